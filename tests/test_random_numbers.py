@@ -172,12 +172,12 @@ def test_bad_seeds(seed, error, text):
         R.stateless_normal([2], seed)
 
 
-@pytest.mark.parametrize("seed", [-1, 2**128, 1.5, "a", None])
+@pytest.mark.parametrize("seed", [-1, 1.5, "a", None])
 def test_what_is_no_seed_of_the_process(seed):
-    with pytest.raises(
-        TypeError, match=r"\[set_seed\] seed must be an int of at least 0 and less than 2\*\*128"
-    ):
+    with pytest.raises(TypeError, match=r"\[set_seed\] seed must be an int of at least 0, got"):
         R.set_seed(seed)
+    with pytest.raises(ValueError, match=r"\[set_seed\] seed must be less than 2\*\*128"):
+        R.set_seed(2**128)
 
 
 def test_other_bad_arguments():
@@ -359,7 +359,7 @@ def test_the_global_generator():
         (lambda: R.Generator(state=[1, 2]), ValueError, r"state must have shape \(3,\), got \(2,\)"),
         (lambda: R.Generator(state=[1.0, 2.0, 3.0]), TypeError, "state must be integers, got float64"),
         (lambda: R.Generator(state=[1, 2, 3], alg="threefry"), ValueError, "alg must be 'philox'"),
-        (lambda: R.Generator.from_seed(-1), TypeError, "seed must be an int of at least 0"),
+        (lambda: R.Generator.from_seed(-1), TypeError, "seed must be an int of at least 0, got -1"),
         (lambda: R.Generator.from_key_counter(1.5, [1, 2]), ValueError, "key must be an integer"),
         (lambda: R.Generator.from_seed(1).split(0), ValueError, "count must be at least 1, got 0"),
         (lambda: R.Generator.from_seed(1).skip(-1), ValueError, "delta must not be negative, got -1"),

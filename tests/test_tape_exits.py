@@ -108,7 +108,6 @@ IMPLICIT: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "array.array": (lambda x: array.array("d", x), "array.array", "custom_gradient"),
     "struct": (lambda x: struct.pack("d", x[0]), "struct.pack", "custom_gradient"),
     "draw": (lambda x: np.random.default_rng(0).normal(x), "normal", "x.numpy"),
-    "jittape's draw": (lambda x: jt.random.normal((3,), mean=x), "jt.random.normal", "x.numpy"),
     "logpdf": (lambda x: scipy.stats.norm.logpdf(x), "scipy.stats.norm.logpdf", "custom_gradient"),
     "solve": (lambda x: scipy.linalg.solve(np.eye(3), x), "scipy.linalg.solve", "custom_gradient"),
     "spline": (lambda x: scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], x)(0.5), "CubicSpline", "custom_gradient"),

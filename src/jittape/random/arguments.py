@@ -58,8 +58,8 @@ def is_symbolic(value: Any) -> bool:
 
 def real_array(op: str, argument: str, value: Any) -> np.ndarray[Any, Any]:
     """Return a number, a list or an array as an array of real numbers."""
-    array = np.array(value)
-    if array.dtype.kind not in "biuf":
+    array = _array_of(value)
+    if array is None or array.dtype.kind not in "biuf":
         raise DTypeError(f"[random.{op}] {argument} must be a real number or an array of them, got {value!r}")
     return array
 
@@ -109,6 +109,14 @@ def parameter(
     return operand
 
 
+def _array_of(value: Any) -> np.ndarray[Any, Any] | None:
+    """Return `value` as an array, or None if it is a ragged list."""
+    try:
+        return np.array(value)
+    except ValueError:
+        return None
+
+
 def _has_symbols(value: Any) -> bool:
     parts = value if isinstance(value, (list, tuple)) else ()
     return is_symbolic(value) or any(_has_symbols(part) for part in parts)
@@ -137,6 +145,8 @@ def shape_with(op: str, shape: tuple[int, ...], **parameters: Any) -> tuple[int,
 
 def seed_operand(op: str, seed: Any) -> Any:
     """Return the seed of a stateless function: two integers."""
+    if isinstance(seed, (list, tuple)) and _has_symbols(seed):
+        seed = convert_to_tensor(seed)
     given = seed if isinstance(seed, Operators) else _as_integers(op, seed)
     if given.dtype.kind not in "iu":
         raise DTypeError(f"[random.{op}] seed must have an integer dtype, got {given.dtype.name}")
@@ -146,9 +156,7 @@ def seed_operand(op: str, seed: Any) -> Any:
 
 
 def _as_integers(op: str, seed: Any) -> np.ndarray[Any, Any]:
-    array = np.array(seed) if isinstance(seed, (list, tuple)) else np.asarray(seed)
-    if array.dtype.kind in "iufb":
+    array = _array_of(seed)
+    if array is not None and array.dtype.kind in "iufb":
         return array
-    if array.dtype.kind == "O" and all(isinstance(x, Operators) for x in array.ravel()):
-        return np.array(convert_to_tensor(seed))
     raise DTypeError(f"[random.{op}] seed must be two integers of at most 64 bits, got {shown(seed)}")

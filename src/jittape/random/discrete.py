@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import literal
-from jittape.core.dtypes import bool_, float64, info_of, int64
+from jittape.core.dtypes import as_dtype, bool_, float64, info_of, int64
 from jittape.core.primitive import Primitive, apply
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
@@ -82,7 +82,7 @@ def _bernoulli(state: Any, probs: Any, shape: tuple[int, ...], dtype: np.dtype[A
 
 def draw_bernoulli(op: str, take: Take, shape: Any, probs: Any, dtype: Any) -> Tensor:
     """Draw 1 with probability `probs` and 0 otherwise."""
-    wanted = bool_ if np.dtype(dtype) == bool_ else count_dtype(op, dtype)
+    wanted = bool_ if as_dtype(dtype) == bool_ else count_dtype(op, dtype)
     extents = extents_of(op, shape)
     probs = parameter(op, "probs", probs, extents, *PROBABILITY)
     return apply(_bernoulli, (take(math.prod(extents)), probs), (extents, wanted))

@@ -29,7 +29,7 @@ _SPLIT_KEY, _FOLD_KEY = 0x5EED5EED5EED5EED, 0xF01DF01DF01DF01D
 
 def require_algorithm(op: str, alg: Any) -> None:
     """Raise for an algorithm other than Philox."""
-    if alg not in (None, "auto_select", "philox", 1):
+    if not (alg is None or (isinstance(alg, (str, int)) and alg in ("auto_select", "philox", 1))):
         raise ValueError(f"[random.{op}] alg must be 'philox' or 'auto_select', got {alg!r}")
 
 

@@ -104,8 +104,10 @@ def state_of_seed(seed: int) -> tuple[int, int, int]:
         number = seed.__index__()
     except (AttributeError, TypeError):
         number = -1
-    if not 0 <= number < 1 << 128:
-        raise named(TypeError(f"seed must be an int of at least 0 and less than 2**128, got {seed!r}"))
+    if number < 0:
+        raise named(TypeError(f"seed must be an int of at least 0, got {seed!r}"))
+    if number >= 1 << 128:
+        raise named(ValueError(f"seed must be less than 2**128, got {seed!r}"))
     return 0, number >> 64, number & _WORD
 
 

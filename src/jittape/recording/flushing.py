@@ -9,8 +9,11 @@ from sys import getrefcount
 from typing import Any, ClassVar
 from weakref import ref
 
-from jittape.core.buffers import LARGE, Buffer
+import numpy as np
+
+from jittape.core.buffers import LARGE, Buffer, owned
 from jittape.core.forms import Control
+from jittape.core.interpret import interpret
 from jittape.core.primitive import active
 from jittape.core.tickets import Ticket
 from jittape.native import switch
@@ -31,6 +34,10 @@ LOOP = 100
 
 Loading the machine code takes 8 ms, and the first process compiles it in 0.1 s; a short program avoids both.
 """
+
+
+_OPS_APART = 50
+"""Maximum number of ops of an initial value that is computed apart from the other pending ops."""
 
 
 class Flushing:
@@ -61,6 +68,19 @@ class Flushing:
 
     held: ClassVar[dict[int, Ticket]] = {}
     """Tickets of the tapes that hold a trace, by identity."""
+
+    def created(self, initial: Tensor) -> Buffer:
+        """Return the initial value of a new Variable; in a tape, as in the first call of a layer, without a flush."""
+        if initial._trace is not self or initial._buffer is not None or not self.intervals:
+            return initial._computed()
+        path = path_to(self.node)
+        program = cut_program(path, (initial._slot,), ())
+        if len(program.ops) > _OPS_APART:
+            return initial._computed()
+        sources = dict(zip(path.inputs, self.inputs, strict=True))
+        values = [sources[slot] for slot in program.inputs]
+        (array,) = interpret(program, [x.array if isinstance(x, Buffer) else x for x in values])
+        return owned(np.array(array))
 
     def _end(self) -> None:
         raise NotImplementedError

@@ -97,7 +97,7 @@ class Variable(Scattering):
             )
         self._aval: Aval = tensor.aval
         recorder: Any = active_recorder()
-        self._buffer: Buffer = tensor._computed() if recorder.traced_in is None else recorder.created(tensor)
+        self._buffer: Buffer = recorder.created(tensor)
         self._trace: Any = None
         self._slot = -1
         self._assigned_in: Any = None
