@@ -77,7 +77,7 @@ OTHER: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "running_sum": ("v", "v", lambda x: 0.4 * jt.cumsum(x)),
     "scatter": ("v", "v", _scattered),
     "written": ("vv", "v", _written),
-    "sort": ("v", "v", jt.sort),
+    "sort": ("v", "v", lambda x: jt.sort(jt.tile(x, [12]))[::12]),  # NumPy sorts so many elements
     "spread": ("s", "v", lambda x: x * jt.constant([1.0, -0.5, 0.25], _FLOAT)),
     "sum": ("v", "s", lambda x: 0.5 * jt.reduce_sum(x)),
     "first": ("v", "s", lambda x: x[0]),

@@ -12,7 +12,7 @@ from jittape.primitives.linalg import matrices as ma
 from jittape.primitives.nn import layer_functions as ne
 from jittape.primitives.reduce import statistics as st
 from jittape.primitives.spectra import norms as no
-from primitive_table import INF, NAN, Array, Row, normal, signed
+from primitive_table import INF, NAN, Array, Row, distinct, normal, signed
 
 # ---- order -----------------------------------------------------------------------------------------------------------
 
@@ -23,23 +23,35 @@ def sorted_descending(x: Array) -> Array:
     return np.flip(np.sort(x, axis=0), 0)
 
 
+def stable_descending(x: Array) -> Array:
+    """Return the order with the greatest first; nan is greatest, and equal elements keep their order."""
+    result = np.empty(x.shape, np.int32)
+    for place in np.ndindex(x.shape[:-1]):
+        row = x[place].tolist()
+        result[place] = sorted(range(len(row)), key=lambda i: -INF if np.isnan(row[i]) else -row[i])
+        nans = np.isnan(x[place][result[place]])
+        result[place] = np.concatenate([result[place][nans], result[place][~nans]])
+    return result
+
+
 ORDER = (
     Row("sort", so.sort, normal((3, 5)), lambda x: np.sort(x), edges=((TIED,), (np.zeros((2, 0)),))),
+    Row("sort many elements", so.sort, distinct((2, 40)), lambda x: np.sort(x)),
     Row("sort descending", lambda x: so.sort(x, 0, "DESCENDING"), normal((5, 3)), sorted_descending),
     Row(
         "argsort",
         so.argsort,
         normal((3, 5)),
         lambda x: np.argsort(x, stable=True).astype(np.int32),
-        edges=((TIED,),),
+        edges=((TIED,), (np.array([NAN, 1.0, NAN, -INF, NAN]),), (np.array([False, True, False]),)),
         wrt=(),
     ),
     Row(
         "argsort descending",
         lambda x: so.argsort(x, -1, "DESCENDING"),
         normal((3, 5)),
-        lambda x: np.argsort(-x, stable=True).astype(np.int32),
-        edges=((np.array([[1.0, 2.0, 2.0, 1.0]]),),),
+        stable_descending,
+        edges=((np.array([[1.0, 2.0, 2.0, 1.0]]),), (TIED,), (np.array([NAN, 1.0, NAN, INF, 0.0, -0.0]),)),
         wrt=(),
     ),
     Row("top_k", lambda x: so.top_k(x, 2).values, normal((3, 5)), lambda x: -np.sort(-x)[:, :2]),

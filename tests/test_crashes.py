@@ -245,7 +245,7 @@ def pages(i):
     return int(open("/proc/self/statm").read().split()[i]) * resource.getpagesize() // 2**20
 jt.config.compile_after = {0 if compiled else 10}
 x = jt.constant(np.ones(5_000_000))  # more than malloc keeps
-float(jt.reduce_sum(jt.sort(x[:9])))
+float(jt.reduce_sum(jt.sort(x[:99])))
 gc.collect()
 gc.disable()
 resource.setrlimit(resource.RLIMIT_AS, ((pages(0) + 190) * 2**20,) * 2)

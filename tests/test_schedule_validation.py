@@ -141,7 +141,7 @@ def a_schedule(donated=()):
         c = matmul_op.bind(exp(b), w)
         return total(matmul_op.bind(sort(c, axis=0), w)), add(w, w)
 
-    return schedule(program_of(function, np.ones((9, 9)), np.ones((9, 9))), donated)
+    return schedule(program_of(function, np.ones((40, 40)), np.ones((40, 40))), donated)
 
 
 def test_steps_in_another_order_are_refused():
