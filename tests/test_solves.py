@@ -349,6 +349,23 @@ def test_a_singular_matrix_loses_no_assignment(mode):
         np.testing.assert_array_equal(v.numpy(), np.eye(2))
 
 
+def test_the_reason_of_a_missing_gradient_of_a_permutation():
+    a = jt.Variable(A)
+    with jt.GradientTape() as tape:
+        order = jt.cast(jt.linalg.lu(a).p, jt.float64)
+    with pytest.warns(jt.UnconnectedGradientWarning, match="a permutation is integers"):
+        assert tape.gradient(order, a) is None
+
+
+def test_an_op_of_unknown_derivative_before_a_solution_is_an_error():
+    a = jt.Variable(A)
+    with jt.GradientTape() as tape:
+        rounded = jt.numpy_function(np.round, [a], jt.float64)
+        out = jt.linalg.solve(a + rounded, B)
+    with pytest.raises(jt.NoGradientError, match="one of several paths"):
+        tape.gradient(out, a)
+
+
 def test_the_reason_of_a_missing_gradient_names_no_factors():
     a, b = jt.Variable(A), jt.constant(B)
     with jt.GradientTape(persistent=True) as tape:

@@ -89,7 +89,7 @@ lu_factor_op = Primitive(
     abstract_eval=_factor_abstract_eval,
     impl=_factor_impl,
     lowering=Call("getrf"),
-    gradient_stops="the ops that use the factors have gradient rules for the matrix itself",
+    gradient_stops="a permutation is integers; derivatives of factors and solutions go to the matrix directly",
     batch=alike(),
 )
 """The packed factors of square matrices. A singular matrix is no error: a pivot is then zero."""
