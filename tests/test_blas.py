@@ -43,6 +43,22 @@ np.testing.assert_allclose(y.numpy(), x @ x)
 assert jt.stats().programs
 print(blas().origin)
 """
+FACTORS_WITHOUT_WHEEL = """
+import sys
+sys.modules["scipy_openblas32"] = None
+import numpy as np
+import jittape as jt
+from jittape.compile.llvm.blas import blas
+
+a = np.eye(20) * 4 + 1.0
+for _ in range(3):
+    factor, solution = jt.linalg.cholesky(a), jt.linalg.solve(a, a)
+    factor.numpy()
+np.testing.assert_allclose(factor.numpy(), np.linalg.cholesky(a))
+np.testing.assert_allclose(solution.numpy(), np.eye(20), atol=1e-12)
+assert jt.stats().programs
+print(blas().origin)
+"""
 PINNED = """
 import sys
 sys.modules["scipy_openblas32"] = None
@@ -101,6 +117,7 @@ def test_the_variable_is_set_while_loading_and_put_back(monkeypatch: pytest.Monk
 
 def test_without_the_wheel_scipys_copy_serves() -> None:
     assert printed("-c", PRODUCT_WITHOUT_WHEEL) == ["scipy"]
+    assert printed("-c", FACTORS_WITHOUT_WHEEL) == ["scipy"]
 
 
 def test_deterministic_pins_scipys_copy_to_one_thread_for_a_while() -> None:

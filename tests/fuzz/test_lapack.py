@@ -243,6 +243,7 @@ def everything(k: Any, y: Any) -> Any:
         jt.negative(jt.sin(jt.linalg.diag_part(factor))),
         multiply(-2.0, jt.sin(jt.linalg.cholesky_solve(other, y))),
         jt.sin(factor),
+        jt.sin(jt.linalg.diag_part(jt.subtract(k, factor))),  # a negated diagonal
         multiply(jt.linalg.triangular_solve(factor, y), y),
     )
     total = jt.reduce_sum(values[0])
