@@ -9,10 +9,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["absolute", "divide", "exp", "is_complex", "isfinite", "isinf", "log", "sqrt"]
+__all__ = [
+    "absolute", "cos", "cosh", "divide", "exp", "integer_power", "is_complex", "isfinite", "isinf", "log", "sin",
+    "sinh", "sqrt", "tan", "tanh",
+]  # fmt: skip
 
 _SHIFT = {4: 64.0, 8: 512.0}
 """By the bytes of a part: what is subtracted from a real part whose exponential may overflow before the product."""
+_SATURATED = 22.0
+"""Real part from which the absolute value of `tanh` is 1 in float64, and sinh and cosh are half of exp."""
 _LARGE, _SMALL = 2.0**1020, 2.0**-900
 _HALF_LOW, _HALF_HIGH = 0.5, 2.0
 
@@ -112,6 +117,94 @@ def sqrt(m: Any, z: Any) -> Any:
     imag = m.where(infinite, y, m.where(right, other, m.copysign(root, b)))
     dtype = m.real(z).dtype
     return m.complex_number(m.cast(real, dtype), m.cast(imag, dtype))
+
+
+def integer_power(m: Any, z: Any, exponent: int) -> Any:
+    """Return ``z ** exponent`` by repeated squaring, in the order of NumPy's `power`."""
+    one = m.literal(1, z.dtype)
+    if exponent == 0:
+        return m.where(z == z, one, one)
+    result = None if 0 < exponent <= 3 else one
+    left, factor = abs(exponent), z
+    while left:
+        if left & 1:
+            result = factor if result is None else result * factor
+        left >>= 1
+        factor = factor * factor if left else factor
+    if exponent < 0:
+        result = m.reciprocal(result)
+    return m.where(z == 0, 0 if exponent > 0 else complex(np.nan, np.nan), result)
+
+
+def _sinh_and_cosh(m: Any, x: Any) -> tuple[Any, Any, Any]:
+    """Return sinh and cosh of a real number, divided by the third value if they may overflow."""
+    shift = _SHIFT[x.dtype.itemsize]
+    size = m.absolute(x)
+    shifted = size > shift
+    half = 0.5 * m.exp(m.where(shifted, size - shift, 0))
+    sine = m.where(shifted, m.copysign(half, x), m.sinh(x))
+    cosine = m.where(shifted, half, m.cosh(x))
+    return sine, cosine, m.where(shifted, m.literal(float(np.exp(shift)), x.dtype), 1)
+
+
+def sinh(m: Any, z: Any, vague_infinity: float = np.inf) -> Any:
+    """Return the hyperbolic sine; `vague_infinity` is its real part where the sign is unspecified."""
+    x, y = _parts(m, z)
+    sine, cosine, scale = _sinh_and_cosh(m, x)
+    vague = ~m.isfinite(y) & (m.absolute(x) == np.inf)
+    real = m.where(x == 0, x, m.where(vague, vague_infinity, sine * m.cos(y) * scale))
+    return m.complex_number(real, m.where(y == 0, y, cosine * m.sin(y) * scale))
+
+
+def cosh(m: Any, z: Any) -> Any:
+    """Return the hyperbolic cosine."""
+    x, y = _parts(m, z)
+    sine, cosine, scale = _sinh_and_cosh(m, x)
+    vague = ~m.isfinite(y) & (m.absolute(x) == np.inf)
+    real = m.where(vague, np.inf, cosine * m.cos(y) * scale)
+    return m.complex_number(real, m.where((x == 0) | (y == 0), 0, sine * m.sin(y) * scale))
+
+
+def tanh(m: Any, z: Any) -> Any:
+    """Return the hyperbolic tangent (Kahan, Branch cuts for complex elementary functions, 1987)."""
+    x, y = _parts(m, z)
+    size = m.absolute(x)
+    far = size > _SATURATED
+    tangent = m.tan(y)
+    sine = m.sinh(m.where(far, 0, x))
+    slope = 1 + tangent * tangent
+    below = 1 + slope * sine * sine
+    real = slope * m.sqrt(1 + sine * sine) * sine / below
+    away = 4 * m.sin(y) * m.cos(y) * m.exp(-2 * size)
+    imag = m.where(far, m.where(size == np.inf, 0, away), tangent / below)
+    settled = far & (m.isfinite(y) | (size == np.inf))
+    real = m.where(x == 0, x, m.where(settled, m.copysign(1, x), real))
+    return m.complex_number(real, m.where(y == 0, y, imag))
+
+
+def _turned(m: Any, z: Any) -> Any:
+    """Return ``1j * z``."""
+    return m.complex_number(-m.imag(z), m.real(z))
+
+
+def _turned_back(m: Any, z: Any) -> Any:
+    """Return ``-1j * z``."""
+    return m.complex_number(m.imag(z), -m.real(z))
+
+
+def sin(m: Any, z: Any) -> Any:
+    """Return the sine."""
+    return _turned_back(m, sinh(m, _turned(m, z), -np.inf))
+
+
+def cos(m: Any, z: Any) -> Any:
+    """Return the cosine."""
+    return cosh(m, _turned(m, z))
+
+
+def tan(m: Any, z: Any) -> Any:
+    """Return the tangent."""
+    return _turned_back(m, tanh(m, _turned(m, z)))
 
 
 def isinf(m: Any, z: Any) -> Any:

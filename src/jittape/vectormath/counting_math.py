@@ -19,9 +19,10 @@ from jittape.vectormath.math_namespace import MathNamespace, Step
 __all__ = ["ComplexCountingMath", "CountedValue", "CountingMath"]
 
 COMPLEX_FUNCTIONS = frozenset((
-    "absolute", "add", "cast", "complex_number", "conj", "divide", "equal", "exp", "imag", "isfinite", "isinf", "isnan",
-    "literal", "log", "logical_and", "logical_not", "logical_or", "logical_xor", "multiply", "negative", "not_equal",
-    "real", "reciprocal", "sqrt", "square", "subtract", "where",
+    "absolute", "add", "cast", "complex_number", "conj", "cos", "cosh", "divide", "equal", "exp", "imag",
+    "integer_power", "isfinite", "isinf", "isnan", "literal", "log", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "multiply", "negative", "not_equal", "real", "reciprocal", "sin", "sinh", "sqrt", "square",
+    "subtract", "tan", "tanh", "where",
 ))  # fmt: skip
 """Functions of the namespace that take complex numbers."""
 COMPLEX_OPERATORS = {"simple": 2, "multiply": 6, "equality": 4}

@@ -156,6 +156,36 @@ class MachineMath(MathNamespace):
         """Natural logarithm."""
         return complex_formulas.log(self, x) if is_complex(x) else super().log(x)
 
+    def cos(self, x: Value) -> Value:
+        """Cosine."""
+        return complex_formulas.cos(self, x) if is_complex(x) else super().cos(x)
+
+    def cosh(self, x: Value) -> Value:
+        """Hyperbolic cosine."""
+        return complex_formulas.cosh(self, x) if is_complex(x) else super().cosh(x)
+
+    def sin(self, x: Value) -> Value:
+        """Sine."""
+        return complex_formulas.sin(self, x) if is_complex(x) else super().sin(x)
+
+    def sinh(self, x: Value) -> Value:
+        """Hyperbolic sine."""
+        return complex_formulas.sinh(self, x) if is_complex(x) else super().sinh(x)
+
+    def tan(self, x: Value) -> Value:
+        """Tangent."""
+        return complex_formulas.tan(self, x) if is_complex(x) else super().tan(x)
+
+    def tanh(self, x: Value) -> Value:
+        """Hyperbolic tangent."""
+        return complex_formulas.tanh(self, x) if is_complex(x) else super().tanh(x)
+
+    def integer_power(self, x: Value, exponent: int) -> Value:
+        """Power with a known exponent."""
+        if is_complex(x):
+            return complex_formulas.integer_power(self, x, exponent)
+        return super().integer_power(x, exponent)
+
     def isinf(self, x: Value) -> Value:
         """Whether a part is infinite."""
         return complex_formulas.isinf(self, x) if is_complex(x) else super().isinf(x)
