@@ -318,13 +318,13 @@ RULES = (
         "factor dropped from the positive part of selu", _table("selu"),
     ),
     Mutation(
-        "cross-entropy", "primitives/nn/losses.py",
+        "cross-entropy", "primitives/nn/cross_entropy.py",
         "multiply_no_nan(subtract(log_total, x), labels)",
         "multiply(subtract(log_total, x), labels)",
         "a class of probability 0 and logit -inf gives nan", "tests/test_activation.py",
     ),
     Mutation(
-        "sparse cross-entropy", "primitives/nn/losses.py",
+        "sparse cross-entropy", "primitives/nn/cross_entropy.py",
         "wrong = logical_or(less(numbers, 0), greater_equal(numbers, size))",
         "wrong = less(numbers, 0)",
         "compiled code accepts a label above the last class", "tests/test_activation.py tests/test_index_errors.py",

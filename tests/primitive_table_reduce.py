@@ -19,7 +19,7 @@ from jittape.primitives.elementwise import trigonometric as tr
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.nn import activation as ac
-from jittape.primitives.nn import losses
+from jittape.primitives.nn import cross_entropy as ce
 from jittape.primitives.reduce import cumulative as cu
 from jittape.primitives.reduce import reductions as re
 from jittape.primitives.reduce import statistics as sc
@@ -320,21 +320,21 @@ def one_hot(labels: Array, count: int) -> Array:
 LOSSES = (
     Row(
         "softmax_cross_entropy",
-        losses.softmax_cross_entropy_with_logits,
+        ce.softmax_cross_entropy_with_logits,
         between(0.1, 1.0, (3, 4), (3, 4)),
         lambda p, x: -np.sum(p * scipy.special.log_softmax(x, axis=-1), -1),
         rtol=1e-13,
     ),
     Row(
         "sparse_softmax_cross_entropy",
-        losses.sparse_softmax_cross_entropy_with_logits,
+        ce.sparse_softmax_cross_entropy_with_logits,
         lambda rng: (rng.integers(0, 4, 3), rng.standard_normal((3, 4))),
         lambda labels, x: -np.sum(one_hot(labels, 4) * scipy.special.log_softmax(x, axis=-1), -1),
         rtol=1e-13,
     ),
     Row(
         "sigmoid_cross_entropy",
-        losses.sigmoid_cross_entropy_with_logits,
+        ce.sigmoid_cross_entropy_with_logits,
         between(0.1, 1.0, (3, 4), (3, 4)),
         lambda z, x: np.logaddexp(0, x) - x * z,
         rtol=1e-13,
@@ -342,12 +342,12 @@ LOSSES = (
     ),
     Row(
         "weighted_cross_entropy",
-        lambda z, x: losses.weighted_cross_entropy_with_logits(z, x, 3.0),
+        lambda z, x: ce.weighted_cross_entropy_with_logits(z, x, 3.0),
         between(0.1, 1.0, (3, 4), (3, 4)),
         lambda z, x: 3 * z * np.logaddexp(0, -x) + (1 - z) * np.logaddexp(0, x),
         rtol=1e-13,
     ),
-    Row("l2_loss", losses.l2_loss, normal((3, 4)), lambda x: np.sum(x * x) / 2, rtol=1e-13),
+    Row("l2_loss", ce.l2_loss, normal((3, 4)), lambda x: np.sum(x * x) / 2, rtol=1e-13),
 )
 
 ROWS: tuple[Row, ...] = (*REDUCTIONS, *SCANS, *complex_rows(), *CASTS, *ACTIVATIONS, *LOSSES)

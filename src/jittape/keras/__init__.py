@@ -4,10 +4,17 @@ from jittape import optimizers as optimizers
 from jittape.keras import activations as activations
 from jittape.keras import initializers as initializers
 from jittape.keras import layers as layers
+from jittape.keras import losses as losses
+from jittape.keras import metrics as metrics
 from jittape.keras import regularizers as regularizers
-from jittape.keras.layers import Sequential as Sequential
+from jittape.keras.layers import Input as Input
+from jittape.keras.model import Model as Model
+from jittape.keras.model import Sequential as Sequential
 
-__all__ = ["Sequential", "activations", "initializers", "layers", "optimizers", "regularizers"]
+__all__ = [
+    "Input", "Model", "Sequential", "activations", "initializers", "layers", "losses", "metrics", "optimizers",
+    "regularizers",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

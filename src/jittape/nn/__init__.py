@@ -29,24 +29,24 @@ from jittape.primitives.nn.convolution import conv_transpose as conv_transpose
 from jittape.primitives.nn.convolution import convolution as convolution
 from jittape.primitives.nn.convolution import depthwise_conv2d as depthwise_conv2d
 from jittape.primitives.nn.convolution import separable_conv2d as separable_conv2d
+from jittape.primitives.nn.cross_entropy import l2_loss as l2_loss
+from jittape.primitives.nn.cross_entropy import (
+    sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
+)
+from jittape.primitives.nn.cross_entropy import (
+    softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits,
+)
+from jittape.primitives.nn.cross_entropy import (
+    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
+)
+from jittape.primitives.nn.cross_entropy import (
+    weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
+)
 from jittape.primitives.nn.layer_functions import batch_normalization as batch_normalization
 from jittape.primitives.nn.layer_functions import bias_add as bias_add
 from jittape.primitives.nn.layer_functions import crelu as crelu
 from jittape.primitives.nn.layer_functions import embedding_lookup as embedding_lookup
 from jittape.primitives.nn.layer_functions import log_poisson_loss as log_poisson_loss
-from jittape.primitives.nn.losses import l2_loss as l2_loss
-from jittape.primitives.nn.losses import (
-    sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
-)
-from jittape.primitives.nn.losses import (
-    softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits,
-)
-from jittape.primitives.nn.losses import (
-    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
-)
-from jittape.primitives.nn.losses import (
-    weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
-)
 from jittape.primitives.nn.pooling import avg_pool as avg_pool
 from jittape.primitives.nn.pooling import avg_pool1d as avg_pool1d
 from jittape.primitives.nn.pooling import avg_pool2d as avg_pool2d

@@ -1,0 +1,132 @@
+"""Fractions of right predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jittape.core.user_calls import as_int
+from jittape.errors import ShapeError
+from jittape.keras.metric_base import MeanMetricWrapper
+from jittape.keras.true_and_predicted import same_rank
+from jittape.primitives.elementwise.comparison import equal, greater
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.indexing.sorting import top_k
+from jittape.primitives.reduce.reductions import reduce_any
+from jittape.primitives.reduce.statistics import argmax
+from jittape.primitives.shape.reshaping import expand_dims, squeeze
+
+__all__ = [
+    "Accuracy",
+    "BinaryAccuracy",
+    "CategoricalAccuracy",
+    "SparseCategoricalAccuracy",
+    "SparseTopKCategoricalAccuracy",
+]
+
+
+def _matches(y_true: Any, y_pred: Any) -> Any:
+    y_true, y_pred = same_rank("Accuracy", y_true, cast(y_pred, y_true.dtype))
+    return cast(equal(y_true, y_pred), "float32")
+
+
+def _binary_matches(y_true: Any, y_pred: Any, threshold: float) -> Any:
+    y_true, y_pred = same_rank("BinaryAccuracy", y_true, y_pred)
+    found = cast(greater(y_pred, threshold), "float32")
+    return cast(equal(cast(y_true, "float32"), found), "float32")
+
+
+def _class_matches(y_true: Any, y_pred: Any) -> Any:
+    y_true, y_pred = same_rank("CategoricalAccuracy", y_true, y_pred)
+    return cast(equal(argmax(y_true, -1), argmax(y_pred, -1)), "float32")
+
+
+def _numbers(op: str, y_true: Any, y_pred: Any) -> Any:
+    """Return the numbers of the true classes, without a last dimension of length 1."""
+    if len(y_true.shape) == len(y_pred.shape) and y_true.shape[-1] == 1:
+        y_true = squeeze(y_true, -1)
+    if y_true.shape != y_pred.shape[:-1]:
+        raise ShapeError(
+            f"[{op}] y_true must have the shape of y_pred without the classes, got {y_true.shape} and {y_pred.shape}"
+        )
+    return cast(y_true, "int64")
+
+
+def _sparse_matches(y_true: Any, y_pred: Any) -> Any:
+    numbers = _numbers("SparseCategoricalAccuracy", y_true, y_pred)
+    return cast(equal(numbers, argmax(y_pred, -1)), "float32")
+
+
+def _top_matches(y_true: Any, y_pred: Any, k: int) -> Any:
+    numbers = _numbers("SparseTopKCategoricalAccuracy", y_true, y_pred)
+    found = cast(top_k(y_pred, k)[1], "int64")
+    return cast(reduce_any(equal(expand_dims(numbers, -1), found), -1), "float32")
+
+
+class Accuracy(MeanMetricWrapper):
+    """The fraction of equal labels.
+
+    Examples
+    --------
+    >>> jt.keras.metrics.Accuracy()([1, 2, 3, 4], [0, 2, 3, 4]).numpy().item()
+    0.75
+    """
+
+    def __init__(self, name: str | None = "accuracy", dtype: Any = None) -> None:
+        super().__init__(_matches, name, dtype)
+
+
+class BinaryAccuracy(MeanMetricWrapper):
+    """The fraction of labels 0 and 1 that the probabilities match.
+
+    Examples
+    --------
+    >>> jt.keras.metrics.BinaryAccuracy()([1, 0], [0.7, 0.6]).numpy().item()
+    0.5
+    """
+
+    def __init__(
+        self, name: str | None = "binary_accuracy", dtype: Any = None, threshold: float = 0.5
+    ) -> None:
+        super().__init__(_binary_matches, name, dtype, threshold=threshold)
+
+
+class CategoricalAccuracy(MeanMetricWrapper):
+    """The fraction of examples whose greatest prediction is that of the true class.
+
+    Examples
+    --------
+    >>> jt.keras.metrics.CategoricalAccuracy()([[0, 1], [1, 0]], [[0.1, 0.9], [0.4, 0.6]]).numpy().item()
+    0.5
+    """
+
+    def __init__(self, name: str | None = "categorical_accuracy", dtype: Any = None) -> None:
+        super().__init__(_class_matches, name, dtype)
+
+
+class SparseCategoricalAccuracy(MeanMetricWrapper):
+    """The fraction of examples whose greatest prediction is that of the true class, given by its number.
+
+    Examples
+    --------
+    >>> jt.keras.metrics.SparseCategoricalAccuracy()([1, 0], [[0.1, 0.9], [0.4, 0.6]]).numpy().item()
+    0.5
+    """
+
+    def __init__(self, name: str | None = "sparse_categorical_accuracy", dtype: Any = None) -> None:
+        super().__init__(_sparse_matches, name, dtype)
+
+
+class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
+    """The fraction of examples whose true class is among the `k` greatest predictions.
+
+    Examples
+    --------
+    >>> metric = jt.keras.metrics.SparseTopKCategoricalAccuracy(k=2)
+    >>> metric([2, 0], [[0.1, 0.5, 0.4], [0.1, 0.5, 0.4]]).numpy().item()
+    0.5
+    """
+
+    def __init__(
+        self, k: int = 5, name: str | None = "sparse_top_k_categorical_accuracy", dtype: Any = None
+    ) -> None:
+        super().__init__(_top_matches, name, dtype, k=as_int("k", k))

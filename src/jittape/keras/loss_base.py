@@ -1,0 +1,129 @@
+"""`Loss`: the reduction of the losses of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.division import divide, divide_no_nan
+from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.primitives.shape.reshaping import expand_dims, squeeze
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor
+
+__all__ = ["FunctionLoss", "Loss", "reduce_losses"]
+
+_REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none", None)
+
+
+class Loss:
+    """Base class of losses: ``loss(y_true, y_pred)`` reduces what `call` returns for each example.
+
+    Parameters
+    ----------
+    name : str, optional
+        By default the name of the class.
+    reduction : str or None
+        ``"sum_over_batch_size"`` (the default) and ``"mean"`` divide the sum by the number of losses,
+        ``"mean_with_sample_weight"`` by the sum of the weights; ``"sum"``; None or ``"none"`` returns all losses.
+    dtype : dtype, optional
+        Dtype of the result; that of the predictions if not given.
+
+    Raises
+    ------
+    ValueError
+        For another reduction.
+
+    Examples
+    --------
+    >>> class Cubed(jt.keras.losses.Loss):
+    ...     def call(self, y_true, y_pred):
+    ...         return jt.reduce_mean(jt.abs(y_true - y_pred) ** 3, axis=-1)
+    >>> Cubed()(jt.constant([[1.0], [2.0]]), jt.constant([[2.0], [4.0]])).numpy().item()
+    4.5
+    """
+
+    def __init__(
+        self, name: str | None = None, reduction: str | None = "sum_over_batch_size", dtype: Any = None
+    ) -> None:
+        self.name = type(self).__name__ if name is None else name
+        if reduction not in _REDUCTIONS:
+            raise ValueError(
+                f"[{type(self).__name__}] reduction must be one of {', '.join(map(str, _REDUCTIONS))}, got "
+                f"{reduction!r}"
+            )
+        self.reduction, self.dtype = reduction, dtype
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Return the loss of each example. Subclasses must define this method."""
+        raise NotImplementedError(f"{type(self).__name__} must define call(y_true, y_pred)")
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
+        """Return the reduced losses, each times its weight if `sample_weight` is given."""
+        losses = self.call(
+            *[x if isinstance(x, Operators) else convert_to_tensor(x) for x in (y_true, y_pred)]
+        )
+        if self.dtype is not None:
+            losses = cast(losses, self.dtype)
+        return reduce_losses(losses, sample_weight, self.reduction, self.counted(y_true))
+
+    def counted(self, y_true: Any) -> Any:
+        """Return which examples count in a mean, as a tensor of bool; None for all."""
+        return None
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor arguments as plain values."""
+        return {"name": self.name, "reduction": self.reduction}
+
+
+def reduce_losses(losses: Any, sample_weight: Any, reduction: str | None, counted: Any = None) -> Tensor:
+    """Return the reduction of losses, each times its weight if there are weights."""
+    weights: Any = None
+    if sample_weight is not None:
+        weights = cast(
+            sample_weight if isinstance(sample_weight, Operators) else convert_to_tensor(sample_weight),
+            losses.dtype,
+        )
+        if len(weights.shape) == len(losses.shape) + 1 and weights.shape[-1] == 1:
+            weights = squeeze(weights, -1)
+        while len(weights.shape) < len(losses.shape):
+            weights = expand_dims(weights, -1)
+        losses = multiply(losses, weights)
+    if reduction in (None, "none") or not losses.shape:
+        result: Tensor = losses
+        return result
+    total = reduce_sum(losses)
+    if reduction == "sum":
+        return total
+    if reduction == "mean_with_sample_weight" and weights is not None:
+        return divide_no_nan(total, reduce_sum(weights))
+    if counted is not None:
+        return divide_no_nan(total, reduce_sum(cast(counted, losses.dtype)))
+    return divide(total, float(max(losses.size, 1)))
+
+
+class FunctionLoss(Loss):
+    """A loss that calls a function with fixed arguments."""
+
+    function: ClassVar[Callable[..., Any]]
+
+    def __init__(
+        self,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = None,
+        dtype: Any = None,
+        **arguments: Any,
+    ) -> None:
+        super().__init__(name, reduction, dtype)
+        self._arguments = arguments
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Return the loss of each example."""
+        return type(self).function(y_true, y_pred, **self._arguments)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor arguments as plain values."""
+        return super().get_config() | self._arguments

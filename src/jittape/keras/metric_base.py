@@ -1,0 +1,182 @@
+"""`Metric`, and the metrics that are weighted sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jittape.core.config import config
+from jittape.core.dtypes import as_dtype
+from jittape.keras.true_and_predicted import as_tensor
+from jittape.module import Module
+from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.division import divide_no_nan
+from jittape.primitives.reduce.reductions import reduce_mean, reduce_sum
+from jittape.primitives.shape.reshaping import broadcast_to, squeeze
+from jittape.recording.convert import constant
+from jittape.recording.tensor import Tensor
+from jittape.recording.variable import Variable
+
+__all__ = ["Mean", "MeanMetricWrapper", "Metric", "Sum"]
+
+
+class Metric(Module):
+    """Base class of metrics.
+
+    A subclass creates its sums with `add_weight` and defines `update_state` and `result`.
+
+    Parameters
+    ----------
+    name : str, optional
+        By default the name of the class.
+    dtype : dtype, optional
+        `jt.config.default_float` if not given.
+
+    Examples
+    --------
+    >>> class Count(jt.keras.metrics.Metric):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.count = self.add_weight(name="count")
+    ...
+    ...     def update_state(self, y_true, y_pred, sample_weight=None):
+    ...         self.count.assign_add(float(len(y_true)))
+    ...
+    ...     def result(self):
+    ...         return self.count.value()
+    >>> metric = Count()
+    >>> metric.update_state([1, 2], [1, 3])
+    >>> metric.result().numpy().item()
+    2.0
+    """
+
+    def __init__(self, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(name)
+        self.dtype = as_dtype(config.default_float if dtype is None else dtype)
+
+    def add_weight(
+        self, shape: Any = (), initializer: Any = None, dtype: Any = None, name: str | None = None
+    ) -> Variable:
+        """Create a sum, which begins with zeros and is not trainable."""
+        value = np.zeros(tuple(shape), self.dtype if dtype is None else as_dtype(dtype))
+        return Variable(value, trainable=False, name=f"{self.name}/{name or 'weight'}")
+
+    def update_state(self, *args: Any, **kwargs: Any) -> Any:
+        """Add a batch. Subclasses must define this method."""
+        raise NotImplementedError(f"{type(self).__name__} must define update_state")
+
+    def result(self) -> Any:
+        """Return the value of the metric. Subclasses must define this method."""
+        raise NotImplementedError(f"{type(self).__name__} must define result")
+
+    def reset_state(self) -> None:
+        """Begin again."""
+        for variable in self.variables:
+            variable.assign(np.zeros(variable.shape, variable.dtype))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Add a batch and return the value."""
+        self.update_state(*args, **kwargs)
+        return self.result()
+
+
+class _Reduction(Metric):
+    """A weighted sum; `reduce` makes one value of those of an example."""
+
+    reduce: ClassVar[Callable[..., Any]]
+
+    def __init__(self, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(name, dtype)
+        self.total = self.add_weight(name="total")
+        self.count = self.add_weight(name="count")
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+        """Add values, each times its weight if there are weights; the first dimension counts the values."""
+        values = cast(as_tensor(values), self.dtype)
+        if sample_weight is None:
+            self._add(values, constant(len(values) if values.shape else 1.0, self.dtype))
+            return
+        weights = cast(as_tensor(sample_weight), self.dtype)
+        if len(weights.shape) == len(values.shape) + 1 and weights.shape[-1] == 1:
+            weights = squeeze(weights, -1)
+        if len(weights.shape) < len(values.shape):
+            values = self.reduce(values, list(range(len(weights.shape), len(values.shape))))
+        weights = broadcast_to(weights, values.shape)
+        self._add(multiply(values, weights), reduce_sum(self._by_example(weights)))
+
+    def _by_example(self, values: Any) -> Any:
+        """Return one value for each element of the first dimension."""
+        ndim = len(values.shape)
+        return self.reduce(values, list(range(1, ndim))) if ndim > 1 else values
+
+    def _add(self, values: Any, count: Any) -> None:
+        self.total.assign_add(reduce_sum(self._by_example(values)))
+        self.count.assign_add(count)
+
+
+class Mean(_Reduction):
+    """The mean of all values.
+
+    Examples
+    --------
+    >>> metric = jt.keras.metrics.Mean()
+    >>> metric.update_state([1.0, 3.0])
+    >>> metric.update_state(5.0)
+    >>> metric.result().numpy().item()
+    3.0
+    """
+
+    reduce = staticmethod(reduce_mean)
+
+    def result(self) -> Tensor:
+        """Return the mean; 0 if there are no values."""
+        return divide_no_nan(self.total, self.count)
+
+
+class Sum(_Reduction):
+    """The sum of all values.
+
+    Examples
+    --------
+    >>> jt.keras.metrics.Sum()([1.0, 3.0]).numpy().item()
+    4.0
+    """
+
+    reduce = staticmethod(reduce_sum)
+
+    def result(self) -> Tensor:
+        """Return the sum."""
+        return self.total.value()
+
+
+class MeanMetricWrapper(Mean):
+    """The mean of a function of true and predicted values.
+
+    Parameters
+    ----------
+    fn : callable
+        ``fn(y_true, y_pred, **kwargs)`` returns a value for each example.
+    name, dtype
+        As for `Metric`.
+    **kwargs
+        Further arguments of `fn`.
+
+    Examples
+    --------
+    >>> metric = jt.keras.metrics.MeanMetricWrapper(jt.keras.losses.mean_squared_error, name="mse")
+    >>> metric([[0.0], [1.0]], [[1.0], [3.0]]).numpy().item()
+    2.5
+    """
+
+    def __init__(
+        self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any
+    ) -> None:
+        super().__init__(getattr(fn, "__name__", None) if name is None else name, dtype)
+        self._fn, self._arguments = fn, kwargs
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
+        """Add a batch of true and predicted values."""
+        super().update_state(self._fn(as_tensor(y_true), as_tensor(y_pred), **self._arguments), sample_weight)

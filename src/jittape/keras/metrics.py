@@ -1,0 +1,144 @@
+"""``jt.keras.metrics``: sums over the batches of an epoch.
+
+The sums are Variables, so a metric that is updated inside a `jt.function` is part of its compiled step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from jittape.keras import losses
+from jittape.keras.accuracy_metrics import (
+    Accuracy,
+    BinaryAccuracy,
+    CategoricalAccuracy,
+    SparseCategoricalAccuracy,
+    SparseTopKCategoricalAccuracy,
+)
+from jittape.keras.confusion_metrics import AUC, Precision, Recall
+from jittape.keras.metric_base import Mean, MeanMetricWrapper, Metric, Sum
+from jittape.primitives.elementwise.exponential import sqrt
+from jittape.recording.tensor import Tensor
+
+__all__ = [
+    "AUC",
+    "Accuracy",
+    "BinaryAccuracy",
+    "BinaryCrossentropy",
+    "CategoricalAccuracy",
+    "CategoricalCrossentropy",
+    "Mean",
+    "MeanAbsoluteError",
+    "MeanMetricWrapper",
+    "MeanSquaredError",
+    "Metric",
+    "Precision",
+    "Recall",
+    "RootMeanSquaredError",
+    "SparseCategoricalAccuracy",
+    "SparseCategoricalCrossentropy",
+    "SparseTopKCategoricalAccuracy",
+    "Sum",
+    "get",
+]
+
+
+class _MeanLoss(MeanMetricWrapper):
+    function: ClassVar[Callable[..., Any]]
+
+    def __init__(self, name: str | None = None, dtype: Any = None, **arguments: Any) -> None:
+        function = type(self).function
+        super().__init__(function, function.__name__ if name is None else name, dtype, **arguments)
+
+
+class MeanSquaredError(_MeanLoss):
+    """The mean of the squared differences."""
+
+    function = staticmethod(losses.mean_squared_error)
+
+
+class MeanAbsoluteError(_MeanLoss):
+    """The mean of the absolute differences."""
+
+    function = staticmethod(losses.mean_absolute_error)
+
+
+class BinaryCrossentropy(_MeanLoss):
+    """The mean of `jittape.keras.losses.binary_crossentropy`, with its arguments."""
+
+    function = staticmethod(losses.binary_crossentropy)
+
+
+class CategoricalCrossentropy(_MeanLoss):
+    """The mean of `jittape.keras.losses.categorical_crossentropy`, with its arguments."""
+
+    function = staticmethod(losses.categorical_crossentropy)
+
+
+class SparseCategoricalCrossentropy(_MeanLoss):
+    """The mean of `jittape.keras.losses.sparse_categorical_crossentropy`, with its arguments."""
+
+    function = staticmethod(losses.sparse_categorical_crossentropy)
+
+
+class RootMeanSquaredError(MeanSquaredError):
+    """The root of the mean of the squared differences.
+
+    Examples
+    --------
+    >>> jt.keras.metrics.RootMeanSquaredError()([[0.0], [0.0]], [[3.0], [3.0]]).numpy().item()
+    3.0
+    """
+
+    def __init__(self, name: str | None = "root_mean_squared_error", dtype: Any = None) -> None:
+        super().__init__(name, dtype)
+
+    def result(self) -> Tensor:
+        """Return the root of the mean."""
+        return sqrt(super().result())
+
+
+_BY_NAME: dict[str, Callable[[], Metric]] = {
+    "accuracy": SparseCategoricalAccuracy,
+    "acc": SparseCategoricalAccuracy,
+    "binary_accuracy": BinaryAccuracy,
+    "categorical_accuracy": CategoricalAccuracy,
+    "sparse_categorical_accuracy": SparseCategoricalAccuracy,
+    "mse": MeanSquaredError,
+    "mean_squared_error": MeanSquaredError,
+    "mae": MeanAbsoluteError,
+    "mean_absolute_error": MeanAbsoluteError,
+    "auc": AUC,
+    "precision": Precision,
+    "recall": Recall,
+}
+
+
+def get(identifier: Any) -> Any:
+    """Return the metric with this name, such as ``"mae"``; a metric is returned as it is.
+
+    A function of true and predicted values becomes the mean of its results.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if isinstance(identifier, Metric):
+        return identifier
+    if isinstance(identifier, type) and issubclass(identifier, Metric):
+        return identifier()
+    if isinstance(identifier, str):
+        found = _BY_NAME.get(identifier) or (globals()[identifier] if identifier in __all__ else None)
+        if found is not None and identifier != "get":
+            return found()
+    if callable(identifier):
+        return MeanMetricWrapper(identifier)
+    raise ValueError(
+        f"there is no metric {identifier!r}; there are {', '.join(_BY_NAME)}, or give a function"
+    )
+
+
+def __dir__() -> list[str]:
+    return __all__

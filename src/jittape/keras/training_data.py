@@ -1,0 +1,55 @@
+"""Batches of `Model.fit`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.data import Dataset
+
+__all__ = ["batch_size_of", "batches_of", "split_rows", "unpacked"]
+
+
+def unpacked(data: Any) -> tuple[Any, Any, Any]:
+    """Return inputs, true values and weights; None for those that are not given."""
+    if not isinstance(data, tuple):
+        return data, None, None
+    if not 1 <= len(data) <= 3:
+        raise ValueError(f"a batch must be (x,), (x, y) or (x, y, sample_weight), got {len(data)} parts")
+    x, y, weight = (*data, None, None)[:3]
+    return x, y, weight
+
+
+def batches_of(data: tuple[Any, Any, Any], batch_size: int | None, shuffle: bool) -> Dataset:
+    """Return data, arrays or a dataset of batches, as a dataset of batches."""
+    x, y, weight = data
+    if isinstance(x, Dataset):
+        if y is not None:
+            raise ValueError("y must not be given with a dataset, whose elements are (x, y)")
+        return x
+    parts = tuple([part for part in (x, y, weight) if part is not None])
+    rows = Dataset.from_tensor_slices(parts)
+    if shuffle:
+        rows = rows.shuffle(max(len(rows), 1))
+    return rows.batch(32 if batch_size is None else batch_size)
+
+
+def split_rows(data: tuple[Any, Any, Any], fraction: float) -> tuple[tuple[Any, Any, Any], tuple[Any, ...]]:
+    """Return the rows of data before and after the last `fraction`."""
+    if not 0 < fraction < 1:
+        raise ValueError(f"validation_split must be between 0 and 1, got {fraction}")
+    arrays = [None if part is None else np.asarray(part) for part in data]
+    count = len(next(array for array in arrays if array is not None))
+    kept = int(count * (1 - fraction))
+    first, last = (
+        [None if a is None else a[part] for a in arrays] for part in (slice(kept), slice(kept, None))
+    )
+    return (first[0], first[1], first[2]), tuple(last)
+
+
+def batch_size_of(x: Any) -> float:
+    """Return the number of rows of a batch."""
+    while isinstance(x, (tuple, list, dict)):
+        x = next(iter(x.values() if isinstance(x, dict) else x))
+    return float(x.shape[0]) if x.shape else 1.0

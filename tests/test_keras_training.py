@@ -1,0 +1,232 @@
+"""Losses and metrics against TensorFlow's, recorded in `keras_loss_values.json`; `Model.fit` and its parts."""
+
+import json
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from keras_loss_rows import LOSSES, METRICS, VALUES, loss_values, metric_values
+
+RECORDED = json.loads(VALUES.read_text(encoding="utf-8"))
+keras = jt.keras
+
+
+def assert_recorded(found, recorded):
+    assert len(found) == len(recorded)
+    for mine, expected in zip(found, recorded, strict=True):
+        np.testing.assert_allclose(np.ravel(mine), expected, rtol=3e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_agree_with_tensorflow(name):
+    assert_recorded(loss_values(jt, LOSSES[name]), RECORDED["losses"][name])
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics_agree_with_tensorflow(name):
+    assert_recorded(metric_values(jt, METRICS[name]), RECORDED["metrics"][name])
+
+
+def test_every_row_is_recorded():
+    assert RECORDED["losses"].keys() == LOSSES.keys()
+    assert RECORDED["metrics"].keys() == METRICS.keys()
+
+
+# ---- Model -----------------------------------------------------------------------------------------------------------
+
+
+def blobs():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 300)
+    centers = np.array([[0.0, 3.0], [3.0, -2.0], [-3.0, -2.0]])
+    return (centers[y] + rng.normal(size=(300, 2))).astype("float32"), y
+
+
+def network(outputs=3):
+    jt.random.set_seed(1)
+    return keras.Sequential([keras.layers.Dense(16, "relu"), keras.layers.Dense(outputs)])
+
+
+def compiled(**options):
+    model = network()
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(0.05), loss, ["accuracy"], **options)
+    return model
+
+
+@pytest.mark.parametrize("eagerly", [False, True])
+def test_fit_evaluate_predict(eagerly):
+    x, y = blobs()
+    model = compiled(run_eagerly=eagerly)
+    history = model.fit(x, y, batch_size=50, epochs=5, verbose=0, validation_split=0.2)
+    assert history.epoch == [0, 1, 2, 3, 4]
+    assert sorted(history.history) == ["accuracy", "loss", "val_accuracy", "val_loss"]
+    assert history.history["loss"][-1] < history.history["loss"][0]
+    loss, accuracy = model.evaluate(x, y, verbose=0)
+    assert accuracy > 0.95
+    predicted = model.predict(x, verbose=0)
+    assert predicted.shape == (300, 3)
+    assert (predicted.argmax(1) == y).mean() == pytest.approx(accuracy)
+    expected = keras.losses.SparseCategoricalCrossentropy(from_logits=True)(y, predicted)
+    assert loss == pytest.approx(
+        float(expected), rel=1e-5
+    )  # batches of another size at the end count as they should
+    assert model.evaluate(x, y, verbose=0, return_dict=True) == pytest.approx(
+        {"loss": loss, "accuracy": accuracy}
+    )
+
+
+def test_a_step_of_fit_is_a_step_by_hand():
+    x, y = blobs()
+    model, other = compiled(), network()
+    optimizer = keras.optimizers.Adam(0.05)
+    for net in (model, other):
+        net(x[:1])
+    other.set_weights(model.get_weights())
+    model.fit(x, y, batch_size=100, epochs=2, shuffle=False, verbose=0)
+    for _ in range(2):
+        for i in range(0, 300, 100):
+            with jt.GradientTape() as tape:
+                losses = jt.nn.sparse_softmax_cross_entropy_with_logits(y[i : i + 100], other(x[i : i + 100]))
+                loss = jt.reduce_mean(losses)
+            variables = other.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+    for a, b in zip(model.get_weights(), other.get_weights(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_the_step_is_traced_once_for_each_size_of_a_batch():
+    x, y = blobs()
+    model = compiled()
+    model.fit(x, y, batch_size=90, epochs=4, verbose=0)
+    assert len(model._step("train_step").signatures()) == 2
+
+
+def test_datasets_weights_and_losses_of_layers():
+    x, y = blobs()
+    weights = (y != 2).astype("float32")
+    data = jt.data.Dataset.from_tensor_slices((x, y, weights)).shuffle(300, seed=0).batch(60)
+    model = keras.Sequential([keras.layers.Dense(3, kernel_regularizer="l2")])
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    history = model.fit(data, epochs=2, steps_per_epoch=3, verbose=0)
+    assert list(history.history) == ["loss"]
+    value = model.evaluate(data, verbose=0)
+    raw = keras.losses.sparse_categorical_crossentropy(y, model(x), from_logits=True).numpy()
+    penalty = 0.01 * float((model.weights[0].numpy() ** 2).sum())
+    assert value == pytest.approx((raw * weights).mean() + penalty, rel=1e-5)
+
+
+def test_the_accuracy_fits_the_labels():
+    x = np.ones((4, 2), "float32")
+    for outputs, y, kind in (
+        (1, np.ones((4, 1)), keras.metrics.BinaryAccuracy),
+        (3, np.eye(4)[:, :3], keras.metrics.CategoricalAccuracy),
+        (3, np.zeros(4, int), keras.metrics.SparseCategoricalAccuracy),
+    ):
+        model = network(outputs)
+        model.compile("sgd", lambda a, b: jt.reduce_mean(b, -1), ["accuracy"])
+        model.fit(x, y, verbose=0)
+        assert [type(m) for m in model.metrics[1:]] == [kind]
+        assert "accuracy" in model.evaluate(x, y, verbose=0, return_dict=True)
+
+
+def test_a_model_with_its_own_step(capsys):
+    class Mine(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.w = jt.Variable(0.0)
+
+        def call(self, x):
+            return self.w * x
+
+        def train_step(self, data):
+            x, y = data
+            with jt.GradientTape() as tape:
+                loss = jt.reduce_mean((self(x) - y) ** 2)
+            self.optimizer.apply_gradients([(tape.gradient(loss, self.w), self.w)])
+            return {"mine": loss}
+
+    model = Mine()
+    model.compile(keras.optimizers.SGD(0.5))
+    x = np.linspace(-1, 1, 20, dtype="float32")
+    history = model.fit(x, 2 * x, batch_size=20, epochs=30)
+    assert float(model.w) == pytest.approx(2.0, abs=1e-3)
+    assert len(history.history["mine"]) == 30
+    printed = capsys.readouterr().out
+    assert "Epoch 30/30 1/1 mine: 0.0000" in printed.replace("\r", "\n")
+
+
+def test_callbacks_end_the_training():
+    class Stop:
+        model = None
+
+        def on_epoch_end(self, epoch, logs):
+            self.model.stop_training = epoch == 1
+
+    x, y = blobs()
+    assert compiled().fit(x, y, epochs=5, verbose=0, callbacks=[Stop()]).epoch == [0, 1]
+
+
+def test_weights_go_through_files(tmp_path):
+    x, y = blobs()
+    model, other = compiled(), compiled()
+    model.fit(x, y, verbose=0)
+    other.fit(x[:32], y[:32], verbose=0)
+    model.save_weights(tmp_path / "model.npz")
+    with np.load(tmp_path / "model.npz") as file:
+        assert list(file) == ["layers.0.kernel", "layers.0.bias", "layers.1.kernel", "layers.1.bias"]
+    other.load_weights(tmp_path / "model.npz")
+    np.testing.assert_array_equal(other.predict(x, verbose=0), model.predict(x, verbose=0))
+
+
+def test_summary(capsys):
+    model = network()
+    model(np.ones((1, 2), "float32"))
+    model.layers[0].trainable = False
+    model.summary()
+    assert "Parameters: 99, of which 51 are trained" in capsys.readouterr().out
+
+
+def test_metrics_in_a_function_and_after_a_reset():
+    metric = keras.metrics.Mean()
+    step = jt.function(lambda x: metric.update_state(x))
+    for i in range(4):
+        step(np.float32(i))
+    assert float(metric.result()) == 1.5
+    metric.reset_state()
+    assert float(metric.result()) == 0.0
+    assert metric.trainable_variables == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: network().fit(*blobs()), RuntimeError, r"must be compiled before fit"),
+        (lambda: compiled().fit(np.ones((0, 2)), np.ones(0, int)), ValueError, "no batches"),
+        (lambda: compiled().fit(np.ones((3, 2)), np.ones(4)), ValueError, r"\(3, 2\), \(4,\)"),
+        (lambda: compiled().fit(*blobs(), validation_split=1.5), ValueError, "between 0 and 1"),
+        (lambda: compiled().fit(jt.data.Dataset.range(3), [1]), ValueError, "y must not be given"),
+        (lambda: network().compile("adamm"), ValueError, "no optimizer 'adamm'"),
+        (lambda: network().compile("adam", "msee"), ValueError, "no loss 'msee'"),
+        (lambda: network().compile("adam", "mse", ["acuracy"]), ValueError, "no metric 'acuracy'"),
+        (lambda: keras.Model(inputs=1, outputs=2), TypeError, "no functional API"),
+        (lambda: keras.losses.Huber(reduction="average"), ValueError, "reduction must be one of"),
+        (
+            lambda: keras.losses.mean_squared_error([[1.0]], [[[1.0, 2.0]]]),
+            ValueError,
+            "equal numbers of dimensions",
+        ),
+        (lambda: keras.losses.Loss()([1.0], [1.0]), NotImplementedError, "call"),
+        (lambda: keras.metrics.AUC(1), ValueError, "at least 2"),
+        (lambda: keras.metrics.AUC(curve="X"), ValueError, "'ROC' or 'PR'"),
+        (
+            lambda: keras.metrics.SparseCategoricalAccuracy()([1, 2], np.ones((3, 4))),
+            ValueError,
+            "without the classes",
+        ),
+    ],
+)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
