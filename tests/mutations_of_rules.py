@@ -257,8 +257,8 @@ RULES = (
     ),
     Mutation(
         "cofactors", "primitives/linalg/determinants.py",
-        "conj(solved(regular, identity, adjoint=True))",
-        "conj(solved(regular, identity, adjoint=False))",
+        "np.conj(solved(regular, identity, adjoint=True))",
+        "np.conj(solved(regular, identity, adjoint=False))",
         "the cofactors are transposed", _table("cofactors"),
     ),
     Mutation(

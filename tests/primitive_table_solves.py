@@ -172,6 +172,8 @@ DETERMINANTS = (
         edges=(
             (SINGULAR,),
             (np.stack([SINGULAR, np.diag([0.0, 2.0, 3.0]), np.ones((3, 3))]),),
+            (np.diag([1.0, 0.0, 2.0, 3.0]),),
+            (np.zeros((5, 4, 4)),),
             (np.zeros((1, 1)),),
         ),
         wrt=(),

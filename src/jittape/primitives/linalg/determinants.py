@@ -11,9 +11,18 @@ from jittape.core.forms import Decomposition
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.primitives.batched_params import alike
-from jittape.primitives.broadcast import broadcast_back, cast_to, conj, iota, real_op, sum_over, to_shape
+from jittape.primitives.broadcast import (
+    broadcast,
+    broadcast_back,
+    cast_to,
+    conj,
+    iota,
+    real_op,
+    sum_over,
+    to_shape,
+)
 from jittape.primitives.elementwise.arithmetic import multiply, subtract, zero_dominant_multiply
-from jittape.primitives.elementwise.comparison import not_equal
+from jittape.primitives.elementwise.comparison import equal, logical_and, not_equal, where
 from jittape.primitives.elementwise.complex_numbers import complex as complex_number
 from jittape.primitives.elementwise.complex_numbers import imag
 from jittape.primitives.elementwise.exponential import log
@@ -23,9 +32,9 @@ from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.linalg.lu_factors import interchange_count, lu_factor_op, lu_solve_op, pivots, solved
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.linalg.matrices import adjoint, cross
-from jittape.primitives.linalg.matrix_operands import matrix_operand, require_square
+from jittape.primitives.linalg.matrix_operands import matrix_operand, require_square, row_and_column
 from jittape.primitives.record_parts import filled, real_dtype
-from jittape.primitives.reduce.reductions import reduce_prod, reduce_sum
+from jittape.primitives.reduce.reductions import reduce_max, reduce_prod, reduce_sum
 from jittape.primitives.shape.creation import eye
 from jittape.primitives.shape.joining import stack
 from jittape.primitives.shape.views import flipped, sliced
@@ -205,23 +214,25 @@ def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
 def _cofactors_impl(a: Any, packed: Any) -> Any:
     if a.size == 0:
         return np.empty_like(a)
-    identity = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
-    singular = np.any(pivots(packed) == 0, axis=-1, keepdims=True)[..., None]
-    regular = np.where(singular, lu_factor_op.impl(identity), packed)
-    # The same factors give determinant and inverse, so the error of a tiny pivot cancels.
-    result = _det_impl(a, regular)[..., None, None] * np.conj(solved(regular, identity, adjoint=True))
-    for index in np.argwhere(singular[..., 0, 0]):
-        result[tuple(index)] = _cofactors_of_singular(a[tuple(index)])
-    return result
+    n = a.shape[-1]
+    scale = np.max(np.abs(a), axis=(-2, -1), keepdims=True)
+    tiny = np.finfo(a.dtype).eps ** 2 * np.where(scale == 0, 1, scale)
+    regular = np.where((packed == 0) & np.eye(n + 1, n, dtype=bool), tiny, packed).astype(a.dtype)
+    identity = np.broadcast_to(np.eye(n, dtype=a.dtype), a.shape)
+    return _det_impl(a, regular)[..., None, None] * np.conj(solved(regular, identity, adjoint=True))
 
 
-def _cofactors_of_singular(a: Any) -> Any:
-    """Return the cofactors by the singular value decomposition: each is a product of all other singular values."""
-    if not np.isfinite(a).all():
-        return np.full_like(a, np.nan)
-    u, s, vh = np.linalg.svd(a)
-    others = np.array([np.prod(np.delete(s, i)) for i in range(len(s))])
-    return np.linalg.det(u) * np.linalg.det(vh) * np.conj(u * others) @ np.conj(vh)
+def _cofactors_decomposed(a: Any, packed: Any) -> Any:
+    if a.dtype.kind == "c" or not a.aval.size:
+        return None
+    axes = _matrix_axes(a)
+    scale = reduce_max(absolute(a), axes, keepdims=True)
+    tiny = multiply(where(equal(scale, 0), 1.0, scale), float(np.finfo(a.dtype).eps) ** 2)
+    rows, columns = row_and_column(packed.shape)
+    is_zero_pivot = logical_and(equal(rows, columns), equal(packed, 0))
+    regular = where(is_zero_pivot, broadcast(tiny, packed.shape), packed)
+    inverse = lu_solve_op.bind(a, regular, broadcast(eye(a.shape[-1], dtype=a.dtype), a.shape), adjoint=True)
+    return multiply(broadcast_back(_det_decomposed(a, regular), a.shape, axes), inverse)
 
 
 def _cofactors_vjp(g: Any, out: Any, a: Any, packed: Any) -> Any:
@@ -242,11 +253,14 @@ cofactors_op = Primitive(
     abstract_eval=lambda a, packed: a,
     impl=_cofactors_impl,
     vjp=(_cofactors_vjp, None),
+    lowering=Decomposition(_cofactors_decomposed),
     batch=alike(),
 )
 """The cofactors of matrices with more than three rows, which are the derivative of the determinant.
 
-The derivative of the cofactors themselves raises `LinAlgError` at a singular matrix."""
+They are ``det(a) inv(a)^T`` by the same factors, so that the error of a small pivot cancels. Cofactors are polynomials,
+so a tiny number may replace a pivot that is zero: it changes them by less than the rounding error. The derivative of
+the cofactors raises `LinAlgError` at a singular matrix."""
 
 
 def _cofactors_of_two_rows(a: Any) -> Any:
