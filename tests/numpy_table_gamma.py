@@ -68,6 +68,19 @@ def betaln(x: Any, y: Any) -> Any:
     return np.where(known, found, np.nan)
 
 
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """SciPy's, for finite positive parameters."""
+    arrays = [floats(np.asarray(v)) if isinstance(v, np.ndarray) else v for v in (a, b, x)]
+    dtype = np.result_type(*arrays)
+    if dtype.kind == "c":
+        raise TypeError
+    a, b, x = (np.asarray(v).astype(np.float64) for v in (a, b, x))
+    known = (a > 0) & (b > 0) & (a < np.inf) & (b < np.inf) & (x >= 0) & (x <= 1)
+    return np.where(
+        known, scipy.special.betainc(*[np.where(known, v, 0.5) for v in (a, b, x)]), np.nan
+    ).astype(dtype)
+
+
 def lbeta(x: Any) -> Any:
     """The sum of the logarithms, minus that of the sum; of no elements, minus infinity."""
     if x.ndim == 0 or x.dtype.kind == "c":
@@ -165,6 +178,25 @@ PREDICTIONS = np.array([[0.1, 0.5, 0.2], [3.0, 3.0, 1.0], [1, 2, 3], [1, 2, 3], 
 
 ROWS: list[Row] = [
     Row("jt.math.gamma", jt.math.gamma, of_floats(gamma), unary("biuf"), (), 64),
+    Row(
+        "jt.math.betainc",
+        jt.math.betainc,
+        betainc,
+        given(
+            *[
+                (edges(d)[:17, None, None], edges(d)[:17, None], edges(d)[:17])
+                for d in ("float32", "float64")
+            ],
+            *[
+                (abs(numbers(d)) + 1, abs(numbers(d, (3,), 1)) + 1, abs(numbers(d, (), 2)) / 4)
+                for d in ("float16", "float64")
+            ],
+            (numbers("int32"), numbers("float32", (3,)), 0.5),
+            (numbers("complex64"), 1.0, 0.5),
+            (numbers("float64"), np.ones(2), 0.5),
+        ),
+        rtol=512,
+    ),
     Row("jt.math.betaln", jt.math.betaln, of_pairs(betaln), given(*PAIRS), rtol=64, signed_zeros=False),
     Row(
         "jt.math.lbeta",

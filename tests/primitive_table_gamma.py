@@ -11,6 +11,7 @@ import scipy.stats
 
 from jittape.core.primitive import apply
 from jittape.primitives.elementwise import gamma_beta as gb
+from jittape.primitives.elementwise import incomplete_beta as ib
 from jittape.primitives.elementwise import incomplete_gamma as ig
 from jittape.primitives.elementwise import truncation as tc
 from jittape.primitives.reduce import cumulative as cu
@@ -59,6 +60,12 @@ def shape_slope(a: Any, x: Any) -> Any:
         return mpmath.mpf(0)
     slope = mpmath.diff(lambda b: mpmath.gammainc(b, 0, x, regularized=True), a)
     return -slope / mpmath.exp((a - 1) * mpmath.log(x) - x - mpmath.loggamma(a))
+
+
+def beta_slope(a: Any, b: Any, x: Any) -> Any:
+    """Return the derivative of the incomplete beta function with respect to `a`, divided by the density."""
+    slope = mpmath.diff(lambda p: mpmath.betainc(p, b, 0, x, regularized=True), a)
+    return slope * mpmath.beta(a, b) / (x ** (a - 1) * (1 - x) ** (b - 1))
 
 
 # ---- the gamma family ------------------------------------------------------------------------------------------------
@@ -190,6 +197,67 @@ GAMMA_BETA = (
 )
 
 
+def means_and_samples(low: float, high: float) -> Sampler:
+    """Return parameters of beta distributions, and samples between 0.1 and 0.9."""
+    return lambda rng: (
+        rng.uniform(low, high, SHAPE),
+        rng.uniform(low, high, SHAPE),
+        rng.uniform(0.1, 0.9, SHAPE),
+    )
+
+
+def inside(function: Any) -> Any:
+    """Return `function`, with nan where a parameter is not positive, or the last operand is not between 0 and 1."""
+    return lambda a, b, x: np.where((a > 0) & (b > 0) & (x >= 0) & (x <= 1), function(a, b, x), NAN)
+
+
+_PARAMETERS = np.array([0.0, -1.0, 0.5, 1.0, 2.0, 30.0, NAN])
+_TRIPLES = tuple(
+    np.array(p)
+    for p in np.meshgrid(
+        _PARAMETERS, _PARAMETERS, np.array([0.0, -0.0, 0.25, 0.5, 0.97, 1.0, -0.5, 1.5, NAN])
+    )
+)
+
+BETA = (
+    Row(
+        "betainc",
+        ib.betainc,
+        means_and_samples(0.4, 5.0),
+        inside(scipy.special.betainc),
+        edges=(
+            _TRIPLES,
+            (np.array(0.7), np.array(2.0), np.array(0.3)),
+            (np.zeros((0, 2)), np.ones(2), np.ones(2)),
+        ),
+        rtol=1e-12,
+    ),
+    Row(
+        "betainc of large parameters",
+        ib.betainc,
+        lambda rng: (rng.uniform(6, 9, SHAPE), rng.uniform(6, 9, SHAPE), rng.uniform(0.45, 0.55, SHAPE)),
+        scipy.special.betainc,
+        rtol=1e-12,
+    ),
+    Row(
+        "beta_density",
+        lambda a, b, x: apply(ib.beta_density_op, (a, b, x)),
+        means_and_samples(0.4, 5.0),
+        inside(lambda a, b, x: scipy.stats.beta.pdf(x, a, b)),
+        edges=(tuple(p[1:6, 1:6] for p in _TRIPLES), (np.zeros((0, 2)), np.ones(2), np.ones(2))),
+        rtol=1e-12,
+    ),
+    Row(
+        "betainc_slope",
+        lambda a, b, x: ib.betainc_slope_op.bind(a, b, x, order_a=1, order_b=0),
+        means_and_samples(0.6, 4.0),
+        by_mpmath(beta_slope),
+        edges=((np.zeros((0, 2)), np.ones((0, 2)), np.ones((0, 2))),),
+        rtol=1e-13,
+    ),
+)
+
+
 # ---- integers and neighbors among the floats -------------------------------------------------------------------------
 
 SMALL = (
@@ -255,4 +323,4 @@ def by_c(name: str, x: Array, y: Array) -> Array:
     return np.where(y == 0, 0, found).astype(x.dtype)
 
 
-ROWS: tuple[Row, ...] = (*GAMMA, *GAMMA_BETA, *SMALL)
+ROWS: tuple[Row, ...] = (*GAMMA, *GAMMA_BETA, *BETA, *SMALL)

@@ -10,12 +10,13 @@ import jittape as jt
 from gamma_references import betaln
 from jittape.errors import DTypeError, ShapeError
 from jittape.vectormath import NumPyMath
-from ulp_table import Compiled
+from ulp_table import Compiled, ulp_error
 
 RNG = np.random.default_rng(5)
 A, X = RNG.uniform(0.4, 9.0, 6), RNG.uniform(0.4, 9.0, 6)
 #: Functions of two positive numbers, differentiable in both.
 BINARY = [jt.math.igamma, jt.math.igammac, jt.math.random_gamma_grad, jt.math.betaln]
+BINARY += [lambda a, x: jt.math.betainc(a, x, 0.3), lambda a, x: jt.math.betainc(a, 2.0, x / 10)]
 
 
 def total(function):
@@ -69,6 +70,42 @@ def test_reparameterization_gives_the_derivative_of_the_mean():
     """The mean of a gamma distribution is its shape, whose derivative is 1."""
     samples = np.random.default_rng(0).gamma(2.5, size=200_000)
     assert float(jt.reduce_mean(jt.math.random_gamma_grad(2.5, samples))) == pytest.approx(1.0, abs=5e-3)
+
+
+def beta_samples(count, low, high):
+    rng = np.random.default_rng(8)
+    a, b = np.exp(rng.uniform(np.log(low), np.log(high), (2, count)))
+    spread = np.sqrt(a * b / (a + b + 1)) / (a + b)
+    x = np.clip(
+        a / (a + b) + spread * rng.normal(size=count) * rng.choice([0.1, 1.0, 4.0], count), 0.01, 0.99
+    )
+    return a, b, x
+
+
+@pytest.mark.parametrize(("low", "high", "ulps"), [(0.5, 8.0, 8), (8.0, 500.0, 10), (1e-3, 1.0, 64)])
+def test_betainc_is_accurate(low, high, ulps):
+    points = beta_samples(60, low, high)
+    found = jt.math.betainc(*points).numpy()
+    for value, *point in zip(found, *points, strict=True):
+        with mp.workprec(300):
+            truth = mp.betainc(mp.mpf(point[0]), mp.mpf(point[1]), 0, mp.mpf(point[2]), regularized=True)
+        assert ulp_error(value, truth, np.float64) <= ulps, point
+
+
+@pytest.mark.parametrize("orders", [(1, 0), (0, 1)])
+@pytest.mark.parametrize(("low", "high"), [(0.5, 8.0), (8.0, 200.0)])
+def test_derivatives_of_betainc_by_its_parameters_are_accurate(low, high, orders):
+    points = beta_samples(12, low, high)
+    wrt = orders.index(1)
+    found = jt.grad(lambda *p: jt.reduce_sum(jt.math.betainc(*p)), argnums=wrt)(*points)
+    for value, a, b, x in zip(np.asarray(found), *points, strict=True):
+        with mp.workprec(300):
+            truth = mp.diff(
+                lambda p, q, x=x: mp.betainc(p, q, 0, mp.mpf(x), regularized=True),
+                (mp.mpf(a), mp.mpf(b)),
+                orders,
+            )
+        assert float(value) == pytest.approx(float(truth), rel=1e-13), (a, b, x)
 
 
 # ---- transforms ------------------------------------------------------------------------------------------------------
@@ -151,6 +188,12 @@ def test_saturate_cast_passes_gradients_of_numbers_in_range_only():
         (lambda: jt.math.igammac(1j, 2.0), DTypeError, r"\[igammac\].*complex"),
         (lambda: jt.math.random_gamma_grad(1.0, 2j), DTypeError, r"\[random_gamma_grad\].*complex"),
         (lambda: jt.math.betaln([1.0], 2j), DTypeError, r"\[betaln\].*complex"),
+        (lambda: jt.math.betainc(1.0, 2.0, 1j), DTypeError, r"\[betainc\].*complex"),
+        (
+            lambda: jt.math.betainc([1.0, 2.0], [1.0, 2.0, 3.0], 0.5),
+            ShapeError,
+            r"\[betainc\].*\(2,\).*\(3,\)",
+        ),
         (lambda: jt.math.lbeta(2.0), ShapeError, r"\[lbeta\].*scalar"),
         (lambda: jt.math.multigammaln([1.0], 0), ValueError, r"\[multigammaln\] d.*got 0"),
         (lambda: jt.math.polygamma(171, 1.0), ValueError, r"\[polygamma\] a, the order.*171"),

@@ -124,8 +124,8 @@ def stirling_correction(x: Any) -> Any:
     return inverse * polynomial(inverse * inverse, STIRLING)
 
 
-def power_over_gamma(m: Any, a: Any, x: Any) -> Any:
-    """Return ``x**a exp(-x) / gamma(a + 1)`` of positive finite float64 numbers.
+def power_over_gamma(m: Any, a: Any, x: Any, x_low: Any = 0.0) -> Any:
+    """Return ``x**a exp(-x) / gamma(a + 1)`` of positive finite float64 numbers; x may have two words.
 
     For a of at least 8 it is ``exp(-a (y - 1 - log(y)) - correction) / sqrt(2 pi a)`` with y = x / a. All exponents
     have two words, because an absolute error of the exponent is a relative error of the result.
@@ -133,13 +133,13 @@ def power_over_gamma(m: Any, a: Any, x: Any) -> Any:
     small = a < _LARGE
     ratio, ratio_low = divide(m, (x, 0.0), (m.where(small, 1.0, a), 0.0))
     logarithm, logarithm_low = log_in_two_words(m, ratio)
-    logarithm_low = logarithm_low + ratio_low / ratio
+    logarithm_low = logarithm_low + (ratio_low / ratio + x_low / x)
     high, low = two_product(m, a, logarithm)
     low = low + a * logarithm_low
     excess, excess_low = two_sum(m, x, m.where(small, 0.0, -a))
     far, error = two_sum(m, high, -excess)
-    far_low = low + (error - excess_low)
-    near, near_low, is_near = _near_exponent(m, m.where(small, 1.0, a), x)
+    far_low = low + (error - (excess_low + x_low))
+    near, near_low, is_near = _near_exponent(m, m.where(small, 1.0, a), x, x_low)
     is_near = is_near & ~small
     exponent, exponent_low = m.where(is_near, near, far), m.where(is_near, near_low, far_low)
     corrected = exponent_low - stirling_correction(m.where(small, _LARGE, a))
@@ -148,19 +148,20 @@ def power_over_gamma(m: Any, a: Any, x: Any) -> Any:
     return exp_of_two_words(m, *two_sum(m, exponent, m.where(small, exponent_low, corrected))) / divisor
 
 
-def _near_exponent(m: Any, a: Any, x: Any) -> tuple[Any, Any, Any]:
+def _near_exponent(m: Any, a: Any, x: Any, x_low: Any) -> tuple[Any, Any, Any]:
     """Return ``-a (x/a - 1 - log(x/a))`` in two words, and whether x / a is so near 1 that the result is valid.
 
     With s = (x - a) / (x + a), the logarithm is ``2 s + (2/3) s**3 + ...``, and the result
     ``(2/3) a s**3 + ... - (x - a) s``.
     """
-    difference = two_sum(m, x, -a)
-    total = two_sum(m, x, a)
-    s, s_low = divide(m, difference, total)
+    difference, difference_low = two_sum(m, x, -a)
+    difference_low = difference_low + x_low
+    total, total_low = two_sum(m, x, a)
+    s, s_low = divide(m, (difference, difference_low), (total, total_low + x_low))
     s, s_low = fast_two_sum(m, s, s_low)
     is_near = m.absolute(s) < _NEAR
-    square, square_low = two_product(m, difference[0], s)
-    square_low = square_low + (difference[0] * s_low + difference[1] * s)
+    square, square_low = two_product(m, difference, s)
+    square_low = square_low + (difference * s_low + difference_low * s)
     z = s * s
     z_low = m.fma(s, s, -z) + 2 * s * s_low
     scaled, scaled_low = two_product(m, a, s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jittape.vectormath.gamma_family import betainc as incomplete_beta
 from jittape.vectormath.gamma_family import gamma as gamma_function
 from jittape.vectormath.gamma_family import igamma as incomplete
 from jittape.vectormath.gamma_family import zeta
@@ -19,3 +20,7 @@ class GammaFunctions:
     igamma_slope = incomplete.igamma_slope
     gamma_density = incomplete.gamma_density
     log_minus_digamma = incomplete.log_minus_digamma
+
+    betainc = incomplete_beta.betainc
+    betainc_slope = incomplete_beta.betainc_slope
+    beta_density = incomplete_beta.beta_density

@@ -147,7 +147,7 @@ def _moments(m: Any, a: Any, x: Any, lower: Any, order: int, rule: tuple[int, fl
     lost = list(moments)
     for node, weight in gauss_legendre(count):
         v = end * node
-        power = weight * m.exp(-(distance * v + x * _second_order(m, m.where(lower, -v, v))))
+        power = weight * m.exp(-(distance * v + x * second_order(m, m.where(lower, -v, v))))
         for k in range(order + 1):
             moments[k], error = two_sum(m, moments[k], power)
             lost[k] = lost[k] + error
@@ -172,7 +172,7 @@ def _end_of_lower(m: Any, a: Any, x: Any, distance: Any, cut: float) -> Any:
     return m.where(linear > 0, (linear + root) / (2 * a), (4 * cut) / (root - linear))
 
 
-def _second_order(m: Any, w: Any) -> Any:
+def second_order(m: Any, w: Any) -> Any:
     """Return ``exp(w) - 1 - w`` without cancellation."""
     small = w * w * polynomial(w, _SECOND_ORDER)
     return m.where(m.absolute(w) < _SMALL_EXPONENT, small, (m.exp(w) - 1) - w)
@@ -196,7 +196,7 @@ def _small_igammac(m: Any, a: Any, x: Any) -> Any:
 
 def _factor_derivatives(m: Any, a: Any, x: Any, order: int) -> list[Any]:
     """Return the derivatives of ``x**a / gamma(a + 1)`` with respect to `a`, of orders 0, 1, ..., divided by itself."""
-    slopes = [_log_minus_digamma(m, a, x, -0.5)]
+    slopes = [log_minus_digamma_of_next(m, a, x)]
     for k in range(1, order):
         slopes.append(-m.polygamma(a + 1, k))
     results = [m.literal(1, np.float64)]
@@ -234,3 +234,13 @@ def _log_minus_digamma(m: Any, a: Any, x: Any, half: float) -> Any:
     moderate = m.where(large, 8.0, a)
     near = m.log(x) - m.digamma(moderate if half > 0 else moderate + 1)
     return m.where(large, far, near)
+
+
+def log_minus_digamma_of_next(m: Any, a: Any, x: Any) -> Any:
+    """Return ``log(x) - digamma(a + 1)`` of positive finite float64 numbers."""
+    return _log_minus_digamma(m, a, x, -0.5)
+
+
+def digamma_minus_log(m: Any, a: Any) -> Any:
+    """Return ``digamma(a) - log(a)`` of a positive finite float64 number."""
+    return -_log_minus_digamma(m, a, a, 0.5)

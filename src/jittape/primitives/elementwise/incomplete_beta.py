@@ -1,0 +1,174 @@
+"""The regularized incomplete beta function I, with derivatives in all three arguments.
+
+``d/dx I_x(a, b)`` is the density p of the beta distribution. Derivatives with respect to `a` and `b` are kept as
+multiples of p, as in `incomplete_gamma`. With ``s_ij`` the derivative of orders i and j, divided by p,
+
+    d/da s_ij = s_(i+1)j - s_ij d/da log(p),
+    d/dx s_ij = (the derivative of p of orders i and j with respect to a and b) / p - s_ij d/dx log(p).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.core.builder import literal
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.primitives.batched_params import alike
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract, zero_dominant_multiply
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.incomplete_gamma import log_minus_digamma_op
+from jittape.primitives.elementwise.special import polygamma
+from jittape.primitives.record_parts import by_formula, common_float, same_real_float
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["betainc"]
+
+CHUNK = 2048
+"""Number of elements that a NumPy step computes at once; each takes 72 numbers."""
+
+
+def _in_chunks(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the evaluation by `formula`, of a few elements at a time."""
+
+    def impl(a: Any, b: Any, x: Any, **params: Any) -> Any:
+        flat = [operand.reshape(-1) for operand in (a, b, x)]
+        result = np.empty(x.size, x.dtype)
+        for start in range(0, x.size, CHUNK):
+            result[start : start + CHUNK] = formula(*[part[start : start + CHUNK] for part in flat], **params)
+        return result.reshape(x.shape)
+
+    return impl
+
+
+# ---- derivatives -----------------------------------------------------------------------------------------------------
+
+
+def _log_density_slopes(a: Any, b: Any, x: Any, orders: tuple[int, int]) -> dict[tuple[int, int], Any]:
+    """Return the derivatives of the logarithm of the density with respect to `a` and `b`, up to `orders`."""
+    n = add(a, b)
+    slopes: dict[tuple[int, int], Any] = {}
+    for i in range(orders[0] + 1):
+        for j in range(orders[1] + 1):
+            if i + j == 1:
+                # log(x) - digamma(a) + digamma(n), without the differences of large logarithms
+                own, part = (a, x) if i else (b, subtract(1, x))
+                logarithm = apply(log_minus_digamma_op, (own, multiply(part, n)))
+                slopes[i, j] = subtract(logarithm, apply(log_minus_digamma_op, (n, n)))
+            elif i + j > 1:
+                slopes[i, j] = polygamma(i + j - 1, n)
+                if j == 0:
+                    slopes[i, j] = subtract(slopes[i, j], polygamma(i - 1, a))
+                if i == 0:
+                    slopes[i, j] = subtract(slopes[i, j], polygamma(j - 1, b))
+    return slopes
+
+
+def _log_density_in_x(a: Any, b: Any, x: Any) -> Any:
+    return subtract(divide(subtract(a, 1), x), divide(subtract(b, 1), subtract(1, x)))
+
+
+def _times(g: Any, out: Any, slope: Any) -> Any:
+    return zero_dominant_multiply(g, zero_dominant_multiply(out, slope))
+
+
+beta_density_op = Primitive(
+    "beta_density",
+    abstract_eval=same_real_float("beta_density"),
+    impl=by_formula("beta_density"),
+    vjp=(
+        lambda g, out, a, b, x: _times(g, out, _log_density_slopes(a, b, x, (1, 0))[1, 0]),
+        lambda g, out, a, b, x: _times(g, out, _log_density_slopes(a, b, x, (0, 1))[0, 1]),
+        lambda g, out, a, b, x: _times(g, out, _log_density_in_x(a, b, x)),
+    ),
+    lowering=Map(lambda m, a, b, x: m.beta_density(a, b, x)),
+    promote_args=common_float("beta_density"),
+)
+
+
+def _slope_abstract_eval(a: Aval, b: Aval, x: Aval, *, order_a: int, order_b: int) -> Aval:
+    return same_real_float("betainc")(a, b, x)
+
+
+def _slope_in_a(g: Any, out: Any, a: Any, b: Any, x: Any, *, order_a: int, order_b: int) -> Any:
+    following = betainc_slope_op.bind(a, b, x, order_a=order_a + 1, order_b=order_b)
+    of_density = zero_dominant_multiply(out, _log_density_slopes(a, b, x, (1, 0))[1, 0])
+    return zero_dominant_multiply(g, subtract(following, of_density))
+
+
+def _slope_in_b(g: Any, out: Any, a: Any, b: Any, x: Any, *, order_a: int, order_b: int) -> Any:
+    following = betainc_slope_op.bind(a, b, x, order_a=order_a, order_b=order_b + 1)
+    of_density = zero_dominant_multiply(out, _log_density_slopes(a, b, x, (0, 1))[0, 1])
+    return zero_dominant_multiply(g, subtract(following, of_density))
+
+
+def _slope_in_x(g: Any, out: Any, a: Any, b: Any, x: Any, *, order_a: int, order_b: int) -> Any:
+    from jittape.vectormath.gamma_family.betainc import derivatives_of_exponential
+
+    orders = (order_a, order_b)
+    slopes = _log_density_slopes(a, b, x, orders)
+    of_density = derivatives_of_exponential(slopes, literal(1, x.dtype), orders, add, multiply)[orders]
+    change = zero_dominant_multiply(out, _log_density_in_x(a, b, x))
+    return zero_dominant_multiply(g, subtract(of_density, change))
+
+
+betainc_slope_op = Primitive(
+    "betainc_slope",
+    abstract_eval=_slope_abstract_eval,
+    impl=_in_chunks(by_formula("betainc_slope")),
+    vjp=(_slope_in_a, _slope_in_b, _slope_in_x),
+    batch=alike(),
+)
+
+
+def _betainc_in(a: Any, b: Any, x: Any, order_a: int, order_b: int) -> Any:
+    slope = betainc_slope_op.bind(a, b, x, order_a=order_a, order_b=order_b)
+    return zero_dominant_multiply(apply(beta_density_op, (a, b, x)), slope)
+
+
+# ---- the function ----------------------------------------------------------------------------------------------------
+
+betainc_op = Primitive(
+    "betainc",
+    abstract_eval=same_real_float("betainc"),
+    impl=_in_chunks(by_formula("betainc")),
+    vjp=(
+        lambda g, out, a, b, x: zero_dominant_multiply(g, _betainc_in(a, b, x, 1, 0)),
+        lambda g, out, a, b, x: zero_dominant_multiply(g, _betainc_in(a, b, x, 0, 1)),
+        lambda g, out, a, b, x: zero_dominant_multiply(g, apply(beta_density_op, (a, b, x))),
+    ),
+    promote_args=common_float("betainc"),
+    batch=alike(),
+)
+
+
+def betainc(a: TensorLike, b: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
+    """Return the regularized incomplete beta function I_x(a, b), the distribution function of the beta distribution.
+
+    It is differentiable in all three arguments, to any order; TensorFlow has the derivative with respect to `x` only.
+    It runs as a NumPy step between compiled kernels.
+
+    Parameters
+    ----------
+    a, b : tensor_like
+        Real, positive and finite: the result is nan elsewhere.
+    x : tensor_like
+        Between 0 and 1: the result is nan elsewhere. The three broadcast.
+    name : str, optional
+        For compatibility with TensorFlow.
+
+    Returns
+    -------
+    Tensor
+        The integral of ``t**(a - 1) (1 - t)**(b - 1)`` from 0 to `x`, divided by that from 0 to 1 (DLMF 8.17.2).
+
+    Examples
+    --------
+    >>> jt.math.betainc(2.0, [1.0, 3.0], 0.5).numpy().round(4)
+    array([0.25  , 0.6875], dtype=float32)
+    """
+    return apply(betainc_op, (a, b, x))
