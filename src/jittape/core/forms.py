@@ -178,10 +178,12 @@ class Assert:
 class Decomposition:
     """Compiled code uses other ops: ``of(*handles, **params)``, written with user-level functions.
 
-    If `of` returns None, the op stays as it is.
+    If `of` returns None, the op stays as it is. If `beside` is a primitive, the op stays as it is unless the program
+    also contains an op of this primitive with the same operands and parameters, which `of` then shares.
     """
 
     of: Callable[..., Any]
+    beside: Primitive | None = None
 
 
 @dataclass(frozen=True)

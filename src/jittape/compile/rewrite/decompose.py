@@ -26,8 +26,11 @@ def decompose(program: Program, dtypes: Container[Any]) -> Program:
         return _with_checks(_with_wide_reductions(program))
     editor = Editor(program)
     avals = editor.avals
+    present = {(op.primitive, op.args, op.params) for op in program.ops}
     for op in program.ops:
         form = op.primitive.lowering if op.primitive in replaced else None
+        if isinstance(form, Decomposition) and form.beside is not None:
+            form = form if (form.beside, op.args, op.params) in present else None
         if isinstance(form, Call) and form.otherwise is not None and avals[op.out].dtype not in BLAS:
             form = Decomposition(form.otherwise)
         if isinstance(form, Decomposition) and all(
@@ -36,7 +39,10 @@ def decompose(program: Program, dtypes: Container[Any]) -> Program:
             editor.write_out(op, form)
         else:
             editor.ops.append(op)
-    return _with_checks(_with_wide_reductions(editor.result()))
+    result = editor.result()
+    if any(isinstance(p.lowering, Decomposition) and p.lowering.beside is not None for p in replaced):
+        result = common_subexpressions_merged(result)
+    return _with_checks(_with_wide_reductions(result))
 
 
 def _with_wide_reductions(program: Program) -> Program:

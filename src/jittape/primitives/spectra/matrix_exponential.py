@@ -57,17 +57,19 @@ def _halvings(a: Any) -> Any:
     roots = [_norm(power) ** (1 / k) for power, k in ((a6, 6), (a4 @ a4, 8), (a4 @ a6, 10))]
     size = norm * np.minimum(np.maximum(roots[0], roots[1]), np.maximum(roots[1], roots[2]))
     halvings = np.maximum(np.ceil(np.log2(np.maximum(size, 1e-300) / LARGEST)), 0)
-    # Matrices that are far from normal may need more: the norm of abs(a)**27 bounds the error.
+    # Matrices that are far from normal may need more: the norm of abs(a)**27, at most the power of the norm, bounds
+    # the error.
+    scaled = np.log2(np.maximum(norm, 1e-300)) - halvings
+    error = 26 * scaled - np.log2(LEADING_ERROR * np.finfo(a.dtype).eps / 2)
+    if error.max() <= 0:
+        return halvings.astype(np.int64)
     matrix = np.abs(unit)
     sums = np.ones((*norm.shape, 1, a.shape[-1]), matrix.dtype)
-    exponent = np.zeros(norm.shape)
     for _ in range(27):
         sums = sums @ matrix
         greatest = sums.max((-2, -1))
-        exponent += np.log2(np.maximum(greatest, 1e-300))
+        error += np.log2(np.maximum(greatest, 1e-300))
         sums = sums / np.where(greatest == 0, 1, greatest)[..., None, None]
-    scaled = np.log2(np.maximum(norm, 1e-300)) - halvings
-    error = exponent + 26 * scaled - np.log2(LEADING_ERROR * np.finfo(a.dtype).eps / 2)
     return (halvings + np.maximum(np.ceil(error / 26), 0)).astype(np.int64)
 
 
