@@ -10,7 +10,8 @@ import scipy.stats
 
 from jittape.primitives.elementwise import random_numbers as rn
 from jittape.primitives.elementwise.bits import multiply_high
-from primitive_table import Array, Row
+from primitive_table import SHAPE, SPECIALS, Array, Row
+from primitive_table import normal as standard_normal
 
 MASK = 0xFFFFFFFF
 
@@ -222,6 +223,28 @@ ROWS: tuple[Row, ...] = (
     *sampled("random_normal", rn.normal_op, normal),
     *sampled("random_truncated_normal", rn.truncated_normal_op, truncated_normal),
     *sampled("random_exponential", rn.exponential_op, exponential),
+    Row(
+        "random_scaled",
+        lambda *x: rn.scaled_op.bind(*x),
+        standard_normal(SHAPE, SHAPE, SHAPE),
+        lambda loc, scale, x: loc + scale * x,
+        edges=((SPECIALS, np.ones(12), SPECIALS), (np.zeros((0, 2)),) * 3, (np.array(0.7),) * 3),
+        analytic=True,
+    ),
+    Row(
+        "random_permutation",
+        lambda bits: rn.permutation_op.bind(bits),
+        words((50,), 1),
+        lambda bits: np.array(sorted(range(len(bits)), key=bits.tolist().__getitem__), np.int64),
+        ("float64",),
+        edges=(
+            (np.array([5, 3, 5, 3, 4, 5], np.uint64),),
+            (np.array([2**63 + 1, 2**63, 0], np.uint64),),
+            (np.array([9], np.uint64),),
+            (np.array([], np.uint64),),
+        ),
+        wrt=(),
+    ),
     with_parameters(
         "random_gamma", rn.gamma_op, gamma, [0.05, 0.3, 0.999, 1.0, 2.0, 30.0], [math.nan, -1.0, 0.0, 0.5]
     ),

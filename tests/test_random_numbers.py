@@ -71,6 +71,26 @@ def test_interpreted_compiled_and_threaded_draws_have_the_same_bits(name, dtype,
     np.testing.assert_array_equal(draws_of(name, (150_000,), dtype)[:7], interpreted.ravel()[:7])
 
 
+SCALED = {
+    "normal": lambda dtype: R.normal([300], 0.1, 0.7, dtype, seed=1),
+    "truncated_normal": lambda dtype: R.truncated_normal([300], 0.1, 0.7, dtype, seed=1),
+    "uniform": lambda dtype: R.uniform([300], -0.3, 0.7, dtype, seed=1),
+    "laplace": lambda dtype: R.laplace([300], 0.1, 0.7, dtype, seed=1),
+    "exponential": lambda dtype: R.exponential([300], 0.7, dtype, seed=1),
+}
+
+
+@pytest.mark.parametrize("name", SCALED)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_scaled_draws_have_the_same_bits_too(name, dtype, monkeypatch):
+    """Otherwise the initial weights of the first fit would not be those of the second."""
+    monkeypatch.setattr(jt.config, "interpret", True)
+    interpreted = SCALED[name](dtype).numpy()
+    monkeypatch.setattr(jt.config, "interpret", False)
+    for _ in range(3):
+        np.testing.assert_array_equal(SCALED[name](dtype).numpy(), interpreted)
+
+
 @pytest.mark.parametrize("name", DRAWS)
 def test_draws_in_float32_are_close_to_those_in_float64(name):
     single, double = draws_of(name, (50, 40), "float32"), draws_of(name, (50, 40), "float64")

@@ -21,7 +21,7 @@ from jittape.primitives.elementwise.bits import multiply_high
 from jittape.primitives.elementwise.comparison import equal, less, where
 from jittape.primitives.elementwise.random_numbers import normal_op, truncated_normal_op
 from jittape.random.arguments import extents_of, float_dtype, is_symbolic, parameter, real_array
-from jittape.random.coordinates import bits, coordinates, unit_of_bits
+from jittape.random.coordinates import bits, coordinates, scaled, unit_of_bits
 from jittape.recording.tensor import Tensor
 
 __all__ = ["Take", "draw_normal", "draw_truncated_normal", "draw_uniform", "draw_uniform_full_int"]
@@ -40,7 +40,7 @@ def _standard(state: Any, shape: tuple[int, ...], dtype: np.dtype[Any], op: Prim
 def _scaled(
     state: Any, center: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype[Any], op: Primitive
 ) -> Any:
-    return cast_to(add(center, multiply(scale, _standard(state, shape, dtype, op))), dtype)
+    return scaled(center, scale, _standard(state, shape, dtype, op))
 
 
 def _draw(op: str, record: Primitive, take: Take, shape: Any, mean: Any, stddev: Any, dtype: Any) -> Tensor:
@@ -72,7 +72,7 @@ def _unit(state: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 def _between(state: Any, low: Any, high: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     low, high = [broadcast(cast_to(x, dtype), shape) for x in (low, high)]
-    x = add(low, multiply(subtract(high, low), _unit(state, shape, dtype)))
+    x = scaled(low, subtract(high, low), _unit(state, shape, dtype))
     return where(less(x, high), x, low)  # rounding may give `high`
 
 

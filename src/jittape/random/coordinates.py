@@ -16,10 +16,10 @@ from jittape.core.dtypes import float16, float32, float64, uint64
 from jittape.primitives.broadcast import broadcast, cast_to, iota, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.bits import right_shift
-from jittape.primitives.elementwise.random_numbers import philox_op
+from jittape.primitives.elementwise.random_numbers import philox_op, scaled_op
 from jittape.primitives.shape.views import sliced
 
-__all__ = ["bits", "coordinates", "unit_of_bits"]
+__all__ = ["bits", "coordinates", "scaled", "unit_of_bits"]
 
 _MANTISSA_BITS = {float16: 11, float32: 24, float64: 53}
 
@@ -48,3 +48,9 @@ def unit_of_bits(word: Any, dtype: np.dtype[Any]) -> Any:
     kept = _MANTISSA_BITS[dtype]
     leading = right_shift(word, broadcast(literal(64 - kept, uint64), word.shape))
     return multiply(cast_to(leading, dtype), broadcast(literal(2.0**-kept, dtype), word.shape))
+
+
+def scaled(loc: Any, scale: Any, draw: Any) -> Any:
+    """Return ``loc + scale * draw`` in the dtype of `draw`."""
+    loc, scale = [broadcast(cast_to(x, draw.dtype), draw.shape) for x in (loc, scale)]
+    return scaled_op.bind(loc, scale, draw)

@@ -99,7 +99,7 @@ def _categorical(state: Any, logits: Any, count: int, dtype: np.dtype[Any]) -> A
     shape = (rows, count, classes)
     noise = log(exponential_op.bind(*coordinates(state, shape), dtype=work))
     each = broadcast(to_shape(cast_to(logits, work), (rows, 1, classes)), shape)
-    return argmax(subtract(each, noise), axis=-1, output_type=dtype)
+    return cast_to(argmax(subtract(each, noise), axis=-1, output_type=int64), dtype)
 
 
 def draw_categorical(op: str, take: Take, logits: Any, num_samples: Any, dtype: Any) -> Tensor:

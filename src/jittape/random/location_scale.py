@@ -23,7 +23,7 @@ from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.shape.reshaping import expand_dims, reshape, squeeze
 from jittape.random.arguments import extents_of, float_dtype, operand_shape, parameter
 from jittape.random.continuous import Take
-from jittape.random.coordinates import coordinates
+from jittape.random.coordinates import coordinates, scaled
 from jittape.recording.tensor import Tensor
 
 __all__ = ["draw_exponential", "draw_gumbel", "draw_laplace", "draw_multivariate_normal"]
@@ -42,12 +42,12 @@ def _laplace(state: Any, loc: Any, scale: Any, shape: tuple[int, ...], dtype: np
     size = exponential_op.bind(*at, dtype=dtype)
     sign = right_shift(philox_op.bind(*at, half=1), broadcast(literal(63, uint64), shape))
     draw = where(equal(sign, broadcast(literal(0, uint64), shape)), size, negative(size))
-    return cast_to(add(loc, multiply(scale, draw)), dtype)
+    return scaled(loc, scale, draw)
 
 
 def _gumbel(state: Any, loc: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     draw = negative(log(exponential_op.bind(*coordinates(state, shape), dtype=dtype)))
-    return cast_to(add(loc, multiply(scale, draw)), dtype)
+    return scaled(loc, scale, draw)
 
 
 def draw_exponential(op: str, take: Take, shape: Any, scale: Any, dtype: Any) -> Tensor:

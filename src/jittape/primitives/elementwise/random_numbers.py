@@ -23,6 +23,7 @@ from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.incomplete_gamma import random_gamma_grad
 from jittape.primitives.elementwise.special import digamma
+from jittape.primitives.record_parts import same_real_float
 from jittape.vectormath import sampling
 from jittape.vectormath.numpy_math import NumPyMath
 from jittape.vectormath.philox import Coordinates, philox
@@ -36,6 +37,7 @@ __all__ = [
     "permutation_op",
     "philox_op",
     "poisson_op",
+    "scaled_op",
     "truncated_normal_op",
 ]
 
@@ -103,6 +105,27 @@ philox_op = Primitive(
 normal_op = _sampler("random_normal", sampling.normal)
 truncated_normal_op = _sampler("random_truncated_normal", sampling.truncated_normal)
 exponential_op = _sampler("random_exponential", sampling.exponential)
+
+
+# ---- location and scale ----------------------------------------------------------------------------------------------
+
+
+def _scaled(m: Any, loc: Any, scale: Any, x: Any) -> Any:
+    return m.rounded_add(loc, m.rounded_multiply(scale, x))
+
+
+scaled_op = Primitive(
+    "random_scaled",
+    abstract_eval=same_real_float("random_scaled"),
+    impl=lambda *operands: _in_chunks(lambda *x: _scaled(NumPyMath(), *x), operands, operands[0].dtype),
+    vjp=(
+        lambda g, out, loc, scale, x: g,
+        lambda g, out, loc, scale, x: zero_dominant_multiply(g, x),
+        lambda g, out, loc, scale, x: zero_dominant_multiply(g, scale),
+    ),
+    lowering=Map(_scaled),
+)
+"""``loc + scale * x`` with the product rounded: the same bits in interpreted and compiled code, also for weights."""
 
 
 # ---- permutations ----------------------------------------------------------------------------------------------------
