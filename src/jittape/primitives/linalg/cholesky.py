@@ -57,7 +57,7 @@ def _not_positive_definite(x: Any) -> Any:
 
 
 def _vjp(g: Any, out: Any, x: Any) -> Any:
-    # Compiled loops do not support complex numbers, so the op would be a NumPy step instead of calls of LAPACK.
+    # Only real factors have cotangents in the forms of `cholesky_rules`.
     return cholesky_pullback(out, g) if x.dtype.kind == "c" else cholesky_pullback_op.bind(out, g)
 
 
