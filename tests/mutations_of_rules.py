@@ -391,5 +391,54 @@ RULES = (
         "row = [_row(x, 0) if s else x for x, s in zip(operands, stacked, strict=True)]",
         "every row of a stack is the first", "tests/test_batching.py",
     ),
+    # ---- transforms, complex numbers and float16 ----
+    Mutation(
+        "rfft", "primitives/signal/transform_ops.py",
+        "irfft_op.bind(_inner_scaled(g, axis, n, 0.5), n=n",
+        "irfft_op.bind(g, n=n",
+        "inner frequencies count twice in the gradient of rfft", "tests/test_primitives.py -k rfft",
+    ),
+    Mutation(
+        "middle frequency", "primitives/signal/transform_ops.py",
+        "    if n % 2 == 0:\n",
+        "    if n % 2 == 1:\n",
+        "the last frequency of an even length counts twice", "tests/test_primitives.py -k irfft",
+    ),
+    Mutation(
+        "normalization of adjoints", "primitives/signal/transform_ops.py",
+        "fft_op.bind(g, axes=axes, inverse=not inverse, norm=DUAL[norm])",
+        "fft_op.bind(g, axes=axes, inverse=not inverse, norm=norm)",
+        "the gradient of fft is divided by its length", "tests/test_primitives.py -k fft",
+    ),
+    Mutation(
+        "dct", "primitives/signal/transform_ops.py",
+        'if norm != "ortho" and kind in (1, 3):',
+        'if norm != "ortho" and kind in (3,):',
+        "the ends of a cosine transform of type 1 count twice", "tests/test_primitives.py -k dct",
+    ),
+    Mutation(
+        "complex product", "compile/llvm/ir_value.py",
+        "chosen = [i if i % 2 == 0 else i + a.type.count for i in places]",
+        "chosen = [i if i % 2 == 1 else i + a.type.count for i in places]",
+        "compiled complex products have the signs of both parts exchanged", "tests/test_complex_loops.py",
+    ),
+    Mutation(
+        "complex exponential", "vectormath/complex_formulas.py",
+        "imag = m.where(y == 0, y, m.where(zero, 0, imag))",
+        "imag = m.where(zero, 0, imag)",
+        "the exponential of an infinite real number has the imaginary part nan", "tests/test_complex_loops.py",
+    ),
+    Mutation(
+        "rounding to float16", "vectormath/machine_math.py",
+        "return self.bitcast(self.where(is_inexact, toward_zero | 1, bits), np.float32)",
+        "return single",
+        "a cast from float64 to float16 rounds twice", "tests/test_float16.py",
+    ),
+    Mutation(
+        "reductions of float16", "compile/rewrite/decompose.py",
+        "isinstance(op.primitive.lowering, Reduce) and info_of(dtype).arithmetic != dtype",
+        "isinstance(op.primitive.lowering, Reduce) and False",
+        "float16 is summed as bits of integers", "tests/test_float16.py",
+    ),
 )  # fmt: skip
 """The faults, in the order of the table in the documentation."""
