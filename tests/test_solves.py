@@ -256,43 +256,6 @@ def test_cholesky_and_solve_in_a_scan(mode):
         assert np.sum(np.asarray(gradient(rows)) * direction) == pytest.approx(slope, rel=1e-6)
 
 
-# ---- the scale of benchmarks -----------------------------------------------------------------------------------------
-
-
-def test_many_small_systems_and_their_gradients():
-    n = 20_000
-    a, b = RNG.normal(size=(n, 3, 3)) + 4 * np.eye(3), RNG.normal(size=(n, 3, 1))
-    solution = np.linalg.solve(a, b)
-    adjoint = np.linalg.solve(np.swapaxes(a, 1, 2), 2 * solution)
-    loss = jt.function(
-        jt.value_and_grad(lambda a, b: jt.reduce_sum(jt.linalg.solve(a, b) ** 2), argnums=(0, 1))
-    )
-    for _ in range(3):
-        value, (g_a, g_b) = loss(a, b)
-        assert float(value) == pytest.approx(np.sum(solution**2), rel=1e-10)
-        np.testing.assert_allclose(g_b, adjoint, rtol=1e-8, atol=1e-9)
-        np.testing.assert_allclose(g_a, -adjoint @ np.swapaxes(solution, 1, 2), rtol=1e-8, atol=1e-9)
-
-
-@pytest.mark.parametrize("n", [30, 300])
-def test_a_gaussian_likelihood_and_its_gradient(n):
-    x = RNG.normal(size=(n, n))
-    covariance, y = x @ x.T / n + np.eye(n), RNG.normal(size=(n, 1))
-
-    def likelihood(k):
-        factor = jt.linalg.cholesky(k)
-        white = jt.linalg.triangular_solve(factor, y)
-        return jt.reduce_sum(white**2) + 2 * jt.reduce_sum(jt.math.log(jt.linalg.diag_part(factor)))
-
-    inverse = np.linalg.inv(covariance)
-    value_and_grad = jt.function(jt.value_and_grad(likelihood))
-    for _ in range(3):
-        value, gradient = value_and_grad(covariance)
-        expected = float((y.T @ inverse @ y)[0, 0]) + np.linalg.slogdet(covariance)[1]
-        assert float(value) == pytest.approx(expected, rel=1e-11)
-        np.testing.assert_allclose(gradient, inverse - inverse @ y @ y.T @ inverse, rtol=1e-9, atol=1e-11)
-
-
 # ---- nan and empty matrices ------------------------------------------------------------------------------------------
 
 
