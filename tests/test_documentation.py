@@ -44,6 +44,18 @@ def test_readme(capsys):
     assert capsys.readouterr().out == "y = 3.00 x + 2.00\n"
 
 
+def test_the_page_of_statistical_models(capsys):
+    run_examples("docs/statistics.md")
+    assert "accuracy 0.9" in capsys.readouterr().out
+
+
+def test_the_page_of_networks(capsys):
+    run_examples("docs/networks.md")
+    accuracy, error = map(float, re.findall(r"\d\.\d{3}", capsys.readouterr().out))
+    assert accuracy > 0.95
+    assert error < 0.2
+
+
 def test_the_page_of_linear_algebra(capsys):
     run_examples("docs/linalg.md")
     error, other = map(float, re.findall(r"\d\.\d+", capsys.readouterr().out))
