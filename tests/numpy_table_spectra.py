@@ -269,9 +269,48 @@ def of_each(function: Callable[..., Any]) -> Callable[..., Any]:
     return reference
 
 
+def tridiagonal(
+    alpha: Any, beta: Any, eigvals_only: Any = True, select: Any = "a", select_range: Any = None
+) -> Any:
+    """Eigenvalues of dense matrices."""
+    alpha, beta = supported(alpha), supported(beta)
+    checked(select in ("a", "i") and beta.shape == (*alpha.shape[:-1], alpha.shape[-1] - 1), alpha)
+    n = alpha.shape[-1]
+    i = np.arange(n)
+    x = np.zeros((*alpha.shape, n), np.result_type(alpha, beta))
+    x[..., i, i] = alpha
+    x[..., i[1:], i[:-1]] = np.conj(beta)
+    first, last = (0, n - 1) if select == "a" else select_range
+    checked(0 <= first <= last < n, n)
+    values, vectors = np.linalg.eigh(x)
+    if eigvals_only:
+        return values[..., first : last + 1]
+    return values[..., first : last + 1], vectors[..., first : last + 1]
+
+
 REGULAR = (np.array([[4.0, 1.0], [2.0, 3.0]]), np.array([[[1.0, 2j], [0.5, 3.0]]], np.complex64))
 TRIANGULAR = np.triu(np.arange(1.0, 10.0).reshape(3, 3))
 GENERAL = [
+    Row(
+        "jt.linalg.eigh_tridiagonal",
+        jt.linalg.eigh_tridiagonal,
+        tridiagonal,
+        given(
+            *[
+                (a, b)
+                for a in (V, X, COMPLEX[0].real + 0j, S, V[:1], INTS)
+                for b in (V[:4], X[:, :2], COMPLEX[0, :2], V[:0])
+            ],
+            (V, V[:4], False),
+            (V, V[:4], True, "i", (1, 2)),
+            (V, V[:4], False, "i", [0, 0]),
+            (V, V[:4], True, "i", (2, 5)),
+            (V, V[:4], True, "i", (2, 1)),
+            (V, V[:4], True, "i"),
+            (V, V[:4], True, "v", (0.0, 1.0)),
+        ),
+        rtol=64,
+    ),
     Row("jt.linalg.eig", jt.linalg.eig, eig, given(*[(a,) for a in MATRICES_AND_HALF])),
     Row(
         "jt.linalg.eigvals", jt.linalg.eigvals, lambda x: eig(x)[0], given(*[(a,) for a in MATRICES_AND_HALF])

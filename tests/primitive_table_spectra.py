@@ -100,6 +100,14 @@ SPECTRA = (
         DTYPES,
         rtol=1e-12,
     ),
+    Row(
+        "eigh_tridiagonal",
+        eh.eigh_tridiagonal,
+        lambda rng: (np.arange(4.0) + 0.2 * rng.standard_normal((2, 4)), rng.standard_normal((2, 3))),
+        lambda a, b: np.stack([scipy.linalg.eigvalsh_tridiagonal(x, y) for x, y in zip(a, b, strict=True)]),
+        DTYPES,
+        rtol=1e-13,
+    ),
     Row("svdvals", sv.svdvals, spread(2, 4, 3), singular_values, DTYPES, EDGES, rtol=1e-13),
     Row(
         "svd",

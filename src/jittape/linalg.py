@@ -46,6 +46,7 @@ from jittape.primitives.shape.reshaping import matrix_transpose as matrix_transp
 from jittape.primitives.spectra.eig import eig as eig
 from jittape.primitives.spectra.eig import eigvals as eigvals
 from jittape.primitives.spectra.eigh import eigh as eigh
+from jittape.primitives.spectra.eigh import eigh_tridiagonal as eigh_tridiagonal
 from jittape.primitives.spectra.eigh import eigvalsh as eigvalsh
 from jittape.primitives.spectra.matrix_functions import expm as expm
 from jittape.primitives.spectra.matrix_functions import logm as logm
@@ -73,6 +74,7 @@ __all__ = [
     "diag_part",
     "eig",
     "eigh",
+    "eigh_tridiagonal",
     "eigvals",
     "eigvalsh",
     "einsum",

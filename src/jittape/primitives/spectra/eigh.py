@@ -10,6 +10,7 @@ section 3.1, with the antisymmetric part of the cotangent of the vectors: only t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,15 @@ from jittape.core.dtypes import info_of
 from jittape.core.forms import Decomposition
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
+from jittape.core.user_calls import as_flag, as_int, shown
+from jittape.errors import ShapeError
 from jittape.primitives.batched_params import alike
-from jittape.primitives.broadcast import broadcast, cast_to, conj, to_shape
+from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, conj, promote, to_shape
 from jittape.primitives.elementwise.arithmetic import multiply, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.complex_numbers import real
 from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.linalg.matmul import matmul
-from jittape.primitives.linalg.matrices import adjoint, band_part, set_diag
+from jittape.primitives.linalg.matrices import adjoint, band_part, diag, set_diag
 from jittape.primitives.linalg.matrix_operands import matrix_operand, require_matrix_dtype, require_square
 from jittape.primitives.record_parts import filled
 from jittape.primitives.shape.joining import split
@@ -36,7 +39,7 @@ from jittape.primitives.spectra.decomposition_parts import (
 )
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["eigh", "eigvalsh"]
+__all__ = ["eigh", "eigh_tridiagonal", "eigvalsh"]
 
 
 def _abstract_eval(x: Aval) -> Aval:
@@ -177,3 +180,97 @@ def eigvalsh(tensor: TensorLike, name: str | None = None) -> Tensor:
            [1. , 0.5]], dtype=float32)
     """
     return apply(_eigvalsh, (tensor,))
+
+
+# ---- tridiagonal matrices --------------------------------------------------------------------------------------------
+
+
+def _eigh_tridiagonal(alpha: Any, beta: Any, first: int | None, last: int | None, vectors: bool) -> Any:
+    alpha, beta = as_symbol(alpha), as_symbol(beta)
+    require_matrix_dtype("eigh_tridiagonal", "alpha", alpha)
+    require_matrix_dtype("eigh_tridiagonal", "beta", beta)
+    alpha, beta = promote(alpha, beta)
+    if not alpha.shape or not beta.shape or beta.shape != (*alpha.shape[:-1], max(alpha.shape[-1] - 1, 0)):
+        raise ShapeError(
+            "[eigh_tridiagonal] beta must have one element less than alpha in the last dimension, and the same leading "
+            f"dimensions, got shapes {alpha.shape} and {beta.shape}"
+        )
+    n = alpha.shape[-1]
+    lower = diag(conj(beta), k=-1) if n > 1 else filled(to_shape(alpha, (*alpha.shape, n)), 0)
+    matrix = set_diag(lower, alpha)
+    values, columns = _eigh(matrix) if vectors else (_eigvalsh(matrix), None)
+    if first is None or last is None:
+        return (values, columns) if vectors else values
+    if not 0 <= first <= last < n:
+        raise ShapeError(
+            f"[eigh_tridiagonal] select_range must be two ordered indices from 0 to {n - 1}, got ({first}, {last})"
+        )
+    sizes = [first, last + 1 - first, n - 1 - last]
+    chosen = [split(x, sizes, -1)[1] for x in (values, columns) if x is not None]
+    return tuple(chosen) if vectors else chosen[0]
+
+
+def eigh_tridiagonal(
+    alpha: TensorLike,
+    beta: TensorLike,
+    eigvals_only: bool = True,
+    select: str = "a",
+    select_range: Sequence[int] | None = None,
+    tol: float | None = None,
+    name: str | None = None,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Return eigenvalues, and eigenvectors if required, of symmetric or Hermitian tridiagonal matrices.
+
+    The matrices are decomposed like dense ones; see `eigh` for the conventions.
+
+    Parameters
+    ----------
+    alpha : tensor_like of shape (..., n)
+        The diagonal.
+    beta : tensor_like of shape (..., n - 1)
+        The diagonal above. The diagonal below is its complex conjugate.
+    eigvals_only : bool
+        Return only the eigenvalues.
+    select : {'a', 'i'}
+        All eigenvalues, or those with the indices `select_range`. TensorFlow's ``'v'`` is not supported, because the
+        number of eigenvalues in an interval depends on their values.
+    select_range : pair of int, optional
+        The first and the last index.
+    tol : float, optional
+        Ignored: the eigenvalues are accurate to rounding errors.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    e : tensor of shape (..., m)
+        Eigenvalues in ascending order.
+    v : tensor of shape (..., n, m)
+        Eigenvectors, as columns, if `eigvals_only` is false.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit, or `select_range` is out of range.
+    DTypeError
+        If the dtype is not supported.
+    ValueError
+        If `select` is none of the above, or `select_range` is missing.
+
+    Examples
+    --------
+    >>> jt.linalg.eigh_tridiagonal([2.0, 2.0], [1.0]).numpy()
+    array([1., 3.], dtype=float32)
+    """
+    if not isinstance(select, str) or select not in ("a", "i"):
+        raise ValueError(
+            f"[eigh_tridiagonal] select must be 'a' or 'i', got {shown(select)}; boolean_mask selects by value"
+        )
+    first = last = None
+    if select == "i":
+        if not isinstance(select_range, (list, tuple)) or len(select_range) != 2:
+            raise ValueError(
+                f"[eigh_tridiagonal] select_range must be two indices, got {shown(select_range)}"
+            )
+        first, last = (as_int("select_range", i) for i in select_range)
+    return apply(_eigh_tridiagonal, (alpha, beta), (first, last, not as_flag("eigvals_only", eigvals_only)))
