@@ -114,7 +114,9 @@ def _terms(
     m: Any, a: Any, b: Any, x: Any, y: tuple[Any, Any], order_a: int, order_b: int, rule: tuple[int, float]
 ) -> dict[tuple[int, int], Any]:
     """Return I divided by `_factor`, with its derivatives up to the orders."""
-    moments = _moments(m, a + 2, b, x, y, order_a, order_b, rule)
+    # The sum a + 2 is rounded, so the slope is computed without it.
+    slope = _difference_of_products(m, a, y, b, x) + 2 * y[0]
+    moments = _moments(m, a + 2, b, x, y[0], slope, (order_a, order_b), rule)
     orders = [(i, j) for i in range(order_a + 1) for j in range(order_b + 1)]
     n = a + b
 
@@ -136,20 +138,19 @@ def _terms(
 
 
 def _moments(
-    m: Any, a: Any, b: Any, x: Any, y: tuple[Any, Any], order_a: int, order_b: int, rule: tuple[int, float]
+    m: Any, a: Any, b: Any, x: Any, y: Any, slope: Any, orders: tuple[int, int], rule: tuple[int, float]
 ) -> dict[tuple[int, int], Any]:
-    """Return the integral of the module's docstring, times powers of the two logarithms."""
+    """Return the integral of the module's docstring, times powers of the two logarithms; `slope` is a y - b x."""
     count, cut = rule
     n = a + b
-    slope = _difference_of_products(m, a, y, b, x)
     # For x above 1/2, log(1 + x (exp(-v) - 1)) is log(1 + y (exp(v) - 1)) - v.
     small = x <= 0.5
-    z = m.where(small, x, y[0])
-    end = _end(m, slope, n * x * y[0], (cut - n * m.log1p(-x)) / a, cut)
+    z = m.where(small, x, y)
+    end = _end(m, slope, n * x * y, (cut - n * m.log1p(-x)) / a, cut)
     # The integrand bends where exp(-v) is (1 - x) / x: the intervals end there.
-    bend = m.log(x / y[0])
+    bend = m.log(x / y)
     middle = m.where((bend > 0.25 * end) & (bend < end), bend, 0.5 * end)
-    moments = {(i, j): 0.0 for i in range(order_a + 1) for j in range(order_b + 1)}
+    moments = {(i, j): 0.0 for i in range(orders[0] + 1) for j in range(orders[1] + 1)}
     nodes, weights = _node_arrays(count, middle.ndim)
     for start, width in ((middle, end - middle), (0 * middle, middle)):
         v = start + width * nodes

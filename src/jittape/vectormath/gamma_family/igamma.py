@@ -121,7 +121,9 @@ def _terms(m: Any, a: Any, x: Any, order: int, rule: tuple[int, float]) -> tuple
     The list has the derivatives of orders 0, 1, ..., with respect to `a`.
     """
     lower = (x < a) | (x < _SMALL)
-    moments = _moments(m, m.where(lower, a + 2, a), x, lower, order, rule)
+    # The sum a + 2 is rounded; its difference from x is not.
+    distance = m.where(lower, (a - x) + 2, x - a)
+    moments = _moments(m, m.where(lower, a + 2, a), x, distance, lower, order, rule)
     # gamma(a + 1) Q / (x**a exp(-x)) is a times the integral.
     terms = [a * moments[0]]
     for k in range(1, order + 1):
@@ -138,10 +140,11 @@ def _terms(m: Any, a: Any, x: Any, order: int, rule: tuple[int, float]) -> tuple
     return lower, terms
 
 
-def _moments(m: Any, a: Any, x: Any, lower: Any, order: int, rule: tuple[int, float]) -> list[Any]:
-    """Return the integrals of the module's docstring, times powers of v up to `order`."""
+def _moments(
+    m: Any, a: Any, x: Any, distance: Any, lower: Any, order: int, rule: tuple[int, float]
+) -> list[Any]:
+    """Return the integrals of the docstring above, times powers of v up to `order`; `distance` is that of x and a."""
     count, cut = rule
-    distance = m.absolute(x - a)
     end = m.where(lower, _end_of_lower(m, a, x, distance, cut), _end_of_upper(m, x, distance, cut))
     moments = [m.literal(0, np.float64)] * (order + 1)
     lost = list(moments)
