@@ -138,6 +138,24 @@ CASES = [
         r"index \d+ is out of bounds for axis 0 with size 3",
     ),
     Case("setitem", lambda s, t: s.w.__setitem__(5, 1.0), IndexError, "index 5 is out of bounds"),
+    Case(
+        "segment id",
+        lambda s, t: jt.math.unsorted_segment_sum(s.w, [0, 1, 2], 2),
+        IndexError,
+        r"segment_ids\[2\] = 2 is out of range: it must be less than num_segments=2",
+    ),
+    Case(
+        "segment id known late",
+        lambda s, t: jt.math.unsorted_segment_max(s.w, jt.cast(s.w * 0.0 + 7.0, jt.int32), 2).numpy(),
+        IndexError,
+        r"segment_ids\[0\] = 7 is out of range",
+    ),
+    Case(
+        "unsorted ids",
+        lambda s, t: jt.math.segment_sum(s.w, [1, 0, 2]),
+        ValueError,
+        "use unsorted_segment_sum",
+    ),
     # dtypes and values that are no numbers
     Case("text", lambda s, t: s.w + "a", TypeError, "Cannot convert 'a' to a tensor"),
     Case("None", lambda s, t: s.w * None, TypeError, "Cannot convert None to a tensor"),
