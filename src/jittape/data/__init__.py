@@ -1,9 +1,9 @@
 """``jt.data``: input pipelines in the style of `tf.data`."""
 
 from jittape.data.dataset import AUTOTUNE as AUTOTUNE
-from jittape.data.dataset import INFINITE_CARDINALITY as INFINITE_CARDINALITY
-from jittape.data.dataset import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
 from jittape.data.dataset import Dataset as Dataset
+from jittape.data.iteration import INFINITE_CARDINALITY as INFINITE_CARDINALITY
+from jittape.data.iteration import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
 
 __all__ = ["AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Dataset"]
 

@@ -13,30 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from jittape import random
-from jittape.core.primitive import active_recorder
 from jittape.core.user_calls import as_int
-from jittape.data.elements import Rows, as_element, element_like, rows_of, stack, unstack
+from jittape.data.elements import as_element, element_like, rows_of, stack, unstack
+from jittape.data.iteration import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from jittape.data.ordering import Ordered, at_least_1
 from jittape.data.prefetching import prefetched
 from jittape.recording.convert import constant
 from jittape.recording.nested import flatten
-from jittape.recording.tensor import Tensor
 
 __all__ = ["AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Dataset"]
 
 AUTOTUNE = -1
 """Argument of `Dataset.prefetch` and `Dataset.map` that leaves the number to jittape."""
-INFINITE_CARDINALITY = -1
-"""Result of `Dataset.cardinality` for a dataset without end."""
-UNKNOWN_CARDINALITY = -2
-"""Result of `Dataset.cardinality` for a dataset whose number of elements is not known before it is iterated over."""
 
 _PREFETCH_DEFAULT = 2
-_DRAWS = 256
-"""Number of random places drawn at once: a single draw takes 2 µs."""
 
 
-class Dataset:
+class Dataset(Ordered):
     """A sequence of elements, which are tensors or nested tuples and dicts of tensors.
 
     Make one with `from_tensor_slices`, `from_tensors`, `from_generator`, `range` or `zip`. Every method returns a new
@@ -49,25 +42,6 @@ class Dataset:
     >>> [batch.tolist() for batch in data]
     [[0, 1], [4, 9], [16]]
     """
-
-    def __init__(
-        self,
-        items: Callable[[], Iterator[Any]],
-        count: int,
-        element: Callable[[Any], Any] | None = None,
-        rows: Rows | None = None,
-    ) -> None:
-        self._items = items
-        self._count = count
-        self._element = element
-        self._rows = rows
-
-    def _with(self, items: Callable[[], Iterator[Any]], count: int) -> Dataset:
-        """Return a dataset with another stream of the same kind of items."""
-        return Dataset(items, count, self._element, self._rows)
-
-    def _elements(self) -> Iterator[Any]:
-        return self._items() if self._element is None else map(self._element, self._items())
 
     # ---- sources -------------------------------------------------------------------------------------------------
 
@@ -181,127 +155,6 @@ class Dataset:
             lambda: (rebuild(list(e)) for e in zip(*[p._elements() for p in parts], strict=False)), count
         )
 
-    # ---- streams of items ------------------------------------------------------------------------------------------
-
-    def shuffle(
-        self,
-        buffer_size: int,
-        seed: int | None = None,
-        reshuffle_each_iteration: bool = True,
-        name: str | None = None,
-    ) -> Dataset:
-        """Return the elements in random order.
-
-        Parameters
-        ----------
-        buffer_size : int
-            Each element is drawn from the next `buffer_size` ones. With at least the number of elements, every order is
-            equally likely.
-        seed : int, optional
-            Makes the orders repeatable. Without it they follow `jt.random.set_seed`.
-        reshuffle_each_iteration : bool
-            Whether each pass has another order.
-        name : str, optional
-            Ignored.
-
-        Examples
-        --------
-        >>> sorted(i.numpy().item() for i in jt.data.Dataset.range(4).shuffle(4))
-        [0, 1, 2, 3]
-        """
-        size = _at_least_1("shuffle", "buffer_size", buffer_size)
-        passes = itertools.count()
-        fixed = None if reshuffle_each_iteration else _draw_seed(seed, 0)
-
-        def items() -> Iterator[Any]:
-            entropy = _draw_seed(seed, next(passes)) if fixed is None else fixed
-            return _shuffled(self._items(), size, np.random.default_rng(entropy))
-
-        return self._with(items, self._count)
-
-    def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
-        """Return the elements `count` times; without end for None or -1.
-
-        Examples
-        --------
-        >>> [i.numpy().item() for i in jt.data.Dataset.range(2).repeat(2)]
-        [0, 1, 0, 1]
-        """
-        times = -1 if count is None else as_int("count", count)
-        if times >= 0:
-            total = 0 if not times else self._count if self._count < 0 else times * self._count
-        else:
-            total = 0 if not self._count else INFINITE_CARDINALITY
-
-        def items() -> Iterator[Any]:
-            for _ in itertools.count() if times < 0 else range(times):
-                empty = True
-                for item in self._items():
-                    empty = False
-                    yield item
-                if empty:
-                    return
-
-        return self._with(items, total)
-
-    def take(self, count: int, name: str | None = None) -> Dataset:
-        """Return the first `count` elements; all for -1.
-
-        Examples
-        --------
-        >>> [i.numpy().item() for i in jt.data.Dataset.range(5).take(2)]
-        [0, 1]
-        """
-        n = as_int("count", count)
-        if n < 0:
-            return self
-        known = n if self._count == INFINITE_CARDINALITY else min(n, self._count)
-        return self._with(lambda: itertools.islice(self._items(), n), known)
-
-    def skip(self, count: int, name: str | None = None) -> Dataset:
-        """Return the elements after the first `count`; none for -1.
-
-        Examples
-        --------
-        >>> [i.numpy().item() for i in jt.data.Dataset.range(5).skip(3)]
-        [3, 4]
-        """
-        n = as_int("count", count)
-        if n < 0:
-            return self.take(0)
-        known = self._count if self._count < 0 else max(self._count - n, 0)
-        return self._with(lambda: itertools.islice(self._items(), n, None), known)
-
-    def cache(self, filename: str = "", name: str | None = None) -> Dataset:
-        """Return the dataset with its elements kept in memory after the first complete pass.
-
-        Raises
-        ------
-        ValueError
-            If `filename` is given: elements are kept in memory only.
-
-        Examples
-        --------
-        >>> data = jt.data.Dataset.range(3).map(lambda i: i + 1).cache()
-        >>> [i.numpy().item() for i in data], [i.numpy().item() for i in data]
-        ([1, 2, 3], [1, 2, 3])
-        """
-        if filename:
-            raise ValueError(f"[Dataset.cache] elements are kept in memory only, got filename={filename!r}")
-        kept: list[list[Any]] = []
-
-        def items() -> Iterator[Any]:
-            if not kept:
-                found = []
-                for item in self._items():
-                    found.append(item)
-                    yield item
-                kept.append(found)
-            else:
-                yield from kept[0]
-
-        return self._with(items, self._count)
-
     # ---- functions of elements -------------------------------------------------------------------------------------
 
     def map(
@@ -414,7 +267,7 @@ class Dataset:
         >>> [b.tolist() for b in jt.data.Dataset.range(5).batch(2, drop_remainder=True)]
         [[0, 1], [2, 3]]
         """
-        size = _at_least_1("batch", "batch_size", batch_size)
+        size = at_least_1("batch", "batch_size", batch_size)
         together = stack if self._rows is None else self._rows.batch
 
         def items() -> Iterator[Any]:
@@ -455,54 +308,6 @@ class Dataset:
         ahead = _PREFETCH_DEFAULT if size == AUTOTUNE else size
         return Dataset(lambda: prefetched(self._elements, ahead), self._count)
 
-    # ---- iteration ---------------------------------------------------------------------------------------------------
-
-    def cardinality(self) -> Tensor:
-        """Return the number of elements, `INFINITE_CARDINALITY` or `UNKNOWN_CARDINALITY`, as an int64 tensor.
-
-        Examples
-        --------
-        >>> jt.data.Dataset.range(5).batch(2).cardinality().numpy().item()
-        3
-        """
-        return constant(np.int64(self._count))
-
-    def __len__(self) -> int:
-        if self._count < 0:
-            kind = "infinite" if self._count == INFINITE_CARDINALITY else "unknown before a pass"
-            raise TypeError(
-                f"the number of elements of this dataset is {kind}; take(n) gives one of n elements"
-            )
-        return self._count
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[Any]:
-        traced_in = active_recorder().traced_in
-        if traced_in is not None:
-            raise TypeError(
-                f"a dataset cannot be iterated over inside the traced function {traced_in}, which would keep the "
-                "elements of its first call; write the loop around calls of the function"
-            )
-        return self._elements()
-
-    def as_numpy_iterator(self) -> Iterator[Any]:
-        """Return an iterator over the elements as NumPy arrays.
-
-        Examples
-        --------
-        >>> list(jt.data.Dataset.range(2).batch(2).as_numpy_iterator())
-        [array([0, 1])]
-        """
-        for element in self:
-            leaves, rebuild = flatten(element)
-            yield rebuild([leaf.numpy() for leaf in leaves])
-
-    def __repr__(self) -> str:
-        known = {INFINITE_CARDINALITY: "infinite", UNKNOWN_CARDINALITY: "unknown"}
-        return f"<jt.data.Dataset: cardinality {known.get(self._count, self._count)}>"
-
 
 def _called(function: Callable[..., Any], element: Any) -> Any:
     return function(*element) if isinstance(element, tuple) else function(element)
@@ -511,28 +316,3 @@ def _called(function: Callable[..., Any], element: Any) -> Any:
 def _require_callable(method: str, argument: str, value: Any) -> None:
     if not callable(value):
         raise TypeError(f"[Dataset.{method}] {argument} must be callable, got {value!r}")
-
-
-def _at_least_1(method: str, argument: str, value: Any) -> int:
-    number = as_int(argument, value)
-    if number < 1:
-        raise ValueError(f"[Dataset.{method}] {argument} must be at least 1, got {value!r}")
-    return number
-
-
-def _draw_seed(seed: int | None, number: int) -> list[int]:
-    """Return the entropy of pass `number`: from `seed`, or from `jt.random`."""
-    if seed is not None:
-        return [as_int("seed", seed), number]
-    return [int(part * 2**53) for part in random.uniform([2], dtype="float64").numpy()]
-
-
-def _shuffled(items: Iterator[Any], size: int, generator: np.random.Generator) -> Iterator[Any]:
-    """Yield `items` in random order, drawn from a buffer of `size`."""
-    buffer = list(itertools.islice(items, size))
-    blocks = (generator.integers(size, size=_DRAWS).tolist() for _ in itertools.count())
-    for item, place in zip(items, itertools.chain.from_iterable(blocks), strict=False):
-        yield buffer[place]
-        buffer[place] = item
-    for place in generator.permutation(len(buffer)).tolist():
-        yield buffer[place]

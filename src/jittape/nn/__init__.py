@@ -27,8 +27,6 @@ from jittape.primitives.nn.convolution import conv3d as conv3d
 from jittape.primitives.nn.convolution import conv3d_transpose as conv3d_transpose
 from jittape.primitives.nn.convolution import conv_transpose as conv_transpose
 from jittape.primitives.nn.convolution import convolution as convolution
-from jittape.primitives.nn.convolution import depthwise_conv2d as depthwise_conv2d
-from jittape.primitives.nn.convolution import separable_conv2d as separable_conv2d
 from jittape.primitives.nn.cross_entropy import l2_loss as l2_loss
 from jittape.primitives.nn.cross_entropy import (
     sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
@@ -42,6 +40,8 @@ from jittape.primitives.nn.cross_entropy import (
 from jittape.primitives.nn.cross_entropy import (
     weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
 )
+from jittape.primitives.nn.depthwise_convolution import depthwise_conv2d as depthwise_conv2d
+from jittape.primitives.nn.depthwise_convolution import separable_conv2d as separable_conv2d
 from jittape.primitives.nn.layer_functions import batch_normalization as batch_normalization
 from jittape.primitives.nn.layer_functions import bias_add as bias_add
 from jittape.primitives.nn.layer_functions import crelu as crelu

@@ -10,7 +10,8 @@ from jittape.keras import regularizers
 from jittape.keras.activations import Activation, activation_of
 from jittape.keras.layers.data_formats import format_of
 from jittape.keras.layers.layer import Layer
-from jittape.primitives.nn.convolution import conv_transpose, convolution, depthwise_conv2d
+from jittape.primitives.nn.convolution import conv_transpose, convolution
+from jittape.primitives.nn.depthwise_convolution import depthwise_conv2d
 from jittape.primitives.nn.layer_functions import bias_add
 from jittape.primitives.nn.windows import layout_of, padding_of, per_dimension
 from jittape.recording.tensor import Tensor

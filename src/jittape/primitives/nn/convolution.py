@@ -1,7 +1,7 @@
 """Convolutions: products of filters and the windows of an array.
 
 The taps of the windows are joined to a matrix with a row for each window, and one matrix product does the rest
-(im2col). A depthwise convolution is a sum of products of taps and numbers, which is one loop nest.
+(im2col).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 from jittape.core.primitive import apply
 from jittape.errors import ShapeError
-from jittape.primitives.broadcast import broadcast, promote
-from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.broadcast import promote
+from jittape.primitives.elementwise.arithmetic import add
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.nn.windows import Layout, Sliding, Windows, layout_of, padding_of, per_dimension
 from jittape.primitives.record_parts import require_kinds
@@ -32,12 +32,10 @@ __all__ = [
     "conv3d_transpose",
     "conv_transpose",
     "convolution",
-    "depthwise_conv2d",
-    "separable_conv2d",
 ]
 
 
-def _operands(op: str, x: Any, filters: Any, layout: Layout) -> tuple[Any, Any]:
+def conv_operands(op: str, x: Any, filters: Any, layout: Layout) -> tuple[Any, Any]:
     """Return the input with its channels last, and the filters, in one dtype."""
     x, filters = promote(x, filters)
     require_kinds(op, "fc", x.aval)
@@ -49,7 +47,7 @@ def _operands(op: str, x: Any, filters: Any, layout: Layout) -> tuple[Any, Any]:
 
 
 def _convolution(x: Any, filters: Any, op: str, layout: Layout, sliding: Sliding) -> Any:
-    x, filters = _operands(op, x, filters, layout)
+    x, filters = conv_operands(op, x, filters, layout)
     *kernel, inputs, outputs = filters.shape
     channels = x.shape[-1]
     if not inputs or channels % inputs or outputs % (channels // inputs):
@@ -81,7 +79,7 @@ def _transposed(
     x: Any, filters: Any, op: str, shape: tuple[int, ...], layout: Layout, sliding: Sliding
 ) -> Any:
     """Return the adjoint of a convolution with respect to its input, whose shape is `shape`."""
-    x, filters = _operands(op, x, filters, layout)
+    x, filters = conv_operands(op, x, filters, layout)
     *kernel, outputs, inputs = filters.shape
     if layout.channels_first:
         shape = (shape[0], *shape[2:], shape[1])
@@ -98,21 +96,6 @@ def _transposed(
     rows = reshape(rows, (*x.shape[:-1], size * outputs))
     taps = [sliced(rows, len(shape) - 1, i * outputs, outputs) for i in range(size)]
     return layout.from_last(windows.crop(reduce(add, windows.spread(taps))))
-
-
-def _depthwise(x: Any, filters: Any, op: str, layout: Layout, sliding: Sliding) -> Any:
-    x, filters = _operands(op, x, filters, layout)
-    *kernel, channels, multiplier = filters.shape
-    if x.shape[-1] != channels:
-        raise ShapeError(f"[{op}] the input has {x.shape[-1]} channels, and the filter takes {channels}")
-    windows = Windows.over(op, x.shape[1:-1], kernel, sliding)
-    shape = (x.shape[0], *windows.outputs, channels, multiplier)
-    numbers = reshape(filters, (math.prod(kernel), channels, multiplier))
-    terms = [
-        multiply(broadcast(reshape(tap, (*tap.shape, 1)), shape), sliced(numbers, 0, i, 1))
-        for i, tap in enumerate(windows.taps(windows.pad(x)))
-    ]
-    return layout.from_last(reshape(reduce(add, terms), (*shape[:-2], channels * multiplier)))
 
 
 def convolution(
@@ -142,10 +125,12 @@ def _convolve(
     op: str, spatial: int, x: Any, filters: Any, strides: Any, padding: Any, data_format: Any, dilations: Any
 ) -> Tensor:
     layout = layout_of(op, data_format, spatial)
-    return apply(_convolution, (x, filters), (op, layout, _sliding(op, strides, padding, dilations, layout)))
+    return apply(
+        _convolution, (x, filters), (op, layout, sliding_of(op, strides, padding, dilations, layout))
+    )
 
 
-def _sliding(op: str, strides: Any, padding: Any, dilations: Any, layout: Layout) -> Sliding:
+def sliding_of(op: str, strides: Any, padding: Any, dilations: Any, layout: Layout) -> Sliding:
     return Sliding(
         per_dimension(op, "strides", strides, layout),
         padding_of(op, padding, layout),
@@ -293,7 +278,7 @@ def _convolve_transposed(
     if not isinstance(shape, tuple) or len(shape) != spatial + 2:
         raise ShapeError(f"[{op}] output_shape must have {spatial + 2} entries, got {output_shape!r}")
     return apply(
-        _transposed, (x, filters), (op, shape, layout, _sliding(op, strides, padding, dilations, layout))
+        _transposed, (x, filters), (op, shape, layout, sliding_of(op, strides, padding, dilations, layout))
     )
 
 
@@ -374,69 +359,3 @@ def conv3d_transpose(
     return _convolve_transposed(
         "conv3d_transpose", 3, input, filters, output_shape, strides, padding, data_format, dilations
     )
-
-
-def depthwise_conv2d(
-    input: TensorLike,
-    filter: TensorLike,
-    strides: int | Sequence[int] = 1,
-    padding: str | Sequence[Sequence[int]] = "VALID",
-    data_format: str = "NHWC",
-    dilations: int | Sequence[int] | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Convolve each channel of images with its own filters.
-
-    Parameters
-    ----------
-    input : tensor_like of shape (batch, height, width, channels)
-    filter : tensor_like of shape (height, width, channels, multiplier)
-    strides, padding, data_format, dilations
-        As for `conv2d`.
-    name : str, optional
-        Ignored.
-
-    Returns
-    -------
-    tensor of shape (batch, height, width, channels * multiplier)
-
-    Examples
-    --------
-    >>> jt.nn.depthwise_conv2d(jt.ones([1, 2, 2, 2]), jt.ones([2, 2, 2, 1])).numpy().ravel()
-    array([4., 4.], dtype=float32)
-    """
-    op = "depthwise_conv2d"
-    layout = layout_of(op, data_format, 2)
-    return apply(_depthwise, (input, filter), (op, layout, _sliding(op, strides, padding, dilations, layout)))
-
-
-def separable_conv2d(
-    input: TensorLike,
-    depthwise_filter: TensorLike,
-    pointwise_filter: TensorLike,
-    strides: int | Sequence[int] = 1,
-    padding: str | Sequence[Sequence[int]] = "VALID",
-    data_format: str = "NHWC",
-    dilations: int | Sequence[int] | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Convolve each channel of images with its own filters, then combine the channels of each pixel.
-
-    Parameters
-    ----------
-    input : tensor_like of shape (batch, height, width, channels)
-    depthwise_filter : tensor_like of shape (height, width, channels, multiplier)
-    pointwise_filter : tensor_like of shape (1, 1, channels * multiplier, filters)
-    strides, padding, data_format, dilations
-        As for `conv2d`; of the first step.
-    name : str, optional
-        Ignored.
-
-    Examples
-    --------
-    >>> x = jt.ones([1, 2, 2, 2])
-    >>> jt.nn.separable_conv2d(x, jt.ones([2, 2, 2, 1]), jt.ones([1, 1, 2, 1])).numpy().ravel()
-    array([8.], dtype=float32)
-    """
-    channels = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
-    return _convolve("separable_conv2d", 2, channels, pointwise_filter, 1, "VALID", data_format, 1)

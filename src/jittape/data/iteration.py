@@ -1,0 +1,90 @@
+"""`Iterated`: a stream of items and the elements made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+import numpy as np
+
+from jittape.core.primitive import active_recorder
+from jittape.data.elements import Rows
+from jittape.recording.convert import constant
+from jittape.recording.nested import flatten
+from jittape.recording.tensor import Tensor
+
+__all__ = ["INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Iterated"]
+
+INFINITE_CARDINALITY = -1
+"""Result of `Dataset.cardinality` for a dataset without end."""
+UNKNOWN_CARDINALITY = -2
+"""Result of `Dataset.cardinality` for a dataset whose number of elements is not known before it is iterated over."""
+
+
+class Iterated:
+    """A function that begins a stream of items, and a function that makes an element of an item."""
+
+    def __init__(
+        self,
+        items: Callable[[], Iterator[Any]],
+        count: int,
+        element: Callable[[Any], Any] | None = None,
+        rows: Rows | None = None,
+    ) -> None:
+        self._items = items
+        self._count = count
+        self._element = element
+        self._rows = rows
+
+    def _with(self, items: Callable[[], Iterator[Any]], count: int) -> Self:
+        """Return a dataset with another stream of the same kind of items."""
+        return type(self)(items, count, self._element, self._rows)
+
+    def _elements(self) -> Iterator[Any]:
+        return self._items() if self._element is None else map(self._element, self._items())
+
+    def cardinality(self) -> Tensor:
+        """Return the number of elements, `INFINITE_CARDINALITY` or `UNKNOWN_CARDINALITY`, as an int64 tensor.
+
+        Examples
+        --------
+        >>> jt.data.Dataset.range(5).batch(2).cardinality().numpy().item()
+        3
+        """
+        return constant(np.int64(self._count))
+
+    def __len__(self) -> int:
+        if self._count < 0:
+            kind = "infinite" if self._count == INFINITE_CARDINALITY else "unknown before a pass"
+            raise TypeError(
+                f"the number of elements of this dataset is {kind}; take(n) gives one of n elements"
+            )
+        return self._count
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        traced_in = active_recorder().traced_in
+        if traced_in is not None:
+            raise TypeError(
+                f"a dataset cannot be iterated over inside the traced function {traced_in}, which would keep the "
+                "elements of its first call; write the loop around calls of the function"
+            )
+        return self._elements()
+
+    def as_numpy_iterator(self) -> Iterator[Any]:
+        """Return an iterator over the elements as NumPy arrays.
+
+        Examples
+        --------
+        >>> list(jt.data.Dataset.range(2).batch(2).as_numpy_iterator())
+        [array([0, 1])]
+        """
+        for element in self:
+            leaves, rebuild = flatten(element)
+            yield rebuild([leaf.numpy() for leaf in leaves])
+
+    def __repr__(self) -> str:
+        known = {INFINITE_CARDINALITY: "infinite", UNKNOWN_CARDINALITY: "unknown"}
+        return f"<jt.data.Dataset: cardinality {known.get(self._count, self._count)}>"
