@@ -13,7 +13,6 @@ from jittape.compile.analysis.cost import has_formula
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop import vectorize
 from jittape.compile.schedule.schedule import schedule
-from jittape.compile.schedule.steps import NumpyStep
 from jittape.core.interpret import interpret
 from jittape.core.simplify import simplify
 from jittape.primitives.elementwise import arithmetic as ar
@@ -199,12 +198,12 @@ def test_a_chain_and_its_gradient_are_one_kernel() -> None:
 
     for _ in range(2):
         gradient = jt.grad(loss)(z)
-    assert len(jt.explain().steps) == 1
-    assert not any(isinstance(step, NumpyStep) for step in jt.explain().steps)
-    step = 1e-6 * np.exp(0.3j)
+    (only,) = jt.explain().steps
+    assert only.title.startswith("kernel ")
+    step = 1e-4 * np.exp(0.3j)
     moved = np.array([float(loss(z + s * step * (np.arange(500) == 7))) for s in (1, -1)])
     np.testing.assert_allclose(
-        (moved[0] - moved[1]) / 2e-6, np.real(np.conj(gradient[7]) * np.exp(0.3j)), rtol=1e-6
+        (moved[0] - moved[1]) / 2e-4, np.real(np.conj(gradient[7]) * np.exp(0.3j)), rtol=1e-6
     )
 
 
