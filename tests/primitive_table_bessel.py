@@ -11,6 +11,8 @@ from mpmath import mp
 import special_references
 from jittape.primitives.elementwise import bessel as be
 from jittape.primitives.elementwise import error_functions as ef
+from jittape.primitives.elementwise import integrals as it
+from jittape.primitives.elementwise import smooth_functions as sf
 from primitive_table import NAN, SHAPE, Array, Row, Sampler, between, normal, signed, unary
 
 
@@ -63,4 +65,16 @@ BESSEL = (
     bessel_row("bessel_y1", between(0.3, 12.0, SHAPE)),
 )
 
-ROWS: tuple[Row, ...] = (*ERROR_FUNCTIONS, *BESSEL)
+INTEGRALS = (
+    unary("dawsn", it.dawsn, scipy.special.dawsn, signed(0.1, 4.0, SHAPE)),
+    unary("dawsn of large numbers", it.dawsn, scipy.special.dawsn, signed(9.0, 11.0, SHAPE)),
+    unary("fresnel_cos", it.fresnel_cos, by_mpmath("fresnel_cos"), signed(0.1, 3.0, SHAPE)),
+    unary("fresnel_sin", it.fresnel_sin, by_mpmath("fresnel_sin"), signed(0.1, 3.0, SHAPE)),
+    unary("spence", it.spence, by_mpmath("spence"), between(0.2, 3.0, SHAPE)),
+    unary("spence near 1", it.spence, by_mpmath("spence"), between(0.9, 1.1, SHAPE)),
+    unary("sinc", sf.sinc, by_mpmath("sinc"), between(-4.0, 4.0, SHAPE)),
+    unary("sinc near 0", sf.sinc, by_mpmath("sinc"), between(-0.4, 0.4, SHAPE)),
+    unary("logcosh", sf.logcosh, by_mpmath("logcosh"), normal(SHAPE)),
+)
+
+ROWS: tuple[Row, ...] = (*ERROR_FUNCTIONS, *BESSEL, *INTEGRALS)

@@ -154,6 +154,42 @@ def bessel_rows() -> dict[str, Row]:
     return rows
 
 
+# ---- integrals, sinc and logcosh -------------------------------------------------------------------------------------
+
+
+def dawsn(x: Any) -> Any:
+    if abs(x) < ASYMPTOTIC:
+        return mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
+    return sum(mp.fac2(2 * k - 1) / (2 * x * x) ** k for k in range(30)) / (2 * x)
+
+
+def fresnel(function: Callable[..., Any]) -> Callable[..., Any]:
+    return cache(lambda x: function(x) if abs(x) < 1e18 else mp.sign(x) / 2)
+
+
+def spence(x: Any) -> Any:
+    if x < 0:
+        return mp.nan
+    if x > 1e60:
+        return -(mp.log(x) ** 2 / 2 + mp.pi**2 / 6)
+    return in_110_bits(lambda: mp.re(mp.polylog(2, 1 - x))) if x != 1 else mp.mpf(0)
+
+
+def sinc(x: Any) -> Any:
+    """Return sin(pi x) / (pi x) with an exact distance from the nearest integer."""
+    if x == 0:
+        return mp.mpf(1)
+    whole = mp.nint(x)
+    return (-1) ** int(whole % 2) * mp.sin(mp.pi * (x - whole)) / (mp.pi * x)
+
+
+def logcosh(x: Any) -> Any:
+    size = abs(x)
+    if size < 1:
+        return mp.log1p(2 * mp.sinh(size / 2) ** 2)
+    return size + mp.log1p(limited_exp(-2 * size)) - mp.log(2)
+
+
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 ROWS: dict[str, Row] = {
@@ -164,6 +200,12 @@ ROWS: dict[str, Row] = {
     "ndtri": (lambda x: -mp.sqrt(2) * erfcinv(2 * x), [(0, 1), (0.05, 0.1), (0, 1e-9)], True),
     "log_ndtr": (log_ndtr, [(-1, 1), (-10, 10), (-39, 0), (0, 39)], True),
     **bessel_rows(),
+    "dawsn": (dawsn, [(-1, 1), (0, 6), (5, 8), (0, 100)], True),
+    "fresnel_cos": (fresnel(mp.fresnelc), [(-2, 2), (0, 10), (0, 1e4)], True),
+    "fresnel_sin": (fresnel(mp.fresnels), [(-2, 2), (0, 10), (0, 1e4)], True),
+    "spence": (cache(spence), [(0, 1), (0.9, 1.1), (0, 5), (0, 1e5)], True),
+    "sinc": (sinc, [(-1, 1), (-10, 10), (-1e3, 1e3)], True),
+    "logcosh": (logcosh, [(-1, 1), (-3, 3), (-1e3, 1e3)], True),
 }
 
 #: Pairs of argument and value that every float must hit exactly.
@@ -186,4 +228,10 @@ EDGES: dict[str, list[tuple[float, float]]] = {
     "bessel_j1": [(0.0, 0.0), (-0.0, -0.0), (inf, 0.0), (-inf, -0.0)],
     "bessel_y0": [(0.0, -inf), (-0.0, -inf), (inf, 0.0), (-1, nan), (-inf, nan)],
     "bessel_y1": [(0.0, -inf), (-0.0, -inf), (inf, 0.0), (-1, nan), (-inf, nan)],
+    "dawsn": [(0.0, 0.0), (-0.0, -0.0), (inf, 0.0), (-inf, -0.0)],
+    "fresnel_cos": [(0.0, 0.0), (-0.0, -0.0), (inf, 0.5), (-inf, -0.5), (1e30, 0.5)],
+    "fresnel_sin": [(0.0, 0.0), (-0.0, -0.0), (inf, 0.5), (-inf, -0.5), (1e30, 0.5)],
+    "spence": [(0.0, np.pi**2 / 6), (1, -0.0), (inf, -inf), (-1, nan), (-inf, nan)],
+    "sinc": [(0.0, 1), (-0.0, 1), (1, 0.0), (inf, 0.0), (-inf, 0.0), (0.5, 2 / np.pi)],
+    "logcosh": [(0.0, 0.0), (-0.0, 0.0), (inf, inf), (-inf, inf)],
 }

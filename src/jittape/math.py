@@ -77,6 +77,10 @@ from jittape.primitives.elementwise.incomplete_beta import betainc as betainc
 from jittape.primitives.elementwise.incomplete_gamma import igamma as igamma
 from jittape.primitives.elementwise.incomplete_gamma import igammac as igammac
 from jittape.primitives.elementwise.incomplete_gamma import random_gamma_grad as random_gamma_grad
+from jittape.primitives.elementwise.integrals import dawsn as dawsn
+from jittape.primitives.elementwise.integrals import fresnel_cos as fresnel_cos
+from jittape.primitives.elementwise.integrals import fresnel_sin as fresnel_sin
+from jittape.primitives.elementwise.integrals import spence as spence
 from jittape.primitives.elementwise.piecewise import absolute as absolute
 from jittape.primitives.elementwise.piecewise import ceil as ceil
 from jittape.primitives.elementwise.piecewise import floor as floor
@@ -85,6 +89,8 @@ from jittape.primitives.elementwise.piecewise import minimum as minimum
 from jittape.primitives.elementwise.piecewise import round as round
 from jittape.primitives.elementwise.piecewise import sign as sign
 from jittape.primitives.elementwise.powers import pow as pow
+from jittape.primitives.elementwise.smooth_functions import logcosh as logcosh
+from jittape.primitives.elementwise.smooth_functions import sinc as sinc
 from jittape.primitives.elementwise.special import digamma as digamma
 from jittape.primitives.elementwise.special import lgamma as lgamma
 from jittape.primitives.elementwise.special import polygamma as polygamma
@@ -149,21 +155,22 @@ __all__ = [
     "asinh", "atan", "atan2", "atanh", "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "bessel_j0",
     "bessel_j1", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "betainc",
     "betaln", "bincount", "ceil", "confusion_matrix", "conj", "cos", "cosh", "count_nonzero", "cumprod",
-    "cumsum", "cumulative_logsumexp", "digamma", "divide", "divide_no_nan", "equal", "erf", "erfc", "erfcinv",
-    "erfcx", "erfinv", "exp", "expm1", "floor", "floor_divide", "floordiv", "floormod", "gamma", "gammaln",
-    "greater", "greater_equal", "igamma", "igammac", "imag", "in_top_k", "invert_permutation", "is_finite",
-    "is_inf", "is_nan", "is_non_decreasing", "is_strictly_increasing", "l2_normalize", "lbeta", "less",
-    "less_equal", "lgamma", "log", "log1p", "log_ndtr", "log_sigmoid", "log_softmax", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "lower_bound", "maximum", "minimum", "mod", "multigammaln",
-    "multiply", "multiply_no_nan", "ndtr", "ndtri", "negative", "nextafter", "not_equal", "polygamma",
-    "polyval", "positive", "pow", "random_gamma_grad", "real", "reciprocal", "reciprocal_no_nan",
-    "reduce_all", "reduce_any", "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max", "reduce_mean",
-    "reduce_min", "reduce_prod", "reduce_std", "reduce_sum", "reduce_variance", "rint", "round", "rsqrt",
-    "scalar_mul", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum", "sigmoid",
-    "sign", "sin", "sinh", "softmax", "softplus", "softsign", "special", "sqrt", "square",
-    "squared_difference", "subtract", "tan", "tanh", "top_k", "truediv", "unsorted_segment_max",
-    "unsorted_segment_mean", "unsorted_segment_min", "unsorted_segment_prod", "unsorted_segment_sqrt_n",
-    "unsorted_segment_sum", "upper_bound", "xdivy", "xlog1py", "xlogy", "zero_fraction",
+    "cumsum", "cumulative_logsumexp", "dawsn", "digamma", "divide", "divide_no_nan", "equal", "erf", "erfc",
+    "erfcinv", "erfcx", "erfinv", "exp", "expm1", "floor", "floor_divide", "floordiv", "floormod",
+    "fresnel_cos", "fresnel_sin", "gamma", "gammaln", "greater", "greater_equal", "igamma", "igammac", "imag",
+    "in_top_k", "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
+    "is_strictly_increasing", "l2_normalize", "lbeta", "less", "less_equal", "lgamma", "log", "log1p",
+    "log_ndtr", "log_sigmoid", "log_softmax", "logcosh", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "lower_bound", "maximum", "minimum", "mod", "multigammaln", "multiply", "multiply_no_nan",
+    "ndtr", "ndtri", "negative", "nextafter", "not_equal", "polygamma", "polyval", "positive", "pow",
+    "random_gamma_grad", "real", "reciprocal", "reciprocal_no_nan", "reduce_all", "reduce_any",
+    "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
+    "reduce_std", "reduce_sum", "reduce_variance", "rint", "round", "rsqrt", "scalar_mul", "segment_max",
+    "segment_mean", "segment_min", "segment_prod", "segment_sum", "sigmoid", "sign", "sin", "sinc", "sinh",
+    "softmax", "softplus", "softsign", "special", "spence", "sqrt", "square", "squared_difference",
+    "subtract", "tan", "tanh", "top_k", "truediv", "unsorted_segment_max", "unsorted_segment_mean",
+    "unsorted_segment_min", "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum",
+    "upper_bound", "xdivy", "xlog1py", "xlogy", "zero_fraction",
 ]  # fmt: skip
 
 abs = absolute

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from jittape.vectormath import bessel_i, bessel_j, bessel_k
-from jittape.vectormath import erfinv as inverse_erf
-from jittape.vectormath import ndtr as normal
+from jittape.vectormath.special_functions import bessel_i, bessel_j, bessel_k, fresnel
+from jittape.vectormath.special_functions import dawsn as dawson
+from jittape.vectormath.special_functions import erfinv as inverse_erf
+from jittape.vectormath.special_functions import ndtr as normal
+from jittape.vectormath.special_functions import sinc as sine_quotient
+from jittape.vectormath.special_functions import spence as dilogarithm
 
 
 class SpecialFunctions:
@@ -31,3 +34,11 @@ class SpecialFunctions:
     bessel_j1 = bessel_j.bessel_j1
     bessel_y0 = bessel_j.bessel_y0
     bessel_y1 = bessel_j.bessel_y1
+
+    spence = dilogarithm.spence
+    sinc = sine_quotient.sinc
+    logcosh = sine_quotient.logcosh
+
+    dawsn = dawson.dawsn
+    fresnel_sin = fresnel.fresnel_sin
+    fresnel_cos = fresnel.fresnel_cos

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.vectormath.bessel_i import times_exp
 from jittape.vectormath.double_word import computed_in_float64, polynomial
+from jittape.vectormath.special_functions.bessel_i import times_exp
 
 #: ``I_0`` in x**2, up to x = 1.
 _I0 = {

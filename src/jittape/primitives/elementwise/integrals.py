@@ -1,0 +1,150 @@
+"""Functions defined by integrals: Dawson's, Fresnel's and Spence's."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jittape.core.dtypes import float64
+from jittape.core.primitive import apply
+from jittape.primitives.elementwise.arithmetic import multiply, polyval, square, subtract
+from jittape.primitives.elementwise.comparison import greater, less, where
+from jittape.primitives.elementwise.division import divide, reciprocal
+from jittape.primitives.elementwise.exponential import log
+from jittape.primitives.elementwise.formula_op import formula_op
+from jittape.primitives.elementwise.piecewise import absolute
+from jittape.primitives.elementwise.trigonometric import cos, sin
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["dawsn", "fresnel_cos", "fresnel_sin", "spence"]
+
+_FAR_SLOPE = [-math.prod(range(1, 2 * k + 2, 2)) * 0.5 ** (k + 1) for k in reversed(range(15))]
+"""Coefficients of the asymptotic series (DLMF 7.12.1) of the derivative of dawsn in 1 / x**2, divided by 1 / x**2."""
+
+_SLOPE_NEAR_ONE = [-1 / (k + 1) for k in reversed(range(20))]
+"""Coefficients of the derivative of spence in 1 - x."""
+
+
+def _slope_of_dawsn(out: Any, x: Any) -> Any:
+    """Return ``1 - 2 x dawsn(x)``, for large x by the asymptotic series because the difference cancels."""
+    near = subtract(1.0, multiply(multiply(2.0, x), out))
+    inverse = square(reciprocal(x))
+    far = multiply(inverse, polyval(_FAR_SLOPE, inverse))
+    return where(greater(absolute(x), 10.0 if x.dtype == float64 else 5.0), far, near)
+
+
+def _slope_of_spence(out: Any, x: Any) -> Any:
+    """Return ``log(x) / (1 - x)``."""
+    distance = subtract(1.0, x)
+    near = polyval(_SLOPE_NEAR_ONE, distance)
+    return where(less(absolute(distance), 0.125), near, divide(log(x), distance))
+
+
+def _angle(x: Any) -> Any:
+    return multiply(math.pi / 2, square(x))
+
+
+dawsn_op = formula_op("dawsn", _slope_of_dawsn)
+fresnel_cos_op = formula_op("fresnel_cos", lambda out, x: cos(_angle(x)))
+fresnel_sin_op = formula_op("fresnel_sin", lambda out, x: sin(_angle(x)))
+spence_op = formula_op("spence", _slope_of_spence)
+
+
+def dawsn(x: TensorLike, name: str | None = None) -> Tensor:
+    """Return Dawson's integral, ``exp(-x**2)`` times the integral of ``exp(t**2)`` from 0 to `x`.
+
+    Parameters
+    ----------
+    x : tensor-like
+        Real numbers of any shape; integers become floats.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`.
+
+    Examples
+    --------
+    >>> jt.math.dawsn([0.0, 1.0, 10.0]).numpy().round(4)
+    array([0.    , 0.5381, 0.0503], dtype=float32)
+    """
+    return apply(dawsn_op, (x,))
+
+
+def fresnel_cos(x: TensorLike, name: str | None = None) -> Tensor:
+    """Return Fresnel's integral of ``cos(pi * t**2 / 2)`` from 0 to `x`.
+
+    Parameters
+    ----------
+    x : tensor-like
+        Real numbers of any shape; integers become floats.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`.
+
+    Notes
+    -----
+    The function is accurate for every element. Its derivative rounds ``x**2``, so it loses digits for large elements.
+
+    Examples
+    --------
+    >>> jt.math.fresnel_cos([0.0, 1.0, 10.0]).numpy().round(4)
+    array([0.    , 0.7799, 0.4999], dtype=float32)
+    """
+    return apply(fresnel_cos_op, (x,))
+
+
+def fresnel_sin(x: TensorLike, name: str | None = None) -> Tensor:
+    """Return Fresnel's integral of ``sin(pi * t**2 / 2)`` from 0 to `x`.
+
+    Parameters
+    ----------
+    x : tensor-like
+        Real numbers of any shape; integers become floats.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`.
+
+    Notes
+    -----
+    The function is accurate for every element. Its derivative rounds ``x**2``, so it loses digits for large elements.
+
+    Examples
+    --------
+    >>> jt.math.fresnel_sin([0.0, 1.0, 10.0]).numpy().round(4)
+    array([0.    , 0.4383, 0.4682], dtype=float32)
+    """
+    return apply(fresnel_sin_op, (x,))
+
+
+def spence(x: TensorLike, name: str | None = None) -> Tensor:
+    """Return Spence's integral of ``-log(t) / (t - 1)`` from 1 to `x`, the dilogarithm of ``1 - x``.
+
+    Parameters
+    ----------
+    x : tensor-like
+        Real numbers of any shape; integers become floats. The result is nan for negative elements.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`.
+
+    Examples
+    --------
+    >>> jt.math.spence([0.0, 1.0, 10.0]).numpy().round(4)
+    array([ 1.6449,  0.    , -3.9507], dtype=float32)
+    """
+    return apply(spence_op, (x,))
