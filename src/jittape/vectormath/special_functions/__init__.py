@@ -42,3 +42,5 @@ class SpecialFunctions:
     dawsn = dawson.dawsn
     fresnel_sin = fresnel.fresnel_sin
     fresnel_cos = fresnel.fresnel_cos
+    fresnel_sin_slope = fresnel.fresnel_sin_slope
+    fresnel_cos_slope = fresnel.fresnel_cos_slope

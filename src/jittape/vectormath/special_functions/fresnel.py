@@ -185,11 +185,32 @@ def fresnel_cos(m: Any, x: Any, size: int) -> Any:
     return m.copysign(m.where(magnitude < _FAR, near, 0.5 + (f * sine - g * cosine)), x)
 
 
+@computed_in_float64
+def fresnel_cos_slope(m: Any, x: Any, size: int) -> Any:
+    """Return ``cos(pi x**2 / 2)``; nan at infinity."""
+    return m.cos(_angle(m, m.absolute(x))[1] + 0 * x)
+
+
+@computed_in_float64
+def fresnel_sin_slope(m: Any, x: Any, size: int) -> Any:
+    """Return ``sin(pi x**2 / 2)``; nan at infinity."""
+    return m.sin(_angle(m, m.absolute(x))[1] + 0 * x)
+
+
+def _angle(m: Any, x: Any) -> tuple[Any, Any]:
+    """Return x**2, and pi x**2 / 2 less a multiple of 2 pi.
+
+    `x` is limited to a multiple of 4, which all larger floats are too.
+    """
+    x = m.where(x > _FLAT, _FLAT, x)
+    square, error = two_product(m, x, x)
+    return square, (0.5 * np.pi) * ((square - 4 * m.rint(0.25 * square)) + (error - 4 * m.rint(0.25 * error)))
+
+
 def _far_parts(m: Any, x: Any, size: int) -> tuple[Any, Any, Any, Any]:
     """Return f, g, and sine and cosine of pi x**2 / 2."""
     x = m.where(x > _FLAT, _FLAT, x)
-    square, error = two_product(m, x, x)
-    angle = (0.5 * np.pi) * ((square - 4 * m.rint(0.25 * square)) + error)
+    square, angle = _angle(m, x)
     inverse = 1 / (np.pi * x)
     t = 1 / (square * square)
     f = inverse * (polynomial(t, _F[size]) / polynomial(t, _F_Q[size]))
