@@ -157,6 +157,7 @@ ROWS: tuple[EdgeRow, ...] = (
     unary("math.special.bessel_y0", 3.0, 8.0),
     unary("math.special.bessel_y1", 3.0, 8.0),
     unary("math.special.dawsn", 3.0, 1.05),
+    unary("math.special.expint", 3.0, 1.05),
     unary("math.special.fresnel_cos", 3.0, 1.05),
     unary("math.special.fresnel_sin", 3.0, 1.05),
     unary("math.special.spence", 3.0, 1.05),

@@ -69,6 +69,8 @@ BESSEL = (
 INTEGRALS = (
     unary("dawsn", it.dawsn, scipy.special.dawsn, signed(0.1, 4.0, SHAPE)),
     unary("dawsn of large numbers", it.dawsn, scipy.special.dawsn, signed(9.0, 11.0, SHAPE)),
+    unary("expint", it.expint, by_mpmath("expint"), signed(0.2, 3.0, SHAPE)),
+    unary("expint of large numbers", it.expint, by_mpmath("expint"), signed(5.0, 30.0, SHAPE)),
     unary("fresnel_cos", it.fresnel_cos, by_mpmath("fresnel_cos"), signed(0.1, 3.0, SHAPE)),
     unary("fresnel_sin", it.fresnel_sin, by_mpmath("fresnel_sin"), signed(0.1, 3.0, SHAPE)),
     unary(

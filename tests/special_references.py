@@ -163,6 +163,14 @@ def dawsn(x: Any) -> Any:
     return sum(mp.fac2(2 * k - 1) / (2 * x * x) ** k for k in range(30)) / (2 * x)
 
 
+def expint(x: Any) -> Any:
+    if x == 0:
+        return -mp.inf
+    if abs(x) > 2000:
+        return mp.inf if x > 0 else mp.mpf(0)
+    return in_110_bits(mp.ei, x) if x > 0 else -in_110_bits(mp.e1, -x)
+
+
 def fresnel(function: Callable[..., Any]) -> Callable[..., Any]:
     return cache(lambda x: function(x) if abs(x) < 1e18 else mp.sign(x) / 2)
 
@@ -213,6 +221,7 @@ ROWS: dict[str, Row] = {
     "log_ndtr": (log_ndtr, [(-1, 1), (-10, 10), (-39, 0), (0, 39)], True),
     **bessel_rows(),
     "dawsn": (dawsn, [(-1, 1), (0, 6), (5, 8), (0, 100)], True),
+    "expint": (cache(expint), [(-1, 0), (-700, 0), (0, 1), (0.37, 0.38), (0, 6), (5, 30), (0, 715)], True),
     "fresnel_cos": (fresnel(mp.fresnelc), [(-2, 2), (0, 10), (0, 1e4)], True),
     "fresnel_sin": (fresnel(mp.fresnels), [(-2, 2), (0, 10), (0, 1e4)], True),
     "fresnel_cos_slope": (slope(mp.cos), [(-2, 2), (0, 10), (0, 1e4), (0, 1e12)], True),
@@ -243,6 +252,7 @@ EDGES: dict[str, list[tuple[float, float]]] = {
     "bessel_y0": [(0.0, -inf), (-0.0, -inf), (inf, 0.0), (-1, nan), (-inf, nan)],
     "bessel_y1": [(0.0, -inf), (-0.0, -inf), (inf, 0.0), (-1, nan), (-inf, nan)],
     "dawsn": [(0.0, 0.0), (-0.0, -0.0), (inf, 0.0), (-inf, -0.0)],
+    "expint": [(0.0, -inf), (-0.0, -inf), (inf, inf), (-inf, -0.0), (1e5, inf), (-1e5, -0.0)],
     "fresnel_cos": [(0.0, 0.0), (-0.0, -0.0), (inf, 0.5), (-inf, -0.5), (1e30, 0.5)],
     "fresnel_sin": [(0.0, 0.0), (-0.0, -0.0), (inf, 0.5), (-inf, -0.5), (1e30, 0.5)],
     "fresnel_cos_slope": [(0.0, 1), (-0.0, 1), (inf, nan), (-inf, nan), (1e30, 1), (-2, 1)],

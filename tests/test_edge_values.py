@@ -117,6 +117,9 @@ OTHERWISE: dict[tuple[str, int], Callable[[Array], Array | None]] = {
     **{(f"math.special.bessel_y{n}", BY_SECOND): at(([1, *NEGATIVE], NAN)) for n in (0, 1)},
     ("math.special.dawsn", BY_FIRST): at(([2, 3], 0.0)),
     ("math.special.spence", VALUE): at((2, -INF)),
+    # TensorFlow gives nan for negative numbers and at infinity.
+    ("math.special.expint", VALUE): at((2, INF), ([3, 9], 0.0), (6, -0.21938393439552029)),
+    ("math.special.expint", BY_FIRST): at((2, INF), (3, 0.0)),
     # 1/2 - cos(pi x**2 / 2) / (pi x), where TensorFlow has lost the second term; x**2 / 2 is even at 1e5.
     ("math.special.fresnel_cos", BY_SECOND): at(([8, 9], 0.0)),
     ("math.special.fresnel_sin", BY_FIRST): at(([8, 9], 0.0)),

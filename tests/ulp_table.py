@@ -98,7 +98,7 @@ OPS = {
             (special, "lgamma digamma"),
             (bessel, "bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_y0 bessel_y1"),
             (bessel, "bessel_k0 bessel_k0e bessel_k1 bessel_k1e"),
-            (integrals, "dawsn fresnel_cos fresnel_cos_slope fresnel_sin fresnel_sin_slope spence"),
+            (integrals, "dawsn expint fresnel_cos fresnel_cos_slope fresnel_sin fresnel_sin_slope spence"),
             (smooth_functions, "sinc logcosh"),
             (error_functions, "erf erfc erfinv erfcinv erfcx ndtr ndtri log_ndtr"),
         )

@@ -78,6 +78,7 @@ from jittape.primitives.elementwise.incomplete_gamma import igamma as igamma
 from jittape.primitives.elementwise.incomplete_gamma import igammac as igammac
 from jittape.primitives.elementwise.incomplete_gamma import random_gamma_grad as random_gamma_grad
 from jittape.primitives.elementwise.integrals import dawsn as dawsn
+from jittape.primitives.elementwise.integrals import expint as expint
 from jittape.primitives.elementwise.integrals import fresnel_cos as fresnel_cos
 from jittape.primitives.elementwise.integrals import fresnel_sin as fresnel_sin
 from jittape.primitives.elementwise.integrals import spence as spence
@@ -156,7 +157,7 @@ __all__ = [
     "bessel_j1", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "betainc",
     "betaln", "bincount", "ceil", "confusion_matrix", "conj", "cos", "cosh", "count_nonzero", "cumprod",
     "cumsum", "cumulative_logsumexp", "dawsn", "digamma", "divide", "divide_no_nan", "equal", "erf", "erfc",
-    "erfcinv", "erfcx", "erfinv", "exp", "expm1", "floor", "floor_divide", "floordiv", "floormod",
+    "erfcinv", "erfcx", "erfinv", "exp", "expint", "expm1", "floor", "floor_divide", "floordiv", "floormod",
     "fresnel_cos", "fresnel_sin", "gamma", "gammaln", "greater", "greater_equal", "igamma", "igammac", "imag",
     "in_top_k", "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
     "is_strictly_increasing", "l2_normalize", "lbeta", "less", "less_equal", "lgamma", "log", "log1p",

@@ -13,13 +13,15 @@ from jittape.primitives.elementwise.bessel import bessel_k1e as bessel_k1e
 from jittape.primitives.elementwise.bessel import bessel_y0 as bessel_y0
 from jittape.primitives.elementwise.bessel import bessel_y1 as bessel_y1
 from jittape.primitives.elementwise.integrals import dawsn as dawsn
+from jittape.primitives.elementwise.integrals import expint as expint
 from jittape.primitives.elementwise.integrals import fresnel_cos as fresnel_cos
 from jittape.primitives.elementwise.integrals import fresnel_sin as fresnel_sin
 from jittape.primitives.elementwise.integrals import spence as spence
 
 __all__ = [
     "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "bessel_j0", "bessel_j1", "bessel_k0", "bessel_k0e",
-    "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "dawsn", "fresnel_cos", "fresnel_sin", "spence",
+    "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "dawsn", "expint", "fresnel_cos", "fresnel_sin",
+    "spence",
 ]  # fmt: skip
 
 

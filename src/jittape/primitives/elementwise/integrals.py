@@ -1,4 +1,4 @@
-"""Functions defined by integrals: Dawson's, Fresnel's and Spence's."""
+"""Functions defined by integrals: Dawson's, the exponential one, Fresnel's and Spence's."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 from jittape.core.dtypes import float64
 from jittape.core.primitive import apply
 from jittape.primitives.elementwise.arithmetic import multiply, polyval, square, subtract
+from jittape.primitives.elementwise.bits import is_inf
 from jittape.primitives.elementwise.comparison import greater, less, where
 from jittape.primitives.elementwise.division import divide, reciprocal
-from jittape.primitives.elementwise.exponential import log
+from jittape.primitives.elementwise.exponential import exp, log
 from jittape.primitives.elementwise.formula_op import formula_op
 from jittape.primitives.elementwise.piecewise import absolute
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["dawsn", "fresnel_cos", "fresnel_sin", "spence"]
+__all__ = ["dawsn", "expint", "fresnel_cos", "fresnel_sin", "spence"]
 
 _FAR_SLOPE = [-math.prod(range(1, 2 * k + 2, 2)) * 0.5 ** (k + 1) for k in reversed(range(15))]
 """Coefficients of the asymptotic series (DLMF 7.12.1) of the derivative of dawsn in 1 / x**2, divided by 1 / x**2."""
@@ -30,6 +31,12 @@ def _slope_of_dawsn(out: Any, x: Any) -> Any:
     inverse = square(reciprocal(x))
     far = multiply(inverse, polyval(_FAR_SLOPE, inverse))
     return where(greater(absolute(x), 10.0 if x.dtype == float64 else 5.0), far, near)
+
+
+def _slope_of_expint(out: Any, x: Any) -> Any:
+    """Return ``exp(x) / x``, and its limits at infinity."""
+    power = exp(x)
+    return where(is_inf(x), power, divide(power, x))
 
 
 def _slope_of_spence(out: Any, x: Any) -> Any:
@@ -50,6 +57,7 @@ fresnel_sin_slope_op = formula_op(
 )
 fresnel_cos_op = formula_op("fresnel_cos", lambda out, x: apply(fresnel_cos_slope_op, (x,)))
 fresnel_sin_op = formula_op("fresnel_sin", lambda out, x: apply(fresnel_sin_slope_op, (x,)))
+expint_op = formula_op("expint", _slope_of_expint)
 spence_op = formula_op("spence", _slope_of_spence)
 
 
@@ -74,6 +82,30 @@ def dawsn(x: TensorLike, name: str | None = None) -> Tensor:
     array([0.    , 0.5381, 0.0503], dtype=float32)
     """
     return apply(dawsn_op, (x,))
+
+
+def expint(x: TensorLike, name: str | None = None) -> Tensor:
+    """Return the exponential integral Ei, the principal value of the integral of ``exp(t) / t`` up to `x`.
+
+    Parameters
+    ----------
+    x : tensor-like
+        Real numbers of any shape; integers become floats. The result is negative infinity at 0. For a negative
+        element it is ``-E_1(-x)``, where TensorFlow gives nan.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`.
+
+    Examples
+    --------
+    >>> jt.math.expint([-1.0, 0.5, 1.0]).numpy().round(4)
+    array([-0.2194,  0.4542,  1.8951], dtype=float32)
+    """
+    return apply(expint_op, (x,))
 
 
 def fresnel_cos(x: TensorLike, name: str | None = None) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jittape.vectormath.special_functions import bessel_i, bessel_j, bessel_k, fresnel
 from jittape.vectormath.special_functions import dawsn as dawson
 from jittape.vectormath.special_functions import erfinv as inverse_erf
+from jittape.vectormath.special_functions import expint as exponential_integral
 from jittape.vectormath.special_functions import ndtr as normal
 from jittape.vectormath.special_functions import sinc as sine_quotient
 from jittape.vectormath.special_functions import spence as dilogarithm
@@ -40,6 +41,7 @@ class SpecialFunctions:
     logcosh = sine_quotient.logcosh
 
     dawsn = dawson.dawsn
+    expint = exponential_integral.expint
     fresnel_sin = fresnel.fresnel_sin
     fresnel_cos = fresnel.fresnel_cos
     fresnel_sin_slope = fresnel.fresnel_sin_slope
