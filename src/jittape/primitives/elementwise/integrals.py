@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from jittape.core.dtypes import float64
-from jittape.core.primitive import apply
+from jittape.core.primitive import Primitive, apply
 from jittape.primitives.elementwise.arithmetic import multiply, polyval, square, subtract
 from jittape.primitives.elementwise.bits import is_inf
 from jittape.primitives.elementwise.comparison import greater, less, where
@@ -49,10 +49,10 @@ def _slope_of_spence(out: Any, x: Any) -> Any:
 dawsn_op = formula_op("dawsn", _slope_of_dawsn)
 
 # The derivatives are formulas of their own, because ``cos(pi * x**2 / 2)`` of a rounded square is wrong for large x.
-fresnel_cos_slope_op = formula_op(
+fresnel_cos_slope_op: Primitive = formula_op(
     "fresnel_cos_slope", lambda out, x: multiply(multiply(-math.pi, x), apply(fresnel_sin_slope_op, (x,)))
 )
-fresnel_sin_slope_op = formula_op(
+fresnel_sin_slope_op: Primitive = formula_op(
     "fresnel_sin_slope", lambda out, x: multiply(multiply(math.pi, x), apply(fresnel_cos_slope_op, (x,)))
 )
 fresnel_cos_op = formula_op("fresnel_cos", lambda out, x: apply(fresnel_cos_slope_op, (x,)))
