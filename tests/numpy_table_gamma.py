@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import scipy.special
 
@@ -79,6 +80,37 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
     return np.where(
         known, scipy.special.betainc(*[np.where(known, v, 0.5) for v in (a, b, x)]), np.nan
     ).astype(dtype)
+
+
+def polygamma(n: Any, x: Any) -> Any:
+    """SciPy's, for orders that are natural numbers."""
+    known = (n >= 0) & (n == np.floor(n))
+    return np.where(known, scipy.special.polygamma(np.where(known, n, 0).astype(int), x), np.nan)
+
+
+def zeta(s: Any, q: Any) -> Any:
+    """The sum with mpmath; at 0 and the negative integers as in TensorFlow."""
+
+    def one(s: float, q: float) -> float:
+        if not s >= 1 or q != q or q == -np.inf:
+            return np.nan
+        if s == 1:
+            return np.inf
+        if s == np.inf:
+            return 0.0 if q > 1 else 1.0 if q == 1 else np.inf if q > 0 else np.nan
+        if q == np.inf:
+            return 0.0
+        if q > 0:
+            return float(mpmath.zeta(mpmath.mpf(s), mpmath.mpf(q)))
+        if q == np.floor(q):
+            return np.inf if s % 2 == 0 else np.nan
+        if s != np.floor(s):
+            return np.nan
+        steps = int(np.ceil(-q))
+        terms = [(mpmath.mpf(q) + k) ** -int(s) for k in range(steps)]
+        return float(mpmath.fsum(terms) + mpmath.zeta(int(s), mpmath.mpf(q) + steps))
+
+    return np.vectorize(one, [float])(s, q)
 
 
 def lbeta(x: Any) -> Any:
@@ -194,6 +226,29 @@ ROWS: list[Row] = [
             (numbers("int32"), numbers("float32", (3,)), 0.5),
             (numbers("complex64"), 1.0, 0.5),
             (numbers("float64"), np.ones(2), 0.5),
+        ),
+        rtol=512,
+    ),
+    Row(
+        "jt.math.zeta",
+        jt.math.zeta,
+        of_pairs(zeta),
+        given(
+            *[(edges(d)[:17, None], edges(d)[:17]) for d in ("float32", "float64")],
+            *PAIRS[3:],
+        ),
+        rtol=64,
+        signed_zeros=False,
+    ),
+    Row(
+        "jt.math.polygamma (orders in a tensor)",
+        jt.math.polygamma,
+        of_pairs(polygamma),
+        given(
+            (np.arange(4.0), np.array([[0.5], [2.0], [30.0], [-0.5], [-7.25]])),
+            (np.array([1, 2], np.int32), np.float32(1.5)),
+            (np.array([0.5, -1.0]), np.ones(2)),
+            (numbers("complex64"), np.ones(3)),
         ),
         rtol=512,
     ),

@@ -13,6 +13,7 @@ from jittape.core.primitive import apply
 from jittape.primitives.elementwise import gamma_beta as gb
 from jittape.primitives.elementwise import incomplete_beta as ib
 from jittape.primitives.elementwise import incomplete_gamma as ig
+from jittape.primitives.elementwise import special as sp
 from jittape.primitives.elementwise import truncation as tc
 from jittape.primitives.reduce import cumulative as cu
 from jittape.primitives.reduce import multivariate_gamma as mg
@@ -219,6 +220,46 @@ _TRIPLES = tuple(
     )
 )
 
+
+def zeta_slope(x: Any, q: Any) -> Any:
+    return mpmath.zeta(x, q, 1)
+
+
+ZETA = (
+    binary(
+        "zeta",
+        sp.zeta,
+        lambda x, q: np.where((x > 1) & (q > 0), scipy.special.zeta(x, q), np.where(x == 1, INF, NAN)),
+        between(1.5, 4.0, SHAPE, SHAPE),
+        edges=(
+            tuple(np.array(p) for p in np.meshgrid([-1.0, 0.5, 1.0, 1.5, 3.0, NAN], [0.5, 1.0, 30.0])),
+            (np.zeros((0, 2)), np.ones(2)),
+        ),
+        rtol=1e-13,
+    ),
+    binary(
+        "zeta_slope",
+        lambda x, q: sp.zeta_slope_op.bind(x, q, order=1),
+        by_mpmath(zeta_slope),
+        between(1.5, 4.0, SHAPE, SHAPE),
+        edges=((np.zeros((0, 2)), np.ones((0, 2))),),
+        rtol=1e-13,
+    ),
+    binary(
+        "polygamma of orders in a tensor",
+        sp.polygamma,
+        lambda a, x: np.where((a >= 0) & (a == np.floor(a)), scipy.special.polygamma(a.astype(int), x), NAN),
+        lambda rng: (rng.integers(0, 4, SHAPE).astype(float), rng.uniform(0.6, 5.0, SHAPE)),
+        edges=(
+            (np.array([0.0, 1.0, 2.0, 1.5, -1.0]), np.array([0.5, 2.0, 1.5, 3.0, 2.0])),
+            (np.zeros((0, 2)), np.ones(2)),
+        ),
+        wrt=(1,),
+        rtol=1e-13,
+    ),
+)
+
+
 BETA = (
     Row(
         "betainc",
@@ -323,4 +364,4 @@ def by_c(name: str, x: Array, y: Array) -> Array:
     return np.where(y == 0, 0, found).astype(x.dtype)
 
 
-ROWS: tuple[Row, ...] = (*GAMMA, *GAMMA_BETA, *BETA, *SMALL)
+ROWS: tuple[Row, ...] = (*GAMMA, *GAMMA_BETA, *ZETA, *BETA, *SMALL)

@@ -16,6 +16,7 @@ RNG = np.random.default_rng(5)
 A, X = RNG.uniform(0.4, 9.0, 6), RNG.uniform(0.4, 9.0, 6)
 #: Functions of two positive numbers, differentiable in both.
 BINARY = [jt.math.igamma, jt.math.igammac, jt.math.random_gamma_grad, jt.math.betaln]
+BINARY += [lambda a, x: jt.math.zeta(a + 1.0, x)]
 BINARY += [lambda a, x: jt.math.betainc(a, x, 0.3), lambda a, x: jt.math.betainc(a, 2.0, x / 10)]
 
 
@@ -106,6 +107,28 @@ def test_derivatives_of_betainc_by_its_parameters_are_accurate(low, high, orders
                 orders,
             )
         assert float(value) == pytest.approx(float(truth), rel=1e-13), (a, b, x)
+
+
+def test_zeta_of_negative_numbers():
+    """The terms change sign: they are summed in closed form around 0."""
+    s, q = np.array([2.0, 3.0, 4.0, 5.0]), np.array([-0.5, -7.3, -20.75, -3.1])
+    truth = []
+    for power, start in zip(s.astype(int), q, strict=True):
+        steps = int(np.ceil(-start))
+        head = mp.fsum((mp.mpf(start) + k) ** -int(power) for k in range(steps))
+        truth.append(float(head + mp.zeta(int(power), mp.mpf(start) + steps)))
+    np.testing.assert_allclose(jt.math.zeta(s, q).numpy(), truth, rtol=1e-13)
+    # At the poles as in TensorFlow.
+    found = jt.math.zeta(np.array([2.0, 3.0, 2.0, 1.5]), np.array([0.0, 0.0, -2.0, -2.5])).numpy()
+    np.testing.assert_array_equal(found, [np.inf, np.nan, np.inf, np.nan])
+
+
+def test_no_gradient_flows_to_the_order_of_polygamma():
+    with jt.GradientTape() as tape:
+        tape.watch(order := jt.constant([1.0, 2.0]))
+        y = jt.math.polygamma(order, 2.0)
+    with pytest.warns(jt.UnconnectedGradientWarning, match="polygamma"):
+        assert tape.gradient(y, order) is None
 
 
 # ---- transforms ------------------------------------------------------------------------------------------------------

@@ -98,6 +98,7 @@ from jittape.primitives.elementwise.special import polygamma as polygamma
 from jittape.primitives.elementwise.special import xdivy as xdivy
 from jittape.primitives.elementwise.special import xlog1py as xlog1py
 from jittape.primitives.elementwise.special import xlogy as xlogy
+from jittape.primitives.elementwise.special import zeta as zeta
 from jittape.primitives.elementwise.trigonometric import acos as acos
 from jittape.primitives.elementwise.trigonometric import asin as asin
 from jittape.primitives.elementwise.trigonometric import atan as atan
@@ -171,7 +172,7 @@ __all__ = [
     "softmax", "softplus", "softsign", "special", "spence", "sqrt", "square", "squared_difference",
     "subtract", "tan", "tanh", "top_k", "truediv", "unsorted_segment_max", "unsorted_segment_mean",
     "unsorted_segment_min", "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum",
-    "upper_bound", "xdivy", "xlog1py", "xlogy", "zero_fraction",
+    "upper_bound", "xdivy", "xlog1py", "xlogy", "zero_fraction", "zeta",
 ]  # fmt: skip
 
 abs = absolute

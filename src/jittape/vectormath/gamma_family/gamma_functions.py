@@ -5,7 +5,7 @@ from __future__ import annotations
 from jittape.vectormath.gamma_family import betainc as incomplete_beta
 from jittape.vectormath.gamma_family import gamma as gamma_function
 from jittape.vectormath.gamma_family import igamma as incomplete
-from jittape.vectormath.gamma_family import zeta
+from jittape.vectormath.gamma_family import zeta as zetas
 
 
 class GammaFunctions:
@@ -13,7 +13,10 @@ class GammaFunctions:
 
     gamma = gamma_function.gamma
     betaln = gamma_function.betaln
-    polygamma = zeta.polygamma
+    polygamma = zetas.polygamma
+    tensor_polygamma = zetas.tensor_polygamma
+    zeta = zetas.zeta
+    zeta_slope = zetas.zeta_slope
 
     igamma = incomplete.igamma
     igammac = incomplete.igammac

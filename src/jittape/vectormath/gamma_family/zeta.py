@@ -1,4 +1,4 @@
-"""The derivatives of digamma, polygamma, by the Euler-Maclaurin formula for the Hurwitz zeta function (DLMF 25.11.28).
+"""The Hurwitz zeta function by the Euler-Maclaurin formula (DLMF 25.11.28), and the derivatives of digamma, polygamma.
 
 float32 is computed in float64.
 """
@@ -6,6 +6,7 @@ float32 is computed in float64.
 from __future__ import annotations
 
 import math
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -88,3 +89,83 @@ def _cotangent_derivative(m: Any, order: int, r: Any) -> Any:
     cotangent = 1 / moderate_tan(m, np.pi * r)
     scale = math.pi ** (order + 1)
     return (1 + cotangent * cotangent) * polynomial(cotangent, tuple([scale * c for c in coefficients]))
+
+
+def zeta(m: Any, s: Any, q: Any) -> Any:
+    """Return the sum of ``(q + k)**-s`` over k from 0, for s > 1.
+
+    For q below 0 and an integer s, the terms of both signs are sums from u = q - floor(q), from 1 - u and from 1 - q.
+    At 0 and the negative integers the result is infinite if s is even, else nan.
+    """
+    if q.dtype == np.float32:
+        return m.cast(zeta(m, m.cast(s, np.float64), m.cast(q, np.float64)), np.float32)
+    nan, infinity = m.literal(np.nan, q.dtype), m.literal(np.inf, q.dtype)
+    exponent = m.where((s > 1) & (s < np.inf), s, 2.0)
+    finite = m.where(m.isfinite(q), q, 1.0)
+    u = finite - m.floor(finite)
+    positive = _zeta(m, exponent, m.where(finite > 0, finite, m.where(u > 0, u, 0.5)), 0)
+    others = _zeta(m, exponent, m.where(u > 0, 1 - u, 0.5), 0) - _zeta(
+        m, exponent, 1 - m.where(finite < 0, finite, 0.0), 0
+    )
+    half = 0.5 * exponent
+    even = m.floor(half) == half
+    below = m.where(m.floor(exponent) == exponent, m.where(even, positive + others, positive - others), nan)
+    below = m.where(u == 0, m.where(even, infinity, nan), below)
+    result = m.where(finite > 0, positive, below)
+    at_infinity = m.where(q > 1, 0.0, m.where(q == 1, 1.0, m.where(q > 0, infinity, nan)))
+    result = m.where(s == np.inf, at_infinity, m.where(q == np.inf, 0.0, result))
+    result = m.where(s == 1, infinity, result)
+    return m.where((s >= 1) & (q > -np.inf), result, nan)
+
+
+def zeta_slope(m: Any, s: Any, q: Any, order: int) -> Any:
+    """Return the derivative of `zeta` with respect to s, for s > 1 and q > 0; nan elsewhere."""
+    if q.dtype == np.float32:
+        return m.cast(zeta_slope(m, m.cast(s, np.float64), m.cast(q, np.float64), order), np.float32)
+    known = (s > 1) & (s < np.inf) & (q > 0)
+    inside = known & (q < np.inf)
+    result = _zeta(m, m.where(inside, s, 2.0), m.where(inside, q, 1.0), order)
+    return m.where(known, m.where(q == np.inf, 0.0, result), m.literal(np.nan, q.dtype))
+
+
+def _zeta(m: Any, s: Any, q: Any, order: int) -> Any:
+    """Return the derivative of order 0 or more with respect to s, for finite s > 1 and q > 0."""
+    w, w_error = two_sum(m, q, m.literal(_HEAD, q.dtype))
+    inverse = 1 / w
+    minus_log = -m.log(w)
+    # Derivatives of the factors of w**-s: 1 / (s - 1), and the products s (s + 1) ... of the Bernoulli terms.
+    factors = [w / (s - 1)]
+    for k in range(1, order + 1):
+        factors.append(factors[-1] * (-k / (s - 1)))
+    factors[0] = factors[0] + 0.5
+    rising = [s] + [m.literal(1.0 if k == 1 else 0.0, q.dtype) for k in range(1, order + 1)]
+    scale = inverse
+    for k, number in enumerate(_BERNOULLI):
+        for offset in (2 * k - 1, 2 * k) if k else ():
+            rising = [rising[j] * (s + offset) + (j * rising[j - 1] if j else 0.0) for j in range(order + 1)]
+        factors = [factor + number * (rise * scale) for factor, rise in zip(factors, rising, strict=True)]
+        scale = scale * (inverse * inverse)
+    tail, power = factors[order], m.literal(1, q.dtype)
+    for k in range(1, order + 1):
+        power = power * minus_log
+        tail = tail + comb(order, k) * (power * factors[order - k])
+    total = m.power(w, -s) * (tail - w_error * ((s * inverse) * tail))
+    for k in reversed(range(_HEAD)):
+        base, error = two_sum(m, q, m.literal(k, q.dtype))
+        term = m.power(base, -s)
+        term = term - term * (s * error / base)
+        for _ in range(order):
+            term = term * -m.log(base)
+        total = total + term
+    return total
+
+
+def tensor_polygamma(m: Any, order: Any, x: Any) -> Any:
+    """Return the derivative of digamma of an order that is a value; nan unless it is an integer of at least 0."""
+    known = (order >= 0) & (m.floor(order) == order) & (order < np.inf)
+    inner = m.where(known, order, 1.0)
+    half = 0.5 * inner
+    zeta_value = m.zeta(inner + 1, x)
+    size = m.where(zeta_value == 0, 0.0, m.gamma(inner + 1) * zeta_value)
+    result = m.where(inner == 0, m.digamma(x), m.where(m.floor(half) == half, -size, size))
+    return m.where(known, result, m.literal(np.nan, x.dtype))
