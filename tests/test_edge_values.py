@@ -211,6 +211,8 @@ WITHOUT_EDGES = """
     logical_and logical_not logical_or logical_xor not_equal reduce_all reduce_any
     bias_add dropout embedding_lookup positive
     erfcx log_ndtr logcosh ndtr sinc
+    betainc betaln cumulative_logsumexp gamma igamma igammac in_top_k lbeta multigammaln nextafter random_gamma_grad
+    zeta
     batch_to_space bincount confusion_matrix depth_to_space invert_permutation is_non_decreasing is_strictly_increasing
     lower_bound space_to_batch space_to_depth upper_bound
     adjoint band_part cross diag diag_part einsum eye matmul matrix_transpose matvec set_diag tensordot trace
