@@ -247,6 +247,8 @@ class Network(tf.Module):
 
 
 def test_a_generator_and_a_discriminator():
+    # Such networks oscillate: after 300 steps, those of a quarter of the seeds are far from the data.
+    tf.random.set_seed(1)
     generator, discriminator = Network((2, 16, 2)), Network((2, 16, 1))
     generator_optimizer = tf.optimizers.Adam(0.01)
     discriminator_optimizer = tf.optimizers.Adam(0.01)
