@@ -12,17 +12,16 @@ Examples
 <jt.Tensor: shape=(), dtype=float32, numpy=6.0>
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from jittape import autodiff as autodiff
 from jittape import bitwise as bitwise
-from jittape import data as data
 from jittape import debugging as debugging
-from jittape import keras as keras
 from jittape import linalg as linalg
 from jittape import math as math
 from jittape import nn as nn
 from jittape import optimizers as optimizers
 from jittape import random as random
-from jittape import signal as signal
 from jittape import test as test
 from jittape.autodiff.custom_gradient import custom_gradient as custom_gradient
 from jittape.autodiff.tape import GradientTape as GradientTape
@@ -84,6 +83,7 @@ from jittape.inspect import Stats as Stats
 from jittape.inspect import explain as explain
 from jittape.inspect import reset_stats as reset_stats
 from jittape.inspect import stats as stats
+from jittape.lazy_names import lazily as _lazily
 from jittape.module import Module as Module
 from jittape.numba_bridge import NativeFunction as NativeFunction
 from jittape.numba_bridge import NumbaOp as NumbaOp
@@ -261,6 +261,11 @@ from jittape.transforms import value_and_grad as value_and_grad
 from jittape.transforms import vjp as vjp
 from jittape.version import __version__ as __version__
 
+if _TYPE_CHECKING:
+    from jittape import data as data
+    from jittape import keras as keras
+    from jittape import signal as signal
+
 __all__ = [
     "CacheWarning", "CompileError", "ConcreteFunction", "ControlFlowError", "DTypeError", "Explanation",
     "Function", "FunctionWarning", "GradientTape", "IndexedSlices", "LeakedTensorError", "LinAlgError",
@@ -297,6 +302,9 @@ __all__ = [
 ]  # fmt: skip
 
 newaxis = None
+__getattr__ = _lazily(
+    __name__, {"data": "jittape.data", "keras": "jittape.keras", "signal": "jittape.signal"}
+)
 _hide_frames_of_jittape()
 
 

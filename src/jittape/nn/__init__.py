@@ -1,8 +1,8 @@
 """``jt.nn``: activations, losses and layers under TensorFlow's names."""
 
-from jittape.keras import layers as layers
-from jittape.keras.layers import Dense as Dense
-from jittape.keras.layers import Sequential as Sequential
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.hyperbolic import sigmoid as sigmoid
 from jittape.primitives.elementwise.hyperbolic import softplus as softplus
 from jittape.primitives.elementwise.hyperbolic import tanh as tanh
@@ -64,6 +64,11 @@ from jittape.primitives.shape.blocks import space_to_batch as space_to_batch
 from jittape.primitives.shape.blocks import space_to_depth as space_to_depth
 from jittape.random.dropout import dropout as dropout
 
+if _TYPE_CHECKING:
+    from jittape.keras import layers as layers
+    from jittape.keras.layers import Dense as Dense
+    from jittape.keras.layers import Sequential as Sequential
+
 __all__ = [
     "Dense", "Sequential", "avg_pool", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_normalization",
     "batch_to_space", "bias_add", "conv1d", "conv1d_transpose", "conv2d", "conv2d_transpose", "conv3d",
@@ -77,6 +82,12 @@ __all__ = [
 ]  # fmt: skip
 
 swish = silu
+
+
+__getattr__ = _lazily(
+    __name__,
+    {"Dense": "jittape.keras.layers", "Sequential": "jittape.keras.layers", "layers": "jittape.keras.layers"},
+)
 
 
 def __dir__() -> list[str]:
