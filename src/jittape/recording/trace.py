@@ -3,8 +3,7 @@
 All recorded operations go through `Trace.apply`. On a known path it builds one key, looks it up and makes one `Tensor`;
 all other code in this file runs at the first recording of a call or at a flush.
 
-A trace holds no graph. It holds a node of the trie, which represents the graph, and the run-time inputs in the order of
-the path's input slots.
+A trace holds no graph, only a node of the trie that represents it, and the inputs in the order of the path's slots.
 """
 
 from __future__ import annotations
@@ -54,10 +53,9 @@ class Trace(Slots):
     pending : list of Tensor
         Results without values. A flush computes those that something else refers to.
     imported : dict
-        By identity, the tensors that were imported or that moved to another trace, each with its slot and its value. A
-        tensor that was written to since has another value.
+        By identity, the slot and the former value of tensors that were imported or that moved to another trace.
     variables : dict
-        By identity, the Variables that were read, each with its slots, one for each version.
+        By identity, the slots of Variables that were read, one for each version.
     callbacks : dict
         Python gradient functions by the slot of their op.
     large : bool
