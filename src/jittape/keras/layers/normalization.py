@@ -33,16 +33,18 @@ class _Normalization(Layer):
 
     def __init__(
         self,
-        epsilon: float,
-        center: bool,
-        scale: bool,
-        beta_initializer: Any,
-        gamma_initializer: Any,
-        beta_regularizer: Any,
-        gamma_regularizer: Any,
+        axis: Any = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
+        self.axis = axis
         self.epsilon = number(type(self).__name__, "epsilon", epsilon, NOT_NEGATIVE)
         self.center, self.scale = bool(center), bool(scale)
         self.gamma: Variable | None = None
@@ -97,27 +99,11 @@ class BatchNormalization(_Normalization):
         axis: int = -1,
         momentum: float = 0.99,
         epsilon: float = 1e-3,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
         moving_mean_initializer: Any = "zeros",
         moving_variance_initializer: Any = "ones",
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
         **options: Any,
     ) -> None:
-        super().__init__(
-            epsilon,
-            center,
-            scale,
-            beta_initializer,
-            gamma_initializer,
-            beta_regularizer,
-            gamma_regularizer,
-            **options,
-        )
-        self.axis = axis
+        super().__init__(axis, epsilon, **options)
         self.momentum = number("BatchNormalization", "momentum", momentum, UNIT)
         self.moving_mean: Variable | None = None
         self.moving_variance: Variable | None = None
@@ -169,30 +155,6 @@ class LayerNormalization(_Normalization):
     array([[-1.,  1.]], dtype=float32)
     """
 
-    def __init__(
-        self,
-        axis: int | Sequence[int] = -1,
-        epsilon: float = 1e-3,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            center,
-            scale,
-            beta_initializer,
-            gamma_initializer,
-            beta_regularizer,
-            gamma_regularizer,
-            **options,
-        )
-        self.axis = axis
-
     def _axes(self, ndim: int) -> list[int]:
         given = self.axis if isinstance(self.axis, Sequence) else [self.axis]
         return sorted(_normalized_axis(self, axis, ndim) for axis in given)
@@ -236,30 +198,9 @@ class GroupNormalization(_Normalization):
     array([[-1.,  1., -1.,  1.]], dtype=float32)
     """
 
-    def __init__(
-        self,
-        groups: int = 32,
-        axis: int = -1,
-        epsilon: float = 1e-3,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            center,
-            scale,
-            beta_initializer,
-            gamma_initializer,
-            beta_regularizer,
-            gamma_regularizer,
-            **options,
-        )
-        self.groups, self.axis = as_int("groups", groups), axis
+    def __init__(self, groups: int = 32, axis: int = -1, epsilon: float = 1e-3, **options: Any) -> None:
+        super().__init__(axis, epsilon, **options)
+        self.groups = as_int("groups", groups)
 
     def build(self, input_shape: Any) -> None:
         """Create the weights for inputs of this shape."""
