@@ -334,7 +334,7 @@ def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
 
     Returns
     -------
-    tensor of shape (*s, *s)
+    tensor of shape ``(*s, *s)``
 
     Examples
     --------
@@ -362,7 +362,7 @@ def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
 
     Parameters
     ----------
-    input : tensor_like of shape (*s, *s)
+    input : tensor_like of shape ``(*s, *s)``
         An even number of dimensions.
     name : str, optional
         Ignored.

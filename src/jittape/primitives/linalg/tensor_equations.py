@@ -41,7 +41,7 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None, name: str | None
 
     Parameters
     ----------
-    a : tensor_like of shape (*b.shape, *x.shape)
+    a : tensor_like of shape ``(*b.shape, *x.shape)``
         The product of ``x.shape`` must be the number of elements of `b`.
     b : tensor_like
         The right-hand side, of any shape.
@@ -52,7 +52,7 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None, name: str | None
 
     Returns
     -------
-    tensor of shape (*x.shape)
+    tensor of shape ``x.shape``
 
     Raises
     ------
@@ -97,7 +97,7 @@ def tensorinv(a: TensorLike, ind: int = 2, name: str | None = None) -> Tensor:
 
     Returns
     -------
-    tensor of shape (*a.shape[ind:], *a.shape[:ind])
+    tensor of shape ``(*a.shape[ind:], *a.shape[:ind])``
 
     Raises
     ------
