@@ -64,10 +64,11 @@ def _records(
 
     def x_vjp(g: Any, out: Any, x: Any, direction: Any) -> Any:
         # The other rule is the derivative at x^H in the direction g. Its derivative with respect to x^H, in the
-        # direction of the adjoint of `direction`, is a block of the derivative for matrices of twice the size.
+        # direction of the adjoint of `direction`, is a block of the derivative for matrices of twice the size. It is
+        # symmetric in the two directions; `g` is where the operation is linear, for tangents need no value of it.
         x, direction, zero = adjoint(x), adjoint(direction), filled(x, 0)
-        blocks = concat([concat([x, g], -1), concat([zero, x], -1)], -2)
-        directions = concat([concat([direction, zero], -1), concat([zero, direction], -1)], -2)
+        blocks = concat([concat([x, direction], -1), concat([zero, x], -1)], -2)
+        directions = concat([concat([g, zero], -1), concat([zero, g], -1)], -2)
         upper = split(derivative_op.bind(blocks, directions), 2, -2)[0]
         return split(upper, 2, -1)[1]
 
