@@ -250,7 +250,7 @@ def test_a_generator_and_a_discriminator():
     # Such networks oscillate: after 300 steps, those of a quarter of the seeds are far from the data.
     tf.random.set_seed(1)
     generator, discriminator = Network((2, 16, 2)), Network((2, 16, 1))
-    # With the default momentum of 0.9 the two circle around each other, and where step 300 finds them depends on the seed.
+    # With the default momentum of 0.9 the two circle around each other; the seed decides where step 300 finds them.
     generator_optimizer = tf.optimizers.Adam(0.01, beta_1=0.5)
     discriminator_optimizer = tf.optimizers.Adam(0.01, beta_1=0.5)
     center = np.array([2.0, -1.0], np.float32)
