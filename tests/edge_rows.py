@@ -99,6 +99,25 @@ def segments(name: str, *arguments: Any) -> EdgeRow:
     return EdgeRow(name, function, (CASES,), True)
 
 
+POOLS = ("max_pool", "avg_pool")
+RANKS = (("", 1), ("1d", 1), ("2d", 2), ("3d", 3))
+"""Ends of the names of pooling functions, and the number of dimensions that windows slide over."""
+
+
+def pooled(name: str, rank: int) -> Callable[..., Any]:
+    """Return the pooling of neighbors in a row, which lies along the last of the dimensions."""
+
+    def function(t: Any, x: Any) -> Any:
+        dtype = x.dtype
+        kind = "float32" if rank == 3 else dtype  # TensorFlow has no three-dimensional maximum of float64
+        x = t.cast(t.reshape(x, [len(CASES), *[1] * (rank - 1), 3, 1]), kind)
+        window = [*[1] * (rank - 1), 2]
+        y = t.reshape(getattr(t.nn, name)(x, window, [1] * rank, "VALID"), [len(CASES), 2])
+        return t.cast(y, dtype)
+
+    return function
+
+
 ONE = np.array([[1.0], [0.0], [INF], [NAN]])
 LOGITS, LABELS = (
     a.ravel() for a in np.meshgrid([0.0, -0.0, INF, -INF, NAN, 1e5, -1e5, 2.0], [0.0, 1.0, 0.5])
@@ -289,6 +308,20 @@ ROWS: tuple[EdgeRow, ...] = (
             True,
         )
         for name, case in [("zeros", [0, 0]), ("at the bound", [0, 2]), ("above", [3, 4]), ("inf", [INF, 1])]
+    ],
+    *[
+        EdgeRow(f"nn.{name}{end}", pooled(name + end, rank), (CASES,), True)
+        for name in POOLS
+        for end, rank in RANKS
+    ],
+    *[
+        EdgeRow(
+            f"nn.pool ({kind})",
+            lambda t, x, kind=kind: t.nn.pool(x[..., None], [2], kind)[..., 0],
+            (CASES,),
+            True,
+        )
+        for kind in ("MAX", "AVG")
     ],
     # segments
     EdgeRow("nn.isotonic_regression", lambda t, x: t.nn.isotonic_regression(x)[0], (CASES,), True),

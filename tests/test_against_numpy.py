@@ -19,6 +19,7 @@ import jittape as jt
 import numpy_table
 import numpy_table_algebra
 import numpy_table_blocks
+import numpy_table_convolutions
 import numpy_table_gamma
 import numpy_table_histograms
 import numpy_table_linalg
@@ -46,6 +47,7 @@ TABLES = (
     numpy_table_picking,
     numpy_table_segments,
     numpy_table_blocks,
+    numpy_table_convolutions,
     numpy_table_histograms,
     numpy_table_protocol,
     numpy_table_protocol_shape,
@@ -207,7 +209,7 @@ NO_ARRAYS = {
         "jittape.recording",
         "jittape.core.dtypes",
     ),
-    "random": ("jittape.nn.dropout",),
+    "random": ("jittape.random.dropout",),
 }
 """Modules whose functions have no counterpart in NumPy that a value could be compared with."""
 

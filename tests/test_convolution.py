@@ -1,7 +1,5 @@
 """Convolutions and pooling against loops over windows in NumPy, and their gradients against differences."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -9,63 +7,10 @@ import jittape as jt
 from jittape.compile.ir.kernel import Gemm, LoopKernel
 from jittape.compile.schedule.schedule import schedule
 from programs import program_of
+from window_reference import convolved, pooled
 
 RNG = np.random.default_rng(0)
 nn = jt.nn
-
-
-# ---- the reference ---------------------------------------------------------------------------------------------------
-
-
-def pairs_of(extents, kernel, strides, padding, dilations):
-    """Return the padding of each spatial dimension."""
-    if padding == "VALID":
-        return [(0, 0)] * len(extents)
-    if padding != "SAME":
-        return padding[1:-1]
-    pairs = []
-    for n, k, s, d in zip(extents, kernel, strides, dilations, strict=True):
-        total = max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0)
-        pairs.append((total // 2, total - total // 2))
-    return pairs
-
-
-def windows_of(x, kernel, strides, padding, dilations, fill=0.0):
-    """Return an array of shape (batch, outputs..., kernel..., channels)."""
-    rank = len(kernel)
-    pairs = pairs_of(x.shape[1:-1], kernel, strides, padding, dilations)
-    x = np.pad(x, [(0, 0), *pairs, (0, 0)], constant_values=fill)
-    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
-    outputs = [(n - r) // s + 1 for n, r, s in zip(x.shape[1:-1], reach, strides, strict=True)]
-    found = np.empty((x.shape[0], *outputs, *kernel, x.shape[-1]), x.dtype)
-    for at in itertools.product(*map(range, outputs)):
-        parts = [slice(i * s, i * s + r, d) for i, s, r, d in zip(at, strides, reach, dilations, strict=True)]
-        found[(slice(None), *at)] = x[(slice(None), *parts)].reshape(x.shape[0], *kernel, x.shape[-1])
-    assert found.ndim == 2 + 2 * rank
-    return found
-
-
-def convolved(x, w, strides, padding="VALID", dilations=None):
-    kernel, (inputs, outputs) = w.shape[:-2], w.shape[-2:]
-    rank = len(kernel)
-    patches = windows_of(x, kernel, strides, padding, dilations or (1,) * rank)
-    groups = x.shape[-1] // inputs
-    axes = (list(range(1 + rank, 2 + 2 * rank)), list(range(rank + 1)))
-    each = outputs // groups
-    return np.concatenate(
-        [
-            np.tensordot(patches[..., g * inputs : (g + 1) * inputs], w[..., g * each : (g + 1) * each], axes)
-            for g in range(groups)
-        ],
-        -1,
-    )
-
-
-def pooled(x, kind, kernel, strides, padding, dilations=None):
-    rank = len(kernel)
-    patches = windows_of(x, kernel, strides, padding, dilations or (1,) * rank, np.nan)
-    axes = tuple(range(1 + rank, 1 + 2 * rank))
-    return (np.nanmax if kind == "MAX" else np.nanmean)(patches, axis=axes)
 
 
 def data(*shape):

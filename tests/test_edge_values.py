@@ -52,6 +52,9 @@ OTHERWISE: dict[tuple[str, int], Callable[[Array], Array | None]] = {
     # SciPy's values at the pole and at infinity.
     ("math.digamma", VALUE): at((0, -INF), (1, INF)),
     ("math.lgamma", BY_FIRST): at((0, -INF), (1, INF)),
+    # The derivative of digamma has no limit at minus infinity: it is infinite at every pole.
+    ("math.digamma", BY_FIRST): at((3, NAN)),
+    ("math.lgamma", 2): at((3, NAN)),
     ("math.erf", VALUE): at((2, 1.0), (3, -1.0)),
     # A constant has the derivative 0.
     ("pow (x ** 0)", BY_FIRST): at(([0, 1, 4], 0.0)),
@@ -213,6 +216,8 @@ WITHOUT_EDGES = """
     erfcx log_ndtr logcosh ndtr sinc
     betainc betaln cumulative_logsumexp gamma igamma igammac in_top_k lbeta multigammaln nextafter random_gamma_grad
     zeta
+    conv1d conv1d_transpose conv2d conv2d_transpose conv3d conv3d_transpose conv_transpose convolution depthwise_conv2d
+    separable_conv2d
     batch_to_space bincount confusion_matrix depth_to_space invert_permutation is_non_decreasing is_strictly_increasing
     lower_bound space_to_batch space_to_depth upper_bound
     adjoint band_part cross diag diag_part einsum eye matmul matrix_transpose matvec set_diag tensordot trace

@@ -287,7 +287,13 @@ class Layer(Module):
         return None if inputs is None else self._as_input(inputs)
 
     def _as_input(self, x: Any) -> Any:
-        x = x if isinstance(x, Operators) else convert_to_tensor(x)
+        if not isinstance(x, Operators):
+            try:
+                x = convert_to_tensor(x)
+            except (TypeError, ValueError) as error:
+                label = f"[{type(self).__name__}] "
+                error.args = (str(error).replace(label, f"{label}inputs: ", 1),)
+                raise
         return cast(x, self.dtype) if x.dtype.kind == "f" and x.dtype != self.dtype else x
 
 

@@ -16,6 +16,7 @@ from jittape.core.forms import Map
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.errors import DTypeError
+from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import require_equal
 from jittape.primitives.elementwise.arithmetic import add, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import less, where
@@ -132,16 +133,17 @@ scaled_op = Primitive(
 
 
 def _permutation_impl(bits: Any) -> Any:
-    """Return the order that sorts random bits. Each word gets its position as its last bits, and the words are sorted.
+    """Return the order that sorts random bits along the last axis.
 
-    If the leading bits of two words are equal, all bits count. Sorting words takes half the time of sorting positions.
+    Each word gets its position as its last bits, and the words are sorted. If the leading bits of two words are
+    equal, all bits count. Sorting words takes half the time of sorting positions.
     """
-    count = bits.shape[0]
+    count = bits.shape[-1]
     places = max(count - 1, 1).bit_length()
     mask = np.uint64((1 << places) - 1)
     words = np.sort((bits & ~mask) | np.arange(count, dtype=np.uint64))
     leading = words >> np.uint64(places)
-    if np.any(leading[1:] == leading[:-1]):
+    if np.any(leading[..., 1:] == leading[..., :-1]):
         return np.argsort(bits, kind="stable").astype(np.int64)
     return (words & mask).astype(np.int64)
 
@@ -150,9 +152,10 @@ permutation_op = Primitive(
     "random_permutation",
     abstract_eval=lambda bits: Aval(bits.shape, int64),
     impl=_permutation_impl,
+    batch=alike(),
     gradient_stops="positions are integers",
 )
-"""A random order of the elements of a vector of random bits of uint64."""
+"""A random order of the elements of each vector of random bits of uint64."""
 
 
 # ---- gamma -----------------------------------------------------------------------------------------------------------

@@ -132,7 +132,8 @@ def bincount(
     binary = as_flag("binary_output", binary_output)
     if binary and weights is not None:
         raise named(ValueError("weights and binary_output are mutually exclusive; give one of them"))
-    if axis not in (None, 0, -1) or isinstance(axis, bool):
+    axis = None if axis is None else as_int("axis", axis)
+    if axis not in (None, 0, -1):
         raise named(ValueError(f"axis must be None, 0 or -1, got {axis!r}"))
     if axis == -1 and not shape_of(arr):
         raise named(ShapeError("arr must have at least 1 dimension for axis=-1, got shape ()"))

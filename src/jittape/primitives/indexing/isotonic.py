@@ -11,6 +11,7 @@ from jittape.core.builder import literal
 from jittape.core.dtypes import int32, int64
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
+from jittape.core.user_calls import as_flag
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import axis_key, broadcast, cast_to, iota, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative
@@ -123,4 +124,6 @@ def isotonic_regression(
     >>> print(output.numpy(), segments.numpy())
     [3.  1.5 1.5] [0 1 1]
     """
-    return IsotonicRegression(*apply(_isotonic, (inputs,), (bool(decreasing), axis_key(axis))))
+    return IsotonicRegression(
+        *apply(_isotonic, (inputs,), (as_flag("decreasing", decreasing), axis_key(axis)))
+    )

@@ -13,7 +13,7 @@ import numpy as np
 from jittape.core.forms import Decomposition, Scan
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
-from jittape.core.user_calls import as_flag
+from jittape.core.user_calls import as_flag, shown
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import alike, along_axis
 from jittape.primitives.broadcast import (
@@ -94,9 +94,9 @@ def _compact(op: str, form: str, operands: tuple[Any, ...]) -> Any:
 
 def _arguments(op: str, diagonals: Any, form: Any) -> tuple[Any, ...]:
     """Return the operands that describe the matrices."""
-    if form not in FORMATS:
+    if not isinstance(form, str) or form not in FORMATS:
         names = ", ".join(repr(name) for name in FORMATS)
-        raise ValueError(f"[{op}] diagonals_format must be one of {names}, got {form!r}")
+        raise ValueError(f"[{op}] diagonals_format must be one of {names}, got {shown(form)}")
     if form != "sequence":
         return (diagonals,)
     if not isinstance(diagonals, (tuple, list)) or len(diagonals) != 3:
@@ -324,7 +324,7 @@ def tridiagonal_solve(
     >>> jt.linalg.tridiagonal_solve([[1.0, 1.0, 0.0], [2.0, 2.0, 2.0], [0.0, 1.0, 1.0]], [3.0, 4.0, 3.0]).numpy()
     array([1., 1., 1.], dtype=float32)
     """
-    if perturb_singular:
+    if as_flag("perturb_singular", perturb_singular):
         raise NotImplementedError(
             "[tridiagonal_solve] perturb_singular=True is not supported; add a small multiple of the identity"
         )

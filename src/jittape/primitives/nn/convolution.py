@@ -12,6 +12,7 @@ from functools import reduce
 from typing import Any
 
 from jittape.core.primitive import apply
+from jittape.core.user_calls import shown
 from jittape.errors import ShapeError
 from jittape.primitives.broadcast import promote
 from jittape.primitives.elementwise.arithmetic import add
@@ -255,11 +256,11 @@ def conv_transpose(
     name: str | None = None,
 ) -> Tensor:
     """Return the gradient of a convolution with respect to its input; see `conv2d_transpose`."""
-    spatial = len(hashable(output_shape)) - 2
-    if not 1 <= spatial <= 3:
-        raise ShapeError(f"[conv_transpose] output_shape must have 3 to 5 entries, got {output_shape!r}")
+    shape = hashable(output_shape)
+    if not isinstance(shape, tuple) or not 3 <= len(shape) <= 5:
+        raise ShapeError(f"[conv_transpose] output_shape must have 3 to 5 entries, got {shown(output_shape)}")
     return _convolve_transposed(
-        "conv_transpose", spatial, input, filters, output_shape, strides, padding, data_format, dilations
+        "conv_transpose", len(shape) - 2, input, filters, shape, strides, padding, data_format, dilations
     )
 
 

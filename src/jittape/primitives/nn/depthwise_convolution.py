@@ -13,7 +13,7 @@ from jittape.primitives.broadcast import broadcast
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.nn.convolution import conv2d, conv_operands, sliding_of
 from jittape.primitives.nn.windows import Layout, Sliding, Windows, layout_of
-from jittape.primitives.shape.reshaping import reshape
+from jittape.primitives.shape.reshaping import reshape, shape_of
 from jittape.primitives.shape.views import sliced
 from jittape.typing import Tensor, TensorLike
 
@@ -99,5 +99,10 @@ def separable_conv2d(
     >>> jt.nn.separable_conv2d(x, jt.ones([2, 2, 2, 1]), jt.ones([1, 1, 2, 1])).numpy().ravel()
     array([8.], dtype=float32)
     """
+    shape = shape_of(pointwise_filter)
+    if len(shape) != 4 or shape[:2] != (1, 1):
+        raise ShapeError(
+            f"[separable_conv2d] pointwise_filter must have shape (1, 1, channels, filters), got {shape}"
+        )
     channels = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
     return conv2d(channels, pointwise_filter, 1, "VALID", data_format)

@@ -12,6 +12,7 @@ import numpy as np
 from jittape.core.builder import literal
 from jittape.core.dtypes import bool_
 from jittape.core.primitive import apply
+from jittape.core.user_calls import shown
 from jittape.errors import ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast
 from jittape.primitives.elementwise.arithmetic import add
@@ -285,8 +286,8 @@ def pool(
     >>> jt.nn.pool(x, 2, "MAX", dilations=2).numpy().ravel()
     array([2., 3., 4.], dtype=float32)
     """
-    if pooling_type not in ("MAX", "AVG"):
-        raise ValueError(f"[pool] pooling_type must be 'MAX' or 'AVG', got {pooling_type!r}")
+    if not isinstance(pooling_type, str) or pooling_type not in ("MAX", "AVG"):
+        raise ValueError(f"[pool] pooling_type must be 'MAX' or 'AVG', got {shown(pooling_type)}")
     spatial = len(shape_of(input)) - 2
     if not 1 <= spatial <= 3:
         raise ShapeError(f"[pool] input must have 3 to 5 dimensions, got {spatial + 2}")

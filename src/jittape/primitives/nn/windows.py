@@ -10,8 +10,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from jittape.core.user_calls import as_array, shown
 from jittape.errors import ShapeError
 from jittape.primitives.shape.reshaping import hashable
 from jittape.primitives.shape.views import Region, pad_op, permuted, placed, slice_op
@@ -41,8 +40,8 @@ def layout_of(op: str, data_format: str | None, spatial: int) -> Layout:
     """Return the layout that ``"NHWC"``, ``"NCHW"`` and so on name."""
     letters = "DHW"[3 - spatial :]
     last, first = f"N{letters}C", f"NC{letters}"
-    if data_format not in (None, last, first):
-        raise ValueError(f"[{op}] data_format must be {last!r} or {first!r}, got {data_format!r}")
+    if data_format is not None and not (isinstance(data_format, str) and data_format in (last, first)):
+        raise ValueError(f"[{op}] data_format must be {last!r} or {first!r}, got {shown(data_format)}")
     return Layout(spatial, data_format == first)
 
 
@@ -74,7 +73,7 @@ def padding_of(op: str, padding: Any, layout: Layout) -> Padding:
         if padding.upper() not in ("SAME", "VALID"):
             raise ValueError(f"[{op}] padding must be 'SAME', 'VALID' or a list of pairs, got {padding!r}")
         return padding.upper()
-    pairs = np.asarray(padding)
+    pairs = as_array("padding", padding)
     spatial = layout.spatial
     if pairs.shape != (spatial + 2, 2) or pairs.dtype.kind != "i" or pairs.min() < 0:
         raise ValueError(

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from jittape.core.primitive import apply
-from jittape.core.user_calls import as_int, named, shown
+from jittape.core.user_calls import as_array, as_int, named, shown
 from jittape.errors import ShapeError
 from jittape.primitives.broadcast import as_symbol, to_shape
 from jittape.primitives.shape.reshaping import as_shape, hashable
@@ -168,7 +166,7 @@ def _from_batch(x: Any, block: tuple[int, ...], crops: tuple[tuple[int, int], ..
 
 
 def _batch_call(body: Any, x: Any, block_shape: Any, argument: str, pairs: Any) -> Tensor:
-    if np.ndim(block_shape) != 1:
+    if as_array("block_shape", block_shape).ndim != 1:
         raise named(ShapeError(f"block_shape must have 1 dimension, got {shown(block_shape)}"))
     block = as_shape("space_to_batch", block_shape)
     if any(b < 1 for b in block):

@@ -14,7 +14,7 @@ import numpy as np
 from jittape.core.builder import literal
 from jittape.core.dtypes import as_dtype, bool_, default_dtype, float64, int32, int64, is_differentiable
 from jittape.core.primitive import apply
-from jittape.core.user_calls import argument_of_user, as_array, as_flag, as_int, named
+from jittape.core.user_calls import argument_of_user, as_array, as_flag, as_int, named, shown
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
     as_symbol,
@@ -342,6 +342,8 @@ def shape_n(
     >>> jt.shape_n([[1.0, 2.0], [[1.0]]])
     [array([2], dtype=int32), array([1, 1], dtype=int32)]
     """
+    if not isinstance(input, (list, tuple)):
+        raise named(TypeError(f"input must be a list or tuple of tensors, got {shown(input)}"))
     return [shape(x, out_type) for x in input]
 
 
