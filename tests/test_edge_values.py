@@ -101,6 +101,15 @@ OTHERWISE: dict[tuple[str, int], Callable[[Array], Array | None]] = {
         (6, [1.0, INF, 2.0]), (7, [1.0, -INF, 2.0]), (8, [INF, INF, 2.0]), (9, [-INF, -INF, 2.0]), (10, [1.0, NAN, 2.0])
     ) for p in ("", "unsorted_")},
     **{(f"math.{p}segment_prod", 2): at((1, [2.0, 1.0, 0.0])) for p in ("", "unsorted_")},
+    # A window with nan is nan; its derivative is that of `maximum`, which passes it to the second operand.
+    **{(f"nn.{name}", VALUE): at((10, [NAN, 2.0])) for name in ("max_pool", "max_pool1d", "max_pool2d", "pool (MAX)")},
+    **{
+        (f"nn.{name}", BY_FIRST): at((10, [0.0, 1.0, 2.0]))
+        for name in ("max_pool", "max_pool1d", "max_pool2d", "pool (MAX)")
+    },
+    # TensorFlow begins with the least finite number in three dimensions, and passes the gradient to all equal elements.
+    ("nn.max_pool3d", VALUE): at((10, [NAN, 2.0]), (9, -INF)),
+    ("nn.max_pool3d", BY_FIRST): at(([1, 4, 5, 8, 9], [1.0, 2.0, 0.0]), (6, [1.0, 0.0, 2.0])),
     # The series 1/2 + x**2 / 16 at 0 in place of I_1(0) / 0.
     ("math.bessel_i0", BY_SECOND): at(([0, 1], 0.5)),
     # Limits at infinity, where TensorFlow gives nan, and at 0.
