@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from jittape.vectormath.gamma_family import betainc as incomplete_beta
 from jittape.vectormath.math_namespace import MathNamespace, Step
 
 Array = Any
@@ -21,6 +22,10 @@ class NumPyMath(MathNamespace):
 
     Use it under ``np.errstate(all="ignore")``: formulas compute all branches and select.
     """
+
+    # Sums over arrays of nodes: unrolled for machine code they take 15 s to compile.
+    betainc = incomplete_beta.betainc
+    betainc_slope = incomplete_beta.betainc_slope
 
     def literal(self, value: complex, dtype: DTypeLike) -> Array:
         """Return a 0-d constant."""
