@@ -132,8 +132,8 @@ def test_an_operand_without_elements_writes_nothing_into_a_concatenation(empty_f
 # ---- schedules that are wrong ----------------------------------------------------------------------------------------
 
 
-def a_schedule(donated=(), n=40):
-    """Of steps that wait for each other, with temporaries that share memory; loops sort columns of up to 32."""
+def a_schedule(donated=()):
+    """Of steps that wait for each other, with temporaries that share memory."""
 
     def function(x, w):
         a = matmul_op.bind(x, w)
@@ -141,7 +141,7 @@ def a_schedule(donated=(), n=40):
         c = matmul_op.bind(exp(b), w)
         return total(matmul_op.bind(sort(c, axis=0), w)), add(w, w)
 
-    return schedule(program_of(function, np.ones((n, n)), np.ones((n, n))), donated)
+    return schedule(program_of(function, np.ones((40, 40)), np.ones((40, 40))), donated)
 
 
 def test_steps_in_another_order_are_refused():
@@ -158,11 +158,10 @@ def test_steps_in_another_order_are_refused():
             check_schedule(replace(good, steps=tuple(steps)))
 
 
-@pytest.mark.parametrize("n", [9, 40])
-def test_steps_that_are_missing_are_noticed(n):
-    good = a_schedule(n=n)
+def test_steps_that_are_missing_are_noticed():
+    good = a_schedule()
     for i in [i for i, step in enumerate(good.steps) if not (step.kernel and step.kernel.effectful)]:
-        with pytest.raises(ProgramError, match=r"before it is written|is not written|no later step scatters"):
+        with pytest.raises(ProgramError, match=r"before it is written|is not written"):
             check_schedule(replace(good, steps=(*good.steps[:i], *good.steps[i + 1 :])))
 
 

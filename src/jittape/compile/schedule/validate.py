@@ -14,7 +14,6 @@ from jittape.compile.ir.kernel import Gemm, LoopKernel
 from jittape.compile.ir.lapack import Lapack
 from jittape.compile.kernels.control.control_plan import Release, Stop
 from jittape.compile.schedule.steps import KernelStep, Schedule, Step
-from jittape.core.forms import Scatter
 from jittape.core.program import ALIGNMENT
 from jittape.errors import ProgramError
 
@@ -57,11 +56,10 @@ def check_schedule(schedule: Schedule) -> Schedule:
 
     A step reads inputs and values that earlier steps have written. No step writes a storage that has been read before,
     nor an input that is still needed or while the run may end early. Temporaries that are in use at the same time do
-    not overlap in the arena, every output is written, and what a step scatters into is not left as a copy.
+    not overlap in the arena, and every output is written.
     """
     touched = [touched_by(step) for step in schedule.steps]
     _check_order(schedule, touched)
-    _check_scatters(schedule, touched)
     _check_in_place(schedule, touched)
     _check_arena(schedule, touched)
     return schedule
@@ -110,21 +108,6 @@ def _check_order(schedule: Schedule, touched: list[Touched]) -> None:
     for storage in schedule.outputs:
         if storage not in written:
             _fail(schedule, len(touched) - 1, f"is the last, and output {storage} is not written")
-
-
-def _check_scatters(schedule: Schedule, touched: list[Touched]) -> None:
-    """Check that the loops of every `Scatter` that only copy its first operand are followed by those that scatter."""
-    avals, copied = schedule.program.avals, dict[int, int]()
-    for number, step in enumerate(schedule.steps):
-        for op in step.ops:
-            if not isinstance(op.primitive.lowering, Scatter) or not isinstance(step.kernel, LoopKernel):
-                continue
-            if touched[number].updates:
-                copied.pop(op.out, None)
-            elif avals[op.args[1]].size:
-                copied[op.out] = number
-    for slot, number in copied.items():
-        _fail(schedule, number, f"copies what value {slot} is scattered into, and no later step scatters")
 
 
 def _empty(schedule: Schedule) -> list[int]:
