@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 
 import jittape as jt
@@ -14,6 +16,7 @@ from jittape.core.forms import Call, Map, Reduce, Scan
 from jittape.core.interpret import interpret, run_op
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
+from jittape.recording.trace import begin_step
 from programs import gradient_program, program_of
 from recipe_steps import CASTS, KINKED, OTHER_DTYPES, SMOOTH
 from recipes import Recipe, recipes
@@ -114,6 +117,17 @@ def value_and_gradients(recipe: Recipe, inputs: Sequence[Array], factors: Sequen
 # ---- the interpreter against the kernels -----------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def no_garbage() -> Iterator[None]:
+    """Release the tapes that earlier tests left: one that is collected between two visits begins another path."""
+    gc.collect()
+    begin_step()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_garbage")
 @settings(max_examples=120)
 @given(anything)
 def test_the_second_visit_agrees_with_the_first(recipe: Recipe):
@@ -122,7 +136,6 @@ def test_the_second_visit_agrees_with_the_first(recipe: Recipe):
     between = jt.stats()
     second = values(recipe)
     after = jt.stats()
-    assume(before.trie_nodes <= between.trie_nodes <= after.trie_nodes)  # the trie was not emptied in between
     flushed = after.flushes - between.flushes
     assert after.compiled_runs - between.compiled_runs == flushed == between.flushes - before.flushes
     expected = program(recipe)
