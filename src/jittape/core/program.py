@@ -27,6 +27,7 @@ __all__ = [
     "Op",
     "Program",
     "SourceLine",
+    "bodies_of",
     "check",
     "dead_code_removed",
     "is_dynamic_dim",
@@ -258,7 +259,7 @@ def listing(program: Program, note: Callable[[Op], str] | None = None) -> str:
     for op in program.ops:
         remark = note(op) if note is not None else (f"  # {op.source}" if op.source else "")
         lines.append("  " + _op_text(program, op) + remark)
-        for body in _bodies_of(op):
+        for body in bodies_of(op):
             if body not in shown:
                 shown.add(body)
                 lines += ["    " + line for line in listing(body.program, note).splitlines()]
@@ -266,7 +267,7 @@ def listing(program: Program, note: Callable[[Op], str] | None = None) -> str:
     return "\n".join(lines)
 
 
-def _bodies_of(op: Op) -> list[Body]:
+def bodies_of(op: Op) -> list[Body]:
     """Return the bodies among the parameters of an op."""
     values = [v for _, value in op.params for v in (value if isinstance(value, tuple) else (value,))]
     return [value for value in values if isinstance(value, Body)]

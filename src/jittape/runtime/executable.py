@@ -21,7 +21,7 @@ from jittape.core.config import config
 from jittape.core.forms import Call
 from jittape.core.interpret import interpret
 from jittape.core.locks import cached_property
-from jittape.core.program import Body, Program
+from jittape.core.program import Program, bodies_of
 from jittape.core.simplify import simplify
 from jittape.errors import LinAlgError
 from jittape.runtime.launch_tables import LaunchTable, announce, segments
@@ -238,9 +238,7 @@ def _failures(program: Program) -> list[str]:
         for op in waiting.pop().ops:
             if isinstance(op.primitive.lowering, Call) and op.primitive.lowering.failure:
                 found.append(f"{op.primitive.lowering.failure}, in {op.source or 'an unknown line'}")
-            for _, value in op.params:
-                bodies = value if isinstance(value, tuple) else (value,)
-                waiting += [body.program for body in bodies if isinstance(body, Body)]
+            waiting += [body.program for body in bodies_of(op)]
     return found
 
 

@@ -8,12 +8,12 @@ None. If it is on one of several paths, the sum over the other paths would be a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from jittape.core.dtypes import is_differentiable
 from jittape.core.forms import Control
-from jittape.core.program import Aval, Body, Op, Program
+from jittape.core.program import Aval, Body, Op, Program, bodies_of
 from jittape.errors import NoGradientError
 from jittape.transform.differentiate import Path, Seen, TapeView, carries
 
@@ -173,7 +173,7 @@ def _hides(op: Op) -> bool:
     """Return whether `op` is opaque, or a loop or branch with an opaque op in a body."""
     if not isinstance(op.primitive.lowering, Control):
         return op.primitive.opaque
-    return any([_body_hides(body) for _, value in op.params for body in _bodies(value)])
+    return any([_body_hides(body) for body in bodies_of(op)])
 
 
 def _body_hides(body: Body) -> bool:
@@ -181,9 +181,3 @@ def _body_hides(body: Body) -> bool:
     if known is None:
         known = _hiding[body] = any(_hides(op) for op in body.program.ops)
     return known
-
-
-def _bodies(value: Any) -> tuple[Body, ...]:
-    if isinstance(value, Body):
-        return (value,)
-    return tuple([body for body in value if isinstance(body, Body)]) if isinstance(value, tuple) else ()
