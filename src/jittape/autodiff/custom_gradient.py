@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jittape.control.body import body_of
-from jittape.control.custom_vjp import ruled_op
+from jittape.control.custom_vjp import custom_vjp_op
 from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import apply
@@ -158,7 +158,7 @@ def _with_rule(*handles: Any) -> tuple[Any, ...]:
         o.resolve(rule.program.avals[slot].dtype) if isinstance(o, WeakScalar) else o for o, slot in captured
     ]
     return tuple(
-        [ruled_op.bind(*values, rule=rule, count=count, to=to, result_index=i) for i in range(count)]
+        [custom_vjp_op.bind(*values, rule=rule, count=count, to=to, result_index=i) for i in range(count)]
     )
 
 

@@ -1,4 +1,4 @@
-"""`ruled_op`: values whose gradient is given by a program: custom gradients inside loop bodies."""
+"""`custom_vjp_op`: values whose gradient is given by a program: custom gradients inside loop bodies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jittape.core.program import Aval, Body
 from jittape.transform.batching import Shared
 from jittape.transform.opaque import Flow, Follow, joined
 
-__all__ = ["ruled_op"]
+__all__ = ["custom_vjp_op"]
 
 
 def _run(operands: Sequence[Any], picks: Sequence[int], **params: Any) -> list[Any]:
@@ -51,7 +51,7 @@ def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, result_index: i
     return operands[result_index] if stacked[result_index] else Shared(operands[result_index])
 
 
-ruled_op = Primitive(
+custom_vjp_op = Primitive(
     "custom_vjp",
     abstract_eval=_result,
     impl=lambda *operands, result_index, **params: operands[result_index],

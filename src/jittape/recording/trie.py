@@ -207,7 +207,7 @@ class Trie:
         return root
 
     def forget(self, root: Node) -> None:
-        """Remove `root`, a result of `apart`, and the nodes below it from the count."""
+        """Remove `root`, a result of `separate_root`, and the nodes below it from the count."""
         if self._separate_roots.pop(id(root), None) is root:
             self.n_nodes -= sum(1 for _ in _below([root])) - 1
 
