@@ -26,7 +26,8 @@ def decompose(program: Program, dtypes: Container[Any]) -> Program:
         return _with_checks(_with_wide_reductions(program))
     editor = Editor(program)
     avals = editor.avals
-    present = {(op.primitive, op.args, op.params) for op in program.ops}
+    partners = {p.lowering.beside for p in replaced if isinstance(p.lowering, Decomposition)} - {None}
+    present = {(op.primitive, op.args, op.params) for op in program.ops if op.primitive in partners}
     for op in program.ops:
         form = op.primitive.lowering if op.primitive in replaced else None
         if isinstance(form, Decomposition) and form.beside is not None:
@@ -40,14 +41,14 @@ def decompose(program: Program, dtypes: Container[Any]) -> Program:
         else:
             editor.ops.append(op)
     result = editor.result()
-    if any(isinstance(p.lowering, Decomposition) and p.lowering.beside is not None for p in replaced):
+    if partners:
         result = common_subexpressions_merged(result)
     return _with_checks(_with_wide_reductions(result))
 
 
 def _with_wide_reductions(program: Program) -> Program:
     """Return `program` with its reductions in the dtypes that compiled loops compute with."""
-    if all(info_of(aval.dtype).arithmetic == aval.dtype for aval in program.avals.values()):
+    if all(info_of(dtype).arithmetic == dtype for dtype in {a.dtype for a in program.avals.values()}):
         return program
     editor = Editor(program)
     for op in program.ops:
