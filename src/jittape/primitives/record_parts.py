@@ -5,7 +5,7 @@ Most helpers take the name of the op, for error messages, and return the callabl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -174,6 +174,19 @@ def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 # ---- evaluation ------------------------------------------------------------------------------------------------------
+
+
+def in_chunks(
+    function: Callable[..., Any], operands: Sequence[Any], dtype: np.dtype[Any], elements: int
+) -> np.ndarray[Any, Any]:
+    """Return the results of an elementwise function as an array of `dtype`, computed for `elements` at a time."""
+    flat = [x.reshape(-1) for x in operands]
+    result = np.empty(operands[0].shape, dtype)
+    out = result.reshape(-1)
+    for begin in range(0, out.size, elements):
+        part = slice(begin, begin + elements)
+        out[part] = function(*[x[part] for x in flat])
+    return result
 
 
 def by_formula(name: str) -> Callable[..., Any]:

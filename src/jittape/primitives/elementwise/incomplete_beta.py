@@ -10,9 +10,8 @@ multiples of p, as in `incomplete_gamma`. With ``s_ij`` the derivative of orders
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from jittape.core.builder import literal
 from jittape.core.forms import Map
@@ -23,7 +22,7 @@ from jittape.primitives.elementwise.arithmetic import add, multiply, subtract, z
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.incomplete_gamma import log_minus_digamma_op
 from jittape.primitives.elementwise.special import polygamma
-from jittape.primitives.record_parts import by_formula, common_float, same_real_float
+from jittape.primitives.record_parts import by_formula, common_float, in_chunks, same_real_float
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["betainc"]
@@ -32,17 +31,11 @@ CHUNK = 2048
 """Number of elements that a NumPy step computes at once; each takes 72 numbers."""
 
 
-def _in_chunks(formula: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the evaluation by `formula`, of a few elements at a time."""
-
-    def impl(a: Any, b: Any, x: Any, **params: Any) -> Any:
-        flat = [operand.reshape(-1) for operand in (a, b, x)]
-        result = np.empty(x.size, x.dtype)
-        for start in range(0, x.size, CHUNK):
-            result[start : start + CHUNK] = formula(*[part[start : start + CHUNK] for part in flat], **params)
-        return result.reshape(x.shape)
-
-    return impl
+def _a_few_at_a_time(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the evaluation by `formula` in chunks."""
+    return lambda *operands, **params: in_chunks(
+        partial(formula, **params), operands, operands[0].dtype, CHUNK
+    )
 
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------
@@ -119,7 +112,7 @@ def _slope_in_x(g: Any, out: Any, a: Any, b: Any, x: Any, *, order_a: int, order
 betainc_slope_op = Primitive(
     "betainc_slope",
     abstract_eval=_slope_abstract_eval,
-    impl=_in_chunks(by_formula("betainc_slope")),
+    impl=_a_few_at_a_time(by_formula("betainc_slope")),
     vjp=(_slope_in_a, _slope_in_b, _slope_in_x),
     batch=alike(),
 )
@@ -135,7 +128,7 @@ def _betainc_in(a: Any, b: Any, x: Any, order_a: int, order_b: int) -> Any:
 betainc_op = Primitive(
     "betainc",
     abstract_eval=same_real_float("betainc"),
-    impl=_in_chunks(by_formula("betainc")),
+    impl=_a_few_at_a_time(by_formula("betainc")),
     vjp=(
         lambda g, out, a, b, x: zero_dominant_multiply(g, _betainc_in(a, b, x, 1, 0)),
         lambda g, out, a, b, x: zero_dominant_multiply(g, _betainc_in(a, b, x, 0, 1)),

@@ -6,7 +6,7 @@ does not depend on other elements, on the number of threads, or on whether code 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,7 @@ from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.incomplete_gamma import random_gamma_grad
 from jittape.primitives.elementwise.special import digamma
-from jittape.primitives.record_parts import same_real_float
-from jittape.vectormath import sampling
-from jittape.vectormath.numpy_math import NumPyMath
-from jittape.vectormath.philox import Coordinates, philox
+from jittape.primitives.record_parts import in_chunks, same_real_float
 
 __all__ = [
     "binomial_op",
@@ -48,11 +45,12 @@ _CHUNK_ELEMENTS = 1 << 14
 """Number of elements whose intermediate values fit into the cache."""
 
 
-def _sampler(name: str, formula: Callable[..., Any], **options: Any) -> Primitive:
+def _sampler(formula: str, **options: Any) -> Primitive:
     """Return the record of an op on three uint64, the coordinates, and on parameters of the parameter `dtype`.
 
-    ``formula(m, coordinates, *parameters, dtype=dtype)`` computes an element. The coordinates come first.
+    ``sampling.<formula>(m, coordinates, *parameters, dtype=dtype)`` computes an element. The coordinates come first.
     """
+    name = f"random_{formula}"
 
     def abstract_eval(block: Aval, stream: Aval, key: Aval, *parameters: Aval, dtype: np.dtype[Any]) -> Aval:
         require_equal(name, block, stream, key)
@@ -63,10 +61,14 @@ def _sampler(name: str, formula: Callable[..., Any], **options: Any) -> Primitiv
         return require_equal(name, Aval(block.shape, dtype), *parameters)
 
     def compute(m: Any, *operands: Any, dtype: np.dtype[Any]) -> Any:
-        return formula(m, Coordinates(*operands[:3]), *operands[3:], dtype=info_of(dtype).arithmetic)
+        from jittape.vectormath import sampling  # imported on first use, not with the package
+        from jittape.vectormath.philox import Coordinates
+
+        sample = getattr(sampling, formula)
+        return sample(m, Coordinates(*operands[:3]), *operands[3:], dtype=info_of(dtype).arithmetic)
 
     def impl(*operands: Any, dtype: np.dtype[Any]) -> Any:
-        return _in_chunks(lambda *x: compute(NumPyMath(), *x, dtype=dtype), operands, dtype)
+        return _evaluate(lambda *x: compute(_numpy_math(), *x, dtype=dtype), operands, dtype)
 
     return Primitive(
         name,
@@ -77,35 +79,37 @@ def _sampler(name: str, formula: Callable[..., Any], **options: Any) -> Primitiv
     )
 
 
-def _in_chunks(function: Callable[..., Any], operands: tuple[Any, ...], dtype: np.dtype[Any]) -> Any:
+def _numpy_math() -> Any:
+    from jittape.vectormath import NumPyMath  # imported on first use, not with the package
+
+    return NumPyMath()
+
+
+def _evaluate(function: Callable[..., Any], operands: tuple[Any, ...], dtype: np.dtype[Any]) -> Any:
     """Return the results of an elementwise function in `dtype`; float16 is computed in float32."""
-    shape = operands[0].shape
-    flat = [x.astype(info_of(x.dtype).arithmetic, copy=False).reshape(-1) for x in operands]
-    result = np.empty(shape, dtype)
-    out = result.reshape(-1)
+    wide = [x.astype(info_of(x.dtype).arithmetic, copy=False) for x in operands]
     with np.errstate(all="ignore"):
-        for begin in range(0, out.size, _CHUNK_ELEMENTS):
-            part = slice(begin, begin + _CHUNK_ELEMENTS)
-            out[part] = function(*[x[part] for x in flat])
-    return result
+        return in_chunks(function, wide, dtype, _CHUNK_ELEMENTS)
 
 
-def _philox_impl(*operands: Any, half: int) -> Any:
-    return _in_chunks(lambda *x: philox(Coordinates(*x))[half], operands, uint64)
+def _half_of_block(operands: Sequence[Any], half: int) -> Any:
+    from jittape.vectormath.philox import Coordinates, philox
+
+    return philox(Coordinates(*operands))[half]
 
 
 philox_op = Primitive(
     "philox",
     abstract_eval=lambda *avals, half: require_equal("philox", *avals),
-    impl=_philox_impl,
-    lowering=Map(lambda m, *x, half: philox(Coordinates(*x))[half]),
+    impl=lambda *operands, half: _evaluate(lambda *x: _half_of_block(x, half), operands, uint64),
+    lowering=Map(lambda m, *x, half: _half_of_block(x, half)),
     gradient_stops=CONSTANT,
 )
 """The lower (``half=0``) or upper 64 bits of the block at three uint64: block, stream and key."""
 
-normal_op = _sampler("random_normal", sampling.normal)
-truncated_normal_op = _sampler("random_truncated_normal", sampling.truncated_normal)
-exponential_op = _sampler("random_exponential", sampling.exponential)
+normal_op = _sampler("normal")
+truncated_normal_op = _sampler("truncated_normal")
+exponential_op = _sampler("exponential")
 
 
 # ---- location and scale ----------------------------------------------------------------------------------------------
@@ -118,7 +122,7 @@ def _scaled(m: Any, loc: Any, scale: Any, x: Any) -> Any:
 scaled_op = Primitive(
     "random_scaled",
     abstract_eval=same_real_float("random_scaled"),
-    impl=lambda *operands: _in_chunks(lambda *x: _scaled(NumPyMath(), *x), operands, operands[0].dtype),
+    impl=lambda *operands: _evaluate(lambda *x: _scaled(_numpy_math(), *x), operands, operands[0].dtype),
     vjp=(
         lambda g, out, loc, scale, x: g,
         lambda g, out, loc, scale, x: zero_dominant_multiply(g, x),
@@ -179,15 +183,11 @@ def _log_gamma_in_alpha(
     return zero_dominant_multiply(g, where(tiny, of_small, divide(random_gamma_grad(alpha, x), x)))
 
 
-gamma_op = _sampler(
-    "random_gamma", sampling.gamma, vjp=(None, None, None, _gamma_in_alpha), gradient_stops=""
-)
-log_gamma_op = _sampler(
-    "random_log_gamma", sampling.log_gamma, vjp=(None, None, None, _log_gamma_in_alpha), gradient_stops=""
-)
+gamma_op = _sampler("gamma", vjp=(None, None, None, _gamma_in_alpha), gradient_stops="")
+log_gamma_op = _sampler("log_gamma", vjp=(None, None, None, _log_gamma_in_alpha), gradient_stops="")
 
 
 # ---- counts ----------------------------------------------------------------------------------------------------------
 
-poisson_op = _sampler("random_poisson", sampling.poisson, gradient_stops=COUNTS)
-binomial_op = _sampler("random_binomial", sampling.binomial, gradient_stops=COUNTS)
+poisson_op = _sampler("poisson", gradient_stops=COUNTS)
+binomial_op = _sampler("binomial", gradient_stops=COUNTS)
