@@ -15,9 +15,10 @@ from jittape.primitives.elementwise.comparison import equal, less_equal, logical
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import log
-from jittape.primitives.elementwise.hyperbolic import sigmoid, softplus
+from jittape.primitives.elementwise.hyperbolic import sigmoid
 from jittape.primitives.elementwise.piecewise import absolute, clip_by_value, maximum
 from jittape.primitives.elementwise.powers import pow
+from jittape.primitives.elementwise.smooth_functions import logcosh
 from jittape.primitives.nn.activation import l2_normalize, softmax
 from jittape.primitives.nn.cross_entropy import (
     sigmoid_cross_entropy_with_logits,
@@ -123,8 +124,7 @@ def huber(y_true: TensorLike, y_pred: TensorLike, delta: float = 1.0) -> Tensor:
 def log_cosh(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return ``mean(log(cosh(y_pred - y_true)))`` over the last dimension."""
     y_true, y_pred = _pair("log_cosh", y_true, y_pred)
-    error = subtract(y_pred, y_true)
-    return _mean(subtract(add(error, softplus(multiply(-2.0, error))), 0.6931471805599453))
+    return _mean(logcosh(subtract(y_pred, y_true)))
 
 
 def cosine_similarity(y_true: TensorLike, y_pred: TensorLike, axis: int = -1) -> Tensor:

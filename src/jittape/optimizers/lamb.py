@@ -16,7 +16,7 @@ from jittape.primitives.elementwise.comparison import greater, logical_and, wher
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import sqrt
 from jittape.primitives.elementwise.powers import pow
-from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.primitives.spectra.norms import reduce_euclidean_norm
 from jittape.recording.variable import Variable
 
 __all__ = ["Lamb"]
@@ -115,7 +115,7 @@ def _updated(
     v = add(v, multiply(subtract(square(g), v), rate_2))
     root = sqrt(multiply(v, cast_to(correction_2, v.dtype)))
     step = divide(multiply(m, cast_to(correction_1, m.dtype)), add(root, epsilon))
-    norm, length = sqrt(reduce_sum(square(w))), sqrt(reduce_sum(square(step)))
+    norm, length = reduce_euclidean_norm(w), reduce_euclidean_norm(step)
     both = logical_and(greater(norm, 0), greater(length, 0))
     trust = where(both, divide(norm, where(both, length, 1)), 1)
     return subtract(w, multiply(step, multiply(trust, cast_to(rate, g.dtype)))), m, v

@@ -19,12 +19,11 @@ from jittape.core.primitive import apply
 from jittape.optimizers.adam import Adam
 from jittape.optimizers.options import CommonOptions
 from jittape.primitives.broadcast import cast_to
-from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.division import divide
-from jittape.primitives.elementwise.exponential import sqrt
 from jittape.primitives.linalg.matmul import matmul
-from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.reshaping import matrix_transpose
+from jittape.primitives.spectra.norms import reduce_euclidean_norm
 from jittape.recording.variable import Variable
 
 __all__ = ["Muon"]
@@ -195,7 +194,7 @@ def _orthogonalized(x: Any, a: Any, b: Any, c: Any, steps: int) -> Any:
     """Return `x` with singular values near 1, by a quintic Newton-Schulz iteration."""
     tall = x.shape[0] > x.shape[1]
     x = matrix_transpose(x) if tall else x
-    x = divide(x, add(sqrt(reduce_sum(square(x))), _TINY))
+    x = divide(x, add(reduce_euclidean_norm(x), _TINY))
     for _ in range(steps):
         gram = matmul(x, matrix_transpose(x))
         x = add(multiply(a, x), matmul(add(multiply(b, gram), multiply(c, matmul(gram, gram))), x))

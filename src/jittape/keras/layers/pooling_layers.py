@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from jittape.keras.layers.data_formats import format_of
+from jittape.keras.layers.data_formats import format_of, require_dimensions
 from jittape.keras.layers.layer import Layer
 from jittape.primitives.nn.pooling import avg_pool, max_pool
 from jittape.primitives.nn.windows import layout_of, padding_of, per_dimension
@@ -52,10 +52,7 @@ class _Pooling(Layer):
 
     def call(self, inputs: Any) -> Tensor:
         """Return the pooled `inputs`."""
-        if len(inputs.shape) != self.spatial + 2:
-            raise ValueError(
-                f"layer {self.name!r} takes inputs with {self.spatial + 2} dimensions, got shape {tuple(inputs.shape)}"
-            )
+        require_dimensions(self.name, inputs.shape, self.spatial)
         result: Tensor = type(self).function(
             inputs, self.pool_size, self.strides, self.padding, self.data_format
         )
@@ -75,10 +72,7 @@ class _GlobalPooling(Layer):
 
     def call(self, inputs: Any) -> Tensor:
         """Return the pooled `inputs`."""
-        if len(inputs.shape) != self.spatial + 2:
-            raise ValueError(
-                f"layer {self.name!r} takes inputs with {self.spatial + 2} dimensions, got shape {tuple(inputs.shape)}"
-            )
+        require_dimensions(self.name, inputs.shape, self.spatial)
         first = 2 if self.data_format.startswith("NC") else 1
         axes = list(range(first, first + self.spatial))
         result: Tensor = type(self).function(inputs, axes, keepdims=self.keepdims)

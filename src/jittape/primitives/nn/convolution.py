@@ -17,7 +17,7 @@ from jittape.errors import ShapeError
 from jittape.primitives.broadcast import promote
 from jittape.primitives.elementwise.arithmetic import add
 from jittape.primitives.linalg.matmul import matmul
-from jittape.primitives.nn.windows import Layout, Sliding, Windows, layout_of, padding_of, per_dimension
+from jittape.primitives.nn.windows import Layout, Sliding, Windows, layout_of, sliding_of
 from jittape.primitives.record_parts import require_kinds
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import hashable, reshape, shape_of
@@ -128,14 +128,6 @@ def _convolve(
     layout = layout_of(op, data_format, spatial)
     return apply(
         _convolution, (x, filters), (op, layout, sliding_of(op, strides, padding, dilations, layout))
-    )
-
-
-def sliding_of(op: str, strides: Any, padding: Any, dilations: Any, layout: Layout) -> Sliding:
-    return Sliding(
-        per_dimension(op, "strides", strides, layout),
-        padding_of(op, padding, layout),
-        per_dimension(op, "dilations", dilations, layout),
     )
 
 

@@ -11,8 +11,8 @@ from jittape.core.primitive import apply
 from jittape.errors import ShapeError
 from jittape.primitives.broadcast import broadcast
 from jittape.primitives.elementwise.arithmetic import add, multiply
-from jittape.primitives.nn.convolution import conv2d, conv_operands, sliding_of
-from jittape.primitives.nn.windows import Layout, Sliding, Windows, layout_of
+from jittape.primitives.nn.convolution import conv2d, conv_operands
+from jittape.primitives.nn.windows import Layout, Sliding, Windows, layout_of, sliding_of
 from jittape.primitives.shape.reshaping import reshape, shape_of
 from jittape.primitives.shape.views import sliced
 from jittape.typing import Tensor, TensorLike

@@ -19,7 +19,7 @@ from jittape.primitives.elementwise.arithmetic import add
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.piecewise import maximum
-from jittape.primitives.nn.windows import Layout, Sliding, Windows, layout_of, padding_of, per_dimension
+from jittape.primitives.nn.windows import Layout, Sliding, Windows, layout_of, per_dimension, sliding_of
 from jittape.primitives.record_parts import require_kinds
 from jittape.primitives.shape.reshaping import shape_of
 from jittape.typing import Tensor, TensorLike
@@ -81,11 +81,7 @@ def _pool(
     dilations: Any = 1,
 ) -> Tensor:
     layout = layout_of(op, data_format, spatial)
-    sliding = Sliding(
-        per_dimension(op, "strides", strides, layout),
-        padding_of(op, padding, layout),
-        per_dimension(op, "dilations", dilations, layout),
-    )
+    sliding = sliding_of(op, strides, padding, dilations, layout)
     return apply(_pooled, (x,), (op, kind, layout, per_dimension(op, "ksize", size, layout), sliding))
 
 

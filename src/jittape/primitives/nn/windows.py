@@ -15,7 +15,16 @@ from jittape.errors import ShapeError
 from jittape.primitives.shape.reshaping import hashable
 from jittape.primitives.shape.views import Region, pad_op, permuted, placed, slice_op
 
-__all__ = ["Layout", "Padding", "Sliding", "Windows", "layout_of", "padding_of", "per_dimension"]
+__all__ = [
+    "Layout",
+    "Padding",
+    "Sliding",
+    "Windows",
+    "layout_of",
+    "padding_of",
+    "per_dimension",
+    "sliding_of",
+]
 
 Padding = str | tuple[tuple[int, int], ...]
 """``"SAME"``, ``"VALID"``, or the number of elements before and after each spatial dimension."""
@@ -93,6 +102,15 @@ class Sliding(NamedTuple):
     strides: tuple[int, ...]
     padding: Padding
     dilations: tuple[int, ...]
+
+
+def sliding_of(op: str, strides: Any, padding: Any, dilations: Any, layout: Layout) -> Sliding:
+    """Return the arguments of a user's call in their hashable form."""
+    return Sliding(
+        per_dimension(op, "strides", strides, layout),
+        padding_of(op, padding, layout),
+        per_dimension(op, "dilations", dilations, layout),
+    )
 
 
 class Windows(NamedTuple):
