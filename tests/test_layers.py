@@ -118,6 +118,41 @@ def test_an_activity_regularizer():
     assert [float(loss) for loss in layer.losses] == pytest.approx([0.03])
 
 
+class Switch(keras.layers.Layer):
+    """A layer that calls one of two, and adds a loss to the other."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Scale(), Scale()
+
+    def call(self, x, first=True):
+        called, other = (self.first, self.second) if first else (self.second, self.first)
+        other.add_loss(jt.constant(10.0))
+        return called(x)
+
+
+def test_losses_are_those_of_the_last_call():
+    layer = Switch()
+
+    def added():
+        return sorted(float(loss) for loss in layer.losses if float(loss) >= 1)
+
+    layer(jt.ones([1, 2]))
+    assert added() == [2, 10]
+    layer(jt.ones([1, 3]) * 2, first=False)
+    assert added() == [6, 10]
+    layer.first.add_loss(jt.constant(20.0))
+    layer.add_loss(jt.constant(30.0))
+    assert added() == [6, 10, 20, 30]
+    layer.first(jt.ones([1, 2]) * 2)
+    assert added() == [4, 6, 30]
+    layer(jt.ones([1, 2]))
+    assert added() == [2, 10]
+    copied = pickle.loads(pickle.dumps(layer))
+    copied(jt.ones([1, 3]), first=False)
+    assert sorted(float(loss) for loss in copied.losses if float(loss) >= 1) == [3, 10]
+
+
 def test_layers_inherit_training():
     inner, outer = Scale(), Scale()
 

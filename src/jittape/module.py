@@ -8,7 +8,7 @@ from typing import Any
 
 from jittape.recording.variable import Variable
 
-__all__ = ["Module"]
+__all__ = ["Module", "parts_of"]
 
 
 _REMEDY = (
@@ -56,7 +56,7 @@ class Module:
     @property
     def variables(self) -> tuple[Variable, ...]:
         """All Variables of this Module and those within it."""
-        return tuple([part for part in _parts(self) if isinstance(part, Variable)])
+        return tuple([part for part in parts_of(self) if isinstance(part, Variable)])
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
@@ -71,7 +71,7 @@ class Module:
     @property
     def submodules(self) -> tuple[Module, ...]:
         """All Modules within this one."""
-        return tuple([part for part in _parts(self) if isinstance(part, Module) and part is not self])
+        return tuple([part for part in parts_of(self) if isinstance(part, Module) and part is not self])
 
     def save_weights(self, path: str | os.PathLike[str]) -> None:
         """Write the values of all Variables to a file.
@@ -148,7 +148,7 @@ class Module:
         return f"<{type(self).__name__} {self.name!r}: {len(self.variables)} variables, {count} trainable numbers>"
 
 
-def _parts(root: Module, names: dict[int, str] | None = None) -> Iterator[Any]:
+def parts_of(root: Module, names: dict[int, str] | None = None) -> Iterator[Any]:
     """Yield the Modules and Variables below `root` in order, `root` first, each once.
 
     `names` gets the path to each, such as ``layers.0.kernel``, by its identity.
@@ -182,7 +182,7 @@ def _named(root: Module) -> dict[str, Variable]:
     """Return the Variables below `root` by their paths."""
     names: dict[int, str] = {}
     found: dict[str, Variable] = {}
-    for part in _parts(root, names):
+    for part in parts_of(root, names):
         if isinstance(part, Variable) and found.setdefault(names[id(part)], part) is not part:
             raise ValueError(
                 f"two Variables of {root.name!r} go by the name {names[id(part)]!r}: use other keys in the dict there"

@@ -10,7 +10,7 @@ import numpy as np
 from jittape.core.argument_checks import BELOW_ONE, number
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
-from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.layer import Layer, weight_options
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.comparison import less_equal, logical_and, where
 from jittape.primitives.linalg.einsum import einsum
@@ -151,8 +151,8 @@ class MultiHeadAttention(Layer):
             )
         self.dropout = number("MultiHeadAttention", "dropout", dropout, BELOW_ONE)
         self.use_bias, self.output_size = bool(use_bias), output_shape
-        self._kernel = kernel_initializer, kernel_regularizer
-        self._bias = bias_initializer, bias_regularizer
+        self._kernel = weight_options(kernel_initializer, kernel_regularizer)
+        self._bias = weight_options(bias_initializer, bias_regularizer)
         self.projections: dict[str, tuple[Variable, Variable | None]] = {}
 
     def _build_for(self, query: Any, value: Any, key: Any) -> None:
@@ -164,13 +164,9 @@ class MultiHeadAttention(Layer):
             "output": (heads, self.value_dim, size),
         }
         for name, shape in shapes.items():
-            initializer, regularizer = self._kernel
-            kernel = self.add_weight(shape, initializer, regularizer=regularizer, name=f"{name}/kernel")
-            bias = None
-            if self.use_bias:
-                initializer, regularizer = self._bias
-                length = shape[-1:] if name == "output" else shape[1:]
-                bias = self.add_weight(length, initializer, regularizer=regularizer, name=f"{name}/bias")
+            kernel = self._kernel.add_to(self, shape, f"{name}/kernel")
+            of_bias = shape[-1:] if name == "output" else shape[1:]
+            bias = self._bias.add_to(self, of_bias, f"{name}/bias") if self.use_bias else None
             self.projections[name] = kernel, bias
 
     def _project(self, name: str, x: Any) -> Any:

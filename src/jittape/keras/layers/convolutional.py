@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from jittape.core.user_calls import as_int
-from jittape.keras import regularizers
 from jittape.keras.activations import Activation, activation_of
-from jittape.keras.layers.data_formats import format_of
-from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.data_formats import format_of, require_dimensions
+from jittape.keras.layers.layer import Layer, weight_options
 from jittape.primitives.nn.convolution import conv_transpose, convolution
 from jittape.primitives.nn.depthwise_convolution import depthwise_conv2d
 from jittape.primitives.nn.layer_functions import bias_add
@@ -71,15 +70,12 @@ class _Convolution(Layer):
         self.padding = padding_of(owner, padding, layout)
         self.activation = activation_of(owner, activation)
         self.use_bias = use_bias
-        self._kernel = kernel_initializer, regularizers.get(kernel_regularizer), kernel_constraint
-        self._bias = bias_initializer, regularizers.get(bias_regularizer), bias_constraint
+        self._kernel = weight_options(kernel_initializer, kernel_regularizer, kernel_constraint)
+        self._bias = weight_options(bias_initializer, bias_regularizer, bias_constraint)
 
     def _channels(self, input_shape: Any) -> int:
         """Return the number of channels of inputs of this shape."""
-        if len(input_shape) != self.spatial + 2:
-            raise ValueError(
-                f"layer {self.name!r} takes inputs with {self.spatial + 2} dimensions, got shape {tuple(input_shape)}"
-            )
+        require_dimensions(self.name, input_shape, self.spatial)
         channels = int(input_shape[1] if self.data_format.startswith("NC") else input_shape[-1])
         if channels % self.groups:
             raise ValueError(
@@ -87,17 +83,8 @@ class _Convolution(Layer):
             )
         return channels
 
-    def _add_kernel(self, shape: tuple[int, ...], name: str = "kernel") -> Variable:
-        initializer, regularizer, constraint = self._kernel
-        return self.add_weight(shape, initializer, regularizer=regularizer, constraint=constraint, name=name)
-
     def _add_bias(self, count: int) -> Variable | None:
-        if not self.use_bias:
-            return None
-        initializer, regularizer, constraint = self._bias
-        return self.add_weight(
-            (count,), initializer, regularizer=regularizer, constraint=constraint, name="bias"
-        )
+        return self._bias.add_to(self, (count,), "bias") if self.use_bias else None
 
     def _finished(self, result: Tensor) -> Tensor:
         """Return the result with bias and activation."""
@@ -108,7 +95,9 @@ class _Convolution(Layer):
     def build(self, input_shape: Any) -> None:
         """Create the filters and the bias for inputs of this shape."""
         channels = self._channels(input_shape)
-        self.kernel = self._add_kernel((*self.kernel_size, channels // self.groups, self.filters))
+        self.kernel = self._kernel.add_to(
+            self, (*self.kernel_size, channels // self.groups, self.filters), "kernel"
+        )
         self.bias = self._add_bias(self.filters)
 
     def call(self, inputs: Any) -> Tensor:
@@ -195,7 +184,7 @@ class _Transposed(_Convolution):
             raise ValueError(
                 f"layer {self.name!r}: a transposed convolution has no groups, got {self.groups}"
             )
-        self.kernel = self._add_kernel((*self.kernel_size, self.filters, channels))
+        self.kernel = self._kernel.add_to(self, (*self.kernel_size, self.filters, channels), "kernel")
         self.bias = self._add_bias(self.filters)
 
     def call(self, inputs: Any) -> Tensor:
@@ -309,7 +298,9 @@ class DepthwiseConv2D(_Convolution):
     def build(self, input_shape: Any) -> None:
         """Create the filters and the bias for inputs of this shape."""
         channels = self._channels(input_shape)
-        self.kernel = self._add_kernel((*self.kernel_size, channels, self.depth_multiplier))
+        self.kernel = self._kernel.add_to(
+            self, (*self.kernel_size, channels, self.depth_multiplier), "kernel"
+        )
         self.bias = self._add_bias(channels * self.depth_multiplier)
 
     def _depthwise(self, inputs: Any) -> Tensor:
@@ -360,21 +351,18 @@ class SeparableConv2D(DepthwiseConv2D):
         self.filters = as_int("filters", filters)
         if self.filters < 1:
             raise ValueError(f"[SeparableConv2D] filters must be positive, got {filters}")
-        self._pointwise = pointwise_initializer, regularizers.get(pointwise_regularizer), pointwise_constraint
+        self._pointwise = weight_options(pointwise_initializer, pointwise_regularizer, pointwise_constraint)
 
     def build(self, input_shape: Any) -> None:
         """Create the filters of both steps and the bias for inputs of this shape."""
         channels = self._channels(input_shape) * self.depth_multiplier
-        self.kernel = self._add_kernel(
-            (*self.kernel_size, channels // self.depth_multiplier, self.depth_multiplier), "depthwise_kernel"
+        self.kernel = self._kernel.add_to(
+            self,
+            (*self.kernel_size, channels // self.depth_multiplier, self.depth_multiplier),
+            "depthwise_kernel",
         )
-        initializer, regularizer, constraint = self._pointwise
-        self.pointwise_kernel = self.add_weight(
-            (1, 1, channels, self.filters),
-            initializer,
-            regularizer=regularizer,
-            constraint=constraint,
-            name="pointwise_kernel",
+        self.pointwise_kernel = self._pointwise.add_to(
+            self, (1, 1, channels, self.filters), "pointwise_kernel"
         )
         self.bias = self._add_bias(self.filters)
 

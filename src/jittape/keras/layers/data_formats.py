@@ -1,8 +1,10 @@
-"""Names of data formats."""
+"""Data formats: their names, and the dimensions of inputs."""
 
 from __future__ import annotations
 
-__all__ = ["format_of"]
+from collections.abc import Sequence
+
+__all__ = ["format_of", "require_dimensions"]
 
 
 def format_of(owner: str, data_format: str | None, spatial: int) -> str:
@@ -19,3 +21,17 @@ def format_of(owner: str, data_format: str | None, spatial: int) -> str:
         )
     letters = "DHW"[3 - spatial :]
     return f"NC{letters}" if data_format == "channels_first" else f"N{letters}C"
+
+
+def require_dimensions(layer: str, shape: Sequence[int], spatial: int) -> None:
+    """Raise an error unless inputs of `shape` have a batch, `spatial` dimensions and channels.
+
+    Raises
+    ------
+    ValueError
+        It names the layer.
+    """
+    if len(shape) != spatial + 2:
+        raise ValueError(
+            f"layer {layer!r} takes inputs with {spatial + 2} dimensions, got shape {tuple(shape)}"
+        )

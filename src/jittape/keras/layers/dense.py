@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from jittape.core.user_calls import as_int
-from jittape.keras import regularizers
 from jittape.keras.activations import Activation, activation_of
-from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.layer import Layer, weight_options
 from jittape.primitives.elementwise.arithmetic import add
 from jittape.primitives.linalg.matmul import matmul
 from jittape.recording.tensor import Tensor
@@ -73,8 +72,8 @@ class Dense(Layer):
         self.use_bias = use_bias
         self.kernel: Variable | None = None
         self.bias: Variable | None = None
-        self._kernel = kernel_initializer, regularizers.get(kernel_regularizer), kernel_constraint
-        self._bias = bias_initializer, regularizers.get(bias_regularizer), bias_constraint
+        self._kernel = weight_options(kernel_initializer, kernel_regularizer, kernel_constraint)
+        self._bias = weight_options(bias_initializer, bias_regularizer, bias_constraint)
         if input_dim is not None:
             self.build((input_dim,))
             self.built = True
@@ -86,15 +85,9 @@ class Dense(Layer):
         inputs = as_int("input_dim", input_shape[-1])
         if inputs < 0:
             raise ValueError(f"[Dense] input_dim must not be negative, got {inputs}")
-        initializer, regularizer, constraint = self._kernel
-        self.kernel = self.add_weight(
-            (inputs, self.units), initializer, regularizer=regularizer, constraint=constraint, name="kernel"
-        )
+        self.kernel = self._kernel.add_to(self, (inputs, self.units), "kernel")
         if self.use_bias:
-            initializer, regularizer, constraint = self._bias
-            self.bias = self.add_weight(
-                (self.units,), initializer, regularizer=regularizer, constraint=constraint, name="bias"
-            )
+            self.bias = self._bias.add_to(self, (self.units,), "bias")
 
     def call(self, inputs: Any) -> Tensor:
         """Return the layer's result for `inputs` of shape ``(..., input_dim)``."""

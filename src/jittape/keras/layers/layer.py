@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -13,14 +15,33 @@ import numpy as np
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
 from jittape.keras import initializers, regularizers
-from jittape.module import Module
+from jittape.module import Module, parts_of
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 from jittape.recording.variable import Variable
 
-__all__ = ["Layer"]
+__all__ = ["Layer", "WeightOptions", "weight_options"]
+
+
+class WeightOptions(NamedTuple):
+    """How a layer creates one of its weights; see `weight_options`."""
+
+    initializer: Any
+    regularizer: Any
+    constraint: Any
+
+    def add_to(self, layer: Layer, shape: tuple[int, ...], name: str) -> Variable:
+        """Create the weight."""
+        return layer.add_weight(
+            shape, self.initializer, regularizer=self.regularizer, constraint=self.constraint, name=name
+        )
+
+
+def weight_options(initializer: Any, regularizer: Any = None, constraint: Any = None) -> WeightOptions:
+    """Return the options of a weight; a regularizer may be given by its name."""
+    return WeightOptions(initializer, regularizers.get(regularizer), constraint)
 
 
 class _Penalty(NamedTuple):
@@ -31,18 +52,37 @@ class _Penalty(NamedTuple):
 
 
 class _Losses:
-    """Penalties and other losses of a layer. It is no container, so its Variables are not counted twice."""
+    """Penalties and other losses of a layer. It is no container, so its Variables are not counted twice.
+
+    Attributes
+    ----------
+    call : int
+        Number of the last call; see `_Calls`.
+    added : list of (int, Tensor)
+        Losses with the numbers of their calls.
+    """
 
     def __init__(self) -> None:
         self.penalties: list[_Penalty] = []
-        self.added: list[Any] = []
+        self.added: list[tuple[int, Any]] = []
+        self.call = -1
+
+    def begin(self, call: int) -> None:
+        """Drop the losses of earlier calls."""
+        if call != self.call:
+            self.call = call
+            self.added.clear()
+
+
+_numbers = itertools.count(time.time_ns())
+"""Numbers of calls. They begin with the time, since a layer from a pickle has numbers of an earlier process."""
 
 
 class _Calls(threading.local):
-    """The value of ``training`` that the layers of a thread inherit, and how many calls are active."""
+    """The call of the outermost layer of a thread: its number, -1 outside, and the value of ``training``."""
 
+    number = -1
     training: bool | None = None
-    depth = 0
 
 
 _calls = _Calls()
@@ -172,11 +212,14 @@ class Layer(Module):
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
         """The Variables that are trainable and do not belong to a layer with ``trainable=False``."""
-        frozen: set[int] = set()
-        for part in (self, *self.submodules):
-            if isinstance(part, Layer) and not part._is_trainable:
-                frozen.update(id(variable) for variable in part.variables)
-        return tuple([v for v in self.variables if v.trainable and id(v) not in frozen])
+        parts = list(parts_of(self))
+        frozen = {
+            id(variable)
+            for part in parts
+            if isinstance(part, Layer) and not part._is_trainable
+            for variable in part.variables
+        }
+        return tuple([v for v in parts if isinstance(v, Variable) and v.trainable and id(v) not in frozen])
 
     @property
     def non_trainable_variables(self) -> tuple[Variable, ...]:
@@ -214,19 +257,17 @@ class Layer(Module):
 
     def add_loss(self, loss: Any) -> None:
         """Add a scalar to the `losses` of the current call."""
-        self._losses.added.append(loss)
+        number = next(_numbers) if _calls.number < 0 else _calls.number
+        self._losses.added.append((number, loss))
 
     @property
     def losses(self) -> list[Any]:
         """Penalties of the weights, and losses that the last call added, also of the layers within this one."""
         layers = [part for part in (self, *self.submodules) if isinstance(part, Layer)]
-        found = [loss for layer in layers for loss in layer._losses.added]
+        # A layer that the last call of this one left out may have losses of an earlier call.
+        since = self._losses.call
+        found = [loss for layer in layers for number, loss in layer._losses.added if number >= since]
         return [*found, *[p.regularizer(p.weight) for layer in layers for p in layer._losses.penalties]]
-
-    def _clear_losses(self) -> None:
-        for part in (self, *self.submodules):
-            if isinstance(part, Layer):
-                part._losses.added.clear()
 
     # ---- calls -------------------------------------------------------------------------------------------------------
 
@@ -254,18 +295,15 @@ class Layer(Module):
             training = _calls.training
         if training is not None and takes & {"training", "**"}:
             kwargs["training"] = training
-        if not _calls.depth:
-            self._clear_losses()
-        before = _calls.training
-        _calls.training = training
-        _calls.depth += 1
+        before = _calls.number, _calls.training
+        _calls.number, _calls.training = next(_numbers) if before[0] < 0 else before[0], training
+        self._losses.begin(_calls.number)
         try:
             result = self.call(*args, **kwargs)
+            if self._activity_regularizer is not None:
+                self.add_loss(self._activity_regularizer(result))
         finally:
-            _calls.training = before
-            _calls.depth -= 1
-        if self._activity_regularizer is not None:
-            self.add_loss(self._activity_regularizer(result))
+            _calls.number, _calls.training = before
         return result
 
     def _build(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

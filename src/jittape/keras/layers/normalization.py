@@ -8,7 +8,7 @@ from typing import Any
 from jittape.core.argument_checks import NOT_NEGATIVE, UNIT, number
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
-from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.layer import Layer, weight_options
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.nn.layer_functions import batch_normalization
 from jittape.primitives.reduce.statistics import moments
@@ -49,15 +49,14 @@ class _Normalization(Layer):
         self.center, self.scale = bool(center), bool(scale)
         self.gamma: Variable | None = None
         self.beta: Variable | None = None
-        self._gamma, self._beta = (gamma_initializer, gamma_regularizer), (beta_initializer, beta_regularizer)
+        self._gamma = weight_options(gamma_initializer, gamma_regularizer)
+        self._beta = weight_options(beta_initializer, beta_regularizer)
 
     def _add_scale_and_offset(self, shape: tuple[int, ...]) -> None:
         if self.scale:
-            initializer, regularizer = self._gamma
-            self.gamma = self.add_weight(shape, initializer, regularizer=regularizer, name="gamma")
+            self.gamma = self._gamma.add_to(self, shape, "gamma")
         if self.center:
-            initializer, regularizer = self._beta
-            self.beta = self.add_weight(shape, initializer, regularizer=regularizer, name="beta")
+            self.beta = self._beta.add_to(self, shape, "beta")
 
     def _normalized(self, x: Any, mean: Any, variance: Any, shape: tuple[int, ...]) -> Tensor:
         """Return ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, the weights in `shape`."""

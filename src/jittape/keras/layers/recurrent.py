@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from jittape.core.argument_checks import BELOW_ONE, number
 from jittape.flow.scans import foldl, scan
@@ -157,7 +157,22 @@ class SimpleRNN(RNN):
         super().__init__(SimpleRNNCell(units, activation, **of_cell), **own)
 
 
-class LSTM(RNN):
+class _Gated(RNN):
+    """A recurrent layer that makes its own cell with gates."""
+
+    cell_type: ClassVar[type[RecurrentCell]]
+
+    def __init__(
+        self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", **options: Any
+    ) -> None:
+        of_cell, own = _arguments(options)
+        cell = self.cell_type(
+            units, activation=activation, recurrent_activation=recurrent_activation, **of_cell
+        )
+        super().__init__(cell, **own)
+
+
+class LSTM(_Gated):
     """A recurrent layer with long short-term memory.
 
     Parameters
@@ -176,15 +191,10 @@ class LSTM(RNN):
     [(2, 5, 3), (2, 3), (2, 3)]
     """
 
-    def __init__(
-        self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", **options: Any
-    ) -> None:
-        of_cell, own = _arguments(options)
-        cell = LSTMCell(units, activation=activation, recurrent_activation=recurrent_activation, **of_cell)
-        super().__init__(cell, **own)
+    cell_type = LSTMCell
 
 
-class GRU(RNN):
+class GRU(_Gated):
     """A recurrent layer with gated units.
 
     Parameters
@@ -202,9 +212,4 @@ class GRU(RNN):
     (2, 3)
     """
 
-    def __init__(
-        self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", **options: Any
-    ) -> None:
-        of_cell, own = _arguments(options)
-        cell = GRUCell(units, activation=activation, recurrent_activation=recurrent_activation, **of_cell)
-        super().__init__(cell, **own)
+    cell_type = GRUCell

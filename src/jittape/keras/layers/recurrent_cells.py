@@ -6,14 +6,14 @@ in one matrix product. `step` adds the part of the state.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jittape.core.user_calls import as_int
 from jittape.keras import initializers
 from jittape.keras.activations import activation_of, linear
-from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.layer import Layer, weight_options
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.shape.joining import split
@@ -60,8 +60,9 @@ class RecurrentCell(Layer):
         self.kernel: Any = None
         self.recurrent_kernel: Any = None
         self.bias: Any = None
-        self._initializers = kernel_initializer, recurrent_initializer, bias_initializer
-        self._regularizers = kernel_regularizer, recurrent_regularizer, bias_regularizer
+        self._kernel = weight_options(kernel_initializer, kernel_regularizer)
+        self._recurrent = weight_options(recurrent_initializer, recurrent_regularizer)
+        self._bias = weight_options(bias_initializer, bias_regularizer)
 
     @property
     def state_size(self) -> tuple[int, ...]:
@@ -71,21 +72,13 @@ class RecurrentCell(Layer):
     def build(self, input_shape: Any) -> None:
         """Create the weights for inputs of this shape."""
         columns = self.gates * self.units
-        weights: list[Any] = []
-        shapes = [(int(input_shape[-1]), columns), (self.units, columns), self._bias_shape()]
-        names = ("kernel", "recurrent_kernel", "bias")[: 2 + bool(self.use_bias)]
-        for i, name in enumerate(names):
-            initializer = self._bias_initializer() if name == "bias" else self._initializers[i]
-            weights.append(
-                self.add_weight(shapes[i], initializer, regularizer=self._regularizers[i], name=name)
-            )
-        self.kernel, self.recurrent_kernel, self.bias = (*weights, None)[:3]
+        self.kernel = self._kernel.add_to(self, (int(input_shape[-1]), columns), "kernel")
+        self.recurrent_kernel = self._recurrent.add_to(self, (self.units, columns), "recurrent_kernel")
+        if self.use_bias:
+            self.bias = self._bias.add_to(self, self._bias_shape(), "bias")
 
     def _bias_shape(self) -> tuple[int, ...]:
         return (self.gates * self.units,)
-
-    def _bias_initializer(self) -> Any:
-        return self._initializers[2]
 
     def project(self, inputs: Any) -> Any:
         """Return the part of the gates that does not depend on the state."""
@@ -121,6 +114,19 @@ class SimpleRNNCell(RecurrentCell):
         return (self.activation(add(projected, matmul(states[0], self.recurrent_kernel))),)
 
 
+class _Forgetful(NamedTuple):
+    """An initializer of the bias of `LSTMCell` that gives the gate of forgetting ones."""
+
+    other: Any
+    units: int
+
+    def __call__(self, shape: Any, dtype: Any) -> Any:
+        """Return the initial values."""
+        value = np.array(initializers.get(self.other)(shape, dtype))
+        value[self.units : 2 * self.units] = 1.0
+        return value
+
+
 class LSTMCell(RecurrentCell):
     """One step of `LSTM` (Hochreiter and Schmidhuber 1997; Gers et al. 2000).
 
@@ -149,19 +155,8 @@ class LSTMCell(RecurrentCell):
     def __init__(self, units: int, unit_forget_bias: bool = True, **options: Any) -> None:
         super().__init__(units, **options)
         self.unit_forget_bias = unit_forget_bias
-
-    def _bias_initializer(self) -> Any:
-        initializer = initializers.get(self._initializers[2])
-        if not self.unit_forget_bias:
-            return initializer
-        units = self.units
-
-        def forgetful(shape: Any, dtype: Any) -> Any:
-            value = np.array(initializer(shape, dtype))
-            value[units : 2 * units] = 1.0
-            return value
-
-        return forgetful
+        if unit_forget_bias:
+            self._bias = self._bias._replace(initializer=_Forgetful(self._bias.initializer, self.units))
 
     def step(self, projected: Any, states: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the next output and the next cell state."""
