@@ -153,6 +153,7 @@ PUBLIC_MODULES = (
     jt.linalg,
     jt.math,
     jt.math.special,
+    jt.nest,
     jt.nn,
     jt.optimizers,
     jt.optimizers.schedules,
@@ -169,6 +170,7 @@ DEFINING_MODULES = (
     jt.keras.losses,
     jt.keras.metrics,
     jt.keras.regularizers,
+    jt.nest,
     jt.optimizers.schedules,
     jt.random,
 )

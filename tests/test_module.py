@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 from collections import namedtuple
 
 import numpy as np
@@ -79,7 +80,7 @@ def test_a_chain_of_thousands():
 
 
 def test_names():
-    assert Line().name == "Line"
+    assert Line().name == "line"
     assert Line("mine").name == "mine"
     assert repr(Line("mine")) == "<Line 'mine': 2 variables, 2 trainable numbers>"
     with pytest.raises(AttributeError):
@@ -92,9 +93,123 @@ def test_a_subclass_that_does_not_call_our_constructor():
             self.w = jt.Variable([1.0, 2.0], name="w")
 
     module = Forgetful()
-    assert module.name == "Forgetful"
+    assert module.name == "forgetful"
     assert names(module.variables) == ["w:0"]
-    assert repr(module) == "<Forgetful 'Forgetful': 1 variables, 2 trainable numbers>"
+    assert repr(module) == "<Forgetful 'forgetful': 1 variables, 2 trainable numbers>"
+
+
+@pytest.mark.parametrize(
+    ("of_class", "name"),
+    [
+        ("HTTPServer", "http_server"),
+        ("ABc", "a_bc"),
+        ("my_thing", "my_thing"),
+        ("A1B2", "a1_b2"),
+        ("MyDense2DLayer", "my_dense2_d_layer"),
+        ("_Private", "__private"),
+        ("Foo_Bar", "foo__bar"),
+        ("aB", "a_b"),
+    ],
+)
+def test_names_of_classes_are_tensorflows(of_class, name):
+    assert type(of_class, (jt.Module,), {})().name == name
+
+
+@pytest.mark.parametrize("name", ["has space", "a/b", "1a", "", 3])
+def test_a_name_is_an_identifier(name):
+    with pytest.raises(ValueError, match="is not a valid module name"):
+        jt.Module(name)
+
+
+def test_any_text_is_the_name_of_a_layer():
+    assert jt.nn.Dense(1, name="first layer/1").name == "first layer/1"
+
+
+# ---- name scopes: the names are those of TensorFlow 2.21 -------------------------------------------------------------
+
+
+class Block(jt.Module):
+    def __init__(self, name=None):
+        super().__init__(name)
+        self.w = jt.Variable(1.0, name="w")
+
+    @jt.Module.with_name_scope
+    def __call__(self, x):
+        """Multiply."""
+        if not hasattr(self, "b"):
+            self.b = jt.Variable(2.0, name="b")
+        return self.w * x + self.b
+
+
+class Outer(jt.Module):
+    def __init__(self):
+        super().__init__()
+        with self.name_scope:
+            self.block, self.v = Block(), jt.Variable(1.0, name="v")
+            self.parts = [Block("x"), {"k": Block("y")}, (Block("z"),)]
+
+    @jt.Module.with_name_scope
+    def __call__(self, x):
+        return self.block(x)
+
+
+def test_variables_of_a_module_are_named_after_its_scopes():
+    outer = Outer()
+    assert float(outer(3.0)) == 5.0
+    assert [outer.block.w.name, outer.v.name, outer.block.b.name] == [
+        "outer/w:0",
+        "outer/v:0",
+        "outer/block/b:0",
+    ]
+    assert outer.block.name_scope.name == "outer/block/"
+    assert [part.name for part in outer.submodules] == ["block", "x", "y", "z"]
+    assert (Block.__call__.__name__, Block.__call__.__doc__) == ("__call__", "Multiply.")
+
+
+def test_a_scope_of_a_module_without_our_constructor():
+    class Forgetful(jt.Module):
+        def __init__(self):
+            pass
+
+    assert Forgetful().name_scope.name == "forgetful/"
+
+
+def test_name_scopes():
+    with jt.name_scope("foo") as outer:
+        with jt.name_scope("bar") as inner:
+            assert (outer, inner, jt.get_current_name_scope()) == ("foo/", "foo/bar/", "foo/bar")
+            assert jt.Variable(1.0, name="q").name == "foo/bar/q:0"
+            with jt.name_scope("") as none, jt.name_scope("x/y/") as absolute:
+                assert (none, absolute, jt.Variable(1.0).name) == ("", "x/y/", "x/y/Variable:0")
+        assert jt.get_current_name_scope() == "foo"
+    assert jt.get_current_name_scope() == ""
+    for name in (3, None):
+        with pytest.raises(ValueError, match="name for name_scope must be a string"):
+            jt.name_scope(name)
+
+
+def test_a_scope_may_be_entered_again_and_ends_with_an_error():
+    scope = jt.name_scope("a")
+    with pytest.raises(ZeroDivisionError), scope, scope:
+        assert jt.get_current_name_scope() == "a/a"
+        raise ZeroDivisionError
+    assert jt.get_current_name_scope() == ""
+
+
+def test_a_scope_belongs_to_its_thread():
+    found = []
+    with jt.name_scope("a"):
+        thread = threading.Thread(target=lambda: found.append(jt.get_current_name_scope()))
+        thread.start()
+        thread.join()
+    assert found == [""]
+
+
+def test_a_variable_made_in_a_compiled_function_has_the_name_of_its_scope():
+    block = Block()
+    call = jt.function(block)
+    assert [float(call(jt.constant(x))) for x in (1.0, 2.0)] == [3.0, 4.0]
+    assert block.b.name == "block/b:0"
 
 
 def test_gradients_in_the_order_of_the_variables():

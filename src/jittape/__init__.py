@@ -44,6 +44,8 @@ from jittape.core.dtypes import uint8 as uint8
 from jittape.core.dtypes import uint16 as uint16
 from jittape.core.dtypes import uint32 as uint32
 from jittape.core.dtypes import uint64 as uint64
+from jittape.core.name_scopes import get_current_name_scope as get_current_name_scope
+from jittape.core.name_scopes import name_scope as name_scope
 from jittape.core.tracebacks import install as _hide_frames_of_jittape
 from jittape.errors import CacheWarning as CacheWarning
 from jittape.errors import CompileError as CompileError
@@ -264,7 +266,19 @@ from jittape.version import __version__ as __version__
 if _TYPE_CHECKING:
     from jittape import data as data
     from jittape import keras as keras
+    from jittape import nest as nest
     from jittape import signal as signal
+    from jittape.execution import control_dependencies as control_dependencies
+    from jittape.execution import device as device
+    from jittape.execution import executing_eagerly as executing_eagerly
+    from jittape.execution import get_logger as get_logger
+    from jittape.execution import get_static_value as get_static_value
+    from jittape.execution import group as group
+    from jittape.execution import init_scope as init_scope
+    from jittape.execution import inside_function as inside_function
+    from jittape.execution import is_symbolic_tensor as is_symbolic_tensor
+    from jittape.execution import no_op as no_op
+    from jittape.execution import timestamp as timestamp
 
 __all__ = [
     "CacheWarning", "CompileError", "ConcreteFunction", "ControlFlowError", "DTypeError", "Explanation",
@@ -277,33 +291,52 @@ __all__ = [
     "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "boolean_mask", "broadcast_dynamic_shape",
     "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_gradient",
     "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64",
-    "complex128", "concat", "cond", "config", "conj", "constant", "convert_to_tensor", "cos", "cosh",
-    "cumprod", "cumsum", "custom_gradient", "data", "debugging", "divide", "divide_no_nan", "double",
-    "dynamic_partition", "dynamic_stitch", "eig", "eigvals", "einsum", "ensure_shape", "equal", "exp",
-    "expand_dims", "explain", "eye", "fill", "float16", "float32", "float64", "floor", "floor_divide",
-    "floordiv", "foldl", "foldr", "fori_loop", "function", "gather", "gather_nd", "grad", "grad_pass_through",
-    "greater", "greater_equal", "half", "hessian", "histogram_fixed_width", "histogram_fixed_width_bins",
-    "hvp", "identity", "identity_n", "imag", "int8", "int16", "int32", "int64", "invert", "is_finite",
-    "is_inf", "is_nan", "is_tensor", "jacobian", "jvp", "keras", "left_shift", "less", "less_equal", "linalg",
-    "linspace", "logical_and", "logical_not", "logical_or", "logical_xor", "map_fn", "math", "matmul",
-    "maximum", "meshgrid", "minimum", "mod", "multiply", "multiply_no_nan", "negative", "newaxis",
-    "njit_function", "njit_value_and_grad", "nn", "norm", "not_equal", "numba_op", "numpy_function",
+    "complex128", "concat", "cond", "config", "conj", "constant", "control_dependencies",
+    "convert_to_tensor", "cos", "cosh", "cumprod", "cumsum", "custom_gradient", "data", "debugging",
+    "device", "divide", "divide_no_nan", "double", "dynamic_partition", "dynamic_stitch", "eig", "eigvals",
+    "einsum", "ensure_shape", "equal", "executing_eagerly", "exp", "expand_dims", "explain", "eye", "fill",
+    "float16", "float32", "float64", "floor", "floor_divide", "floordiv", "foldl", "foldr", "fori_loop",
+    "function", "gather", "gather_nd", "get_current_name_scope", "get_logger", "get_static_value", "grad",
+    "grad_pass_through", "greater", "greater_equal", "group", "half", "hessian", "histogram_fixed_width",
+    "histogram_fixed_width_bins", "hvp", "identity", "identity_n", "imag", "init_scope", "inside_function",
+    "int8", "int16", "int32", "int64", "invert", "is_finite", "is_inf", "is_nan", "is_symbolic_tensor",
+    "is_tensor", "jacobian", "jvp", "keras", "left_shift", "less", "less_equal", "linalg", "linspace",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "map_fn", "math", "matmul", "maximum",
+    "meshgrid", "minimum", "mod", "multiply", "multiply_no_nan", "name_scope", "negative", "nest", "newaxis",
+    "njit_function", "njit_value_and_grad", "nn", "no_op", "norm", "not_equal", "numba_op", "numpy_function",
     "one_hot", "ones", "ones_like", "optimizers", "pad", "pow", "print", "py_function", "random", "range",
-    "rank", "real", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max",
-    "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reset_stats", "reshape", "reverse",
-    "reverse_sequence", "right_shift", "roll", "round", "saturate_cast", "scalar_mul", "scan", "scatter_nd",
-    "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "signal", "sin", "sinh", "size",
-    "slice", "sort", "space_to_batch", "space_to_batch_nd", "split", "sqrt", "square", "squared_difference",
-    "squeeze", "stack", "stats", "stop_gradient", "strided_slice", "subtract", "switch_case", "tan", "tanh",
-    "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
-    "tensor_scatter_nd_update", "tensordot", "test", "tile", "transpose", "truediv", "truncatediv",
-    "truncatemod", "uint8", "uint16", "uint32", "uint64", "unique", "unique_with_counts", "unravel_index",
-    "unstack", "value_and_grad", "vectorized_map", "vjp", "where", "while_loop", "zeros", "zeros_like",
+    "rank", "real", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
+    "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reset_stats",
+    "reshape", "reverse", "reverse_sequence", "right_shift", "roll", "round", "saturate_cast", "scalar_mul",
+    "scan", "scatter_nd", "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "signal",
+    "sin", "sinh", "size", "slice", "sort", "space_to_batch", "space_to_batch_nd", "split", "sqrt", "square",
+    "squared_difference", "squeeze", "stack", "stats", "stop_gradient", "strided_slice", "subtract",
+    "switch_case", "tan", "tanh", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
+    "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensordot", "test", "tile", "timestamp",
+    "transpose", "truediv", "truncatediv", "truncatemod", "uint8", "uint16", "uint32", "uint64", "unique",
+    "unique_with_counts", "unravel_index", "unstack", "value_and_grad", "vectorized_map", "vjp", "where",
+    "while_loop", "zeros", "zeros_like",
 ]  # fmt: skip
 
 newaxis = None
 __getattr__ = _lazily(
-    __name__, {"data": "jittape.data", "keras": "jittape.keras", "signal": "jittape.signal"}
+    __name__,
+    {
+        **{f"jittape.{module}": (module,) for module in ("data", "keras", "nest", "signal")},
+        "jittape.execution": (
+            "control_dependencies",
+            "device",
+            "executing_eagerly",
+            "get_logger",
+            "get_static_value",
+            "group",
+            "init_scope",
+            "inside_function",
+            "is_symbolic_tensor",
+            "no_op",
+            "timestamp",
+        ),
+    },
 )
 _hide_frames_of_jittape()
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterator
-from typing import Any
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
+from jittape.core.attachments import attached, listeners
+from jittape.core.name_scopes import current_prefix, name_scope
 from jittape.recording.variable import Variable
 
-__all__ = ["Module", "parts_of"]
+__all__ = ["Module", "parts_of", "snake_case"]
 
 
 _REMEDY = (
@@ -16,6 +20,8 @@ _REMEDY = (
     "Variables at the first call, or when they are given input_dim"
 )
 """Remedy in errors about weights that do not match."""
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Module:
@@ -27,7 +33,12 @@ class Module:
     Parameters
     ----------
     name : str, optional
-        By default the name of the class.
+        By default the name of the class in snake case: a ``DenseBlock`` is a ``dense_block``.
+
+    Raises
+    ------
+    ValueError
+        If the name is not a Python identifier.
 
     Examples
     --------
@@ -44,14 +55,68 @@ class Module:
     """
 
     _name: str | None = None  # for a subclass that does not call this constructor
+    _scope: str | None = None
 
     def __init__(self, name: str | None = None) -> None:
+        if name is not None and not (isinstance(name, str) and name.isidentifier()):
+            raise ValueError(
+                f"{name!r} is not a valid module name. Module names must be valid Python identifiers (e.g. a valid "
+                "class name)."
+            )
         self._name = name
+        self._scope = f"{current_prefix()}{self.name}/"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        if listeners:
+            attached(self)
 
     @property
     def name(self) -> str:
-        """The given name, or the name of the class."""
-        return self._name or type(self).__name__
+        """The given name, or the name of the class in snake case."""
+        return self._name or snake_case(type(self).__name__)
+
+    @property
+    def name_scope(self) -> name_scope:
+        """A context that puts the name of this Module, within the scope of its creation, in front of names.
+
+        Examples
+        --------
+        >>> import jittape as jt
+        >>> class Line(jt.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         with self.name_scope:
+        ...             self.m = jt.Variable(1.0, name="m")
+        >>> Line().m.name
+        'line/m:0'
+        """
+        return name_scope(self._scope or f"{self.name}/")
+
+    @classmethod
+    def with_name_scope(cls, method: Method) -> Method:
+        """Return a method that runs in the `name_scope` of its Module; a decorator.
+
+        Examples
+        --------
+        >>> import jittape as jt
+        >>> class Line(jt.Module):
+        ...     @jt.Module.with_name_scope
+        ...     def __call__(self, x):
+        ...         if not hasattr(self, "m"):
+        ...             self.m = jt.Variable(1.0, name="m")
+        ...         return self.m * x
+        >>> line = Line()
+        >>> float(line(2.0)), line.m.name
+        (2.0, 'line/m:0')
+        """
+
+        @functools.wraps(method)
+        def scoped(self: Any, *args: Any, **kwargs: Any) -> Any:
+            with self.name_scope:
+                return method(self, *args, **kwargs)
+
+        return scoped  # type: ignore[return-value]
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -146,6 +211,12 @@ class Module:
     def __repr__(self) -> str:
         count = sum(v.size for v in self.trainable_variables)
         return f"<{type(self).__name__} {self.name!r}: {len(self.variables)} variables, {count} trainable numbers>"
+
+
+def snake_case(name: str) -> str:
+    """Return the name of a class in snake case, as TensorFlow writes it: ``Conv2D`` becomes ``conv2_d``."""
+    apart = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)
+    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", apart).lower()
 
 
 def parts_of(root: Module, names: dict[int, str] | None = None) -> Iterator[Any]:

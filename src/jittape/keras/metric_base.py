@@ -54,7 +54,8 @@ class Metric(Module):
     """
 
     def __init__(self, name: str | None = None, dtype: Any = None) -> None:
-        super().__init__(name)
+        super().__init__()
+        self._name = type(self).__name__ if name is None else name  # any text
         self.dtype = as_dtype(config.default_float if dtype is None else dtype)
 
     def add_weight(

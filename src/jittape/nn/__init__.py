@@ -83,11 +83,7 @@ __all__ = [
 
 swish = silu
 
-
-__getattr__ = _lazily(
-    __name__,
-    {"Dense": "jittape.keras.layers", "Sequential": "jittape.keras.layers", "layers": "jittape.keras.layers"},
-)
+__getattr__ = _lazily(__name__, {"jittape.keras.layers": ("Dense", "Sequential", "layers")})
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from jittape.core.buffers import Buffer
 from jittape.core.dtypes import as_dtype
+from jittape.core.name_scopes import current_prefix
 from jittape.core.primitive import Primitive, active, active_recorder, apply
 from jittape.core.program import Aval
 from jittape.primitives.elementwise import arithmetic, division
@@ -46,7 +47,7 @@ class Variable(Scattering):
     trainable : bool, default True
         Whether tapes watch it automatically.
     name : str, optional
-        Name in the printed form.
+        Name in the printed form, after the names of the current `name_scope`.
     dtype : dtype, optional
         Dtype that the value is cast to.
     constraint : callable, optional
@@ -104,7 +105,7 @@ class Variable(Scattering):
         self._marker: Any = None
         self._serial = next(_serial)
         self._trainable = bool(trainable)
-        self.name = f"{name or 'Variable'}:0"
+        self.name = f"{current_prefix()}{name or 'Variable'}:0"
         self.constraint = constraint
 
     def __init_subclass__(cls) -> None:

@@ -128,7 +128,8 @@ class Layer(Module):
         name: str | None = None,
         activity_regularizer: Any = None,
     ) -> None:
-        super().__init__(name)
+        super().__init__()
+        self._name = type(self).__name__ if name is None else name  # any text
         self.built = False
         self._dtype = None if dtype is None else as_dtype(dtype)
         self._is_trainable = bool(trainable)
