@@ -195,3 +195,42 @@ IMAGE = np.ones((1, 4, 4, 2))
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+# ---- building --------------------------------------------------------------------------------------------------------
+
+
+def test_a_call_keeps_the_weights_of_a_layer_that_was_built():
+    layer = layers.Dense(2)
+    layer.build((None, 3))
+    layer.set_weights([np.ones((3, 2)), np.array([0.5, -0.5])])
+    np.testing.assert_array_equal(layer(np.ones((1, 3))).numpy(), [[3.5, 2.5]])
+
+    class Scale(layers.Layer):
+        def build(self, input_shape):
+            self.factor = self.add_weight((input_shape[-1],), "ones")
+
+        def call(self, inputs):
+            return inputs * self.factor
+
+    scale = Scale()
+    scale.build((None, 2))
+    scale.factor.assign([2.0, 3.0])
+    np.testing.assert_array_equal(scale([[1.0, 1.0]]).numpy(), [[2.0, 3.0]])
+
+
+def test_a_sequential_model_is_built_for_a_shape():
+    net = jt.keras.Sequential([layers.Dense(4), layers.Dropout(0.5), layers.Dense(1)])
+    net.build((None, 3))
+    before = net.get_weights()
+    assert net.count_params() == 3 * 4 + 4 + 4 + 1
+    net(np.ones((2, 3)))
+    for old, new in zip(before, net.get_weights(), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_an_input_is_not_among_the_layers():
+    net = jt.keras.Sequential([layers.Input((5,)), layers.Dense(2)])
+    assert [type(layer).__name__ for layer in net.layers] == ["Dense"]
+    with pytest.raises(ValueError, match="Input"):
+        net(np.ones((2, 4)))

@@ -76,7 +76,6 @@ class Dense(Layer):
         self._bias = weight_options(bias_initializer, bias_regularizer, bias_constraint)
         if input_dim is not None:
             self.build((input_dim,))
-            self.built = True
 
     def build(self, input_shape: Any) -> None:
         """Create the Variables for inputs of this shape."""

@@ -7,7 +7,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, wraps
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -272,8 +272,16 @@ class Layer(Module):
 
     # ---- calls -------------------------------------------------------------------------------------------------------
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make the `build` of a subclass note that the layer is built, also if the user calls it."""
+        super().__init_subclass__(**options)
+        build = vars(cls).get("build")
+        if build is not None:
+            cls.build = _noted(build)  # type: ignore[method-assign]
+
     def build(self, input_shape: Any) -> None:
         """Create the weights for inputs of this shape, or of these shapes."""
+        self.built = True
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Return the result for the inputs. Subclasses must define this method."""
@@ -312,7 +320,6 @@ class Layer(Module):
         leaves, rebuild = flatten(inputs)
         shapes = [tuple(x.shape) if hasattr(x, "shape") else None for x in leaves]
         self.build(rebuild(shapes))
-        self.built = True
 
     def _as_inputs(self, inputs: Any) -> Any:
         """Return `inputs` as tensors, those of a floating dtype in the dtype of the layer."""
@@ -334,6 +341,15 @@ class Layer(Module):
                 error.args = (str(error).replace(label, f"{label}inputs: ", 1),)
                 raise
         return cast(x, self.dtype) if x.dtype.kind == "f" and x.dtype != self.dtype else x
+
+
+def _noted(build: Callable[..., None]) -> Callable[..., None]:
+    @wraps(build)
+    def build_and_note(self: Layer, *args: Any, **kwargs: Any) -> None:
+        build(self, *args, **kwargs)
+        self.built = True
+
+    return build_and_note
 
 
 @cache

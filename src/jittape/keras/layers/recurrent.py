@@ -72,7 +72,6 @@ class RNN(Layer):
             )
         if not self.cell.built:
             self.cell.build(input_shape)
-            self.cell.built = True
 
     def call(self, inputs: Any, initial_state: Any = None, training: bool | None = None) -> Any:
         """Return the last output, or what `return_sequences` and `return_state` ask for."""

@@ -25,6 +25,11 @@ class Sequential(Layer):
         Modules or plain functions of one tensor. If the first is an `Input`, all layers are built at once.
     name : str, optional
 
+    Attributes
+    ----------
+    layers : list
+        The layers without an `Input`.
+
     Examples
     --------
     >>> import jittape as jt
@@ -40,6 +45,7 @@ class Sequential(Layer):
                 f"[Sequential] layers must be a list of layers, got {layers!r}: write [layer] for one"
             )
         self.layers: list[Callable[..., Any]] = []
+        self._input: Input | None = None
         self._example: Tensor | None = None
         for layer in layers:
             self.add(layer)
@@ -50,15 +56,27 @@ class Sequential(Layer):
             raise TypeError(
                 f"[Sequential] a layer must be callable, such as jt.nn.Dense(3) or jt.nn.relu, got {layer!r}"
             )
+        if isinstance(layer, Input) and not self.layers:
+            self._input, self._example = layer, layer.example()
+            return
         self.layers.append(layer)
-        if isinstance(layer, Input) and len(self.layers) == 1:
-            self._example = layer.example()
-        elif self._example is not None:
+        if self._example is not None:
             self._example = self._apply(layer, self._example, False)
+
+    def build(self, input_shape: Any) -> None:
+        """Build all layers for inputs of this shape, the length of the batch first."""
+        if self._input is None:
+            x = Input(input_shape[1:], dtype=self.dtype).example()
+            for layer in self.layers:
+                x = self._apply(layer, x, False)
+
+    def _build(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Let the call that follows build the layers."""
+        self.built = True
 
     def call(self, inputs: Any, training: bool | None = None) -> Tensor:
         """Return the result of the last layer; Modules that accept `training` get it."""
-        x = inputs
+        x = inputs if self._input is None else self._input(inputs)
         for layer in self.layers:
             x = self._apply(layer, x, training)
         return x if isinstance(x, Tensor) else convert_to_tensor(x)
