@@ -10,7 +10,7 @@ import pytest
 import jittape as jt
 from jittape.core.program import dead_code_removed
 from jittape.primitives.indexing import repetition
-from jittape.primitives.shape import creation, joining, reshaping
+from jittape.primitives.shape import creation, joining, reshaping, shape_arrays
 from programs import gradient_program, program_of
 
 X = np.arange(24.0).reshape(2, 3, 4)
@@ -103,10 +103,10 @@ F = np.float32
         (lambda: creation.one_hot([1], 2, 5, -1), np.array([[-1, 5]], np.int32)),
         (lambda: creation.one_hot([1, 0], 2, True, False, axis=0), np.array([[False, True], [True, False]])),
         (lambda: creation.one_hot(np.zeros(0, int), 2), np.zeros((0, 2), F)),
-        (lambda: creation.shape(X), np.array([2, 3, 4], np.int32)),
-        (lambda: creation.shape(1.0, "int64"), np.zeros(0, np.int64)),
-        (lambda: creation.rank(X), np.array(3, np.int32)),
-        (lambda: creation.size([[1.0, 2.0]]), np.array(2, np.int32)),
+        (lambda: shape_arrays.shape(X), np.array([2, 3, 4], np.int32)),
+        (lambda: shape_arrays.shape(1.0, "int64"), np.zeros(0, np.int64)),
+        (lambda: shape_arrays.rank(X), np.array(3, np.int32)),
+        (lambda: shape_arrays.size([[1.0, 2.0]]), np.array(2, np.int32)),
     ],
 )
 def test_creation(got: Any, expected: Any) -> None:
@@ -236,3 +236,18 @@ def test_a_gradient_of_a_part_is_that_part_laid_into_zeros() -> None:
 def test_errors_name_the_op_and_the_way_out(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_properties_of_a_shape_are_numbers_in_a_traced_function() -> None:
+    @jt.function
+    def rows(x):
+        n = jt.shape(x)
+        assert n[0].numpy() == 3
+        assert jt.size(x).numpy() == jt.size(x) == 6
+        return jt.reshape(x, [n[0] * n[1], -1]) + jt.zeros(jt.shape(x)[:1] * 2)
+
+    for _ in range(3):
+        assert rows(np.ones((3, 2))).shape == (6, 6)
+    assert rows.trace_count == 1
+    assert jt.rank(X)[()].numpy() == 3
+    assert [int(n) for n in jt.shape(X)] == [2, 3, 4]

@@ -62,6 +62,7 @@ from jittape.errors import TapeExitWarning as TapeExitWarning
 from jittape.errors import TapeUsageWarning as TapeUsageWarning
 from jittape.errors import UnconnectedGradientWarning as UnconnectedGradientWarning
 from jittape.errors import WeightsError as WeightsError
+from jittape.flow import TensorArray as TensorArray
 from jittape.flow import case as case
 from jittape.flow import cond as cond
 from jittape.flow import foldl as foldl
@@ -218,11 +219,7 @@ from jittape.primitives.shape.creation import one_hot as one_hot
 from jittape.primitives.shape.creation import ones as ones
 from jittape.primitives.shape.creation import ones_like as ones_like
 from jittape.primitives.shape.creation import range as range
-from jittape.primitives.shape.creation import rank as rank
 from jittape.primitives.shape.creation import sequence_mask as sequence_mask
-from jittape.primitives.shape.creation import shape as shape
-from jittape.primitives.shape.creation import shape_n as shape_n
-from jittape.primitives.shape.creation import size as size
 from jittape.primitives.shape.creation import zeros as zeros
 from jittape.primitives.shape.creation import zeros_like as zeros_like
 from jittape.primitives.shape.joining import concat as concat
@@ -241,6 +238,10 @@ from jittape.primitives.shape.reshaping import reverse as reverse
 from jittape.primitives.shape.reshaping import roll as roll
 from jittape.primitives.shape.reshaping import squeeze as squeeze
 from jittape.primitives.shape.reshaping import transpose as transpose
+from jittape.primitives.shape.shape_arrays import rank as rank
+from jittape.primitives.shape.shape_arrays import shape as shape
+from jittape.primitives.shape.shape_arrays import shape_n as shape_n
+from jittape.primitives.shape.shape_arrays import size as size
 from jittape.primitives.spectra.eig import eig as eig
 from jittape.primitives.spectra.eig import eigvals as eigvals
 from jittape.primitives.spectra.norms import norm as norm
@@ -284,7 +285,7 @@ __all__ = [
     "CacheWarning", "CompileError", "ConcreteFunction", "ControlFlowError", "DTypeError", "Explanation",
     "Function", "FunctionWarning", "GradientTape", "IndexedSlices", "LeakedTensorError", "LinAlgError",
     "Module", "NativeFunction", "NoGradientError", "NumbaOp", "NumericsError", "ProgramError", "ShapeError",
-    "Signature", "Stats", "TapeExitWarning", "TapeUsageWarning", "Tensor", "TensorSpec",
+    "Signature", "Stats", "TapeExitWarning", "TapeUsageWarning", "Tensor", "TensorArray", "TensorSpec",
     "UnconnectedGradientWarning", "UnconnectedGradients", "Variable", "WeightsError", "__version__", "abs",
     "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh",
     "atan", "atan2", "atanh", "autodiff", "batch_jacobian", "batch_to_space", "bitcast", "bitwise",

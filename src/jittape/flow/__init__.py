@@ -13,3 +13,4 @@ from jittape.flow.scans import foldr as foldr
 from jittape.flow.scans import map_fn as map_fn
 from jittape.flow.scans import scan as scan
 from jittape.flow.scans import vectorized_map as vectorized_map
+from jittape.flow.tensor_array import TensorArray as TensorArray

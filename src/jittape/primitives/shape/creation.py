@@ -1,4 +1,4 @@
-"""Tensors created from a shape (zeros, ones, fill, eye, range, linspace, one_hot), and shape, rank and size.
+"""Tensors created from a shape (zeros, ones, fill, eye, range, linspace, one_hot).
 
 They are broadcast literals and coordinates (`iota`), so kernels compute their elements and never read them from memory.
 """
@@ -6,7 +6,6 @@ They are broadcast literals and coordinates (`iota`), so kernels compute their e
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from jittape.core.builder import literal
 from jittape.core.dtypes import as_dtype, bool_, default_dtype, float64, int32, int64, is_differentiable
 from jittape.core.primitive import apply
-from jittape.core.user_calls import argument_of_user, as_array, as_flag, as_int, named, shown
+from jittape.core.user_calls import argument_of_user, as_array, as_flag, as_int, named
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
     as_symbol,
@@ -42,11 +41,7 @@ __all__ = [
     "ones",
     "ones_like",
     "range",
-    "rank",
     "sequence_mask",
-    "shape",
-    "shape_n",
-    "size",
     "zeros",
     "zeros_like",
 ]
@@ -318,40 +313,3 @@ def sequence_mask(
         known = as_array("lengths", lengths, "give maxlen")
         maxlen = int(np.max(known, initial=0)) if known.dtype.kind in "iu" else 0
     return apply(_sequence_mask, (lengths,), (max(as_int("maxlen", maxlen), 0), as_dtype(dtype)))
-
-
-# ---- properties of a shape -------------------------------------------------------------------------------------------
-
-
-def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> np.ndarray[Any, Any]:
-    """Return the shape of `input` as an integer array.
-
-    The shape is known without running any operation. So the result is an ndarray, not a tensor, and ``jt.shape(x)[0]``
-    can be used as a number.
-    """
-    return np.array(shape_of(input), as_dtype(out_type))
-
-
-def shape_n(
-    input: Sequence[TensorLike], out_type: Any = int32, name: str | None = None
-) -> list[np.ndarray[Any, Any]]:
-    """Return the shapes of several tensors: see `shape`.
-
-    Examples
-    --------
-    >>> jt.shape_n([[1.0, 2.0], [[1.0]]])
-    [array([2], dtype=int32), array([1, 1], dtype=int32)]
-    """
-    if not isinstance(input, (list, tuple)):
-        raise named(TypeError(f"input must be a list or tuple of tensors, got {shown(input)}"))
-    return [shape(x, out_type) for x in input]
-
-
-def rank(input: TensorLike, name: str | None = None) -> np.ndarray[Any, Any]:
-    """Return the number of dimensions of `input`, as a 0-d integer array."""
-    return np.array(len(shape_of(input)), int32)
-
-
-def size(input: TensorLike, out_type: Any = int32, name: str | None = None) -> np.ndarray[Any, Any]:
-    """Return the number of elements of `input`, as a 0-d integer array."""
-    return np.array(math.prod(shape_of(input)), as_dtype(out_type))

@@ -1,0 +1,77 @@
+"""`shape`, `shape_n`, `rank` and `size`: properties of a shape, known without running any operation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import as_dtype, int32
+from jittape.core.user_calls import named, shown
+from jittape.primitives.shape.reshaping import shape_of
+from jittape.typing import TensorLike
+
+__all__ = ["ShapeArray", "rank", "shape", "shape_n", "size"]
+
+
+class ShapeArray(np.ndarray[Any, Any]):
+    """Integers that are known while a function is traced, with the methods that programs call on such tensors.
+
+    A tensor would not do: its elements could not be used as Python numbers in a traced function.
+    """
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """Return the integers as an ndarray."""
+        return np.asarray(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return as_shape_array(np.asarray(self)[key])
+
+    def __repr__(self) -> str:
+        return repr(np.asarray(self))
+
+
+def as_shape_array(value: Any, dtype: Any = None) -> ShapeArray:
+    """Return integers as a `ShapeArray`."""
+    return np.asarray(value, dtype).view(ShapeArray)
+
+
+def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> ShapeArray:
+    """Return the shape of `input` as integers.
+
+    The shape is known without running any operation. So the result is an array, not a pending tensor, and
+    ``jt.shape(x)[0]`` can be used as a number, also in a traced function.
+
+    Examples
+    --------
+    >>> jt.shape(jt.zeros([2, 3]))
+    array([2, 3], dtype=int32)
+    >>> jt.shape(jt.zeros([2, 3]))[0].numpy() + 1
+    np.int32(3)
+    """
+    return as_shape_array(shape_of(input), as_dtype(out_type))
+
+
+def shape_n(input: Sequence[TensorLike], out_type: Any = int32, name: str | None = None) -> list[ShapeArray]:
+    """Return the shapes of several tensors: see `shape`.
+
+    Examples
+    --------
+    >>> jt.shape_n([[1.0, 2.0], [[1.0]]])
+    [array([2], dtype=int32), array([1, 1], dtype=int32)]
+    """
+    if not isinstance(input, (list, tuple)):
+        raise named(TypeError(f"input must be a list or tuple of tensors, got {shown(input)}"))
+    return [shape(x, out_type) for x in input]
+
+
+def rank(input: TensorLike, name: str | None = None) -> ShapeArray:
+    """Return the number of dimensions of `input`, as a 0-d integer array."""
+    return as_shape_array(len(shape_of(input)), int32)
+
+
+def size(input: TensorLike, out_type: Any = int32, name: str | None = None) -> ShapeArray:
+    """Return the number of elements of `input`, as a 0-d integer array."""
+    return as_shape_array(math.prod(shape_of(input)), as_dtype(out_type))
