@@ -140,6 +140,8 @@ def test_the_optimizer_of_the_guide_follows_its_formula(guide):
 PUBLIC_MODULES = (
     jt,
     jt.autodiff,
+    jt.autograph,
+    jt.autograph.experimental,
     jt.bitwise,
     jt.data,
     jt.debugging,
@@ -164,6 +166,7 @@ PUBLIC_MODULES = (
 
 
 DEFINING_MODULES = (
+    jt.autograph.experimental,
     jt.debugging,
     jt.keras.activations,
     jt.keras.initializers,

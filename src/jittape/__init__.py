@@ -265,6 +265,7 @@ from jittape.transforms import vjp as vjp
 from jittape.version import __version__ as __version__
 
 if _TYPE_CHECKING:
+    from jittape import autograph as autograph
     from jittape import data as data
     from jittape import keras as keras
     from jittape import nest as nest
@@ -288,7 +289,7 @@ __all__ = [
     "Signature", "Stats", "TapeExitWarning", "TapeUsageWarning", "Tensor", "TensorArray", "TensorSpec",
     "UnconnectedGradientWarning", "UnconnectedGradients", "Variable", "WeightsError", "__version__", "abs",
     "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh",
-    "atan", "atan2", "atanh", "autodiff", "batch_jacobian", "batch_to_space", "bitcast", "bitwise",
+    "atan", "atan2", "atanh", "autodiff", "autograph", "batch_jacobian", "batch_to_space", "bitcast", "bitwise",
     "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "boolean_mask", "broadcast_dynamic_shape",
     "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_gradient",
     "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64",
@@ -323,7 +324,7 @@ newaxis = None
 __getattr__ = _lazily(
     __name__,
     {
-        **{f"jittape.{module}": (module,) for module in ("data", "keras", "nest", "signal")},
+        **{f"jittape.{module}": (module,) for module in ("autograph", "data", "keras", "nest", "signal")},
         "jittape.execution": (
             "control_dependencies",
             "device",

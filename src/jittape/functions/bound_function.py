@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jittape.core.config import config
 from jittape.core.primitive import active_recorder
 from jittape.functions.concrete_function import Concrete
+from jittape.functions.function_interface import FunctionInterface
 from jittape.functions.signature import (
     GUARD_FAILED,
     Call,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["BoundFunction", "ConcreteFunction"]
 
 
-class BoundFunction:
+class BoundFunction(FunctionInterface):
     """A compiled function as a method of an instance."""
 
     __slots__ = ("__self__", "_function")
@@ -48,27 +49,27 @@ class BoundFunction:
         return function._call((self.__self__,), args, kwargs)
 
     @property
-    def trace_count(self) -> int:
-        """Number of times the Python function has run to be traced."""
-        return self._function.trace_count
-
-    def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """See `Function.get_concrete_function`."""
-        return self._function._concrete((self.__self__,), args, kwargs)
-
-    def signatures(self) -> tuple[Signature, ...]:
-        """See `Function.signatures`."""
-        return self._function.signatures()
-
-    def explain(self) -> str:
-        """See `Function.explain`."""
-        return self._function.explain()
+    def _owner(self) -> tuple[Any, ...]:
+        return (self.__self__,)
 
     def __reduce__(self) -> Any:
         return _bound, (self._function._unbound, self.__self__)
 
     def __repr__(self) -> str:
         return f"<bound {self._function!r} of {self.__self__!r}>"
+
+
+class _DocOfFunction:
+    """Docstring of a class and, for its instances, of their Python functions."""
+
+    def __init__(self, text: str | None) -> None:
+        self._text = text
+
+    def __get__(self, instance: BoundFunction | None, owner: type) -> str | None:
+        return self._text if instance is None else instance.python_function.__doc__
+
+
+BoundFunction.__doc__ = _DocOfFunction(BoundFunction.__doc__)  # type: ignore[assignment]
 
 
 class ConcreteFunction:

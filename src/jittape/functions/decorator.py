@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from jittape.core.user_calls import function_name
@@ -12,14 +12,43 @@ from jittape.functions.signature import checked_signature
 
 __all__ = ["function"]
 
+_ATTRIBUTES = frozenset(
+    (
+        "_OutputsOnOpDevice",
+        "_disable_acd",
+        "_implements",
+        "_noinline",
+        "_tf_data_function",
+        "api_implements",
+        "api_preferred_device",
+        "disable_summaries_at_runtime",
+        "experimental_ints_on_device",
+        "function_runs_at_most_once",
+        "go_backwards",
+        "runtime_constant_optimization",
+        "time_major",
+    )
+)
+"""Names that TensorFlow 2.21 accepts as `experimental_attributes`. They are notes for its graph optimizer."""
+
 
 @overload
-def function(func: Callable[..., Any], *, input_signature: Sequence[Any] | None = None) -> Function: ...
+def function(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Function: ...
 @overload
+def function(func: None = None, *args: Any, **kwargs: Any) -> Callable[[Callable[..., Any]], Function]: ...
 def function(
-    func: None = None, *, input_signature: Sequence[Any] | None = None
-) -> Callable[[Callable[..., Any]], Function]: ...
-def function(func: Callable[..., Any] | None = None, *, input_signature: Sequence[Any] | None = None) -> Any:
+    func: Callable[..., Any] | None = None,
+    input_signature: Sequence[Any] | None = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: str | None = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Mapping[str, Any] | None = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
+    experimental_follow_type_hints: bool | None = None,
+) -> Any:
     """Compile a function. It is traced once per signature; later calls run the compiled code.
 
     Parameters
@@ -28,18 +57,30 @@ def function(func: Callable[..., Any] | None = None, *, input_signature: Sequenc
         Function or method to compile. Without it, a decorator is returned.
     input_signature : sequence of TensorSpec or of nested structures of them, optional
         Required shapes and dtypes of all arguments. Arguments are converted to tensors.
+    autograph, experimental_autograph_options
+        Ignored: there is no AutoGraph. A function that branches on a tensor is recorded at each call instead of
+        compiled, with a warning that names the line.
+    jit_compile, experimental_compile : bool, optional
+        Ignored: every function is compiled, whatever the value.
+    reduce_retracing, experimental_relax_shapes : bool
+        Ignored: a trace for another shape shares the machine code.
+    experimental_implements, experimental_attributes, experimental_follow_type_hints
+        Ignored: notes for TensorFlow's graph optimizer, and an option that TensorFlow 2.21 ignores too.
 
     Returns
     -------
     Function
-        Function that is called like `func`. It also has ``trace_count``, ``signatures()``, ``explain()`` and
-        ``get_concrete_function(...)``.
+        Function that is called like `func`. It also has ``get_concrete_function(...)``, ``trace_count``,
+        ``signatures()`` and ``explain()``. Without `func`, a decorator.
 
     Raises
     ------
     TypeError
         If `func` is not a function, or is a generator or coroutine, or `input_signature` contains anything but
         `TensorSpec`.
+    ValueError
+        If both `jit_compile` and `experimental_compile` are given, or `experimental_attributes` has a name that
+        TensorFlow does not know.
 
     Notes
     -----
@@ -71,8 +112,13 @@ def function(func: Callable[..., Any] | None = None, *, input_signature: Sequenc
     >>> step.trace_count
     1
     """
+    if jit_compile is not None and experimental_compile is not None:
+        raise ValueError("Cannot specify both 'experimental_compile' and 'jit_compile'.")
+    unknown = sorted(set(experimental_attributes or ()) - _ATTRIBUTES)
+    if unknown:
+        raise ValueError(f"{unknown[0]} is not supported by jt.function as an attribute")
     if func is None:
-        return lambda f: function(f, input_signature=input_signature)
+        return lambda f: function(f, input_signature)
     name = function_name(func)
     if not callable(func) or isinstance(func, type):
         raise TypeError(f"jt.function requires a function or method, got {func!r}")

@@ -25,6 +25,7 @@ from jittape.core.user_calls import ValueNeeded, stack_level
 from jittape.errors import FunctionWarning
 from jittape.functions.bound_function import BoundFunction, ConcreteFunction
 from jittape.functions.concrete_function import Concrete
+from jittape.functions.function_interface import FunctionInterface
 from jittape.functions.function_pickling import function_named_like, loaded, packed, unpacked
 from jittape.functions.python_function import call_python, placeholders_of, run_python
 from jittape.functions.signature import (
@@ -65,18 +66,12 @@ _RETRACES = 5
 """Number of signatures above which a warning states why the function is retraced."""
 
 
-class Function:
-    """A function that is traced and compiled; created by `jt.function`.
-
-    Attributes
-    ----------
-    trace_count : int
-        Number of times the Python function has run to be traced.
-    """
+class Function(FunctionInterface):
+    """A function that is traced and compiled; created by `jt.function`."""
 
     def __init__(self, python: Callable[..., Any], input_signature: Sequence[Any] | None = None) -> None:
         functools.update_wrapper(self, python)
-        self.trace_count = 0
+        self._trace_count = 0
         self._python = python
         self._input_signature = input_signature
         self._traces = TraceTable()
@@ -192,6 +187,10 @@ class Function:
         return {name: value for name, value in defaults.items() if any(map(_is_array, flatten(value)[0]))}
 
     @property
+    def _function(self) -> Function:
+        return self
+
+    @property
     def _name(self) -> str:
         return getattr(self._python, "__qualname__", repr(self._python))
 
@@ -241,7 +240,7 @@ class Function:
             tracing = FunctionTrace(self._name, leaves, may_create)
             with tracing:
                 placeholders = placeholders_of(tracing, call, names, numbers, plain, same)
-                self.trace_count += 1
+                self._trace_count += 1
                 try:
                     with recording_with(tracing):
                         result = call_python(self._python, self._name, owner, call, placeholders)
@@ -273,8 +272,12 @@ class Function:
 
     def _warn_once(self, text: Callable[..., str], *arguments: Any) -> None:
         if text not in self._warned:
+            import logging  # takes 4 ms
+
             self._warned.add(text)
-            warnings.warn(text(self._name, *arguments), FunctionWarning, stacklevel=stack_level())
+            message = text(self._name, *arguments)
+            logging.getLogger("jittape").warning("%s", message)
+            warnings.warn(message, FunctionWarning, stacklevel=stack_level())
 
     # ---- methods ---------------------------------------------------------------------------------------------------
 
@@ -293,21 +296,6 @@ class Function:
 
     # ---- inspection ------------------------------------------------------------------------------------------------
 
-    def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """Trace the function for these arguments without running it.
-
-        Parameters
-        ----------
-        *args, **kwargs
-            Arguments; a `TensorSpec` may replace an array. A function with an input signature needs no arguments.
-
-        Returns
-        -------
-        ConcreteFunction
-            Function for arguments of this signature only.
-        """
-        return self._concrete((), args, kwargs)
-
     def _concrete(
         self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> ConcreteFunction:
@@ -321,34 +309,6 @@ class Function:
         """Return the trace for `call` and its signature; trace the function if necessary."""
         trace = self._trace_for(owner, call, keys_of(self._python, call, len(owner)))
         return trace, self._traces.signature_of(trace)
-
-    def signatures(self) -> tuple[Signature, ...]:
-        """Return the traced signatures, oldest first; at most `jt.config.max_signatures` are kept."""
-        return self._traces.signatures()
-
-    def explain(self) -> str:
-        """Return a report that states for each signature why it was traced and how it runs.
-
-        Examples
-        --------
-        >>> import jittape as jt
-        >>> @jt.function
-        ... def double(x):
-        ...     return x + x
-        >>> _ = double(jt.constant([1.0])), double(jt.constant([1.0, 2.0]))
-        >>> print(double.explain())
-        double: 2 signatures, traced 2 times
-        1. (x: float32[1])
-            traced because it is the first call
-            compiled
-        2. (x: float32[2])
-            traced because x changed from float32[1] to float32[2]
-            compiled
-        """
-        count, dropped = len(self._traces), self._traces.dropped
-        head = f"{self._name}: {count} signature{'' if count == 1 else 's'}, traced {self.trace_count} times"
-        head += f"; {dropped} more have been dropped" if dropped else ""
-        return "\n".join([head, *[f"{i}. {s}" for i, s in enumerate(self.signatures(), 1)]])
 
     # ---- copies, see `function_pickling` ---------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,15 +29,21 @@ BY_NUMPY = (
 )
 
 
-def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
+def py_function(
+    func: Callable[..., Any] | None = None,
+    inp: Sequence[Any] | None = None,
+    Tout: Any = None,
+    name: str | None = None,
+) -> Any:
     """Call a Python function on tensors; its jittape operations are recorded and differentiable.
 
     Parameters
     ----------
-    func : callable
-        Function that takes one tensor for each entry of `inp`.
+    func : callable, optional
+        Function that takes one tensor for each entry of `inp`. Without it, a decorator is returned, as in
+        ``@jt.py_function(Tout=jt.float32)``: the decorated function takes its arguments by position.
     inp : sequence of tensor-like
-        Arguments of `func`.
+        Arguments of `func`; not given for a decorator.
     Tout : dtype or TensorSpec, or a sequence of them
         Dtypes of the results. With None or an empty sequence, the result is discarded. In a `jt.function`, `func` is
         traced if `Tout` has dtypes only. With a `TensorSpec`, `func` runs at each call on computed values, and it is
@@ -54,15 +61,23 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     ValueError
         If the number or a shape of the results differs from `Tout`.
     TypeError
-        If a result cannot be cast to its dtype with NumPy's ``same_kind`` rule, such as a float to an int.
+        If a result cannot be cast to its dtype with NumPy's ``same_kind`` rule, such as a float to an int, or `inp` is
+        missing, or a decorator has no `Tout`.
 
     Examples
     --------
     >>> import jittape as jt
     >>> float(jt.py_function(lambda x: x * x if x > 1 else x, [jt.constant(3.0)], jt.float32))
     9.0
+    >>> @jt.py_function(Tout=jt.float32)
+    ... def halved(x):
+    ...     return x / 2 if x > 1 else x
+    >>> float(halved(3.0))
+    1.5
     """
-    _check_call("py_function", func, inp)
+    if func is None:
+        return _decorator("py_function", py_function, inp, Tout)
+    func, inp = _checked_call("py_function", func, inp)
     tensors = [convert_to_tensor(x) for x in inp]
     expected = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
     if (
@@ -88,11 +103,38 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     return [_cast_result(r, dtype) for r, dtype in zip(results, Tout, strict=True)]
 
 
-def _check_call(op: str, func: Any, inp: Any) -> None:
+def _decorator(op: str, call: Callable[..., Any], inp: Any, Tout: Any) -> Callable[[Any], Callable[..., Any]]:
+    """Return the decorator of ``@py_function(Tout=...)``."""
+    if inp is not None:
+        raise TypeError(f"Don't set the `inp` argument when using jt.{op} as a decorator (`func=None`).")
+    if Tout is None:
+        raise TypeError(
+            f"[{op}] Missing required argument: 'Tout'. For a decorator, give it by name: @jt.{op}(Tout=jt.float32)"
+        )
+
+    def decorate(func: Any) -> Callable[..., Any]:
+        _checked_call(op, func, ())
+
+        @functools.wraps(func)
+        def called(*args: Any) -> Any:
+            return call(func, list(args), Tout)
+
+        return called
+
+    return decorate
+
+
+def _checked_call(op: str, func: Any, inp: Any) -> tuple[Callable[..., Any], Sequence[Any]]:
     if not callable(func):
         raise TypeError(f"[{op}] func must be callable, got {func!r}")
+    if inp is None:
+        raise TypeError(
+            f"[{op}] Missing argument `inp`: give the list of arguments of func, or use jt.{op} as a decorator, "
+            f"@jt.{op}(Tout=jt.float32)"
+        )
     if not isinstance(inp, (list, tuple)):
         raise TypeError(f"[{op}] inp must be a list of tensors, got {inp!r}: write [x] for one")
+    return func, inp
 
 
 def _cast_result(value: Any, expected: Any, op: str = "py_function") -> Any:
@@ -146,17 +188,22 @@ def _call_on_values(func: Callable[..., Any], expected: list[TensorSpec]) -> Cal
 
 
 def numpy_function(
-    func: Callable[..., Any], inp: Sequence[Any], Tout: Any, stateful: bool = True, name: str | None = None
+    func: Callable[..., Any] | None = None,
+    inp: Sequence[Any] | None = None,
+    Tout: Any = None,
+    stateful: bool = True,
+    name: str | None = None,
 ) -> Any:
     """Call a function of NumPy arrays on tensors; its gradient is unknown.
 
     Parameters
     ----------
-    func : callable
+    func : callable, optional
         Function that takes one read-only array for each entry of `inp`. In a traced function, its result must depend
-        only on its arguments: it runs only if the compiled function needs the result.
+        only on its arguments: it runs only if the compiled function needs the result. Without `func`, a decorator is
+        returned, as in ``@jt.numpy_function(Tout=jt.float32)``.
     inp : sequence of tensor-like
-        Arguments of `func`.
+        Arguments of `func`; not given for a decorator.
     Tout : dtype or TensorSpec, or a sequence of them
         Dtypes of the results. A `jt.function` requires a `TensorSpec`, as it needs the shapes; with dtypes only, the
         `jt.function` is recorded at each call instead of compiled.
@@ -174,7 +221,8 @@ def numpy_function(
     ValueError
         If the number or a shape of the results differs from `Tout`.
     TypeError
-        If a result cannot be cast to its dtype with NumPy's ``same_kind`` rule, such as a float to an int.
+        If a result cannot be cast to its dtype with NumPy's ``same_kind`` rule, such as a float to an int, or `inp` or
+        `Tout` is missing.
 
     Examples
     --------
@@ -182,7 +230,11 @@ def numpy_function(
     >>> jt.numpy_function(lambda x: x[::-1], [jt.constant([1.0, 2.0])], jt.float32).numpy()
     array([2., 1.], dtype=float32)
     """
-    _check_call("numpy_function", func, inp)
+    if func is None:
+        return _decorator("numpy_function", numpy_function, inp, Tout)
+    func, inp = _checked_call("numpy_function", func, inp)
+    if Tout is None:
+        raise TypeError("[numpy_function] Missing required argument: 'Tout', the dtypes of the results")
     single = not isinstance(Tout, (list, tuple))
     expected = [Tout] if single else list(Tout)
     tensors = [convert_to_tensor(x) for x in inp]

@@ -1,0 +1,113 @@
+"""`FunctionInterface`: the methods of compiled functions besides calls, for functions and bound methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from jittape.functions.trace_report import Signature
+
+if TYPE_CHECKING:
+    from jittape.functions.bound_function import ConcreteFunction
+    from jittape.functions.function import Function
+
+__all__ = ["FunctionInterface"]
+
+
+class FunctionInterface:
+    """The methods that a compiled function and a bound method share."""
+
+    __slots__ = ()
+    _function: Any
+    """The compiled function, or the one with the traces of the instance."""
+
+    @property
+    def _owner(self) -> tuple[Any, ...]:
+        """The instance of a bound method; nothing for a function."""
+        return ()
+
+    @property
+    def _own(self) -> Function:
+        function: Function = self._function
+        return function
+
+    # ---- the Python function ---------------------------------------------------------------------------------------
+
+    @property
+    def python_function(self) -> Callable[..., Any]:
+        """The Python function; for a method, the function of the class."""
+        return self._own._python
+
+    def __getattr__(self, name: str) -> Any:
+        """Return ``__name__``, ``__module__`` and the like of a bound method."""
+        if name in ("__name__", "__qualname__", "__wrapped__"):
+            return getattr(self._own._python, name) if name != "__wrapped__" else self._own._python
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def input_signature(self) -> tuple[Any, ...] | None:
+        """The fixed input signature; None without one."""
+        signature = self._own._input_signature
+        return None if signature is None else tuple(signature)
+
+    # ---- traces ----------------------------------------------------------------------------------------------------
+
+    @property
+    def trace_count(self) -> int:
+        """Number of times the Python function has run to be traced."""
+        return self._own._trace_count
+
+    def experimental_get_tracing_count(self) -> int:
+        """Return `trace_count`; TensorFlow's name."""
+        return self.trace_count
+
+    def experimental_get_compiler_ir(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise `NotImplementedError`: the programs of jittape are not XLA's."""
+        raise NotImplementedError(
+            "experimental_get_compiler_ir returns the text of XLA, which jittape does not use: "
+            "get_concrete_function(...).program is the op list, and jt.explain() after a call has the kernels"
+        )
+
+    def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:
+        """Trace the function for these arguments without running it.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments; a `TensorSpec` may replace an array. A function with an input signature needs no arguments.
+
+        Returns
+        -------
+        ConcreteFunction
+            Function for arguments of this signature only.
+        """
+        return self._own._concrete(self._owner, args, kwargs)
+
+    def signatures(self) -> tuple[Signature, ...]:
+        """Return the traced signatures, oldest first; at most `jt.config.max_signatures` are kept."""
+        return self._own._traces.signatures()
+
+    def explain(self) -> str:
+        """Return a report that states for each signature why it was traced and how it runs.
+
+        Examples
+        --------
+        >>> import jittape as jt
+        >>> @jt.function
+        ... def double(x):
+        ...     return x + x
+        >>> _ = double(jt.constant([1.0])), double(jt.constant([1.0, 2.0]))
+        >>> print(double.explain())
+        double: 2 signatures, traced 2 times
+        1. (x: float32[1])
+            traced because it is the first call
+            compiled
+        2. (x: float32[2])
+            traced because x changed from float32[1] to float32[2]
+            compiled
+        """
+        own = self._own
+        count, dropped = len(own._traces), own._traces.dropped
+        head = f"{own._name}: {count} signature{'' if count == 1 else 's'}, traced {own._trace_count} times"
+        head += f"; {dropped} more have been dropped" if dropped else ""
+        return "\n".join([head, *[f"{i}. {s}" for i, s in enumerate(self.signatures(), 1)]])
