@@ -47,8 +47,20 @@ def written(formula: Any, dtypes: list[Any], lanes: int | None) -> int:
     builder = Builder(function.append_basic_block())
     formula(IRMath(builder), *[IRValue(builder, x, d) for x, d in zip(function.args, dtypes, strict=True)])
     return sum(
-        [tuning.instruction_costs.get(i.opname, 1) for block in function.blocks for i in block.instructions]
+        [
+            rows_of(block) * tuning.instruction_costs.get(i.opname, 1)
+            for block in function.blocks
+            for i in block.instructions
+        ]
     )
+
+
+def rows_of(block: ir.Block) -> int:
+    """Return how often a block runs: the number that the counter of a loop over a table is compared with."""
+    if not block.name.startswith("rows"):
+        return 1
+    comparison = [i for i in block.instructions if i.opname == "icmp"][-1]
+    return int(comparison.rest.rsplit(maxsplit=1)[1])
 
 
 def counted(formula: Any, dtypes: list[Any], lanes: int | None) -> int:

@@ -177,7 +177,7 @@ def _loop(formula: Callable[..., Any], dtypes: list[np.dtype[Any]], result: np.d
     builder.store(stored, builder.gep(function.args[-1], [i], inbounds=True))
     following = builder.add(i, index(1), flags=("nuw", "nsw"))
     i.add_incoming(index(0), entry)
-    i.add_incoming(following, body)
+    i.add_incoming(following, builder.block)
     builder.cbranch(builder.icmp_signed("<", following, function.args[0]), body, done)
     ir.IRBuilder(done).ret_void()
     return module

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 
 from jittape.core.dtypes import complex_of, info_of
 from jittape.vectormath.machine_math import MachineMath, NoFormula
-from jittape.vectormath.math_namespace import MathNamespace, Step
+from jittape.vectormath.math_namespace import MathNamespace, Step, Table, TableStep
 
 __all__ = ["ComplexCountingMath", "CountedValue", "CountingMath"]
 
@@ -98,13 +98,16 @@ class CountingMath(MachineMath):
     ----------
     cost : int
         The cost of all instructions so far.
+    has_loop : bool
+        Whether a formula sums over a table, which LLVM does not vectorize.
     """
 
-    __slots__ = ("cost", "costs")
+    __slots__ = ("cost", "costs", "has_loop")
 
     def __init__(self, costs: Mapping[str, int]) -> None:
         self.cost = 0
         self.costs = costs
+        self.has_loop = False
 
     def count(self, opcode: str, dtype: DTypeLike, *operands: Any) -> CountedValue:
         """Count an instruction; operands that are single numbers are copied to vectors beside vectors."""
@@ -214,6 +217,20 @@ class CountingMath(MachineMath):
         before = self.cost
         _, results = step(CountedValue(self, np.uint64), fixed, values)
         self.cost += self.cost - before
+        return tuple([CountedValue(self, x.dtype, lanes) for x in results])
+
+    def accumulate(
+        self, step: TableStep, table: Table, fixed: tuple[Any, ...], start: tuple[Any, ...]
+    ) -> tuple[CountedValue, ...]:
+        """Count an iteration for each row, with the instructions of the loop."""
+        self.has_loop = True
+        lanes, columns = fixed[0].lanes, len(table[0])
+        values = tuple([CountedValue(self, x.dtype, lanes) for x in start])
+        before = self.cost
+        results = step(tuple([CountedValue(self, np.float64) for _ in range(columns)]), fixed, values)
+        opcodes = ["phi"] * (len(start) + 1) + ["getelementptr", "load"] * columns + ["add", "icmp", "br"]
+        self.cost += sum([self.costs.get(opcode, 1) for opcode in opcodes])
+        self.cost += (self.cost - before) * (len(table) - 1) + self.costs.get("br", 1)
         return tuple([CountedValue(self, x.dtype, lanes) for x in results])
 
     def fmod(self, a: Any, b: Any) -> CountedValue:

@@ -95,3 +95,21 @@ def divide(m: Any, numerator: tuple[Any, Any], denominator: tuple[Any, Any]) -> 
     quotient = m.rounded_multiply(numerator[0], inverse)
     remainder = m.fma(-quotient, denominator[0], numerator[0])
     return quotient, (remainder + (numerator[1] - quotient * denominator[1])) * inverse
+
+
+def multiply_words(m: Any, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return the product of two-word numbers as a two-word number."""
+    product, error = two_product(m, a[0], b[0])
+    return fast_two_sum(m, product, error + (a[0] * b[1] + a[1] * b[0]))
+
+
+def add_words(m: Any, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return the sum of two-word numbers as a two-word number."""
+    total, error = two_sum(m, a[0], b[0])
+    return fast_two_sum(m, total, error + (a[1] + b[1]))
+
+
+def sqrt_in_two_words(m: Any, x: Any) -> tuple[Any, Any]:
+    """Return the square root of a positive number as a two-word number."""
+    root = m.sqrt(x)
+    return root, m.fma(-root, root, x) / (2 * root)

@@ -75,12 +75,32 @@ def expm1_parts(m: Any, x: Any) -> tuple[Any, Any, Any]:
     return n_bits, high, low + tail
 
 
+def second_order(m: Any, x: Any) -> Any:
+    """Return ``exp(x) - 1 - x`` of float64 without cancellation; infinity above 700."""
+    n_bits, r, tail = reduce_exponential(m, clamp(m, x, -700.0, 710.0))
+    scale = power_of_two(m, x, n_bits)
+    # The first sum is small where the result is, and exactly 0 for n = 0.
+    return (((scale - 1) - x) + scale * r) + scale * tail
+
+
+def exp_of_minus(m: Any, x: Any) -> Any:
+    """Return ``exp(-x)`` of a float64 that is not negative, but ``exp(-700)`` above 700; cheaper than `exp`."""
+    n_bits, r, tail = reduce_exponential(m, m.where(x < 700.0, -x, -700.0))
+    return (1 + (r + tail)) * power_of_two(m, x, n_bits)
+
+
 def reduce_exponential(m: Any, x: Any) -> tuple[Any, Any, Any]:
     """Return (bits of n, r, tail) with ``exp(x) = 2**n (1 + r + tail)``."""
     high, low = LN2_PARTS[x.dtype.itemsize]
     n, n_bits = round_by_shift(m, x * LOG2_E)
     r = (x - n * high) - n * low
     return n_bits, r, _tail(r)
+
+
+def power_of_two(m: Any, like: Any, n_bits: Any) -> Any:
+    """Return ``2**n`` for n in the range of normal exponents."""
+    form = layout(like)
+    return m.bitcast((n_bits - (form.shift_bits - form.bias)) << form.mantissa, like.dtype)
 
 
 def inverse_power_of_two(m: Any, like: Any, n_bits: Any) -> Any:

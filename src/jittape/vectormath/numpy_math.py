@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from jittape.vectormath.gamma_family import betainc as incomplete_beta
-from jittape.vectormath.math_namespace import MathNamespace, Step
+from jittape.vectormath.math_namespace import MathNamespace, Step, Table, TableStep
 
 Array = Any
 
@@ -102,6 +102,15 @@ class NumPyMath(MathNamespace):
                 value[waiting] = x
             waiting = waiting[~finished]
         return tuple([value.reshape(shape) for value in values])
+
+    def accumulate(
+        self, step: TableStep, table: Table, fixed: tuple[Array, ...], start: tuple[Array, ...]
+    ) -> tuple[Array, ...]:
+        """Repeat a step for each row."""
+        values = start
+        for row in table:
+            values = step(tuple([np.float64(number) for number in row]), fixed, values)
+        return values
 
     def fmod(self, a: Array, b: Array) -> Array:
         """Return the remainder with the sign of `a`, as in C."""

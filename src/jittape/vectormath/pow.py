@@ -10,6 +10,7 @@ from jittape.vectormath.double_word import (
     clamp,
     divide,
     fast_two_sum,
+    multiply_words,
     polynomial,
     two_product,
     two_sum,
@@ -30,7 +31,7 @@ def power(m: Any, x: Any, y: Any) -> Any:
 
     float32 is computed in plain float64, which is precise enough.
     """
-    positive_power = _power_float32 if x.dtype == np.float32 else _power_float64
+    positive_power = _power_float32 if x.dtype == np.float32 else power_of_positive
     return _power_edges(m, x, y, positive_power(m, m.absolute(x), y))
 
 
@@ -39,8 +40,8 @@ def _power_float32(m: Any, x: Any, y: Any) -> Any:
     return m.cast(m.exp(wide), np.float32)
 
 
-def _power_float64(m: Any, x: Any, y: Any) -> Any:
-    """Return ``exp(y log(x))`` for positive finite x."""
+def power_of_positive(m: Any, x: Any, y: Any) -> Any:
+    """Return ``x ** y`` of float64, for positive finite x and finite y."""
     high, low = log_in_two_words(m, x)
     product, error = two_product(m, y, high)
     return exp_of_two_words(m, product, error + y * low)
@@ -48,10 +49,28 @@ def _power_float64(m: Any, x: Any, y: Any) -> Any:
 
 def exp_of_two_words(m: Any, high: Any, low: Any) -> Any:
     """Return ``exp(high + low)`` of float64; `low` is ignored where the result is zero or infinite."""
-    low = m.where(m.absolute(high) < 1000, low, 0.0)
-    n_bits, r, tail = reduce_exponential(m, clamp(m, high, *_EXP_RANGE))
-    corrected = tail + low * (1 + (r + tail))
-    return times_power_of_two(m, 1 + (r + corrected), n_bits)
+    n_bits, rest = _exp_parts(m, clamp(m, high, *_EXP_RANGE), _moderate(m, high, low))
+    return times_power_of_two(m, 1 + rest, n_bits)
+
+
+def exp_in_two_words(m: Any, high: Any, low: Any) -> tuple[tuple[Any, Any], Any]:
+    """Return a two-word number between 0.7 and 1.5, and the bits of n, of ``exp(high + low)``, that number times 2**n.
+
+    `times_power_of_two` multiplies by the power. Below ``exp(-1000)``, which is far less than any float64, the result
+    is wrong.
+    """
+    n_bits, rest = _exp_parts(m, clamp(m, high, -1000.0, _EXP_RANGE[1]), _moderate(m, high, low))
+    return fast_two_sum(m, m.literal(1, high.dtype), rest), n_bits
+
+
+def _moderate(m: Any, high: Any, low: Any) -> Any:
+    return m.where(m.absolute(high) < 1000, low, 0.0)
+
+
+def _exp_parts(m: Any, high: Any, low: Any) -> tuple[Any, Any]:
+    """Return the bits of n and a number that is at most 0.42, with ``exp(high + low) = 2**n (1 + number)``."""
+    n_bits, r, tail = reduce_exponential(m, high)
+    return n_bits, r + (tail + low * (1 + (r + tail)))
 
 
 def log_in_two_words(m: Any, x: Any) -> tuple[Any, Any]:
@@ -125,17 +144,12 @@ def _two_word_chain(m: Any, base: tuple[Any, Any], exponent: int) -> Any:
     square, plain_square = base, base[0]
     while exponent:
         if exponent & 1:
-            result, plain = _multiply(m, result, square), plain * plain_square
+            result, plain = multiply_words(m, result, square), plain * plain_square
         exponent >>= 1
         if exponent:
-            square, plain_square = _multiply(m, square, square), plain_square * plain_square
+            square, plain_square = multiply_words(m, square, square), plain_square * plain_square
     total = result[0] + result[1]
     return m.where(m.isfinite(total) & (total != 0), total, plain)
-
-
-def _multiply(m: Any, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
-    product, error = two_product(m, a[0], b[0])
-    return fast_two_sum(m, product, error + (a[0] * b[1] + a[1] * b[0]))
 
 
 def rsqrt(m: Any, x: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from jittape.vectormath.counting_math import ComplexCountingMath, CountedValue, 
 from jittape.vectormath.machine_math import NoFormula, NotInLanes
 from jittape.vectormath.math_namespace import MathNamespace
 
-__all__ = ["can_be_in_lanes", "computed", "cost_of_map", "has_formula", "narrowed", "widened"]
+__all__ = ["can_be_in_lanes", "computed", "cost_of_map", "has_formula", "has_loop", "narrowed", "widened"]
 
 Params = tuple[tuple[str, Any], ...]
 
@@ -55,12 +55,17 @@ def cost_of_map(primitive: Primitive, params: Params, dtypes: tuple[np.dtype[Any
     dtypes : tuple of dtype
         The dtypes of the operands; empty for a constant.
     """
-    return _counted(primitive, params, dtypes)[0] if dtypes else 0
+    return _counted(primitive, params, dtypes).cost if dtypes else 0
 
 
 def can_be_in_lanes(primitive: Primitive, params: Params, dtypes: tuple[np.dtype[Any], ...]) -> bool:
     """Return whether a scalar expression also takes vectors."""
-    return _counted(primitive, params, dtypes)[1] if dtypes else True
+    return _counted(primitive, params, dtypes).in_lanes if dtypes else True
+
+
+def has_loop(primitive: Primitive, params: Params, dtypes: tuple[np.dtype[Any], ...]) -> bool:
+    """Return whether a scalar expression has a loop over a table, so that LLVM cannot vectorize loops around it."""
+    return _counted(primitive, params, dtypes).has_loop if dtypes else False
 
 
 def has_formula(primitive: Primitive, params: Params, dtypes: tuple[np.dtype[Any], ...]) -> bool:
@@ -90,16 +95,25 @@ def _has_complex_formula(primitive: Primitive, params: Params, dtypes: tuple[np.
     return bool(found.dtype == dtypes[-1])
 
 
+class _Count(NamedTuple):
+    """Facts about an expression: its cost, whether it takes vectors, which are counted if it does, and loops."""
+
+    cost: int
+    in_lanes: bool
+    has_loop: bool
+
+
 @threshold_cache(4096)
-def _counted(primitive: Primitive, params: Params, dtypes: tuple[np.dtype[Any], ...]) -> tuple[int, bool]:
-    """Return the cost of an expression and whether it takes vectors, which are counted if it does."""
+def _counted(primitive: Primitive, params: Params, dtypes: tuple[np.dtype[Any], ...]) -> _Count:
     try:
-        return _count(primitive, params, dtypes, 2), True
+        return _count(primitive, params, dtypes, 2)
     except NotInLanes:
-        return _count(primitive, params, dtypes, None), False
+        return _count(primitive, params, dtypes, None)
 
 
-def _count(primitive: Primitive, params: Params, dtypes: tuple[np.dtype[Any], ...], lanes: int | None) -> int:
+def _count(
+    primitive: Primitive, params: Params, dtypes: tuple[np.dtype[Any], ...], lanes: int | None
+) -> _Count:
     m = CountingMath(tuning.instruction_costs)
     computed(m, primitive, params, [CountedValue(m, dtype, lanes) for dtype in dtypes])
-    return m.cost
+    return _Count(m.cost, lanes is not None, m.has_loop)

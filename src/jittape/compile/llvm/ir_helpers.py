@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -12,6 +13,7 @@ __all__ = [
     "BYTES",
     "KERNEL_TYPE",
     "alloca_once",
+    "constant_table",
     "external",
     "for_range",
     "for_steps",
@@ -46,6 +48,19 @@ def external(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.Function
     """Return the declaration of a function outside of the module; see `symbols`."""
     found = module.globals.get(name)
     return ir.Function(module, kind, name) if found is None else found
+
+
+def constant_table(module: ir.Module, rows: tuple[tuple[float, ...], ...]) -> ir.GlobalVariable:
+    """Return a table of float64 that is stored beside the code, once in each module."""
+    digest = hashlib.blake2b(repr(rows).encode(), digest_size=8).hexdigest()
+    name = f"jittape_table_{digest}"
+    found = module.globals.get(name)
+    if found is None:
+        row_type = ir.ArrayType(ir.DoubleType(), len(rows[0]))
+        found = ir.GlobalVariable(module, ir.ArrayType(row_type, len(rows)), name)
+        found.linkage, found.global_constant = "internal", True
+        found.initializer = ir.Constant(found.value_type, [ir.Constant(row_type, list(row)) for row in rows])
+    return found
 
 
 def load_at(

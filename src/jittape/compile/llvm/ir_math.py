@@ -20,7 +20,7 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import DTypeLike
 
-from jittape.compile.llvm.ir_helpers import external
+from jittape.compile.llvm.ir_helpers import constant_table, external, integer, keep_scalar
 from jittape.compile.llvm.ir_value import IRValue, constant, llvm_type
 from jittape.compile.llvm.ir_vectors import like, repeated, shuffled, type_suffix
 from jittape.core.dtypes import complex_of
@@ -28,7 +28,7 @@ from jittape.vectormath import half
 from jittape.vectormath.integer_pow import call_integer_power
 from jittape.vectormath.libm_fallback import call_rarely
 from jittape.vectormath.machine_math import MachineMath
-from jittape.vectormath.math_namespace import Step
+from jittape.vectormath.math_namespace import Step, Table, TableStep
 
 
 @cache
@@ -209,6 +209,35 @@ class IRMath(MachineMath):
             result.ir.add_incoming(first, entry)
             result.ir.add_incoming(later, last)
         return tuple(results)
+
+    def accumulate(
+        self, step: TableStep, table: Table, fixed: tuple[IRValue, ...], start: tuple[IRValue, ...]
+    ) -> tuple[IRValue, ...]:
+        """Emit a loop over the rows of a table in the object file."""
+        builder, lanes = self.builder, fixed[0].lanes
+        before = [value.spread(lanes) for value in start]
+        numbers, entry = constant_table(builder.module, table), builder.block
+        loop, done = (builder.append_basic_block(name) for name in ("rows", "summed"))
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        number = builder.phi(ir.IntType(64))
+        values = [self._value(builder.phi(value.ir.type), value.dtype) for value in before]
+        row = [
+            builder.load(builder.gep(numbers, [integer(0), number, integer(column)], inbounds=True))
+            for column in range(len(table[0]))
+        ]
+        new = step(tuple([self._value(x, np.float64) for x in row]), fixed, tuple(values))
+        following = builder.add(number, integer(1))
+        last = builder.block
+        again = builder.cbranch(builder.icmp_unsigned("<", following, integer(len(table))), loop, done)
+        keep_scalar(again)
+        number.add_incoming(integer(0), entry)
+        number.add_incoming(following, last)
+        for value, first, later in zip(values, before, new, strict=True):
+            value.ir.add_incoming(first.ir, entry)
+            value.ir.add_incoming(later.spread(lanes).ir, last)
+        builder.position_at_end(done)
+        return tuple([value.spread(lanes) for value in new])
 
     def fmod(self, a: Any, b: Any) -> IRValue:
         """Return the C remainder, by a scalar call of the C library's `fmod`."""

@@ -17,15 +17,24 @@ compiled.
 from __future__ import annotations
 
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.vectormath.double_word import polynomial, two_product, two_sum
-from jittape.vectormath.gamma_family.gamma import power_over_gamma
-from jittape.vectormath.gamma_family.igamma import digamma_minus_log, log_minus_digamma_of_next, second_order
-from jittape.vectormath.gamma_family.quadrature import gauss_legendre
+from jittape.vectormath.double_word import (
+    add_words,
+    divide,
+    multiply_words,
+    polynomial,
+    two_product,
+    two_sum,
+)
+from jittape.vectormath.exp import exp_of_minus, second_order
+from jittape.vectormath.gamma_family.gamma import Scaled, power_over_gamma_parts
+from jittape.vectormath.gamma_family.igamma import digamma_minus_log, log_minus_digamma_of_next
+from jittape.vectormath.gamma_family.quadrature import Rule, nodes, pairs
 from jittape.vectormath.log import LOG_SERIES
+from jittape.vectormath.pow import exp_in_two_words
 
 #: By size of the dtype: number of nodes of each interval, and the exponent at which the integrand is cut off.
 _RULES = {4: (14, 18.0), 8: (36, 38.0)}
@@ -39,10 +48,10 @@ def betainc(m: Any, a: Any, b: Any, x: Any) -> Any:
     """Return I_x(a, b); nan unless `a` and `b` are positive and x is between 0 and 1."""
     size, dtype = x.dtype.itemsize, x.dtype
     a, b, x = (m.cast(value, np.float64) for value in (a, b, x))
-    lower, p, q, z, rest = _sides(m, a, b, x)
-    near = _factor(m, p, q, z, rest) * _terms(m, p, q, z, rest, 0, 0, _RULES[size])[0, 0]
+    side = _sides(m, a, b, x)
+    near = _factor(m, side).times(m, _term(m, side, _moments(m, side, (0, 0), _RULES[size])[0, 0]))
     near = m.where(near < 1, near, 1.0)
-    result = m.where(lower, near, 1 - near)
+    result = m.where(side.lower, near, 1 - near)
     result = m.where(x == 0, 0.0, m.where(x == 1, 1.0, result))
     return m.cast(m.where(_is_undefined(a, b, x), m.literal(np.nan, np.float64), result), dtype)
 
@@ -51,13 +60,12 @@ def betainc_slope(m: Any, a: Any, b: Any, x: Any, order_a: int, order_b: int) ->
     """Return the derivative of I of these orders with respect to `a` and `b`, divided by that with respect to x."""
     size, dtype = x.dtype.itemsize, x.dtype
     a, b, x = (m.cast(value, np.float64) for value in (a, b, x))
-    lower, p, q, z, rest = _sides(m, a, b, x)
-    highest = max(order_a, order_b)
-    first = _quotient(m, p, q, z, rest, (order_a, order_b), highest, size)
+    side = _sides(m, a, b, x)
+    first = _quotient(m, side, (order_a, order_b), size)
     if order_a == order_b:
-        result = m.where(lower, first, -first)
+        result = m.where(side.lower, first, -first)
     else:
-        result = m.where(lower, first, -_quotient(m, p, q, z, rest, (order_b, order_a), highest, size))
+        result = m.where(side.lower, first, -_quotient(m, side, (order_b, order_a), size))
     result = m.where((x == 0) | (x == 1), 0.0, result)
     return m.cast(m.where(_is_undefined(a, b, x), m.literal(np.nan, np.float64), result), dtype)
 
@@ -66,8 +74,9 @@ def beta_density(m: Any, a: Any, b: Any, x: Any) -> Any:
     """Return ``x**(a - 1) (1 - x)**(b - 1)`` divided by the beta function: the derivative of I with respect to x."""
     dtype = x.dtype
     a, b, x = (m.cast(value, np.float64) for value in (a, b, x))
-    _, p, q, z, rest = _sides(m, a, b, x)
-    result = _factor(m, p, q, z, rest) * (p / (z * (rest[0] + rest[1])))
+    side = _sides(m, a, b, x)
+    density = divide(m, (side.p, 0.0), multiply_words(m, side.z, side.rest))
+    result = _factor(m, side).times(m, density)
     infinity, end = m.literal(np.inf, np.float64), m.where(x == 0, a, b)
     other = m.where(x == 0, b, a)
     at_end = m.where(end < 1, infinity, m.where(end > 1, 0.0, other))
@@ -83,45 +92,69 @@ def _within(m: Any, x: Any) -> Any:
     return m.where(x > 0, m.where(x < _GREATEST, x, _GREATEST), 1.0)
 
 
-def _sides(m: Any, a: Any, b: Any, x: Any) -> tuple[Any, Any, Any, Any, tuple[Any, Any]]:
-    """Return whether x is not above the mean, and p, q, z, 1 - z: a, b, x, 1 - x or b, a, 1 - x, x.
+class _Side(NamedTuple):
+    """The arguments of the side on which the integral is computed.
 
-    ``1 - z`` has two words.
+    They are a, b, x and 1 - x, or b, a, 1 - x and x; all words but those of p and q are two.
     """
+
+    lower: Any  #: whether it is I_x(a, b)
+    p: Any
+    q: Any
+    z: tuple[Any, Any]
+    rest: tuple[Any, Any]
+    n: tuple[Any, Any]  #: a + b
+
+
+def _sides(m: Any, a: Any, b: Any, x: Any) -> _Side:
+    """Return the side of x on which the integral is computed: the lower one up to the mean."""
     a, b = _within(m, a), _within(m, b)
     x = m.where((x > 0) & (x < 1), x, 0.5)
     y, y_low = two_sum(m, m.literal(1, np.float64), -x)
     lower = x * b <= y * a
     p, q = m.where(lower, a, b), m.where(lower, b, a)
-    return lower, p, q, m.where(lower, x, y), (m.where(lower, y, x), m.where(lower, y_low, 0.0))
+    z = m.where(lower, x, y), m.where(lower, 0.0, y_low)
+    rest = m.where(lower, y, x), m.where(lower, y_low, 0.0)
+    return _Side(lower, p, q, z, rest, two_sum(m, a, b))
 
 
-def _factor(m: Any, a: Any, b: Any, x: Any, y: tuple[Any, Any]) -> Any:
-    """Return ``x**a y**b gamma(a + b) / (gamma(a + 1) gamma(b))``.
+def _factor(m: Any, side: _Side) -> Scaled:
+    """Return ``z**p rest**q gamma(n) / (gamma(p + 1) gamma(q))``.
 
-    With n = a + b it is b / n times a quotient of ``t**a exp(-t) / gamma(a + 1)`` at t = x n, of the same for b at y n,
-    and of that for n at n.
+    It is q / n times a quotient of ``t**p exp(-t) / gamma(p + 1)`` at t = z n, of the same for q at rest n, and of that
+    for n at n.
     """
-    n, n_low = two_sum(m, a, b)
-    first, first_low = two_product(m, x, n)
-    second, second_low = two_product(m, y[0], n)
-    product = power_over_gamma(m, a, first, first_low + x * n_low)
-    other = power_over_gamma(m, b, second, second_low + (y[0] * n_low + y[1] * n))
-    return product * (other / power_over_gamma(m, n, n)) * (b / n)
+    _, p, q, z, rest, n = side
+    exponent, divisor = power_over_gamma_parts(m, p, *_times_sum(m, z, n))
+    other, other_divisor = power_over_gamma_parts(m, q, *_times_sum(m, rest, n))
+    whole, whole_divisor = power_over_gamma_parts(m, n[0], n[0])
+    exponent = add_words(m, add_words(m, exponent, other), (-whole[0], -whole[1]))
+    power, n_bits = exp_in_two_words(m, *exponent)
+    divisor = multiply_words(m, multiply_words(m, divisor, other_divisor), n)
+    numerator = multiply_words(m, multiply_words(m, power, whole_divisor), (q, 0.0))
+    return Scaled(divide(m, numerator, divisor), n_bits)
 
 
-def _terms(
-    m: Any, a: Any, b: Any, x: Any, y: tuple[Any, Any], order_a: int, order_b: int, rule: tuple[int, float]
-) -> dict[tuple[int, int], Any]:
+def _times_sum(m: Any, part: tuple[Any, Any], n: tuple[Any, Any]) -> tuple[Any, Any]:
+    high, low = two_product(m, part[0], n[0])
+    return high, low + (part[0] * n[1] + part[1] * n[0])
+
+
+def _term(m: Any, side: _Side, moment: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return I divided by `_factor`: ``1 + z n (1 + z (n + 1) moment) / (p + 1)``, in two words."""
+    one = (m.literal(1, np.float64), 0.0)
+    inner = multiply_words(m, multiply_words(m, add_words(m, side.n, one), side.z), moment)
+    shifted = divide(m, add_words(m, inner, one), two_sum(m, side.p, one[0]))
+    return add_words(m, multiply_words(m, multiply_words(m, side.n, side.z), shifted), one)
+
+
+def _terms(m: Any, side: _Side, orders: tuple[int, int], rule: Rule) -> dict[tuple[int, int], Any]:
     """Return I divided by `_factor`, with its derivatives up to the orders."""
-    # The sum a + 2 is rounded, so the slope is computed without it.
-    slope = _difference_of_products(m, a, y, b, x) + 2 * y[0]
-    moments = _moments(m, a + 2, b, x, y[0], slope, (order_a, order_b), rule)
-    orders = [(i, j) for i in range(order_a + 1) for j in range(order_b + 1)]
-    n = a + b
+    moments = {key: high + low for key, (high, low) in _moments(m, side, orders, rule).items()}
+    x, n = side.z[0], side.n[0]
 
     def times_sum(values: dict[tuple[int, int], Any], total: Any, i: int, j: int) -> Any:
-        """Return the derivative of ``x total values``, where `total` is a + b plus a constant, plus 1."""
+        """Return the derivative of ``x total values``, where `total` is n plus a constant, plus 1."""
         result = total * values[i, j]
         if i:
             result = result + i * values[i - 1, j]
@@ -130,19 +163,22 @@ def _terms(
         return x * result + 1 if i == j == 0 else x * result
 
     shifted: dict[tuple[int, int], Any] = {}
-    inverse = 1 / (a + 1)
-    for i, j in orders:
+    inverse = 1 / (side.p + 1)
+    for i, j in moments:
         value = times_sum(moments, n + 1, i, j)
         shifted[i, j] = (value - i * shifted[i - 1, j] if i else value) * inverse
-    return {(i, j): times_sum(shifted, n, i, j) for i, j in orders}
+    return {(i, j): times_sum(shifted, n, i, j) for i, j in moments}
 
 
 def _moments(
-    m: Any, a: Any, b: Any, x: Any, y: Any, slope: Any, orders: tuple[int, int], rule: tuple[int, float]
-) -> dict[tuple[int, int], Any]:
-    """Return the integral of the module's docstring, times powers of the two logarithms; `slope` is a y - b x."""
+    m: Any, side: _Side, orders: tuple[int, int], rule: Rule
+) -> dict[tuple[int, int], tuple[Any, Any]]:
+    """Return the integral of the module's docstring for p + 2, times powers of the two logarithms; in two words."""
     count, cut = rule
-    n = a + b
+    x, y, a = side.z[0], side.rest[0], side.p + 2
+    # The sum p + 2 is rounded, so the slope is computed without it.
+    slope = _difference_of_products(m, side.p, side.rest, side.q, side.z) + 2 * y
+    n = a + side.q
     # For x above 1/2, log(1 + x (exp(-v) - 1)) is log(1 + y (exp(v) - 1)) - v.
     small = x <= 0.5
     z = m.where(small, x, y)
@@ -150,35 +186,43 @@ def _moments(
     # The integrand bends where exp(-v) is (1 - x) / x: the intervals end there.
     bend = m.log(x / y)
     middle = m.where((bend > 0.25 * end) & (bend < end), bend, 0.5 * end)
-    moments = {(i, j): 0.0 for i in range(orders[0] + 1) for j in range(orders[1] + 1)}
-    nodes, weights = _node_arrays(count, middle.ndim)
-    for start, width in ((middle, end - middle), (0 * middle, middle)):
-        v = start + width * nodes
-        signed = m.where(small, -v, v)
-        second = second_order(m, signed)
-        u = z * (second + signed)
-        excess = _log_excess(m, u)
-        values = (weights * width) * m.exp(-(slope * v + n * (z * second - excess)))
-        logarithm = u - excess
-        of_rest = m.where(small, -logarithm, v - logarithm)
-        for i, j in moments:
-            moments[i, j] = moments[i, j] + np.sum(values * (of_rest - v) ** i * of_rest**j, axis=0)
-    return moments
+    keys = [(i, j) for i in range(orders[0] + 1) for j in range(orders[1] + 1)]
+
+    def step(row: tuple[Any, ...], _: Any, sums: tuple[Any, ...]) -> tuple[Any, ...]:
+        node, weight = row
+        for start, width in ((middle, end - middle), (None, middle)):
+            v = width * node if start is None else start + width * node
+            signed = m.where(small, -v, v)
+            second = second_order(m, signed)
+            u = z * (second + signed)
+            excess = _log_excess(m, u)
+            value = (weight * width) * exp_of_minus(m, slope * v + n * (z * second - excess))
+            logarithm = u - excess
+            of_rest = m.where(small, -logarithm, v - logarithm)
+            new: list[Any] = []
+            for (high, low), (i, j) in zip(pairs(sums), keys, strict=True):
+                high, error = two_sum(m, high, value * _power(of_rest - v, i) * _power(of_rest, j))
+                new += [high, low + error]
+            sums = tuple(new)
+        return sums
+
+    sums = m.accumulate(step, nodes(count), (x,), (m.literal(0, np.float64),) * (2 * len(keys)))
+    return dict(zip(keys, pairs(sums), strict=True))
 
 
-def _node_arrays(count: int, ndim: int) -> tuple[Any, Any]:
-    """Return the nodes and the weights of the quadrature along a new first dimension."""
-    nodes, weights = np.array(list(gauss_legendre(count))).T
-    shape = (count,) + (1,) * ndim
-    return nodes.reshape(shape), weights.reshape(shape)
+def _power(x: Any, exponent: int) -> Any:
+    result = 1.0
+    for _ in range(exponent):
+        result = x * result
+    return result
 
 
-def _difference_of_products(m: Any, a: Any, y: tuple[Any, Any], b: Any, x: Any) -> Any:
-    """Return ``a y - b x``, where y has two words."""
+def _difference_of_products(m: Any, a: Any, y: tuple[Any, Any], b: Any, x: tuple[Any, Any]) -> Any:
+    """Return ``a y - b x``, where x and y have two words."""
     first, first_low = two_product(m, a, y[0])
-    second, second_low = two_product(m, b, x)
+    second, second_low = two_product(m, b, x[0])
     total, error = two_sum(m, first, -second)
-    return total + (error + (first_low - second_low + a * y[1]))
+    return total + (error + (first_low - second_low + (a * y[1] - b * x[1])))
 
 
 def _end(m: Any, slope: Any, curvature: Any, far: Any, cut: float) -> Any:
@@ -202,17 +246,15 @@ def _log_excess(m: Any, u: Any) -> Any:
     return m.where(m.absolute(u) < _NEAR, near, u - m.log1p(u))
 
 
-def _quotient(
-    m: Any, a: Any, b: Any, x: Any, y: tuple[Any, Any], orders: tuple[int, int], highest: int, size: int
-) -> Any:
+def _quotient(m: Any, side: _Side, orders: tuple[int, int], size: int) -> Any:
     """Return the derivative of I, divided by the density."""
-    terms = _terms(m, a, b, x, y, *orders, _RULES_OF_DERIVATIVES[size])
-    factors = _factor_derivatives(m, a, b, x, y[0], orders)
+    terms = _terms(m, side, orders, _RULES_OF_DERIVATIVES[size])
+    factors = _factor_derivatives(m, side.p, side.q, side.z[0], side.rest[0], orders)
     total = m.literal(0, np.float64)
     for (i, j), term in terms.items():
         coefficient = comb(orders[0], i) * comb(orders[1], j)
         total = total + coefficient * (factors[orders[0] - i, orders[1] - j] * term)
-    return x * y[0] / a * total
+    return side.z[0] * side.rest[0] / side.p * total
 
 
 def _factor_derivatives(

@@ -7,14 +7,23 @@ formula (DLMF 5.5.3). float32 is computed in float64.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.vectormath.double_word import divide, fast_two_sum, polynomial, two_product, two_sum
+from jittape.vectormath.double_word import (
+    divide,
+    fast_two_sum,
+    multiply_words,
+    polynomial,
+    sqrt_in_two_words,
+    two_product,
+    two_sum,
+)
+from jittape.vectormath.exp import times_power_of_two
 from jittape.vectormath.gamma_family.lgamma import STIRLING
 from jittape.vectormath.log import LOG_SERIES
-from jittape.vectormath.pow import exp_of_two_words, log_in_two_words
+from jittape.vectormath.pow import exp_in_two_words, exp_of_two_words, log_in_two_words
 
 #: ``gamma(1 + u)`` in u - 3/4 on [0, 3/2], interpolated at Chebyshev nodes.
 _GAMMA = (
@@ -48,6 +57,8 @@ _GAMMA = (
 )
 #: log(sqrt(2 pi)) in two words.
 _HALF_LOG_2_PI = (0.9189385332046728, -3.878294158067242e-17)
+#: sqrt(2 pi) in two words.
+_SQRT_2_PI = (2.5066282746310007, -1.8328579980459167e-16)
 _TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
 #: Smallest argument of Stirling's series.
 _LARGE = 8.0
@@ -59,6 +70,18 @@ _TINY = 1e-300
 _NEAR = 0.17
 
 
+class Scaled(NamedTuple):
+    """A two-word number of moderate size, to be multiplied by a power of two."""
+
+    words: tuple[Any, Any]
+    n_bits: Any  #: as of `exp_in_two_words`
+
+    def times(self, m: Any, other: tuple[Any, Any]) -> Any:
+        """Return the product with a two-word number, rounded."""
+        high, low = multiply_words(m, self.words, other)
+        return times_power_of_two(m, high + low, self.n_bits)
+
+
 def gamma(m: Any, x: Any) -> Any:
     """Return the gamma function; nan at the negative integers."""
     if x.dtype == np.float32:
@@ -66,7 +89,7 @@ def gamma(m: Any, x: Any) -> Any:
     size = m.absolute(x)
     limited = m.where(size < _OVERFLOW, size, _OVERFLOW)
     negative = x < 0
-    (high, low), times_size = _small_gamma(m, m.where(limited < _LARGE, limited, 1.0))
+    (high, low), next_gamma = _small_gamma(m, m.where(limited < _LARGE, limited, 1.0))
     exponent, exponent_low = _log_gamma_in_two_words(m, m.where(limited < _LARGE, _LARGE, limited))
     large = exp_of_two_words(
         m, m.where(negative, -exponent, exponent), m.where(negative, -exponent_low, exponent_low)
@@ -77,14 +100,16 @@ def gamma(m: Any, x: Any) -> Any:
     sine = -m.sin(np.pi * r)
     small = m.where(limited < _TINY, 1 / limited, high + low)
     positive = m.where(limited < _LARGE, small, large)
-    reflected = m.where(limited < _LARGE, np.pi / (sine * times_size), np.pi * large / (limited * sine))
+    reflected = m.where(
+        limited < _LARGE, np.pi / (sine * (next_gamma[0] + next_gamma[1])), np.pi * large / (limited * sine)
+    )
     reflected = m.where((r == 0) | ~m.isfinite(x), m.literal(np.nan, x.dtype), reflected)
     result = m.where(negative, reflected, m.where(size < _OVERFLOW, positive, size * np.inf))
     return m.where(x == 0, m.copysign(np.inf, x), result)
 
 
-def _small_gamma(m: Any, x: Any) -> tuple[tuple[Any, Any], Any]:
-    """Return gamma(x) in two words, and x gamma(x), of x between 0 and 8.
+def _small_gamma(m: Any, x: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Return gamma(x) and x gamma(x) in two words, of x between 0 and 8.
 
     With x - 1 = steps + u, the factors (u + 1) (u + 2) ... are differences of x and integers: they are exact.
     """
@@ -104,7 +129,8 @@ def _small_gamma(m: Any, x: Any) -> tuple[tuple[Any, Any], Any]:
     low = low + (base * product_low + base_low * product)
     divided, divided_low = divide(m, (base, base_low), (x, zero))
     result = (m.where(first, divided, high), m.where(first, divided_low, low))
-    return result, m.where(first, base + base_low, x * (high + low))
+    following, following_low = multiply_words(m, (high, low), (x, zero))
+    return result, (m.where(first, base, following), m.where(first, base_low, following_low))
 
 
 def _log_gamma_in_two_words(m: Any, x: Any) -> tuple[Any, Any]:
@@ -124,11 +150,20 @@ def stirling_correction(x: Any) -> Any:
     return inverse * polynomial(inverse * inverse, STIRLING)
 
 
-def power_over_gamma(m: Any, a: Any, x: Any, x_low: Any = 0.0) -> Any:
-    """Return ``x**a exp(-x) / gamma(a + 1)`` of positive finite float64 numbers; x may have two words.
+def power_over_gamma(m: Any, a: Any, x: Any) -> Scaled:
+    """Return ``x**a exp(-x) / gamma(a + 1)`` of positive finite float64 numbers."""
+    exponent, divisor = power_over_gamma_parts(m, a, x)
+    power, n_bits = exp_in_two_words(m, *exponent)
+    return Scaled(divide(m, power, divisor), n_bits)
 
-    For a of at least 8 it is ``exp(-a (y - 1 - log(y)) - correction) / sqrt(2 pi a)`` with y = x / a. All exponents
-    have two words, because an absolute error of the exponent is a relative error of the result.
+
+def power_over_gamma_parts(
+    m: Any, a: Any, x: Any, x_low: Any = 0.0
+) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Return an exponent and a divisor of `power_over_gamma`, both in two words; x may have two words.
+
+    For a of at least 8 they are ``-a (y - 1 - log(y)) - correction``, with y = x / a, and ``sqrt(2 pi a)``. An absolute
+    error of the exponent is a relative error of the result.
     """
     small = a < _LARGE
     ratio, ratio_low = divide(m, (x, 0.0), (m.where(small, 1.0, a), 0.0))
@@ -143,9 +178,10 @@ def power_over_gamma(m: Any, a: Any, x: Any, x_low: Any = 0.0) -> Any:
     is_near = is_near & ~small
     exponent, exponent_low = m.where(is_near, near, far), m.where(is_near, near_low, far_low)
     corrected = exponent_low - stirling_correction(m.where(small, _LARGE, a))
-    _, divisor = _small_gamma(m, m.where(small, a, 1.0))
-    divisor = m.where(small, divisor, m.sqrt(m.where(small, 1.0, a)) * np.sqrt(2 * np.pi))
-    return exp_of_two_words(m, *two_sum(m, exponent, m.where(small, exponent_low, corrected))) / divisor
+    _, gamma_of_next = _small_gamma(m, m.where(small, a, 1.0))
+    root = multiply_words(m, sqrt_in_two_words(m, m.where(small, 1.0, a)), _SQRT_2_PI)
+    divisor = tuple([m.where(small, word, other) for word, other in zip(gamma_of_next, root, strict=True)])
+    return two_sum(m, exponent, m.where(small, exponent_low, corrected)), divisor
 
 
 def _near_exponent(m: Any, a: Any, x: Any, x_low: Any) -> tuple[Any, Any, Any]:

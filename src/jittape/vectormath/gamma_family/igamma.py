@@ -21,27 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from jittape.vectormath.double_word import polynomial, two_sum
+from jittape.vectormath.double_word import add_words, divide, multiply_words, polynomial, two_sum
+from jittape.vectormath.exp import exp_of_minus, second_order
 from jittape.vectormath.gamma_family.gamma import power_over_gamma
 from jittape.vectormath.gamma_family.lgamma import DIGAMMA_ASYMPTOTIC, lgamma_of_one_plus
-from jittape.vectormath.gamma_family.quadrature import gauss_legendre
+from jittape.vectormath.gamma_family.quadrature import Rule, node_pairs, pairs
 
-#: ``(exp(w) - 1 - w) / w**2`` for w between -3/4 and 3/4, interpolated at Chebyshev nodes.
-_SECOND_ORDER = (
-    0.49999999999999983,
-    0.16666666666666666,
-    0.041666666666689535,
-    0.008333333333334856,
-    0.0013888888884146498,
-    0.00019841269838110785,
-    2.480159089752756e-05,
-    2.755732161945237e-06,
-    2.755608714991124e-07,
-    2.5051287564594896e-08,
-    2.1071178831691416e-09,
-    1.6188591349645104e-10,
-)
-_SMALL_EXPONENT = 0.75
 #: Number of nodes, and the exponent at which the integrand is cut off, by precision of the result and order.
 _RULES = {4: (12, 18.0), 8: (28, 38.0)}
 _RULES_OF_DERIVATIVES = {4: (14, 22.0), 8: (36, 44.0)}
@@ -67,8 +52,8 @@ def _igamma(m: Any, a: Any, x: Any, upper: bool) -> Any:
     size, dtype = x.dtype.itemsize, x.dtype
     a, x = m.cast(a, np.float64), m.cast(x, np.float64)
     inner_a, inner_x = _within(m, a), _within(m, x)
-    lower, terms = _terms(m, inner_a, inner_x, 0, _RULES[size])
-    near = power_over_gamma(m, inner_a, inner_x) * terms[0]
+    lower, moments = _moments(m, inner_a, inner_x, 0, _RULES[size])
+    near = power_over_gamma(m, inner_a, inner_x).times(m, _term(m, inner_a, inner_x, lower, moments[0]))
     # P is far from 0 if `a` and x are small: its complement is Q, by the series.
     series = lower & (inner_x < _SMALL) & (inner_a < 1) & (near > 0.5)
     near = m.where(series, _small_igammac(m, m.where(series, inner_a, 0.5), inner_x), near)
@@ -102,7 +87,7 @@ def gamma_density(m: Any, a: Any, x: Any) -> Any:
     dtype = x.dtype
     a, x = m.cast(a, np.float64), m.cast(x, np.float64)
     inner_a, inner_x = _within(m, a), _within(m, x)
-    result = power_over_gamma(m, inner_a, inner_x) * (inner_a / inner_x)
+    result = power_over_gamma(m, inner_a, inner_x).times(m, divide(m, (inner_a, 0.0), (inner_x, 0.0)))
     infinity = m.literal(np.inf, np.float64)
     at_zero = m.where(a < 1, infinity, m.where(a > 1, 0.0, m.literal(1, np.float64)))
     result = m.where(x == 0, at_zero, m.where((x == np.inf) | (a == np.inf), 0.0, result))
@@ -115,20 +100,29 @@ def _within(m: Any, x: Any) -> Any:
     return m.where(x > 0, m.where(x < _GREATEST, x, _GREATEST), 1.0)
 
 
-def _terms(m: Any, a: Any, x: Any, order: int, rule: tuple[int, float]) -> tuple[Any, list[Any]]:
+def _term(m: Any, a: Any, x: Any, lower: Any, moment: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return P or Q divided by the factor of `power_over_gamma`, in two words."""
+    # gamma(a + 1) Q / (x**a exp(-x)) is a times the integral, gamma(a + 1) P / (x**a exp(-x)) is
+    # 1 + x (1 + x times the integral) / (a + 1).
+    one = (m.literal(1, np.float64), 0.0)
+    of_q, of_q_low = multiply_words(m, moment, (a, 0.0))
+    shifted = add_words(m, multiply_words(m, moment, (x, 0.0)), one)
+    shifted = multiply_words(m, shifted, divide(m, (x, 0.0), two_sum(m, a, one[0])))
+    of_p, of_p_low = add_words(m, shifted, one)
+    return m.where(lower, of_p, of_q), m.where(lower, of_p_low, of_q_low)
+
+
+def _terms(m: Any, a: Any, x: Any, order: int, rule: Rule) -> tuple[Any, list[Any]]:
     """Return whether to compute P, and P or Q divided by the factor of `power_over_gamma`, with derivatives.
 
     The list has the derivatives of orders 0, 1, ..., with respect to `a`.
     """
-    lower = (x < a) | (x < _SMALL)
-    # The sum a + 2 is rounded; its difference from x is not.
-    distance = m.where(lower, (a - x) + 2, x - a)
-    moments = _moments(m, m.where(lower, a + 2, a), x, distance, lower, order, rule)
-    # gamma(a + 1) Q / (x**a exp(-x)) is a times the integral.
+    lower, words = _moments(m, a, x, order, rule)
+    moments = [high + low for high, low in words]
+    # See `_term`.
     terms = [a * moments[0]]
     for k in range(1, order + 1):
         terms.append(a * moments[k] + k * moments[k - 1])
-    # gamma(a + 1) P / (x**a exp(-x)) is 1 + x times the integral for a + 1.
     shifted: list[Any] = []
     inverse = 1 / (a + 1)
     for k in range(order + 1):
@@ -140,22 +134,32 @@ def _terms(m: Any, a: Any, x: Any, order: int, rule: tuple[int, float]) -> tuple
     return lower, terms
 
 
-def _moments(
-    m: Any, a: Any, x: Any, distance: Any, lower: Any, order: int, rule: tuple[int, float]
-) -> list[Any]:
-    """Return the integrals of the docstring above, times powers of v up to `order`; `distance` is that of x and a."""
+def _moments(m: Any, a: Any, x: Any, order: int, rule: Rule) -> tuple[Any, list[tuple[Any, Any]]]:
+    """Return whether to compute P, and the integral of the docstring above, times powers of v up to `order`.
+
+    The integrals have two words. That for P is for a + 2.
+    """
     count, cut = rule
-    end = m.where(lower, _end_of_lower(m, a, x, distance, cut), _end_of_upper(m, x, distance, cut))
-    moments = [m.literal(0, np.float64)] * (order + 1)
-    lost = list(moments)
-    for node, weight in gauss_legendre(count):
-        v = end * node
-        power = weight * m.exp(-(distance * v + x * second_order(m, m.where(lower, -v, v))))
-        for k in range(order + 1):
-            moments[k], error = two_sum(m, moments[k], power)
-            lost[k] = lost[k] + error
-            power = power * v
-    return [end * (moment + error) for moment, error in zip(moments, lost, strict=True)]
+    lower = (x < a) | (x < _SMALL)
+    # The sum a + 2 is rounded; its difference from x is not.
+    distance = m.where(lower, (a - x) + 2, x - a)
+    end = m.where(lower, _end_of_lower(m, a + 2, x, distance, cut), _end_of_upper(m, x, distance, cut))
+
+    def step(row: tuple[Any, ...], _: Any, sums: tuple[Any, ...]) -> tuple[Any, ...]:
+        *nodes, weight = row
+        for node in nodes:
+            v = end * node
+            power = weight * exp_of_minus(m, distance * v + x * second_order(m, m.where(lower, -v, v)))
+            new = []
+            for high, low in pairs(sums):
+                high, error = two_sum(m, high, power)
+                new += [high, low + error]
+                power = power * v
+            sums = tuple(new)
+        return sums
+
+    sums = m.accumulate(step, node_pairs(count), (x,), (m.literal(0, np.float64),) * (2 * order + 2))
+    return lower, [multiply_words(m, total, (end, 0.0)) for total in pairs(sums)]
 
 
 def _end_of_upper(m: Any, x: Any, distance: Any, cut: float) -> Any:
@@ -173,12 +177,6 @@ def _end_of_lower(m: Any, a: Any, x: Any, distance: Any, cut: float) -> Any:
     linear = cut - 2 * distance
     root = m.sqrt(linear * linear + (8 * cut) * a)
     return m.where(linear > 0, (linear + root) / (2 * a), (4 * cut) / (root - linear))
-
-
-def second_order(m: Any, w: Any) -> Any:
-    """Return ``exp(w) - 1 - w`` without cancellation."""
-    small = w * w * polynomial(w, _SECOND_ORDER)
-    return m.where(m.absolute(w) < _SMALL_EXPONENT, small, (m.exp(w) - 1) - w)
 
 
 def _small_igammac(m: Any, a: Any, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Gauss-Legendre quadrature on [0, 1], unrolled.
+"""Gauss-Legendre quadrature on [0, 1].
 
 The nodes are symmetric about 1/2, so the table has one half of them. They are zeros of Legendre polynomials, computed
 with 80 digits.
@@ -6,7 +6,12 @@ with 80 digits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+Rule = tuple[int, float]
+"""Number of nodes, and the exponent at which the integrand is cut off."""
 
 #: Number of nodes -> pairs of a node below 1/2 and its weight.
 _NODES = {
@@ -66,9 +71,19 @@ _NODES = {
 }
 
 
-def gauss_legendre(count: int) -> Iterator[tuple[float, float]]:
-    """Yield (node, weight) of the rule on [0, 1] that is exact up to degree ``2 count - 1``, the largest node first."""
-    for node, weight in _NODES[count]:
-        yield 1 - node, weight
-    for node, weight in reversed(_NODES[count]):
-        yield node, weight
+@cache
+def node_pairs(count: int) -> tuple[tuple[float, float, float], ...]:
+    """Return rows (node, other node, weight) of the rule on [0, 1] that is exact up to degree ``2 count - 1``."""
+    return tuple([(1 - node, node, weight) for node, weight in _NODES[count]])
+
+
+@cache
+def nodes(count: int) -> tuple[tuple[float, float], ...]:
+    """Return rows (node, weight) of the rule, the largest node first."""
+    upper = [(1 - node, weight) for node, weight in _NODES[count]]
+    return (*upper, *reversed(_NODES[count]))
+
+
+def pairs(values: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Return a flat sequence of two-word numbers as pairs."""
+    return list(zip(values[::2], values[1::2], strict=True))

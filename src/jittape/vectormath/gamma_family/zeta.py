@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jittape.vectormath.double_word import polynomial, two_sum
+from jittape.vectormath.pow import power_of_positive
 from jittape.vectormath.sin import moderate_tan
 
 #: B(2k) / (2k)!, with B the Bernoulli numbers.
@@ -30,6 +31,7 @@ _BERNOULLI = (
 )
 #: Number of terms that are added one by one.
 _HEAD = 9
+_STEPS = tuple([(float(k),) for k in reversed(range(_HEAD))])
 
 
 def polygamma(m: Any, x: Any, order: int) -> Any:
@@ -104,9 +106,13 @@ def zeta(m: Any, s: Any, q: Any) -> Any:
     finite = m.where(m.isfinite(q), q, 1.0)
     u = finite - m.floor(finite)
     positive = _zeta(m, exponent, m.where(finite > 0, finite, m.where(u > 0, u, 0.5)), 0)
-    others = _zeta(m, exponent, m.where(u > 0, 1 - u, 0.5), 0) - _zeta(
-        m, exponent, 1 - m.where(finite < 0, finite, 0.0), 0
-    )
+
+    def step(_: Any, fixed: tuple[Any, ...], now: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        finite, u, exponent = fixed
+        first = _zeta(m, exponent, m.where(u > 0, 1 - u, 0.5), 0)
+        return u == u, (first - _zeta(m, exponent, 1 - m.where(finite < 0, finite, 0.0), 0),)
+
+    (others,) = m.repeat(step, (finite, u, exponent), (m.literal(0, q.dtype),), 1, finite > 0)
     half = 0.5 * exponent
     even = m.floor(half) == half
     below = m.where(m.floor(exponent) == exponent, m.where(even, positive + others, positive - others), nan)
@@ -149,14 +155,17 @@ def _zeta(m: Any, s: Any, q: Any, order: int) -> Any:
     for k in range(1, order + 1):
         power = power * minus_log
         tail = tail + comb(order, k) * (power * factors[order - k])
-    total = m.power(w, -s) * (tail - w_error * ((s * inverse) * tail))
-    for k in reversed(range(_HEAD)):
-        base, error = two_sum(m, q, m.literal(k, q.dtype))
-        term = m.power(base, -s)
+    total = power_of_positive(m, w, -s) * (tail - w_error * ((s * inverse) * tail))
+
+    def step(row: tuple[Any, ...], _: Any, sums: tuple[Any, ...]) -> tuple[Any, ...]:
+        base, error = two_sum(m, q, row[0])
+        term = power_of_positive(m, base, -s)
         term = term - term * (s * error / base)
         for _ in range(order):
             term = term * -m.log(base)
-        total = total + term
+        return (sums[0] + term,)
+
+    (total,) = m.accumulate(step, _STEPS, (q,), (total,))
     return total
 
 

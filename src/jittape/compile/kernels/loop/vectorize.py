@@ -3,7 +3,8 @@
 LLVM's vectorizer makes three loops of one: over several vectors at a time, over one vector, and over the single
 elements that are left. Written as vectors there are two loops, and masks in the second one protect the elements beyond
 the end. LLVM then runs four passes instead of about a hundred: the kernels of an LSTM compile in 0.10 s instead of
-0.22 s. The processor must have masked instructions (AVX-512). All other loops are left to LLVM's vectorizer.
+0.22 s. The processor must have masked instructions (AVX-512), unless an expression has a loop of its own. All other
+loops are left to LLVM's vectorizer.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
-from jittape.compile.analysis.cost import can_be_in_lanes, cost_of_map
+from jittape.compile.analysis.cost import can_be_in_lanes, cost_of_map, has_loop
 from jittape.compile.ir.instructions import (
     Address,
     AffineValue,
@@ -135,6 +136,12 @@ def _has_scalar_expression(kernel: LoopKernel) -> bool:
     return not all(can_be_in_lanes(i.primitive, i.params, kernel.dtypes_of(i.args)) for i in computed)
 
 
+def _sums_over_table(kernel: LoopKernel) -> bool:
+    """Return whether an expression has a loop, which LLVM does not vectorize around; masks are then emulated."""
+    computed = [i for i in _instructions_of(kernel) if isinstance(i, Compute)]
+    return any(has_loop(i.primitive, i.params, kernel.dtypes_of(i.args)) for i in computed)
+
+
 def _has_scalar_integer(kernel: LoopKernel) -> bool:
     integers = [i for i in _instructions_of(kernel) if isinstance(i, AffineValue | BoundsMask)]
     variables = [name for i in integers for name, _ in _varying_terms(kernel, i.linear)]
@@ -144,7 +151,7 @@ def _has_scalar_integer(kernel: LoopKernel) -> bool:
 OBSTACLES: dict[str, Callable[[LoopKernel], bool]] = {
     "there is no loop": lambda kernel: not kernel.depth,
     "several rows run together": lambda kernel: kernel.rows > 1,
-    "the processor cannot mask vectors": lambda kernel: not _has_masks(),
+    "the processor cannot mask vectors": lambda kernel: not (_has_masks() or _sums_over_table(kernel)),
     "the innermost loop is empty": _is_empty,
     "elements along the innermost loop are not adjacent": _has_distant_elements,
     "an expression takes one number at a time": _has_scalar_expression,
