@@ -162,6 +162,7 @@ PUBLIC_MODULES = (
     jt.random,
     jt.signal,
     jt.test,
+    jt.train,
 )
 
 

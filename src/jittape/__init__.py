@@ -270,6 +270,7 @@ if _TYPE_CHECKING:
     from jittape import keras as keras
     from jittape import nest as nest
     from jittape import signal as signal
+    from jittape import train as train
     from jittape.execution import control_dependencies as control_dependencies
     from jittape.execution import device as device
     from jittape.execution import executing_eagerly as executing_eagerly
@@ -291,40 +292,40 @@ __all__ = [
     "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh",
     "atan", "atan2", "atanh", "autodiff", "autograph", "batch_jacobian", "batch_to_space", "bitcast", "bitwise",
     "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "boolean_mask", "broadcast_dynamic_shape",
-    "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_gradient",
-    "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64",
-    "complex128", "concat", "cond", "config", "conj", "constant", "control_dependencies",
-    "convert_to_tensor", "cos", "cosh", "cumprod", "cumsum", "custom_gradient", "data", "debugging",
-    "device", "divide", "divide_no_nan", "double", "dynamic_partition", "dynamic_stitch", "eig", "eigvals",
-    "einsum", "ensure_shape", "equal", "executing_eagerly", "exp", "expand_dims", "explain", "eye", "fill",
-    "float16", "float32", "float64", "floor", "floor_divide", "floordiv", "foldl", "foldr", "fori_loop",
-    "function", "gather", "gather_nd", "get_current_name_scope", "get_logger", "get_static_value", "grad",
-    "grad_pass_through", "greater", "greater_equal", "group", "half", "hessian", "histogram_fixed_width",
-    "histogram_fixed_width_bins", "hvp", "identity", "identity_n", "imag", "init_scope", "inside_function",
-    "int8", "int16", "int32", "int64", "invert", "is_finite", "is_inf", "is_nan", "is_symbolic_tensor",
-    "is_tensor", "jacobian", "jvp", "keras", "left_shift", "less", "less_equal", "linalg", "linspace",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "map_fn", "math", "matmul", "maximum",
-    "meshgrid", "minimum", "mod", "multiply", "multiply_no_nan", "name_scope", "negative", "nest", "newaxis",
-    "njit_function", "njit_value_and_grad", "nn", "no_op", "norm", "not_equal", "numba_op", "numpy_function",
-    "one_hot", "ones", "ones_like", "optimizers", "pad", "pow", "print", "py_function", "random", "range",
-    "rank", "real", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
-    "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reset_stats",
-    "reshape", "reverse", "reverse_sequence", "right_shift", "roll", "round", "saturate_cast", "scalar_mul",
-    "scan", "scatter_nd", "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "signal",
-    "sin", "sinh", "size", "slice", "sort", "space_to_batch", "space_to_batch_nd", "split", "sqrt", "square",
-    "squared_difference", "squeeze", "stack", "stats", "stop_gradient", "strided_slice", "subtract",
-    "switch_case", "tan", "tanh", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
-    "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensordot", "test", "tile", "timestamp",
-    "transpose", "truediv", "truncatediv", "truncatemod", "uint8", "uint16", "uint32", "uint64", "unique",
-    "unique_with_counts", "unravel_index", "unstack", "value_and_grad", "vectorized_map", "vjp", "where",
-    "while_loop", "zeros", "zeros_like",
+    "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_gradient", "clip_by_average_norm",
+    "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64", "complex128", "concat",
+    "cond", "config", "conj", "constant", "control_dependencies", "convert_to_tensor", "cos", "cosh", "cumprod",
+    "cumsum", "custom_gradient", "data", "debugging", "device", "divide", "divide_no_nan", "double",
+    "dynamic_partition", "dynamic_stitch", "eig", "eigvals", "einsum", "ensure_shape", "equal",
+    "executing_eagerly", "exp", "expand_dims", "explain", "eye", "fill", "float16", "float32", "float64",
+    "floor", "floor_divide", "floordiv", "foldl", "foldr", "fori_loop", "function", "gather", "gather_nd",
+    "get_current_name_scope", "get_logger", "get_static_value", "grad", "grad_pass_through", "greater",
+    "greater_equal", "group", "half", "hessian", "histogram_fixed_width", "histogram_fixed_width_bins", "hvp",
+    "identity", "identity_n", "imag", "init_scope", "inside_function", "int8", "int16", "int32", "int64",
+    "invert", "is_finite", "is_inf", "is_nan", "is_symbolic_tensor", "is_tensor", "jacobian", "jvp", "keras",
+    "left_shift", "less", "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "map_fn", "math", "matmul", "maximum", "meshgrid", "minimum", "mod", "multiply",
+    "multiply_no_nan", "name_scope", "negative", "nest", "newaxis", "njit_function", "njit_value_and_grad",
+    "nn", "no_op", "norm", "not_equal", "numba_op", "numpy_function", "one_hot", "ones", "ones_like",
+    "optimizers", "pad", "pow", "print", "py_function", "random", "range", "rank", "real", "realdiv",
+    "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
+    "reduce_prod", "reduce_sum", "repeat", "reset_stats", "reshape", "reverse", "reverse_sequence",
+    "right_shift", "roll", "round", "saturate_cast", "scalar_mul", "scan", "scatter_nd", "searchsorted",
+    "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "signal", "sin", "sinh", "size", "slice", "sort",
+    "space_to_batch", "space_to_batch_nd", "split", "sqrt", "square", "squared_difference", "squeeze", "stack",
+    "stats", "stop_gradient", "strided_slice", "subtract", "switch_case", "tan", "tanh",
+    "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update", "tensordot", "test", "tile", "timestamp", "train", "transpose", "truediv",
+    "truncatediv", "truncatemod", "uint8", "uint16", "uint32", "uint64", "unique", "unique_with_counts",
+    "unravel_index", "unstack", "value_and_grad", "vectorized_map", "vjp", "where", "while_loop", "zeros",
+    "zeros_like",
 ]  # fmt: skip
 
 newaxis = None
 __getattr__ = _lazily(
     __name__,
     {
-        **{f"jittape.{module}": (module,) for module in ("autograph", "data", "keras", "nest", "signal")},
+        **{f"jittape.{name}": (name,) for name in ("autograph", "data", "keras", "nest", "signal", "train")},
         "jittape.execution": (
             "control_dependencies",
             "device",

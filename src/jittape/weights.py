@@ -21,10 +21,10 @@ import numpy as np
 from jittape.core.dtypes import SUPPORTED, info_of
 from jittape.core.program import Aval
 from jittape.errors import WeightsError
-from jittape.recording.tensor import tensor_of
+from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.variable import Variable
 
-__all__ = ["WeightsPath", "load", "save"]
+__all__ = ["Entry", "WeightsPath", "load", "opened", "publish", "save", "shortened", "write"]
 
 WeightsPath = str | os.PathLike[str]
 Arrays = Mapping[str, np.ndarray[Any, Any]]
@@ -33,12 +33,23 @@ _SHOWN = 8
 """Maximum number of mismatched weights that an error lists."""
 
 
-class _Entry(NamedTuple):
+class Entry(NamedTuple):
     """An array of a file: shape, dtype and a function that reads it."""
 
     shape: tuple[int, ...]
     dtype: str
     read: Callable[[], np.ndarray[Any, Any]]
+
+    def tensor(self) -> Tensor:
+        """Return the value."""
+        return tensor_of(np.array(self.read(), order="C"))
+
+    def problems(self, name: str, variable: Variable, owner: str) -> Iterator[str]:
+        """Yield the reasons why the array is not a value of `variable`, named `name` in `owner`."""
+        if self.shape != tuple(variable.shape):
+            yield f"{name!r} has shape {self.shape} in the file, but {tuple(variable.shape)} in {owner}"
+        elif self.dtype != variable.dtype.name:
+            yield f"{name!r} is {self.dtype} in the file, but {variable.dtype.name} in {owner}"
 
     def __str__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
@@ -62,16 +73,22 @@ def save(path: WeightsPath, owner: str, weights: Mapping[str, Variable]) -> None
     OSError
         If the file cannot be written. A previous file remains.
     """
-    target = Path(path)
-    form = _format_of(target)
+    _format_of(Path(path))
     if not weights:
         raise WeightsError(
-            f"{owner} has no weights to save in {target}: layers make their Variables at the first call, or when they "
+            f"{owner} has no weights to save in {path}: layers make their Variables at the first call, or when they "
             "are given input_dim"
         )
+    write(path, weights)
+
+
+def write(path: WeightsPath, variables: Mapping[str, Variable]) -> None:
+    """Write the values of any number of Variables, as `save`."""
+    target = Path(path)
+    form = _format_of(target)
+    arrays = {name: variable._computed().array for name, variable in variables.items()}
     # A symbolic link remains; its target is replaced.
-    arrays = {name: variable._computed().array for name, variable in weights.items()}
-    _publish(Path(os.path.realpath(target)), lambda file: form.pack(target, arrays, file))
+    publish(Path(os.path.realpath(target)), lambda file: form.pack(target, arrays, file))
 
 
 def load(path: WeightsPath, owner: str, weights: Mapping[str, Variable], remedy: str) -> None:
@@ -91,31 +108,40 @@ def load(path: WeightsPath, owner: str, weights: Mapping[str, Variable], remedy:
     OSError
         If the file cannot be read.
     """
-    source = Path(path)
-    form = _format_of(source)
-    if source.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "weights are in a file, but this is a folder", str(source))
-    with form.opened(source) as entries:
+    with opened(path) as entries:
         problems = list(_problems(owner, entries, weights))
         if problems:
-            more = [f"... and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else []
-            lines = "\n  ".join([*problems[:_SHOWN], *more])
-            raise WeightsError(f"{source} does not fit {owner}, nothing was loaded:\n  {lines}\n{remedy}")
-        values = {name: tensor_of(np.array(entries[name].read(), order="C")) for name in weights}
+            raise WeightsError(
+                f"{Path(path)} does not fit {owner}, nothing was loaded:\n  {shortened(problems)}\n{remedy}"
+            )
+        values = {name: entries[name].tensor() for name in weights}
     for name, variable in weights.items():
         variable.assign(values[name])
 
 
-def _problems(owner: str, entries: Mapping[str, _Entry], weights: Mapping[str, Variable]) -> Iterator[str]:
+def opened(path: WeightsPath) -> contextlib.AbstractContextManager[dict[str, Entry]]:
+    """Return a context with the arrays of a file by name; the errors are those of `load`."""
+    source = Path(path)
+    form = _format_of(source)
+    if source.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "weights are in a file, but this is a folder", str(source))
+    return form.opened(source)
+
+
+def shortened(problems: list[str]) -> str:
+    """Return the first lines of an error message and the number of the others."""
+    more = [f"... and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else []
+    return "\n  ".join([*problems[:_SHOWN], *more])
+
+
+def _problems(owner: str, entries: Mapping[str, Entry], weights: Mapping[str, Variable]) -> Iterator[str]:
     """Return the reasons why a file cannot be loaded, one line per weight."""
     for name, variable in weights.items():
-        entry, wanted = entries.get(name), Aval(variable.shape, variable.dtype)
+        entry = entries.get(name)
         if entry is None:
-            yield f"{name!r} ({wanted}) is missing in the file"
-        elif entry.shape != wanted.shape:
-            yield f"{name!r} has shape {entry.shape} in the file, but {wanted.shape} in {owner}"
-        elif entry.dtype != wanted.dtype.name:
-            yield f"{name!r} is {entry.dtype} in the file, but {wanted.dtype.name} in {owner}"
+            yield f"{name!r} ({Aval(variable.shape, variable.dtype)}) is missing in the file"
+        else:
+            yield from entry.problems(name, variable, owner)
     for name, entry in entries.items():
         if name not in weights:
             yield f"{name!r} ({entry}) is in the file, but not in {owner}"
@@ -124,7 +150,7 @@ def _problems(owner: str, entries: Mapping[str, _Entry], weights: Mapping[str, V
 # ---- writing ---------------------------------------------------------------------------------------------------------
 
 
-def _publish(target: Path, write: Callable[[IO[bytes]], None]) -> None:
+def publish(target: Path, write: Callable[[IO[bytes]], None]) -> None:
     """Write a file under a temporary name in the same folder and rename it atomically."""
     temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
     try:
@@ -166,14 +192,14 @@ _DAMAGED = (
 
 
 @contextlib.contextmanager
-def _opened_npz(path: Path) -> Iterator[dict[str, _Entry]]:
+def _opened_npz(path: Path) -> Iterator[dict[str, Entry]]:
     with open(path, "rb") as file:
         start = file.read(6)
         file.seek(0)
         with _complaining(path, start):
             archive = zipfile.ZipFile(file)
         with archive:
-            entries: dict[str, _Entry] = {}
+            entries: dict[str, Entry] = {}
             for info in archive.infolist():
                 with _complaining(path, start, info.filename):
                     name = info.filename.removesuffix(".npy")
@@ -202,7 +228,7 @@ def _complaining(path: Path, start: bytes, member: str = "") -> Iterator[None]:
         ) from error
 
 
-def _npz_entry(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _Entry:
+def _npz_entry(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Entry:
     """Return an array of the archive by its header; data and checksum are read only if the header matches."""
     with archive.open(info) as member:
         shape, fortran, dtype = _npy_header(member)
@@ -222,7 +248,7 @@ def _npz_entry(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _
             flat = np.frombuffer(content, dtype)
         return flat.reshape(shape, order="F" if fortran else "C").astype(dtype.newbyteorder("="), copy=False)
 
-    return _Entry(shape, dtype.newbyteorder("=").name, read)
+    return Entry(shape, dtype.newbyteorder("=").name, read)
 
 
 def _npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -264,7 +290,7 @@ def _pack_safetensors(path: Path, arrays: Arrays, file: IO[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def _opened_safetensors(path: Path) -> Iterator[dict[str, _Entry]]:
+def _opened_safetensors(path: Path) -> Iterator[dict[str, Entry]]:
     package = _safetensors(path)
     open(path, "rb").close()  # errors of the file system stay as they are
 
@@ -281,13 +307,13 @@ def _opened_safetensors(path: Path) -> Iterator[dict[str, _Entry]]:
     with complaining():
         file = package.safe_open(os.fspath(path), framework="numpy")
     with file:
-        entries: dict[str, _Entry] = {}
+        entries: dict[str, Entry] = {}
         with complaining():
             for name in file.keys():  # noqa: SIM118 - not a dict
                 found = file.get_slice(name)
                 dtype = found.get_dtype()
                 read = _reader(file, name, complaining)
-                entries[name] = _Entry(tuple(found.get_shape()), _SAFETENSORS.get(dtype, dtype), read)
+                entries[name] = Entry(tuple(found.get_shape()), _SAFETENSORS.get(dtype, dtype), read)
         yield entries
 
 
@@ -307,7 +333,7 @@ def _reader(
 
 class _Format(NamedTuple):
     pack: Callable[[Path, Arrays, IO[bytes]], None]
-    opened: Callable[[Path], contextlib.AbstractContextManager[dict[str, _Entry]]]
+    opened: Callable[[Path], contextlib.AbstractContextManager[dict[str, Entry]]]
 
 
 _FORMATS = {

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.attachments import attached
 from jittape.core.dtypes import float64, info_of
 from jittape.core.primitive import active_recorder
 from jittape.core.traced_scalar import TracedScalar
@@ -184,6 +185,7 @@ class Stateful(StateFile):
             if isinstance(value, (int, float)):
                 value = np.full(shape, value, dtype)
             known = self._state[key] = Variable(value, trainable=False, name=name, dtype=dtype)
+            attached(self)
         return known
 
     def state_of(self, variable: Variable, name: str) -> Variable:

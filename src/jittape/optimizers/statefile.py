@@ -50,7 +50,7 @@ class StateFile:
         """
         from jittape.weights import save  # importing zipfile takes 12 ms
 
-        save(path, f"the optimizer {self.name!r}", self._state_by_name())
+        save(path, f"the optimizer {self.name!r}", self.state_by_name())
 
     def load_weights(self, path: str | os.PathLike[str], variables: Iterable[Variable] = ()) -> None:
         """Load the state that `save_weights` wrote, all of it or none.
@@ -90,12 +90,12 @@ class StateFile:
         before = {name: copy.copy(v) for name, v in vars(self).items() if isinstance(v, (list, dict))}
         try:
             self._take_on(variables)
-            load(path, f"the optimizer {self.name!r}", self._state_by_name(), _REMEDY)
+            load(path, f"the optimizer {self.name!r}", self.state_by_name(), _REMEDY)
         except BaseException:
             vars(self).update(before)  # no state for these Variables
             raise
 
-    def _state_by_name(self) -> dict[str, Variable]:
+    def state_by_name(self) -> dict[str, Variable]:
         """Return the state as ``0.iterations``, ``1.velocity``, ..., independent of the attributes that hold it."""
         names = [v.name.partition(":")[0].rpartition("/")[2] for v in self.variables]
         return {f"{i}.{name}": v for i, (name, v) in enumerate(zip(names, self.variables, strict=True))}
