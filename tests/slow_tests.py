@@ -22,6 +22,7 @@ SLOW = frozenset(
         "test_a_thousand_warm_steps_leave_nothing_behind",
         "test_a_used_up_tape_lets_go_of_its_step",
         "test_a_writer_killed_before_it_publishes",
+        "test_an_error_code_of_lapack_ends_the_run",
         "test_another_process_compiles_nothing",
         "test_another_process_finds_it",
         "test_another_process_loads_the_code",

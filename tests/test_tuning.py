@@ -21,9 +21,11 @@ from programs import program_of
 
 ROOT = Path(jittape.__file__).parent
 FIXED = {
+    "compile/analysis/lapack_scratch.py": {"_BLOCK", "_REFLECTORS"},
     "compile/cache/object_store.py": {"_DIGEST_SIZE", "_HEADER_START", "_BLOCK"},
     "compile/ir/index_maps.py": {"REMEMBERED"},
     "compile/ir/table_layouts.py": {"ABORTABLE", "CELL_BITS", "DIAGONAL_LOOPS", "ON_DEMAND", "SHARES_SHIFT"},
+    "compile/kernels/lapack/decompositions.py": {"_EXPONENTS"},
     "compile/kernels/loop/pairwise.py": {"LEVELS"},
     "compile/kernels/scalar_vm/bytecode.py": {
         "CONSTANT",
@@ -48,7 +50,7 @@ FIXED = {
     "runtime/threads.py": {"MOST"},
     "runtime/workspace.py": {"POISON"},
 }
-"""Numbers that are no thresholds: formats, sentinels, word offsets, and capacities of tables made at import."""
+"""Numbers that are no thresholds: formats, sentinels, word offsets, and capacities of tables and of LAPACK's memory."""
 
 
 def is_numeric(node: ast.AST) -> bool:

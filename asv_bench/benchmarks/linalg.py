@@ -1,7 +1,8 @@
-"""Factorizations and systems of equations: a Gaussian process, small systems, a Kalman filter.
+"""Factorizations and systems of equations: a Gaussian process, small systems, a Kalman filter, decompositions.
 
 The Gaussian process is compared, in turns in one process, with LAPACK called by hand and a hand-written adjoint:
 Numba's machine code calls `potrf`, `potrs` and `potri` of jittape's own OpenBLAS. Everything runs on one thread.
+Decompositions are compared with NumPy's, which call the same routines of its copy of OpenBLAS.
 """
 
 import ctypes
@@ -149,6 +150,56 @@ class KalmanFilter:
 
     def time_value_and_gradient(self) -> None:
         self.function(*self.operands)
+
+
+class Decompositions:
+    """A decomposition of a matrix, or of a stack of 1,000 matrices of order 3, as a multiple of NumPy's time."""
+
+    params = (("eigh", "eigvalsh", "svd", "svdvals", "qr"), ((3, 3), (30, 30), (100, 100), (1_000, 3, 3)))
+    param_names = ("function", "shape")
+    unit = "ratio"
+
+    def track_ratio(self, name: str, shape: tuple[int, ...]) -> float:
+        jt.config.threads = 1
+        x = np.random.default_rng(0).normal(size=shape)
+        operand, function = jt.constant(x), jt.function(getattr(jt.linalg, name))
+        of_numpy = {
+            "svd": lambda x: np.linalg.svd(x, full_matrices=False),
+            "svdvals": lambda x: np.linalg.svd(x, compute_uv=False),
+        }.get(name) or getattr(np.linalg, name)
+        for _ in range(3):
+            function(operand)
+        ours = theirs = float("inf")
+        for _ in range(ROUNDS // 4):
+            ours = min(ours, seconds(lambda: function(operand)))
+            theirs = min(theirs, seconds(lambda: of_numpy(x)))
+        return ours / theirs
+
+
+class OrthogonalIteration:
+    """The two dominant eigenvalues of a matrix of order 4 by 1,000 QR factorizations in a loop, and their gradient."""
+
+    def setup(self) -> None:
+        jt.config.threads = 1
+        rng = np.random.default_rng(0)
+        start, x = rng.normal(size=(STATES, OBSERVED)), rng.normal(size=(STATES, STATES))
+        self.operand = jt.constant(x @ x.T / STATES)
+
+        @jt.function
+        @jt.value_and_grad
+        def total(matrix):
+            def step(q, _):
+                return jt.linalg.qr(matrix @ q).q
+
+            q = jt.scan(step, jt.zeros((STEPS, 1), jt.float64), initializer=start)[-1]
+            return jt.reduce_sum(q * (matrix @ q))
+
+        self.function = total
+        for _ in range(3):
+            self.time_value_and_gradient()
+
+    def time_value_and_gradient(self) -> None:
+        self.function(self.operand)
 
 
 def seconds(function):

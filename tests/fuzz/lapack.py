@@ -1,22 +1,28 @@
-"""Factorizations and solves of a schedule, computed with NumPy: see `evaluator`."""
+"""Factorizations, decompositions and solves of a schedule, computed with NumPy: see `evaluator`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from memory import Heap, Pointer
 
-from jittape.compile.ir.lapack import Lapack
+from jittape.compile.ir.lapack import DECOMPOSITIONS, Lapack
+from jittape.primitives.linalg.qr import qr_op
+from jittape.primitives.spectra.eigh import eigh_op, eigvalsh_op
+from jittape.primitives.spectra.svd import complement_op, svd_op, svdvals_op
 
 
 def run_lapack(
     heap: Heap, kernel: Lapack, pointers: Sequence[Pointer], sizes: Sequence[int], task: int
 ) -> None:
-    """Run one task of a stack of factorizations or solves; see `lapack_calls`."""
+    """Run one task of a stack of factorizations or solves; see `lapack_calls` and `decompositions`."""
     s = dict(zip(kernel.SYMBOLS, sizes, strict=True))
+    if kernel.routine in DECOMPOSITIONS:
+        _decompose(heap, kernel, pointers, s, task)
+        return
     n, k = s["n"], s["k"]
     place = _Places(heap, kernel.dtype)
     shape = (n + 1, n) if kernel.routine == "getrf" else (n, k if kernel.solves else n)
@@ -42,6 +48,25 @@ def run_lapack(
             failed = True
     if kernel.may_fail:
         heap.view(np.dtype(bool))[heap.indices(pointers[-1], task, np.dtype(bool))] = failed
+
+
+def _decompose(
+    heap: Heap, kernel: Lapack, pointers: Sequence[Pointer], s: Mapping[str, int], task: int
+) -> None:
+    operand, out = _Places(heap, kernel.dtype), _Places(heap, kernel.operands[1].dtype)
+    m, n, k = s["m"], s["n"], s["k"]
+    shape = {"eigh": (n + 1, n), "svd": (k, m + n + 1), "qr": (k, m + n), "complement": (m, k)}.get(
+        kernel.routine, (1, k)
+    )
+    for number in range(task * s["t0"], min((task + 1) * s["t0"], s["b0"] * s["b1"])):
+        outer, inner = divmod(number, s["b1"])
+        start = s["oa"] + outer * s["x0"] + inner * s["x1"]
+        a = operand.read(operand.matrix(pointers[0], start, (m, n), s["la"], kernel.transposed))
+        primitive = _DECOMPOSED[kernel.routine]
+        value = primitive.impl(a, full=k == m) if kernel.routine == "qr" else primitive.impl(a)
+        out.write(out.matrix(pointers[1], number * shape[0] * shape[1], shape, shape[1]), value)
+    if kernel.may_fail:
+        heap.view(np.dtype(bool))[heap.indices(pointers[-1], task, np.dtype(bool))] = False
 
 
 class _Places:
@@ -92,4 +117,12 @@ _ROUTINES = {
     "trsm": _trsm,
     "getrf": _getrf,
     "getrs": _getrs,
+}
+_DECOMPOSED = {
+    "eigh": eigh_op,
+    "eigvalsh": eigvalsh_op,
+    "svd": svd_op,
+    "svdvals": svdvals_op,
+    "qr": qr_op,
+    "complement": complement_op,
 }

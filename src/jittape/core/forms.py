@@ -178,12 +178,10 @@ class Assert:
 class Decomposition:
     """Compiled code uses other ops: ``of(*handles, **params)``, written with user-level functions.
 
-    If `of` returns None, the op stays as it is. If `beside` is a primitive, the op stays as it is unless the program
-    also contains an op of this primitive with the same operands and parameters, which `of` then shares.
+    If `of` returns None, the op stays as it is.
     """
 
     of: Callable[..., Any]
-    beside: Primitive | None = None
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,10 @@ class Call:
     routine : str
         Name of the calling sequence.
     otherwise : callable or None
-        Used as in `Decomposition` if the routine does not support a dtype.
+        Used as in `Decomposition` if the routine does not support a dtype, or if the program also contains an op of
+        `beside` with the same operands and parameters, which `otherwise` then shares.
+    beside : Primitive or None
+        See `otherwise`.
     failure : str
         If the routine may fail, the message for code that runs without the interpreter, which otherwise raises the
         error of the op's `impl`: it names the matrix.
@@ -204,6 +205,7 @@ class Call:
     routine: str
     otherwise: Callable[..., Any] | None = None
     failure: str = ""
+    beside: Primitive | None = None
 
 
 @dataclass(frozen=True)

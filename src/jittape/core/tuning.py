@@ -84,6 +84,21 @@ class Tuning:
     """Maximum right-hand sides of unrolled solves; for more, LAPACK is faster, with the columns in the lanes."""
     unrolled_lapack_bytes_per_ns: int = 20
     """Speed of unrolled factorizations and solves: multiplications times the bytes of an element, per ns."""
+    decomposition_ns: int = 2_000
+    """Time, in ns, of a decomposition besides that for its elements."""
+    decomposition_ns_per_element: Mapping[str, int] = field(
+        default_factory=lambda: {
+            "eigh": 60,
+            "eigvalsh": 30,
+            "svd": 120,
+            "svdvals": 50,
+            "qr": 30,
+            "complement": 50,
+        }
+    )
+    """Time of decompositions of 100 x 100 matrices for each element, in ns; it varies little with the order."""
+    max_decomposition_tasks: int = 32
+    """Maximum number of tasks of a stack of decompositions; each has scratch memory for about five matrices."""
     pullback_loops_order: int = 192
     """Maximum order of a Cholesky factor for which the pullback of a diagonal runs in jittape's own loops.
 

@@ -257,6 +257,15 @@ def _nbytes(program: Program, slots: Iterable[int]) -> int:
 
 _ORDERS_PER_ELEMENT = {"potrf": 1 / 3, "getrf": 2 / 3, "potri": 2 / 3, "trsm": 1}
 """Operations for an element of the result of a routine, divided by the order of the matrices; 2 for other routines."""
+_OPERATIONS_PER_ELEMENT = {
+    "eigh": 9,
+    "eigvalsh": 4 / 3,
+    "svd": 22,
+    "svdvals": 8 / 3,
+    "qr": 8 / 3,
+    "complement": 4,
+}
+"""Operations for an element of a decomposed matrix, divided by the lesser extent (Golub and Van Loan, 4th edition)."""
 
 
 def _operations(program: Program, op: Op) -> int:
@@ -266,7 +275,10 @@ def _operations(program: Program, op: Op) -> int:
     if isinstance(form, Reduce):
         return program.avals[op.args[0]].size
     if isinstance(form, Call):
-        order = program.avals[op.args[0]].shape[-1]
+        operand = program.avals[op.args[0]]
+        if form.routine in _OPERATIONS_PER_ELEMENT:
+            return round(_OPERATIONS_PER_ELEMENT[form.routine] * operand.size * min(operand.shape[-2:]))
+        order = operand.shape[-1]
         per_element = _ORDERS_PER_ELEMENT.get(form.routine, 2) * order
         return round(program.avals[op.out].size * per_element)
     return 0

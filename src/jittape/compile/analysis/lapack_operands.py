@@ -19,7 +19,7 @@ from jittape.compile.analysis.gemm_operands import (
     matrix_of,
 )
 from jittape.compile.analysis.op_class import OpClass
-from jittape.compile.ir.lapack import FACTORIZATIONS, SOLVES
+from jittape.compile.ir.lapack import DECOMPOSITIONS, FACTORIZATIONS, SOLVES
 from jittape.core.forms import Call
 from jittape.core.program import Aval, Op
 
@@ -29,12 +29,14 @@ __all__ = ["LapackCall", "lapack_call_of", "overwritten"]
 class LapackCall(NamedTuple):
     """A stack of calls; in the two loops over the stack, only the strides of the matrix differ from the result's.
 
-    `rhs` is the slot of the second operand, None for a factorization.
+    `rhs` is the slot of the second operand, None if there is none. `rows` is the number of rows of a matrix and `order`
+    that of its columns. `columns` is the number of right-hand sides, or of vectors or values of a decomposition.
     """
 
     routine: str
     matrix: Matrix
     rhs: int | None
+    rows: int
     order: int
     columns: int
     batch: tuple[BatchLoop, BatchLoop]
@@ -62,7 +64,7 @@ def lapack_call_of(
     Parameters
     ----------
     op : Op
-        An op whose lowering is a `Call` of one of the `LAPACK_ROUTINES`.
+        An op whose lowering is a `Call` of one of `ir.lapack.LAPACK_ROUTINES`.
     avals, view_of, in_memory
         As for `gemm_operands.product_of`.
     in_place : bool
@@ -78,15 +80,18 @@ def lapack_call_of(
     layouts = [contiguous(first, shape)]
     if _reads_views(op, avals[first], form.routine) and not (in_place and len(slots) == 1):
         layouts.insert(0, followed_layout(first, avals, view_of, in_memory))
-    rhs = None if form.routine in FACTORIZATIONS else slots[1]
-    columns = result[-1] if form.routine in SOLVES else 0
+    decomposed = form.routine in DECOMPOSITIONS
+    rhs = None if form.routine in FACTORIZATIONS or decomposed else slots[1]
+    columns = result[-1] if form.routine in SOLVES or decomposed else 0
+    if form.routine in ("svd", "qr"):
+        columns = result[-2]
     own = contiguous(op.out, result).strides
     for layout in layouts:
         matrix, loops = matrix_of(layout, shape), batch_loops(shape[:-2], layout.strides, own)
         if matrix is not None and len(loops) <= 2:
             one = BatchLoop(1, 0, 0)
             outer, inner = [one, one, *loops][-2:]
-            return LapackCall(form.routine, matrix, rhs, order, columns, (outer, inner))
+            return LapackCall(form.routine, matrix, rhs, shape[-2], order, columns, (outer, inner))
     raise AssertionError(op)  # a contiguous stack always fits
 
 
@@ -98,7 +103,7 @@ def _reads_views(op: Op, matrix: Aval, routine: str) -> bool:
     """
     if routine == "trsm":
         return matrix.dtype.kind != "c" or not dict(op.params)["adjoint"]
-    return routine in FACTORIZATIONS
+    return routine in FACTORIZATIONS or routine in DECOMPOSITIONS
 
 
 _OWN_MEMORY = (OpClass.INLINE, OpClass.REDUCE, OpClass.JOIN, OpClass.SCAN, OpClass.CALL, OpClass.LAPACK)

@@ -22,6 +22,7 @@ __all__ = [
     "divided",
     "rows_at_a_time",
     "work_of",
+    "work_of_decomposition",
     "work_of_lapack",
     "work_of_products",
 ]
@@ -69,6 +70,11 @@ def work_of_lapack(routine: str, dtype: np.dtype[Any], order: int, columns: int,
     if unrolled:
         return 1 + (nbytes + order * order * dtype.itemsize) // tuning.unrolled_lapack_bytes_per_ns
     return tuning.lapack_call_ns + nbytes // tuning.lapack_bytes_per_ns
+
+
+def work_of_decomposition(routine: str, elements: int) -> int:
+    """Return the estimated time of one decomposition of a matrix on one thread, in ns."""
+    return tuning.decomposition_ns + elements * tuning.decomposition_ns_per_element[routine]
 
 
 def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
-from jittape.compile.ir.lapack import Lapack
+from jittape.compile.ir.lapack import DECOMPOSITIONS, Lapack
 from jittape.compile.kernels.control.control_plan import ControlDriver, Release, Stop
 from jittape.compile.kernels.control.emit_control import (
     define_branch,
@@ -26,6 +26,7 @@ from jittape.compile.kernels.gemm.blas_call import define_product
 from jittape.compile.kernels.gemm.gemv import define_gemv
 from jittape.compile.kernels.gemm.skinny_gemm import define_skinny_gemm
 from jittape.compile.kernels.gemm.small_gemm import define_small_gemm
+from jittape.compile.kernels.lapack.decompositions import define_decomposition
 from jittape.compile.kernels.lapack.lapack_calls import define_lapack
 from jittape.compile.kernels.lapack.unrolled import define_unrolled
 from jittape.compile.kernels.loop.emit_loops import define_loops
@@ -65,7 +66,7 @@ def definition_of(kernel: Kernel) -> Definition:
             elif isinstance(kernel, DiagonalScatter):
                 define_diagonal_scatter(kernel, function)
             elif isinstance(kernel, Lapack):
-                (define_unrolled if kernel.order else define_lapack)(kernel, function)
+                _lapack_definer(kernel)(kernel, function)
             elif isinstance(kernel, Release):
                 define_release(function)
             else:
@@ -83,7 +84,7 @@ def _effort(kernel: Kernel) -> Effort:
     if isinstance(kernel, Gemm):
         return Effort.LITTLE
     if isinstance(kernel, Lapack):
-        return Effort.LOOPS if kernel.routine == "potri" else Effort.LITTLE
+        return Effort.LOOPS if kernel.routine in ("potri", *DECOMPOSITIONS) else Effort.LITTLE
     return Effort.LOOPS if isinstance(kernel, ScalarVM | DiagonalScatter) else Effort.LITTLE
 
 
@@ -93,6 +94,12 @@ def _definer(kernel: Gemm) -> Callable[[Gemm, ir.Function], None]:
     if kernel.form.startswith(("rows", "columns")):
         return define_gemv
     return define_small_gemm if kernel.form in ("tiny", "narrow") else define_product
+
+
+def _lapack_definer(kernel: Lapack) -> Callable[[Lapack, ir.Function], None]:
+    if kernel.routine in DECOMPOSITIONS:
+        return define_decomposition
+    return define_unrolled if kernel.order else define_lapack
 
 
 def emit_module(definitions: Iterable[Definition]) -> ir.Module:

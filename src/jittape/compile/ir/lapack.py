@@ -1,4 +1,4 @@
-"""`Lapack`: factorizations of matrices and solutions of linear systems as kernels.
+"""`Lapack`: factorizations and decompositions of matrices, and solutions of linear systems, as kernels.
 
 A kernel runs on a stack of matrices. It calls LAPACK for each matrix, or its loops are unrolled for matrices of one
 small order, with several matrices in the lanes of a vector.
@@ -13,26 +13,29 @@ import numpy as np
 
 from jittape.compile.ir.instructions import Operand
 from jittape.compile.ir.kernel import Kernel
-from jittape.core.dtypes import bool_
+from jittape.core.dtypes import bool_, info_of, int32
 from jittape.core.locks import cached_property
 
-__all__ = ["FACTORIZATIONS", "LAPACK_ROUTINES", "SOLVES", "Lapack", "lapack_kernel"]
+__all__ = ["DECOMPOSITIONS", "FACTORIZATIONS", "LAPACK_ROUTINES", "SOLVES", "Lapack", "lapack_kernel"]
 
 FACTORIZATIONS = ("potrf", "getrf")
 """Routines with one operand."""
 SOLVES = ("trsm", "getrs")
 """Routines that also have right-hand sides."""
-LAPACK_ROUTINES = (*FACTORIZATIONS, *SOLVES, "potri")
+DECOMPOSITIONS = ("eigh", "eigvalsh", "svd", "svdvals", "qr", "complement")
+"""Routines with one operand that need scratch memory; each is a call or two of LAPACK."""
+LAPACK_ROUTINES = (*FACTORIZATIONS, *SOLVES, "potri", *DECOMPOSITIONS)
 """Values of `Call.routine` that a `Lapack` kernel computes."""
 
 
 @dataclass(frozen=True)
 class Lapack(Kernel):
-    """A stack of factorizations, or of solutions of linear systems.
+    """A stack of factorizations or decompositions, or of solutions of linear systems.
 
     The operands are the matrix `a0`, the right-hand sides `a1`, the result `r0`, and for a routine that may fail one
-    truth value for each task, `r1`: whether one of its matrices failed. If the result takes the memory of the last
-    operand, both are `u0`.
+    truth value for each task, the last operand: whether one of its matrices failed. If the result takes the memory of
+    the last matrix, both are `u0`. A decomposition has scratch memory for each task: `r1` for elements, and `r2` and
+    `r3` for real numbers and integers if the routine needs them.
 
     Attributes
     ----------
@@ -40,7 +43,8 @@ class Lapack(Kernel):
         ``"potrf"`` is the lower Cholesky factor, ``"trsm"`` the solution of triangular systems, ``"getrf"`` the packed
         LU factorization and ``"getrs"`` the solution with it. ``"potri"`` is the pullback of a diagonal `a1` of the
         cotangent of a Cholesky factor: half of ``L^-T diag(p) L^-1`` with ``p = diag(L diag(a1))``. The operand `r1` is
-        memory for a matrix in each task, which it needs if the signs of `p` differ.
+        memory for a matrix in each task, which it needs if the signs of `p` differ. The other routines are named like
+        the ops and have their results; ``"complement"`` completes orthonormal columns to a square matrix.
     dtype : dtype
         The dtype of all matrices.
     transposed : bool
@@ -58,9 +62,13 @@ class Lapack(Kernel):
     adjoint: bool
     order: int
 
-    SYMBOLS: ClassVar[tuple[str, ...]] = ("b0", "b1", "t0", "n", "k", "la", "oa", "x0", "x1")
-    """Extents of the two loops over the stack; matrices in a task; order of a matrix and number of right-hand sides;
-    leading dimension, offset and stack strides of `a0`. For ``"potri"``, `k` is the maximum order for loops."""
+    SYMBOLS: ClassVar[tuple[str, ...]] = (
+        *("b0", "b1", "t0", "n", "k", "la", "oa", "x0", "x1"),
+        *("m", "s1", "s2", "s3"),
+    )
+    """Extents of the two loops over the stack; matrices in a task; columns of a matrix and number of right-hand sides;
+    leading dimension, offset and stack strides of `a0`; rows of a matrix; lengths of a task's scratch memory. For a
+    decomposition, `k` is the number of computed vectors or values; for ``"potri"`` the maximum order for loops."""
 
     @property
     def result(self) -> int:
@@ -103,11 +111,15 @@ def lapack_kernel(
     may_fail: bool = False,
 ) -> Lapack:
     """Return the kernel of a routine, with its operands."""
-    names = ["a0"] if routine in FACTORIZATIONS else ["a0", "a1"]
+    names = ["a0"] if routine in (*FACTORIZATIONS, *DECOMPOSITIONS) else ["a0", "a1"]
     names = [*names[:-1], "u0"] if in_place else [*names, "r0"]
     operands = [Operand(name, dtype) for name in names]
-    if routine == "potri":
-        operands.append(Operand("r1", dtype))
-    if may_fail:
-        operands.append(Operand("r1", bool_))
+    real = info_of(dtype).real
+    if routine in ("eigvalsh", "svdvals"):
+        operands[-1] = Operand("r0", real)
+    scratch = [dtype] if routine in ("potri", *DECOMPOSITIONS) else []
+    if routine in ("eigh", "eigvalsh", "svd", "svdvals"):
+        scratch += [real, int32]
+    written = [*scratch, bool_] if may_fail else scratch
+    operands += [Operand(f"r{i}", kind) for i, kind in enumerate(written, 1)]
     return Lapack(tuple(operands), routine, dtype, transposed, lower, adjoint, order)

@@ -27,10 +27,14 @@ class FortranCalls:
         self.builder = builder
         self.dtype = dtype
 
-    def call(self, routine: str, *arguments: ir.Value) -> None:
-        """Emit a call, given the name without the letter of the dtype and the addresses of the arguments."""
+    def call(self, routine: str, *arguments: ir.Value, letters: int = 0) -> None:
+        """Emit a call, given the name without the letter of the dtype and the addresses of the arguments.
+
+        Routines that are written in Fortran expect the lengths of their `letters` after the other arguments.
+        """
         arguments = tuple([self.builder.bitcast(a, BYTES) for a in arguments])
-        kind = ir.FunctionType(ir.VoidType(), [BYTES] * len(arguments))
+        arguments += (ir.Constant(ir.IntType(64), 1),) * letters
+        kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
         name = symbol(f"{info_of(self.dtype).blas}{routine}")
         self.builder.call(external(self.builder.module, kind, name), arguments)
 

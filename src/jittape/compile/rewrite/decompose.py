@@ -26,14 +26,14 @@ def decompose(program: Program, dtypes: Container[Any]) -> Program:
         return _with_checks(_with_wide_reductions(program))
     editor = Editor(program)
     avals = editor.avals
-    partners = {p.lowering.beside for p in replaced if isinstance(p.lowering, Decomposition)} - {None}
+    partners = {p.lowering.beside for p in replaced if isinstance(p.lowering, Call)} - {None}
     present = {(op.primitive, op.args, op.params) for op in program.ops if op.primitive in partners}
     for op in program.ops:
         form = op.primitive.lowering if op.primitive in replaced else None
-        if isinstance(form, Decomposition) and form.beside is not None:
-            form = form if (form.beside, op.args, op.params) in present else None
-        if isinstance(form, Call) and form.otherwise is not None and avals[op.out].dtype not in BLAS:
-            form = Decomposition(form.otherwise)
+        if isinstance(form, Call) and form.otherwise is not None:
+            shared = (form.beside, op.args, op.params) in present
+            if shared or avals[op.out].dtype not in BLAS:
+                form = Decomposition(form.otherwise)
         if isinstance(form, Decomposition) and all(
             avals[slot].dtype in dtypes for slot in (*op.args, op.out)
         ):

@@ -162,17 +162,15 @@ class _Lowering:
         return UnplacedStep(depth, position, ops, (*slots, op.out), kernel, sizes, tasks, work)
 
     def _lapack(self, op: Op) -> list[UnplacedStep]:
-        """Return the step of a factorization or a solve, and the step that ends the run if it failed."""
+        """Return the step of a call of LAPACK, and the step that ends the run if it failed."""
         call = self.partition.lapack_calls[op.out]
-        lowered = lower_lapack(
-            call, op, self.avals[op.out].dtype, op.out in self.partition.overwritten, self.draft.target()
-        )
+        dtype = self.avals[call.matrix.slot].dtype
+        lowered = lower_lapack(call, op, dtype, op.out in self.partition.overwritten, self.draft.target())
         depth, position = self.partition.depth[op.out], self.position[op.out]
         kernel, tasks = lowered.kernel, lowered.tasks
         slots = (*(call.slots[:-1] if kernel.in_place else call.slots), op.out)
+        slots += tuple([self.draft.temporary(aval) for aval in lowered.scratch])
         checks = []
-        if call.routine == "potri":
-            slots = (*slots, self.draft.temporary(Aval((tasks, call.order, call.order), kernel.dtype)))
         if kernel.may_fail:
             failed = self.draft.temporary(Aval((tasks,), bool_))
             slots = (*slots, failed)

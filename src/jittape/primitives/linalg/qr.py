@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jittape.core.forms import Call
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag
@@ -84,7 +85,9 @@ def _tall_vjp(q: Any, r: Any, g_q: Any, g_r: Any) -> Any:
     return adjoint(triangular_solve_op.bind(r, adjoint(total), lower=False, adjoint=False))
 
 
-qr_op = Primitive("qr", abstract_eval=_abstract_eval, impl=_impl, vjp=(_vjp,), batch=alike())
+qr_op = Primitive(
+    "qr", abstract_eval=_abstract_eval, impl=_impl, vjp=(_vjp,), lowering=Call("qr"), batch=alike()
+)
 """The transposed q and r, side by side."""
 
 

@@ -15,10 +15,14 @@ from jittape.primitives.linalg.matrix_operands import raise_for_first
 from jittape.primitives.reduce.reductions import reduce_max
 
 __all__ = [
+    "NOT_CONVERGENT",
     "decompose_stack",
     "reciprocal_of_gap",
     "rounding_error",
 ]
+
+NOT_CONVERGENT = "a matrix does not converge in LAPACK"
+"""Failure of a decomposition, for code that runs without the interpreter."""
 
 
 def decompose_stack(op: str, decompose: Callable[[Any], Any], x: Any) -> Any:

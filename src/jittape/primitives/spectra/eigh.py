@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of symmetric and Hermitian matrices, computed with NumPy.
+"""Eigenvalues and eigenvectors of symmetric and Hermitian matrices, computed with LAPACK.
 
 One op returns the complete decomposition in one array: the eigenvalues are the first row, and the eigenvectors are the
 rows below it, so values and vectors are views. For a complex matrix the values are stored with imaginary parts of 0.
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import info_of
-from jittape.core.forms import Decomposition
+from jittape.core.forms import Call
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag, as_int, shown
@@ -33,6 +33,7 @@ from jittape.primitives.record_parts import filled
 from jittape.primitives.shape.joining import split
 from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.primitives.spectra.decomposition_parts import (
+    NOT_CONVERGENT,
     decompose_stack,
     reciprocal_of_gap,
     rounding_error,
@@ -81,6 +82,7 @@ eigh_op = Primitive(
     abstract_eval=_abstract_eval,
     impl=lambda x: decompose_stack("eigh", _decomposed, x),
     vjp=(_vjp,),
+    lowering=Call("eigh", failure=f"[eigh] {NOT_CONVERGENT}"),
     batch=alike(),
 )
 
@@ -157,7 +159,7 @@ eigvalsh_op = Primitive(
     abstract_eval=_values_abstract_eval,
     impl=lambda x: decompose_stack("eigh", np.linalg.eigvalsh, x),
     vjp=(_values_vjp,),
-    lowering=Decomposition(_values_of_both, beside=eigh_op),
+    lowering=Call("eigvalsh", otherwise=_values_of_both, failure=f"[eigh] {NOT_CONVERGENT}", beside=eigh_op),
     batch=alike(),
 )
 """The eigenvalues alone, which take half the time unless a gradient needs the vectors anyway."""

@@ -1,4 +1,4 @@
-"""Singular value decomposition, computed with NumPy.
+"""Singular value decomposition, computed with LAPACK.
 
 One op returns the complete decomposition in one array. The gradient rule needs the singular vectors. They are results
 of the op itself, so the rule can be differentiated again.
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import info_of
-from jittape.core.forms import Decomposition
+from jittape.core.forms import Call
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag
@@ -35,6 +35,7 @@ from jittape.primitives.record_parts import filled
 from jittape.primitives.shape.joining import concat, split
 from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.primitives.spectra.decomposition_parts import (
+    NOT_CONVERGENT,
     decompose_stack,
     reciprocal_of_gap,
     rounding_error,
@@ -101,6 +102,7 @@ svd_op = Primitive(
     abstract_eval=_abstract_eval,
     impl=lambda x: decompose_stack("svd", _decomposed, x),
     vjp=(_vjp,),
+    lowering=Call("svd", failure=f"[svd] {NOT_CONVERGENT}"),
     batch=alike(),
 )
 
@@ -134,7 +136,7 @@ svdvals_op = Primitive(
     abstract_eval=_values_abstract_eval,
     impl=lambda x: decompose_stack("svd", lambda a: np.linalg.svd(a, compute_uv=False), x),
     vjp=(_values_vjp,),
-    lowering=Decomposition(_values_of_all, beside=svd_op),
+    lowering=Call("svdvals", otherwise=_values_of_all, failure=f"[svd] {NOT_CONVERGENT}", beside=svd_op),
     batch=alike(),
 )
 """The singular values alone, which take a fifth of the time for large matrices unless a gradient needs the vectors."""
@@ -167,6 +169,7 @@ complement_op = Primitive(
     abstract_eval=_complement_abstract_eval,
     impl=lambda x: decompose_stack("svd", _complement, x),
     vjp=(_complement_vjp,),
+    lowering=Call("complement"),
     batch=alike(),
 )
 """Orthonormal columns that complete the orthonormal columns of the operand to a square matrix."""

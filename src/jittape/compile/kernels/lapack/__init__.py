@@ -1,1 +1,1 @@
-"""Factorizations and solves: calls of LAPACK, and unrolled loops for stacks of small matrices."""
+"""Factorizations, decompositions and solves: calls of LAPACK, and unrolled loops for stacks of small matrices."""

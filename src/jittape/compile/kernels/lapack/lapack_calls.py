@@ -32,19 +32,12 @@ class _LapackCalls(DiagonalPullback):
 
     def emit(self) -> None:
         """Emit the loop over the matrices of the task."""
-        builder, symbols, kernel = self.builder, self.symbols, self.kernel
-        first = builder.mul(self.task, symbols["t0"])
-        left = builder.sub(builder.mul(symbols["b0"], symbols["b1"]), first)
-        count = self.smaller(left, symbols["t0"])
-        if kernel.may_fail:
-            self.failed = builder.gep(self.operands[-1], [self.task])
-            builder.store(ir.Constant(_I8, 0), self.failed)
+        builder, kernel = self.builder, self.kernel
         routine: Callable[[ir.Value, ir.Value], None] = getattr(self, f"_{kernel.routine}")
         columns = self.k if kernel.solves else self.n
         rows = builder.add(self.n, integer(1)) if kernel.routine == "getrf" else self.n
         area = builder.mul(rows, columns)
-        with for_range(builder, count, scalar=True) as index:
-            number = builder.add(first, index)
+        with self.matrices_of_task() as number:
             out = self.place(self.operands[kernel.result], builder.mul(number, area))
             self.matrix_number = number
             if kernel.solves and not kernel.in_place:
@@ -52,15 +45,7 @@ class _LapackCalls(DiagonalPullback):
             if kernel.result == 0:
                 routine(out, out)
             else:
-                routine(self.place(self.operands[0], self._offset(number)), out)
-        builder.ret_void()
-
-    def _offset(self, number: ir.Value) -> ir.Value:
-        """Return the distance of matrix `number` of the stack from the beginning of its operand."""
-        builder, symbols = self.builder, self.symbols
-        outer, inner = builder.sdiv(number, symbols["b1"]), builder.srem(number, symbols["b1"])
-        stacked = builder.add(builder.mul(outer, symbols["x0"]), builder.mul(inner, symbols["x1"]))
-        return builder.add(symbols["oa"], stacked)
+                routine(self.matrix_at(number), out)
 
     # ---- routines: called with the places of the matrix and of the result ------------------------------------------
 
@@ -73,7 +58,7 @@ class _LapackCalls(DiagonalPullback):
                 self.copy_row(begin, a, row, count)
             self.clear(self.place(begin, count), builder.sub(n, count))
         self.call("potrf", self.letter("U"), self.order, out, self.row_order, self.info)
-        self._note_failure()
+        self.note_failure()
 
     def _trsm(self, a: ir.Value, out: ir.Value) -> None:
         kernel = self.kernel
@@ -95,7 +80,7 @@ class _LapackCalls(DiagonalPullback):
             self.copy_column(self.place(out, builder.mul(column, n)), a, column)
         pivots = self.place(out, builder.mul(n, n))
         self.call("getrf", self.order, self.order, out, self.row_order, pivots, self.info)
-        self._note_failure()
+        self.note_failure()
         self._pivots_to_floats(pivots)
 
     def _getrs(self, a: ir.Value, out: ir.Value) -> None:
@@ -131,12 +116,6 @@ class _LapackCalls(DiagonalPullback):
 
     def _is_vector(self) -> ir.Value:
         return self.builder.icmp_signed("==", self.k, integer(1))
-
-    def _note_failure(self) -> None:
-        if self.kernel.may_fail:
-            failed = self.builder.icmp_signed("!=", self.builder.load(self.info), ir.Constant(_I32, 0))
-            with self.builder.if_then(failed, likely=False):
-                self.builder.store(ir.Constant(_I8, 1), self.failed)
 
     def _note_zero_pivots(self, a: ir.Value) -> None:
         if not self.kernel.may_fail:

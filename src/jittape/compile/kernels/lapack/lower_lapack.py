@@ -1,4 +1,4 @@
-"""Lowering of a factorization or a solve to a kernel, which similar ops share, and to the sizes of this op."""
+"""Lowering of a call of LAPACK to a kernel, which similar ops share, and to the sizes of this op."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.analysis.lapack_operands import LapackCall
-from jittape.compile.analysis.parallelism import work_of_lapack
-from jittape.compile.ir.lapack import Lapack, lapack_kernel
+from jittape.compile.analysis.lapack_scratch import scratch_lengths
+from jittape.compile.analysis.parallelism import work_of_decomposition, work_of_lapack
+from jittape.compile.ir.lapack import DECOMPOSITIONS, FACTORIZATIONS, SOLVES, Lapack, lapack_kernel
 from jittape.compile.llvm.target_facts import TargetFacts
 from jittape.core.forms import Call
-from jittape.core.program import Op
+from jittape.core.program import Aval, Op
 from jittape.core.tuning import tuning
 
 __all__ = ["LoweredLapack", "lower_lapack"]
 
 
 class LoweredLapack(NamedTuple):
-    """The kernel, the values of its symbols, the number of tasks and the work in ns."""
+    """The kernel, the values of its symbols, its scratch memory, the number of tasks and the work in ns."""
 
     kernel: Lapack
     sizes: tuple[int, ...]
+    scratch: tuple[Aval, ...]
     tasks: int
     work: int
 
@@ -49,24 +51,34 @@ def lower_lapack(
         in_place=in_place,
         may_fail=bool(form.failure),
     )
-    each = work_of_lapack(call.routine, dtype, call.order, call.columns, bool(order))
+    decomposed = call.routine in DECOMPOSITIONS
+    if decomposed:
+        each = work_of_decomposition(call.routine, call.rows * call.order)
+    else:
+        each = work_of_lapack(call.routine, dtype, call.order, call.columns, bool(order))
     tasks, share = 1, stacked
     if stacked * each >= tuning.parallel_work_ns and target.divisible:
         lanes = tuning.vector_bytes // dtype.itemsize
         share = max(1, tuning.task_ns // (lanes * each)) * lanes if order else max(1, tuning.task_ns // each)
+        if decomposed:
+            share = max(share, -(-stacked // tuning.max_decomposition_tasks))
         tasks = -(-stacked // share)
     matrix, columns = call.matrix, call.columns
     if call.routine == "potri":
         columns = tuning.pullback_loops_order if target.wide_registers else 0
+    lengths = scratch_lengths(call, dtype)
     sizes = (
         *(outer.extent, inner.extent, share, call.order, columns),
         *(matrix.leading, matrix.offset, outer.x_stride, inner.x_stride),
+        *(call.rows, *[*lengths, 0, 0, 0][:3]),
     )
-    return LoweredLapack(kernel, sizes, tasks, stacked * each)
+    written = kernel.operands[kernel.result + 1 :]
+    scratch = tuple([Aval((tasks, n), o.dtype) for n, o in zip(lengths, written, strict=False)])
+    return LoweredLapack(kernel, sizes, scratch, tasks, stacked * each)
 
 
 def _is_unrolled(call: LapackCall, dtype: np.dtype[Any]) -> bool:
     """Return whether the loops are unrolled for matrices of this order."""
     small = 0 < call.order <= tuning.unrolled_lapack_order and call.columns <= tuning.unrolled_lapack_columns
-    small = small and call.routine != "potri"
-    return small and dtype.kind == "f" and call.batch[0].extent == 1
+    fits = call.routine in (*FACTORIZATIONS, *SOLVES) and dtype.kind == "f"
+    return small and fits and call.batch[0].extent == 1

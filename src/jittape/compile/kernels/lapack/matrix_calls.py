@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from llvmlite import ir
 
 from jittape.compile.ir.lapack import Lapack
@@ -10,7 +13,7 @@ from jittape.compile.llvm.fortran_calls import FortranCalls
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import BYTES, external, for_range, integer
 from jittape.compile.llvm.ir_value import llvm_type
-from jittape.core.dtypes import bool_, info_of
+from jittape.core.dtypes import bool_, info_of, int32
 
 __all__ = ["MatrixCalls"]
 
@@ -25,7 +28,7 @@ class MatrixCalls(FortranCalls):
     symbols : dict
         The integers of the kernel by name.
     operands : list of ir.Value
-        The addresses of the operands, as pointers to elements; an element is an integer of its size.
+        The addresses of the operands, as pointers to elements; an element of a matrix is an integer of its size.
     order, columns, leading : ir.Value
         Addresses of the order, the number of right-hand sides and the leading dimension of the matrix, for LAPACK.
     row_order, row_columns : ir.Value
@@ -43,16 +46,41 @@ class MatrixCalls(FortranCalls):
         self.real = llvm_type(info_of(kernel.dtype).real)
         self.is_complex = kernel.dtype.kind == "c"
         self.element = ir.IntType(8 * kernel.dtype.itemsize)
-        self.operands = [
-            operand(builder, function, i, _I8 if o.dtype == bool_ else self.element)
-            for i, o in enumerate(kernel.operands)
-        ]
+        kinds = {bool_: _I8, int32: _I32, info_of(kernel.dtype).real: self.real, kernel.dtype: self.element}
+        self.operands = [operand(builder, function, i, kinds[o.dtype]) for i, o in enumerate(kernel.operands)]
         self.n, self.k = self.symbols["n"], self.symbols["k"]
         self.order, self.columns, self.leading = (self.integer(self.symbols[s]) for s in ("n", "k", "la"))
         self.row_order, self.row_columns = (self.integer(self.positive(v)) for v in (self.n, self.k))
         self.one_step = self.integer(integer(1))
         self.one = self.number(ir.Constant(self.real, 1.0))
         self.info = self.held(ir.Constant(_I32, 0))
+
+    @contextmanager
+    def matrices_of_task(self) -> Iterator[ir.Value]:
+        """Emit the loop over the matrices of the task, and return the number of a matrix in the stack."""
+        builder, symbols = self.builder, self.symbols
+        first = builder.mul(self.task, symbols["t0"])
+        left = builder.sub(builder.mul(symbols["b0"], symbols["b1"]), first)
+        if self.kernel.may_fail:
+            self.failed = builder.gep(self.operands[-1], [self.task])
+            builder.store(ir.Constant(_I8, 0), self.failed)
+        with for_range(builder, self.smaller(left, symbols["t0"]), scalar=True) as index:
+            yield builder.add(first, index)
+        builder.ret_void()
+
+    def matrix_at(self, number: ir.Value) -> ir.Value:
+        """Return the place of matrix `number` of the stack in the first operand."""
+        builder, symbols = self.builder, self.symbols
+        outer, inner = builder.sdiv(number, symbols["b1"]), builder.srem(number, symbols["b1"])
+        stacked = builder.add(builder.mul(outer, symbols["x0"]), builder.mul(inner, symbols["x1"]))
+        return self.place(self.operands[0], builder.add(symbols["oa"], stacked))
+
+    def note_failure(self) -> None:
+        """Emit the note that a matrix failed, if LAPACK returned an error code."""
+        if self.kernel.may_fail:
+            failed = self.builder.icmp_signed("!=", self.builder.load(self.info), ir.Constant(_I32, 0))
+            with self.builder.if_then(failed, likely=False):
+                self.builder.store(ir.Constant(_I8, 1), self.failed)
 
     def positive(self, extent: ir.Value) -> ir.Value:
         """Return a leading dimension, which LAPACK requires to be positive."""
@@ -101,9 +129,9 @@ class MatrixCalls(FortranCalls):
         """Emit a copy of the first `count` elements of a row of the matrix at `a`."""
         self._copy_line(to, a, row, count, contiguous=not self.kernel.transposed)
 
-    def copy_column(self, to: ir.Value, a: ir.Value, column: ir.Value) -> None:
-        """Emit a copy of a column of the matrix at `a`."""
-        self._copy_line(to, a, column, self.n, contiguous=self.kernel.transposed)
+    def copy_column(self, to: ir.Value, a: ir.Value, column: ir.Value, rows: ir.Value | None = None) -> None:
+        """Emit a copy of a column of the matrix at `a`, which is square unless the number of `rows` is given."""
+        self._copy_line(to, a, column, self.n if rows is None else rows, contiguous=self.kernel.transposed)
 
     def _copy_line(
         self, to: ir.Value, a: ir.Value, line: ir.Value, count: ir.Value, contiguous: bool
