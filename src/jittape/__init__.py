@@ -271,6 +271,7 @@ if _TYPE_CHECKING:
     from jittape import nest as nest
     from jittape import signal as signal
     from jittape import train as train
+    from jittape.core.dtypes import bfloat16 as bfloat16
     from jittape.execution import control_dependencies as control_dependencies
     from jittape.execution import device as device
     from jittape.execution import executing_eagerly as executing_eagerly
@@ -290,8 +291,8 @@ __all__ = [
     "Signature", "Stats", "TapeExitWarning", "TapeUsageWarning", "Tensor", "TensorArray", "TensorSpec",
     "UnconnectedGradientWarning", "UnconnectedGradients", "Variable", "WeightsError", "__version__", "abs",
     "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh",
-    "atan", "atan2", "atanh", "autodiff", "autograph", "batch_jacobian", "batch_to_space", "bitcast", "bitwise",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "boolean_mask", "broadcast_dynamic_shape",
+    "atan", "atan2", "atanh", "autodiff", "autograph", "batch_jacobian", "batch_to_space", "bfloat16", "bitcast",
+    "bitwise", "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "boolean_mask", "broadcast_dynamic_shape",
     "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_gradient", "clip_by_average_norm",
     "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64", "complex128", "concat",
     "cond", "config", "conj", "constant", "control_dependencies", "convert_to_tensor", "cos", "cosh", "cumprod",
@@ -339,6 +340,7 @@ __getattr__ = _lazily(
             "no_op",
             "timestamp",
         ),
+        "jittape.core.dtypes": ("bfloat16",),
     },
 )
 _hide_frames_of_jittape()

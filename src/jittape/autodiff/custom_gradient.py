@@ -11,7 +11,7 @@ from jittape.control.body import body_of
 from jittape.control.custom_vjp import custom_vjp_op
 from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import is_differentiable
-from jittape.core.primitive import apply
+from jittape.core.primitive import any_dtype, apply
 from jittape.core.user_calls import function_name
 from jittape.primitives.identity import custom_gradient_op
 from jittape.recording.body_tracing import BodyTrace
@@ -149,6 +149,7 @@ def _custom_vjp(
     return list(outer.apply(_with_rule, (*results, *inputs, *recorded.captured), static))
 
 
+@any_dtype
 def _with_rule(*handles: Any) -> tuple[Any, ...]:
     *operands, rule, count, to = handles
     last = len(operands) - len(rule.program.inputs) + count
@@ -162,6 +163,7 @@ def _with_rule(*handles: Any) -> tuple[Any, ...]:
     )
 
 
+@any_dtype
 def _custom(*operands_and_count: Any) -> tuple[Any, ...]:
     *operands, count = operands_and_count
     inputs = operands[count:]

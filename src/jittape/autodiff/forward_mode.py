@@ -16,6 +16,7 @@ from typing import Any
 from jittape.autodiff.gradient_diagnostics import dependent_slots
 from jittape.autodiff.reverse import Slots, record_gradient
 from jittape.core.builder import Builder, Symbol, literal
+from jittape.core.primitive import any_dtype
 from jittape.core.program import Aval
 from jittape.errors import NoGradientError
 from jittape.primitives.broadcast import broadcast
@@ -55,6 +56,7 @@ def placeholders(trace: Trace, avals: Sequence[Aval]) -> Iterator[list[Tensor]]:
                 )
 
 
+@any_dtype
 def _zeros(avals: tuple[Aval, ...]) -> tuple[Any, ...]:
     return tuple([broadcast(literal(0, aval.dtype), aval.shape) for aval in avals])
 

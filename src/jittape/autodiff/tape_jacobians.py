@@ -15,6 +15,7 @@ import numpy as np
 from jittape.autodiff.forward_mode import placeholders, record_batch, record_tangents
 from jittape.autodiff.gradient_diagnostics import GradientQuery
 from jittape.autodiff.reverse import ORDINARY, record_gradient
+from jittape.core.dtypes import is_floating
 from jittape.core.program import Aval
 from jittape.primitives.shape.creation import eye
 from jittape.primitives.shape.reshaping import broadcast_to, reshape, transpose
@@ -30,7 +31,7 @@ def takes_forward(target: Aval, sources: Sequence[Aval]) -> bool:
 
     Complex values use reverse mode, whose convention (`conj`) defines their derivative.
     """
-    real = all(aval.dtype.kind == "f" for aval in (target, *sources))
+    real = all(is_floating(aval.dtype) for aval in (target, *sources))
     return real and sum([aval.size for aval in sources]) < target.size
 
 

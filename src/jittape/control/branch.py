@@ -92,6 +92,7 @@ branch_op: Primitive = Primitive(
     vjp=lambda *_, **__: None,
     lowering=Control("branch", _run, _vjp, _flow),
     batch=_batch,
+    any_dtype=True,
 )
 """One result of a branch. The first operand, an int64, is the number of the body in `bodies`. If it is out of range,
 the last body runs."""

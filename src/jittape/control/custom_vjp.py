@@ -59,6 +59,7 @@ custom_vjp_op = Primitive(
     lowering=Control("custom_vjp", _run, _vjp, _flow),
     batch=_batch,
     simplified=lambda op, producers: op.args[dict(op.params)["result_index"]],
+    any_dtype=True,
     batch_loses_gradient=True,
 )
 """Identity on the first `count` operands, with a gradient that the body `rule` computes.

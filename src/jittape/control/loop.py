@@ -346,6 +346,7 @@ loop_op: Primitive = Primitive(
     vjp=lambda *_, **__: None,
     lowering=Control("loop", _run, _vjp, _flow),
     batch=_batch,
+    any_dtype=True,
 )
 """One result of a loop, the one that `result_index` names.
 

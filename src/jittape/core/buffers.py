@@ -227,7 +227,11 @@ class Buffer:
         ndarray as base it would not. This takes 0.32 µs; clearing a flag of a view takes 0.29.
         """
         self.exposed = True
-        return np.asarray(self.array.data.toreadonly())
+        try:
+            return np.asarray(self.array.data.toreadonly())
+        except ValueError:  # the buffer protocol has no format for bfloat16
+            bits = self.array.view(np.uint16)
+            return np.asarray(bits.data.toreadonly()).view(self.array.dtype)
 
 
 def allocate(aval: Aval) -> Buffer:

@@ -8,12 +8,13 @@ passed become inputs: their `WeakScalar` asks the builder for an input slot once
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype
+from jittape.core.casts import cast_op
+from jittape.core.dtypes import WEAK_EXAMPLES, WIDENED, as_dtype, default_dtype, float32, narrowed, widened
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op, SourceLine
@@ -104,7 +105,10 @@ class Builder:
 
     def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
         """Run `body` immediately; ops inside a body are not cached."""
-        return body(*[self.lifted(a) for a in arrays], *static)
+        handles = [self.lifted(a) for a in arrays]
+        if WIDENED and not getattr(body, "any_dtype", False) and _has_widened(handles, static):
+            return _computed_wide(body, handles, static)
+        return body(*handles, *static)
 
     def lifted(self, value: Any) -> Symbol | WeakScalar:
         """Return `value` as a handle; Python and NumPy scalars become literals."""
@@ -119,6 +123,15 @@ class Builder:
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Symbol:
         """Append one op; its primitive infers the aval of the result."""
         symbols = [o if o.__class__ is Symbol else self._as_symbol(o) for o in operands]
+        if WIDENED and not primitive.any_dtype and _has_widened(symbols, params.values()):
+            names = tuple(params)
+
+            def call(*given: Any) -> Any:
+                n = len(symbols)
+                return self.bind(primitive, given[:n], dict(zip(names, given[n:], strict=True)))
+
+            found: Symbol = _computed_wide(call, symbols, tuple(params.values()))
+            return found
         aval = primitive.abstract_eval(*[s.aval for s in symbols], **params)
         if not symbols or aval is not symbols[0].aval:
             _require_possible(primitive, aval)
@@ -136,6 +149,58 @@ class Builder:
     def _as_symbol(self, operand: Any) -> Symbol:
         handle = self.lifted(operand)
         return handle.default() if isinstance(handle, WeakScalar) else handle
+
+
+# ---- bfloat16 --------------------------------------------------------------------------------------------------------
+
+
+def _has_widened(handles: Iterable[Any], static: Iterable[Any]) -> bool:
+    """Return whether an operand or a parameter is of a dtype that is computed in another one."""
+    return any(isinstance(h, Symbol) and h.aval.dtype in WIDENED for h in handles) or any(
+        isinstance(s, np.dtype) and s in WIDENED for s in static
+    )
+
+
+def _computed_wide(
+    body: Callable[..., Any], handles: Sequence[Symbol | WeakScalar], static: tuple[Any, ...]
+) -> Any:
+    """Run a body on bfloat16 in float32 and round its results once.
+
+    A Python scalar is rounded too, as in NumPy and TensorFlow. Results keep float32 if an operand or a parameter asks
+    for it.
+    """
+    known = [h.aval.dtype for h in handles if isinstance(h, Symbol)]
+    chosen = [s for s in static if isinstance(s, np.dtype)]
+    narrow = narrowed(float32, chosen if any(s in WIDENED for s in chosen) else (*known, *chosen))
+
+    def wide(handle: Symbol | WeakScalar) -> Symbol | WeakScalar:
+        if isinstance(handle, WeakScalar):
+            return handle if narrow == float32 else WeakScalar(handle.kind, _rounded(handle.resolve, narrow))
+        return _cast(handle, widened(handle.aval.dtype))
+
+    def rounded(result: Any) -> Any:
+        if result is None or isinstance(result, WeakScalar) or result.aval.dtype != float32:
+            return result
+        return _cast(result, narrow)
+
+    results = body(
+        *[wide(h) for h in handles], *[widened(s) if isinstance(s, np.dtype) else s for s in static]
+    )
+    return tuple(map(rounded, results)) if isinstance(results, (tuple, list)) else rounded(results)
+
+
+def _rounded(
+    resolve: Callable[[np.dtype[Any]], Symbol], narrow: np.dtype[Any]
+) -> Callable[[np.dtype[Any]], Symbol]:
+    """Return `resolve` with float32 numbers rounded to the dtype `narrow`."""
+    return lambda dtype: _cast(_cast(resolve(dtype), narrow), dtype) if dtype == float32 else resolve(dtype)
+
+
+def _cast(symbol: Symbol, dtype: np.dtype[Any]) -> Symbol:
+    if symbol.aval.dtype == dtype:
+        return symbol
+    found: Symbol = cast_op.bind(symbol, dtype=dtype)
+    return found
 
 
 def _require_possible(primitive: Primitive, aval: Aval) -> None:
@@ -170,6 +235,7 @@ literal_op = Primitive(
     impl=_literal_impl,
     lowering=Map(lambda m, *, value, dtype: m.literal(_number(value), dtype)),
     gradient_stops="it is a constant",
+    any_dtype=True,
 )
 
 

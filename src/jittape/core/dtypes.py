@@ -1,6 +1,7 @@
 """Supported dtypes: TensorFlow's names for NumPy's dtypes, and one table with all facts about each of them.
 
-To add a dtype, add a row to the table, export its name from the package, and write its mathematics.
+To add a dtype, add a row to the table, export its name from the package, and write its mathematics. bfloat16 is the
+dtype of the package ml_dtypes, and gets its row at its first use.
 
 Promotion is NumPy's (NEP 50) with weak Python scalars: ``float32 * 2.0`` stays float32. A Python scalar that is not
 combined with an array gets the default dtype of its kind, as in TensorFlow: float32 (or `jt.config.default_float`),
@@ -9,8 +10,10 @@ int32, bool, complex128.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,9 +36,12 @@ uint32 = np.dtype("uint32")
 uint64 = np.dtype("uint64")
 bool_ = np.dtype("bool")
 
+if TYPE_CHECKING:
+    bfloat16: np.dtype[Any]
+
 
 class Kind(NamedTuple):
-    """Facts about a kind of dtypes, known by `numpy.dtype.kind`."""
+    """Facts about a kind of dtypes, known by `kind_of`."""
 
     name: str
     """Name in error messages."""
@@ -129,10 +135,12 @@ _ROWS = (
 )
 _INFO = {row[0]: DTypeInfo(*row) for row in _ROWS}
 
-SUPPORTED = frozenset(_INFO)
-"""All dtypes of tensors."""
-NATIVE = frozenset(dtype for dtype, info in _INFO.items() if info.llvm)
+SUPPORTED = set(_INFO)
+"""All dtypes of tensors; bfloat16 after its first use."""
+NATIVE = {dtype for dtype, info in _INFO.items() if info.llvm}
 """Dtypes that compiled loops support."""
+WIDENED: set[np.dtype[Any]] = set()
+"""Dtypes of which ops are computed in `DTypeInfo.arithmetic` between casts: bfloat16 after its first use."""
 BLAS = frozenset(dtype for dtype, info in _INFO.items() if info.blas)
 """Dtypes that the BLAS supports."""
 NATIVE_NUMBERS = frozenset(
@@ -144,6 +152,24 @@ NATIVE_FLOATS = NATIVE_NUMBERS & BLAS
 
 WEAK_EXAMPLES: dict[type, Any] = {bool: False, int: 0, float: 0.0, complex: 0j}
 """Types of weakly promoted Python scalars, each with the example that is passed to `numpy.result_type`."""
+
+
+def __getattr__(name: str) -> Any:
+    if name != "bfloat16":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _bfloat16()
+
+
+@cache
+def _bfloat16() -> np.dtype[Any]:
+    """Return bfloat16 and add its row; its package is imported at first use, which takes 5 ms."""
+    import ml_dtypes
+
+    dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    _INFO[dtype] = DTypeInfo(dtype, "i16", float32, None, None, "BF16", dtype, float32, dtype, dtype, None)
+    for dtypes in (SUPPORTED, NATIVE, WIDENED):
+        dtypes.add(dtype)
+    return dtype
 
 
 def as_dtype(value: Any) -> np.dtype[Any]:
@@ -165,7 +191,7 @@ def as_dtype(value: Any) -> np.dtype[Any]:
     dtype('float32')
     """
     try:
-        dtype = np.dtype(value)
+        dtype = _bfloat16() if isinstance(value, str) and value == "bfloat16" else np.dtype(value)
     except (TypeError, ValueError):
         raise named(
             DTypeError(
@@ -174,8 +200,10 @@ def as_dtype(value: Any) -> np.dtype[Any]:
         ) from None
     if not dtype.isnative:
         dtype = dtype.newbyteorder("=")
+    if dtype not in SUPPORTED and dtype.name == "bfloat16":
+        return _bfloat16()
     if dtype not in SUPPORTED:
-        names = ", ".join(sorted(d.name for d in SUPPORTED))
+        names = ", ".join(sorted({"bfloat16", *[d.name for d in SUPPORTED]}))
         raise named(
             DTypeError(f"{argument_of_user(value)}dtype {dtype} is not supported; use one of {names}")
         )
@@ -201,14 +229,57 @@ def default_dtype(kind: type) -> np.dtype[Any]:
     return {bool: bool_, int: int32, complex: complex128}[kind]
 
 
+def kind_of(dtype: np.dtype[Any]) -> str:
+    """Return `numpy.dtype.kind`, and ``"f"`` for bfloat16, whose kind is ``"V"`` for NumPy."""
+    kind = dtype.kind
+    return "f" if kind == "V" and dtype.name == "bfloat16" else kind
+
+
 def is_floating(dtype: np.dtype[Any]) -> bool:
     """Return whether `dtype` is a real floating-point dtype."""
-    return dtype.kind == "f"
+    return kind_of(dtype) == "f"
 
 
 def is_differentiable(dtype: np.dtype[Any]) -> bool:
     """Return whether `dtype` is floating-point or complex, so that its values have cotangents."""
-    return dtype.kind in "fc"
+    return kind_of(dtype) in "fc"
+
+
+def float_limits(dtype: np.dtype[Any]) -> Any:
+    """Return `numpy.finfo` of a floating dtype, or that of ml_dtypes for bfloat16."""
+    if dtype not in WIDENED:
+        return np.finfo(dtype)
+    import ml_dtypes
+
+    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+
+
+def common_dtype(*operands: Any) -> np.dtype[Any]:
+    """Return `numpy.result_type` of dtypes and Python scalars, which defines the promotion of bfloat16 too.
+
+    bfloat16 promotes as float32. If the result is float32 and no other operand is floating, it is bfloat16.
+
+    Examples
+    --------
+    >>> from jittape.core.dtypes import bfloat16
+    >>> [common_dtype(bfloat16, x).name for x in (1.0, int8, float16, int64)]
+    ['bfloat16', 'bfloat16', 'float32', 'float64']
+    """
+    if WIDENED.isdisjoint([x for x in operands if isinstance(x, np.dtype)]):
+        return np.result_type(*operands)
+    found = np.result_type(*[widened(x) if isinstance(x, np.dtype) else x for x in operands])
+    return narrowed(found, operands)
+
+
+def widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype in which ops on `dtype` are computed: float32 for bfloat16, else the dtype itself."""
+    return _INFO[dtype].arithmetic if dtype in WIDENED else dtype
+
+
+def narrowed(found: np.dtype[Any], operands: Iterable[Any]) -> np.dtype[Any]:
+    """Return the dtype to which a result of dtype `found` is rounded if an op on `operands` was computed `widened`."""
+    others = [x for x in operands if isinstance(x, np.dtype) and x not in WIDENED]
+    return _bfloat16() if found == float32 and not any(map(is_differentiable, others)) else found
 
 
 def float_result(dtype: np.dtype[Any]) -> np.dtype[Any]:

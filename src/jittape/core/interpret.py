@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.config import config
+from jittape.core.dtypes import is_differentiable
 from jittape.core.forms import Control, runs_of
 from jittape.core.program import Op, Program, is_dynamic_dim
 from jittape.errors import NumericsError, ProgramError
@@ -113,7 +114,7 @@ def run_control(program: Program, run: Sequence[Op], operands: list[Any]) -> lis
 
 def not_finite(array: np.ndarray[Any, Any]) -> str:
     """Describe the nans and infinities of `array` and the position of the first; empty if all elements are finite."""
-    if array.dtype.kind not in "fc" or np.isfinite(array).all():
+    if not is_differentiable(array.dtype) or np.isfinite(array).all():
         return ""
     nans, infinities = int(np.isnan(array).sum()), int(np.isinf(array).sum())
     kinds = " and ".join([kind for kind, count in (("Inf", infinities), ("NaN", nans)) if count])

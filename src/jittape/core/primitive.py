@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ __all__ = [
     "Recorder",
     "active",
     "active_recorder",
+    "any_dtype",
     "apply",
     "recording_with",
     "replace_recorder",
@@ -63,6 +64,7 @@ class Handle(Protocol):
 
 
 Rule = Callable[..., Any]
+Body = TypeVar("Body", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +114,9 @@ class Primitive:
         The op may end the run, so it is kept even if its result is not used.
     batch_loses_gradient : bool
         On a stack of operands, `batch` gives values without the op's gradient rule.
+    any_dtype : bool
+        The op is also defined for dtypes that have no arithmetic (bfloat16). All others run between casts: see
+        `jittape.core.builder.computed_wide`.
     weights : tuple of float
         For a weighted sum of the operands, element by element: the weight of each operand, ``(1, -1)`` for `subtract`.
     is_multiplication : bool
@@ -148,6 +153,7 @@ class Primitive:
     calls_back: bool = False
     effectful: bool = False
     batch_loses_gradient: bool = False
+    any_dtype: bool = False
     weights: tuple[float, ...] = ()
     is_multiplication: bool = False
     is_equality: bool = False
@@ -234,6 +240,12 @@ def set_default_recorder(factory: Callable[[], Recorder]) -> None:
     """Set the recorder of this thread, and of every thread that has not recorded yet."""
     _Active.factory = staticmethod(factory)
     active.recorder = factory()
+
+
+def any_dtype(body: Body) -> Body:
+    """Mark a body that handles dtypes without arithmetic itself, as `Primitive.any_dtype` marks an op."""
+    body.any_dtype = True  # type: ignore[attr-defined]
+    return body
 
 
 def apply(body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:

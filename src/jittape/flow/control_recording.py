@@ -17,6 +17,8 @@ from jittape.control.branch import branch_op
 from jittape.control.loop import loop_op
 from jittape.control.loop_parts import WHILE, carry, stack
 from jittape.core.builder import WeakScalar
+from jittape.core.dtypes import common_dtype
+from jittape.core.primitive import any_dtype
 from jittape.core.program import Aval, Body, Program
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
 from jittape.primitives.elementwise.comparison import logical_and
@@ -155,7 +157,7 @@ class Loop:
             f"[{op}] {name} is {before.dtype.name} when the loop begins and {tensor.dtype.name} after an iteration: "
             f"begin with a {tensor.dtype.name}, or use jt.cast(..., {before.dtype.name!r}) in the body"
         )
-        if np.result_type(before.dtype, tensor.dtype) == tensor.dtype:
+        if common_dtype(before.dtype, tensor.dtype) == tensor.dtype:
             raise _WiderError(message, number, tensor.dtype)
         raise DTypeError(message)
 
@@ -241,6 +243,7 @@ def _loop_body(recorded: Recorded, carries: int) -> Body:
     return body_of(Program(inputs, program.ops, program.outputs, program.avals))
 
 
+@any_dtype
 def _loop(*handles: Any) -> tuple[Any, ...]:
     *operands, body, fixed, carries, trips, limit, backwards, recompute, picks = handles
     head = int(trips < 0)
@@ -336,6 +339,7 @@ def _with_all_inputs(recorded: Sequence[Recorded]) -> list[Program]:
     return programs
 
 
+@any_dtype
 def _branch(*handles: Any) -> tuple[Any, ...]:
     which, *operands, bodies = handles
     operands = [

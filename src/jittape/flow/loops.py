@@ -6,9 +6,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from jittape.control.loop_parts import WHILE
+from jittape.core.dtypes import common_dtype
 from jittape.core.user_calls import as_function, as_int
 from jittape.errors import ControlFlowError, DTypeError
 from jittape.flow.control_recording import Loop, predicate, segment_length
@@ -213,7 +212,7 @@ def _fori_as_while(
             raise DTypeError(
                 f"[fori_loop] a bound must be an integer scalar, but is {bound.dtype.name} of shape {bound.shape}"
             )
-    dtype = np.result_type(begin.dtype, end.dtype)
+    dtype = common_dtype(begin.dtype, end.dtype)
     begin, end = cast(begin, dtype), cast(end, dtype)
 
     def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from jittape.control.batched_control import stacked_body
 from jittape.control.body import body_of, inlined
 from jittape.core.dtypes import as_dtype
+from jittape.core.primitive import any_dtype
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag, as_function
 from jittape.errors import ControlFlowError, DTypeError
@@ -310,6 +311,7 @@ def vectorized_map(
     return trees[0].unflatten(list(results))
 
 
+@any_dtype
 def _batched(*handles: Any) -> tuple[Any, ...]:
     *operands, body, n, stacks = handles
     slots = body.program.inputs

@@ -324,6 +324,8 @@ class Concrete:
 class _Replay:
     """A function that records a program; one object per program, as its identity is part of the trie key."""
 
+    any_dtype = True
+
     def __init__(self, program: Program) -> None:
         self._program = program
 

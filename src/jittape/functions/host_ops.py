@@ -11,7 +11,7 @@ import numpy as np
 from jittape.autodiff.custom_gradient import custom_gradient
 from jittape.autodiff.tape import GradientTape
 from jittape.core.dtypes import as_dtype, is_differentiable, uint8
-from jittape.core.primitive import Primitive, active_recorder, apply, recording_with
+from jittape.core.primitive import Primitive, active_recorder, any_dtype, apply, recording_with
 from jittape.core.program import Aval
 from jittape.core.user_calls import function_name
 from jittape.errors import NoGradientError
@@ -279,6 +279,7 @@ numpy_value_op = Primitive(
     "numpy_function",
     abstract_eval=lambda y, *operands: y,
     impl=lambda y, *operands: y,
+    any_dtype=True,
     gradient_stops=BY_NUMPY,
     opaque=True,
     batch=_computed_once,
@@ -287,6 +288,7 @@ numpy_value_op = Primitive(
 """Identity on a value that NumPy has computed from the other operands, which explain why a gradient is None."""
 
 
+@any_dtype
 def _record_values(*operands_and_count: Any) -> tuple[Any, ...]:
     *operands, count = operands_and_count
     return tuple([numpy_value_op.bind(y, *operands[count:]) for y in operands[:count]])
@@ -310,6 +312,7 @@ numpy_call_op = Primitive(
     "numpy_function",
     abstract_eval=lambda *operands, func, avals: Aval((sum([aval.nbytes for aval in avals]),), uint8),
     impl=_call_evaluate,
+    any_dtype=True,
     gradient_stops=BY_NUMPY,
 )
 """Bytes of all results of one call."""
@@ -323,12 +326,14 @@ numpy_part_op = Primitive(
     "numpy_function",
     abstract_eval=lambda packed, *operands, offset, aval: aval,
     impl=_part_evaluate,
+    any_dtype=True,
     gradient_stops=BY_NUMPY,
     opaque=True,
 )
 """One result of a call. The operands after the first declare its dependencies."""
 
 
+@any_dtype
 def _record_call(*operands_and_static: Any) -> tuple[Any, ...]:
     *operands, func, avals = operands_and_static
     packed = numpy_call_op.bind(*operands, func=func, avals=avals)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jittape.core.dtypes import is_floating
 from jittape.keras.true_and_predicted import as_tensor, same_rank
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, square, subtract
 from jittape.primitives.elementwise.comparison import equal, less_equal, logical_or, not_equal, where
@@ -58,7 +59,7 @@ _TINY = 1e-7
 
 def _predicted(y_pred: Any) -> Any:
     y_pred = as_tensor(y_pred)
-    return y_pred if y_pred.dtype.kind == "f" else cast(y_pred, "float32")
+    return y_pred if is_floating(y_pred.dtype) else cast(y_pred, "float32")
 
 
 def _pair(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype
+from jittape.core.dtypes import as_dtype, common_dtype
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
 from jittape.numpy_api.numpy_linalg import LINALG_FUNCTIONS
@@ -280,7 +280,7 @@ def _size(a: Any, axis: Any = None) -> int:
 
 
 def _result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
-    return np.result_type(
+    return common_dtype(
         *[
             a if isinstance(a, (type, str, np.dtype, int, float, complex)) else a.dtype
             for a in arrays_and_dtypes

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.core.dtypes import float64, is_differentiable
+from jittape.core.dtypes import float64, float_limits, is_differentiable
 from jittape.core.user_calls import as_flag, as_int, shown
 from jittape.errors import ShapeError
 from jittape.numpy_api.numpy_reductions import array_like, dtype_of, reject, shape_of, strong
@@ -145,7 +145,7 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np.
     if rcond is not None and given:
         raise ValueError("[np.linalg.pinv] rtol and rcond mean the same; give one of them")
     if given and rtol is None:
-        rcond = max(shape_of(a)[-2:], default=0) * float(np.finfo(dtype_of(a)).eps)
+        rcond = max(shape_of(a)[-2:], default=0) * float(float_limits(dtype_of(a)).eps)
     elif given:
         rcond = rtol
     return pinv(a, 1e-15 if rcond is None else rcond)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype
+from jittape.core.dtypes import as_dtype, kind_of
 from jittape.core.primitive import apply
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import as_int
@@ -177,7 +177,7 @@ def deviation_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         if correction is not None and ddof != 0:
             raise ValueError(f"[np.{name}] ddof and correction have the same meaning: pass only one of them")
         allowed = "c" if a.dtype.kind == "c" else "fc"
-        if dtype is not None and as_dtype(dtype).kind not in allowed:
+        if dtype is not None and kind_of(as_dtype(dtype)) not in allowed:
             raise TypeError(
                 f"[np.{name}] dtype={dtype!r} loses part of the values; use jt.cast on the result instead"
             )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.dtypes import is_floating
 from jittape.core.user_calls import stack_level
 from jittape.primitives.elementwise.piecewise import clip_by_value
 from jittape.primitives.nn.gradient_clipping import clip_by_global_norm, clip_by_norm
@@ -28,7 +29,7 @@ _PAIRS = "apply_gradients takes pairs (gradient, jt.Variable), as zip(gradients,
 
 def is_trained(variable: Variable) -> bool:
     """Return whether an optimizer can update `variable`."""
-    return variable.dtype.kind == "f"
+    return is_floating(variable.dtype)
 
 
 def checked_variables(variables: Any, caller: str) -> list[Variable]:

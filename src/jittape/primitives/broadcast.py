@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import Symbol, WeakScalar
-from jittape.core.dtypes import default_dtype, info_of, int64, is_differentiable, uint64
+from jittape.core.casts import cast_op
+from jittape.core.dtypes import common_dtype, default_dtype, info_of, is_differentiable
 from jittape.core.forms import Alias, Index, Iota, Map, Reduce, View
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
@@ -43,51 +44,6 @@ __all__ = [
 
 
 # ---- dtype -----------------------------------------------------------------------------------------------------------
-
-
-def _cast_impl(x: Any, *, dtype: np.dtype[Any]) -> Any:
-    with np.errstate(invalid="ignore", over="ignore"):
-        if x.dtype.kind == "c" and dtype.kind != "c":
-            x = x.real if dtype.kind != "b" else x != 0
-        if x.dtype.kind == "f" and dtype.kind in "iu":
-            return _float_to_integer(x, dtype)
-        return x.astype(dtype)
-
-
-def _float_to_integer(x: Any, dtype: np.dtype[Any]) -> Any:
-    """Return `x` truncated to integers; floats out of range give the same result as in compiled code.
-
-    C and NumPy leave the result undefined. Here a float saturates to the range of `DTypeInfo.saturates`, int32 or
-    int64, and the integer is then truncated to the width of the dtype: -1.0 becomes 255 as uint8. A nan becomes 0.
-    """
-    if dtype == uint64:
-        return np.where(x < 0, _saturated(x, int64).astype(uint64), _saturated(x, uint64))
-    return _saturated(x, info_of(dtype).saturates).astype(dtype)
-
-
-def _saturated(x: Any, integer: np.dtype[Any]) -> Any:
-    limits = np.iinfo(integer)
-    if x.size and limits.min <= x.min() and x.max() < limits.max:
-        return x.astype(integer)
-    wide = np.where(np.isnan(x), 0, x).astype(np.float64)
-    low, high = wide < float(limits.min), wide >= float(limits.max)
-    inside = np.where(low | high, 0, wide).astype(integer)
-    return np.where(low, limits.min, np.where(high, limits.max, inside))
-
-
-def _cast_vjp(g: Any, out: Any, x: Any, *, dtype: np.dtype[Any]) -> Any:
-    return cast_to(g, x.dtype)
-
-
-cast_op = Primitive(
-    "cast",
-    abstract_eval=lambda x, *, dtype: Aval(x.shape, dtype),
-    impl=_cast_impl,
-    vjp=(_cast_vjp,),
-    lowering=Map(lambda m, x, *, dtype: m.cast(x, dtype)),
-    linear=((0,),),
-    is_cast=True,
-)
 
 
 def cast_to(x: Any, dtype: np.dtype[Any]) -> Any:
@@ -146,6 +102,7 @@ reshape_op = Primitive(
     vjp=(lambda g, out, x, *, shape: to_shape(g, x.shape),),
     lowering=Alias(),
     batch=in_shape(alike()),
+    any_dtype=True,
 )
 
 
@@ -190,6 +147,7 @@ broadcast_to_op = Primitive(
     vjp=(_broadcast_vjp,),
     lowering=View(_broadcast_index),
     batch=_broadcast_batch,
+    any_dtype=True,
     is_broadcast=True,
 )
 
@@ -335,11 +293,11 @@ def promote(*operands: Any) -> tuple[Any, ...]:
     known = [x.dtype for x in operands if not isinstance(x, WeakScalar)]
     weak = [x.example for x in operands if isinstance(x, WeakScalar)]
     if not known:
-        dtype = np.result_type(*[default_dtype(type(e)) for e in weak])
+        dtype = common_dtype(*[default_dtype(type(e)) for e in weak])
         if dtype.kind == "f":
             dtype = default_dtype(float)
     else:
-        dtype = np.result_type(*known, *weak)
+        dtype = common_dtype(*known, *weak)
     return tuple([cast_to(x, dtype) for x in operands])
 
 

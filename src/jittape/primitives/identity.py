@@ -23,6 +23,7 @@ identity_op = Primitive(
     lowering=Map(lambda m, x: x),
     promote_args=lambda x: (as_symbol(x),),
     simplified=lambda op, producers: op.args[0],
+    any_dtype=True,
 )
 
 
@@ -66,6 +67,7 @@ stop_gradient_op = Primitive(
     promote_args=lambda x: (as_symbol(x),),
     gradient_stops="it makes a value a constant",
     simplified=lambda op, producers: op.args[0],
+    any_dtype=True,
 )
 
 
@@ -98,6 +100,7 @@ custom_gradient_op = Primitive(
     abstract_eval=_custom_abstract_eval,
     impl=_custom_impl,
     simplified=lambda op, producers: op.args[0],
+    any_dtype=True,
     calls_back=True,
 )
 """Result number `index` of the `count` results of a user's function with a custom gradient.

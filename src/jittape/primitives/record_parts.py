@@ -20,6 +20,8 @@ from jittape.core.dtypes import (
     float_result,
     info_of,
     is_differentiable,
+    is_floating,
+    kind_of,
 )
 from jittape.core.program import Aval, Op
 from jittape.core.user_calls import named
@@ -135,7 +137,7 @@ def same_real_float(op: str) -> AbstractEval:
     """Return the rule for operands of one real floating dtype; the result has their shape and dtype."""
 
     def abstract_eval(*avals: Aval) -> Aval:
-        if avals[0].dtype.kind != "f":
+        if not is_floating(avals[0].dtype):
             raise DTypeError(f"[{op}] needs a real floating dtype, got {avals[0].dtype.name}; cast it first")
         return require_equal(op, *avals)
 
@@ -162,7 +164,7 @@ def truth_of_kinds(op: str, kinds: str) -> AbstractEval:
 
 def require_kinds(op: str, kinds: str, aval: Aval) -> Aval:
     """Return `aval`; raise `DTypeError` unless the kind of its dtype is in `kinds`."""
-    if aval.dtype.kind not in kinds:
+    if kind_of(aval.dtype) not in kinds:
         allowed = ", ".join(KINDS[kind].name for kind in kinds)
         raise DTypeError(f"[{op}] is not defined for {aval.dtype.name}, only for {allowed}; cast it first")
     return aval

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.config import config
-from jittape.core.dtypes import as_dtype, is_floating
+from jittape.core.dtypes import as_dtype, is_floating, kind_of
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import shown
 from jittape.errors import DTypeError, ShapeError
@@ -46,7 +46,7 @@ def float_dtype(op: str, dtype: Any) -> np.dtype[Any]:
 def count_dtype(op: str, dtype: Any) -> np.dtype[Any]:
     """Return the dtype of counts or classes: an integer or floating dtype."""
     wanted = as_dtype(dtype)
-    if wanted.kind not in "iuf":
+    if kind_of(wanted) not in "iuf":
         raise DTypeError(f"[random.{op}] dtype must be an integer or floating dtype, got {wanted.name}")
     return wanted
 
@@ -59,7 +59,7 @@ def is_symbolic(value: Any) -> bool:
 def real_array(op: str, argument: str, value: Any) -> np.ndarray[Any, Any]:
     """Return a number, a list or an array as an array of real numbers."""
     array = _array_of(value)
-    if array is None or array.dtype.kind not in "biuf":
+    if array is None or kind_of(array.dtype) not in "biuf":
         raise DTypeError(f"[random.{op}] {argument} must be a real number or an array of them, got {value!r}")
     return array
 
@@ -95,7 +95,7 @@ def parameter(
             raise ValueError(f"[random.{op}] {argument} must {rule}, got {value!r}")
     elif is_symbolic(value):
         found = getattr(value, "shape", ())
-        if isinstance(value, Operators) and value.dtype.kind not in "biuf":
+        if isinstance(value, Operators) and kind_of(value.dtype) not in "biuf":
             raise DTypeError(f"[random.{op}] {argument} must be real, got {value.dtype.name}")
         operand = value
     else:
@@ -157,6 +157,6 @@ def seed_operand(op: str, seed: Any) -> Any:
 
 def _as_integers(op: str, seed: Any) -> np.ndarray[Any, Any]:
     array = _array_of(seed)
-    if array is not None and array.dtype.kind in "iufb":
+    if array is not None and kind_of(array.dtype) in "iufb":
         return array
     raise DTypeError(f"[random.{op}] seed must be two integers of at most 64 bits, got {shown(seed)}")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import literal
-from jittape.core.dtypes import as_dtype, bool_, float64, info_of, int64
+from jittape.core.dtypes import as_dtype, bool_, float64, info_of, int64, is_floating
 from jittape.core.primitive import Primitive, apply
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
@@ -50,7 +50,7 @@ def _counts(state: Any, *rest: Any) -> Any:
     *parameters, op, shape, dtype = rest
     given = [broadcast(cast_to(x, float64), shape) for x in parameters]
     draw = op.bind(*coordinates(state, shape), *given, dtype=float64)
-    if dtype.kind == "f":
+    if is_floating(dtype):
         return cast_to(draw, dtype)
     return cast_to(where(is_nan(draw), broadcast(literal(-1.0, float64), shape), draw), dtype)
 
@@ -107,7 +107,7 @@ def draw_categorical(op: str, take: Take, logits: Any, num_samples: Any, dtype: 
     wanted = count_dtype(op, int64 if dtype is None else dtype)
     given = logits if isinstance(logits, Operators) else convert_to_tensor(logits)
     count = as_int("num_samples", num_samples)
-    if given.dtype.kind != "f":
+    if not is_floating(given.dtype):
         raise DTypeError(f"[random.{op}] logits must have a floating dtype, got {given.dtype.name}")
     if len(given.shape) != 2 or not given.shape[1]:
         raise ShapeError(f"[random.{op}] logits must have shape (batch, classes), got {tuple(given.shape)}")

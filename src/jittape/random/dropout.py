@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jittape.core.dtypes import is_floating
 from jittape.core.user_calls import as_float
 from jittape.errors import DTypeError
 from jittape.primitives.elementwise.arithmetic import multiply
@@ -52,7 +53,7 @@ def dropout(
     if not 0 <= share < 1:
         raise ValueError(f"[dropout] rate must be at least 0 and less than 1, got {rate}")
     values = x if isinstance(x, Operators) else convert_to_tensor(x)
-    if values.dtype.kind != "f":
+    if not is_floating(values.dtype):
         raise DTypeError(f"[dropout] x must have a floating dtype, got {values.dtype.name}; cast it first")
     draw = uniform(values.shape if noise_shape is None else noise_shape, dtype=values.dtype, seed=seed)
     return where(greater_equal(draw, share), multiply(values, 1 / (1 - share)), 0)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from jittape.core.primitive import recording_with
+from jittape.core.primitive import any_dtype, recording_with
 from jittape.core.program import Aval, Program
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
@@ -285,10 +285,12 @@ class BodyTrace(SymbolicTrace):
         )
 
 
+@any_dtype
 def _placeholders(*handles: Any) -> tuple[Any, ...]:
     """Return placeholders; the last argument distinguishes paths."""
     return handles[:-1]
 
 
+@any_dtype
 def _captured(x: Any) -> Any:
     return x

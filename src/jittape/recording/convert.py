@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.buffers import copied
-from jittape.core.dtypes import KINDS, WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64
+from jittape.core.dtypes import KINDS, WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64, kind_of
 from jittape.core.program import Aval
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import argument_of_user, named, refuse_deferred
@@ -140,11 +140,11 @@ def _from_traced(number: TracedScalar, dtype: np.dtype[Any] | None, hint: Any) -
         )  # the dtype of a large int depends on its value
     if dtype is None and hint is not None and isinstance(number.kind, type):
         hinted = as_dtype(hint)
-        dtype = hinted if KINDS[number.default_dtype.kind].rank <= KINDS[hinted.kind].rank else None
+        dtype = hinted if KINDS[kind_of(number.default_dtype)].rank <= KINDS[kind_of(hinted)].rank else None
     operand: Any = number
     if dtype is None:
         return identity(operand)
-    if KINDS[number.default_dtype.kind].rank > KINDS[dtype.kind].rank:
+    if KINDS[kind_of(number.default_dtype)].rank > KINDS[kind_of(dtype)].rank:
         raise DTypeError(
             f"Cannot convert the {number.described} to a tensor of dtype {dtype.name}; use jt.cast"
         )
@@ -196,7 +196,7 @@ def _converted(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
             f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: its parts have different shapes; "
             "pad them to the same one"
         ) from None
-    if array.dtype.kind not in KINDS:
+    if kind_of(array.dtype) not in KINDS:
         raise DTypeError(
             f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: it is no number; give a number, an "
             "array or nested lists of numbers"
@@ -224,7 +224,7 @@ def _from_sequence(
 ) -> np.ndarray[Any, Any]:
     """Return the array of a sequence of Python numbers in the dtype that jittape gives such numbers."""
     if dtype is None:
-        dtype = default_dtype(KINDS[array.dtype.kind].python)
+        dtype = default_dtype(KINDS[kind_of(array.dtype)].python)
         if dtype == int32 and array.size and not -(2**31) <= array.min() <= array.max() < 2**31:
             dtype = int64
     if array.size:
@@ -246,12 +246,12 @@ _NUMPY = (np.ndarray, np.generic)
 
 def _refuse_lossy(array: np.ndarray[Any, Any], dtype: np.dtype[Any], value: Any) -> None:
     """Raise an error for an implicit conversion of floats to ints or of complex to real numbers."""
-    if KINDS[array.dtype.kind].rank > KINDS[dtype.kind].rank:
+    if KINDS[kind_of(array.dtype)].rank > KINDS[kind_of(dtype)].rank:
         raise DTypeError(f"Cannot convert {_short(value)} to a tensor of dtype {dtype.name}; use jt.cast")
 
 
 def _from_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
-    if value.dtype.kind not in KINDS:
+    if kind_of(value.dtype) not in KINDS:
         raise DTypeError(
             f"Cannot convert an array of dtype {value.dtype} to a tensor; give one of a numeric dtype"
         )

@@ -19,6 +19,7 @@ import numpy as np
 from jittape.core.buffers import Buffer, owned
 from jittape.core.interpret import interpret
 from jittape.core.locks import rlock
+from jittape.core.primitive import any_dtype
 from jittape.core.program import Aval, Program, SourceLine
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
@@ -327,10 +328,12 @@ class FunctionTrace(SymbolicTrace):
         return source.array if isinstance(source, Buffer) else source
 
 
+@any_dtype
 def _arguments(*handles: Any) -> tuple[Any, ...]:
     return handles
 
 
+@any_dtype
 def _random_input(x: Any) -> Any:
     return x
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jittape.core.buffers import Buffer
-from jittape.core.dtypes import as_dtype
+from jittape.core.dtypes import as_dtype, common_dtype
 from jittape.core.primitive import active
 from jittape.core.program import Aval
 from jittape.core.traced_scalar import TracedScalar
@@ -232,7 +232,7 @@ def stacked(value: Any) -> Tensor:
     leaves = list(leaves_of(value))
     known = [leaf.dtype for leaf in leaves if isinstance(leaf, Operators)]
     known = known or [leaf.default_dtype for leaf in leaves if isinstance(leaf, TracedScalar)]
-    return _stacked(value, np.result_type(*known))
+    return _stacked(value, common_dtype(*known))
 
 
 def _stacked(value: Any, dtype: np.dtype[Any]) -> Tensor:
@@ -240,5 +240,5 @@ def _stacked(value: Any, dtype: np.dtype[Any]) -> Tensor:
         return stack([_stacked(v, dtype) if isinstance(v, (list, tuple)) else v for v in value])
     array = np.asarray(value)
     if not any(isinstance(leaf, (np.ndarray, np.generic)) for leaf in leaves_of(value)):
-        array = array.astype(np.result_type(dtype, array.dtype.type(0).item()))
+        array = array.astype(common_dtype(dtype, array.dtype.type(0).item()))
     return tensor_of(np.array(array))

@@ -21,7 +21,7 @@ from jittape.core.buffers import LARGE, Buffer
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
 from jittape.core.locks import rlock
-from jittape.core.primitive import Primitive, active, active_recorder, set_default_recorder
+from jittape.core.primitive import Primitive, active, active_recorder, any_dtype, set_default_recorder
 from jittape.core.program import Aval
 from jittape.core.traced_scalar import TracedScalar
 from jittape.recording.convert import convert_to_tensor
@@ -385,11 +385,13 @@ def _marked(a: Tensor | Variable) -> Marker:
     return marker
 
 
+@any_dtype
 def _bound(*arguments: Any) -> Any:
     *operands, primitive, params = arguments
     return primitive.bind(*operands, **dict(params))
 
 
+@any_dtype
 def _read_variable(value: Any, trainable: bool) -> Any:
     return read_variable_op.bind(value, trainable=trainable)
 

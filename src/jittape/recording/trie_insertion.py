@@ -15,7 +15,7 @@ import numpy as np
 from jittape.core.builder import Builder, Symbol, WeakScalar
 from jittape.core.config import config
 from jittape.core.dtypes import float64
-from jittape.core.primitive import recording_with
+from jittape.core.primitive import any_dtype, recording_with
 from jittape.core.program import Aval
 from jittape.core.user_calls import argument_of_user, named
 from jittape.errors import DTypeError
@@ -122,7 +122,7 @@ def _run(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Nod
     handles = _handles(operands, arrays, builder, scalars)
     with recording_with(builder):
         try:
-            result = body(*handles, *static)
+            result = builder.apply(body, tuple(handles), static)
         except (TypeError, ValueError, IndexError, OverflowError) as error:
             named(error)
             raise
@@ -225,6 +225,7 @@ class _Call(NamedTuple):
 _calls: Memory[_Call] = Memory()
 
 
+@any_dtype
 def imported(x: Any) -> Any:
     """Return `x`: the body of a call that only gives its operand a slot."""
     return x

@@ -31,6 +31,7 @@ read_variable_op = Primitive(
     impl=lambda x, *, trainable: x,
     gradient_stops="the Variable was assigned, which a gradient does not flow through",
     simplified=lambda op, producers: op.args[0],
+    any_dtype=True,
     reads_variable=True,
 )
 

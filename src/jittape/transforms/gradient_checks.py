@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import is_differentiable
+from jittape.core.dtypes import common_dtype, float_limits, is_differentiable
 from jittape.core.user_calls import as_function
 from jittape.errors import UnconnectedGradientWarning
 from jittape.primitives.elementwise.complex_numbers import cast, real
@@ -135,7 +135,7 @@ def check_gradient(
         shapes[:] = [y.shape for y in results]
         return _in_one_vector(results)
 
-    resolution = max([float(np.finfo(arrays[i].dtype).eps) for i in varied])
+    resolution = max([float(float_limits(arrays[i].dtype).eps) for i in varied])
     step = resolution**0.2 if delta is None else delta
     allowed = 1e-7 if resolution < 1e-12 else 1e-2
     relative, absolute = allowed if rtol is None else rtol, allowed if atol is None else atol
@@ -157,7 +157,7 @@ def check_gradient(
 
 def _in_one_vector(parts: Sequence[Any]) -> Any:
     """Concatenate the elements of all parts in their common dtype."""
-    dtype = np.result_type(*[part.dtype for part in parts])
+    dtype = common_dtype(*[part.dtype for part in parts])
     return concat([reshape(cast(part, dtype), (part.size,)) for part in parts], 0)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jittape.autodiff.tape import GradientTape
-from jittape.core.dtypes import is_differentiable
+from jittape.core.dtypes import is_differentiable, is_floating
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import as_function, as_int
 from jittape.errors import ShapeError
@@ -239,7 +239,7 @@ def scalar(name: str, value: Any) -> Tensor:
             f"[{name}] the function must return a scalar, got shape {tensor.shape}: "
             "reduce it with jt.reduce_sum or jt.reduce_mean, or use jt.jacobian or jt.vjp"
         )
-    if tensor.dtype.kind != "f":
+    if not is_floating(tensor.dtype):
         raise TypeError(
             f"[{name}] the function must return a real floating number, got {tensor.dtype.name}: "
             + ("take jt.abs or jt.math.real of it" if tensor.dtype.kind == "c" else "cast it")

@@ -169,8 +169,8 @@ class CountingMath(MachineMath):
     def _from_half(self, x: CountedValue) -> CountedValue:
         return self.count("simple", np.float32, x)
 
-    def _to_half(self, x: CountedValue) -> CountedValue:
-        return self.count("simple", np.float16, x)
+    def _to_half(self, x: CountedValue, dtype: np.dtype[Any]) -> CountedValue:
+        return self.count("simple", dtype, x)
 
     def _saturate(self, x: CountedValue, dtype: np.dtype[Any]) -> CountedValue:
         return self.count("call", dtype, x)

@@ -1,6 +1,6 @@
-"""Conversions between float16 and float32, for processors without instructions for them.
+"""Conversions between float32 and bfloat16, and float16 for processors without instructions for them.
 
-A float16 is given as its bits in an integer.
+A float16 or bfloat16 is given as its bits in an integer.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["from_half", "to_half"]
+__all__ = ["from_bfloat16", "from_half", "to_bfloat16", "to_half"]
 
 _REBIAS = 127 - 15
 _INFINITY, _LEAST_NORMAL, _TOO_LARGE = (
@@ -39,3 +39,17 @@ def to_half(m: Any, x: Any) -> Any:
     found = m.where(size >= _TOO_LARGE, 0x7C00, found)
     found = m.where(size > _INFINITY, 0x7E00, found)
     return m.cast(found | (bits ^ size) >> 16, np.uint16)
+
+
+def from_bfloat16(m: Any, bits: Any) -> Any:
+    """Return the float32 of a bfloat16, given as uint16: a bfloat16 is the upper half of a float32."""
+    return m.bitcast(m.cast(bits, np.uint32) << 16, np.float32)
+
+
+def to_bfloat16(m: Any, x: Any) -> Any:
+    """Return the bits, as uint16, of a float32 rounded to the nearest bfloat16; nan keeps its sign."""
+    bits = m.bitcast(x, np.uint32)
+    upper = bits >> 16
+    rounded = (bits + 0x7FFF + (upper & 1)) >> 16
+    is_nan = (bits & 0x7FFFFFFF) > _INFINITY
+    return m.cast(m.where(is_nan, upper & 0x8000 | 0x7FC0, rounded), np.uint16)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from jittape.core.dtypes import info_of
+from jittape.core.dtypes import WIDENED, info_of
 from jittape.vectormath import complex_formulas
 from jittape.vectormath.complex_formulas import is_complex
 from jittape.vectormath.math_namespace import MathNamespace, Value
@@ -62,11 +62,11 @@ class MachineMath(MathNamespace):
 
     @abstractmethod
     def _from_half(self, x: Value) -> Value:
-        """Convert float16 to float32."""
+        """Convert float16 or bfloat16 to float32."""
 
     @abstractmethod
-    def _to_half(self, x: Value) -> Value:
-        """Convert float32 to float16, rounding to nearest."""
+    def _to_half(self, x: Value, dtype: np.dtype[Any]) -> Value:
+        """Convert float32 to float16 or bfloat16, rounding to nearest."""
 
     @abstractmethod
     def _saturate(self, x: Value, dtype: np.dtype[Any]) -> Value:
@@ -84,7 +84,10 @@ class MachineMath(MathNamespace):
         return self._intrinsic(name, x) if x.dtype.kind == "f" else x
 
     def cast(self, x: Value, dtype: DTypeLike) -> Value:
-        """Convert as NumPy; a float out of range saturates or wraps, nan gives 0."""
+        """Convert as NumPy; a float out of range saturates or wraps, nan gives 0.
+
+        Numbers become bfloat16 by way of float32, as in ml_dtypes and TensorFlow.
+        """
         dtype = np.dtype(dtype)
         if dtype == x.dtype:
             return x
@@ -93,7 +96,8 @@ class MachineMath(MathNamespace):
         if info_of(x.dtype).arithmetic != x.dtype:
             return self.cast(self._from_half(x), dtype)
         if info_of(dtype).arithmetic != dtype:
-            return self._to_half(self._to_single(x))
+            single = self.cast(x, np.float32) if dtype in WIDENED else self._to_single(x)
+            return self._to_half(single, dtype)
         if dtype.kind == "b":
             return x != 0
         if x.dtype.kind == "f" and dtype.kind in "iu":

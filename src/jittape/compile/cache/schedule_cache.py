@@ -24,6 +24,7 @@ from jittape.compile.ir.kernel import NamedKernel
 from jittape.compile.llvm.blas import blas
 from jittape.compile.schedule.row_tiling import RowTile
 from jittape.compile.schedule.steps import KernelStep, Schedule
+from jittape.core.dtypes import as_dtype
 from jittape.core.forms import Call, Control, Decomposition
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Program
@@ -55,7 +56,7 @@ def schedule_key(program: Program, donated: tuple[tuple[int, int], ...]) -> str 
     numbers += [number[slot] for slot in program.outputs]
     lines = [
         repr(donated),
-        *[f"{aval.dtype.str}{aval.shape}" for aval in program.input_avals()],
+        *[f"{aval.dtype.name}{aval.shape}" for aval in program.input_avals()],
         *texts,
         str(len(program.ops)),
     ]
@@ -108,7 +109,7 @@ def store_schedule(key: str, schedule: Schedule) -> None:
             for step in steps
         ],
         "outputs": schedule.outputs,
-        "results": [[aval.shape, aval.dtype.str] for aval in schedule.results],
+        "results": [[aval.shape, aval.dtype.name] for aval in schedule.results],
         "offsets": schedule.offsets,
         "lengths": schedule.lengths,
         "arena": schedule.arena,
@@ -154,7 +155,7 @@ def _unpacked(content: Any, program: Program) -> Schedule:
         program,
         steps,
         tuple(content["outputs"]),
-        tuple([Aval(tuple(shape), np.dtype(dtype)) for shape, dtype in content["results"]]),
+        tuple([Aval(tuple(shape), as_dtype(dtype)) for shape, dtype in content["results"]]),
         tuple(content["offsets"]),
         tuple(content["lengths"]),
         content["arena"],

@@ -23,7 +23,7 @@ from numpy.typing import DTypeLike
 from jittape.compile.llvm.ir_helpers import constant_table, external, integer, keep_scalar
 from jittape.compile.llvm.ir_value import IRValue, constant, llvm_type
 from jittape.compile.llvm.ir_vectors import like, repeated, shuffled, type_suffix
-from jittape.core.dtypes import complex_of
+from jittape.core.dtypes import WIDENED, complex_of
 from jittape.vectormath import half
 from jittape.vectormath.integer_pow import call_integer_power
 from jittape.vectormath.libm_fallback import call_rarely
@@ -115,12 +115,16 @@ class IRMath(MachineMath):
         return self._value(shuffled(self.builder, real.ir, imag.ir, places), dtype)
 
     def _from_half(self, x: IRValue) -> IRValue:
+        if x.dtype in WIDENED:
+            return half.from_bfloat16(self, self._value(x.ir, np.uint16))
         if not _converts_halves():
             return half.from_half(self, self._value(x.ir, np.uint16))
         number = self.builder.bitcast(x.ir, like(ir.HalfType(), x.lanes))
         return self._value(self.builder.fpext(number, like(ir.FloatType(), x.lanes)), np.float32)
 
-    def _to_half(self, x: IRValue) -> IRValue:
+    def _to_half(self, x: IRValue, dtype: np.dtype[Any]) -> IRValue:
+        if dtype in WIDENED:
+            return self._value(half.to_bfloat16(self, x).ir, dtype)
         if not _converts_halves():
             return self._value(half.to_half(self, x).ir, np.float16)
         if _computes_in_halves() or getattr(x.ir, "opname", "") in ("fptrunc", "select"):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from jittape.core.argument_checks import BELOW_ONE, number
+from jittape.core.dtypes import float_limits
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.keras.layers.layer import Layer, weight_options
@@ -31,7 +30,7 @@ def _weights(scores: Any, mask: Any, causal: bool) -> Any:
         earlier = less_equal(expand_dims(numbers(keys), 0), expand_dims(numbers(queries), 1))
         mask = earlier if mask is None else logical_and(mask, earlier)
     if mask is not None:
-        scores = where(mask, scores, np.finfo(scores.dtype).min / 2)
+        scores = where(mask, scores, float_limits(scores.dtype).min / 2)
     return softmax(scores, -1)
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.core.config import config
-from jittape.core.dtypes import as_dtype
+from jittape.core.dtypes import as_dtype, is_floating
 from jittape.keras import initializers, regularizers
 from jittape.module import Module, parts_of
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -340,7 +340,7 @@ class Layer(Module):
                 label = f"[{type(self).__name__}] "
                 error.args = (str(error).replace(label, f"{label}inputs: ", 1),)
                 raise
-        return cast(x, self.dtype) if x.dtype.kind == "f" and x.dtype != self.dtype else x
+        return cast(x, self.dtype) if is_floating(x.dtype) and x.dtype != self.dtype else x
 
 
 def _noted(build: Callable[..., None]) -> Callable[..., None]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.argument_checks import NOT_NEGATIVE, number
-from jittape.core.dtypes import float64
+from jittape.core.dtypes import float64, is_floating, kind_of
 from jittape.core.primitive import apply
 from jittape.core.traced_scalar import TracedScalar
 from jittape.primitives.broadcast import cast_to
@@ -78,11 +78,11 @@ def rate_from(owner: str, value: Any, name: str = "") -> Rate:
         If it is negative, nan or infinite.
     """
     if isinstance(value, (Operators, TracedScalar)):
-        if value.shape or np.dtype(value.dtype).kind not in "fiu":
+        if value.shape or kind_of(np.dtype(value.dtype)) not in "fiu":
             raise TypeError(
                 f"{owner}: `learning_rate` must be a single number, got {value.dtype.name} of shape {value.shape}"
             )
-        if isinstance(value, Variable) and value.dtype.kind == "f":
+        if isinstance(value, Variable) and is_floating(value.dtype):
             return value
     elif callable(value):
         return value

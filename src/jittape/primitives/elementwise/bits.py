@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype
+from jittape.core.dtypes import as_dtype, kind_of
 from jittape.core.forms import Map
-from jittape.core.primitive import Primitive, apply
+from jittape.core.primitive import Primitive, any_dtype, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import named
 from jittape.errors import DTypeError, ShapeError
@@ -45,6 +45,7 @@ bitcast_op = Primitive(
     impl=lambda x, *, dtype: x.view(dtype),
     lowering=Map(lambda m, x, *, dtype: m.bitcast(x, dtype)),
     gradient_stops=BYTES,
+    any_dtype=True,
 )
 """The bytes of each element as a number of another dtype of the same size."""
 
@@ -71,11 +72,13 @@ bitcast_regrouped_op = Primitive(
     abstract_eval=_regrouped_abstract_eval,
     impl=_regrouped,
     gradient_stops=BYTES,
+    any_dtype=True,
     batch=alike(),
 )
 """The bytes of elements, regrouped along the last dimension, as numbers of another size."""
 
 
+@any_dtype
 def _bitcast(x: Any, dtype: np.dtype[Any]) -> Any:
     x = as_symbol(x)
     require_kinds("bitcast", "iufc", x)
@@ -109,7 +112,7 @@ def bitcast(input: TensorLike, type: Any, name: str | None = None) -> Tensor:
     array([1065353216, 1073741824], dtype=int32)
     """
     dtype = as_dtype(type)
-    if dtype.kind not in "iufc":
+    if kind_of(dtype) not in "iufc":
         raise named(DTypeError(f"type must be an integer, real or complex dtype, got {dtype.name}"))
     return apply(_bitcast, (input,), (dtype,))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.core.dtypes import as_dtype, info_of
 from jittape.core.forms import Map
-from jittape.core.primitive import Primitive, apply
+from jittape.core.primitive import Primitive, any_dtype, apply
 from jittape.core.program import Aval
 from jittape.errors import DTypeError
 from jittape.primitives.batched_params import alike
@@ -35,6 +35,7 @@ __all__ = ["angle", "cast", "complex", "conj", "imag", "real"]
 # ---- casts -----------------------------------------------------------------------------------------------------------
 
 
+@any_dtype
 def _cast_body(x: Any, dtype: np.dtype[Any]) -> Any:
     return cast_to(x, dtype)
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype, info_of
+from jittape.core.dtypes import as_dtype, float_limits, info_of, is_floating, kind_of
 from jittape.core.forms import Map
-from jittape.core.primitive import Primitive, apply
+from jittape.core.primitive import Primitive, any_dtype, apply
 from jittape.core.program import Aval
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import as_symbol, cast_to, real_op, require_equal
@@ -165,26 +165,30 @@ def nextafter(x1: TensorLike, x2: TensorLike, name: str | None = None) -> Tensor
 # ---- casts -----------------------------------------------------------------------------------------------------------
 
 
-def _limits(dtype: np.dtype[Any]) -> Any:
-    return np.iinfo(dtype) if dtype.kind in "iu" else np.finfo(dtype)
+def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    limits = float_limits(dtype)
+    return float(limits.min), float(limits.max)
 
 
+@any_dtype
 def _saturate_cast(value: Any, dtype: np.dtype[Any]) -> Any:
     value = as_symbol(value)
     for found in (value.dtype, dtype):
-        if found.kind not in "iufc":
+        if kind_of(found) not in "iufc":
             raise DTypeError(f"[saturate_cast] is not defined for {found.name}; use jt.cast")
     if value.dtype.kind == "c":
         if dtype.kind == "c":
             return cast_to(value, dtype)
         value = real_op.bind(value)
     source, target = _limits(value.dtype), _limits(info_of(dtype).real)
-    low, high = max(source.min, target.min), min(source.max, target.max)
-    if value.dtype.kind == "f" and dtype.kind in "iu":
+    low, high = max(source[0], target[0]), min(source[1], target[1])
+    if is_floating(value.dtype) and dtype.kind in "iu":
         # The largest integer may lie between two floats: the cast is exact below the lower one.
-        inside = clip_by_value(value, float(target.min), _float_below(target.max, value.dtype))
-        return where(greater(value, inside), int(target.max), cast_to(inside, dtype))
-    if low > source.min or high < source.max:
+        inside = clip_by_value(value, float(target[0]), _float_below(int(target[1]), value.dtype))
+        return where(greater(value, inside), int(target[1]), cast_to(inside, dtype))
+    if low > source[0] or high < source[1]:
         number = int if value.dtype.kind in "iu" else float
         value = clip_by_value(value, number(low), number(high))
     return cast_to(value, dtype)
@@ -192,8 +196,8 @@ def _saturate_cast(value: Any, dtype: np.dtype[Any]) -> Any:
 
 def _float_below(bound: int, dtype: np.dtype[Any]) -> float:
     """Return the largest finite number of `dtype` that is not greater than `bound`."""
-    if bound >= np.finfo(dtype).max:
-        return float(np.finfo(dtype).max)
+    if bound >= float(float_limits(dtype).max):
+        return float(float_limits(dtype).max)
     nearest = dtype.type(bound)
     return float(nearest if int(nearest) <= bound else np.nextafter(nearest, dtype.type(0)))
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import WeakScalar
-from jittape.core.dtypes import KINDS, int64
+from jittape.core.dtypes import KINDS, int64, kind_of
 from jittape.core.primitive import apply
 from jittape.core.traced_scalar import TracedScalar
 from jittape.errors import DTypeError, ShapeError
@@ -119,7 +119,7 @@ WEAK_RANK = {kind.python: kind.rank for kind in KINDS.values()}
 def _cast_value(value: Any, dtype: np.dtype[Any]) -> Any:
     """Return `value` in the dtype of the array that it is written to, following NumPy's same-kind rule."""
     if isinstance(value, WeakScalar):
-        fits = WEAK_RANK[value.kind] <= KINDS[dtype.kind].rank
+        fits = WEAK_RANK[value.kind] <= KINDS[kind_of(dtype)].rank
         name = value.kind.__name__
     else:
         fits = np.can_cast(value.dtype, dtype, "same_kind")

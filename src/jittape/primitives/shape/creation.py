@@ -12,7 +12,7 @@ import numpy as np
 
 from jittape.core.builder import literal
 from jittape.core.dtypes import as_dtype, bool_, default_dtype, float64, int32, int64, is_differentiable
-from jittape.core.primitive import apply
+from jittape.core.primitive import any_dtype, apply
 from jittape.core.user_calls import argument_of_user, as_array, as_flag, as_int, named
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
@@ -54,10 +54,12 @@ def _static_dtype(dtype: Any) -> np.dtype[Any]:
 # ---- constant values -------------------------------------------------------------------------------------------------
 
 
+@any_dtype
 def _full(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> Any:
     return broadcast(as_symbol(value) if dtype is None else cast_to(value, dtype), shape)
 
 
+@any_dtype
 def _constant(value: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return broadcast(literal(value, dtype), shape)
 
