@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from jittape.core.dtypes import SUPPORTED, info_of
+from jittape.core.dtypes import SUPPORTED, as_dtype, info_of
 from jittape.core.program import Aval
 from jittape.errors import WeightsError
 from jittape.recording.tensor import Tensor, tensor_of
@@ -175,7 +175,17 @@ def _pack_npz(path: Path, arrays: Arrays, file: IO[bytes]) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+                np.lib.format.write_array(member, _named_in_npz(array), allow_pickle=False)
+
+
+_BFLOAT16_BITS = np.dtype([("bfloat16", "<u2")])
+"""Dtype of bfloat16 in ``.npz`` files: the bits as a field whose name says what they are, for NumPy knows no such dtype."""
+
+
+def _named_in_npz(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.dtype.name != "bfloat16":
+        return array
+    return array.view(np.uint16).astype("<u2", copy=False).view(_BFLOAT16_BITS)
 
 
 _DAMAGED = (
@@ -239,6 +249,8 @@ def _npz_entry(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> E
             "Save arrays of numbers"
         )
 
+    is_bfloat16 = dtype == _BFLOAT16_BITS
+
     def read() -> np.ndarray[Any, Any]:
         size = info.file_size - start
         with _complaining(path, b"PK", info.filename), archive.open(info) as member:
@@ -246,9 +258,13 @@ def _npz_entry(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> E
                 raise ValueError(f"{size} bytes for {Aval(shape, dtype)}")
             content = memoryview(member.read())[start:]  # to the end, where the checksum is verified
             flat = np.frombuffer(content, dtype)
-        return flat.reshape(shape, order="F" if fortran else "C").astype(dtype.newbyteorder("="), copy=False)
+        if is_bfloat16:
+            flat = flat["bfloat16"].astype(np.uint16).view(as_dtype("bfloat16"))
+        else:
+            flat = flat.astype(dtype.newbyteorder("="), copy=False)
+        return flat.reshape(shape, order="F" if fortran else "C")
 
-    return Entry(shape, dtype.newbyteorder("=").name, read)
+    return Entry(shape, "bfloat16" if is_bfloat16 else dtype.newbyteorder("=").name, read)
 
 
 def _npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -265,7 +281,7 @@ def _npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]
 
 # ---- safetensors -----------------------------------------------------------------------------------------------------
 
-_SAFETENSORS = {info_of(dtype).safetensors: dtype.name for dtype in SUPPORTED}
+_SAFETENSORS = {"BF16": "bfloat16", **{info_of(dtype).safetensors: dtype.name for dtype in SUPPORTED}}
 
 
 def _safetensors(path: Path) -> Any:

@@ -211,14 +211,14 @@ def by_formula(name: str) -> Callable[..., Any]:
 
 def lowest(dtype: np.dtype[Any]) -> Any:
     """Return the least value of a real or bool dtype, the neutral element of the maximum."""
-    if dtype.kind == "f":
+    if is_floating(dtype):
         return -np.inf
     return False if dtype.kind == "b" else int(np.iinfo(dtype).min)
 
 
 def highest(dtype: np.dtype[Any]) -> Any:
     """Return the greatest value of a real or bool dtype, the neutral element of the minimum."""
-    if dtype.kind == "f":
+    if is_floating(dtype):
         return np.inf
     return True if dtype.kind == "b" else int(np.iinfo(dtype).max)
 

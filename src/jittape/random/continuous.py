@@ -14,7 +14,7 @@ import numpy as np
 from jittape.core.builder import literal
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype, uint64
-from jittape.core.primitive import Primitive, apply
+from jittape.core.primitive import Primitive, any_dtype, apply
 from jittape.primitives.broadcast import broadcast, cast_to
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.bits import multiply_high
@@ -66,10 +66,12 @@ def draw_truncated_normal(op: str, take: Take, shape: Any, mean: Any, stddev: An
 # ---- uniform ---------------------------------------------------------------------------------------------------------
 
 
+@any_dtype
 def _unit(state: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return unit_of_bits(bits(state, shape), dtype)
 
 
+@any_dtype
 def _between(state: Any, low: Any, high: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     low, high = [broadcast(cast_to(x, dtype), shape) for x in (low, high)]
     x = scaled(low, subtract(high, low), _unit(state, shape, dtype))

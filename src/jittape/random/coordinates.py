@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import literal
-from jittape.core.dtypes import float16, float32, float64, uint64
+from jittape.core.dtypes import float_limits, uint64
 from jittape.primitives.broadcast import broadcast, cast_to, iota, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.bits import right_shift
@@ -20,8 +20,6 @@ from jittape.primitives.elementwise.random_numbers import philox_op, scaled_op
 from jittape.primitives.shape.views import sliced
 
 __all__ = ["bits", "coordinates", "scaled", "unit_of_bits"]
-
-_MANTISSA_BITS = {float16: 11, float32: 24, float64: 53}
 
 
 def coordinates(state: Any, shape: tuple[int, ...], skipped: int = 0) -> tuple[Any, Any, Any]:
@@ -45,7 +43,7 @@ def bits(state: Any, shape: tuple[int, ...], half: int = 0) -> Any:
 
 def unit_of_bits(word: Any, dtype: np.dtype[Any]) -> Any:
     """Return uniform numbers in [0, 1) made of the leading bits of `word`; all bits of the mantissa are random."""
-    kept = _MANTISSA_BITS[dtype]
+    kept = int(float_limits(dtype).nmant) + 1
     leading = right_shift(word, broadcast(literal(64 - kept, uint64), word.shape))
     return multiply(cast_to(leading, dtype), broadcast(literal(2.0**-kept, dtype), word.shape))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype, float_limits, info_of, is_floating, kind_of
+from jittape.core.dtypes import NATIVE_FLOATS, as_dtype, float_limits, info_of, is_floating, kind_of
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, any_dtype, apply
 from jittape.core.program import Aval
@@ -116,7 +116,7 @@ def truncatemod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
 
 def _nextafter_abstract_eval(x1: Aval, x2: Aval) -> Aval:
-    if x1.dtype.kind != "f" or x1.dtype.itemsize < 4:
+    if x1.dtype not in NATIVE_FLOATS:
         raise DTypeError(f"[nextafter] needs float32 or float64, got {x1.dtype.name}; cast it first")
     return require_equal("nextafter", x1, x2)
 
@@ -138,6 +138,7 @@ nextafter_op = Primitive(
     vjp=(lambda g, out, x1, x2: g, None),
     lowering=Map(_nextafter),
     promote_args=common_float("nextafter"),
+    any_dtype=True,
 )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import literal
-from jittape.core.dtypes import bool_, int32, int64
+from jittape.core.dtypes import bool_, float_limits, int32, int64, is_floating
 from jittape.core.forms import CheckedMap, Decomposition, Map, Scan
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
@@ -141,7 +141,7 @@ def _start(dtype: np.dtype[Any], how: str) -> Any:
 
 def _empty_value(dtype: np.dtype[Any], how: str) -> Any:
     """Return TensorFlow's value of an empty segment: the least or the greatest finite number of the dtype."""
-    limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    limits = float_limits(dtype) if is_floating(dtype) else np.iinfo(dtype)
     return dtype.type(limits.min if how == "max" else limits.max).item()
 
 
@@ -157,7 +157,7 @@ def _extremum_scattered(x: Any, ids: Any, *, how: str, size: int, axis: int, op:
     if _shape_with_no_rows(x, size, axis):
         return None
     found = _scattered(_start(x.dtype, how), x, ids, size, axis, op, how)
-    if x.dtype.kind != "f":
+    if not is_floating(x.dtype):
         return found
     # A segment whose elements are all infinite differs from an empty one.
     ones = cast_to(kept_rows(ids), int32)
@@ -182,6 +182,7 @@ segment_extremum_op = Primitive(
     "segment_extremum",
     abstract_eval=_abstract_eval,
     impl=_extremum_impl,
+    any_dtype=True,
     vjp=(_extremum_vjp, None),
     lowering=Decomposition(_extremum_scattered),
     batch=along_axis(1),

@@ -12,7 +12,7 @@ import numpy as np
 
 from jittape.core.builder import literal
 from jittape.core.dtypes import int32, is_differentiable
-from jittape.core.primitive import apply
+from jittape.core.primitive import any_dtype, apply
 from jittape.core.user_calls import as_array, as_int, named
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, to_shape
@@ -108,6 +108,12 @@ def _reduced(data: Any, ids: Any, how: str, size: int, op: str, all_kept: bool) 
     return averaged_segments(data, ids, size, op, all_kept, how == "sqrt_n")
 
 
+@any_dtype
+def _unsorted_extremum(data: Any, ids: Any, how: str, size: int) -> Any:
+    """Return the extrema; an empty segment is the least or greatest number of the dtype itself."""
+    return _unsorted_body(data, ids, how, size)
+
+
 def _unsorted_body(data: Any, ids: Any, how: str, size: int) -> Any:
     op = f"unsorted_segment_{how}"
     data, ids = _operands(data, ids, how, op)
@@ -121,7 +127,8 @@ def _unsorted(data: Any, segment_ids: Any, num_segments: Any, how: str) -> Tenso
     known = known_indices(segment_ids)
     if known is not None:
         check_ids(f"unsorted_segment_{how}", known, size)
-    return apply(_unsorted_body, (data, segment_ids if known is None else known), (how, size))
+    body = _unsorted_extremum if how in ("max", "min") else _unsorted_body
+    return apply(body, (data, segment_ids if known is None else known), (how, size))
 
 
 def _truncated_quotient(x: Any, y: Any) -> Any:
