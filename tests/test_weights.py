@@ -420,7 +420,7 @@ def test_bfloat16(tmp_path):
     path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
     module = jt.Module()
     module.v = jt.Variable([1.0, 2.0])
-    refused(path, module, match="'v' is BF16 in the file, but float32")
+    refused(path, module, match="'v' is bfloat16 in the file, but float32")
 
 
 # ---- files and folders -----------------------------------------------------------------------------------------------

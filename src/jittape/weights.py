@@ -179,7 +179,7 @@ def _pack_npz(path: Path, arrays: Arrays, file: IO[bytes]) -> None:
 
 
 _BFLOAT16_BITS = np.dtype([("bfloat16", "<u2")])
-"""Dtype of bfloat16 in ``.npz`` files: the bits as a field whose name says what they are, for NumPy knows no such dtype."""
+"""Dtype of bfloat16 in ``.npz`` files: the bits, as a field with that name, since NumPy has no such dtype."""
 
 
 def _named_in_npz(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

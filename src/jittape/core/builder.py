@@ -18,7 +18,7 @@ from jittape.core.dtypes import WEAK_EXAMPLES, WIDENED, as_dtype, default_dtype,
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op, SourceLine
-from jittape.errors import ShapeError
+from jittape.errors import DTypeError, ShapeError
 
 __all__ = ["Builder", "Symbol", "WeakScalar", "literal", "literal_op"]
 
@@ -183,9 +183,13 @@ def _computed_wide(
             return result
         return _cast(result, narrow)
 
-    results = body(
-        *[wide(h) for h in handles], *[widened(s) if isinstance(s, np.dtype) else s for s in static]
-    )
+    operands = [wide(h) for h in handles]
+    try:
+        results = body(*operands, *[widened(s) if isinstance(s, np.dtype) else s for s in static])
+    except DTypeError as error:
+        if "bfloat16" not in str(error):
+            error.args = (f"{error} (an operand is bfloat16, which is computed in float32)",)
+        raise
     return tuple(map(rounded, results)) if isinstance(results, (tuple, list)) else rounded(results)
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "active_recorder",
     "any_dtype",
     "apply",
+    "bound",
     "recording_with",
     "replace_recorder",
     "set_default_recorder",
@@ -262,6 +263,13 @@ def apply(body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, 
         Hashable parameters that are structure: axes, shapes, dtypes.
     """
     return active.recorder.apply(body, arrays, static)
+
+
+@any_dtype
+def bound(*arguments: Any) -> Any:
+    """Record a primitive, which follows the operands, with its parameters: the body of a call outside any body."""
+    *operands, primitive, params = arguments
+    return primitive.bind(*operands, **dict(params))
 
 
 def active_recorder() -> Recorder:

@@ -15,11 +15,13 @@ import numpy as np
 from jittape.autodiff.tape import GradientTape
 from jittape.core.buffers import Buffer
 from jittape.core.builder import Builder, literal
+from jittape.core.dtypes import WIDENED
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Op, Program
 from jittape.core.simplify import simplify
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import ValueNeeded
+from jittape.errors import DTypeError
 from jittape.functions.signature import TensorSpec
 from jittape.functions.trace_report import recorded_because
 from jittape.primitives.identity import identity
@@ -101,6 +103,8 @@ def trace(function: Callable[..., Any], name: str, parameters: Sequence[str], sp
     leaves = _leaves(name, program, sources)
     program, leaves = _with_literals(program, leaves)
     program = simplify(program)
+    for aval in program.output_avals():
+        _refuse_bfloat16(name, "a result", aval)
     return Traced(name, program, leaves, tuple(parameters), arguments, result)
 
 
@@ -113,6 +117,7 @@ def _not_compilable(name: str, why: str) -> TypeError:
 
 def _argument(name: str, parameter: str, spec: Any) -> Argument:
     if isinstance(spec, TensorSpec):
+        _refuse_bfloat16(name, f"argument {parameter!r}", spec.aval)
         return spec.aval
     if isinstance(spec, (tuple, list)):
         return tuple([_argument(name, parameter, part) for part in spec])
@@ -120,6 +125,13 @@ def _argument(name: str, parameter: str, spec: Any) -> Argument:
         f"{name}: the spec of argument {parameter!r} must be a jt.TensorSpec or a tuple of them, got {spec!r}; "
         "bind other arguments with functools.partial or a lambda"
     )
+
+
+def _refuse_bfloat16(name: str, what: str, aval: Aval) -> None:
+    if aval.dtype in WIDENED:
+        raise DTypeError(
+            f"{name}: {what} is {aval.dtype.name}, which Numba does not have; make it float32, and cast inside"
+        )
 
 
 def _numbered(argument: Argument, avals: list[Aval]) -> Any:

@@ -282,7 +282,11 @@ def _size(a: Any, axis: Any = None) -> int:
 def _result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     return common_dtype(
         *[
-            a if isinstance(a, (type, str, np.dtype, int, float, complex)) else a.dtype
+            np.dtype(a)
+            if isinstance(a, (type, str))
+            else a
+            if isinstance(a, (np.dtype, int, float, complex))
+            else a.dtype
             for a in arrays_and_dtypes
         ]
     )

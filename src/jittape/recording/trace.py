@@ -21,7 +21,7 @@ from jittape.core.buffers import LARGE, Buffer
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
 from jittape.core.locks import rlock
-from jittape.core.primitive import Primitive, active, active_recorder, any_dtype, set_default_recorder
+from jittape.core.primitive import Primitive, active, active_recorder, any_dtype, bound, set_default_recorder
 from jittape.core.program import Aval
 from jittape.core.traced_scalar import TracedScalar
 from jittape.recording.convert import convert_to_tensor
@@ -215,7 +215,7 @@ class Trace(Slots):
 
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Record a primitive that is called outside any body."""
-        return self.apply(_bound, operands, (primitive, tuple(sorted(params.items()))))
+        return self.apply(bound, operands, (primitive, tuple(sorted(params.items()))))
 
     def begin(self) -> None:
         """Choose the root before the first op of a step outside tapes."""
@@ -383,12 +383,6 @@ def _marked(a: Tensor | Variable) -> Marker:
     marker = marker_for(a._aval, a.trainable if isinstance(a, Variable) else None)
     a._marker = marker
     return marker
-
-
-@any_dtype
-def _bound(*arguments: Any) -> Any:
-    *operands, primitive, params = arguments
-    return primitive.bind(*operands, **dict(params))
 
 
 @any_dtype

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype, kind_of
+from jittape.core.dtypes import as_dtype, info_of, kind_of
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, any_dtype, apply
 from jittape.core.program import Aval
@@ -52,6 +52,8 @@ bitcast_op = Primitive(
 
 def _regrouped_abstract_eval(x: Aval, *, dtype: np.dtype[Any]) -> Aval:
     ratio = dtype.itemsize / x.dtype.itemsize
+    if ratio == 1:
+        return Aval(x.shape, dtype)
     if ratio < 1:
         return Aval((*x.shape, round(1 / ratio)), dtype)
     if x.shape[-1:] != (ratio,):
@@ -84,7 +86,9 @@ def _bitcast(x: Any, dtype: np.dtype[Any]) -> Any:
     require_kinds("bitcast", "iufc", x)
     if x.dtype == dtype:
         return x
-    op = bitcast_op if x.dtype.itemsize == dtype.itemsize else bitcast_regrouped_op
+    # Compiled loops have float16 and bfloat16 as float32, not as their bits.
+    in_loops = x.dtype.itemsize == dtype.itemsize and info_of(x.dtype).arithmetic == x.dtype
+    op = bitcast_op if in_loops else bitcast_regrouped_op
     return op.bind(x, dtype=dtype)
 
 

@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import literal
-from jittape.core.dtypes import as_dtype, bool_, default_dtype, float64, int32, int64, is_differentiable
+from jittape.core.dtypes import (
+    as_dtype,
+    bool_,
+    common_dtype,
+    default_dtype,
+    float64,
+    int32,
+    int64,
+    is_differentiable,
+    is_floating,
+    kind_of,
+)
 from jittape.core.primitive import any_dtype, apply
 from jittape.core.user_calls import argument_of_user, as_array, as_flag, as_int, named
 from jittape.errors import DTypeError, ShapeError
@@ -166,9 +177,9 @@ def range(
         raise ValueError(f"[range] start, limit and delta must be finite, got {first}, {last} and {step}")
     if dtype is None:
         known = [n.dtype for n in (start, limit, delta) if not isinstance(n, (int, float))]
-        found = np.result_type(*known) if known else int32
+        found = common_dtype(*known) if known else int32
         floating = any(isinstance(n, float) for n in numbers)
-        found = default_dtype(float) if floating and found.kind != "f" else found
+        found = default_dtype(float) if floating and not is_floating(found) else found
     else:
         found = as_dtype(dtype)
     count = max(0, math.ceil((last - first) / step))
@@ -179,7 +190,7 @@ def _number(value: Any) -> Any:
     if isinstance(value, (int, float)):
         return value
     array = np.asarray(value, None if shape_of(value) == () else object)
-    if array.size != 1 or array.dtype.kind not in "biuf":
+    if array.size != 1 or kind_of(array.dtype) not in "biuf":
         raise named(TypeError(f"{argument_of_user(value)}must be one real number, got {value!r}"))
     return array.item()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype, float32, float64, info_of
+from jittape.core.dtypes import as_dtype, float32, float64, info_of, is_floating
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_flag, as_int
 from jittape.errors import DTypeError, ShapeError
@@ -59,7 +59,7 @@ def _window(op: str, length: Any, periodic: Any, dtype: Any, a: float, b: float)
     wanted = as_dtype(dtype)
     if n < 0:
         raise ShapeError(f"[{op}] window_length must not be negative, got {n}")
-    if wanted.kind != "f":
+    if not is_floating(wanted):
         raise DTypeError(f"[{op}] dtype must be a real floating dtype, got {wanted.name}")
     if n < 2:
         return ones((n,), wanted)
@@ -240,7 +240,7 @@ def _fft_length(op: str, fft_length: Any, frame_length: int) -> int:
 
 
 def _window_of(window_fn: Window | None, length: int, dtype: np.dtype[Any]) -> Any:
-    floating = dtype if dtype.kind == "f" else float64
+    floating = dtype if is_floating(dtype) else float64
     return ones((length,), floating) if window_fn is None else window_fn(length, dtype=floating)
 
 
