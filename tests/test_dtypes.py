@@ -16,7 +16,7 @@ SOURCE = Path(jt.__file__).parent
 MOST_LISTED = 4
 
 
-@pytest.fixture(params=sorted(SUPPORTED, key=str), ids=str)
+@pytest.fixture(params=sorted({*SUPPORTED, jt.bfloat16}, key=str), ids=str)
 def info(request):
     return info_of(request.param)
 
@@ -30,7 +30,7 @@ def test_agrees_with_numpy(info):
 
 def test_scalar_format_fills_a_cell_and_keeps_the_number(info):
     if info.scalar_format is None:
-        assert info.dtype.kind == "c"
+        assert info.dtype.kind == "c" or info.dtype == jt.bfloat16
         return
     packed = struct.pack("=" + info.scalar_format, info.dtype.type(1).item())
     assert len(packed) == 8

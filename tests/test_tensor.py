@@ -270,7 +270,7 @@ def test_a_copy_is_the_same_value_to_a_tape():
     assert float(tape.gradient(y, x)) == 6.0
 
 
-@pytest.mark.parametrize("dtype", sorted(SUPPORTED, key=str), ids=str)
+@pytest.mark.parametrize("dtype", sorted({*SUPPORTED, jt.bfloat16}, key=str), ids=str)
 @pytest.mark.parametrize("shape", [(), (3,), (0, 3), (2, 1, 2), (1,) * 32], ids=len)
 def test_what_numpy_gives_cannot_be_made_writeable(dtype, shape):
     """A value that others may hold, a tape among them, is no business of who looks at it."""

@@ -107,7 +107,7 @@ class Builder:
         """Run `body` immediately; ops inside a body are not cached."""
         handles = [self.lifted(a) for a in arrays]
         if WIDENED and not getattr(body, "any_dtype", False) and _has_widened(handles, static):
-            return _computed_wide(body, handles, static)
+            return computed_wide(body, handles, static)
         return body(*handles, *static)
 
     def lifted(self, value: Any) -> Symbol | WeakScalar:
@@ -130,7 +130,7 @@ class Builder:
                 n = len(symbols)
                 return self.bind(primitive, given[:n], dict(zip(names, given[n:], strict=True)))
 
-            found: Symbol = _computed_wide(call, symbols, tuple(params.values()))
+            found: Symbol = computed_wide(call, symbols, tuple(params.values()))
             return found
         aval = primitive.abstract_eval(*[s.aval for s in symbols], **params)
         if not symbols or aval is not symbols[0].aval:
@@ -161,7 +161,7 @@ def _has_widened(handles: Iterable[Any], static: Iterable[Any]) -> bool:
     )
 
 
-def _computed_wide(
+def computed_wide(
     body: Callable[..., Any], handles: Sequence[Symbol | WeakScalar], static: tuple[Any, ...]
 ) -> Any:
     """Run a body on bfloat16 in float32 and round its results once.

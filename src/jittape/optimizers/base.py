@@ -170,7 +170,7 @@ class Optimizer(WeightDecay):
         Parameters
         ----------
         gradient : tensor
-            Of the shape and dtype of `variable` (float32 for float16), clipped.
+            Of the shape and dtype of `variable` (float32 for float16 and bfloat16), clipped.
         variable : Variable
         learning_rate : scalar tensor or number
             Of the same dtype.

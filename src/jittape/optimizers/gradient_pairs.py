@@ -118,7 +118,7 @@ def _check_dtype(variable: Variable) -> None:
     if not is_trained(variable):
         advice = "; keep real and imaginary part in two Variables" if variable.dtype.kind == "c" else ""
         raise TypeError(
-            f"{variable.name!r} is {variable.dtype.name}; an optimizer updates Variables of float16, float32 "
+            f"{variable.name!r} is {variable.dtype.name}; an optimizer updates Variables of float16, bfloat16, float32 "
             f"and float64{advice}"
         )
 

@@ -22,7 +22,7 @@ __all__ = ["Stateful", "work_dtype"]
 
 
 def work_dtype(variable: Variable) -> np.dtype[Any]:
-    """Return the dtype in which `variable` is updated: float32 for float16, where squares underflow."""
+    """Return the dtype in which `variable` is updated: float32 for float16 and bfloat16."""
     return info_of(variable.dtype).work
 
 
@@ -152,7 +152,7 @@ class Stateful(StateFile):
         initializer: Any = 0.0,
         shape: Sequence[int] | None = None,
     ) -> Variable:
-        """Create state of the shape and dtype of a Variable; float32 for float16, where squares underflow.
+        """Create state of the shape and dtype of a Variable; float32 for float16 and bfloat16.
 
         Parameters
         ----------
