@@ -168,7 +168,6 @@ PUBLIC_MODULES = (
 
 DEFINING_MODULES = (
     jt.autograph.experimental,
-    jt.debugging,
     jt.keras.activations,
     jt.keras.initializers,
     jt.keras.losses,

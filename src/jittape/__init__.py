@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from jittape import autodiff as autodiff
 from jittape import bitwise as bitwise
-from jittape import debugging as debugging
 from jittape import linalg as linalg
 from jittape import math as math
 from jittape import nn as nn
@@ -267,11 +266,17 @@ from jittape.version import __version__ as __version__
 if _TYPE_CHECKING:
     from jittape import autograph as autograph
     from jittape import data as data
+    from jittape import debugging as debugging
     from jittape import keras as keras
     from jittape import nest as nest
     from jittape import signal as signal
     from jittape import train as train
     from jittape.core.dtypes import bfloat16 as bfloat16
+    from jittape.debugging import Assert as Assert
+    from jittape.debugging import assert_equal as assert_equal
+    from jittape.debugging import assert_greater as assert_greater
+    from jittape.debugging import assert_less as assert_less
+    from jittape.debugging import assert_rank as assert_rank
     from jittape.execution import control_dependencies as control_dependencies
     from jittape.execution import device as device
     from jittape.execution import executing_eagerly as executing_eagerly
@@ -285,14 +290,15 @@ if _TYPE_CHECKING:
     from jittape.execution import timestamp as timestamp
 
 __all__ = [
-    "CacheWarning", "CompileError", "ConcreteFunction", "ControlFlowError", "DTypeError", "Explanation",
-    "Function", "FunctionWarning", "GradientTape", "IndexedSlices", "LeakedTensorError", "LinAlgError",
-    "Module", "NativeFunction", "NoGradientError", "NumbaOp", "NumericsError", "ProgramError", "ShapeError",
-    "Signature", "Stats", "TapeExitWarning", "TapeUsageWarning", "Tensor", "TensorArray", "TensorSpec",
-    "UnconnectedGradientWarning", "UnconnectedGradients", "Variable", "WeightsError", "__version__", "abs",
-    "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh",
-    "atan", "atan2", "atanh", "autodiff", "autograph", "batch_jacobian", "batch_to_space", "bfloat16", "bitcast",
-    "bitwise", "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "boolean_mask", "broadcast_dynamic_shape",
+    "Assert", "CacheWarning", "CompileError", "ConcreteFunction", "ControlFlowError", "DTypeError",
+    "Explanation", "Function", "FunctionWarning", "GradientTape", "IndexedSlices", "LeakedTensorError",
+    "LinAlgError", "Module", "NativeFunction", "NoGradientError", "NumbaOp", "NumericsError", "ProgramError",
+    "ShapeError", "Signature", "Stats", "TapeExitWarning", "TapeUsageWarning", "Tensor", "TensorArray",
+    "TensorSpec", "UnconnectedGradientWarning", "UnconnectedGradients", "Variable", "WeightsError",
+    "__version__", "abs", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "argsort", "as_dtype",
+    "asin", "asinh", "assert_equal", "assert_greater", "assert_less", "assert_rank", "atan", "atan2", "atanh",
+    "autodiff", "autograph", "batch_jacobian", "batch_to_space", "bfloat16", "bitcast", "bitwise",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "boolean_mask", "broadcast_dynamic_shape",
     "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_gradient", "clip_by_average_norm",
     "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64", "complex128", "concat",
     "cond", "config", "conj", "constant", "control_dependencies", "convert_to_tensor", "cos", "cosh", "cumprod",
@@ -327,6 +333,14 @@ __getattr__ = _lazily(
     __name__,
     {
         **{f"jittape.{name}": (name,) for name in ("autograph", "data", "keras", "nest", "signal", "train")},
+        "jittape.debugging": (
+            "debugging",
+            "Assert",
+            "assert_equal",
+            "assert_greater",
+            "assert_less",
+            "assert_rank",
+        ),
         "jittape.execution": (
             "control_dependencies",
             "device",

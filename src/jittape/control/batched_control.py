@@ -57,7 +57,10 @@ class _BatchedBody:
     def program_of(self, outputs: Sequence[Symbol]) -> Program:
         """Return the program that computes `outputs`; its inputs keep their order."""
         inputs = [self.given[slot].slot if slot in self.given else slot for slot in self.program.inputs]
-        ops = (*self.program.ops, *self.builder.ops)
+        # Ops without effect that have been replaced are removed as dead code.
+        replaced = {*self.values, *self.shared}
+        kept = [op for op in self.program.ops if not (op.primitive.effectful and op.out in replaced)]
+        ops = (*kept, *self.builder.ops)
         avals = {**self.program.avals, **self.builder.avals}
         return Program(tuple(inputs), ops, tuple([symbol.slot for symbol in outputs]), avals)
 

@@ -146,7 +146,9 @@ class Pullback:
     def body(self, inputs: Sequence[int], outputs: Sequence[Symbol]) -> Body:
         """Return the body that computes `outputs` from `inputs`; inputs may be results of ops of the program."""
         given = set(inputs)
-        ops = tuple([op for op in (*self.program.ops, *self.builder.ops) if op.out not in given])
+        # The assertions of the program have held in the forward pass.
+        forward = [op for op in self.program.ops if not op.primitive.effectful]
+        ops = tuple([op for op in (*forward, *self.builder.ops) if op.out not in given])
         avals = {**self.program.avals, **self.builder.avals}
         return body_of(Program(tuple(inputs), ops, tuple([symbol.slot for symbol in outputs]), avals))
 

@@ -1,4 +1,4 @@
-"""``jt.debugging``: checks for nan and infinities, under TensorFlow's names."""
+"""Checks for nan and infinities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor
 from jittape.recording.trie import path_to
 
-__all__ = ["check_numerics", "disable_check_numerics", "enable_check_numerics"]
+__all__ = ["assert_all_finite", "check_numerics", "disable_check_numerics", "enable_check_numerics"]
 
 
 def _check_evaluate(x: Any, *, message: str, of: str) -> Any:
@@ -78,6 +78,18 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
     return checked
 
 
+def assert_all_finite(x: Any, message: str, name: str | None = None) -> Tensor:
+    """Return `x` if it contains neither nan nor infinities; another name of `check_numerics`.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> jt.debugging.assert_all_finite([1.0, 2.0], "the loss").numpy()
+    array([1., 2.], dtype=float32)
+    """
+    return check_numerics(x, message, name)
+
+
 def _checked(x: Any, message: str, of: str) -> Any:
     return check_numerics_op.bind(x, message=message, of=of)
 
@@ -122,7 +134,3 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
 def disable_check_numerics() -> None:
     """Disable the checks of `enable_check_numerics`."""
     config.check_numerics = False
-
-
-def __dir__() -> list[str]:
-    return __all__
