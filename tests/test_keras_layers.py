@@ -234,3 +234,14 @@ def test_an_input_is_not_among_the_layers():
     assert [type(layer).__name__ for layer in net.layers] == ["Dense"]
     with pytest.raises(ValueError, match="Input"):
         net(np.ones((2, 4)))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("make", [lambda: layers.GRU(4), lambda: layers.LSTM(4), lambda: layers.Dense(4)])
+def test_a_layer_is_built_by_the_first_call_of_a_function(make):
+    layer = make()
+    f = jt.function(lambda x: jt.reduce_sum(layer(x)))
+    x = np.random.default_rng(0).normal(size=(2, 3, 5)).astype(np.float32)
+    found = [float(f(x)) for _ in range(3)]
+    np.testing.assert_allclose(found, float(jt.reduce_sum(layer(x))), rtol=1e-5)
+    assert f.trace_count == 1

@@ -14,6 +14,7 @@ import numpy as np
 
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype, is_floating
+from jittape.execution import init_scope
 from jittape.keras import initializers, regularizers
 from jittape.module import Module, parts_of
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -171,13 +172,14 @@ class Layer(Module):
         """
         extents = () if shape is None else tuple(shape)
         wanted = self.dtype if dtype is None else as_dtype(dtype)
-        value = initializers.get("glorot_uniform" if initializer is None else initializer)(extents, wanted)
-        weight = Variable(
-            convert_to_tensor(value, wanted),
-            trainable=trainable and self._is_trainable,
-            constraint=constraint,
-            name=f"{self.name}/{name or 'weight'}",
-        )
+        initial = initializers.get("glorot_uniform" if initializer is None else initializer)
+        with init_scope():  # the first call may be that of a function that is traced
+            weight = Variable(
+                convert_to_tensor(initial(extents, wanted), wanted),
+                trainable=trainable and self._is_trainable,
+                constraint=constraint,
+                name=f"{self.name}/{name or 'weight'}",
+            )
         penalty = regularizers.get(regularizer)
         if penalty is not None:
             self._losses.penalties.append(_Penalty(weight, penalty))
