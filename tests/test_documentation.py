@@ -51,9 +51,13 @@ def test_the_page_of_statistical_models(capsys):
 
 def test_the_page_of_networks(capsys):
     run_examples("docs/networks.md")
-    accuracy, error = map(float, re.findall(r"\d\.\d{3}", capsys.readouterr().out))
+    printed = capsys.readouterr().out
+    accuracy, error = map(float, re.findall(r"\d\.\d{3}", printed))
     assert accuracy > 0.95
     assert error < 0.2
+    first, last = map(float, re.findall(r"at (?:first|last) (\d\.\d)", printed))
+    assert last < first / 2
+    assert re.search(r"\nT[\s\S]{100}\n$", printed)
 
 
 def test_the_page_of_linear_algebra(capsys):
