@@ -1,6 +1,7 @@
 """The rows of the table."""
 
 from workloads.base import Workload
+from workloads.convolutional import ConvolutionalNet
 from workloads.elementwise import Chain, Rosenbrock, RosenbrockHessian
 from workloads.logistic import Logistic, LogisticHvp
 from workloads.loops import AdamByHand, UndecoratedRegression
@@ -29,6 +30,7 @@ ROWS: list[Workload] = [
     Mixture(),
     AsianOption(),
     Lstm(),
+    ConvolutionalNet(),
     GradientPenalty(),
     LogisticHvp(),
     RosenbrockHessian(),
