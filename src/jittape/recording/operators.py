@@ -1,4 +1,4 @@
-"""The common base of `Tensor` and `Variable`: operators, NumPy's protocols and conversions.
+"""The common base of `Tensor` and `Variable`: operators, NumPy's protocols, methods and conversions.
 
 Operators and NumPy's protocols record. Conversions (`numpy`, `float`, `bool`, ...) run pending operations.
 """
@@ -13,19 +13,19 @@ import numpy as np
 from jittape.core.buffers import Buffer
 from jittape.core.primitive import active
 from jittape.core.program import Aval
+from jittape.numpy_api.array_methods import ArrayMethods
 from jittape.numpy_api.numpy_protocol import array_function, array_ufunc
 from jittape.primitives.elementwise import arithmetic, bits, comparison, division, piecewise, powers
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.elementwise.division import divide_op
 from jittape.primitives.indexing import getitem
 from jittape.primitives.linalg import matmul
-from jittape.primitives.shape import reshaping
 from jittape.recording.tape_exits import leave, look
 
 __all__ = ["Operators"]
 
 
-class Operators:
+class Operators(ArrayMethods):
     """The base of Tensor and Variable: operators that record, and conversions that run pending operations."""
 
     __slots__ = ("_aval", "_buffer", "_marker", "_slot", "_trace")
@@ -64,11 +64,6 @@ class Operators:
     def size(self) -> int:
         """The number of elements."""
         return self._aval.size
-
-    @property
-    def T(self) -> Any:
-        """The transpose, recorded."""
-        return reshaping.transpose(self)
 
     def get_shape(self) -> tuple[int, ...]:
         """Return the shape; TensorFlow's name."""

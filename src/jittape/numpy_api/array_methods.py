@@ -1,0 +1,237 @@
+"""`ArrayMethods`: the methods of an ndarray, for Tensor and Variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from jittape.core.user_calls import as_int
+from jittape.numpy_api.numpy_functions import FUNCTIONS
+from jittape.numpy_api.numpy_reductions import converted
+from jittape.primitives.elementwise.complex_numbers import cast, conj, imag, real
+from jittape.primitives.identity import identity
+from jittape.primitives.indexing.sorting import argsort, sort
+from jittape.primitives.shape.reshaping import matrix_transpose, reshape, transpose
+
+__all__ = ["ArrayMethods"]
+
+
+class ArrayMethods:
+    """Methods with NumPy's names, arguments and results. They record; none of them changes the tensor.
+
+    `sort` therefore returns the sorted tensor, where the method of an ndarray sorts in place.
+    """
+
+    __slots__ = ()
+
+    dtype: Any
+    shape: Any
+    size: Any
+
+    # ---- properties ------------------------------------------------------------------------------------------------
+
+    @property
+    def T(self: Any) -> Any:
+        """The transpose, recorded."""
+        return transpose(self)
+
+    @property
+    def mT(self: Any) -> Any:
+        """The transposes of the matrices in the last two dimensions, recorded."""
+        return matrix_transpose(self)
+
+    @property
+    def real(self: Any) -> Any:
+        """The real part, recorded."""
+        return real(self)
+
+    @property
+    def imag(self: Any) -> Any:
+        """The imaginary part, recorded; zeros for a real dtype."""
+        return imag(self)
+
+    @property
+    def itemsize(self) -> int:
+        """The number of bytes of an element."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes of all elements."""
+        return int(self.size) * self.itemsize
+
+    @property
+    def flat(self) -> Iterator[Any]:
+        """An iterator over the elements, as 0-d tensors."""
+        return iter(self.ravel())
+
+    # ---- reductions ------------------------------------------------------------------------------------------------
+
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+        """Return the sum along `axis`; see `numpy.sum`."""
+        return FUNCTIONS[np.sum](self, axis, dtype, out, keepdims)
+
+    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+        """Return the product along `axis`; see `numpy.prod`."""
+        return FUNCTIONS[np.prod](self, axis, dtype, out, keepdims)
+
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+        """Return the mean along `axis`; see `numpy.mean`."""
+        return FUNCTIONS[np.mean](self, axis, dtype, out, keepdims)
+
+    def std(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False
+    ) -> Any:
+        """Return the standard deviation along `axis`; see `numpy.std`."""
+        return FUNCTIONS[np.std](self, axis, dtype, out, ddof, keepdims)
+
+    def var(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False
+    ) -> Any:
+        """Return the variance along `axis`; see `numpy.var`."""
+        return FUNCTIONS[np.var](self, axis, dtype, out, ddof, keepdims)
+
+    def max(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+        """Return the greatest element along `axis`; see `numpy.max`."""
+        return FUNCTIONS[np.max](self, axis, out, keepdims)
+
+    def min(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+        """Return the smallest element along `axis`; see `numpy.min`."""
+        return FUNCTIONS[np.min](self, axis, out, keepdims)
+
+    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        """Return the index of the greatest element along `axis`; see `numpy.argmax`."""
+        return FUNCTIONS[np.argmax](self, axis, out, keepdims=keepdims)
+
+    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        """Return the index of the smallest element along `axis`; see `numpy.argmin`."""
+        return FUNCTIONS[np.argmin](self, axis, out, keepdims=keepdims)
+
+    def all(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+        """Return whether all elements along `axis` are true; see `numpy.all`."""
+        return FUNCTIONS[np.all](self, axis, out, keepdims)
+
+    def any(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+        """Return whether any element along `axis` is true; see `numpy.any`."""
+        return FUNCTIONS[np.any](self, axis, out, keepdims)
+
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        """Return the cumulative sum along `axis`; see `numpy.cumsum`."""
+        return FUNCTIONS[np.cumsum](self, axis, dtype, out)
+
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        """Return the cumulative product along `axis`; see `numpy.cumprod`."""
+        return FUNCTIONS[np.cumprod](self, axis, dtype, out)
+
+    def trace(
+        self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None
+    ) -> Any:
+        """Return the sum of a diagonal; see `numpy.trace`."""
+        return FUNCTIONS[np.trace](self, offset, axis1, axis2, dtype, out)
+
+    # ---- shapes ----------------------------------------------------------------------------------------------------
+
+    def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Any:
+        """Return the elements in another shape, given as ints or as one sequence; see `numpy.reshape`."""
+        return FUNCTIONS[np.reshape](self, _one_or_many(shape), order, copy=copy)
+
+    def ravel(self, order: str = "C") -> Any:
+        """Return the elements as a vector; see `numpy.ravel`."""
+        return FUNCTIONS[np.ravel](self, order)
+
+    def flatten(self, order: str = "C") -> Any:
+        """Return the elements as a vector; see `numpy.ravel`."""
+        return FUNCTIONS[np.ravel](self, order)
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """Return the tensor without dimensions of one element; see `numpy.squeeze`."""
+        return FUNCTIONS[np.squeeze](self, axis)
+
+    def transpose(self: Any, *axes: Any) -> Any:
+        """Return the tensor with its dimensions in another order, reversed by default; see `numpy.transpose`."""
+        return transpose(self, _one_or_many(axes) if axes else None)
+
+    def swapaxes(self, axis1: Any, axis2: Any) -> Any:
+        """Return the tensor with two dimensions exchanged; see `numpy.swapaxes`."""
+        return FUNCTIONS[np.swapaxes](self, axis1, axis2)
+
+    def diagonal(self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
+        """Return a diagonal; see `numpy.diagonal`."""
+        return FUNCTIONS[np.diagonal](self, offset, axis1, axis2)
+
+    def repeat(self, repeats: Any, axis: Any = None) -> Any:
+        """Return each element `repeats` times; see `numpy.repeat`."""
+        return FUNCTIONS[np.repeat](self, repeats, axis)
+
+    def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+        """Return elements by index; see `numpy.take`."""
+        return FUNCTIONS[np.take](self, indices, axis, out, mode)
+
+    # ---- elements --------------------------------------------------------------------------------------------------
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
+        """Return the tensor in another dtype; see `numpy.ndarray.astype`."""
+        return converted(self, dtype, casting)
+
+    def copy(self: Any, order: str = "C") -> Any:
+        """Return a tensor of the same value. Tensors never change, so nothing is copied."""
+        return identity(self)
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        """Return the elements limited to an interval; see `numpy.clip`."""
+        return FUNCTIONS[np.clip](self, min, max, out, **kwargs)
+
+    def round(self, decimals: Any = 0, out: Any = None) -> Any:
+        """Return the elements rounded; see `numpy.round`."""
+        return FUNCTIONS[np.round](self, decimals, out)
+
+    def conj(self: Any) -> Any:
+        """Return the complex conjugates."""
+        return conj(self)
+
+    def conjugate(self: Any) -> Any:
+        """Return the complex conjugates."""
+        return conj(self)
+
+    def dot(self, b: Any, out: Any = None) -> Any:
+        """Return the product with `b`; see `numpy.dot`."""
+        return FUNCTIONS[np.dot](self, b, out)
+
+    def sort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+        """Return the sorted tensor. An ndarray is sorted in place instead."""
+        return sort(*_sorted(self, axis, order))
+
+    def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+        """Return the indices that sort the tensor; equal elements keep their order."""
+        return cast(argsort(*_sorted(self, axis, order), stable=True), np.intp)
+
+    def nonzero(self: Any) -> Any:
+        """Return the indices of the elements that are not zero, as a tuple of ndarrays."""
+        return np.nonzero(self)
+
+    def searchsorted(self: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+        """Return where elements of `v` belong in the sorted vector; see `numpy.searchsorted`."""
+        return np.searchsorted(self, v, side, sorter)
+
+    # ---- in place --------------------------------------------------------------------------------------------------
+
+    def fill(self, value: Any) -> NoReturn:
+        """Raise an error: a tensor cannot change."""
+        raise TypeError(
+            "fill() would change the tensor: write jt.fill(x.shape, value), or assign to a jt.Variable"
+        )
+
+
+def _one_or_many(arguments: tuple[Any, ...]) -> Any:
+    """Return the argument if there is one, else all of them: ``reshape((2, 3))`` and ``reshape(2, 3)``."""
+    return arguments[0] if len(arguments) == 1 else arguments
+
+
+def _sorted(x: Any, axis: Any, order: Any) -> tuple[Any, int]:
+    if order is not None:
+        raise TypeError("order= is for structured dtypes; a tensor has none")
+    return (reshape(x, [-1]), 0) if axis is None else (x, as_int("axis", axis))

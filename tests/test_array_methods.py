@@ -1,0 +1,136 @@
+"""Methods of tensors and Variables against those of ndarrays: values, dtypes, shapes, gradients, errors."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.numpy_api.array_methods import ArrayMethods
+
+RNG = np.random.default_rng(0)
+FLOATS, INTS = RNG.normal(size=(3, 4)), RNG.integers(-9, 9, (3, 4))
+BOOLS, COMPLEX = INTS > 0, FLOATS + 1j * FLOATS[::-1]
+SMALL = FLOATS.astype(np.float32)
+
+CALLS = {
+    "sum": [(), (0,), (-1, None, None, True), ((0, 1),)],
+    "prod": [(), (1,)],
+    "mean": [(), (0,), (1, None, None, True)],
+    "std": [(), (0,), (1, None, None, 1)],
+    "var": [(), (0,), (1, None, None, 1)],
+    "max": [(), (0,), (1, None, True)],
+    "min": [(), (0,), (1, None, True)],
+    "argmax": [(), (0,)],
+    "argmin": [(), (0,)],
+    "all": [(), (0,)],
+    "any": [(), (1,)],
+    "cumsum": [(), (0,)],
+    "cumprod": [(), (1,)],
+    "trace": [(), (1,)],
+    "reshape": [(2, 6), ((6, 2),), (-1,), ([4, -1],)],
+    "ravel": [()],
+    "flatten": [()],
+    "squeeze": [()],
+    "transpose": [(), (1, 0), ((1, 0),)],
+    "swapaxes": [(0, 1)],
+    "diagonal": [(), (1,)],
+    "repeat": [(2,), (2, 0)],
+    "take": [([0, 2],), ([0, 2], 0)],
+    "astype": [(np.float32,), ("complex128",), ("float64", "K", "unsafe")],
+    "copy": [()],
+    "clip": [(-1, 1), (0,), (None, 0)],
+    "round": [(), (1,)],
+    "conj": [()],
+    "conjugate": [()],
+    "dot": [(np.ones(4),), (np.ones((4, 2)),)],
+    "argsort": [(), (0,)],
+    "nonzero": [()],
+    "item": [],
+    "tolist": [()],
+}
+"""Arguments by method, which is called for each dtype."""
+
+NO_ORDER = {"max", "min", "argmax", "argmin", "clip", "argsort", "round"}
+CASES = [
+    (name, arguments, array)
+    for name, several in CALLS.items()
+    for arguments in several
+    for array in (FLOATS, SMALL, INTS, BOOLS, COMPLEX)
+    if not (array is COMPLEX and name in NO_ORDER) and not (array is BOOLS and name in ("round", "clip"))
+]
+
+
+def same(found, expected):
+    if isinstance(expected, tuple):
+        for a, b in zip(found, expected, strict=True):
+            same(a, b)
+    elif isinstance(expected, list):
+        assert found == expected
+    else:
+        assert found.dtype == expected.dtype
+        assert tuple(found.shape) == expected.shape
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize(("name", "arguments", "array"), CASES)
+def test_a_method_gives_what_that_of_an_ndarray_gives(name, arguments, array):
+    expected = getattr(array, name)(*arguments)
+    for x in (jt.constant(array), jt.Variable(array)):
+        same(getattr(x, name)(*arguments), expected)
+
+
+@pytest.mark.parametrize("array", [FLOATS, SMALL, INTS, COMPLEX])
+def test_properties(array):
+    x = jt.constant(array)
+    same(x.real, array.real)
+    same(x.imag, array.imag)
+    same(x.T, array.T)
+    same(jt.constant(np.stack([array] * 2)).mT, np.stack([array.T] * 2))
+    assert (x.nbytes, x.itemsize, x.size, x.ndim) == (array.nbytes, array.itemsize, array.size, array.ndim)
+    assert [e.item() for e in x.flat] == list(array.flat)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, None])
+def test_sort_returns_the_sorted_tensor(axis):
+    x = jt.constant(FLOATS)
+    same(x.sort(axis), np.sort(FLOATS, axis))
+    np.testing.assert_array_equal(x.numpy(), FLOATS)
+
+
+def test_every_method_is_compared():
+    methods = {n for n, f in inspect.getmembers(ArrayMethods, inspect.isfunction) if not n.startswith("_")}
+    assert methods - {"sort", "fill", "searchsorted"} <= CALLS.keys()
+
+
+def test_methods_record():
+    v = jt.Variable(FLOATS)
+    for _ in range(3):
+        with jt.GradientTape() as tape:
+            y = (v.reshape(4, 3).T.clip(-1, 1) * v.astype("float64")).sum(axis=0).max()
+        found = tape.gradient(y, v).numpy()
+    step, numeric = 1e-6, np.empty_like(FLOATS)
+
+    def f(x):
+        return (x.reshape(4, 3).T.clip(-1, 1) * x).sum(axis=0).max()
+
+    for i in np.ndindex(FLOATS.shape):
+        d = np.zeros_like(FLOATS)
+        d[i] = step
+        numeric[i] = (f(FLOATS + d) - f(FLOATS - d)) / (2 * step)
+    np.testing.assert_allclose(found, numeric, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: x.fill(1.0), r"jt\.fill\(x\.shape, value\)"),
+        (lambda x: x.sum(out=np.zeros(4)), "out"),
+        (lambda x: x.sort(order="a"), "structured"),
+        (lambda x: x.reshape(3, 4, order="F"), "order"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(call, message):
+    with pytest.raises(TypeError, match=message):
+        call(jt.constant(FLOATS))
