@@ -267,6 +267,7 @@ if _TYPE_CHECKING:
     from jittape import autograph as autograph
     from jittape import data as data
     from jittape import debugging as debugging
+    from jittape import dtype_names as dtypes
     from jittape import keras as keras
     from jittape import nest as nest
     from jittape import signal as signal
@@ -288,6 +289,19 @@ if _TYPE_CHECKING:
     from jittape.execution import is_symbolic_tensor as is_symbolic_tensor
     from jittape.execution import no_op as no_op
     from jittape.execution import timestamp as timestamp
+    from jittape.keras import initializers as initializers
+    from jittape.keras import losses as losses
+    from jittape.keras import metrics as metrics
+    from jittape.keras.initializers import Constant as constant_initializer
+    from jittape.keras.initializers import Ones as ones_initializer
+    from jittape.keras.initializers import RandomNormal as random_normal_initializer
+    from jittape.keras.initializers import RandomUniform as random_uniform_initializer
+    from jittape.keras.initializers import Zeros as zeros_initializer
+    from jittape.linalg import sqrtm as matrix_square_root
+    from jittape.signal import fftnd as fftnd
+    from jittape.signal import ifftnd as ifftnd
+    from jittape.signal import irfftnd as irfftnd
+    from jittape.signal import rfftnd as rfftnd
 
 __all__ = [
     "Assert", "CacheWarning", "CompileError", "ConcreteFunction", "ControlFlowError", "DTypeError",
@@ -301,22 +315,24 @@ __all__ = [
     "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "boolean_mask", "broadcast_dynamic_shape",
     "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_gradient", "clip_by_average_norm",
     "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64", "complex128", "concat",
-    "cond", "config", "conj", "constant", "control_dependencies", "convert_to_tensor", "cos", "cosh", "cumprod",
-    "cumsum", "custom_gradient", "data", "debugging", "device", "divide", "divide_no_nan", "double",
-    "dynamic_partition", "dynamic_stitch", "eig", "eigvals", "einsum", "ensure_shape", "equal",
-    "executing_eagerly", "exp", "expand_dims", "explain", "eye", "fill", "float16", "float32", "float64",
-    "floor", "floor_divide", "floordiv", "foldl", "foldr", "fori_loop", "function", "gather", "gather_nd",
-    "get_current_name_scope", "get_logger", "get_static_value", "grad", "grad_pass_through", "greater",
-    "greater_equal", "group", "half", "hessian", "histogram_fixed_width", "histogram_fixed_width_bins", "hvp",
-    "identity", "identity_n", "imag", "init_scope", "inside_function", "int8", "int16", "int32", "int64",
-    "invert", "is_finite", "is_inf", "is_nan", "is_symbolic_tensor", "is_tensor", "jacobian", "jvp", "keras",
-    "left_shift", "less", "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "map_fn", "math", "matmul", "maximum", "meshgrid", "minimum", "mod", "multiply",
-    "multiply_no_nan", "name_scope", "negative", "nest", "newaxis", "njit_function", "njit_value_and_grad",
-    "nn", "no_op", "norm", "not_equal", "numba_op", "numpy_function", "one_hot", "ones", "ones_like",
-    "optimizers", "pad", "pow", "print", "py_function", "random", "range", "rank", "real", "realdiv",
+    "cond", "config", "conj", "constant", "constant_initializer", "control_dependencies", "convert_to_tensor",
+    "cos", "cosh", "cumprod", "cumsum", "custom_gradient", "data", "debugging", "device", "divide",
+    "divide_no_nan", "double", "dtypes", "dynamic_partition", "dynamic_stitch", "eig", "eigvals", "einsum",
+    "ensure_shape", "equal", "executing_eagerly", "exp", "expand_dims", "explain", "eye", "fftnd", "fill",
+    "float16", "float32", "float64", "floor", "floor_divide", "floordiv", "foldl", "foldr", "fori_loop",
+    "function", "gather", "gather_nd", "get_current_name_scope", "get_logger", "get_static_value", "grad",
+    "grad_pass_through", "greater", "greater_equal", "group", "half", "hessian", "histogram_fixed_width",
+    "histogram_fixed_width_bins", "hvp", "identity", "identity_n", "ifftnd", "imag", "init_scope",
+    "initializers", "inside_function", "int8", "int16", "int32", "int64", "invert", "irfftnd", "is_finite",
+    "is_inf", "is_nan", "is_symbolic_tensor", "is_tensor", "jacobian", "jvp", "keras", "left_shift", "less",
+    "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or", "logical_xor", "losses",
+    "map_fn", "math", "matmul", "matrix_square_root", "maximum", "meshgrid", "metrics", "minimum", "mod",
+    "multiply", "multiply_no_nan", "name_scope", "negative", "nest", "newaxis", "njit_function",
+    "njit_value_and_grad", "nn", "no_op", "norm", "not_equal", "numba_op", "numpy_function", "one_hot", "ones",
+    "ones_initializer", "ones_like", "optimizers", "pad", "pow", "print", "py_function", "random",
+    "random_normal_initializer", "random_uniform_initializer", "range", "rank", "real", "realdiv",
     "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
-    "reduce_prod", "reduce_sum", "repeat", "reset_stats", "reshape", "reverse", "reverse_sequence",
+    "reduce_prod", "reduce_sum", "repeat", "reset_stats", "reshape", "reverse", "reverse_sequence", "rfftnd",
     "right_shift", "roll", "round", "saturate_cast", "scalar_mul", "scan", "scatter_nd", "searchsorted",
     "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "signal", "sin", "sinh", "size", "slice", "sort",
     "space_to_batch", "space_to_batch_nd", "split", "sqrt", "square", "squared_difference", "squeeze", "stack",
@@ -325,14 +341,14 @@ __all__ = [
     "tensor_scatter_nd_update", "tensordot", "test", "tile", "timestamp", "train", "transpose", "truediv",
     "truncatediv", "truncatemod", "uint8", "uint16", "uint32", "uint64", "unique", "unique_with_counts",
     "unravel_index", "unstack", "value_and_grad", "vectorized_map", "vjp", "where", "while_loop", "zeros",
-    "zeros_like",
+    "zeros_initializer", "zeros_like",
 ]  # fmt: skip
 
 newaxis = None
 __getattr__ = _lazily(
     __name__,
     {
-        **{f"jittape.{name}": (name,) for name in ("autograph", "data", "keras", "nest", "signal", "train")},
+        **{f"jittape.{name}": (name,) for name in ("autograph", "data", "keras", "nest", "train")},
         "jittape.debugging": (
             "debugging",
             "Assert",
@@ -341,6 +357,7 @@ __getattr__ = _lazily(
             "assert_less",
             "assert_rank",
         ),
+        "jittape.dtype_names": {"dtypes": ""},
         "jittape.execution": (
             "control_dependencies",
             "device",
@@ -355,6 +372,18 @@ __getattr__ = _lazily(
             "timestamp",
         ),
         "jittape.core.dtypes": ("bfloat16",),
+        "jittape.keras.initializers": {
+            "initializers": "",
+            "constant_initializer": "Constant",
+            "ones_initializer": "Ones",
+            "random_normal_initializer": "RandomNormal",
+            "random_uniform_initializer": "RandomUniform",
+            "zeros_initializer": "Zeros",
+        },
+        "jittape.keras.losses": ("losses",),
+        "jittape.keras.metrics": ("metrics",),
+        "jittape.linalg": {"matrix_square_root": "sqrtm"},
+        "jittape.signal": ("signal", "fftnd", "ifftnd", "irfftnd", "rfftnd"),
     },
 )
 _hide_frames_of_jittape()

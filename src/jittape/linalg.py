@@ -1,5 +1,6 @@
 """Linear algebra under TensorFlow's names (``jt.linalg``)."""
 
+from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.linalg.banded import banded_triangular_solve as banded_triangular_solve
 from jittape.primitives.linalg.cholesky import cholesky as cholesky
 from jittape.primitives.linalg.cholesky import cholesky_solve as cholesky_solve
@@ -123,6 +124,8 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

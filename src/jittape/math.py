@@ -1,6 +1,7 @@
 """Mathematical functions under TensorFlow's names (``jt.math``)."""
 
 from jittape import math_special as special
+from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.arithmetic import add as add
 from jittape.primitives.elementwise.arithmetic import add_n as add_n
 from jittape.primitives.elementwise.arithmetic import multiply as multiply
@@ -181,6 +182,8 @@ floordiv = floor_divide
 floormod = mod
 rint = round
 truediv = divide
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,6 @@
 """Special functions under TensorFlow's names (``jt.math.special``)."""
 
+from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.bessel import bessel_i0 as bessel_i0
 from jittape.primitives.elementwise.bessel import bessel_i0e as bessel_i0e
 from jittape.primitives.elementwise.bessel import bessel_i1 as bessel_i1
@@ -23,6 +24,8 @@ __all__ = [
     "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "dawsn", "expint", "fresnel_cos", "fresnel_sin",
     "spence",
 ]  # fmt: skip
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

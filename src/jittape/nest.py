@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from jittape.lazy_names import lazily as _lazily
+
 __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]
 
 
@@ -205,6 +207,9 @@ def _packed(structure: Any, leaves: Iterator[Any]) -> Any:
     if isinstance(structure, (list, range)):
         return parts
     return type(structure)(*parts) if hasattr(structure, "_fields") else tuple(parts)
+
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

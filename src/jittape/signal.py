@@ -3,6 +3,7 @@
 `hfft`, `ihfft`, `fftfreq` and `rfftfreq` are NumPy's.
 """
 
+from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.signal.cosine import dct as dct
 from jittape.primitives.signal.cosine import idct as idct
 from jittape.primitives.signal.fourier import fft as fft
@@ -41,6 +42,8 @@ __all__ = [
     "irfft", "irfft2d", "irfft3d", "irfftnd", "overlap_and_add", "rfft", "rfft2d", "rfft3d", "rfftfreq", "rfftnd",
     "stft",
 ]  # fmt: skip
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

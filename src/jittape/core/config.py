@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -15,6 +16,13 @@ __all__ = ["TESTED", "Config", "config", "is_traced"]
 
 TESTED = ((3, 11), (3, 12), (3, 13))
 """Minor versions of CPython that the tests run on. Other versions do not use machine code on Python objects."""
+
+
+class PhysicalDevice(NamedTuple):
+    """A device: its name and its type."""
+
+    name: str
+    device_type: str
 
 
 class Config:
@@ -316,6 +324,26 @@ class Config:
     def threads(self, value: int) -> None:
         self._threads = _positive("threads", value)
         self._changed()
+
+    def list_physical_devices(self, device_type: str | None = None) -> list[PhysicalDevice]:
+        """Return the devices of a type, such as ``"CPU"``; all by default. jittape computes on the processor only.
+
+        Examples
+        --------
+        >>> len(jt.config.list_physical_devices()), jt.config.list_physical_devices("GPU")
+        (1, [])
+        """
+        found = [PhysicalDevice("/physical_device:CPU:0", "CPU")]
+        return [device for device in found if device_type in (None, device.device_type)]
+
+    def list_logical_devices(self, device_type: str | None = None) -> list[PhysicalDevice]:
+        """Return the same devices as `list_physical_devices`, named as for `jt.device`."""
+        return [device._replace(name="/device:CPU:0") for device in self.list_physical_devices(device_type)]
+
+    def __getattr__(self, name: str) -> NoReturn:
+        from jittape.left_out import explanation
+
+        raise AttributeError(explanation("jittape.config", name))
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever a setting that is read at the beginning of a step changes."""

@@ -14,6 +14,11 @@ from jittape.debugging.structure_assertions import assert_scalar as assert_scala
 from jittape.debugging.structure_assertions import assert_shapes as assert_shapes
 from jittape.debugging.structure_assertions import assert_type as assert_type
 from jittape.debugging.structure_assertions import is_numeric_tensor as is_numeric_tensor
+from jittape.debugging.traceback_filtering import disable_traceback_filtering as disable_traceback_filtering
+from jittape.debugging.traceback_filtering import enable_traceback_filtering as enable_traceback_filtering
+from jittape.debugging.traceback_filtering import (
+    is_traceback_filtering_enabled as is_traceback_filtering_enabled,
+)
 from jittape.debugging.value_assertions import Assert as Assert
 from jittape.debugging.value_assertions import assert_equal as assert_equal
 from jittape.debugging.value_assertions import assert_greater as assert_greater
@@ -26,14 +31,19 @@ from jittape.debugging.value_assertions import assert_non_negative as assert_non
 from jittape.debugging.value_assertions import assert_non_positive as assert_non_positive
 from jittape.debugging.value_assertions import assert_none_equal as assert_none_equal
 from jittape.debugging.value_assertions import assert_positive as assert_positive
+from jittape.lazy_names import lazily as _lazily
 
 __all__ = [
     "Assert", "assert_all_finite", "assert_equal", "assert_greater", "assert_greater_equal", "assert_integer",
     "assert_less", "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative",
     "assert_non_positive", "assert_none_equal", "assert_positive", "assert_proper_iterable", "assert_rank",
     "assert_rank_at_least", "assert_rank_in", "assert_same_float_dtype", "assert_scalar", "assert_shapes",
-    "assert_type", "check_numerics", "disable_check_numerics", "enable_check_numerics", "is_numeric_tensor",
+    "assert_type", "check_numerics", "disable_check_numerics", "disable_traceback_filtering",
+    "enable_check_numerics", "enable_traceback_filtering", "is_numeric_tensor",
+    "is_traceback_filtering_enabled",
 ]  # fmt: skip
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

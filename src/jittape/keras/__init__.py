@@ -6,15 +6,28 @@ from jittape.keras import initializers as initializers
 from jittape.keras import layers as layers
 from jittape.keras import losses as losses
 from jittape.keras import metrics as metrics
+from jittape.keras import models as models
 from jittape.keras import regularizers as regularizers
+from jittape.keras import utils as utils
+from jittape.keras.initializers import Initializer as Initializer
 from jittape.keras.layers import Input as Input
+from jittape.keras.layers import Layer as Layer
+from jittape.keras.losses import Loss as Loss
+from jittape.keras.metrics import Metric as Metric
 from jittape.keras.model import Model as Model
 from jittape.keras.model import Sequential as Sequential
+from jittape.keras.regularizers import Regularizer as Regularizer
+from jittape.lazy_names import lazily as _lazily
+from jittape.optimizers import Optimizer as Optimizer
+from jittape.recording.variable import Variable as Variable
 
 __all__ = [
-    "Input", "Model", "Sequential", "activations", "initializers", "layers", "losses", "metrics", "optimizers",
-    "regularizers",
+    "Initializer", "Input", "Layer", "Loss", "Metric", "Model", "Optimizer", "Regularizer", "Sequential",
+    "Variable", "activations", "initializers", "layers", "losses", "metrics", "models", "optimizers",
+    "regularizers", "utils",
 ]  # fmt: skip
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

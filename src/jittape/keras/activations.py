@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.hyperbolic import sigmoid, softplus, tanh
 from jittape.primitives.nn.activation import (
@@ -88,6 +89,9 @@ def activation_of(owner: str, given: Activation | str | None) -> Activation | No
             f"[{owner}] Unknown activation {given!r}; known are {', '.join(ACTIVATIONS)}, or give a function"
         )
     return None if given == "linear" else ACTIVATIONS[given]
+
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

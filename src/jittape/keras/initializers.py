@@ -14,29 +14,18 @@ from jittape.core.argument_checks import FINITE, NOT_NEGATIVE, POSITIVE, number
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
 from jittape.errors import ShapeError
+from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.complex_numbers import cast
-from jittape.recording.convert import constant
+from jittape.recording.convert import constant as tensor_with
 
 __all__ = [
-    "Constant",
-    "GlorotNormal",
-    "GlorotUniform",
-    "HeNormal",
-    "HeUniform",
-    "Identity",
-    "Initializer",
-    "LecunNormal",
-    "LecunUniform",
-    "Ones",
-    "Orthogonal",
-    "RandomNormal",
-    "RandomUniform",
-    "TruncatedNormal",
-    "VarianceScaling",
-    "Zeros",
-    "get",
-]
+    "Constant", "GlorotNormal", "GlorotUniform", "HeNormal", "HeUniform", "Identity", "IdentityInitializer",
+    "Initializer", "LecunNormal", "LecunUniform", "Ones", "Orthogonal", "OrthogonalInitializer", "RandomNormal",
+    "RandomUniform", "TruncatedNormal", "VarianceScaling", "Zeros", "constant", "get", "glorot_normal",
+    "glorot_uniform", "he_normal", "he_uniform", "identity", "lecun_normal", "lecun_uniform", "ones",
+    "orthogonal", "random_normal", "random_uniform", "truncated_normal", "variance_scaling", "zeros",
+]  # fmt: skip
 
 
 class Initializer:
@@ -83,7 +72,7 @@ class Constant(Initializer):
             raise ShapeError(
                 f"[Constant] a value of shape {array.shape} cannot initialize a weight of shape {tuple(shape)}"
             )
-        return constant(np.array(np.broadcast_to(array, tuple(shape))))
+        return tensor_with(np.array(np.broadcast_to(array, tuple(shape))))
 
 
 class Zeros(Constant):
@@ -110,7 +99,7 @@ class Identity(Initializer):
         """Return the matrix."""
         if len(shape) != 2:
             raise ShapeError(f"[Identity] the weight must be a matrix, got shape {tuple(shape)}")
-        return constant(self.gain * np.eye(*shape, dtype=_dtype(dtype)))
+        return tensor_with(self.gain * np.eye(*shape, dtype=_dtype(dtype)))
 
 
 class RandomNormal(Initializer):
@@ -258,7 +247,7 @@ class Orthogonal(Initializer):
         q, r = np.linalg.qr(drawn)
         q = q * np.sign(np.diagonal(r))
         matrix = (q.T if rows < columns else q).reshape(tuple(shape))
-        return cast(multiply(self.gain, constant(np.ascontiguousarray(matrix))), _dtype(dtype))
+        return cast(multiply(self.gain, tensor_with(np.ascontiguousarray(matrix))), _dtype(dtype))
 
 
 _CLASSES: dict[str, Callable[[], Initializer]] = {
@@ -307,6 +296,28 @@ def get(identifier: Any) -> Any:
 def _snake_case(name: str) -> str:
     """Return ``"GlorotUniform"`` as ``"glorot_uniform"``."""
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+
+
+IdentityInitializer = Identity
+OrthogonalInitializer = Orthogonal
+constant = Constant
+glorot_normal = GlorotNormal
+glorot_uniform = GlorotUniform
+he_normal = HeNormal
+he_uniform = HeUniform
+identity = Identity
+lecun_normal = LecunNormal
+lecun_uniform = LecunUniform
+ones = Ones
+orthogonal = Orthogonal
+random_normal = RandomNormal
+random_uniform = RandomUniform
+truncated_normal = TruncatedNormal
+variance_scaling = VarianceScaling
+zeros = Zeros
+
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

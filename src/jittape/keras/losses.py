@@ -28,17 +28,20 @@ from jittape.keras.loss_functions import (
     tversky,
 )
 from jittape.keras.true_and_predicted import as_tensor
+from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.comparison import not_equal
 
 __all__ = [
-    "BinaryCrossentropy", "BinaryFocalCrossentropy", "CategoricalCrossentropy", "CategoricalFocalCrossentropy",
-    "CategoricalHinge", "CosineSimilarity", "Dice", "Hinge", "Huber", "KLDivergence", "LogCosh", "Loss",
-    "MeanAbsoluteError", "MeanAbsolutePercentageError", "MeanSquaredError", "MeanSquaredLogarithmicError",
-    "Poisson", "SparseCategoricalCrossentropy", "SquaredHinge", "Tversky", "binary_crossentropy",
-    "binary_focal_crossentropy", "categorical_crossentropy", "categorical_focal_crossentropy",
-    "categorical_hinge", "cosine_similarity", "dice", "get", "hinge", "huber", "kl_divergence", "log_cosh",
+    "KLD", "MAE", "MAPE", "MSE", "MSLE", "BinaryCrossentropy", "BinaryFocalCrossentropy",
+    "CategoricalCrossentropy", "CategoricalFocalCrossentropy", "CategoricalHinge", "CosineSimilarity", "Dice",
+    "Hinge", "Huber", "KLDivergence", "LogCosh", "Loss", "MeanAbsoluteError", "MeanAbsolutePercentageError",
+    "MeanSquaredError", "MeanSquaredLogarithmicError", "Poisson", "SparseCategoricalCrossentropy",
+    "SquaredHinge", "Tversky", "binary_crossentropy", "binary_focal_crossentropy", "categorical_crossentropy",
+    "categorical_focal_crossentropy", "categorical_hinge", "cosine_similarity", "dice", "get", "hinge", "huber",
+    "kl_divergence", "kld", "kullback_leibler_divergence", "log_cosh", "logcosh", "mae", "mape",
     "mean_absolute_error", "mean_absolute_percentage_error", "mean_squared_error",
-    "mean_squared_logarithmic_error", "poisson", "sparse_categorical_crossentropy", "squared_hinge", "tversky",
+    "mean_squared_logarithmic_error", "mse", "msle", "poisson", "sparse_categorical_crossentropy",
+    "squared_hinge", "tversky",
 ]  # fmt: skip
 
 
@@ -379,6 +382,23 @@ def get(identifier: Any) -> Any:
     raise ValueError(
         f"there is no loss {identifier!r}; there are {', '.join(loss_functions.__all__)}, or give a function"
     )
+
+
+KLD = kl_divergence
+MAE = mean_absolute_error
+MAPE = mean_absolute_percentage_error
+MSE = mean_squared_error
+MSLE = mean_squared_logarithmic_error
+kld = kl_divergence
+kullback_leibler_divergence = kl_divergence
+logcosh = log_cosh
+mae = mean_absolute_error
+mape = mean_absolute_percentage_error
+mse = mean_squared_error
+msle = mean_squared_logarithmic_error
+
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from jittape.core.argument_checks import NOT_NEGATIVE, number
+from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.arithmetic import add, multiply, square
 from jittape.primitives.elementwise.piecewise import absolute
 from jittape.primitives.reduce.reductions import reduce_sum
 
-__all__ = ["L1", "L1L2", "L2", "Regularizer", "get"]
+__all__ = [
+    "L1", "L1L2", "L2", "Regularizer", "get", "l1", "l1_l2", "l2",
+]  # fmt: skip
 
 
 class Regularizer:
@@ -93,6 +96,14 @@ def get(identifier: Any) -> Any:
     raise ValueError(
         f"there is no regularizer {identifier!r}; there are l1, l2 and l1_l2, or give a function"
     )
+
+
+l1 = L1
+l1_l2 = L1L2
+l2 = L2
+
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

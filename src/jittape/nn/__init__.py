@@ -56,6 +56,7 @@ from jittape.primitives.nn.pooling import max_pool1d as max_pool1d
 from jittape.primitives.nn.pooling import max_pool2d as max_pool2d
 from jittape.primitives.nn.pooling import max_pool3d as max_pool3d
 from jittape.primitives.nn.pooling import pool as pool
+from jittape.primitives.nn.top_classes import in_top_k as in_top_k
 from jittape.primitives.reduce.statistics import moments as moments
 from jittape.primitives.reduce.statistics import zero_fraction as zero_fraction
 from jittape.primitives.shape.blocks import batch_to_space as batch_to_space
@@ -73,9 +74,9 @@ __all__ = [
     "Dense", "Sequential", "avg_pool", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_normalization",
     "batch_to_space", "bias_add", "conv1d", "conv1d_transpose", "conv2d", "conv2d_transpose", "conv3d",
     "conv3d_transpose", "conv_transpose", "convolution", "crelu", "depth_to_space", "depthwise_conv2d",
-    "dropout", "elu", "embedding_lookup", "gelu", "isotonic_regression", "l2_loss", "l2_normalize", "layers",
-    "leaky_relu", "log_poisson_loss", "log_softmax", "max_pool", "max_pool1d", "max_pool2d", "max_pool3d",
-    "moments", "pool", "relu", "relu6", "selu", "separable_conv2d", "sigmoid",
+    "dropout", "elu", "embedding_lookup", "gelu", "in_top_k", "isotonic_regression", "l2_loss", "l2_normalize",
+    "layers", "leaky_relu", "log_poisson_loss", "log_softmax", "max_pool", "max_pool1d", "max_pool2d",
+    "max_pool3d", "moments", "pool", "relu", "relu6", "selu", "separable_conv2d", "sigmoid",
     "sigmoid_cross_entropy_with_logits", "silu", "softmax", "softmax_cross_entropy_with_logits", "softplus",
     "softsign", "space_to_batch", "space_to_depth", "sparse_softmax_cross_entropy_with_logits", "swish", "tanh",
     "top_k", "weighted_cross_entropy_with_logits", "zero_fraction",

@@ -1,5 +1,6 @@
 """Optimizers, written in jittape operations: an update is recorded and runs with the rest of its step."""
 
+from jittape.lazy_names import lazily as _lazily
 from jittape.optimizers import schedules as schedules
 from jittape.optimizers.adadelta import Adadelta as Adadelta
 from jittape.optimizers.adafactor import Adafactor as Adafactor
@@ -23,6 +24,8 @@ __all__ = [
     "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Lamb", "Lion", "Muon", "Nadam",
     "Optimizer", "RMSprop", "deserialize", "get", "schedules", "serialize",
 ]  # fmt: skip
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

@@ -6,6 +6,7 @@ The functions named ``stateless_*`` take a seed and always return the same numbe
 
 from __future__ import annotations
 
+from jittape.lazy_names import lazily as _lazily
 from jittape.random.generator import Generator, get_global_generator, set_global_generator
 from jittape.random.laws import (
     bernoulli,
@@ -67,6 +68,8 @@ __all__ = [
     "truncated_normal",
     "uniform",
 ]
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,6 @@
 """``jt.train``: checkpoints under TensorFlow's names."""
 
+from jittape.lazy_names import lazily as _lazily
 from jittape.train.checkpoint import Checkpoint as Checkpoint
 from jittape.train.checkpoint_files import CheckpointReader as CheckpointReader
 from jittape.train.checkpoint_files import CheckpointState as CheckpointState
@@ -17,6 +18,8 @@ __all__ = [
     "InitializationOnlyStatus", "get_checkpoint_state", "latest_checkpoint", "list_variables", "load_checkpoint",
     "load_variable",
 ]  # fmt: skip
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

@@ -43,52 +43,43 @@ from jittape.keras.layers.reshaping_layers import Flatten as Flatten
 from jittape.keras.layers.reshaping_layers import Input as Input
 from jittape.keras.layers.reshaping_layers import Reshape as Reshape
 from jittape.keras.layers.sequential import Sequential as Sequential
+from jittape.lazy_names import lazily as _lazily
 
 __all__ = [
-    "GRU",
-    "LSTM",
-    "RNN",
-    "Activation",
-    "Attention",
-    "AveragePooling1D",
-    "AveragePooling2D",
-    "AveragePooling3D",
-    "BatchNormalization",
-    "Concatenate",
-    "Conv1D",
-    "Conv1DTranspose",
-    "Conv2D",
-    "Conv2DTranspose",
-    "Conv3D",
-    "Conv3DTranspose",
-    "Dense",
-    "DepthwiseConv2D",
-    "Dropout",
-    "Embedding",
-    "Flatten",
-    "GRUCell",
-    "GaussianNoise",
-    "GlobalAveragePooling1D",
-    "GlobalAveragePooling2D",
-    "GlobalAveragePooling3D",
-    "GlobalMaxPooling1D",
-    "GlobalMaxPooling2D",
-    "GlobalMaxPooling3D",
-    "GroupNormalization",
-    "Input",
-    "LSTMCell",
-    "Layer",
-    "LayerNormalization",
-    "MaxPooling1D",
-    "MaxPooling2D",
-    "MaxPooling3D",
-    "MultiHeadAttention",
-    "Reshape",
-    "SeparableConv2D",
-    "Sequential",
-    "SimpleRNN",
-    "SimpleRNNCell",
+    "GRU", "LSTM", "RNN", "Activation", "Attention", "AveragePooling1D", "AveragePooling2D", "AveragePooling3D",
+    "AvgPool1D", "AvgPool2D", "AvgPool3D", "BatchNormalization", "Concatenate", "Conv1D", "Conv1DTranspose",
+    "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "Convolution1D", "Convolution1DTranspose",
+    "Convolution2D", "Convolution2DTranspose", "Convolution3D", "Convolution3DTranspose", "Dense",
+    "DepthwiseConv2D", "Dropout", "Embedding", "Flatten", "GRUCell", "GaussianNoise", "GlobalAveragePooling1D",
+    "GlobalAveragePooling2D", "GlobalAveragePooling3D", "GlobalAvgPool1D", "GlobalAvgPool2D", "GlobalAvgPool3D",
+    "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPool3D", "GlobalMaxPooling1D", "GlobalMaxPooling2D",
+    "GlobalMaxPooling3D", "GroupNormalization", "Input", "LSTMCell", "Layer", "LayerNormalization", "MaxPool1D",
+    "MaxPool2D", "MaxPool3D", "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "MultiHeadAttention", "Reshape",
+    "SeparableConv2D", "SeparableConvolution2D", "Sequential", "SimpleRNN", "SimpleRNNCell",
 ]  # fmt: skip
+
+AvgPool1D = AveragePooling1D
+AvgPool2D = AveragePooling2D
+AvgPool3D = AveragePooling3D
+Convolution1D = Conv1D
+Convolution1DTranspose = Conv1DTranspose
+Convolution2D = Conv2D
+Convolution2DTranspose = Conv2DTranspose
+Convolution3D = Conv3D
+Convolution3DTranspose = Conv3DTranspose
+GlobalAvgPool1D = GlobalAveragePooling1D
+GlobalAvgPool2D = GlobalAveragePooling2D
+GlobalAvgPool3D = GlobalAveragePooling3D
+GlobalMaxPool1D = GlobalMaxPooling1D
+GlobalMaxPool2D = GlobalMaxPooling2D
+GlobalMaxPool3D = GlobalMaxPooling3D
+MaxPool1D = MaxPooling1D
+MaxPool2D = MaxPooling2D
+MaxPool3D = MaxPooling3D
+SeparableConvolution2D = SeparableConv2D
+
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

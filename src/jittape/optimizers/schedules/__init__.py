@@ -1,5 +1,6 @@
 """Learning rate schedules."""
 
+from jittape.lazy_names import lazily as _lazily
 from jittape.optimizers.schedules.cosines import CosineDecay as CosineDecay
 from jittape.optimizers.schedules.cosines import CosineDecayRestarts as CosineDecayRestarts
 from jittape.optimizers.schedules.decays import ExponentialDecay as ExponentialDecay
@@ -21,6 +22,8 @@ __all__ = [
     "deserialize",
     "serialize",
 ]
+
+__getattr__ = _lazily(__name__, {})
 
 
 def __dir__() -> list[str]:

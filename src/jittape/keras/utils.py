@@ -1,0 +1,85 @@
+"""``jt.keras.utils``: the seed of all generators, and class numbers as vectors."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+from jittape.lazy_names import lazily
+from jittape.random import source
+
+__all__ = ["set_random_seed", "to_categorical"]
+
+
+def set_random_seed(seed: int) -> None:
+    """Seed the generators of Python's `random`, NumPy and jittape.
+
+    Parameters
+    ----------
+    seed : int
+        At least 0 and less than 2**32.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else. No generator is changed.
+
+    Examples
+    --------
+    >>> jt.keras.utils.set_random_seed(3)
+    >>> first = jt.random.normal([2])
+    >>> jt.keras.utils.set_random_seed(3)
+    >>> bool(jt.reduce_all(first == jt.random.normal([2])))
+    True
+    """
+    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or not 0 <= seed < 2**32:
+        raise ValueError(f"Expected `seed` argument to be an integer from 0 to 2**32 - 1, got {seed!r}")
+    random.seed(int(seed))
+    np.random.seed(int(seed))  # noqa: NPY002 - programs that use it expect its seed
+    source.set_seed(int(seed))
+
+
+def to_categorical(x: Any, num_classes: int | None = None) -> np.ndarray[Any, Any]:
+    """Return an array with a 1 at the position of each class, and zeros.
+
+    Parameters
+    ----------
+    x : array-like of int
+        Class numbers. A last dimension of size 1 is dropped if there are others.
+    num_classes : int, optional
+        Size of the new last dimension; the greatest class plus 1 by default.
+
+    Returns
+    -------
+    ndarray of float64
+
+    Raises
+    ------
+    ValueError
+        If a class is negative or not less than `num_classes`.
+
+    Examples
+    --------
+    >>> jt.keras.utils.to_categorical([0, 2], 3)
+    array([[1., 0., 0.],
+           [0., 0., 1.]])
+    """
+    classes = np.asarray(x)
+    if classes.ndim > 1 and classes.shape[-1] == 1:
+        classes = classes[..., 0]
+    numbers = classes.astype(np.int64)
+    count = int(numbers.max(initial=-1)) + 1 if num_classes is None else num_classes
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
+        raise ValueError(
+            f"[to_categorical] x must be classes from 0 to {count - 1}, got {numbers.min()} to {numbers.max()}"
+        )
+    return np.eye(count)[numbers]
+
+
+__getattr__ = lazily(__name__, {})
+
+
+def __dir__() -> list[str]:
+    return __all__
