@@ -20,6 +20,7 @@ from jittape.errors import ControlFlowError
 
 __all__ = [
     "ValueNeeded",
+    "VariableNeeded",
     "argument_of_user",
     "as_array",
     "as_flag",
@@ -153,6 +154,10 @@ def stack_level() -> int:
         frame = frame.f_back
         level += 1
     return level
+
+
+class VariableNeeded(BaseException):
+    """The signal that a traced function needs the Variable that was passed, not one of the same kind."""
 
 
 class ValueNeeded(BaseException):

@@ -22,6 +22,7 @@ from jittape.core.program import Aval, Program
 from jittape.core.scalar_program import GuardFailed, ScalarProgram
 from jittape.core.traced_scalar import TracedScalar, static
 from jittape.functions.signature import GUARD_FAILED, Call, is_same_array
+from jittape.functions.variable_arguments import ArgumentVariable, VariableGuard
 from jittape.recording.function_trace import Captured, FunctionTrace, Leaf, RandomInput
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trace import Trace
@@ -53,12 +54,15 @@ class Concrete:
     program : Program
         The recorded program. Its outputs are the returned tensors, the new values of Variables and printed tensors.
     sources : list
-        Source of each input: `Leaf`, `RandomInput`, `Captured`, `TracedScalar`, Variable, Buffer or a Python number.
+        Source of each input: `Leaf`, `ArgumentVariable`, `RandomInput`, `Captured`, `TracedScalar`, Variable, Buffer or
+        a Python number.
     pairs : list of (int, int, bool)
         Pairs of leaves, and whether they must be the same tensor for the trace to hold.
     avals : list of Aval
         Avals of the returned tensors.
-    assigned : list of Variable
+    variables : VariableGuard
+        The Variables among the arguments that the trace holds for.
+    assigned : list of Variable or ArgumentVariable
         Variables that get new values.
     specialized : list of (TracedScalar, value)
         Ints and bools with the only values that the trace holds for.
@@ -85,12 +89,17 @@ class Concrete:
         self.pairs = [(i, j, same.get(i, i) == same.get(j, j)) for i, j in sorted(alike) if i != j]
         self._take_result(tracing, result)
         outputs = [slot for slot, _ in self._tensors.values()]
-        self.assigned = [variable for variable, *_ in tracing.assigned.values()]
+        self.variables = VariableGuard(tracing, call.leaves)
+        numbers_of = {
+            key: ArgumentVariable(number) for key, (_, number) in tracing.variable_placeholders.items()
+        }
+        self.assigned = [numbers_of.get(id(variable), variable) for variable, *_ in tracing.assigned.values()]
         outputs += [slot for _, slot, *_ in tracing.assigned.values()]
         self.prints, printed = _printing(tracing)
         self._n_printed = len(printed)
         outputs += printed
-        self.program, self.sources = tracing.program(tuple(outputs))
+        self.program, sources = tracing.program(tuple(outputs))
+        self.sources = [numbers_of.get(id(source), source) for source in sources]
         special = any(op.primitive.reads_variable or op.primitive.calls_back for op in self.program.ops)
         self.recordable = not (special or self.prints)
         self.specialized = list(tracing.specialized)
@@ -148,8 +157,9 @@ class Concrete:
         return self.shares(leaves)
 
     def shares(self, leaves: tuple[Any, ...]) -> bool:
-        """Return whether the pairs of leaves that must be the same tensor, or different ones, are so."""
-        return all([is_same_array(leaves[i], leaves[j]) == same for i, j, same in self.pairs])
+        """Return whether the leaves that must be the same tensor or Variable, or different ones, are so."""
+        same_arrays = [is_same_array(leaves[i], leaves[j]) == same for i, j, same in self.pairs]
+        return self.variables.holds(leaves) and all(same_arrays)
 
     def failure(self, leaves: tuple[Any, ...]) -> BaseException | None:
         """Return the error of a number that cannot be computed from `leaves`; None without an error."""
@@ -187,12 +197,16 @@ class Concrete:
             buffers = self.compiled.run(inputs, 1)
             counters.compiled_runs += 1
             if self.visits > 1 and not self._prepared and config.follow_tracing():
-                self._prepare()
+                self._prepare(leaves)
         last = len(buffers) - self._n_printed
-        for variable, buffer in zip(self.assigned, buffers[len(self.avals) : last], strict=True):
+        for variable, buffer in zip(self.assigned_at(leaves), buffers[len(self.avals) : last], strict=True):
             variable._set(buffer)
         _print(self.prints, buffers[last:])
         return self.unflatten_result(buffers, numbers)
+
+    def assigned_at(self, leaves: tuple[Any, ...]) -> list[Variable]:
+        """Return the Variables that a call with `leaves` assigns."""
+        return [leaves[v.number] if isinstance(v, ArgumentVariable) else v for v in self.assigned]
 
     def _numbers_at(self, leaves: tuple[Any, ...]) -> Sequence[Any]:
         """Return the numbers that the trace computes from its arguments; raise `GuardFailed` if it does not hold."""
@@ -233,6 +247,8 @@ class Concrete:
                 inputs.append(value.item() if isinstance(value, np.generic) else value)
             elif isinstance(source, Captured):
                 inputs.append(source.buffer)
+            elif isinstance(source, ArgumentVariable):
+                inputs.append(leaves[source.number]._computed())
             elif isinstance(source, Variable):
                 inputs.append(source._computed())
             else:
@@ -280,16 +296,18 @@ class Concrete:
             [
                 (positions[id(variable)], first + i)
                 for i, variable in enumerate(self.assigned)
-                if variable._aval.nbytes >= LARGE and id(variable) in positions
+                if isinstance(variable, Variable)
+                and variable._aval.nbytes >= LARGE
+                and id(variable) in positions
             ]
         )
 
-    def _prepare(self) -> None:
+    def _prepare(self, leaves: tuple[Any, ...]) -> None:
         """Create the fast path, at the second call: compiling the marshaller takes 35 ms if the disk cache lacks it."""
         from jittape.functions.fast_path import fast_call
 
         self._prepared = True
-        self.fast_call = fast_call(self, self.compiled) or _no_fast_path
+        self.fast_call = fast_call(self, self.compiled, leaves) or _no_fast_path
 
     # ---- under a tape ----------------------------------------------------------------------------------------------
 
@@ -303,7 +321,7 @@ class Concrete:
         values = iter(numbers)
         operands: list[Any] = []
         for source in self.sources:
-            if isinstance(source, Leaf):
+            if isinstance(source, (Leaf, ArgumentVariable)):
                 operands.append(leaves[source.number])
             elif isinstance(source, TracedScalar):
                 operands.append(next(values))
@@ -316,7 +334,7 @@ class Concrete:
             else:
                 operands.append(source)
         results: Sequence[Tensor] = trace.apply(self._replay, tuple(operands)) if self.program.outputs else ()
-        for variable, tensor in zip(self.assigned, results[len(self.avals) :], strict=True):
+        for variable, tensor in zip(self.assigned_at(leaves), results[len(self.avals) :], strict=True):
             trace.assign(variable, tensor)
         return self.unflatten_result(results, numbers)
 

@@ -87,8 +87,9 @@ def function(
     Tracing runs the Python code once, with placeholders for the arguments. Arguments and results may be any nested
     structures. Arrays and tensors are dynamic: their shapes and dtypes are part of the signature. Python numbers are
     dynamic too, but an int or bool that the function uses as a Python value (``range(n)``, ``if flag:``) restricts the
-    trace to that value. All other objects (strings, None, Variables, Modules) are static: a different object is a
-    different signature, which keeps the object alive. At most `jt.config.max_signatures` signatures are kept; beyond
+    trace to that value. Variables are dynamic as well, unless the function uses a name, a constraint or an identity of
+    a Variable. All other objects (strings, None, Modules) are static: a different object is a different signature,
+    which keeps the object alive. At most `jt.config.max_signatures` signatures are kept; beyond
     that, a `FunctionWarning` names the argument that changes and suggests a remedy.
 
     Python side effects happen only while tracing: prints, appending to lists, numbers from ``np.random``. `jt.random`

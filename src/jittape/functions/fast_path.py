@@ -19,10 +19,11 @@ from jittape.core.program import Aval
 from jittape.core.scalar_program import GuardFailed, ScalarProgram
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.tuning import tuning
-from jittape.functions.marshal_plan import Entry, Form, Kind, Returned, plan
+from jittape.functions.marshal_plan import Entry, Form, Kind, Returned, object_word, plan
 from jittape.functions.marshaller import Outcome, marshaller
 from jittape.functions.scalar_plan import entries_for
 from jittape.functions.signature import GUARD_FAILED, static_value
+from jittape.functions.variable_arguments import ArgumentVariable, VariableKind, kinds_of
 from jittape.recording.function_trace import Captured, Leaf, RandomInput
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
@@ -34,21 +35,30 @@ if TYPE_CHECKING:
 
 __all__ = ["fast_call"]
 
-_CallState = tuple[Workspace, int, int, tuple[np.ndarray[Any, Any], ...]]
-"""State of one call: a workspace, the addresses of its plan and of the plan that only checks, and both plans."""
+_CallState = tuple[Workspace, int, int, tuple[np.ndarray[Any, Any], ...], dict[int, Variable]]
+"""State of one call.
+
+A workspace, the addresses of its plan and of the plan that only checks, both plans, and the Variables among the
+arguments that the plans refer to.
+"""
 _FLOATS = {float64: Kind.FLOAT64, float32: Kind.FLOAT32}
 _NONE: Mapping[int, Buffer] = {}
 _NO_CALLS = np.zeros(2, np.int64)
 """Empty call table of the driver."""
 
 
-def fast_call(concrete: Concrete, compiled: CompiledExecutable) -> Callable[[tuple[Any, ...]], Any] | None:
-    """Return a function of leaves that returns the result or `GUARD_FAILED`; None if the program has no fast path."""
+def fast_call(
+    concrete: Concrete, compiled: CompiledExecutable, leaves: tuple[Any, ...]
+) -> Callable[[tuple[Any, ...]], Any] | None:
+    """Return a function of leaves that returns the result or `GUARD_FAILED`; None if the program has no fast path.
+
+    `leaves` are those of a call that the trace holds for.
+    """
     layout = compiled.layout
     whole = len(compiled.tables or ()) == 1 and layout.plain_outputs and layout.results and not layout.boxed
     if not whole or concrete.prints or marshaller() is None:
         return None
-    return _FastPath(concrete, compiled).call
+    return _FastPath(concrete, compiled, leaves).call
 
 
 class _FastPath:
@@ -72,13 +82,16 @@ class _FastPath:
         Variables of the donated inputs.
     draws : list of (cell, aval, source)
         Random inputs.
+    bound : dict of int to Variable
+        The Variables among the arguments that new plans refer to, by the number of the argument.
     scalars : ScalarProgram
         Numbers that Python computes at each call; empty if the plan computes all of them.
     """
 
-    def __init__(self, concrete: Concrete, compiled: CompiledExecutable) -> None:
+    def __init__(self, concrete: Concrete, compiled: CompiledExecutable, leaves: tuple[Any, ...]) -> None:
         self.concrete = concrete
         self.compiled = compiled
+        self.bound: dict[int, Variable] = {i: leaves[i] for i in concrete.variables.free}
         self.entries: list[Entry] = []
         self.direct: set[int] = set()
         self.presets: list[tuple[str, int, Any]] = []
@@ -101,6 +114,9 @@ class _FastPath:
         """Arrange for `cell` to get its value."""
         if isinstance(source, Variable):
             self._place_variable(cell, aval, source)
+        elif isinstance(source, ArgumentVariable):
+            number = source.number
+            self.entries.append(Entry(Kind.VARIABLE, cell=cell, what=self.bound[number], argument=number))
         elif isinstance(source, RandomInput):
             self.draws.append((cell, aval, source))
         elif isinstance(source, Leaf):
@@ -145,6 +161,11 @@ class _FastPath:
                 self.entries.append(Entry(Kind.LIKE, False, i, 0, key))
             elif isinstance(key, type):
                 self.entries.append(Entry(Kind.TYPE, False, i, 0, key))
+            elif isinstance(key, VariableKind):
+                what = self.bound[i] if i in self.bound else concrete.variables.pinned[i]
+                self.entries.append(
+                    Entry(Kind.SAME, False, i, 0, what, argument=i if i in self.bound else None)
+                )
             else:
                 self.entries.append(Entry(Kind.SAME, False, i, 0, static_value(key)))
 
@@ -187,15 +208,15 @@ class _FastPath:
         for form, cell, value in self.presets:
             struct.pack_into(form, workspace.cells, CELL * cell, value)
         own = tuple([table.copy() for table in tables])
-        return workspace, address_of(own[0]), address_of(own[-1]), own
+        return workspace, address_of(own[0]), address_of(own[-1]), own, self.bound.copy()
 
     def _function(self) -> Callable[[tuple[Any, ...]], Any]:
         """Return the fast path as a closure over local variables."""
         concrete = self.concrete
-        avals, assigned, rebuild = concrete.avals, concrete.assigned, concrete.rebuild_tensors
+        avals, rebuild, assigned_at = concrete.avals, concrete.rebuild_tensors, concrete.assigned_at
         count, one = len(avals), concrete.returns_one
         several = None if one or rebuild is tuple else rebuild
-        new_values = [(count + i, variable) for i, variable in enumerate(assigned)]
+        new_values = list(enumerate(concrete.assigned, count))
         run, free = marshaller(), list[_CallState]()
         assert run is not None
         tables, self._keep = self._plans(new_values)
@@ -204,6 +225,7 @@ class _FastPath:
         unflatten_result = concrete.unflatten_result
         numbers_from = None if self.scalars.empty else self._typed(self.scalars)
         fits = self._check(run) if len(tables) > 1 else None
+        rebound = self._rebinder() if self.bound else None
         arena = self.compiled.schedule.arena >= tuning.workspace_arena_bytes
         donors = [(i, self.donors[i]) for i in self.donated]
         draws = [source.draw for _, _, source in self.draws]
@@ -218,7 +240,9 @@ class _FastPath:
                 state = free.pop()
             except IndexError:
                 state = new_state()
-            numbers: Any = () if fits is None or fits(leaves, held, state) else None
+            numbers: Any = () if rebound is None or rebound(leaves, state) else None
+            if numbers is not None and fits is not None and not fits(leaves, held, state):
+                numbers = None
             if numbers is not None and numbers_from is not None:
                 numbers = numbers_from(leaves)
             if numbers is None:
@@ -226,7 +250,7 @@ class _FastPath:
                 return GUARD_FAILED
             if draws:
                 held += tuple([Buffer(np.asarray(draw(), order="C")) for draw in draws])
-            workspace, entries, _, _ = state
+            workspace, entries, _, _, _ = state
             inputs = {i: held[position] for position, (i, _) in enumerate(donors)} if donors else _NONE
             if arena:
                 workspace.enter()
@@ -242,12 +266,12 @@ class _FastPath:
                     raise
                 if result.__class__ is not int or result != pending:
                     break
-                run_pending()
+                run_pending(leaves)
             if arena:
                 workspace.leave()
             if result.__class__ is int:
                 if result == unassigned:
-                    for variable, buffer in zip(assigned, results[count:], strict=True):
+                    for variable, buffer in zip(assigned_at(leaves), results[count:], strict=True):
                         variable._set(buffer)
                 elif result:
                     free.append(state)
@@ -264,7 +288,7 @@ class _FastPath:
         return call
 
     def _plans(
-        self, assigned: Sequence[tuple[int, Variable]]
+        self, assigned: Sequence[tuple[int, Variable | ArgumentVariable]]
     ) -> tuple[tuple[np.ndarray[Any, Any], ...], list[Any]]:
         """Return the plan of a call, followed by a plan that only checks if necessary, and the objects they point to.
 
@@ -274,7 +298,8 @@ class _FastPath:
         count = len(concrete.keys)
         whole = Form.NOTHING if concrete.rebuild_tensors is None else Form.TUPLE
         returned = Returned(first, concrete.avals, Form.TENSOR if concrete.returns_one else whole)
-        table, kept = plan(count, self.entries, assigned, returned)
+        variables = [(i, self.bound[v.number] if isinstance(v, ArgumentVariable) else v) for i, v in assigned]
+        table, kept = plan(count, self.entries, variables, returned)
         if not (self.draws or self.scalars.reads):
             return (table,), kept
         checking, more = plan(count, self.checked, (), Returned(first, (), Form.NOTHING))
@@ -287,18 +312,60 @@ class _FastPath:
         run_pending, no_calls, pending = self._run_pending, address_of(_NO_CALLS), Outcome.PENDING
 
         def fits(leaves: tuple[Any, ...], held: tuple[Any, ...], state: _CallState) -> bool:
-            workspace, _, checking, _ = state
+            workspace, _, checking, _, _ = state
             while (outcome := run(leaves, held, (), checking, workspace.address, no_calls)) == pending:
-                run_pending()
+                run_pending(leaves)
             return outcome == Outcome.DONE
 
         return fits
 
-    def _run_pending(self) -> None:
+    def _rebinder(self) -> Callable[[tuple[Any, ...], _CallState], bool]:
+        """Return a function that makes the plans of a state refer to the Variables among the leaves.
+
+        It returns False, and changes nothing, if the trace does not hold for them.
+        """
+        concrete, count = self.concrete, len(self.concrete.keys)
+        positions = list(self.bound)
+        rows = [(row, entry.argument) for row, entry in enumerate(self.entries)]
+        rows += [
+            (row, variable.number if isinstance(variable, ArgumentVariable) else None)
+            for row, variable in enumerate(concrete.assigned, len(self.entries))
+        ]
+        words = [(object_word(row), number) for row, number in rows if number is not None]
+        checks = [
+            (object_word(row), e.argument) for row, e in enumerate(self.checked) if e.argument is not None
+        ]
+
+        def rebound(leaves: tuple[Any, ...], state: _CallState) -> bool:
+            bound = state[-1]
+            if len(leaves) != count:
+                return False
+            for i in positions:
+                if leaves[i] is not bound[i]:
+                    break
+            else:
+                return True
+            keys = concrete.keys
+            if kinds_of(leaves) != [(i, key) for i, key in enumerate(keys) if isinstance(key, VariableKind)]:
+                return False
+            if not concrete.variables.holds(leaves):
+                return False
+            for table, places in zip(state[3], (words, checks), strict=False):
+                for word, number in places:
+                    table[word] = id(leaves[number])
+            for i in positions:
+                bound[i] = leaves[i]
+            return True
+
+        return rebound
+
+    def _run_pending(self, leaves: tuple[Any, ...]) -> None:
         """Run the pending assignments of the Variables."""
         for source in self.concrete.sources:
             if isinstance(source, Variable):
                 source._computed()
+            elif isinstance(source, ArgumentVariable):
+                leaves[source.number]._computed()
 
     def _explain(self, leaves: tuple[Any, ...], numbers: Sequence[Any], drawn: Sequence[Buffer]) -> None:
         """Raise the error that ended a run: the interpreter runs the program with the same numbers."""

@@ -21,31 +21,31 @@ from jittape.core.config import config
 from jittape.core.locks import rlock
 from jittape.core.primitive import active_recorder, recording_with
 from jittape.core.tickets import Companions, WeakValues
-from jittape.core.user_calls import ValueNeeded, stack_level
+from jittape.core.user_calls import ValueNeeded, VariableNeeded, stack_level
 from jittape.errors import FunctionWarning
 from jittape.functions.bound_function import BoundFunction, ConcreteFunction
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.function_interface import FunctionInterface
 from jittape.functions.function_pickling import function_named_like, loaded, packed, unpacked
+from jittape.functions.identity_tests import tests_bool_identity, tests_object_identity
 from jittape.functions.python_function import call_python, placeholders_of, run_python
 from jittape.functions.signature import (
     GUARD_FAILED,
     SPECIALIZABLE,
     Call,
     TensorSpec,
-    describe_key,
     flatten_call,
     is_array_like,
     keys_of,
     leaf_names,
     match_signature,
     shared_leaves,
-    tests_bool_identity,
 )
 from jittape.functions.trace_report import (
     Reason,
     Signature,
     Uncompiled,
+    described_leaves,
     not_compiled,
     often_traced,
     reason_of_trace,
@@ -54,6 +54,7 @@ from jittape.functions.trace_report import (
     value_needed_by,
 )
 from jittape.functions.trace_table import TraceTable
+from jittape.functions.variable_arguments import to_pin, variable_positions, with_variable_placeholders
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.nested import flatten
@@ -79,6 +80,7 @@ class Function(FunctionInterface):
         self._recent_nested: Concrete | None = None
         self._lock = rlock()
         self._warned: set[Callable[..., str]] = set()
+        self._pins_variables = False
         self._bound: Companions[Function] = Companions()
         self._unbound: Function = self
         _all_functions.set(id(self), self)
@@ -208,7 +210,7 @@ class Function(FunctionInterface):
             trace, needed = self._trace(owner, call, keys, names)
             values = [] if isinstance(trace, Uncompiled) else trace.specialized
             holds_for = tuple([(number.text, value) for number, value in values])
-            arguments = tuple([(name, describe_key(key)) for name, key in zip(names, keys, strict=True)])
+            arguments = described_leaves(trace, names, keys)
             recorded = "" if needed is None else recorded_because(needed)
             dropped = self._traces.add(key, trace, Signature(arguments, holds_for, reason.text, recorded))
             if self._recent in dropped or self._recent_nested in dropped:
@@ -227,6 +229,8 @@ class Function(FunctionInterface):
         If the function fails, it runs again with plain ints and bools, and then with all numbers plain: C code may
         reject a traced number (``json.dumps(n)``), and the dtype of a large int differs. A remaining error is the
         user's.
+
+        Variables have placeholders, unless the function needs the Variables themselves: see `variable_arguments`.
         """
         may_create = self._traces.added == 0
         same: dict[int, int] = {}
@@ -234,24 +238,36 @@ class Function(FunctionInterface):
         more = [[i for i in numbers if numbers[i]], list(numbers)]
         bools = [i for i in numbers if keys[i] is bool]
         plain = bools if bools and tests_bool_identity(self._python) else []
+        pins = self._pins_variables or tests_object_identity(self._python)
+        pinned = variable_positions(call.leaves) if pins else set()
         failed: ValueNeeded | None = None
         leaves = [leaf.aval if isinstance(leaf, TensorSpec) else leaf for leaf in call.leaves]
         while True:
             tracing = FunctionTrace(self._name, leaves, may_create)
             with tracing:
                 placeholders = placeholders_of(tracing, call, names, numbers, plain, same)
+                placeholders = with_variable_placeholders(tracing, placeholders, pinned)
                 self._trace_count += 1
                 try:
                     with recording_with(tracing):
                         result = call_python(self._python, self._name, owner, call, placeholders)
-                except ValueNeeded as needed:
-                    return Uncompiled(keys, call), needed
-                except Exception as error:
+                except (VariableNeeded, ValueNeeded, Exception) as error:
+                    self._pins_variables = self._pins_variables or tracing.variable_needed
+                    if tracing.variable_placeholders:
+                        pinned |= to_pin(tracing, call.leaves, failed=True)
+                        continue
+                    if isinstance(error, ValueNeeded):
+                        return Uncompiled(keys, call), error
+                    if not isinstance(error, Exception):
+                        raise
                     more = [wider for wider in more if len(wider) > len(plain)]
                     if not more:
                         raise
                     plain = more[0]
                     failed = value_needed_by(error, [names[i] for i in numbers if not numbers[i]])
+                    continue
+                if more_pinned := to_pin(tracing, call.leaves, failed=False):
+                    pinned |= more_pinned
                     continue
                 if tracing.needed_value is not None:
                     return Uncompiled(keys, call), tracing.needed_value

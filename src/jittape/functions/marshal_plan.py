@@ -18,7 +18,19 @@ from jittape.core.buffers import Buffer, address_of
 from jittape.core.program import Aval
 from jittape.recording.tensor import Tensor
 
-__all__ = ["TYPES", "VALUE", "WORDS", "Entry", "Field", "Form", "Head", "Kind", "Returned", "plan"]
+__all__ = [
+    "TYPES",
+    "VALUE",
+    "WORDS",
+    "Entry",
+    "Field",
+    "Form",
+    "Head",
+    "Kind",
+    "Returned",
+    "object_word",
+    "plan",
+]
 
 
 class Field(IntEnum):
@@ -157,6 +169,8 @@ class Entry:
         Extent of an axis; lower and upper bound of a value.
     value : int or float
         A constant.
+    argument : int or None
+        Number of the argument that `what`, a Variable, is: other calls pass other Variables.
     """
 
     kind: Kind
@@ -168,6 +182,7 @@ class Entry:
     extent: int = 0
     bounds: tuple[int, int] = (0, 0)
     value: int | float = 0
+    argument: int | None = None
 
 
 class Returned(NamedTuple):
@@ -176,6 +191,11 @@ class Returned(NamedTuple):
     cell: int
     avals: Sequence[Aval]
     form: Form
+
+
+def object_word(row: int) -> int:
+    """Return the position in a plan of the address of the object of entry `row`; assignments follow the entries."""
+    return Head.TYPES + len(TYPES) + WORDS * row + Field.OBJECT
 
 
 def plan(

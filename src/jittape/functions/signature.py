@@ -1,19 +1,17 @@
 """Signatures of calls: flattened arguments, and the keys that select a trace.
 
-A *leaf* is an argument, or a part of one, that is not a container. Arrays and numbers are dynamic: the key of an array
-has its shape and dtype, the key of a number its type. All other leaves are static: the key has the object itself.
+A *leaf* is an argument, or a part of one, that is not a container. Arrays, numbers and Variables are dynamic: the key
+of an array has its shape and dtype, the key of a number its type, that of a Variable is a `VariableKind`. All other
+leaves are static: the key has the object itself.
 """
 
 from __future__ import annotations
 
-import dis
 import inspect
-import itertools
 import math
 import re
 from array import array
 from collections.abc import Callable, Collection, Sequence
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,7 @@ from jittape.core.program import Aval
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import function_name
 from jittape.errors import DTypeError
+from jittape.functions.variable_arguments import VariableKind, kind_of_variable, with_repeats
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
@@ -49,7 +48,6 @@ __all__ = [
     "parameters_of",
     "shared_leaves",
     "static_value",
-    "tests_bool_identity",
 ]
 
 GUARD_FAILED: Any = object()
@@ -206,7 +204,8 @@ def keys_of(function: Callable[..., Any], call: Call, skip: int) -> tuple[Any, .
     try:
         if not _PLAIN.issuperset(map(type, call.leaves)):
             call.leaves = tuple([convert_to_tensor(x) if is_array_like(x) else x for x in call.leaves])
-        return tuple([key_of(leaf) for leaf in call.leaves])
+        keys = tuple([key_of(leaf) for leaf in call.leaves])
+        return with_repeats(keys, call.leaves) if Variable in map(type, call.leaves) else keys
     except DTypeError as error:
         names = leaf_names(function, call, skip)
         name = next(n for n, leaf in zip(names, call.leaves, strict=True) if _has_bad_dtype(leaf))
@@ -230,27 +229,13 @@ def key_of(leaf: Any) -> Any:
     cls = type(leaf)
     if cls in NUMBERS or isinstance(leaf, np.generic):
         return cls
-    if isinstance(leaf, Operators):
-        return _Identity(leaf)
+    if isinstance(leaf, Variable):
+        return kind_of_variable(leaf)
     try:
         hash(leaf)
     except TypeError:
         return _Identity(leaf)
     return cls, leaf
-
-
-def tests_bool_identity(function: Callable[..., Any]) -> bool:
-    """Return whether the code of `function` contains ``is True`` or ``is False``; traced numbers support neither."""
-    codes: list[Any] = [getattr(inspect.unwrap(function), "__code__", None)]
-    while codes:
-        code = codes.pop()
-        if isinstance(code, CodeType):
-            codes += code.co_consts
-            steps = list(dis.get_instructions(code))
-            for value, step in itertools.pairwise(steps):
-                if step.opname == "IS_OP" and isinstance(value.argval, bool):
-                    return True
-    return False
 
 
 def static_value(key: Any) -> Any:
@@ -362,12 +347,11 @@ def parameters_of(function: Callable[..., Any]) -> list[str]:
 
 def describe_key(key: Any) -> str:
     """Return a leaf's key as text of at most 60 characters."""
-    if isinstance(key, Aval):
+    if isinstance(key, (Aval, VariableKind)):
         return str(key)
     if isinstance(key, type):
         return key.__name__
-    value = static_value(key)
-    text = f"<Variable {value.name!r}>" if isinstance(value, Variable) else repr(value)
+    text = repr(static_value(key))
     return text if len(text) <= 60 else text[:57] + "..."
 
 

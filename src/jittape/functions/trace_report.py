@@ -10,13 +10,15 @@ from jittape.core.config import config
 from jittape.core.program import Aval
 from jittape.core.user_calls import ValueNeeded
 from jittape.functions.concrete_function import Concrete
-from jittape.functions.signature import Call, distance, key_changes
+from jittape.functions.signature import Call, describe_key, distance, key_changes
+from jittape.functions.variable_arguments import VariableKind
 from jittape.recording.user_line import line_of_error
 
 __all__ = [
     "Reason",
     "Signature",
     "Uncompiled",
+    "described_leaves",
     "not_compiled",
     "often_traced",
     "reason_of_trace",
@@ -63,6 +65,17 @@ class Uncompiled:
         self.uses = 0
 
 
+def described_leaves(
+    trace: Concrete | Uncompiled, names: Sequence[str], keys: Sequence[Any]
+) -> tuple[tuple[str, str], ...]:
+    """Return the name and description of each leaf; a Variable that the trace holds for alone is described by name."""
+    texts = list(map(describe_key, keys))
+    if isinstance(trace, Concrete):
+        for i, variable in trace.variables.pinned.items():
+            texts[i] = f"<Variable {variable.name!r}>"
+    return tuple(zip(names, texts, strict=True))
+
+
 class Reason(NamedTuple):
     """Reason of a trace, and a remedy."""
 
@@ -86,6 +99,12 @@ def reason_of_trace(
     changes = key_changes(names, nearest.keys, keys)
     if changes:
         return Reason(", ".join(changes), _remedy(nearest.keys, keys))
+    if isinstance(nearest, Concrete) and not nearest.variables.holds(call.leaves):
+        return Reason(
+            "another Variable is an argument, and the function uses a name, constraint or optimizer state of the "
+            "Variable, or also uses the Variable from outside",
+            "use the Variables from outside only, or pass all of them",
+        )
     if isinstance(nearest, Concrete) and not nearest.shares(call.leaves):
         return Reason(
             "several arguments are now the same tensor, or no longer are, and the function watches or writes to it",
@@ -120,7 +139,11 @@ def _remedy(old: Sequence[Any], new: Sequence[Any]) -> str:
         remedies.append("pass arrays of the same shapes and dtypes, padded if necessary")
     if any(isinstance(a, type) != isinstance(b, type) or isinstance(a, type) for a, b in pairs):
         remedies.append("always pass numbers of the same type")
-    if any(not isinstance(key, (Aval, type)) for pair in pairs for key in pair):
+    if any(isinstance(a, VariableKind) and isinstance(b, VariableKind) for a, b in pairs):
+        remedies.append(
+            "pass Variables of the same shapes and dtypes, and different ones or the same at each call"
+        )
+    if any(not isinstance(key, (Aval, VariableKind, type)) for pair in pairs for key in pair):
         remedies.append(
             "pass varying values as arrays or floats; other objects must be the same or equal at each call"
         )

@@ -114,17 +114,17 @@ class Stateful(StateFile):
 
     def _register(self, variables: Sequence[Variable]) -> None:
         for variable in variables:
-            if id(variable) not in self._positions:
-                self._positions[id(variable)] = len(self._known)
+            if variable._serial not in self._positions:
+                self._positions[variable._serial] = len(self._known)
                 self._known.append(variable)
 
     def knows(self, variable: Variable) -> bool:
         """Return whether `build` got `variable`."""
-        return id(variable) in self._positions
+        return variable._serial in self._positions
 
     def position(self, variable: Variable) -> int:
         """Return the position of `variable` in the list that `build` got."""
-        return self._positions[id(variable)]
+        return self._positions[variable._serial]
 
     _get_variable_index = position  # the name that optimizers written for Keras use
 
@@ -190,8 +190,8 @@ class Stateful(StateFile):
 
     def state_of(self, variable: Variable, name: str) -> Variable:
         """Return the state that `add_variable_from_reference` created under this name."""
-        return self._state[name, self._positions[id(variable)]]
+        return self._state[name, self._positions[variable._serial]]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._positions = {id(v): i for i, v in enumerate(self._known)}  # copies have other identities
+        self._positions = {v._serial: i for i, v in enumerate(self._known)}  # copies have other numbers

@@ -203,6 +203,11 @@ class BodyTrace(SymbolicTrace):
         if isinstance(self.outer, SymbolicTrace):
             self.outer.note_source(tensor)
 
+    def note_variable(self, variable: Variable) -> None:
+        """Note a Variable in the traces around the body, as it may be an argument of the traced function."""
+        if isinstance(self.outer, SymbolicTrace):
+            self.outer.note_variable(variable)
+
     def _import(self, a: Tensor | Variable, slot: int) -> None:
         # The body may write to a constant that it created; the input is the value before the write.
         written = id(a) in self._own_constants and isinstance(a, Tensor)

@@ -23,7 +23,7 @@ from jittape.core.primitive import any_dtype
 from jittape.core.program import Aval, Program, SourceLine
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
-from jittape.core.user_calls import ValueNeeded
+from jittape.core.user_calls import ValueNeeded, VariableNeeded
 from jittape.errors import LeakedTensorError
 from jittape.numpy_api.numpy_protocol import array_ufunc
 from jittape.recording.symbolic_trace import SymbolicTrace
@@ -32,7 +32,7 @@ from jittape.recording.trace import current_trace
 from jittape.recording.trie import Node, cut_program, path_to, trie
 from jittape.recording.trie_insertion import insert_call, marker_for
 from jittape.recording.user_line import call_of_user, user_line
-from jittape.recording.variable import Variable
+from jittape.recording.variable import Variable, placeholder_for
 
 __all__ = [
     "Captured",
@@ -112,6 +112,10 @@ class FunctionTrace(SymbolicTrace):
         Arguments of `jt.print`, to print at each call.
     distinct : set of int
         Array arguments for which it matters whether another argument is the same tensor.
+    variable_placeholders : dict
+        By identity, the placeholders for Variables among the arguments, with the number of the argument.
+    variable_needed : bool
+        Whether the function has used what distinguishes such a Variable from others of its kind.
     """
 
     def __init__(self, name: str, leaves: Sequence[Any], may_create: bool) -> None:
@@ -124,6 +128,10 @@ class FunctionTrace(SymbolicTrace):
         self.needed_value: ValueNeeded | None = None
         self.prints: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
         self.distinct: set[int] = set()
+        self.variable_placeholders: dict[int, tuple[Variable, int]] = {}
+        self.variable_needed = False
+        self._placeholder_of: dict[int, Variable] = {}
+        self._sources: dict[int, Variable] = {}
         self._placeholders: dict[int, list[int]] = {}
         self._leaves = leaves
         self._may_create = may_create
@@ -145,11 +153,14 @@ class FunctionTrace(SymbolicTrace):
                 value._trace, value._slot = trace, slot
             if value.__class__ is Variable and value._assigned_in is self:
                 value._assigned_in = None
+        for made, _ in self.variable_placeholders.values():
+            made._assigned_in = self  # so that using it from now on is an error
         node = self.node
         self._clear()
         self.node = node
         trie.forget(self._root)
         self.pending, self.assigned, self._former_places, self._leaves = [], {}, {}, ()
+        self.variable_placeholders, self._placeholder_of, self._sources = {}, {}, {}
         self.intervals.clear()
         self._itself = None
         self.over = True
@@ -172,6 +183,37 @@ class FunctionTrace(SymbolicTrace):
         for number, tensor in made.items():
             self._placeholders.setdefault(tensor._slot, []).append(number)
         return made
+
+    def variable_placeholder(self, number: int, variable: Variable) -> Variable:
+        """Return the placeholder for a Variable that is argument `number`; a repeated Variable has one placeholder."""
+        made = self._placeholder_of.get(id(variable))
+        if made is None:
+            made = self._placeholder_of[id(variable)] = placeholder_for(variable, self)
+            self.variable_placeholders[id(made)] = made, number
+        return made
+
+    def has_placeholder(self, variable: Variable) -> bool:
+        """Return whether `variable` has a placeholder."""
+        return id(variable) in self._placeholder_of
+
+    def need_variable(self) -> NoReturn:
+        """Raise `VariableNeeded`: the function uses what distinguishes an argument from other Variables of its kind."""
+        if self.over:
+            raise LeakedTensorError(
+                f"a Variable among the arguments of the function {self.traced_in!r} is used outside of it, where it is "
+                "only a placeholder: keep the Variable that was passed"
+            )
+        self.variable_needed = True
+        raise VariableNeeded
+
+    def note_variable(self, variable: Variable) -> None:
+        """Note that a gradient with respect to `variable` is computed."""
+        self._sources[id(variable)] = variable
+
+    def outer_variables(self) -> list[Variable]:
+        """Return the Variables from outside that the function has read, assigned or differentiated with respect to."""
+        places = {key: a for key, (a, _, _) in self._former_places.items() if isinstance(a, Variable)}
+        return [v for key, v in (places | self._sources).items() if key not in self.variable_placeholders]
 
     def note_source(self, tensor: Tensor) -> None:
         """Note that it matters whether other arguments are the same as `tensor`, if it is an argument."""

@@ -12,6 +12,7 @@ from weakref import ref
 
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
+from jittape.recording.variable import Variable
 
 __all__ = ["SymbolicTrace"]
 
@@ -41,6 +42,15 @@ class SymbolicTrace(Trace):
 
     def note_source(self, tensor: Tensor) -> None:
         """Note that `tensor` is watched or written to, so that it matters which arguments are the same tensor."""
+
+    def slots_of(self, value: Tensor | Variable) -> tuple[int, ...]:
+        """Return the slots of a tensor or Variable, as `Slots.slots_of` does, and note a Variable."""
+        if isinstance(value, Variable):
+            self.note_variable(value)
+        return super().slots_of(value)
+
+    def note_variable(self, variable: Variable) -> None:
+        """Note that a gradient with respect to `variable` is computed, so that it matters which Variable it is."""
 
     def check_write(self, tensor: Tensor) -> None:
         """Raise an error if `tensor` is from outside the function."""

@@ -21,7 +21,7 @@ from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, TensorRef, holds_tensors, stacked
 from jittape.recording.variable_scatter import Scattering
 
-__all__ = ["Variable", "read_variable_op"]
+__all__ = ["Variable", "placeholder_for", "read_variable_op"]
 
 _serial = itertools.count()
 
@@ -35,6 +35,8 @@ read_variable_op = Primitive(
     reads_variable=True,
 )
 
+_OWN = ("_serial", "constraint", "name")
+"""Attributes that a placeholder lacks."""
 _NUMBER = Aval((), np.dtype(np.float64))
 
 
@@ -74,6 +76,7 @@ class Variable(Scattering):
         "__weakref__",
         "_assigned_in",
         "_serial",
+        "_tracing",
         "_trainable",
         "constraint",
         "name",
@@ -114,6 +117,12 @@ class Variable(Scattering):
             f"{cls.__name__}: jt.Variable cannot be subclassed; keep one as an attribute of a jt.Module instead"
         )
 
+    def __getattr__(self, name: str) -> Any:
+        """Ask for the Variable itself if this is its placeholder; other objects have all attributes."""
+        if name in _OWN:
+            self._tracing.need_variable()
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     @property
     def trainable(self) -> bool:
         """Whether tapes watch the Variable automatically; read-only."""
@@ -136,6 +145,7 @@ class Variable(Scattering):
 
     def ref(self) -> TensorRef:
         """Return a hashable reference, for dictionaries and sets; `deref` returns the Variable."""
+        _ = self._serial  # a placeholder asks for the Variable itself
         return TensorRef(self)
 
     def __getitem__(self, key: Any) -> Any:
@@ -271,6 +281,22 @@ class Variable(Scattering):
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.numpy(), self.trainable, self.name, self.constraint)
+
+
+def placeholder_for(variable: Variable, tracing: Any) -> Variable:
+    """Return a Variable of the same kind and value that the trace of a function uses in place of an argument.
+
+    It lacks all attributes that distinguish Variables of one kind. Reading one calls ``tracing.need_variable()``.
+    """
+    if variable._assigned_in is not None:
+        variable._assigned_in.flush()
+    made: Any = Variable.__new__(Variable)
+    made._aval, made._buffer, made._trainable = variable._aval, variable._buffer, variable._trainable
+    made._trace = made._assigned_in = made._marker = None
+    made._slot = -1
+    made._tracing = tracing
+    placeholder: Variable = made
+    return placeholder
 
 
 def _unpickled(array: np.ndarray[Any, Any], trainable: bool, name: str, constraint: Any) -> Variable:
