@@ -440,5 +440,17 @@ RULES = (
         "isinstance(op.primitive.lowering, Reduce) and False",
         "float16 is summed as bits of integers", "tests/test_float16.py",
     ),
+    Mutation(
+        "rounding to bfloat16", "vectormath/half.py",
+        "rounded = (bits + 0x7FFF + (upper & 1)) >> 16",
+        "rounded = (bits + 0x8000) >> 16",
+        "compiled casts to bfloat16 round midpoints up", "tests/test_bfloat16.py",
+    ),
+    Mutation(
+        "Python numbers and bfloat16", "core/builder.py",
+        "return handle if narrow == float32 else",
+        "return handle if narrow is not None else",
+        "Python numbers beside bfloat16 are not rounded", "tests/test_bfloat16.py",
+    ),
 )  # fmt: skip
 """The faults, in the order of the table in the documentation."""
