@@ -17,19 +17,19 @@ from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, constant
 from jittape.vectormath import NumPyMath
 from ulp_table import (
-    BINARY,
     COMPOSED,
     ELEMENTARY,
     FUNCTIONS,
     OPS,
+    SEVERAL,
     Compiled,
-    binary_samples,
     error_of,
     exact,
     formula,
     interpreted,
     random_bits,
     samples,
+    samples_of_several,
     ulp_error,
     worst,
 )
@@ -94,16 +94,16 @@ def test_functions_are_accurate(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", BINARY)
-def test_functions_of_two_arguments_are_accurate(name, dtype):
-    check_accuracy(name, dtype, BINARY[name], binary_samples(name, dtype, 300, seed=7))
+@pytest.mark.parametrize("name", SEVERAL)
+def test_functions_of_several_arguments_are_accurate(name, dtype):
+    check_accuracy(name, dtype, SEVERAL[name], samples_of_several(name, dtype, 300, seed=7))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", OPS)
 def test_the_interpreter_is_accurate(name, dtype):
-    if name in BINARY:
-        reference, arguments = BINARY[name], binary_samples(name, dtype, 60, seed=8)
+    if name in SEVERAL:
+        reference, arguments = SEVERAL[name], samples_of_several(name, dtype, 60, seed=8)
     else:
         reference, arguments = ELEMENTARY[name][0], [samples(name, dtype, 60, seed=8)]
     # NumPy promises an error below 4. Without fused operations, one more unit may be lost.

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from jittape.vectormath.gamma_family import betainc as incomplete_beta
 from jittape.vectormath.math_namespace import MathNamespace, Step, Table, TableStep
 
 Array = Any
@@ -22,10 +21,6 @@ class NumPyMath(MathNamespace):
 
     Use it under ``np.errstate(all="ignore")``: formulas compute all branches and select.
     """
-
-    # Sums over arrays of nodes: unrolled for machine code they take 15 s to compile.
-    betainc = incomplete_beta.betainc
-    betainc_slope = incomplete_beta.betainc_slope
 
     def literal(self, value: complex, dtype: DTypeLike) -> Array:
         """Return a 0-d constant."""

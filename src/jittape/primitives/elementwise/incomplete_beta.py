@@ -9,34 +9,20 @@ multiples of p, as in `incomplete_gamma`. With ``s_ij`` the derivative of orders
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from jittape.core.builder import literal
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
-from jittape.primitives.batched_params import alike
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.incomplete_gamma import log_minus_digamma_op
 from jittape.primitives.elementwise.special import polygamma
-from jittape.primitives.record_parts import by_formula, common_float, in_chunks, same_real_float
+from jittape.primitives.record_parts import by_formula, common_float, same_real_float
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["betainc"]
-
-CHUNK = 2048
-"""Number of elements that a NumPy step computes at once; each takes 72 numbers."""
-
-
-def _a_few_at_a_time(formula: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the evaluation by `formula` in chunks."""
-    return lambda *operands, **params: in_chunks(
-        partial(formula, **params), operands, operands[0].dtype, CHUNK
-    )
-
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------
 
@@ -112,9 +98,9 @@ def _slope_in_x(g: Any, out: Any, a: Any, b: Any, x: Any, *, order_a: int, order
 betainc_slope_op = Primitive(
     "betainc_slope",
     abstract_eval=_slope_abstract_eval,
-    impl=_a_few_at_a_time(by_formula("betainc_slope")),
+    impl=by_formula("betainc_slope"),
     vjp=(_slope_in_a, _slope_in_b, _slope_in_x),
-    batch=alike(),
+    lowering=Map(lambda m, a, b, x, *, order_a, order_b: m.betainc_slope(a, b, x, order_a, order_b)),
 )
 
 
@@ -128,14 +114,14 @@ def _betainc_in(a: Any, b: Any, x: Any, order_a: int, order_b: int) -> Any:
 betainc_op = Primitive(
     "betainc",
     abstract_eval=same_real_float("betainc"),
-    impl=_a_few_at_a_time(by_formula("betainc")),
+    impl=by_formula("betainc"),
     vjp=(
         lambda g, out, a, b, x: zero_dominant_multiply(g, _betainc_in(a, b, x, 1, 0)),
         lambda g, out, a, b, x: zero_dominant_multiply(g, _betainc_in(a, b, x, 0, 1)),
         lambda g, out, a, b, x: zero_dominant_multiply(g, apply(beta_density_op, (a, b, x))),
     ),
+    lowering=Map(lambda m, a, b, x: m.betainc(a, b, x)),
     promote_args=common_float("betainc"),
-    batch=alike(),
 )
 
 
@@ -143,7 +129,6 @@ def betainc(a: TensorLike, b: TensorLike, x: TensorLike, name: str | None = None
     """Return the regularized incomplete beta function I_x(a, b), the distribution function of the beta distribution.
 
     It is differentiable in all three arguments, to any order; TensorFlow has the derivative with respect to `x` only.
-    It runs as a NumPy step between compiled kernels.
 
     Parameters
     ----------

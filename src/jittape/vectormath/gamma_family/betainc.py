@@ -6,12 +6,10 @@ With ``t / (1 - t) = exp(-v) x / (1 - x)``, the integral of ``t**(a - 1) (1 - t)
     integral of exp(-d v - (a + b) (log(1 + x (exp(-v) - 1)) + x v)) over v from 0 to infinity,    d = a - (a + b) x.
 
 For x up to the mean ``a / (a + b)``, the integrand decreases; beyond, I is ``1 - I`` with `a` and `b` exchanged. As in
-`igamma`, a Gauss-Legendre rule for `a` + 2 and the recurrence DLMF 8.17.20 give the function. Derivatives with respect
-to `a` and `b` multiply the integrand by powers of ``log(t / x)`` and ``log((1 - t) / (1 - x))``. float32 is computed in
-float64 with fewer nodes.
-
-Two intervals with 36 nodes each are too many for unrolled code, so these functions run with NumPy; only the density is
-compiled.
+`igamma`, a Gauss-Legendre rule for `a` + 2 and the recurrence DLMF 8.17.20 give the function. Next to 0 and 1, the
+integral from that end is computed even beyond the mean; if it is nearly 1, its complement has a series. Derivatives
+with respect to `a` and `b` multiply the integrand by powers of ``log(t / x)`` and ``log((1 - t) / (1 - x))``. float32
+is computed in float64 with fewer nodes.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.vectormath.double_word import (
+    FLOAT64,
     add_words,
     divide,
     multiply_words,
@@ -29,19 +28,26 @@ from jittape.vectormath.double_word import (
     two_product,
     two_sum,
 )
-from jittape.vectormath.exp import exp_of_minus, second_order
+from jittape.vectormath.exp import LN2_PARTS, LOG2_E, exp_of_minus, second_order
 from jittape.vectormath.gamma_family.gamma import Scaled, power_over_gamma_parts
-from jittape.vectormath.gamma_family.igamma import digamma_minus_log, log_minus_digamma_of_next
+from jittape.vectormath.gamma_family.igamma import (
+    digamma_minus_log,
+    log_minus_digamma,
+    log_minus_digamma_of_next,
+)
+from jittape.vectormath.gamma_family.lgamma import lgamma_of_one_plus
 from jittape.vectormath.gamma_family.quadrature import Rule, nodes, pairs
-from jittape.vectormath.log import LOG_SERIES
+from jittape.vectormath.log import LOG_SERIES, split
 from jittape.vectormath.pow import exp_in_two_words
 
 #: By size of the dtype: number of nodes of each interval, and the exponent at which the integrand is cut off.
-_RULES = {4: (14, 18.0), 8: (36, 38.0)}
+_RULES = {4: (14, 18.0), 8: (28, 38.0)}
 _RULES_OF_DERIVATIVES = {4: (14, 22.0), 8: (36, 44.0)}
-#: Size of u below which ``u - log(1 + u)`` has a series.
-_NEAR = 0.29
 _GREATEST = 1e150
+#: Up to ``z = _SMALL / max(1, a + b)``, the integral from the end 0 of z is computed.
+_SMALL = 0.25
+#: Rows k, 1 / k of the series for these z.
+_SERIES = tuple([(float(k), 1 / k) for k in range(1, 29)])
 
 
 def betainc(m: Any, a: Any, b: Any, x: Any) -> Any:
@@ -51,7 +57,8 @@ def betainc(m: Any, a: Any, b: Any, x: Any) -> Any:
     side = _sides(m, a, b, x)
     near = _factor(m, side).times(m, _term(m, side, _moments(m, side, (0, 0), _RULES[size])[0, 0]))
     near = m.where(near < 1, near, 1.0)
-    result = m.where(side.lower, near, 1 - near)
+    few = ~side.lower & (near > 0.5) & side.is_small
+    result = m.where(side.lower, near, m.where(few, _small_complement(m, side, ~few), 1 - near))
     result = m.where(x == 0, 0.0, m.where(x == 1, 1.0, result))
     return m.cast(m.where(_is_undefined(a, b, x), m.literal(np.nan, np.float64), result), dtype)
 
@@ -60,7 +67,7 @@ def betainc_slope(m: Any, a: Any, b: Any, x: Any, order_a: int, order_b: int) ->
     """Return the derivative of I of these orders with respect to `a` and `b`, divided by that with respect to x."""
     size, dtype = x.dtype.itemsize, x.dtype
     a, b, x = (m.cast(value, np.float64) for value in (a, b, x))
-    side = _sides(m, a, b, x)
+    side = _sides(m, a, b, x, 0.0)
     first = _quotient(m, side, (order_a, order_b), size)
     if order_a == order_b:
         result = m.where(side.lower, first, -first)
@@ -104,18 +111,62 @@ class _Side(NamedTuple):
     z: tuple[Any, Any]
     rest: tuple[Any, Any]
     n: tuple[Any, Any]  #: a + b
+    is_small: Any  #: whether z is
 
 
-def _sides(m: Any, a: Any, b: Any, x: Any) -> _Side:
-    """Return the side of x on which the integral is computed: the lower one up to the mean."""
+def _sides(m: Any, a: Any, b: Any, x: Any, small: float = _SMALL) -> _Side:
+    """Return the side of x on which the integral is computed: that of a near end, else the lower one up to the mean.
+
+    `small` is the largest distance of an end, times a + b if that is above 1. For derivatives it is 0: those of an
+    integral that is nearly 1 would be differences of large terms.
+    """
     a, b = _within(m, a), _within(m, b)
     x = m.where((x > 0) & (x < 1), x, 0.5)
     y, y_low = two_sum(m, m.literal(1, np.float64), -x)
-    lower = x * b <= y * a
+    n, n_low = two_sum(m, a, b)
+    scale = m.where(n > 1, n, 1.0)
+    x_is_small, y_is_small = x * scale < small, y * scale < small
+    lower = x_is_small | ((x * b <= y * a) & ~y_is_small)
     p, q = m.where(lower, a, b), m.where(lower, b, a)
     z = m.where(lower, x, y), m.where(lower, 0.0, y_low)
     rest = m.where(lower, y, x), m.where(lower, y_low, 0.0)
-    return _Side(lower, p, q, z, rest, two_sum(m, a, b))
+    return _Side(lower, p, q, z, rest, (n, n_low), x_is_small | y_is_small)
+
+
+def _small_complement(m: Any, side: _Side, skip: Any) -> Any:
+    """Return ``1 - I_z(p, q)`` for small p and z, without cancellation; undefined where `skip` holds.
+
+    With ``y = z**p / (p B(p, q))``, it is ``1 - y - p y sum((1 - q) (2 - q) ... (k - q) z**k / (k! (p + k)))`` (DLMF
+    8.17.7 and 15.2.1). The logarithm of p B(p, q) is that of ``gamma(1 + p)`` minus the integral of digamma from q to
+    q + p.
+    """
+
+    def step(_: Any, fixed: tuple[Any, ...], now: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        p, q, z, n = fixed
+        far = q >= 1
+        scale, start = m.where(far, n, 1.0), m.where(far, q, q + 1)
+
+        def add_logarithm(row: tuple[Any, ...], _: Any, sums: tuple[Any, ...]) -> tuple[Any, ...]:
+            node, weight = row
+            return (sums[0] + weight * log_minus_digamma(m, start + p * node, scale),)
+
+        def add_power(row: tuple[Any, ...], _: Any, sums: tuple[Any, ...]) -> tuple[Any, ...]:
+            total, power = sums
+            k, inverse = row
+            power = power * ((k - q) * (z * inverse))
+            return total + power / (p + k), power
+
+        zero = m.literal(0, np.float64)
+        (mean,) = m.accumulate(add_logarithm, nodes(12), (p,), (zero,))
+        total, _ = m.accumulate(add_power, _SERIES, (p,), (zero, m.literal(1, np.float64)))
+        logarithm = p * (m.log(z * scale) - mean) - lgamma_of_one_plus(p)
+        change = m.expm1(m.where(far, logarithm, logarithm - m.log1p(p / q)))
+        return p == p, (-change - p * ((1 + change) * total),)
+
+    inner = m.where(skip, 0.25, side.p)
+    fixed = inner, side.q, side.z[0], side.n[0]
+    (result,) = m.repeat(step, fixed, (m.literal(0, np.float64),), 1, skip)
+    return result
 
 
 def _factor(m: Any, side: _Side) -> Scaled:
@@ -124,7 +175,7 @@ def _factor(m: Any, side: _Side) -> Scaled:
     It is q / n times a quotient of ``t**p exp(-t) / gamma(p + 1)`` at t = z n, of the same for q at rest n, and of that
     for n at n.
     """
-    _, p, q, z, rest, n = side
+    _, p, q, z, rest, n, _ = side
     exponent, divisor = power_over_gamma_parts(m, p, *_times_sum(m, z, n))
     other, other_divisor = power_over_gamma_parts(m, q, *_times_sum(m, rest, n))
     whole, whole_divisor = power_over_gamma_parts(m, n[0], n[0])
@@ -183,6 +234,9 @@ def _moments(
     small = x <= 0.5
     z = m.where(small, x, y)
     end = _end(m, slope, n * x * y, (cut - n * m.log1p(-x)) / a, cut)
+    # While z (exp(v) - 1) is less than 1, its logarithm log(1 + ...) is at least log(2) times that.
+    growth = LOG2_E * (end + cut / (n * z))
+    end = m.where(~small & (z * growth < 1), m.minimum(end, m.log1p(growth)), end)
     # The integrand bends where exp(-v) is (1 - x) / x: the intervals end there.
     bend = m.log(x / y)
     middle = m.where((bend > 0.25 * end) & (bend < end), bend, 0.5 * end)
@@ -239,11 +293,18 @@ def _end(m: Any, slope: Any, curvature: Any, far: Any, cut: float) -> Any:
 
 
 def _log_excess(m: Any, u: Any) -> Any:
-    """Return ``u - log(1 + u)`` for u above -1, without cancellation."""
-    s = u / (2 + u)
+    """Return ``u - log(1 + u)`` for u above -1, without cancellation.
+
+    With 1 + u = 2**k (1 + f) and s = f / (2 + f), ``f - log(1 + f)`` is ``s (f - s**2 P(s**2))``, see `log`. If k is 0,
+    f is u.
+    """
+    k, _, exponent = split(m, 1 + u)
+    scale = m.bitcast((2 * FLOAT64.bias - exponent) << FLOAT64.mantissa, np.float64)
+    f = u * scale + (scale - 1)
+    s = f / (2 + f)
     z = s * s
-    near = s * (u - z * polynomial(z, LOG_SERIES[8]))
-    return m.where(m.absolute(u) < _NEAR, near, u - m.log1p(u))
+    high, low = LN2_PARTS[8]
+    return ((u - f) - k * high - k * low) + s * (f - z * polynomial(z, LOG_SERIES[8]))
 
 
 def _quotient(m: Any, side: _Side, orders: tuple[int, int], size: int) -> Any:

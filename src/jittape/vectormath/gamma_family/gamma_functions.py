@@ -24,4 +24,6 @@ class GammaFunctions:
     gamma_density = incomplete.gamma_density
     log_minus_digamma = incomplete.log_minus_digamma
 
+    betainc = incomplete_beta.betainc
+    betainc_slope = incomplete_beta.betainc_slope
     beta_density = incomplete_beta.beta_density
