@@ -218,6 +218,25 @@ def test_values_wait_also_if_only_the_module_is_kept(tmp_path):
     assert not listeners
 
 
+def test_a_part_of_a_checkpoint_in_nested_checkpoints(tmp_path):
+    path = jt.train.Checkpoint(net=Line(), step=jt.Variable(5)).save(tmp_path / "ckpt")
+    inner = jt.train.Checkpoint()
+    jt.train.Checkpoint(net=inner).restore(path)
+    inner.w = jt.Variable(np.zeros(2))
+    assert inner.w.tolist() == [1.0, 2.0]
+    status = jt.train.Checkpoint(net=jt.train.Checkpoint(w=jt.Variable(np.zeros(2)))).restore(path)
+    status.assert_existing_objects_matched()
+    with pytest.raises(AssertionError, match="2 values have no Variable"):
+        status.assert_consumed()
+
+
+def test_a_counter_created_after_reading_continues(tmp_path):
+    path = jt.train.Checkpoint(v=jt.Variable(1.0)).save(tmp_path / "ckpt")
+    later = jt.train.Checkpoint(v=jt.Variable(0.0))
+    later.read(path)
+    assert later.save(tmp_path / "ckpt") == str(tmp_path / "ckpt-2")
+
+
 def test_layers_and_optimizers_in_a_compiled_function(tmp_path):
     def program(rate):
         net, optimizer = jt.keras.Sequential([jt.keras.layers.Dense(2)]), jt.optimizers.Adam(rate)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from jittape.core.attachments import attached
 from jittape.recording.variable import Variable
 from jittape.train.checkpoint_files import CheckpointState, file_of, require_file, write_state
 from jittape.train.load_status import CheckpointLoadStatus, InitializationOnlyStatus
@@ -73,8 +74,7 @@ class Checkpoint(Owner):
                 raise ValueError("`save_counter` counts the calls of Checkpoint.save: choose another name")
             require_trackable(name, value)
         object.__setattr__(self, name, value)
-        if self._restoration is not None:
-            self._restoration.attached(self)
+        attached(self)
 
     @property
     def save_counter(self) -> Variable:
