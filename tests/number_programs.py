@@ -179,7 +179,14 @@ def outcome(function: Callable[..., Any], numbers: tuple[Any, ...]) -> Any:
 def _plain(result: Any) -> Any:
     if isinstance(result, tuple):
         return [_plain(part) for part in result]
+    result = converted(result)
     return (type(result), result.numpy()) if isinstance(result, jt.Tensor) else (type(result), result)
+
+
+def converted(result: Any) -> Any:
+    """Return a number or an array as the tensor that a decorated function returns."""
+    numeric = type(result) in (bool, int, float, complex) or isinstance(result, (np.generic, np.ndarray))
+    return jt.constant(result) if numeric else result
 
 
 def same(a: Any, b: Any, scale: float = 0.0) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from number_programs import mismatch, same
+from number_programs import converted, mismatch, same
 
 X = np.float32([1.0, 2.0, 3.0])
 INTS = np.int32([1, 2, 3])
@@ -71,6 +71,7 @@ def outcome(function: Any, *arguments: Any) -> Any:
 def plain(result: Any) -> Any:
     if isinstance(result, (tuple, list)):
         return [plain(part) for part in result]
+    result = converted(result)
     return (type(result), result.numpy()) if isinstance(result, jt.Tensor) else (type(result), result)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from jittape.core.config import config
 from jittape.core.primitive import active_recorder
+from jittape.functions.argument_binding import bound_calls, complete_arguments
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.function_interface import FunctionInterface
 from jittape.functions.signature import (
@@ -17,8 +19,11 @@ from jittape.functions.signature import (
     keys_of,
     leaf_names,
 )
+from jittape.functions.signature_text import pretty_signature
 from jittape.functions.trace_report import Signature, Uncompiled
+from jittape.recording.nested import flatten
 from jittape.recording.trace import Trace
+from jittape.recording.variable import Variable
 
 if TYPE_CHECKING:
     from jittape.functions.function import Function
@@ -102,21 +107,115 @@ class ConcreteFunction:
         return self._concrete
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        function, trace = self._function, self._trace
-        call = function._flatten_arguments(self._owner, args, kwargs)
-        keys = keys_of(function._python, call, len(self._owner))
-        result = GUARD_FAILED
-        if (call.structure, keys) == (trace.structure, trace.keys):
-            result = function._run(trace, self._owner, call, active_recorder())
-            if result is GUARD_FAILED and (error := trace.failure(call.leaves)) is not None:  # type: ignore[union-attr]
-                raise error
-        if result is GUARD_FAILED:
-            names = leaf_names(function._python, call, len(self._owner))
-            given = ", ".join([f"{name}: {describe_key(key)}" for name, key in zip(names, keys, strict=True)])
-            raise TypeError(
-                f"this concrete function is for {str(self.signature).splitlines()[0]}, got ({given})"
+        """Call the function; Python arguments may be left out, as `get_concrete_function` has bound them.
+
+        Raises
+        ------
+        TypeError
+            If the arguments are not of this signature, neither with the parameters of the Python function nor as the
+            tensors alone.
+        """
+        function, owner, trace = self._function, self._owner, self._trace
+        given: Call | None = None
+        for call in self._calls(args, kwargs):
+            keys = keys_of(function._python, call, len(owner))
+            if (call.structure, keys) == (trace.structure, trace.keys):
+                result = function._run(trace, owner, call, active_recorder())
+                if result is not GUARD_FAILED:
+                    return result
+                if (error := trace.failure(call.leaves)) is not None:  # type: ignore[union-attr]
+                    raise error
+            given = given or call
+        text = f"this concrete function is for {str(self.signature).splitlines()[0]}, got "
+        if given is None:
+            count = f"{len(args)} positional arguments" + "".join([f", {name}" for name in kwargs])
+            raise TypeError(f"{text}{count}; its tensors may be passed by position or by name")
+        names = leaf_names(function._python, given, len(owner))
+        keys = keys_of(function._python, given, len(owner))
+        pairs = [f"{name}: {describe_key(key)}" for name, key in zip(names, keys, strict=True)]
+        raise TypeError(f"{text}({', '.join(pairs)})")
+
+    def _calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Call]:
+        """Yield the calls that the arguments may mean."""
+        function, owner = self._function, self._owner
+        try:
+            call = function._flatten_arguments(owner, args, kwargs)
+        except TypeError:
+            call = None
+        if call is not None:
+            yield call
+        yield from bound_calls(function._python, len(owner), self._call, args, kwargs)
+
+    # ---- inspection ------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The name of the Python function."""
+        return self._function._name
+
+    @property
+    def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The positional and keyword arguments, with a `TensorSpec` for each tensor and the value of others."""
+        names = leaf_names(self._function._python, self._call, len(self._owner))
+        leaves = [
+            TensorSpec(leaf.shape, leaf.dtype, leaf.name or name) if isinstance(leaf, TensorSpec) else leaf
+            for name, leaf in zip(names, self._call.leaves, strict=True)
+        ]
+        args, kwargs = self._call.unflatten(leaves)
+        return complete_arguments(self._function._python, len(self._owner), args, kwargs)
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The structure of the result, with a `TensorSpec` for each tensor; None if the function is not compiled."""
+        trace = self._trace
+        return trace.structured_result() if isinstance(trace, Concrete) else None
+
+    @property
+    def inputs(self) -> list[TensorSpec]:
+        """The `TensorSpec` of each tensor among the arguments."""
+        return [leaf for leaf in self._call.leaves if isinstance(leaf, TensorSpec)]
+
+    @property
+    def outputs(self) -> list[TensorSpec]:
+        """The `TensorSpec` of each tensor of the result."""
+        return [leaf for leaf in flatten(self.structured_outputs)[0] if isinstance(leaf, TensorSpec)]
+
+    @property
+    def output_shapes(self) -> Any:
+        """The structure of the result, with the shape of each tensor."""
+        return self._mapped_outputs(lambda spec: spec.shape)
+
+    @property
+    def output_dtypes(self) -> Any:
+        """The structure of the result, with the dtype of each tensor."""
+        return self._mapped_outputs(lambda spec: spec.dtype)
+
+    def _mapped_outputs(self, part: Callable[[TensorSpec], Any]) -> Any:
+        leaves, rebuild = flatten(self.structured_outputs)
+        return rebuild([part(leaf) if isinstance(leaf, TensorSpec) else leaf for leaf in leaves])
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The Variables from outside that the function reads or assigns."""
+        trace = self._trace
+        used = [*trace.sources, *trace.assigned] if isinstance(trace, Concrete) else []
+        return tuple({id(v): v for v in used if isinstance(v, Variable)}.values())
+
+    @property
+    def trainable_variables(self) -> tuple[Variable, ...]:
+        """The trainable Variables among `variables`."""
+        return tuple([v for v in self.variables if v.trainable])
+
+    def pretty_printed_signature(self) -> str:
+        """Return parameters, results and Variables from outside as text."""
+        return pretty_signature(self._function._python, len(self._owner), self._trace)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("graph", "function_def", "inference_fn"):
+            raise AttributeError(
+                f"a concrete function has no {name}: jittape has no graphs; .program is the op list"
             )
-        return result
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def program(self) -> Any:
@@ -145,5 +244,5 @@ def _bound(function: Function, instance: Any) -> Any:
 
 def _without_data(leaf: Any) -> Any:
     """Return the `TensorSpec` of an array, and any other leaf unchanged."""
-    aval = aval_of_leaf(leaf)
+    aval = None if isinstance(leaf, TensorSpec) else aval_of_leaf(leaf)
     return leaf if aval is None else TensorSpec(aval.shape, aval.dtype)

@@ -21,7 +21,7 @@ from jittape.core.primitive import active_recorder
 from jittape.core.program import Aval, Program
 from jittape.core.scalar_program import GuardFailed, ScalarProgram
 from jittape.core.traced_scalar import TracedScalar, static
-from jittape.functions.signature import GUARD_FAILED, Call, is_same_array
+from jittape.functions.signature import GUARD_FAILED, Call, TensorSpec, is_same_array
 from jittape.functions.variable_arguments import ArgumentVariable, VariableGuard
 from jittape.recording.function_trace import Captured, FunctionTrace, Leaf, RandomInput
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
@@ -105,7 +105,7 @@ class Concrete:
         self.specialized = list(tracing.specialized)
         numbers = [source for source in self.sources if isinstance(source, TracedScalar)]
         self.computed = list(tracing.computed)
-        self.scalars = ScalarProgram([*numbers, *self._numbers.values()], self.specialized, self.computed)
+        self.scalars = ScalarProgram(numbers, self.specialized, self.computed)
         self.visits = 0
         self._recordings = 0
         self.ran_compiled = True
@@ -115,7 +115,7 @@ class Concrete:
         self.fast_call: Callable[[tuple[Any, ...]], Any] = _no_fast_path
 
     def _take_result(self, tracing: FunctionTrace, result: Any) -> None:
-        """Find the tensors and numbers among the result's leaves; the other leaves are constant."""
+        """Find the tensors among the result's leaves; the other leaves are constant."""
         self._rebuild: Callable[[list[Any]], Any]
         if tracing.owns(result):
             self._leaves, self._rebuild = [result], _only
@@ -129,11 +129,7 @@ class Concrete:
             self._leaves, tree = optree.tree_flatten(result, none_is_leaf=True, namespace="jittape")
             self._rebuild = lambda leaves: optree.tree_unflatten(tree, leaves)
         self._tensors = {i: (t._slot, t.aval) for i, t in enumerate(self._leaves) if tracing.owns(t)}
-        self._numbers = {i: n for i, n in enumerate(self._leaves) if isinstance(n, TracedScalar)}
-        self._leaves = [
-            None if i in self._tensors or i in self._numbers else _constant(r)
-            for i, r in enumerate(self._leaves)
-        ]
+        self._leaves = [None if i in self._tensors else _constant(r) for i, r in enumerate(self._leaves)]
         self.avals = [aval for _, aval in self._tensors.values()]
         self.rebuild_tensors = self._rebuild if len(self._tensors) == len(self._leaves) else None
         self.returns_one = self._rebuild is _only and self.rebuild_tensors is not None
@@ -169,10 +165,15 @@ class Concrete:
             return changed.__cause__
         return None
 
-    @property
-    def returned_numbers(self) -> Sequence[TracedScalar]:
-        """The numbers among the results."""
-        return list(self._numbers.values())
+    def structured_result(self) -> Any:
+        """Return the structure of the result, with a `TensorSpec` for each tensor."""
+        leaves = [
+            TensorSpec(leaf.shape, leaf.dtype) if isinstance(leaf, (Tensor, np.ndarray)) else leaf
+            for leaf in self._leaves
+        ]
+        for i, aval in zip(self._tensors, self.avals, strict=True):
+            leaves[i] = TensorSpec(aval.shape, aval.dtype)
+        return self._rebuild(leaves)
 
     # ---- calling ---------------------------------------------------------------------------------------------------
 
@@ -202,7 +203,7 @@ class Concrete:
         for variable, buffer in zip(self.assigned_at(leaves), buffers[len(self.avals) : last], strict=True):
             variable._set(buffer)
         _print(self.prints, buffers[last:])
-        return self.unflatten_result(buffers, numbers)
+        return self.unflatten_result(buffers)
 
     def assigned_at(self, leaves: tuple[Any, ...]) -> list[Variable]:
         """Return the Variables that a call with `leaves` assigns."""
@@ -214,8 +215,8 @@ class Concrete:
             raise GuardFailed
         return self.scalars.run(leaves)
 
-    def unflatten_result(self, values: Sequence[Any], numbers: Sequence[Any]) -> Any:
-        """Return the result. `values` are buffers or pending tensors; the last of `numbers` are its numbers."""
+    def unflatten_result(self, values: Sequence[Any]) -> Any:
+        """Return the result. `values` are buffers or pending tensors."""
         tensors = [
             Tensor(None, -1, aval, value) if value.__class__ is Buffer else value
             for aval, value in zip(self.avals, values, strict=False)
@@ -225,8 +226,6 @@ class Concrete:
         leaves = [copy.copy(x) if isinstance(x, (np.ndarray, Tensor)) else x for x in self._leaves]
         for i, tensor in zip(self._tensors, tensors, strict=True):
             leaves[i] = tensor
-        for i, number in zip(self._numbers, numbers[len(numbers) - len(self._numbers) :], strict=True):
-            leaves[i] = number
         return self._rebuild(leaves)
 
     def inputs(
@@ -336,7 +335,7 @@ class Concrete:
         results: Sequence[Tensor] = trace.apply(self._replay, tuple(operands)) if self.program.outputs else ()
         for variable, tensor in zip(self.assigned_at(leaves), results[len(self.avals) :], strict=True):
             trace.assign(variable, tensor)
-        return self.unflatten_result(results, numbers)
+        return self.unflatten_result(results)
 
 
 class _Replay:

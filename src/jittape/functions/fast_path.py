@@ -174,15 +174,12 @@ class _FastPath:
 
     def _scalar_program(self) -> ScalarProgram:
         """Return the numbers that Python must compute; add plan entries instead if the marshaller can compute all."""
-        returned, computed = self.concrete.returned_numbers, self.concrete.computed
-        if not returned:
-            entries = entries_for(self.numbers, self.specialized, computed, len(self.entries))
-            if entries is not None:
-                self.entries += entries
-                return ScalarProgram([], [], [])
-        return ScalarProgram(
-            [*[number for number, _, _ in self.numbers], *returned], self.specialized, computed
-        )
+        computed = self.concrete.computed
+        entries = entries_for(self.numbers, self.specialized, computed, len(self.entries))
+        if entries is not None:
+            self.entries += entries
+            return ScalarProgram([], [], [])
+        return ScalarProgram([number for number, _, _ in self.numbers], self.specialized, computed)
 
     def _writer(self) -> Callable[[memoryview, Sequence[Any]], None]:
         """Return a function that writes the numbers that Python has computed into their cells."""
@@ -192,7 +189,7 @@ class _FastPath:
         ]
 
         def write(cells: memoryview, values: Sequence[Any]) -> None:
-            for (pack, offset, dtype), value in zip(places, values):  # noqa: B905 - returned numbers come last
+            for (pack, offset, dtype), value in zip(places, values, strict=True):
                 try:
                     pack(cells, offset, value)
                 except (struct.error, OverflowError):
@@ -276,7 +273,7 @@ class _FastPath:
                 elif result:
                     free.append(state)
                     return GUARD_FAILED
-                result = unflatten_result(results, numbers)
+                result = unflatten_result(results)
             elif several is not None:
                 result = several(result)
             counters.compiled_runs += 1

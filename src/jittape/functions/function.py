@@ -102,12 +102,10 @@ class Function(FunctionInterface):
     def _call(self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function with the arguments and `owner`: the instance it is bound to, or nothing."""
         recorder = active_recorder()
-        if (
-            config.functions_run_eagerly()
-            or recorder.traced_in is not None
-            or not isinstance(recorder, Trace)
-        ):
-            return run_python(self._python, self._name, owner, self._flatten_arguments(owner, args, kwargs))
+        eager = config.functions_run_eagerly()
+        if eager or recorder.traced_in is not None or not isinstance(recorder, Trace):
+            call = self._flatten_arguments(owner, args, kwargs)
+            return run_python(self._python, self._name, owner, call, converts=not eager)
         call = self._flatten_arguments(owner, args, kwargs)
         recent = self._recent_nested
         if (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from jittape.functions.signature_text import pretty_signature
 from jittape.functions.trace_report import Signature
 
 if TYPE_CHECKING:
@@ -86,6 +87,11 @@ class FunctionInterface:
     def signatures(self) -> tuple[Signature, ...]:
         """Return the traced signatures, oldest first; at most `jt.config.max_signatures` are kept."""
         return self._own._traces.signatures()
+
+    def pretty_printed_concrete_signatures(self) -> str:
+        """Return parameters, results and Variables from outside of all traces as text, in TensorFlow's form."""
+        own, skip = self._own, len(self._owner)
+        return "\n".join([pretty_signature(own._python, skip, trace) for trace in own._traces.traces()])
 
     def explain(self) -> str:
         """Return a report that states for each signature why it was traced and how it runs.

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from jittape.core.dtypes import KINDS, int64
 from jittape.core.primitive import active_recorder
-from jittape.functions.signature import Call, aval_of_leaf, parameters_of
+from jittape.core.traced_scalar import TracedScalar
+from jittape.functions.signature import NUMBERS, Call, aval_of_leaf, parameters_of
+from jittape.recording.convert import convert_to_tensor
 from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten
@@ -17,9 +22,16 @@ __all__ = ["call_python", "placeholders_of", "run_python"]
 
 
 def call_python(
-    python: Callable[..., Any], name: str, owner: tuple[Any, ...], call: Call, leaves: Sequence[Any]
+    python: Callable[..., Any],
+    name: str,
+    owner: tuple[Any, ...],
+    call: Call,
+    leaves: Sequence[Any],
+    converts: bool = True,
 ) -> Any:
     """Call `python` with `leaves` in the structure of `call`; replace Variables among the results by their values.
+
+    Numbers and arrays among the results become tensors if `converts` is True.
 
     Raises
     ------
@@ -39,7 +51,7 @@ def call_python(
                     f"{name}() should not modify its Python input arguments, but changes the list or dict {argument}: "
                     "modify a copy, or return the new one"
                 )
-    return _with_values(result)
+    return _with_tensors(result, converts)
 
 
 def placeholders_of(
@@ -69,9 +81,11 @@ def placeholders_of(
     return leaves
 
 
-def run_python(python: Callable[..., Any], name: str, owner: tuple[Any, ...], call: Call) -> Any:
+def run_python(
+    python: Callable[..., Any], name: str, owner: tuple[Any, ...], call: Call, converts: bool = True
+) -> Any:
     """Call `python` with the arguments themselves. Writes to tensors do not change the caller's tensors."""
-    result = call_python(python, name, owner, call, own_handles(call.leaves))
+    result = call_python(python, name, owner, call, own_handles(call.leaves), converts)
     if active_recorder().traced_in is not None:
         return result
     leaves, rebuild = flatten(result)
@@ -89,10 +103,27 @@ def _differ(before: Any, after: Any) -> bool:
     return old_tree != new_tree or any([a is not b for a, b in zip(old, new, strict=True)])
 
 
-def _with_values(result: Any) -> Any:
+def _with_tensors(result: Any, converts: bool) -> Any:
     if result is None or result.__class__ is Tensor:
         return result
     leaves, rebuild = flatten(result)
-    if not any([isinstance(leaf, Variable) for leaf in leaves]):
+    tensors = [_as_tensor(leaf, converts) for leaf in leaves]
+    if all([new is old for new, old in zip(tensors, leaves, strict=True)]):
         return result
-    return rebuild([leaf.value() if isinstance(leaf, Variable) else leaf for leaf in leaves])
+    return rebuild(tensors)
+
+
+def _as_tensor(leaf: Any, converts: bool) -> Any:
+    """Return a result as TensorFlow's functions do: the value of a Variable, and a tensor for a number or an array."""
+    if isinstance(leaf, Variable):
+        return leaf.value()
+    if not converts:
+        return leaf
+    if type(leaf) is TracedScalar:
+        narrow = leaf.kind is not int or (
+            leaf >= -(2**31) and leaf < 2**31
+        )  # a trace holds for one of the dtypes
+        return convert_to_tensor(leaf, None if narrow else int64)
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        return convert_to_tensor(leaf) if leaf.dtype.kind in KINDS else leaf
+    return convert_to_tensor(leaf) if type(leaf) in NUMBERS else leaf

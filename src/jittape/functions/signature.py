@@ -30,6 +30,7 @@ from jittape.recording.variable import Variable
 
 __all__ = [
     "GUARD_FAILED",
+    "NUMBERS",
     "SPECIALIZABLE",
     "Call",
     "TensorSpec",
