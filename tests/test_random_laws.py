@@ -200,6 +200,32 @@ def test_edges_of_parameters():
     assert set(R.categorical([[0.0, -np.inf, 0.0]], 200)[0].tolist()) == {0, 2}
 
 
+@pytest.mark.parametrize("classes", [3, 500])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_draws_of_classes_have_their_probabilities(mode, classes, dtype):
+    """Uniform numbers are compared with all cumulative probabilities of few classes, and are searched among many."""
+    draws, rng = 40_000, np.random.default_rng(3)
+    logits = rng.normal(size=(2, classes)).astype(dtype) + dtype(300)
+    logits[0, [0, -1]], logits[1, 1] = -np.inf, 302
+    found = R.stateless_categorical(logits, draws, [3, classes]).numpy()
+    wanted = np.exp(logits - logits.max(axis=1, keepdims=True), dtype=np.float64)
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    for row, probabilities in zip(found, wanted, strict=True):
+        counts = np.bincount(row, minlength=classes)
+        assert (counts[probabilities == 0] == 0).all()
+        spread = np.sqrt(draws * probabilities * (1 - probabilities))
+        assert (abs(counts - draws * probabilities) <= 5 * spread + 1).all()
+
+
+@pytest.mark.parametrize("classes", [3, 500])
+def test_many_draws_of_one_infinite_logit(mode, classes):
+    logits = np.zeros((1, classes))
+    logits[0, 2] = np.inf
+    assert set(R.categorical(logits, 2000)[0].tolist()) == {2}
+    undefined = R.categorical(np.full((1, classes), np.nan), 2000).numpy()
+    assert ((undefined >= 0) & (undefined < classes)).all()
+
+
 def test_invalid_tensors_give_nan_or_minus_one(mode):
     bad = jt.constant([-1.0, np.nan, 2.0])
     assert np.isnan(R.gamma([], bad).numpy()).tolist() == [True, True, False]

@@ -13,10 +13,11 @@ from jittape.core.primitive import Primitive, apply
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, to_shape
-from jittape.primitives.elementwise.arithmetic import subtract
+from jittape.primitives.elementwise.arithmetic import multiply, subtract
 from jittape.primitives.elementwise.bits import is_nan
-from jittape.primitives.elementwise.comparison import less, where
-from jittape.primitives.elementwise.exponential import log
+from jittape.primitives.elementwise.comparison import equal, greater_equal, less, where
+from jittape.primitives.elementwise.exponential import exp, log
+from jittape.primitives.elementwise.piecewise import minimum
 from jittape.primitives.elementwise.random_numbers import (
     binomial_op,
     exponential_op,
@@ -24,7 +25,12 @@ from jittape.primitives.elementwise.random_numbers import (
     poisson_op,
 )
 from jittape.primitives.indexing.gather import gather
+from jittape.primitives.indexing.sorting import searchsorted
+from jittape.primitives.record_parts import filled
+from jittape.primitives.reduce.cumulative import cumsum
+from jittape.primitives.reduce.reductions import reduce_max, reduce_sum
 from jittape.primitives.reduce.statistics import argmax
+from jittape.primitives.shape.views import sliced
 from jittape.random.arguments import count_dtype, extents_of, parameter, shape_with
 from jittape.random.continuous import Take
 from jittape.random.coordinates import bits, coordinates, unit_of_bits
@@ -39,6 +45,10 @@ COUNT = (
     lambda x: (x >= 0) & (x < 2**53) & (np.floor(x) == x),
     "be integers of at least 0 and less than 2**53",
 )
+MANY_DRAWS, MANY_NUMBERS = 8, 1024
+"""Minimum draws for each row of logits, and minimum Gumbel numbers for it, for which inversion is faster."""
+FEW_CLASSES = 64
+"""Maximum classes for which all cumulative probabilities are compared; more are searched."""
 PROBABILITY = (lambda x: (x >= 0) & (x <= 1), "be between 0 and 1")
 
 
@@ -102,6 +112,35 @@ def _categorical(state: Any, logits: Any, count: int, dtype: np.dtype[Any]) -> A
     return cast_to(argmax(subtract(each, noise), axis=-1, output_type=int64), dtype)
 
 
+def _by_inversion(classes: int, count: int) -> bool:
+    """Return whether one uniform number for each draw, and a search, are faster than a Gumbel number for each class."""
+    return count >= MANY_DRAWS and count * classes >= MANY_NUMBERS
+
+
+def _categorical_by_inversion(state: Any, logits: Any, count: int, dtype: np.dtype[Any]) -> Any:
+    """Return the first places at which the cumulative probabilities exceed uniform numbers.
+
+    The cumulative sums are float64, because rare classes of many lose their digits in float32.
+    """
+    logits = as_symbol(logits)
+    rows, classes = logits.shape
+    given = cast_to(logits, info_of(logits.dtype).work)
+    greatest = broadcast(reduce_max(given, axis=1, keepdims=True), given.shape)
+    # An infinite logit minus itself would be nan.
+    weights = exp(where(equal(given, greatest), filled(given, 0), subtract(given, greatest)))
+    sums = cumsum(cast_to(weights, float64), axis=1)
+    unit = unit_of_bits(bits(state, (rows, count)), float64)
+    sought = multiply(unit, broadcast(sliced(sums, 1, classes - 1, 1), unit.shape))
+    if classes > FEW_CLASSES:
+        found = searchsorted(sums, sought, "right", int64)
+    else:
+        shape = (rows, count, classes)
+        each = broadcast(to_shape(sought, (rows, count, 1)), shape)
+        passed = greater_equal(each, broadcast(to_shape(sums, (rows, 1, classes)), shape))
+        found = reduce_sum(cast_to(passed, int64), axis=2)
+    return cast_to(minimum(found, filled(found, classes - 1)), dtype)
+
+
 def draw_categorical(op: str, take: Take, logits: Any, num_samples: Any, dtype: Any) -> Tensor:
     """Draw classes with probabilities proportional to ``exp(logits)``."""
     wanted = count_dtype(op, int64 if dtype is None else dtype)
@@ -113,8 +152,10 @@ def draw_categorical(op: str, take: Take, logits: Any, num_samples: Any, dtype: 
         raise ShapeError(f"[random.{op}] logits must have shape (batch, classes), got {tuple(given.shape)}")
     if count < 0:
         raise ValueError(f"[random.{op}] num_samples must not be negative, got {num_samples!r}")
-    blocks = given.shape[0] * given.shape[1] * count
-    return apply(_categorical, (take(blocks), given), (count, wanted))
+    rows, classes = given.shape
+    if _by_inversion(classes, count):
+        return apply(_categorical_by_inversion, (take(rows * count), given), (count, wanted))
+    return apply(_categorical, (take(rows * classes * count), given), (count, wanted))
 
 
 def _shuffled(state: Any, rows: Any) -> Any:
