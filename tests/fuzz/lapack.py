@@ -11,6 +11,7 @@ from memory import Heap, Pointer
 
 from jittape.compile.ir.lapack import DECOMPOSITIONS, Lapack
 from jittape.primitives.linalg.qr import qr_op
+from jittape.primitives.spectra.eig import eig_op
 from jittape.primitives.spectra.eigh import eigh_op, eigvalsh_op
 from jittape.primitives.spectra.svd import complement_op, svd_op, svdvals_op
 
@@ -55,9 +56,11 @@ def _decompose(
 ) -> None:
     operand, out = _Places(heap, kernel.dtype), _Places(heap, kernel.operands[1].dtype)
     m, n, k = s["m"], s["n"], s["k"]
-    shape = {"eigh": (n + 1, n), "svd": (k, m + n + 1), "qr": (k, m + n), "complement": (m, k)}.get(
-        kernel.routine, (1, k)
-    )
+    shapes = {
+        **dict.fromkeys(("eigh", "eig"), (n + 1, n)),
+        **{"svd": (k, m + n + 1), "qr": (k, m + n), "complement": (m, k)},
+    }
+    shape = shapes.get(kernel.routine, (1, k))
     for number in range(task * s["t0"], min((task + 1) * s["t0"], s["b0"] * s["b1"])):
         outer, inner = divmod(number, s["b1"])
         start = s["oa"] + outer * s["x0"] + inner * s["x1"]
@@ -119,6 +122,7 @@ _ROUTINES = {
     "getrs": _getrs,
 }
 _DECOMPOSED = {
+    "eig": eig_op,
     "eigh": eigh_op,
     "eigvalsh": eigvalsh_op,
     "svd": svd_op,

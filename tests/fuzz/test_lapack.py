@@ -372,7 +372,7 @@ def test_machine_code_has_names_and_no_addresses(dtype: str, routine: str) -> No
     definition_of(kernel).emit(function)
     letter = {"float32": "s", "float64": "d"}[dtype]
     named = {
-        **{"getrs": "trsm", "potri": "lauum", "eigh": "syevd", "eigvalsh": "syevd"},
+        **{"getrs": "trsm", "potri": "lauum", "eigh": "syevd", "eigvalsh": "syevd", "eig": "geev"},
         **{"svd": "gesdd", "svdvals": "gesdd", "qr": "orgqr", "complement": "geqrf"},
     }
     called = letter + named.get(routine, routine)

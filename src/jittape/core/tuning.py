@@ -90,6 +90,7 @@ class Tuning:
         default_factory=lambda: {
             "eigh": 60,
             "eigvalsh": 30,
+            "eig": 300,
             "svd": 120,
             "svdvals": 50,
             "qr": 30,

@@ -260,6 +260,7 @@ _ORDERS_PER_ELEMENT = {"potrf": 1 / 3, "getrf": 2 / 3, "potri": 2 / 3, "trsm": 1
 _OPERATIONS_PER_ELEMENT = {
     "eigh": 9,
     "eigvalsh": 4 / 3,
+    "eig": 25,
     "svd": 22,
     "svdvals": 8 / 3,
     "qr": 8 / 3,

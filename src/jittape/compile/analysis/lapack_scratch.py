@@ -33,6 +33,9 @@ def scratch_lengths(call: LapackCall, dtype: np.dtype[Any]) -> tuple[int, ...]:
             return max(1 + 6 * n + 2 * n * n, 2 * n + n * _BLOCK), n, 3 + 5 * n
         case "eigvalsh":
             return n * n + max(1 + 2 * n, 2 * n + n * _BLOCK), 1 + 2 * n if is_complex else 0, 1
+        case "eig":
+            vectors = 0 if is_complex else n * n
+            return n * n + vectors + 1 + 4 * n + 2 * n * _BLOCK + _REFLECTORS, 2 * n
         case "svd" | "svdvals":
             copies = m * n + (k * n if call.routine == "svd" else 0)
             work, reals = _of_gesdd(m, n, call.routine == "svd", is_complex)

@@ -22,7 +22,7 @@ FACTORIZATIONS = ("potrf", "getrf")
 """Routines with one operand."""
 SOLVES = ("trsm", "getrs")
 """Routines that also have right-hand sides."""
-DECOMPOSITIONS = ("eigh", "eigvalsh", "svd", "svdvals", "qr", "complement")
+DECOMPOSITIONS = ("eigh", "eigvalsh", "eig", "svd", "svdvals", "qr", "complement")
 """Routines with one operand that need scratch memory; each is a call or two of LAPACK."""
 LAPACK_ROUTINES = (*FACTORIZATIONS, *SOLVES, "potri", *DECOMPOSITIONS)
 """Values of `Call.routine` that a `Lapack` kernel computes."""
@@ -117,7 +117,11 @@ def lapack_kernel(
     real = info_of(dtype).real
     if routine in ("eigvalsh", "svdvals"):
         operands[-1] = Operand("r0", real)
+    if routine == "eig":
+        operands[-1] = Operand("r0", np.result_type(dtype, np.complex64))
     scratch = [dtype] if routine in ("potri", *DECOMPOSITIONS) else []
+    if routine == "eig":
+        scratch += [real]
     if routine in ("eigh", "eigvalsh", "svd", "svdvals"):
         scratch += [real, int32]
     written = [*scratch, bool_] if may_fail else scratch

@@ -79,8 +79,6 @@ def _sign_vjp(g: Any, out: Any, a: Any, packed: Any) -> Any:
 
 
 def _sign_decomposed(a: Any, packed: Any) -> Any:
-    if a.dtype.kind == "c":
-        return None
     diagonal, parities = _pivots_and_parities(packed)
     return reduce_prod(multiply(sign(diagonal), parities), -1)
 
@@ -108,8 +106,6 @@ def _log_abs_det_vjp(g: Any, out: Any, a: Any, packed: Any) -> Any:
 
 
 def _log_abs_det_decomposed(a: Any, packed: Any) -> Any:
-    if a.dtype.kind == "c":
-        return None
     return reduce_sum(log(absolute(_pivots_and_parities(packed)[0])), -1)
 
 
@@ -223,7 +219,7 @@ def _cofactors_impl(a: Any, packed: Any) -> Any:
 
 
 def _cofactors_decomposed(a: Any, packed: Any) -> Any:
-    if a.dtype.kind == "c" or not a.aval.size:
+    if not a.aval.size:
         return None
     axes = _matrix_axes(a)
     scale = reduce_max(absolute(a), axes, keepdims=True)
@@ -293,7 +289,7 @@ def _det_vjp(g: Any, out: Any, a: Any, packed: Any) -> Any:
 
 
 def _det_decomposed(a: Any, packed: Any) -> Any:
-    return None if a.dtype.kind == "c" else reduce_prod(multiply(*_pivots_and_parities(packed)), -1)
+    return reduce_prod(multiply(*_pivots_and_parities(packed)), -1)
 
 
 det_op = Primitive(

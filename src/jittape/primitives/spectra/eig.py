@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of general matrices, computed with NumPy.
+"""Eigenvalues and eigenvectors of general matrices, computed with LAPACK.
 
 As in `eigh`, one complex array has the eigenvalues in its first row and the eigenvectors in the rows below.
 
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.forms import Call
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.primitives.batched_params import alike
@@ -34,7 +35,12 @@ from jittape.primitives.reduce.statistics import argmax
 from jittape.primitives.shape.creation import one_hot
 from jittape.primitives.shape.joining import split
 from jittape.primitives.shape.reshaping import matrix_transpose
-from jittape.primitives.spectra.decomposition_parts import decompose_stack, reciprocal_of_gap, rounding_error
+from jittape.primitives.spectra.decomposition_parts import (
+    NOT_CONVERGENT,
+    decompose_stack,
+    reciprocal_of_gap,
+    rounding_error,
+)
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["eig", "eigvals"]
@@ -91,6 +97,7 @@ eig_op = Primitive(
     abstract_eval=_abstract_eval,
     impl=lambda x: decompose_stack("eig", _decomposed, x),
     vjp=(_vjp,),
+    lowering=Call("eig", failure=f"[eig] {NOT_CONVERGENT}"),
     batch=alike(),
 )
 

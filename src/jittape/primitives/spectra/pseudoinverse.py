@@ -8,14 +8,16 @@ import numpy as np
 
 from jittape.core.builder import literal
 from jittape.core.dtypes import info_of, int32
+from jittape.core.forms import Decomposition
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.errors import ShapeError
 from jittape.primitives.batched_params import alike
-from jittape.primitives.broadcast import broadcast, cast_to, to_shape
+from jittape.primitives.broadcast import broadcast, cast_to, conj, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
-from jittape.primitives.elementwise.comparison import equal, greater, where
-from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.comparison import equal, greater, less_equal, where
+from jittape.primitives.elementwise.complex_numbers import real
+from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.linalg.lu_factors import lu_factor_op
 from jittape.primitives.linalg.matmul import matmul
@@ -61,11 +63,23 @@ def _vjp(g: Any, out: Any, a: Any, rcond: Any) -> Any:
     return subtract(rest, total)
 
 
+def _decomposed(a: Any, rcond: Any) -> Any:
+    rows, columns = a.shape[-2:]
+    if not a.aval.size:
+        return None
+    ut, s, vh = split(svd_op.bind(a), [rows, 1, columns], -1)
+    values = real(s)
+    limit = multiply(reduce_max(values, -2, keepdims=True), to_shape(rcond, (*rcond.shape, 1, 1)))
+    inverses = where(less_equal(values, limit), 0.0, reciprocal(values))
+    return matmul(adjoint(vh), multiply(cast_to(inverses, a.dtype), conj(ut)))
+
+
 pinv_op = Primitive(
     "pinv",
     abstract_eval=_abstract_eval,
     impl=_impl,
     vjp=(_vjp, None),
+    lowering=Decomposition(_decomposed),
     batch=alike(),
 )
 

@@ -56,7 +56,9 @@ class _Decompositions(MatrixCalls):
         ]
         self.memory = places[0]
         if len(places) > 1:
-            self.reals, self.integers = builder.bitcast(places[1], self.real.as_pointer()), places[2]
+            self.reals = builder.bitcast(places[1], self.real.as_pointer())
+        if len(places) > 2:
+            self.integers = places[2]
 
     def emit(self) -> None:
         """Emit the loop over the matrices of the task."""
@@ -70,7 +72,7 @@ class _Decompositions(MatrixCalls):
         """Return the number of elements of a result."""
         builder, m, n, k = self.builder, self.m, self.n, self.k
         match self.kernel.routine:
-            case "eigh":
+            case "eigh" | "eig":
                 return builder.mul(builder.add(n, integer(1)), n)
             case "svd":
                 return builder.mul(k, self._width())
@@ -118,6 +120,61 @@ class _Decompositions(MatrixCalls):
             letters=2,
         )
         self.note_failure()
+
+    def _eig(self, a: ir.Value, out: ir.Value) -> None:
+        builder, n = self.builder, self.n
+        with self._if_finite(a, self.memory) as (finite, broken):
+            with finite:
+                if self.is_complex:
+                    # Values and vectors are stored where the result needs them.
+                    self._general([out], self.place(out, n), self._behind_copy(), [self.reals])
+                else:
+                    vectors = self._behind_copy()
+                    work = self.place(vectors, builder.mul(n, n))
+                    self._general([self.reals, builder.gep(self.reals, [n])], vectors, work, [])
+                    self._store_pairs(builder.bitcast(vectors, self.real.as_pointer()), out)
+            with broken:
+                self._fill_nan(out, self._area())
+
+    def _general(
+        self, values: list[ir.Value], vectors: ir.Value, work: ir.Value, reals: list[ir.Value]
+    ) -> None:
+        """Emit the call for the copy of a general matrix; no left vectors are computed."""
+        letters = [self.letter(letter) for letter in "NV"]
+        self.call(
+            "geev",
+            *(*letters, self.order, self.memory, self.row_order, *values, work, self.one_step),
+            *(vectors, self.row_order, work, self._length_of(work), *reals, self.info),
+            letters=2,
+        )
+        self.note_failure()
+
+    def _store_pairs(self, vectors: ir.Value, out: ir.Value) -> None:
+        """Emit the result of a real matrix: LAPACK stores two conjugate vectors as real and imaginary part."""
+        builder, n = self.builder, self.n
+        numbers, zero = builder.bitcast(out, self.real.as_pointer()), ir.Constant(self.real, 0.0)
+        parts = [self.reals, builder.gep(self.reals, [n])]
+
+        def store(index: ir.Value, real: ir.Value, imaginary: ir.Value) -> None:
+            place = builder.mul(index, integer(2))
+            builder.store(real, builder.gep(numbers, [place]))
+            builder.store(imaginary, builder.gep(numbers, [builder.add(place, integer(1))]))
+
+        with for_range(builder, n, scalar=True) as j:
+            real, imaginary = (builder.load(builder.gep(part, [j])) for part in parts)
+            store(j, real, imaginary)
+            first, second = (builder.fcmp_ordered(sign, imaginary, zero) for sign in "><")
+            before, after = (builder.zext(which, j.type) for which in (second, first))
+            real_row = builder.mul(builder.sub(j, before), n)
+            imaginary_row = builder.mul(builder.add(j, after), n)
+            of_one = ir.Constant(self.real, 1.0)
+            sign = builder.select(first, of_one, builder.select(second, ir.Constant(self.real, -1.0), zero))
+            start = builder.mul(builder.add(j, integer(1)), n)
+            with for_range(builder, n) as i:
+                x, y = (
+                    builder.load(builder.gep(vectors, [builder.add(r, i)])) for r in (real_row, imaginary_row)
+                )
+                store(builder.add(start, i), x, builder.fmul(y, sign))
 
     # ---- singular values ---------------------------------------------------------------------------------------------
 
@@ -269,7 +326,7 @@ class _Decompositions(MatrixCalls):
     def _fill_nan(self, place: ir.Value, count: ir.Value) -> None:
         """Emit nan for elements, or for real numbers, at `place`; imaginary parts are 0."""
         builder = self.builder
-        step = 1 if place.type.pointee == self.real else 1 + self.is_complex
+        step = 1 + (self.kernel.operands[1].dtype.kind == "c")
         numbers = builder.bitcast(place, self.real.as_pointer())
         with for_range(builder, count, scalar=True) as index:
             number = builder.gep(numbers, [builder.mul(index, integer(step))])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 from llvmlite import ir
 
 from jittape.compile.ir.lapack import Lapack
@@ -46,7 +47,10 @@ class MatrixCalls(FortranCalls):
         self.real = llvm_type(info_of(kernel.dtype).real)
         self.is_complex = kernel.dtype.kind == "c"
         self.element = ir.IntType(8 * kernel.dtype.itemsize)
-        kinds = {bool_: _I8, int32: _I32, info_of(kernel.dtype).real: self.real, kernel.dtype: self.element}
+        real = info_of(kernel.dtype).real
+        pair = ir.IntType(16 * real.itemsize)
+        kinds = {bool_: _I8, int32: _I32, real: self.real, np.result_type(real, np.complex64): pair}
+        kinds[kernel.dtype] = self.element
         self.operands = [operand(builder, function, i, kinds[o.dtype]) for i, o in enumerate(kernel.operands)]
         self.n, self.k = self.symbols["n"], self.symbols["k"]
         self.order, self.columns, self.leading = (self.integer(self.symbols[s]) for s in ("n", "k", "la"))
