@@ -24,7 +24,7 @@ def log_likelihood(a, b):
 
 def projected(vectors, x):
     """Return the projections of columns, which do not depend on the signs of the vectors."""
-    return jt.sin(jt.matmul(vectors, jt.matmul(vectors, x, transpose_a=True)))
+    return jt.sin(jt.matmul(vectors, jt.matmul(vectors, x, adjoint_a=True)))
 
 
 FUNCTIONS = {
@@ -77,6 +77,33 @@ def test_value_and_gradient_in_compiled_code(name, n):
     assert value == pytest.approx(float(expected), rel=1e-11)
     np.testing.assert_allclose(a_found, a, rtol=1e-10)
     np.testing.assert_allclose(b_found, b, rtol=1e-10, atol=1e-13)
+
+
+COMPLEX = {
+    "cholesky": lambda a: jt.linalg.cholesky(jt.matmul(a, a, adjoint_b=True)),
+    "solve": lambda a: jt.linalg.solve(a, jt.linalg.adjoint(a)),
+    "triangular_solve": lambda a: jt.linalg.triangular_solve(a, a, lower=False, adjoint=True),
+    "det": jt.linalg.det,
+    "slogdet": lambda a: jt.linalg.slogdet(a).sign,
+    "pinv": lambda a: jt.linalg.pinv(a[:, :2]),
+    "eigh": lambda a: projected(jt.linalg.eigh(a)[1][:, :2], a),
+    "eig": lambda a: jt.linalg.eigvals(a) ** 2,
+    "svd": lambda a: projected(jt.linalg.svd(a)[1][:, :2], a),
+    "qr": lambda a: jt.linalg.qr(a).r,
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_matrices_in_compiled_code(name):
+    f = COMPLEX[name]
+    native = jt.njit_value_and_grad(
+        lambda a: jt.reduce_sum(jt.math.real(f(a) * (1.0 + 2.0j))), jt.TensorSpec((4, 4), jt.complex128)
+    )
+    a = RNG.normal(size=(4, 4)) + 1j * RNG.normal(size=(4, 4)) + 4 * np.eye(4)
+    value, gradient = njit(lambda a: native(a))(a)
+    expected, slope = jt.value_and_grad(lambda a: jt.reduce_sum(jt.math.real(f(a) * (1.0 + 2.0j))))(a)
+    assert value == pytest.approx(float(expected), rel=1e-10)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def _effort(kernel: Kernel) -> Effort:
     if isinstance(kernel, Gemm):
         return Effort.LITTLE
     if isinstance(kernel, Lapack):
-        return Effort.LOOPS if kernel.routine in ("potri", *DECOMPOSITIONS) else Effort.LITTLE
+        return Effort.LOOPS if kernel.routine == "potri" else Effort.LITTLE
     return Effort.LOOPS if isinstance(kernel, ScalarVM | DiagonalScatter) else Effort.LITTLE
 
 

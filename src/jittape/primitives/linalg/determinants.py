@@ -226,9 +226,9 @@ def _cofactors_decomposed(a: Any, packed: Any) -> Any:
     tiny = multiply(where(equal(scale, 0), 1.0, scale), float(np.finfo(a.dtype).eps) ** 2)
     rows, columns = row_and_column(packed.shape)
     is_zero_pivot = logical_and(equal(rows, columns), equal(packed, 0))
-    regular = where(is_zero_pivot, broadcast(tiny, packed.shape), packed)
+    regular = where(is_zero_pivot, broadcast(cast_to(tiny, packed.dtype), packed.shape), packed)
     inverse = lu_solve_op.bind(a, regular, broadcast(eye(a.shape[-1], dtype=a.dtype), a.shape), adjoint=True)
-    return multiply(broadcast_back(_det_decomposed(a, regular), a.shape, axes), inverse)
+    return multiply(broadcast_back(_det_decomposed(a, regular), a.shape, axes), conj(inverse))
 
 
 def _cofactors_vjp(g: Any, out: Any, a: Any, packed: Any) -> Any:
