@@ -44,6 +44,8 @@ ELEMENTWISE: dict[str, tuple[Deviation, ...]] = {
     "greater_equal": (FITS, NO_ORDER),
     "less": (FITS, NO_ORDER),
     "less_equal": (FITS, NO_ORDER),
+    "fmax": (NO_ORDER,),
+    "fmin": (NO_ORDER,),
     "maximum": (NO_ORDER,),
     "minimum": (NO_ORDER,),
     "not_equal": (FITS,),

@@ -16,6 +16,7 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 from jittape.core.primitive import apply
 from jittape.errors import DTypeError
+from jittape.numpy_api import numpy_ufuncs
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_reductions import array_like, dtype_of, reject
 from jittape.primitives.elementwise import (
@@ -70,6 +71,17 @@ def typed(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *inputs: function(*_as_in_loop(ufunc, inputs))
 
 
+def _in_one_dtype(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `function` with its operands, Python scalars too, as tensors in the dtypes of NumPy's loop."""
+
+    def call(*inputs: Any) -> Any:
+        own = tuple([type(x) if type(x) in (int, float, complex) else dtype_of(x) for x in inputs])
+        loop = _loop(ufunc, own, None, "same_kind")
+        return function(*[complex_numbers.cast(x, dtype) for x, dtype in zip(inputs, loop, strict=True)])
+
+    return call
+
+
 def _step(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return ``np.floor`` or ``np.ceil``, which leave bools unchanged."""
     return lambda x: identity(x) if dtype_of(x).kind == "b" else function(x)
@@ -88,29 +100,35 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.arccosh: hyperbolic.acosh,
     np.arcsin: trig.asin,
     np.arcsinh: hyperbolic.asinh,
-    np.arctan: trig.atan,
     np.arctan2: trig.atan2,
+    np.arctan: trig.atan,
     np.arctanh: hyperbolic.atanh,
     np.bitwise_and: bits.bitwise_and,
     np.bitwise_or: bits.bitwise_or,
     np.bitwise_xor: bits.bitwise_xor,
     np.ceil: _step(piecewise.ceil),
     np.conjugate: typed(np.conjugate, complex_numbers.conj),
+    np.copysign: _in_one_dtype(np.copysign, numpy_ufuncs.copysign),
     np.cos: trig.cos,
     np.cosh: hyperbolic.cosh,
     np.deg2rad: typed(np.deg2rad, lambda x: arithmetic.multiply(x, np.pi / 180)),
+    np.degrees: typed(np.degrees, lambda x: arithmetic.multiply(x, 180 / np.pi)),
     np.divide: division.divide,
     np.divmod: _divmod,
     np.equal: comparison.equal,
-    np.exp: exponential.exp,
     np.exp2: typed(np.exp2, lambda x: powers.pow(2.0, x)),
+    np.exp: exponential.exp,
     np.expm1: exponential.expm1,
     np.fabs: typed(np.fabs, piecewise.absolute),
     np.float_power: typed(np.float_power, powers.pow),
     np.floor: _step(piecewise.floor),
     np.floor_divide: division.floor_divide,
+    np.fmax: _in_one_dtype(np.fmax, numpy_ufuncs.fmax),
+    np.fmin: _in_one_dtype(np.fmin, numpy_ufuncs.fmin),
     np.greater: comparison.greater,
     np.greater_equal: comparison.greater_equal,
+    np.heaviside: _in_one_dtype(np.heaviside, numpy_ufuncs.heaviside),
+    np.hypot: _in_one_dtype(np.hypot, numpy_ufuncs.hypot),
     np.invert: bits.invert,
     np.isfinite: bits.is_finite,
     np.isinf: bits.is_inf,
@@ -118,10 +136,10 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.left_shift: bits.left_shift,
     np.less: comparison.less,
     np.less_equal: comparison.less_equal,
-    np.log: exponential.log,
     np.log10: exponential.log10,
     np.log1p: exponential.log1p,
     np.log2: exponential.log2,
+    np.log: exponential.log,
     np.logaddexp: typed(np.logaddexp, lambda x, y: apply(hyperbolic.logaddexp_op, (x, y))),
     np.logical_and: comparison.logical_and,
     np.logical_not: comparison.logical_not,
@@ -136,11 +154,13 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.positive: arithmetic.positive,
     np.power: powers.pow,
     np.rad2deg: typed(np.rad2deg, lambda x: arithmetic.multiply(x, 180 / np.pi)),
+    np.radians: typed(np.radians, lambda x: arithmetic.multiply(x, np.pi / 180)),
     np.reciprocal: typed(np.reciprocal, _reciprocal),
     np.remainder: division.mod,
     np.right_shift: bits.right_shift,
     np.rint: typed(np.rint, piecewise.round),
     np.sign: piecewise.sign,
+    np.signbit: _in_one_dtype(np.signbit, numpy_ufuncs.signbit),
     np.sin: trig.sin,
     np.sinh: hyperbolic.sinh,
     np.sqrt: exponential.sqrt,
@@ -148,6 +168,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.subtract: arithmetic.subtract,
     np.tan: trig.tan,
     np.tanh: hyperbolic.tanh,
+    np.trunc: numpy_ufuncs.trunc,
 }
 
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
