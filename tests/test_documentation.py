@@ -3,6 +3,7 @@
 import doctest
 import pydoc
 import re
+import runpy
 from collections import defaultdict
 from enum import EnumType
 from importlib import import_module
@@ -58,6 +59,13 @@ def test_the_page_of_networks(capsys):
     first, last = map(float, re.findall(r"at (?:first|last) (\d\.\d)", printed))
     assert last < first / 2
     assert re.search(r"\nT[\s\S]{100}\n$", printed)
+
+
+def test_the_training_loop_of_the_page_on_tensorflow(capsys):
+    runpy.run_path(str(ROOT / "docs" / "programs" / "custom_loop.py"))
+    loss, accuracy = map(float, re.findall(r"\d\.\d\d", capsys.readouterr().out))
+    assert loss < 0.2
+    assert accuracy > 0.85
 
 
 def test_the_page_of_linear_algebra(capsys):
