@@ -182,3 +182,31 @@ class FirstCall:
 
     def time_first_call(self) -> None:
         jt.function(lambda x: jt.reduce_sum(jt.square(x) * 3.0))(self.x)
+
+
+class Lengths:
+    """A training step of a linear model, called with a new length each time."""
+
+    number, warmup_time, repeat = 200, 0.0, 3
+
+    def setup(self) -> None:
+        weights = jt.Variable(np.zeros((3, 1)))
+
+        @jt.function(
+            input_signature=[jt.TensorSpec([None, 3], jt.float64), jt.TensorSpec([None, 1], jt.float64)]
+        )
+        def step(x, y):
+            with jt.GradientTape() as tape:
+                loss = jt.reduce_mean(jt.square(x @ weights - y))
+            weights.assign_sub(0.01 * tape.gradient(loss, weights))
+            return loss
+
+        rng = np.random.default_rng(0)
+        self.x, self.y = rng.normal(size=(2000, 3)), rng.normal(size=(2000, 1))
+        self.step, self.length = step, 100
+        for _ in range(3):
+            self.time_new_length()
+
+    def time_new_length(self) -> None:
+        self.length += 1
+        self.step(self.x[: self.length], self.y[: self.length])

@@ -114,12 +114,13 @@ def _continue(
     node = Node(trace.node)
     node.source = builder.source
     node.unknown = unknown
-    node.callback = reverse.run(builder)
-    if node.callback is not None:
-        node.reverse = (reverse, sources)
-    else:
-        node.results = tuple([_total(reverse, builder, slots) for slots in sources])
-        node.is_whole_gradient = None not in node.results
+    with trace.deriving():
+        node.callback = reverse.run(builder)
+        if node.callback is not None:
+            node.reverse = (reverse, sources)
+        else:
+            node.results = tuple([_total(reverse, builder, slots) for slots in sources])
+            node.is_whole_gradient = None not in node.results
     return insert_ops(trace.node, key, node, builder)
 
 

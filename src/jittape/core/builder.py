@@ -18,6 +18,7 @@ from jittape.core.dtypes import WEAK_EXAMPLES, WIDENED, as_dtype, default_dtype,
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op, SourceLine
+from jittape.core.symbolic.extents import Extent, hint_of
 from jittape.errors import DTypeError, ShapeError
 
 __all__ = ["Builder", "Symbol", "WeakScalar", "literal", "literal_op"]
@@ -118,6 +119,8 @@ class Builder:
             return WeakScalar(type(value), lambda dtype: literal(value, dtype))
         if isinstance(value, np.generic):
             return literal(value.item(), as_dtype(value.dtype))
+        if value.__class__ is Extent:
+            return WeakScalar(type(hint_of(value)), lambda dtype: literal(value, dtype))
         raise TypeError(f"a rule may use handles and scalars only, got {type(value).__name__}")
 
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Symbol:
@@ -243,7 +246,7 @@ literal_op = Primitive(
 )
 
 
-def literal(value: complex, dtype: np.dtype[Any]) -> Symbol:
+def literal(value: complex | Extent, dtype: np.dtype[Any]) -> Symbol:
     """Record a 0-d constant that is part of the program's structure."""
     if isinstance(value, (float, complex)) and _has_negative_zero(value):
         # 0.0 == -0.0, and ops with equal parameters are merged.

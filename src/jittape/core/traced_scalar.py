@@ -21,6 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from jittape.core.dtypes import as_dtype, default_dtype
+from jittape.core.symbolic.extents import plain_of
 
 __all__ = [
     "TracedScalar",
@@ -37,8 +38,7 @@ _PYTHON = (bool, int, float, complex)
 _OF_ITS_TYPE = frozenset(("shape", "ndim", "size", "dtype", "itemsize", "nbytes"))
 """Attributes of a NumPy scalar that do not depend on its value."""
 _serial = itertools.count()
-_LONGEST_TEXT = 100
-"""Maximum length of a number's text; repeated sums would double it each time."""
+_LONGEST_TEXT = 100  # of a number; repeated sums would double it each time
 
 
 class Owner(Protocol):
@@ -339,9 +339,9 @@ def _binary(compute: Callable[..., Any], sign: str, a: Any, b: Any) -> Any:
 def derived(compute: Callable[..., Any], text: str, *parts: Any) -> Any:
     """Return ``compute(*parts)``, recomputed at each call; at least one of `parts` is a `TracedScalar`.
 
-    The result is a plain value if the trace is specialized to the values of all `parts`. This is always so if a program
-    cannot represent the result, such as a Fraction.
+    The result is plain if the trace is specialized to all `parts`, or if no program represents it.
     """
+    parts = tuple(map(plain_of, parts))
     traced = [p for p in parts if isinstance(p, TracedScalar)]
     try:
         now = compute(*[p.now if isinstance(p, TracedScalar) else p for p in parts])

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.core.buffers import LARGE, Buffer
-from jittape.core.builder import WeakScalar
 from jittape.core.config import config
-from jittape.core.primitive import active_recorder
-from jittape.core.program import Aval, Program
+from jittape.core.program import Aval
 from jittape.core.scalar_program import GuardFailed, ScalarProgram
+from jittape.core.symbolic.extents import Extent, applied
 from jittape.core.traced_scalar import TracedScalar, static
+from jittape.functions.replay import Replay
 from jittape.functions.signature import GUARD_FAILED, Call, TensorSpec, is_same_array
 from jittape.functions.variable_arguments import ArgumentVariable, VariableGuard
 from jittape.recording.function_trace import Captured, FunctionTrace, Leaf, RandomInput
@@ -109,8 +109,9 @@ class Concrete:
         self.visits = 0
         self._recordings = 0
         self.ran_compiled = True
-        self._replay = _Replay(self.program)
+        self._replay = Replay(self.program)
         self._compiled: Any = None
+        self._executable: Callable[[], Any] | None = None
         self._prepared = False
         self.fast_call: Callable[[tuple[Any, ...]], Any] = _no_fast_path
 
@@ -143,6 +144,22 @@ class Concrete:
     def uses(self) -> int:
         """Number of times the trace was called or recorded."""
         return self.visits + self._recordings
+
+    def at(self, keys: tuple[Any, ...], parts: tuple[Any, ...], executable: Callable[[], Any]) -> Concrete:
+        """Return this trace, which has not run, for other extents.
+
+        `parts` are the program, the sources, the avals and the constant leaves in place of its own.
+        """
+        other = copy.copy(self)
+        other.keys, other.program = keys, parts[0]
+        other.sources, other.avals, other._leaves = map(list, parts[1:])
+        other._replay, other._executable = Replay(other.program), executable
+        return other
+
+    @property
+    def result_leaves(self) -> tuple[Any, ...]:
+        """The leaves of the result that are constant, and None for the others."""
+        return tuple(self._leaves)
 
     def holds(self, leaves: tuple[Any, ...]) -> bool:
         """Return whether the trace holds for leaves that have its keys."""
@@ -273,21 +290,28 @@ class Concrete:
         return self._compiled
 
     def _compile(self) -> None:
-        number = (TracedScalar, bool, int, float, complex)
-        pairs = zip(self.program.inputs, self.sources, strict=True)
-        scalars = frozenset(slot for slot, source in pairs if isinstance(source, number))
-        self._compiled = compiled_from(self.program, scalars, self._donated(), self._constants())
+        self._compiled = self._executable() if self._executable is not None else self._own_executable()
 
-    def _constants(self) -> dict[int, float]:
+    def _own_executable(self) -> Any:
+        return compiled_from(self.program, self.scalar_inputs(), self.donated(), self.constants())
+
+    def scalar_inputs(self) -> frozenset[int]:
+        """Return the program's inputs that are Python numbers."""
+        number = (TracedScalar, bool, int, float, complex, Extent)
+        return frozenset(
+            s for s, x in zip(self.program.inputs, self.sources, strict=True) if isinstance(x, number)
+        )
+
+    def constants(self) -> dict[int, float]:
         """Return the program's inputs that are constants of the function."""
         avals = self.program.avals
         return {
-            slot: np.array(source).astype(avals[slot].dtype).item()
+            slot: applied(_as_number, source, avals[slot].dtype)
             for slot, source in zip(self.program.inputs, self.sources, strict=True)
-            if type(source) in (int, float) and avals[slot].dtype.kind in "iuf"
+            if type(source) in (int, float, Extent) and avals[slot].dtype.kind in "iuf"
         }
 
-    def _donated(self) -> tuple[tuple[int, int], ...]:
+    def donated(self) -> tuple[tuple[int, int], ...]:
         """Return the old and new values of large Variables, as positions in the program's inputs and outputs."""
         positions = {id(source): i for i, source in enumerate(self.sources) if isinstance(source, Variable)}
         first = len(self.avals)
@@ -338,30 +362,6 @@ class Concrete:
         return self.unflatten_result(results)
 
 
-class _Replay:
-    """A function that records a program; one object per program, as its identity is part of the trie key."""
-
-    any_dtype = True
-
-    def __init__(self, program: Program) -> None:
-        self._program = program
-
-    def __call__(self, *handles: Any) -> tuple[Any, ...]:
-        program = self._program
-        values: dict[int, Any] = {}
-        for slot, handle in zip(program.inputs, handles, strict=True):
-            values[slot] = (
-                handle.resolve(program.avals[slot].dtype) if isinstance(handle, WeakScalar) else handle
-            )
-        builder: Any = active_recorder()
-        outer = builder.source
-        for op in program.ops:
-            builder.source = op.source or outer
-            values[op.out] = op.primitive.bind(*[values[slot] for slot in op.args], **dict(op.params))
-        builder.source = outer
-        return tuple([values[slot] for slot in program.outputs])
-
-
 def _printing(tracing: FunctionTrace) -> tuple[list[tuple[list[Any], dict[str, Any]]], list[int]]:
     """Return the printed values, with `_Printed` in place of tensors, and the slots of these tensors."""
     slots: list[int] = []
@@ -407,6 +407,11 @@ def _constant(leaf: Any) -> Any:
 
 def _no_fast_path(leaves: tuple[Any, ...]) -> Any:
     return GUARD_FAILED
+
+
+def _as_number(value: float, dtype: np.dtype[Any]) -> float:
+    """Return a number rounded to `dtype`."""
+    return np.array(value).astype(dtype).item()
 
 
 def _only(leaves: list[Any]) -> Any:

@@ -63,7 +63,7 @@ def function(
     jit_compile, experimental_compile : bool, optional
         Ignored: every function is compiled, whatever the value.
     reduce_retracing, experimental_relax_shapes : bool
-        Ignored: a trace for another shape shares the machine code.
+        Ignored: a trace serves other lengths where it can, and all traces share the machine code.
     experimental_implements, experimental_attributes, experimental_follow_type_hints
         Ignored: notes for TensorFlow's graph optimizer, and an option that TensorFlow 2.21 ignores too.
 

@@ -12,6 +12,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -27,6 +28,7 @@ from jittape.functions.bound_function import BoundFunction, ConcreteFunction
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.function_interface import FunctionInterface
 from jittape.functions.function_pickling import function_named_like, loaded, packed, unpacked
+from jittape.functions.general_trace import Families, traced_with_extents
 from jittape.functions.identity_tests import tests_bool_identity, tests_object_identity
 from jittape.functions.python_function import call_python, placeholders_of, run_python
 from jittape.functions.signature import (
@@ -39,6 +41,7 @@ from jittape.functions.signature import (
     keys_of,
     leaf_names,
     match_signature,
+    open_axes,
     shared_leaves,
 )
 from jittape.functions.trace_report import (
@@ -76,6 +79,7 @@ class Function(FunctionInterface):
         self._python = python
         self._input_signature = input_signature
         self._traces = TraceTable()
+        self._families = Families(open_axes(input_signature))
         self._recent: Concrete | None = None
         self._recent_nested: Concrete | None = None
         self._lock = rlock()
@@ -125,6 +129,11 @@ class Function(FunctionInterface):
                 if trace is not traces[0]:
                     with self._lock:
                         self._traces.move_to_front(key, trace)
+                return result
+        known = self._families.known(key)
+        if known is not None:
+            result = self._run(known, owner, call, recorder)
+            if result is not GUARD_FAILED:
                 return result
         return self._run(self._trace_for(owner, call, keys), owner, call, active_recorder())
 
@@ -203,18 +212,34 @@ class Function(FunctionInterface):
             for known in self._traces.get(key):  # another thread may have traced meanwhile
                 if isinstance(known, Uncompiled) or known.holds(call.leaves):
                     return known
+            derived = self._families.derived(key, call, keys)
+            if derived is not None:
+                return derived
             names = leaf_names(self._python, call, len(owner))
             reason = reason_of_trace(self._traces.traces(), call, keys, names)
-            trace, needed = self._trace(owner, call, keys, names)
+            run = partial(self._trace_general, owner, call, keys, names)
+            general = self._families.generalized(call, keys, run)
+            trace: Concrete | Uncompiled
+            needed: ValueNeeded | None = None
+            if general is None:
+                trace, needed = self._trace(owner, call, keys, names)
+            else:
+                trace, keys = general
             values = [] if isinstance(trace, Uncompiled) else trace.specialized
             holds_for = tuple([(number.text, value) for number, value in values])
             arguments = described_leaves(trace, names, keys)
             recorded = "" if needed is None else recorded_because(needed)
-            dropped = self._traces.add(key, trace, Signature(arguments, holds_for, reason.text, recorded))
+            signature = Signature(arguments, holds_for, reason.text, recorded, general is not None)
+            dropped = self._traces.add(key, trace, signature)
             if self._recent in dropped or self._recent_nested in dropped:
                 self._recent = self._recent_nested = None
         self._warn(needed, reason)
         return trace
+
+    def _trace_general(self, *arguments: Any) -> Concrete:
+        """Run the Python function with extents in the avals of its arguments."""
+        self._trace_count += 1
+        return traced_with_extents(self._python, self._name, *arguments)
 
     def _trace(
         self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...], names: list[str]
@@ -321,8 +346,13 @@ class Function(FunctionInterface):
 
     def _signature_of(self, owner: tuple[Any, ...], call: Call) -> tuple[Concrete | Uncompiled, Signature]:
         """Return the trace for `call` and its signature; trace the function if necessary."""
-        trace = self._trace_for(owner, call, keys_of(self._python, call, len(owner)))
-        return trace, self._traces.signature_of(trace)
+        keys = keys_of(self._python, call, len(owner))
+        trace = self._trace_for(owner, call, keys)
+        if self._families.known(_key(call, keys)) is not trace:
+            return trace, self._traces.signature_of(trace)
+        names = leaf_names(self._python, call, len(owner))
+        arguments = described_leaves(trace, names, keys)
+        return trace, Signature(arguments, (), "only extents differ from those of another signature", "")
 
     # ---- copies, see `function_pickling` ---------------------------------------------------------------------------
 

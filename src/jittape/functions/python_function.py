@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from jittape.core.dtypes import KINDS, int64
 from jittape.core.primitive import active_recorder
+from jittape.core.program import Aval
+from jittape.core.symbolic.extents import plain_of
 from jittape.core.traced_scalar import TracedScalar
 from jittape.functions.signature import NUMBERS, Call, aval_of_leaf, parameters_of
 from jittape.recording.convert import convert_to_tensor
@@ -61,13 +64,14 @@ def placeholders_of(
     numbers: Mapping[int, bool],
     plain: Sequence[int],
     same: Mapping[int, int],
+    general: Mapping[int, Aval] = MappingProxyType({}),
 ) -> list[Any]:
     """Return the leaves of `call` with placeholders in place of arrays and numbers.
 
     `numbers` maps the positions of numbers to whether the trace may be specialized for their values. The numbers at the
-    positions `plain` get no placeholder.
+    positions `plain` get no placeholder. The arrays at positions in `general` get the avals there.
     """
-    avals = [(i, aval_of_leaf(leaf)) for i, leaf in enumerate(call.leaves)]
+    avals = [(i, general.get(i) or aval_of_leaf(leaf)) for i, leaf in enumerate(call.leaves)]
     arrays = [(i, aval) for i, aval in avals if aval is not None]
     leaves: list[Any] = list(call.leaves)
     for i, tensor in tracing.placeholders(arrays, same).items():
@@ -115,6 +119,7 @@ def _with_tensors(result: Any, converts: bool) -> Any:
 
 def _as_tensor(leaf: Any, converts: bool) -> Any:
     """Return a result as TensorFlow's functions do: the value of a Variable, and a tensor for a number or an array."""
+    leaf = plain_of(leaf)
     if isinstance(leaf, Variable):
         return leaf.value()
     if not converts:

@@ -46,6 +46,7 @@ __all__ = [
     "keys_of",
     "leaf_names",
     "match_signature",
+    "open_axes",
     "parameters_of",
     "shared_leaves",
     "static_value",
@@ -280,6 +281,16 @@ def checked_signature(name: str, signature: Any) -> Sequence[Any] | None:
             f"argument; got {got}"
         )
     return signature
+
+
+def open_axes(signature: Any) -> list[tuple[int, int]]:
+    """Return the extents that an input signature leaves open, as the number of the leaf and the axis."""
+    if signature is None:
+        return []
+    import optree
+
+    leaves: list[TensorSpec] = optree.tree_leaves(signature, none_is_leaf=True, namespace="jittape")
+    return [(i, axis) for i, spec in enumerate(leaves) for axis, n in enumerate(spec.shape) if n is None]
 
 
 def match_signature(name: str, args: tuple[Any, ...], signature: Sequence[Any]) -> tuple[Any, ...]:

@@ -42,17 +42,22 @@ class Signature:
         Reason of the trace.
     recorded : str
         Reason why the function is recorded at each call instead of compiled; empty if it is compiled.
+    is_general : bool
+        Whether the trace serves other extents too. They are described as ``?``.
     """
 
     arguments: tuple[tuple[str, str], ...]
     holds_for: tuple[tuple[str, Any], ...]
     why: str
     recorded: str
+    is_general: bool = False
 
     def __str__(self) -> str:
         parts = [f"{name}: {what}" for name, what in self.arguments]
         parts += [f"{text} = {value!r}" for text, value in self.holds_for]
-        how = f"recorded at each call: {self.recorded}" if self.recorded else "compiled"
+        how = "compiled, for other extents in place of ? too" if self.is_general else "compiled"
+        if self.recorded:
+            how = f"recorded at each call: {self.recorded}"
         return f"({', '.join(parts)})\n    traced because {self.why}\n    {how}"
 
 

@@ -18,6 +18,7 @@ from jittape.core.dtypes import common_dtype, default_dtype, info_of, is_differe
 from jittape.core.forms import Alias, Index, Iota, Map, Reduce, View
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
+from jittape.core.symbolic.extents import applied
 from jittape.core.user_calls import named, shown
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import alike, along_axes, in_shape
@@ -26,6 +27,7 @@ __all__ = [
     "as_symbol",
     "axis_key",
     "broadcast_operands",
+    "broadcast_shapes",
     "broadcast_to_op",
     "cast_op",
     "cast_to",
@@ -193,7 +195,8 @@ def with_ones(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
 
 def count_along(shape: tuple[int, ...], axes: tuple[int, ...]) -> float:
     """Return the number of elements along `axes`, as a float."""
-    return float(math.prod([shape[axis] for axis in axes]))
+    count: float = applied(float, math.prod([shape[axis] for axis in axes]))
+    return count
 
 
 def broadcast_back(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
@@ -301,13 +304,34 @@ def promote(*operands: Any) -> tuple[Any, ...]:
     return tuple([cast_to(x, dtype) for x in operands])
 
 
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the common shape, as `numpy.broadcast_shapes`; extents may be symbolic.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not broadcast.
+    """
+    common = [1] * max(map(len, shapes), default=0)
+    for shape in shapes:
+        first = len(common) - len(shape)
+        for axis, extent in enumerate(shape, first):
+            if extent == 1 or extent is common[axis]:
+                continue
+            if common[axis] == 1:
+                common[axis] = extent
+            elif common[axis] != extent:
+                raise ValueError(f"{' and '.join(map(str, shapes))} do not broadcast")
+    return tuple(common)
+
+
 def broadcast_operands(*operands: Any, op: str = "broadcast") -> tuple[Any, ...]:
     """Return the operands broadcast to their common shape."""
     first = operands[0].shape
     if all(x.shape == first for x in operands):
         return operands
     try:
-        shape = np.broadcast_shapes(*[x.shape for x in operands])
+        shape = broadcast_shapes(*[x.shape for x in operands])
     except ValueError:
         shapes = " and ".join(str(x.shape) for x in operands)
         raise ShapeError(

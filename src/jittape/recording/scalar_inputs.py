@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.symbolic.extents import applied
 from jittape.core.traced_scalar import TracedScalar, derived
 from jittape.core.user_calls import named
 from jittape.primitives.broadcast import cast_op
@@ -27,7 +28,7 @@ def _fitted(value: Any, dtype: np.dtype[Any]) -> Any:
     try:
         if type(value) is TracedScalar:
             return derived(within, value.text, value, dtype)
-        return within(value, dtype)
+        return applied(within, value, dtype)
     except OverflowError as error:
         named(error)
         raise

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
+from typing import Any
 from weakref import ref
 
 from jittape.core.buffers import Buffer
@@ -34,6 +36,10 @@ class Slots(Flushing):
     former: Mapping[int, int]
     exits: Exits | None
     written: Written
+
+    def deriving(self) -> AbstractContextManager[Any]:
+        """Return a context for gradient rules, which run no code of the user's."""
+        return nullcontext()
 
     def _import(self, a: Tensor | Variable, slot: int) -> None:
         """Make the computed value of `a` the input at `slot`."""

@@ -107,7 +107,7 @@ def _launch_table(
 
 def _threads(step: KernelStep) -> int:
     """Return how many threads a step is worth."""
-    return min(step.tasks or MOST, max(1, step.work // tuning.work_per_thread_ns))
+    return 1 if step.tasks == 1 else min(step.tasks or MOST, max(1, step.work // tuning.work_per_thread_ns))
 
 
 def _most_threads(steps: Sequence[KernelStep]) -> int:

@@ -18,7 +18,7 @@ from jittape.core.program import Program
 from jittape.runtime.counters import counters
 from jittape.runtime.gc_pause import gc_paused
 
-__all__ = ["PathExecutable", "compiled_from", "interpreted", "release_cold"]
+__all__ = ["PathExecutable", "compiled_from", "count_program", "interpreted", "release_cold"]
 
 if TYPE_CHECKING:
     from jittape.runtime.executable import CompiledExecutable
@@ -188,7 +188,6 @@ def compiled_from(
     """
     with gc_paused():
         # The first compiled program imports LLVM; `import jittape` does not.
-        from jittape.compile.cache.kernel_cache import Origin
         from jittape.compile.rewrite.bind_constants import bind_constants
         from jittape.runtime.executable import executable_of
 
@@ -196,10 +195,17 @@ def compiled_from(
         if constants is not None:
             program = bind_constants(program, constants)
         compiled = executable_of(program, scalars, donated)
+    count_program(compiled, began)
+    return compiled
+
+
+def count_program(compiled: CompiledExecutable, began: float) -> None:
+    """Count an executable and the origins of its kernels; `began` is the time when making it began."""
+    from jittape.compile.cache.kernel_cache import Origin  # imports LLVM, which the executable has done
+
     origins = list(compiled.origins.values())
     counters.programs_compiled += 1
     counters.kernels_found += origins.count(Origin.MEMORY)
     counters.kernels_loaded += origins.count(Origin.DISK)
     counters.kernels_compiled += origins.count(Origin.COMPILED)
     counters.compile_seconds += time.perf_counter() - began
-    return compiled

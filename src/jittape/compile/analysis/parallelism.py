@@ -7,7 +7,7 @@ results in order.
 
 from __future__ import annotations
 
-from math import prod
+from math import prod, trunc
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +49,7 @@ def work_of(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
         total += (
             (1 if r.level < kernel.depth else 2 * tuning.memory_access_cost) * _width(r.dtype) * times[-1]
         )
-    return int(total / tuning.instructions_per_ns)
+    return trunc(total / tuning.instructions_per_ns)
 
 
 def work_of_products(form: str, dtype: np.dtype[Any], multiplications: int) -> int:

@@ -41,6 +41,7 @@ from jittape.compile.ir.loop_nest import (
     NestStore,
 )
 from jittape.core.primitive import Primitive
+from jittape.core.symbolic.extents import Extent, applied
 from jittape.core.tuning import tuning
 
 __all__ = ["Kernels", "Placed"]
@@ -191,11 +192,31 @@ def _constant_bits(
     """
     if dtype.kind == "c":
         return None
-    with np.errstate(over="ignore"):
-        value = primitive.impl(**dict(params))
-    if dtype.kind == "b" or not np.isfinite(value) or float(value) in STRUCTURAL:
+    varying = [(name, value) for name, value in params if value.__class__ is Extent]
+    if not varying:
+        return _bits_of(None, primitive, "", params, dtype)
+    if dtype.kind == "b" or len(varying) > 1 or any([varying[0][1] == number for number in STRUCTURAL]):
         return None
-    return int.from_bytes(np.asarray(value, dtype.newbyteorder("<")).tobytes(), "little", signed=False)
+    bits: int = applied(_varying_bits, varying[0][1], primitive, varying[0][0], params, dtype)
+    return bits
+
+
+def _varying_bits(value: Any, *others: Any) -> int:
+    bits = _bits_of(value, *others)
+    if bits is None:
+        raise ArithmeticError(f"{value} is a structural constant")
+    return bits
+
+
+def _bits_of(
+    value: Any, primitive: Primitive, name: str, params: tuple[tuple[str, Any], ...], dtype: np.dtype[Any]
+) -> int | None:
+    """Return the bytes of a constant, whose parameter `name` is `value`; None if the number is structural."""
+    with np.errstate(over="ignore"):
+        number = primitive.impl(**{key: value if key == name else other for key, other in params})
+    if dtype.kind == "b" or not np.isfinite(number) or float(number) in STRUCTURAL:
+        return None
+    return int.from_bytes(np.asarray(number, dtype.newbyteorder("<")).tobytes(), "little", signed=False)
 
 
 # ---- symbols -------------------------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ def getitem(x: Any, key: Any) -> Tensor:
         If an index is out of range: immediately if its value is known, when the result is read if it is a tensor.
     """
     shape = x.shape
-    if type(key) is int and shape:
+    if type(key) is int and shape and type(shape[0]) is int:
         size = shape[0]
         if not -size <= key < size:
             raise IndexError(f"[getitem] index {key} is out of bounds for axis 0 with size {size}")
@@ -101,6 +101,7 @@ def getitem(x: Any, key: Any) -> Tensor:
         type(key) is slice
         and key.step is None
         and shape
+        and type(shape[0]) is int
         and not (isinstance(key.start, TracedScalar) or isinstance(key.stop, TracedScalar))
     ):
         # The two fast paths, for typical loops: 0.4 and 0.8 µs instead of 3.3 µs.

@@ -95,8 +95,7 @@ class _Parts:
         if isinstance(part.start, TracedScalar) or isinstance(part.stop, TracedScalar):
             start, size, step = traced_slice(part, self.shape[self.axis])
         else:
-            start, stop, step = part.indices(self.shape[self.axis])
-            size = len(range(start, stop, step))
+            start, size, step = range_of(part, self.shape[self.axis])
         self.result.append(size)
         if size == self.shape[self.axis] and step == 1:
             self.axis += 1
@@ -214,6 +213,31 @@ def _expanded(op: str, shape: tuple[int, ...], key: Any) -> list[Any]:
         # As in NumPy, an ellipsis for zero dimensions still separates index arrays.
         parts[at : at + 1] = [slice(None)] * rest if rest else [Ellipsis]
     return parts
+
+
+def range_of(part: slice, extent: int) -> tuple[int, int, int]:
+    """Return the first index, the number of indices and the step of a slice of `extent` elements."""
+    if type(extent) is int:
+        start, stop, step = part.indices(extent)
+        return start, len(range(start, stop, step)), step
+    # The definition of `slice.indices`, for an extent that is symbolic.
+    step = 1 if part.step is None else part.step
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    low, high = (0, extent) if step > 0 else (-1, extent - 1)
+    first, last = (low, high) if step > 0 else (high, low)
+    start = first if part.start is None else _clipped(part.start, extent, low, high)
+    stop = last if part.stop is None else _clipped(part.stop, extent, low, high)
+    ahead = stop - start if step > 0 else start - stop
+    return start, -(-ahead // abs(step)) if ahead > 0 else 0, step
+
+
+def _clipped(bound: int, extent: int, low: int, high: int) -> int:
+    """Return a bound of a slice, counted from the end if it is negative, between `low` and `high`."""
+    bound = bound + extent if bound < 0 else bound
+    if bound < low:
+        return low
+    return high if bound > high else bound
 
 
 def parsed(op: str, shape: tuple[int, ...], key: Any) -> tuple[Slicing | Picking, tuple[Any, ...]]:

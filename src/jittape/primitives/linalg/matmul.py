@@ -18,6 +18,7 @@ from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
     as_symbol,
     broadcast,
+    broadcast_shapes,
     conj,
     normalized_axes,
     promote,
@@ -128,7 +129,7 @@ def _stacks_product(m: Any, n: Any, shapes: tuple[Any, Any]) -> Any:
         # (m @ n)' = n' @ m', which is one tall product again.
         return _swapped(_stacks_product(_swapped(n), _swapped(to_shape(m, m.shape[-2:])), shapes))
     try:
-        lead = np.broadcast_shapes(m.shape[:-2], n.shape[:-2])
+        lead = broadcast_shapes(m.shape[:-2], n.shape[:-2])
     except ValueError:
         raise ShapeError(
             f"[matmul] shapes {shapes[0]} and {shapes[1]} do not fit: the leading dimensions must broadcast"

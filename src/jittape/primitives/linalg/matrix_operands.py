@@ -15,7 +15,7 @@ import numpy as np
 from jittape.core.dtypes import BLAS, int64
 from jittape.core.program import Aval
 from jittape.errors import DTypeError, LinAlgError, ShapeError
-from jittape.primitives.broadcast import as_symbol, broadcast, iota, promote, to_shape
+from jittape.primitives.broadcast import as_symbol, broadcast, broadcast_shapes, iota, promote, to_shape
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.primitives.shape.views import permuted
@@ -71,7 +71,7 @@ def common_matrices(op: str, names: tuple[str, str], a: Any, b: Any) -> tuple[An
             f"[{op}] {names[1]} must have as many rows as {names[0]}, got shapes {a.shape} and {b.shape}"
         )
     try:
-        np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
         raise ShapeError(
             f"[{op}] the leading dimensions of {names[0]} and {names[1]} must broadcast, "
@@ -100,7 +100,7 @@ def solve_broadcast(solve: Callable[..., Any], *operands: Any) -> Any:
     """
     *matrices, b = operands
     stack = matrices[0].shape[:-2]
-    lead = np.broadcast_shapes(stack, b.shape[:-2])
+    lead = broadcast_shapes(stack, b.shape[:-2])
     rows, columns = b.shape[-2:]
     if math.prod(stack) == 1 and lead and lead == b.shape[:-2]:
         rank = len(lead)

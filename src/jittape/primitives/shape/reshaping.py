@@ -14,6 +14,7 @@ import numpy as np
 
 from jittape.core.dtypes import int32
 from jittape.core.primitive import apply
+from jittape.core.symbolic.extents import Extent
 from jittape.core.user_calls import argument_of_user, as_flag, as_int, named
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
@@ -49,7 +50,7 @@ __all__ = [
 
 def as_shape(op: str, shape: Any) -> tuple[int, ...]:
     """Return `shape` (an int, or a sequence or integer array of them) as a tuple of Python ints."""
-    if type(shape) is tuple and all(type(n) is int for n in shape):
+    if type(shape) is tuple and all(type(n) in (int, Extent) for n in shape):
         return shape
     try:
         if isinstance(shape, (tuple, list)):

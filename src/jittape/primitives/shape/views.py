@@ -17,6 +17,7 @@ from jittape.core.builder import literal
 from jittape.core.forms import Concatenate, DynamicUpdateSlice, Index, Pad, View
 from jittape.core.primitive import Batch, Primitive
 from jittape.core.program import Aval
+from jittape.core.symbolic.extents import applied
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import along_axis, in_shape
 from jittape.primitives.broadcast import broadcast, to_shape
@@ -110,7 +111,7 @@ class Region(NamedTuple):
         """Return the region with offsets filled in from operands; those that are unknown stay None."""
         given = iter(starts)
         offsets = [next(given) if offset is None else offset for offset in self.offsets]
-        return self._replace(offsets=tuple([None if o is None else int(o) for o in offsets]))
+        return self._replace(offsets=tuple([None if o is None else applied(int, o) for o in offsets]))
 
     def indices(self, ndim: int, arrays: int = 1) -> tuple[Index, ...]:
         """Return the index into each dimension of the whole array, in coordinates of the region.

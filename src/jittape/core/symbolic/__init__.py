@@ -1,0 +1,1 @@
+"""Numbers that stand for extents, and the functions that compute everything from them again."""

@@ -1,0 +1,419 @@
+"""`Extent`: an integer that stands for an extent, and remembers what was computed from it and decided about it.
+
+A program that meets arrays of another length needs other numbers in its tables, but mostly the same decisions. To find
+both, jittape runs its passes once with extents in place of some numbers. Arithmetic on an extent gives an extent, whose
+expression is kept. A comparison gives an ordinary bool, and becomes a *guard*: the decision must be the same for the
+numbers of another call. `Extents.function` returns the compiled expressions with their guards.
+
+An `Extent` is not an `int`. Code that needs a plain integer (``range``, NumPy, a format) asks for `__index__` or a
+text, which adds the guard that the extent has its present value. So a number never escapes unnoticed: code that has not
+been written for extents makes the result less general, never wrong.
+
+Extents hash by their expression, so two of them are the same key of a dictionary only if they are always equal. The
+last guard, *general position*, requires that expressions that were hashed differ from each other and from the constants
+of the program. Numbers that are equal by accident, such as a batch of 3 rows of 3 numbers, do not pass it.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jittape.core.symbolic.expression_writer import ExpressionWriter
+
+__all__ = ["Extent", "Extents", "applied", "hint_of", "plain_of"]
+
+_Terms = tuple[tuple[tuple[int, ...], int], ...]
+"""A polynomial: pairs of a monomial (the sorted numbers of its atoms) and a coefficient, in order."""
+
+_ATOM = re.compile(r"\bt(\d+)\b")
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+}
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+}
+
+
+class Extents:
+    """The variables of one run with extents, the atoms computed from them, and the guards.
+
+    Parameters
+    ----------
+    hints : sequence of int or float
+        The present values of the variables.
+
+    Attributes
+    ----------
+    variables : list of Extent
+        One for each hint.
+    is_open : bool
+        Whether the run goes on. Afterwards extents, which caches or Python code may hold, are like their values.
+    """
+
+    def __init__(self, hints: Sequence[Any]) -> None:
+        self._atoms: list[str] = [f"v{i}" for i in range(len(hints))]
+        self._numbered: dict[Any, Extent] = {}
+        self._guards: dict[str, bool] = {}
+        self._hashed: dict[_Terms, Any] = {}
+        self._pinned = False
+        self._lines: list[str] = []
+        self._functions: dict[str, Any] = {}
+        self._constants: frozenset[int] = frozenset()
+        self.is_open = True
+        self.hashes_by_value = True
+        self.variables = [Extent(self, (((i,), 1),), hint) for i, hint in enumerate(hints)]
+
+    @contextmanager
+    def hashed_by_expression(self) -> Iterator[None]:
+        """Let extents be keys of dictionaries by their expressions, in code that only jittape's own passes run."""
+        before, self.hashes_by_value = self.hashes_by_value, False
+        try:
+            yield
+        finally:
+            self.hashes_by_value = before
+
+    def close(self) -> None:
+        self.is_open = False
+
+    def is_general(self, constants: Iterable[int]) -> bool:
+        """Return whether the present values are in general position among `constants`; other values must be, too."""
+        self._constants = frozenset(constants)
+        values = {(type(hint), hint) for hint in self._hashed.values()}
+        apart = len(values) == len(self._hashed) and self._constants.isdisjoint(self._hashed.values())
+        return apart and not self._pinned
+
+    def function(self, result: Any) -> Callable[..., Any]:
+        """Return a function of the values of the variables: `result` for these values; None if a guard fails.
+
+        Tuples, named tuples, dictionaries and dataclasses that contain extents are built anew; all else is shared.
+        """
+        writer = ExpressionWriter(lambda value: value._source if value.__class__ is Extent else None)
+        tests = [text if holds else f"not {text}" for text, holds in self._guards.items()]
+        for kind in (int, float):
+            hashed = [self._text(terms) for terms, hint in self._hashed.items() if type(hint) is kind]
+            if hashed:
+                apart = f"len(hashed := {{{', '.join(hashed)}}}) == {len(hashed)}"
+                tests.append(f"({apart} and constants.isdisjoint(hashed))")
+        value = writer.text(result)
+        source = "\n".join(
+            [
+                f"def instantiate({', '.join(self._atoms[: len(self.variables)])}):",
+                "    try:",
+                *[f"        {line}" for line in self._lines_with(tests, [*writer.lines, value])],
+                "    except ArithmeticError:",
+                "        return None",
+                *[f"    {line}" for line in writer.lines],
+                f"    return {value}",
+            ]
+        )
+        found: dict[str, Any] = {**self._functions, **writer.constants, "constants": self._constants}
+        exec(source, found)
+        made: Callable[..., Any] = found["instantiate"]
+        return made
+
+    def _lines_with(self, tests: Sequence[str], results: Sequence[str]) -> list[str]:
+        """Return the lines of the atoms that are needed, each followed by the tests that it makes possible."""
+        first = len(self.variables)
+        last = [max(map(int, _ATOM.findall(test)), default=first - 1) for test in tests]
+        needed = set(map(int, _ATOM.findall(" ".join([*tests, *results]))))
+        for number in range(len(self._atoms) - 1, first - 1, -1):
+            if number in needed:
+                needed.update(map(int, _ATOM.findall(self._lines[number - first])))
+        lines: list[str] = []
+        for number in [first - 1, *sorted(number for number in needed if number >= first)]:
+            if number >= first:
+                lines.append(self._lines[number - first])
+            ready = [test for test, at in zip(tests, last, strict=True) if at == number]
+            if ready:
+                lines += [f"if not ({' and '.join(ready)}):", "    return None"]
+        return lines
+
+    def _atom(self, key: Any, text: str, hint: Any) -> Extent:
+        known = self._numbered.get(key)
+        if known is None:
+            number = len(self._atoms)
+            self._atoms.append(f"t{number}")
+            self._lines.append(f"t{number} = {text}")
+            known = self._numbered[key] = Extent(self, (((number,), 1),), hint)
+        return known
+
+    def _text(self, terms: _Terms) -> str:
+        parts = []
+        for monomial, factor in terms:
+            names = [self._atoms[i] for i in monomial]
+            parts.append("*".join(([] if factor == 1 and names else [str(factor)]) + names))
+        return "(" + " + ".join(parts) + ")" if len(parts) > 1 else parts[0]
+
+    def _polynomial(self, terms: dict[tuple[int, ...], int], hint: Any) -> Any:
+        kept = {monomial: factor for monomial, factor in terms.items() if factor}
+        if kept.keys() <= {()}:
+            return kept.get((), 0)
+        return Extent(self, tuple(sorted(kept.items())), hint)
+
+    def _guard(self, text: str, holds: bool) -> bool:
+        self._guards.setdefault(text, holds)
+        return holds
+
+    def _computed(self, function: Callable[..., Any], extent: Extent, *constants: Any) -> Extent:
+        name = f"f{id(function)}"
+        self._functions[name] = partial(applied, function)
+        names = []
+        for constant in constants:
+            names.append(f"k{id(constant)}")
+            self._functions[names[-1]] = constant
+        key = (name, extent._terms, *names)
+        return self._atom(
+            key, f"{name}({', '.join([extent._source, *names])})", function(extent._hint, *constants)
+        )
+
+
+def applied(function: Callable[..., Any], value: Any, *constants: Any) -> Any:
+    """Return ``function(value, *constants)``; recomputed for other values if `value` is an extent."""
+    if value.__class__ is Extent and value._owner.is_open:
+        return value._owner._computed(function, value, *constants)
+    return function(hint_of(value), *constants)
+
+
+def _terms_of(value: Any) -> _Terms:
+    return value._terms if value.__class__ is Extent else (((), value),)
+
+
+class Extent:
+    """An integer (or a number computed from integers) that is a variable or an expression: see the module."""
+
+    __slots__ = ("_hint", "_owner", "_terms")
+
+    def __init__(self, owner: Extents, terms: _Terms, hint: Any) -> None:
+        self._owner = owner
+        self._terms = terms
+        self._hint = hint
+
+    @property
+    def _source(self) -> str:
+        return self._owner._text(self._terms)
+
+    # ---- arithmetic ----------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Any:
+        if not _are_integers(self, other):
+            return _operation("+", self, other)
+        terms = dict(self._terms)
+        for monomial, factor in _terms_of(other):
+            terms[monomial] = terms.get(monomial, 0) + factor
+        return self._owner._polynomial(terms, self._hint + hint_of(other))
+
+    def __radd__(self, other: Any) -> Any:
+        return self + other if _are_integers(self, other) else _operation("+", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        if not _are_integers(self, other):
+            return _operation("*", self, other)
+        terms: dict[tuple[int, ...], int] = {}
+        for left, a in self._terms:
+            for right, b in _terms_of(other):
+                monomial = tuple(sorted(left + right))
+                terms[monomial] = terms.get(monomial, 0) + a * b
+        return self._owner._polynomial(terms, self._hint * hint_of(other))
+
+    def __rmul__(self, other: Any) -> Any:
+        return self * other if _are_integers(self, other) else _operation("*", other, self)
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __abs__(self) -> Any:
+        return -self if self < 0 else self
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -1 * other if _are_integers(self, other) else _operation("-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other if _are_integers(self, other) else _operation("-", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._quotient(other) if _are_integers(self, other) else _operation("//", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _operation("//", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        if _are_integers(self, other) and self._is_divided(other):
+            return dict(self._terms).get((), 0) % other
+        return _operation("%", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _operation("%", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _operation("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _operation("/", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return _operation("**", self, other)
+
+    def __lshift__(self, other: Any) -> Any:
+        return _operation("<<", self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return _operation("<<", other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return _operation(">>", self, other)
+
+    def __and__(self, other: Any) -> Any:
+        return _operation("&", self, other)
+
+    __rand__ = __and__
+
+    def bit_length(self) -> Any:
+        """Return the number of bits, as `int.bit_length`."""
+        return applied(int.bit_length, self)
+
+    def __trunc__(self) -> Any:
+        return applied(int, self)
+
+    def _quotient(self, other: Any) -> Any:
+        """Return ``self // other``, without an atom if the division has no remainder for all values."""
+        if self._is_divided(other):
+            parts = {monomial: factor // other for monomial, factor in self._terms}
+            return self._owner._polynomial(parts, self._hint // other)
+        if other.__class__ is Extent and len(self._terms) == len(other._terms) == 1 and other != 0:
+            (mine, a), (its, b) = self._terms[0], other._terms[0]
+            rest = list(mine)
+            if a % b == 0 and all([mine.count(i) >= its.count(i) for i in its]):
+                for i in its:
+                    rest.remove(i)
+                return self._owner._polynomial({tuple(rest): a // b}, self._hint // other._hint)
+        return _operation("//", self, other)
+
+    def _is_divided(self, other: Any) -> bool:
+        """Return whether `other` is a number that divides all coefficients except the constant."""
+        if type(other) is not int or not other:
+            return False
+        return all([factor % other == 0 for monomial, factor in self._terms if monomial])
+
+    # ---- decisions -----------------------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or _compared("==", self, other)
+
+    def __lt__(self, other: Any) -> bool:
+        return _compared("<", self, other)
+
+    def __le__(self, other: Any) -> bool:
+        return _compared("<=", self, other)
+
+    def __gt__(self, other: Any) -> bool:
+        return not _compared("<=", self, other)
+
+    def __ge__(self, other: Any) -> bool:
+        return not _compared("<", self, other)
+
+    def __bool__(self) -> bool:
+        return not _compared("==", self, 0)
+
+    def __hash__(self) -> int:
+        if self._owner.hashes_by_value or not self._owner.is_open:
+            return hash(self.plain())
+        self._owner._hashed.setdefault(self._terms, self._hint)
+        return hash((id(self._owner), self._terms))
+
+    # ---- escapes: the value becomes plain --------------------------------------------------------------------------
+
+    def plain(self) -> Any:
+        """Return the present value, and add the guard that the extent has it."""
+        if self._owner.is_open:
+            self._owner._pinned = True
+            _compared("==", self, self._hint)
+        return self._hint
+
+    def __index__(self) -> int:
+        return operator.index(self.plain())
+
+    def __int__(self) -> int:
+        return int(self.plain())
+
+    def __float__(self) -> float:
+        return float(self.plain())
+
+    def __repr__(self) -> str:
+        return repr(self.plain())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.plain(), dtype)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an extent belongs to one run of the passes and cannot be copied or stored")
+
+
+def hint_of(value: Any) -> Any:
+    """Return the present value of an extent; another value as it is."""
+    return value._hint if value.__class__ is Extent else value
+
+
+def plain_of(value: Any) -> Any:
+    """Return the value of an extent, guarded as by `Extent.plain`; another value as it is."""
+    return value.plain() if value.__class__ is Extent else value
+
+
+def _are_integers(extent: Extent, other: Any) -> bool:
+    both = type(extent._hint) is int and type(hint_of(other)) in (int, bool)
+    return both and extent._owner.is_open
+
+
+def _operation(symbol: str, left: Any, right: Any) -> Any:
+    """Return an atom for the result of an operator that a polynomial does not express."""
+    extent: Extent = left if left.__class__ is Extent else right
+    if not extent._owner.is_open:
+        return _OPERATORS[symbol](hint_of(left), hint_of(right))
+    for value in (left, right):
+        if value.__class__ is Extent:
+            if value._owner is not extent._owner:
+                raise TypeError("extents of different runs")
+        elif type(value) not in (int, bool, float):
+            return NotImplemented
+    texts = [v._source if v.__class__ is Extent else f"({v!r})" for v in (left, right)]
+    key = (symbol, *[v._terms if v.__class__ is Extent else (type(v), v) for v in (left, right)])
+    hint = _OPERATORS[symbol](hint_of(left), hint_of(right))
+    return extent._owner._atom(key, f"{texts[0]} {symbol} {texts[1]}", hint)
+
+
+def _compared(symbol: str, extent: Extent, other: Any) -> Any:
+    """Compare with the present values, and guard the result."""
+    owner = extent._owner
+    if not owner.is_open:
+        return _COMPARISONS[symbol](extent._hint, hint_of(other))
+    if other.__class__ is Extent:
+        if other._owner is not owner:
+            return False
+    elif type(other) not in (int, bool, float):
+        return NotImplemented
+    if _are_integers(extent, other):
+        difference = extent - other
+        if difference.__class__ is not Extent:
+            return _COMPARISONS[symbol](difference, 0)
+        return owner._guard(f"{difference._source} {symbol} 0", _COMPARISONS[symbol](difference._hint, 0))
+    right = other._source if other.__class__ is Extent else f"({other!r})"
+    return owner._guard(
+        f"{extent._source} {symbol} {right}", _COMPARISONS[symbol](extent._hint, hint_of(other))
+    )

@@ -1,0 +1,295 @@
+"""General traces: one run of the Python function for all calls whose arguments differ in extents only.
+
+The function is traced with extents (`jittape.core.symbolic.extents`) in place of the numbers that vary, and the passes
+run once on the program with extents. For another length, the guards are checked, and the numbers of the program and of
+its schedule are computed: no Python of the user, no simplification, no scheduling. If a guard of the trace fails, the
+function is traced again, which adds another general trace; if a guard of the passes fails, only the passes run again.
+
+A function gets a general trace at once if its input signature leaves the extents open, else when it is called with the
+second length. It keeps ordinary traces if a value depends on extents in a way that no expression describes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jittape.core.config import config
+from jittape.core.forms import Control
+from jittape.core.primitive import recording_with
+from jittape.core.program import DYNAMIC_DIM, Aval, Program
+from jittape.core.symbolic.extents import Extent, Extents
+from jittape.core.user_calls import ValueNeeded
+from jittape.errors import ProgramError
+from jittape.functions.concrete_function import Concrete
+from jittape.functions.identity_tests import tests_bool_identity
+from jittape.functions.python_function import call_python, placeholders_of
+from jittape.functions.signature import SPECIALIZABLE, Call, shared_leaves
+from jittape.functions.variable_arguments import VariableKind
+from jittape.recording.extent_trace import ExtentTrace
+from jittape.recording.function_trace import RandomInput
+from jittape.recording.tensor import Tensor
+
+__all__ = ["Families", "GeneralTrace", "Varying"]
+
+_PLAIN = frozenset((bool, int, float, complex, str, type(None), Tensor, Extent))
+"""Types of constant results that contain no extent, or are one. The arrays of tensors contain none."""
+_MOST_VARIANTS = 8
+"""Maximum number of general traces of one family. Each holds where other guards do, such as for long arrays."""
+_MOST_FAILURES = 2
+"""Number of failed attempts after which a family gets ordinary traces only."""
+_SMALLEST = 3
+"""Smallest extent that a general trace is made from: 0 and 1 have meanings of their own, and 2 is a common constant."""
+
+
+def _without_extents(key: Any) -> Any:
+    return (len(key.shape), key.dtype) if key.__class__ is Aval else key
+
+
+class Varying:
+    """The extents that vary: positions among the keys of a call, and the variable of each.
+
+    Positions with equal extents share a variable, so other calls must have equal extents there.
+    """
+
+    def __init__(self, keys: tuple[Any, ...], positions: Sequence[tuple[int, int]]) -> None:
+        self.keys = keys
+        self.positions = positions
+        self.hints = list(dict.fromkeys([keys[i].shape[axis] for i, axis in positions]))
+        self.numbers = [self.hints.index(keys[i].shape[axis]) for i, axis in positions]
+
+    def values(self, keys: tuple[Any, ...]) -> list[int] | None:
+        """Return the values of the variables in a call of the family; None if other extents differ."""
+        values: list[int | None] = [None] * len(self.hints)
+        varying = dict(zip(self.positions, self.numbers, strict=True))
+        for i, (mine, other) in enumerate(zip(self.keys, keys, strict=True)):
+            if mine is other or mine.__class__ is not Aval:
+                continue
+            for axis, extent in enumerate(other.shape):
+                number = varying.get((i, axis))
+                if number is None:
+                    if mine.shape[axis] != extent:
+                        return None
+                elif values[number] is None:
+                    values[number] = extent
+                elif values[number] != extent:
+                    return None
+        return [hint if value is None else value for hint, value in zip(self.hints, values, strict=True)]
+
+    def avals(self, extents: Extents) -> dict[int, Aval]:
+        """Return the avals with extents, by the number of the leaf."""
+        made: dict[int, Aval] = {}
+        for (i, axis), number in zip(self.positions, self.numbers, strict=True):
+            shape = list(made.get(i, self.keys[i]).shape)
+            shape[axis] = extents.variables[number]
+            made[i] = Aval(tuple(shape), self.keys[i].dtype)
+        return made
+
+    def open_keys(self) -> tuple[Any, ...]:
+        """Return the keys with unknown extents, which print as ``?``."""
+        shapes = {i: list(self.keys[i].shape) for i, _ in self.positions}
+        for i, axis in self.positions:
+            shapes[i][axis] = DYNAMIC_DIM
+        return tuple(
+            [key._replace(shape=tuple(shapes[i])) if i in shapes else key for i, key in enumerate(self.keys)]
+        )
+
+
+class GeneralTrace:
+    """A trace with extents.
+
+    Parameters
+    ----------
+    trace : Concrete
+        Trace whose program has extents in its shapes and parameters.
+    extents : Extents
+    varying : Varying
+
+    Raises
+    ------
+    ProgramError
+        If the trace holds for the traced extents only.
+    """
+
+    def __init__(self, trace: Concrete, extents: Extents, varying: Varying) -> None:
+        # Imports LLVM, as the first compiled program does.
+        from jittape.runtime.general_executable import GeneralExecutable, numbers_of, with_constants
+
+        program = trace.program
+        if trace.prints or not trace.recordable or any([isinstance(s, RandomInput) for s in trace.sources]):
+            raise ProgramError("a general trace cannot print, draw random numbers or call Python")
+        if not all(map(_is_plain, trace.result_leaves)):
+            raise ProgramError("a result may hide an extent")
+        if any([isinstance(op.primitive.lowering, Control) for op in program.ops]):
+            raise ProgramError("a general trace has no loops and branches")
+        bound = with_constants(program, trace.constants())
+        if not extents.is_general(numbers_of(program)):
+            raise ProgramError("the extents are in no general position")
+        self._varying = varying
+        self._trace = trace
+        self._scalars = trace.scalar_inputs()
+        donated = trace.donated()
+        parts = (bound, program, tuple(trace.sources), tuple(trace.avals), trace.result_leaves)
+        self._parts_at = extents.function(parts)
+        self._executables = GeneralExecutable(self._bound_at, self._scalars, donated)
+
+    def _bound_at(self, *values: Any) -> Program | None:
+        """Return the program with bound constants for values of the variables, which may be extents."""
+        parts = self._parts_at(*values)
+        return None if parts is None else parts[0]
+
+    def at(self, keys: tuple[Any, ...]) -> Concrete | None:
+        """Return the trace for a call with these keys; None if a guard fails."""
+        values = self._varying.values(keys)
+        parts = None if values is None else self._parts_at(*values)
+        if values is None or parts is None:
+            return None
+        bound, *others = parts
+        return self._trace.at(keys, tuple(others), partial(self._executables.at, values, bound))
+
+
+def traced_with_extents(
+    python: Callable[..., Any],
+    name: str,
+    owner: tuple[Any, ...],
+    call: Call,
+    keys: tuple[Any, ...],
+    names: Sequence[str],
+    extents: Extents,
+    avals: dict[int, Aval],
+) -> Concrete:
+    """Return the trace of `python` with these avals in place of those of the arguments.
+
+    Raises
+    ------
+    ProgramError
+        If a general trace cannot have the properties that the function needs.
+    """
+    numbers = {i: issubclass(key, SPECIALIZABLE) for i, key in enumerate(keys) if isinstance(key, type)}
+    bools = [i for i in numbers if keys[i] is bool]
+    plain = bools if bools and tests_bool_identity(python) else []
+    tracing = ExtentTrace(name, call.leaves, extents)
+    with tracing:
+        placeholders = placeholders_of(tracing, call, names, numbers, plain, {}, avals)
+        with recording_with(tracing):
+            result = call_python(python, name, owner, call, placeholders)
+        if tracing.needed_value is not None or shared_leaves(call.leaves, tracing.distinct):
+            raise ProgramError("the function needs an ordinary trace")
+        return Concrete(tracing, result, keys, call, {})
+
+
+def _is_plain(leaf: Any) -> bool:
+    """Return whether a constant result contains no extent, or is one."""
+    return type(leaf) in _PLAIN or (isinstance(leaf, np.ndarray) and leaf.dtype.kind != "O")
+
+
+class Families:
+    """The general traces of a function: one family for all calls that differ in extents only.
+
+    Parameters
+    ----------
+    open_axes : sequence of (int, int)
+        Leaf and axis of the extents that the input signature leaves open.
+    """
+
+    def __init__(self, open_axes: Sequence[tuple[int, int]] = ()) -> None:
+        self._open_axes = open_axes
+        self._families: dict[Any, _Family] = {}
+        self._derived: dict[Any, Concrete] = {}
+
+    def known(self, key: Any) -> Concrete | None:
+        """Return the trace with this key that a general trace gave before; None without one."""
+        return self._derived.get(key)
+
+    def derived(self, key: Any, call: Call, keys: tuple[Any, ...]) -> Concrete | None:
+        """Return the trace for a call from a general trace; None without one. The table keeps it under `key`."""
+        found = self._of(call, keys).trace_at(call, keys)
+        if found is not None:
+            while len(self._derived) >= config.max_signatures:
+                self._derived.pop(next(iter(self._derived)), None)
+            self._derived[key] = found
+        return found
+
+    def generalized(
+        self, call: Call, keys: tuple[Any, ...], trace: Callable[[Extents, dict[int, Aval]], Concrete]
+    ) -> tuple[Concrete, tuple[Any, ...]] | None:
+        """Return the trace for a call from a new general trace, and the keys with unknown extents; None without one.
+
+        ``trace(extents, avals)`` runs the Python function with these avals in place of those of the arguments.
+        """
+        return self._of(call, keys).generalized(call, keys, trace)
+
+    def _of(self, call: Call, keys: tuple[Any, ...]) -> _Family:
+        """Return the family of a call."""
+        key = call.structure, config.default_float, tuple([_without_extents(key) for key in keys])
+        family = self._families.pop(key, None) or _Family(keys, self._open_axes)
+        while len(self._families) >= config.max_signatures:
+            del self._families[next(iter(self._families))]
+        self._families[key] = family
+        return family
+
+
+class _Family:
+    """The general traces of one family; `first` are the keys of its first call."""
+
+    def __init__(self, first: tuple[Any, ...], open_axes: Sequence[tuple[int, int]]) -> None:
+        self._first = first
+        self._open_axes = open_axes
+        self._variants: list[GeneralTrace] = []
+        self._failures = 0
+
+    def trace_at(self, call: Call, keys: tuple[Any, ...]) -> Concrete | None:
+        """Return the trace for a call from a general trace whose guards hold; None without one."""
+        for general in self._variants:
+            found = general.at(keys)
+            if found is not None:
+                return found if found.holds(call.leaves) else None
+        return None
+
+    def generalized(
+        self, call: Call, keys: tuple[Any, ...], trace: Callable[[Extents, dict[int, Aval]], Concrete]
+    ) -> tuple[Concrete, tuple[Any, ...]] | None:
+        """Do what `Families.generalized` does, and keep the general trace."""
+        varying = self._varying(keys)
+        if varying is None:
+            return None
+        extents = Extents(varying.hints)
+        try:
+            traced = trace(extents, varying.avals(extents))
+            with extents.hashed_by_expression():
+                general = GeneralTrace(traced, extents, varying)
+            found = general.at(keys)
+        except (
+            Exception,
+            ValueNeeded,
+        ):  # an error of the user's is raised by the ordinary trace that follows
+            found = None
+        finally:
+            extents.close()
+        if found is None:
+            self._failures += 1
+            return None
+        self._variants.insert(0, general)
+        return found, varying.open_keys()
+
+    def _varying(self, keys: tuple[Any, ...]) -> Varying | None:
+        """Return the extents that the next trace should leave open; None for an ordinary trace."""
+        if self._failures >= _MOST_FAILURES or len(self._variants) >= _MOST_VARIANTS:
+            return None
+        if any([isinstance(key, VariableKind) for key in keys]):
+            return None
+        positions = self._open_axes or [
+            (i, axis)
+            for i, key in enumerate(keys)
+            if key.__class__ is Aval
+            for axis, extent in enumerate(key.shape)
+            if extent != self._first[i].shape[axis]
+        ]
+        found = Varying(keys, positions)
+        arrays = [(i, key.shape) for i, key in enumerate(keys) if key.__class__ is Aval]
+        others = {n for i, shape in arrays for axis, n in enumerate(shape) if (i, axis) not in positions}
+        fits = found.hints and min(found.hints) >= _SMALLEST and others.isdisjoint(found.hints)
+        return found if fits else None

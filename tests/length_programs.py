@@ -1,0 +1,69 @@
+"""Random functions of arrays of any length: what general traces are compared with ordinary ones on."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import jittape as jt
+
+RULES: list[tuple[str, str, Callable[..., Any]]] = [
+    # The kinds of the operands, the kind of the result, and the call. "n" is the length, "3" is three.
+    ("n3", "n3", lambda x: jt.exp(-jt.abs(x))),
+    ("n3 n3", "n3", lambda x, y: x * y),
+    ("n3 3", "n3", lambda x, w: x + w),
+    ("n3 33", "n3", lambda x, w: x @ w),
+    ("n3 n", "n3", lambda x, v: x - v[:, None]),
+    ("n3", "n", lambda x: jt.reduce_sum(x, 1)),
+    ("n3", "n", lambda x: x[:, 1]),
+    ("n3", "3", lambda x: jt.reduce_mean(x, 0)),
+    ("n3 n3", "33", lambda x, y: jt.transpose(x) @ y),
+    ("n3 n3", "nn", lambda x, y: x @ jt.transpose(y)),
+    ("n3", "n3", jt.nn.softmax),
+    ("n3", "n3", lambda x: jt.maximum(x, 0.25)),
+    ("n3", "n3", lambda x: jt.cumsum(x, 0)),
+    ("n3", "3n", jt.transpose),
+    ("3n", "n3", lambda x: jt.transpose(jt.sin(x))),
+    ("3n n", "3n", lambda x, v: x * v),
+    ("n3", "m", lambda x: jt.reshape(x, [-1])),
+    ("m", "n3", lambda v: jt.reshape(v * 2.0, [-1, 3])),
+    ("n n", "n", lambda v, u: jt.where(v > u, v, u * 0.5)),
+    ("n n", "", lambda v, u: jt.reduce_sum(v * u)),
+    ("nn n", "n", lambda a, v: jt.linalg.matvec(a, v)),
+    ("nn", "n", lambda a: jt.reduce_max(a, 1)),
+    ("n3 n3", "n3", lambda x, y: jt.concat([x, y], 0)[1::2]),
+    ("n3", "n3", lambda x: x[::-1]),
+    ("33 3", "3", lambda a, w: jt.linalg.matvec(a, w)),
+    ("3 3", "", lambda u, w: jt.reduce_mean(u / (1.0 + w * w))),
+    ("n3", "", jt.reduce_mean),
+    ("n", "", lambda v: jt.reduce_logsumexp(v)),
+    ("n", "n", lambda v: v / (1.0 + jt.reduce_sum(v * v))),
+    ("n3", "n3", lambda x: x / x.shape[0]),
+    ("n", "n", lambda v: v + jt.zeros(v.shape, v.dtype) + jt.cast(v.shape[0] + 1, v.dtype)),
+    ("n3", "n3", lambda x: x if x.shape[0] > 40 else x * 2.0),
+]
+
+
+def random_function(seed: int) -> Callable[..., Any]:
+    """Return a function of an array (n, 3), a vector (n,), a vector (3,) and a matrix (3, 3), with a gradient."""
+    rng = random.Random(seed)
+    kinds = ["n3", "n", "3", "33"]
+    calls: list[tuple[Callable[..., Any], list[int]]] = []
+    while len(calls) < rng.randint(4, 12):
+        operands, result, call = rng.choice(RULES)
+        places = [[i for i, kind in enumerate(kinds) if kind == wanted] for wanted in operands.split()]
+        if all(places):
+            calls.append((call, [rng.choice(place[-4:]) for place in places]))
+            kinds.append(result)
+    returned = rng.sample(range(4, len(kinds)), min(3, len(calls)))
+
+    def function(x: Any, v: Any, w: Any, a: Any) -> Any:
+        with jt.GradientTape() as tape:
+            tape.watch([x, w])
+            values = [x, v, w, a]
+            for call, places in calls:
+                values.append(call(*[values[i] for i in places]))
+            target = jt.reduce_sum(values[-1]) + jt.reduce_sum(x) + jt.reduce_sum(w)
+        gradients = [g for g in tape.gradient(target, [x, w]) if g is not None]
+        return [values[i] for i in returned], gradients
+
+    return function

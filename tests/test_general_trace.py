@@ -1,0 +1,261 @@
+"""A function that is traced once serves arrays of other lengths, with the numbers of a trace of their own."""
+
+import random
+import warnings
+from typing import Any
+
+import numpy as np
+import optree
+import pytest
+
+import jittape as jt
+from jittape.compile.schedule.schedule import schedule
+from jittape.core.simplify import simplify
+from length_programs import random_function
+
+LENGTHS = [0, 1, 2, 3, 4, 5, 9, 16, 17, 31, 40, 41, 63, 64, 65, 79, 80, 100, 257, 1000, 1024, 1025, 3000]
+SPEC = jt.TensorSpec([None, 3], jt.float64)
+
+
+def arguments(n: int, seed: int = 0) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 3)), rng.normal(size=n), rng.normal(size=3), rng.normal(size=(3, 3))
+
+
+def flatten(result: Any) -> list[Any]:
+    leaves: list[Any] = optree.tree_leaves(result, none_is_leaf=True)
+    return leaves
+
+
+def trace_of(function: Any, *args: Any) -> Any:
+    return function.get_concrete_function(*args)._trace
+
+
+def assert_equal_programs(derived: Any, fresh: Any) -> None:
+    """Both have the same ops, avals and results, by plain numbers."""
+    assert [op[:4] for op in derived.program.ops] == [op[:4] for op in fresh.program.ops]
+    assert derived.program.avals == fresh.program.avals
+    assert derived.program.outputs == fresh.program.outputs
+    assert derived.avals == fresh.avals
+    numbers = [n for aval in derived.program.avals.values() for n in aval.shape]
+    assert all(type(n) is int for n in numbers)
+
+
+def table_of(found: Any) -> list[Any]:
+    steps = [(s.kernel.name, s.storages, s.sizes, s.tasks, s.work, s.tile) for s in found.steps]
+    memory = (found.outputs, found.results, found.offsets, found.lengths, found.arena, found.in_place)
+    return [steps, memory, {kernel.name for kernel in found.spare}]
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_random_functions_of_random_lengths(seed):
+    """A derived trace has the program, the tables and the bits of one that was traced and scheduled anew."""
+    python = random_function(seed)
+    general = jt.function(python)
+    rng = random.Random(seed)
+    lengths = rng.sample(LENGTHS[3:], 5) + rng.sample(LENGTHS[:6], 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for n in lengths:
+            args = arguments(n, seed)
+            found = general(*args)
+            fresh = jt.function(python)
+            expected = fresh(*args)
+            for a, b in zip(flatten(found), flatten(expected), strict=True):
+                np.testing.assert_array_equal(a.numpy(), b.numpy(), strict=True)
+            derived = trace_of(general, *args)
+            assert_equal_programs(derived, trace_of(fresh, *args))
+            compiled = derived.compiled
+            if not compiled.is_cached:
+                continue
+            bound = compiled.program
+            assert table_of(compiled.schedule) == table_of(schedule(simplify(bound), derived.donated()))
+
+
+def test_most_random_functions_are_general():
+    """The property above is not empty: the third length of most functions runs no Python."""
+    count = 0
+    for seed in range(8):
+        f = jt.function(random_function(seed))
+        for n in (50, 60, 70):
+            f(*arguments(n))
+        count += f.trace_count == 2
+    assert count >= 7
+
+
+def test_an_open_signature_is_traced_once():
+    seen = []
+
+    @jt.function(input_signature=[SPEC, jt.TensorSpec([None], jt.float64)])
+    def loss(x, y):
+        seen.append(x.shape)
+        return jt.reduce_mean(jt.square(jt.reduce_sum(x, 1) - y))
+
+    for n in (50, 7, 100, 20_000, 64, 50):
+        x, y, *_ = arguments(n)
+        np.testing.assert_allclose(loss(x, y).numpy(), np.mean((x.sum(1) - y) ** 2), rtol=1e-12)
+    assert loss.trace_count == len(seen) == 1
+    assert "x: float64[?,3], y: float64[?]" in loss.explain()
+    assert "compiled, for other extents in place of ? too" in loss.explain()
+
+
+def test_other_functions_are_general_from_the_second_length_on():
+    f = jt.function(lambda x: jt.reduce_sum(x * 2.0, 0))
+    for n in (10, 20, 30, 40):
+        x = arguments(n)[0]
+        np.testing.assert_allclose(f(x).numpy(), (x * 2.0).sum(0), rtol=1e-12)
+    assert f.trace_count == 2
+
+
+def test_a_training_step_updates_its_variables():
+    def fitted(step_of):
+        w = jt.Variable(np.zeros((3, 1)))
+
+        def step(x, y):
+            with jt.GradientTape() as tape:
+                loss = jt.reduce_mean(jt.square(x @ w - y))
+            w.assign_sub(0.1 * tape.gradient(loss, w))
+            return loss
+
+        run = step_of(step)
+        losses = []
+        for n in (30, 31, 32, 100, 33, 30):
+            x, v, *_ = arguments(n)
+            losses.append(float(run(x, v[:, None])))
+        return losses, w.numpy()
+
+    found, plain = fitted(jt.function), fitted(lambda step: lambda x, y: step(jt.constant(x), jt.constant(y)))
+    np.testing.assert_allclose(found[0], plain[0], rtol=1e-12)
+    np.testing.assert_allclose(found[1], plain[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "python",
+    [
+        lambda x: x * len(x),
+        lambda x: x * float(x.shape[0]),
+        lambda x: x * {10: 2.0, 20: 3.0}.get(x.shape[0], 5.0),
+        lambda x: x * (2.0 if x.shape[0] in {20, 30} else 5.0),
+        lambda x: x * (2.0 if x.shape in {(20, 3), (30, 3)} else 5.0),
+        lambda x: x * sum(range(x.shape[0])),
+        lambda x: x * np.sqrt(x.shape[0]),
+        lambda x: x * float(str(x.shape[0])),
+        lambda x: x + np.arange(x.shape[0])[:, None],
+        lambda x: x * (2.0 if x.shape[0] > 25 else 5.0),
+        lambda x: x * (1.0 if x.shape[0] % 20 else 3.0),
+        lambda x: (x, x.shape[0], x.shape, {"rows": x.shape[0]}),
+        lambda x: (x, np.array(x.shape)),
+        lambda x: x * max(x.shape) / min(x.shape),
+        lambda x: x - jt.cast(x.shape[0], jt.float64),
+        lambda x: x * (x.shape[0] ** 2 - 3 * x.shape[0] // 2) + (5 - x.shape[0]),
+        lambda x: jt.reshape(x, (x.shape[0] * 3,)),
+        lambda x: sum(jt.unstack(x)),
+        lambda x: jt.stack([row * 2.0 for row in x]),
+    ],
+)
+def test_python_code_may_use_the_extents(python):
+    """Whatever Python code does with an extent, another length gets its own result."""
+    f = jt.function(python)
+    for n in (10, 20, 30, 40, 21):
+        x = arguments(n)[0]
+        found, expected = f(x), jt.function(python)(x)
+        for a, b in zip(flatten(found), flatten(expected), strict=True):
+            assert type(a) is type(b)
+            np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-12)
+
+
+def test_extents_that_are_kept_are_plain_numbers():
+    kept = []
+
+    @jt.function
+    def f(x):
+        kept.append(x.shape[0])
+        return x * 2.0
+
+    for n in (10, 20, 30):
+        f(arguments(n)[0])
+    assert kept == [10, 20]
+    assert {10: "a", 20: "b"}[kept[1]] == "b"
+    assert kept[1] + 1 == 21
+    assert list(range(kept[1])) == list(range(20))
+
+
+def test_numbers_and_extents_vary_together():
+    f = jt.function(lambda x, rate, k: x * rate + k * x.shape[0])
+    for n, rate, k in ((10, 0.5, 2), (20, 0.25, 3), (30, 2.0, 4), (40, 1.0, 5)):
+        x = arguments(n)[0]
+        np.testing.assert_allclose(f(x, rate, k).numpy(), x * rate + k * n, rtol=1e-12)
+
+
+def test_a_batch_of_as_many_rows_as_numbers():
+    """Extents that are equal by accident (5 and 3, then 3 and 3) get a trace of their own."""
+    f = jt.function(lambda x: (jt.transpose(x) @ x, x @ jt.transpose(x), x * jt.reduce_sum(x, 0)))
+    for n in (5, 3, 4, 3, 6, 1, 0):
+        x = arguments(n)[0]
+        for a, b in zip(f(x), (x.T @ x, x @ x.T, x * x.sum(0)), strict=True):
+            np.testing.assert_allclose(a.numpy(), b, atol=1e-12)
+
+
+def test_two_extents():
+    f = jt.function(lambda x, y: jt.reduce_sum(x, 0) @ jt.transpose(y))
+    for n, m in ((5, 7), (6, 8), (9, 10), (10, 9), (11, 11), (4, 4), (12, 5)):
+        x, y = arguments(n)[0], arguments(m, 1)[0]
+        np.testing.assert_allclose(f(x, y).numpy(), x.sum(0) @ y.T, rtol=1e-12)
+    g = jt.function(lambda x, y: x + y)
+    for n, m in ((5, 5), (6, 6), (7, 7), (1, 7), (7, 1)):
+        x, y = arguments(n)[0], arguments(m, 1)[0]
+        np.testing.assert_array_equal(g(x, y).numpy(), x + y)
+    with pytest.raises(jt.errors.ShapeError, match="do not broadcast"):
+        g(np.zeros((7, 3)), np.zeros((8, 3)))
+
+
+def test_an_error_names_the_shapes_of_the_call():
+    f = jt.function(lambda x: x + np.ones((7, 3)))
+    f(np.zeros((7, 3)))
+    with pytest.raises(jt.errors.ShapeError, match=r"\(8, 3\)"):
+        f(np.zeros((8, 3)))
+    f(np.zeros((1, 3)))
+
+
+def test_random_numbers_and_loops_get_ordinary_traces():
+    f = jt.function(lambda x: x + jt.random.normal(x.shape, dtype=jt.float64))
+    g = jt.function(lambda x: jt.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2.0), (0, x))[1])
+    for n in (10, 20, 30):
+        x = arguments(n)[0]
+        assert f(x).shape == (n, 3)
+        np.testing.assert_array_equal(g(x).numpy(), x * 8.0)
+
+
+def test_few_kernels_serve_a_thousand_lengths():
+    f = jt.function(lambda x: jt.reduce_sum(jt.exp(x) * x, 1), input_signature=[SPEC])
+    x = np.ones((2000, 3))
+    f(x[:100])
+    jt.reset_stats()
+    for n in range(100, 1100, 20):
+        np.testing.assert_allclose(f(x[:n]).numpy(), 3 * np.e, rtol=1e-12)
+    assert jt.stats().kernels <= 3
+    assert f.trace_count == 1
+
+
+def test_traces_of_lengths_are_bounded():
+    before = jt.config.max_signatures
+    jt.config.max_signatures = 8
+    try:
+        f = jt.function(lambda x: x * 2.0)
+        for n in range(10, 60):
+            f(np.ones((n, 3)))
+        assert len(f._families._derived) <= 8
+        assert f.trace_count == 2
+    finally:
+        jt.config.max_signatures = before
+
+
+def test_under_a_tape():
+    f = jt.function(lambda x: jt.reduce_sum(x * x, 1))
+    for n in (10, 20, 30, 40):
+        x = jt.constant(arguments(n)[0])
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = jt.reduce_sum(f(x))
+        np.testing.assert_allclose(tape.gradient(y, x).numpy(), 2 * x.numpy(), rtol=1e-12)
+    assert f.trace_count == 2
