@@ -110,7 +110,7 @@ class MathNamespace(SpecialFunctions, GammaFunctions, ABC):
         """Return the last ``values = step(row, fixed, values)`` over the rows of a table, beginning with `start`.
 
         Machine code has a loop over the table, so that long sums compile fast: the integral of 28 nodes in `igamma`,
-        unrolled, took LLVM ten times as long.
+        unrolled, took LLVM seven times as long.
 
         Parameters
         ----------
