@@ -1,0 +1,5 @@
+"""Gradients of the user's ``@njit`` functions: reverse mode as a source transformation."""
+
+from jittape.numba_ad.njit_grad import NjitGradient as NjitGradient
+from jittape.numba_ad.njit_grad import gradient_of_dispatcher as gradient_of_dispatcher
+from jittape.numba_ad.njit_grad import njit_grad as njit_grad

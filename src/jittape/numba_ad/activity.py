@@ -1,0 +1,86 @@
+"""Activity analysis: which values and arrays carry a derivative from the arguments to the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from jittape.errors import NoGradientError
+from jittape.numba_ad.build_ir import is_float
+from jittape.numba_ad.structured_ir import Alloc, Array, Function, If, Load, Loop, Op, Root, Store, Value, walk
+
+__all__ = ["Activity", "find_active"]
+
+
+@dataclass
+class Activity:
+    """Values and roots that depend on a differentiated argument and influence the result."""
+
+    active: set[Any] = field(default_factory=set)
+
+    def __contains__(self, one: Any) -> bool:
+        return (one.root if isinstance(one, Array) else one) in self.active
+
+
+def find_active(function: Function, sources: list[Any], purpose: str) -> Activity:
+    """Return the active values and roots; raise NoGradientError for an active operation without a derivative."""
+    varied = _varied(function, {one.root if isinstance(one, Array) else one for one in sources})
+    useful = _useful(function)
+    active = varied & useful
+    for statement in walk(function.body):
+        if isinstance(statement, Op) and statement.result in active and statement.rule.partials is None:
+            where = statement.where
+            raise NoGradientError(
+                f"{purpose}: {where.file}:{where.line}: `{where.text.strip()}`: the derivative of "
+                f"{statement.rule.template} is unknown. Give it a rule with jt.njit_rule"
+            )
+    return Activity(active)
+
+
+def _edges(function: Function) -> list[tuple[Any, Any]]:
+    """Return pairs (from, to) along which a derivative flows, in program order."""
+    pairs: list[tuple[Any, Any]] = []
+    for s in walk(function.body):
+        if isinstance(s, Op):
+            partials = s.rule.partials or (None,) * len(s.operands)
+            unknown = s.rule.partials is None
+            pairs += [(x, s.result) for x, p in zip(s.operands, partials, strict=False) if unknown or p is not None]
+        elif isinstance(s, Load):
+            pairs.append((s.array.root, s.result))
+        elif isinstance(s, Store):
+            pairs.append((s.value, s.array.root))
+        elif isinstance(s, Alloc):
+            pairs += [(x, s.result.root) for x in s.operands]
+        elif isinstance(s, If):
+            pairs += [(side, phi.result) for phi in s.phis for side in (phi.then, phi.orelse)]
+        elif isinstance(s, Loop):
+            for phi in s.phis:
+                pairs += [(phi.init, phi.inner), (phi.next, phi.inner), (phi.inner, phi.out)]
+    return [(x, y) for x, y in pairs if _carries(x) and _carries(y)]
+
+
+def _carries(one: Any) -> bool:
+    return is_float(one.dtype) if isinstance(one, Root) else isinstance(one, Value) and is_float(one.type)
+
+
+def _closure(start: set[Any], edges: list[tuple[Any, Any]]) -> set[Any]:
+    after: dict[Any, list[Any]] = {}
+    for x, y in edges:
+        after.setdefault(x, []).append(y)
+    found, work = set(start), list(start)
+    while work:
+        for one in after.get(work.pop(), ()):
+            if one not in found:
+                found.add(one)
+                work.append(one)
+    return found
+
+
+def _varied(function: Function, sources: set[Any]) -> set[Any]:
+    return _closure(sources, _edges(function))
+
+
+def _useful(function: Function) -> set[Any]:
+    result = function.result
+    start = {result.root if isinstance(result, Array) else result}
+    return _closure(start, [(y, x) for x, y in _edges(function)])

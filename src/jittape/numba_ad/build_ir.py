@@ -1,0 +1,296 @@
+"""Builder of the structured form: types, common subexpressions, loops and branches."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from numba import types
+from numba.core.errors import NumbaError
+from numba.core.registry import cpu_target
+
+from jittape.errors import NoGradientError
+from jittape.numba_ad.scalar_rules import BINARY, COMPARE, UNARY, Rule
+from jittape.numba_ad.structured_ir import (
+    Alloc,
+    Array,
+    Block,
+    Constant,
+    Dim,
+    Effect,
+    If,
+    IfPhi,
+    Load,
+    Loop,
+    LoopPhi,
+    Op,
+    Root,
+    Scalar,
+    Store,
+    Value,
+    View,
+    Where,
+)
+
+__all__ = ["Builder", "constant", "is_float", "result_type", "undefined", "unified"]
+
+FOLDED = (
+    {BINARY[name]: BINARY[name].function for name in ("Add", "Sub", "Mult", "FloorDiv", "Mod")}
+    | {rule: rule.function for rule in COMPARE.values()}
+    | {UNARY["Not"]: operator.not_, UNARY["USub"]: operator.neg}
+)
+"""Functions of rules that are computed here if all operands are ints or bools."""
+
+
+def result_type(function: Any, operands: list[Any]) -> Any:
+    """Return the type that Numba gives to ``function(*operands)``; raise TypeError without one."""
+    context = cpu_target.typing_context
+    context.refresh()
+    if function is operator.pow and is_float(operands[0]) and isinstance(operands[1], types.IntegerLiteral):
+        return operands[0]
+    try:
+        known = context._lookup_global(function)
+        known = function if known is None and type(function).__module__ == "_operator" else known
+        known = known or context.resolve_value_type(function)
+        signature = context.resolve_function_type(known, tuple(operands), {})
+    except (NumbaError, KeyError) as error:
+        raise TypeError(str(error).strip().splitlines()[0]) from None
+    if signature is None:
+        raise TypeError(f"Numba has no {function} for ({', '.join(str(t) for t in operands)})")
+    return signature.return_type
+
+
+def operand_types(operands: list[Scalar]) -> list[Any]:
+    """Return the types of operands; that of an int literal is literal, as ``x ** 2`` is another function in Numba."""
+    return [types.literal(x.value) if isinstance(x, Constant) and x.type == types.int64 else x.type for x in operands]
+
+
+def unified(one: Any, other: Any) -> Any:
+    """Return the type that holds values of both types; None without one."""
+    return one if one == other else cpu_target.typing_context.unify_types(one, other)
+
+
+def is_float(one: Any) -> bool:
+    """Return whether a Numba type is float32 or float64."""
+    return isinstance(one, types.Float)
+
+
+def constant(value: Any) -> Constant:
+    """Return a literal with the type that Numba gives to it."""
+    known = types.boolean if isinstance(value, bool) else types.int64 if isinstance(value, int) else types.float64
+    return Constant(value, known)
+
+
+def undefined(kind: Any) -> Constant:
+    """Return the zero that stands for a variable that is not assigned on this path."""
+    zero: Any = False if kind == types.boolean else 0 if isinstance(kind, types.Integer) else 0.0
+    return Constant(zero, kind)
+
+
+class Builder:
+    """Appends statements to the current block."""
+
+    def __init__(self, purpose: str) -> None:
+        self.purpose = purpose
+        self.block = Block()
+        self.where = Where("", 0, "")
+        self.top = self.block
+        self._names: dict[str, int] = {}
+        self._epoch = 0
+
+    def refuse(self, reason: str, way_out: str) -> NoReturn:
+        """Raise the error for an expression of the current line that has no derivative."""
+        where = self.where
+        raise NoGradientError(
+            f"{self.purpose}: {where.file}:{where.line}: `{where.text.strip()}`: {reason}. {way_out}"
+        )
+
+    def name(self, base: str) -> str:
+        """Return a new name for a variable of the generated code."""
+        base = re.sub(r"\W", "", base) or "t"
+        self._names[base] = number = self._names.get(base, 0) + 1
+        return f"{base}_{number}"
+
+    def op(self, rule: Rule, operands: list[Scalar], base: str = "t") -> Scalar:
+        """Append an operation on scalars."""
+        if rule in FOLDED and all(isinstance(x, Constant) and isinstance(x.value, int) for x in operands):
+            values = [x.value for x in operands]  # type: ignore[union-attr]
+            if not (rule in (BINARY["FloorDiv"], BINARY["Mod"]) and values[1] == 0):
+                return constant(FOLDED[rule](*values))
+        key = (rule.template, *[_key(x) for x in operands])
+        found = self._find(key)
+        if found is None:
+            try:
+                kind = (
+                    result_type(rule.function, operand_types(operands)) if rule.function else operands[1].type
+                )
+            except TypeError as error:
+                self.refuse(str(error), "Use functions and types that Numba supports for scalars.")
+            if isinstance(kind, types.Complex):
+                self.refuse("complex numbers are not supported", "Compute with the real and imaginary parts.")
+            found = Value(self.name(base), kind, self.block)
+            self._append(found, Op(self.where, found, rule, operands))
+            self.block.known[key] = found
+        return found
+
+    def binary(self, name: str, x: Scalar, y: Scalar) -> Scalar:
+        """Append a binary operator, by the name of its class in `ast`."""
+        unchanged = isinstance(y, Constant) and y.value == 0 and x.type == y.type == types.int64
+        if unchanged and name in ("Add", "Sub"):
+            return x
+        return self.op(BINARY[name], [x, y])
+
+    def dim(self, array: Array, axis: int) -> Scalar:
+        """Return the size of an array along `axis`."""
+        if not array.dims:
+            array.dims = [None] * array.type.ndim
+        if array.dims[axis] is None:
+            key = ("dim", id(array), axis)
+            found = self._find(key)
+            if found is None:
+                found = Value(self.name(f"{array.name}_size"), types.int64, self.block)
+                self._append(found, Dim(self.where, found, array, axis))
+                self.block.known[key] = found
+            return found  # type: ignore[no-any-return]
+        return array.dims[axis]  # type: ignore[no-any-return]
+
+    def load(self, array: Array, indices: list[Scalar]) -> Scalar:
+        """Append the read of an element."""
+        key = ("load", id(array), array.root.epoch, self._epoch, *[_key(x) for x in indices])
+        found = self._find(key)
+        if found is None:
+            found = Value(self.name(array.name), array.type.dtype, self.block)
+            self._append(found, Load(self.where, found, array, indices))
+            self.block.known[key] = found
+        return found  # type: ignore[no-any-return]
+
+    def store(self, array: Array, indices: list[Scalar], value: Scalar, sign: str = "") -> None:
+        """Append the write or the update of an element."""
+        if not array.type.mutable:
+            self.refuse(f"the array {array.name} is read-only", "Pass a writable array or write to a copy.")
+        if not isinstance(array.type.dtype, types.Float) and is_float(value.type):
+            value_kind = f"a float is stored in an array of {array.type.dtype}"
+            self.refuse(value_kind, "Use a float array, or int(...) if no gradient shall flow.")
+        array.root.epoch += 1
+        self.block.statements.append(Store(self.where, array, indices, value, sign))
+
+    def alloc(self, base: str, dtype: Any, dims: list[Scalar], template: str) -> Array:
+        """Append a new array in C order; ``{shape}`` and ``{dtype}`` in `template` are filled in here."""
+        shape = "(" + "".join(f"{{{i}}}, " for i in range(len(dims))) + ")"
+        text = template.replace("<shape>", shape).replace("<dtype>", f"np.{dtype}")
+        root = Root(self.name(base), dtype, self.block)
+        array = Array(root.name, types.Array(dtype, len(dims), "C"), root, self.block, None, list(dims))
+        self._append(array, Alloc(self.where, array, text, list(dims)))
+        return array
+
+    def view(self, base: Array, template: str, operands: list[Any], kind: Any, dims: list[Any]) -> Array:
+        """Append a view; ``dims`` has None for sizes that are read when they are needed."""
+        key = ("view", id(base), template, *[_key(x) for x in operands])
+        found = self._find(key)
+        if found is None:
+            found = Array(self.name(base.name), kind, base.root, self.block, None, dims)
+            self._append(found, View(self.where, found, base, template, operands))
+            self.block.known[key] = found
+        return found  # type: ignore[no-any-return]
+
+    def effect(self, template: str, operands: list[Any]) -> None:
+        """Append a statement that is only run for its effect."""
+        self.block.statements.append(Effect(self.where, template, operands))
+
+    def require_equal(self, one: Scalar, other: Scalar) -> None:
+        """Check two sizes of operands when the code runs, unless they are known to be equal."""
+        if one is other or (isinstance(one, Constant) and isinstance(other, Constant) and one.value == other.value):
+            return
+        message = f"{self.where.file}:{self.where.line}: the shapes of the operands differ (gradients do not broadcast)"
+        self.effect(f"if {{0}} != {{1}}: raise ValueError({message!r})", [one, other])
+
+    def inside(self, block: Block, run: Callable[[], Any]) -> Any:
+        """Run `run` with `block` as the current block."""
+        outer, self.block = self.block, block
+        try:
+            return run()
+        finally:
+            self.block = outer
+
+    def new_block(self) -> Block:
+        """Return a block inside the current one."""
+        return Block(self.block, self.block.loop)
+
+    def branch(self, condition: Any, then: Block, orelse: Block) -> If:
+        """Append a branch."""
+        statement = If(self.where, condition, then, orelse)
+        self.block.statements.append(statement)
+        return statement
+
+    def if_phi(self, statement: If, base: str, then: Scalar, orelse: Scalar) -> Scalar | None:
+        """Return a variable after a branch; None if no type holds both values."""
+        kind = unified(then.type, orelse.type)
+        if kind is None:
+            return None
+        result = Value(self.name(base), kind, self.block, statement)
+        statement.phis.append(IfPhi(result, then, orelse))
+        return result
+
+    def new_loop(self, bounds: list[Scalar] | None) -> Loop:
+        """Return a loop that is not yet appended; reads before it are not those inside it."""
+        self._epoch += 1
+        loop = Loop(self.where, self.block, bounds=bounds or [])
+        loop.body = Block(self.block, loop)
+        if bounds is not None:
+            loop.counter = Value(self.name("i"), types.int64, loop.body, loop)
+        return loop
+
+    def loop_phi(self, loop: Loop, base: str, init: Scalar, kind: Any) -> LoopPhi:
+        """Add a carried variable."""
+        inner = Value(self.name(base), kind, loop.body, loop)
+        phi = LoopPhi(inner, init, Value(self.name(base), kind, loop.outer, loop))
+        loop.phis.append(phi)
+        return phi
+
+    def close_loop(self, loop: Loop) -> None:
+        """Append a finished loop."""
+        self._epoch += 1
+        if loop.counter is None or loop.stop is not None:
+            loop.trips = Value(self.name("trips"), types.int64, loop.outer, loop)
+        self.block.statements.append(loop)
+
+    def nest(self, dims: list[Scalar], run: Callable[[list[Scalar]], None]) -> None:
+        """Append a loop nest over all indices of an array with these sizes."""
+        self.reduce(dims, None, lambda indices, _: run(indices))
+
+    def reduce(
+        self, dims: list[Scalar], carried: Scalar | None, step: Callable[[list[Scalar], Any], Any], base: str = "sum"
+    ) -> Any:
+        """Append a loop nest that carries a scalar of the type of `carried`; return the scalar after it."""
+
+        def level(depth: int, indices: list[Scalar], carry: Any) -> Any:
+            if depth == len(dims):
+                return step(indices, carry)
+            loop = self.new_loop([constant(0), dims[depth], constant(1)])
+            phi = None if carry is None else self.loop_phi(loop, base, carry, carry.type)
+            inner = None if phi is None else phi.inner
+            following = self.inside(loop.body, lambda: level(depth + 1, [*indices, loop.counter], inner))  # type: ignore[list-item]
+            if phi is not None:
+                phi.next = following
+            self.close_loop(loop)
+            return None if phi is None else phi.out
+
+        return level(0, [], carried)
+
+    def _append(self, result: Any, statement: Any) -> None:
+        result.statement = statement
+        self.block.statements.append(statement)
+
+    def _find(self, key: Any) -> Any:
+        block: Block | None = self.block
+        while block is not None:
+            if key in block.known:
+                return block.known[key]
+            block = block.parent
+        return None
+
+
+def _key(x: Any) -> Any:
+    return (repr(x.value), str(x.type)) if isinstance(x, Constant) else id(x)

@@ -1,0 +1,140 @@
+"""Early `return`, `break` and `continue` as flags and nested branches, on the syntax tree.
+
+A jump that ends a branch moves the statements after the branch into its other side. Where that is not enough, flags
+guard the rest. Names with a percent sign cannot clash with those of the user.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+__all__ = ["RETURNED", "VALUE", "always_returns", "assigned_names", "loaded_names", "without_jumps"]
+
+VALUE, RETURNED = "%value", "%returned"
+
+
+def without_jumps(body: list[ast.stmt], loops: tuple[str, ...] = ()) -> list[ast.stmt]:
+    """Return `body` without jumps; `loops` are the numbers of the enclosing loops, outermost first.
+
+    A loop with jumps gets the attribute ``number``: ``%skip<number>`` ends the iteration, ``%stop<number>`` the loop.
+    """
+    result: list[ast.stmt] = []
+    for position, statement in enumerate(body):
+        rest = body[position + 1 :]
+        if isinstance(statement, ast.Return):
+            value = statement.value or ast.Constant(None)
+            result.append(_at(statement, ast.Assign([ast.Name(VALUE, ast.Store())], value)))
+            flags = [RETURNED, *[f"%{kind}{loop}" for loop in loops for kind in ("skip", "stop")]]
+            return [*result, *[_flag(statement, flag) for flag in flags]]
+        if isinstance(statement, ast.Break):
+            return [*result, _flag(statement, f"%skip{loops[-1]}"), _flag(statement, f"%stop{loops[-1]}")]
+        if isinstance(statement, ast.Continue):
+            return [*result, _flag(statement, f"%skip{loops[-1]}")]
+        if isinstance(statement, ast.If):
+            then, orelse = statement.body, statement.orelse
+            if _jumps(then) or _jumps(orelse):
+                if _always_jumps(then):
+                    orelse, rest = [*orelse, *rest], []
+                elif _always_jumps(orelse):
+                    then, rest = [*then, *rest], []
+            copy = ast.If(statement.test, without_jumps(then, loops), without_jumps(orelse, loops))
+            result.append(_at(statement, copy))
+            jumps = _jumps(statement.body) or _jumps(statement.orelse)
+        elif isinstance(statement, (ast.For, ast.While)):
+            number = f"{statement.lineno}_{statement.col_offset}"
+            inner = without_jumps(statement.body, (*loops, number))
+            if isinstance(statement, ast.For):
+                loop: ast.stmt = ast.For(statement.target, statement.iter, inner, statement.orelse)
+            else:
+                loop = ast.While(statement.test, inner, statement.orelse)
+            loop.number = number if _jumps(statement.body, inside_loop=False) else None  # type: ignore[attr-defined]
+            result.append(_at(statement, loop))
+            jumps = _jumps([statement])
+        else:
+            result.append(statement)
+            jumps = False
+        if jumps and rest:
+            flag = f"%skip{loops[-1]}" if loops else RETURNED
+            test = _at(statement, ast.UnaryOp(ast.Not(), _at(statement, ast.Name(flag, ast.Load()))))
+            return [*result, _at(statement, ast.If(test, without_jumps(rest, loops), []))]
+        if not rest:
+            return result
+    return result
+
+
+def _flag(near: ast.stmt, name: str) -> ast.stmt:
+    value = ast.copy_location(ast.Constant(True), near)
+    return _at(near, ast.Assign([ast.Name(name, ast.Store())], value))
+
+
+def _at(near: ast.AST, node: ast.AST) -> ast.AST:  # type: ignore[misc]
+    return ast.fix_missing_locations(ast.copy_location(node, near))
+
+
+def _jumps(body: list[ast.stmt], inside_loop: bool = False) -> bool:
+    """Return whether a statement can leave `body`; `break` inside an inner loop does not."""
+    for statement in body:
+        if isinstance(statement, ast.Return):
+            return True
+        if isinstance(statement, (ast.Break, ast.Continue)) and not inside_loop:
+            return True
+        if isinstance(statement, ast.If) and (
+            _jumps(statement.body, inside_loop) or _jumps(statement.orelse, inside_loop)
+        ):
+            return True
+        if isinstance(statement, (ast.For, ast.While)) and _jumps(statement.body, inside_loop=True):
+            return True
+    return False
+
+
+def _always_jumps(body: list[ast.stmt]) -> bool:
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, ast.If):
+        return _always_jumps(last.body) and _always_jumps(last.orelse)
+    return isinstance(last, (ast.Return, ast.Break, ast.Continue, ast.Raise))
+
+
+def always_returns(body: list[ast.stmt]) -> bool:
+    """Return whether every path through the original `body` ends in a `return` or `raise`."""
+    for statement in body:
+        if isinstance(statement, (ast.Return, ast.Raise)):
+            return True
+        if isinstance(statement, ast.If) and always_returns(statement.body) and always_returns(statement.orelse):
+            return True
+        endless = isinstance(statement, ast.While) and isinstance(statement.test, ast.Constant)
+        if endless and statement.test.value and not _breaks(statement.body):  # type: ignore[attr-defined]
+            return True
+    return False
+
+
+def _breaks(body: list[ast.stmt]) -> bool:
+    return any(
+        isinstance(s, ast.Break) or (isinstance(s, ast.If) and (_breaks(s.body) or _breaks(s.orelse))) for s in body
+    )
+
+
+def assigned_names(body: list[ast.stmt]) -> list[str]:
+    """Return the names that `body` assigns, without duplicates."""
+    found = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return sorted(found | {name for s in body for name in _flags(s)})
+
+
+def _flags(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        if getattr(node, "number", None) is not None:
+            yield from (f"%skip{node.number}", f"%stop{node.number}")  # type: ignore[attr-defined]
+
+
+def loaded_names(node: ast.AST) -> dict[str, int]:
+    """Return how often each name is read inside `node`."""
+    counts: dict[str, int] = {}
+    for child in ast.walk(node):
+        name = child.id if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load) else None
+        if isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
+            name = child.target.id
+        if name is not None:
+            counts[name] = counts.get(name, 0) + 1
+    return counts

@@ -1,0 +1,194 @@
+"""Python text of the backward pass.
+
+The cotangent of a value ``x`` is ``x_b``; the shadow of an array holds the cotangents of its elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jittape.numba_ad.activity import Activity
+from jittape.numba_ad.emit_forward import Branch, Pop, Recompute, Writer, restore_actions
+from jittape.numba_ad.recording_plan import Plan, contributions
+from jittape.numba_ad.structured_ir import Array, Block, If, Load, Loop, Op, Statement, Store, Value
+
+__all__ = ["BackwardPass"]
+
+
+class BackwardPass:
+    """Writes the adjoints of statements in reverse order."""
+
+    def __init__(self, plan: Plan, activity: Activity, writer: Writer) -> None:
+        self._plan, self._activity, self._writer = plan, activity, writer
+        self.started: set[Value] = set()
+
+    def run(self, block: Block, result: Any, seed: str) -> None:
+        """Write the backward pass of the body of a function; `seed` is the cotangent of its result."""
+        self._restore(restore_actions(block, self._plan, self._activity))
+        if isinstance(result, Array):
+            if result in self._activity:
+                self._writer.line(f"add_into({result.name}_b, {seed})")
+        else:
+            self.add(result, seed)
+        self._block(block)
+
+    def add(self, one: Any, cotangent: str, where: Any = None) -> None:
+        """Add a cotangent to that of a value; the first one in the value's own block is assigned."""
+        if not isinstance(one, Value) or one not in self._activity:
+            return
+        negative = cotangent.startswith("-")
+        if one in self.started:
+            operator, text = ("-=", cotangent[1:]) if negative else ("+=", cotangent)
+            self._writer.line(f"{one.name}_b {operator} {text}", where)
+        else:
+            self.started.add(one)
+            self._writer.line(f"{one.name}_b = {cotangent}", where)
+
+    def start(self, values: list[Value]) -> None:
+        """Set the cotangents of values to zero that inner blocks add to."""
+        for one in values:
+            if one not in self.started:
+                self.started.add(one)
+                self._writer.line(f"{one.name}_b = 0.0")
+
+    def _block(self, block: Block) -> None:
+        for statement in reversed(block.statements):
+            self._statement(statement)
+
+    def _statement(self, s: Statement) -> None:
+        activity = self._activity
+        if isinstance(s, Op) and s.result in self.started and s.result in activity:
+            names = [x.name for x in s.operands]
+            cotangent = f"{s.result.name}_b"
+            for operand, partial in contributions(s, activity):
+                self.add(operand, partial.format(*names, r=s.result.name, g=cotangent), s.where)
+        elif isinstance(s, Load) and s.result in self.started and s.array in activity:
+            self._writer.line(f"{_element(s)} += {s.result.name}_b", s.where)
+        elif isinstance(s, Store) and s.array in activity:
+            self.add(s.value, f"{s.sign.replace('+', '')}{_element(s)}", s.where)
+            if not s.sign:
+                self._writer.line(f"{_element(s)} = 0.0", s.where)
+        elif isinstance(s, If) and self._has_adjoint(s):
+            self._branch(s)
+        elif isinstance(s, Loop) and self._has_adjoint(s):
+            self._loop(s)
+
+    def _has_adjoint(self, s: If | Loop) -> bool:
+        results = [phi.result for phi in s.phis] if isinstance(s, If) else [phi.out for phi in s.phis]
+        if any(one in self.started for one in results):
+            return True
+        blocks = (s.then, s.orelse) if isinstance(s, If) else (s.body,)
+        return any(self._writes_cotangents(block) for block in blocks)
+
+    def _writes_cotangents(self, block: Block) -> bool:
+        return any(
+            (isinstance(s, (Load, Store)) and s.array in self._activity)
+            or (isinstance(s, (If, Loop)) and self._has_adjoint(s))
+            for s in block.statements
+        )
+
+    def _branch(self, s: If) -> None:
+        writer = self._writer
+        self.start(self._outer_operands(s, [s.then, s.orelse]))
+        received = [phi for phi in s.phis if phi.result in self.started]
+        writer.begin(f"if {s.condition.name}:", s.where)
+        for phi in received:
+            self.add(phi.then, f"{phi.result.name}_b")
+        self._block(s.then)
+        writer.end()
+        writer.begin("else:")
+        for phi in received:
+            self.add(phi.orelse, f"{phi.result.name}_b")
+        self._block(s.orelse)
+        writer.end()
+        if writer.lines[-1].strip() == "pass":
+            del writer.lines[-2:]
+
+    def _loop(self, s: Loop) -> None:
+        writer = self._writer
+        self.start(self._outer_operands(s, [s.body]))
+        carried = [phi for phi in s.phis if phi.inner in self._activity]
+        for phi in carried:
+            out = f"{phi.out.name}_b" if phi.out in self.started else "0.0"
+            writer.line(f"{phi.inner.name}_c = {out}", s.where)
+        self._reversed_loop(s)
+        self._restore(restore_actions(s.body, self._plan, self._activity))
+        for phi in carried:
+            self.add(phi.next, f"{phi.inner.name}_c")
+        self._block(s.body)
+        for phi in carried:
+            inner = f"{phi.inner.name}_b" if phi.inner in self.started else "0.0"
+            writer.line(f"{phi.inner.name}_c = {inner}")
+        writer.end()
+        for phi in carried:
+            self.add(phi.init, f"{phi.inner.name}_c", s.where)
+
+    def _reversed_loop(self, s: Loop) -> None:
+        writer = self._writer
+        if s.counter is None:
+            assert s.trips is not None
+            writer.begin(f"for _ in range({s.trips.name}):", s.where)
+            return
+        counter = s.counter.name
+        start, stop, step = [x.name for x in s.bounds]
+        if s.trips is None and step == "1":
+            writer.begin(f"for {counter} in range({stop} - 1, {start} - 1, -1):", s.where)
+        elif s.trips is None and step == "(-1)":
+            writer.begin(f"for {counter} in range({stop} + 1, {start} + 1):", s.where)
+        else:
+            trips = f"trip_count({start}, {stop}, {step})" if s.trips is None else s.trips.name
+            writer.begin(f"for {counter} in range({trips} - 1, -1, -1):", s.where)
+            writer.line(f"{counter} = {start} + {counter} * {step}")
+
+    def _restore(self, actions: list[Any]) -> None:
+        writer = self._writer
+        for action in actions:
+            if isinstance(action, Pop):
+                stack = action.stack
+                writer.line(f"{stack}_at -= 1")
+                writer.line(f"{action.value.name} = {action.converted(f'{stack}[{stack}_at]')}")
+            elif isinstance(action, Recompute):
+                writer.line(action.text, action.where)
+            elif isinstance(action, Branch):
+                writer.begin(f"if {action.condition}:")
+                self._restore(action.then)
+                writer.end()
+                if action.orelse:
+                    writer.begin("else:")
+                    self._restore(action.orelse)
+                    writer.end()
+
+    def _outer_operands(self, s: If | Loop, blocks: list[Block]) -> list[Value]:
+        """Return the active values from outside that the adjoints of inner blocks add to."""
+        found: dict[Value, None] = {}
+        inside: set[Block] = set(blocks)
+
+        def visit(block: Block) -> None:
+            for one in block.statements:
+                if isinstance(one, Op):
+                    found.update((x, None) for x, _ in contributions(one, self._activity))
+                elif isinstance(one, Store):
+                    found[one.value] = None
+                elif isinstance(one, (If, Loop)):
+                    inner_blocks = [one.then, one.orelse] if isinstance(one, If) else [one.body]
+                    inside.update(inner_blocks)
+                    phi_operands(one)
+                    for inner in inner_blocks:
+                        visit(inner)
+
+        def phi_operands(one: If | Loop) -> None:
+            for phi in one.phis:
+                pair = (phi.init, phi.next) if hasattr(phi, "init") else (phi.then, phi.orelse)
+                found.update((x, None) for x in pair)
+
+        for block in blocks:
+            visit(block)
+        if isinstance(s, If):
+            phi_operands(s)
+        else:
+            found.update((phi.next, None) for phi in s.phis)
+        return [x for x in found if isinstance(x, Value) and x in self._activity and x.block not in inside]
+
+
+def _element(s: Load | Store) -> str:
+    return f"{s.array.name}_b[{', '.join(x.name for x in s.indices)}]"

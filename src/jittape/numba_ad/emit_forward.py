@@ -1,0 +1,278 @@
+"""Python text of the forward pass, which records what the backward pass needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numba import types
+
+from jittape.numba_ad.activity import Activity
+from jittape.numba_ad.build_ir import is_float
+from jittape.numba_ad.recording_plan import Plan
+from jittape.numba_ad.structured_ir import (
+    Alloc,
+    Array,
+    Block,
+    Dim,
+    Effect,
+    Function,
+    If,
+    Load,
+    Loop,
+    Op,
+    Statement,
+    Store,
+    Value,
+    View,
+    Where,
+)
+
+__all__ = ["Branch", "ForwardPass", "Pop", "Recompute", "Writer", "restore_actions", "text_of"]
+
+STACKS = {True: "floats", False: "ints"}
+
+
+class Writer:
+    """Lines of Python code with indentation and comments that show the user's lines."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._depth = 1
+        self._where: Where | None = None
+
+    def line(self, text: str, where: Where | None = None) -> None:
+        """Append a line; `where` is shown before it unless it was shown last."""
+        if where is not None and where != self._where:
+            self._where = where
+            self.lines.append(f"{'    ' * self._depth}# {where.line}: {where.text.strip()}")
+        self.lines.append("    " * self._depth + text)
+
+    def begin(self, text: str, where: Where | None = None) -> None:
+        """Append the first line of a compound statement."""
+        self.line(text, where)
+        self._depth += 1
+
+    def end(self) -> None:
+        """End a compound statement; an empty one gets a `pass`."""
+        if self.lines[-1].endswith(":"):
+            self.lines.append("    " * self._depth + "pass")
+        self._depth -= 1
+
+
+def text_of(statement: Statement) -> str:
+    """Return the text that computes the result of a statement again."""
+    if isinstance(statement, Op):
+        text: str = statement.rule.template.format(*[x.name for x in statement.operands])
+        return text
+    if isinstance(statement, Dim):
+        return f"{statement.array.name}.shape[{statement.axis}]"
+    if isinstance(statement, Load):
+        return f"{statement.array.name}[{', '.join(x.name for x in statement.indices)}]"
+    if isinstance(statement, Alloc):
+        return statement.template.format(*[x.name for x in statement.operands])
+    assert isinstance(statement, View)
+    return statement.base.name + statement.template.format(*[x.name for x in statement.operands])
+
+
+@dataclass(frozen=True)
+class Pop:
+    """Take a recorded value from its stack."""
+
+    value: Value
+
+    @property
+    def stack(self) -> str:
+        """Name of the stack."""
+        return STACKS[is_float(self.value.type)]
+
+    def converted(self, text: str) -> str:
+        """Return the text that gives an element of the stack the type of the value."""
+        kind = self.value.type
+        if kind == types.boolean:
+            return f"{text} != 0"
+        return text if kind in (types.float64, types.int64) else f"np.{kind}({text})"
+
+
+@dataclass(frozen=True)
+class Recompute:
+    """Compute a value, an array or a shadow again."""
+
+    text: str
+    where: Where
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Actions on one side of a branch."""
+
+    condition: str
+    then: list[Any]
+    orelse: list[Any]
+
+
+def restore_actions(block: Block, plan: Plan, activity: Activity) -> list[Any]:
+    """Return the actions that make available, for one iteration, what the adjoints of `block` need."""
+    actions: list[Any] = []
+
+    def value(one: Value, text: str, where: Where) -> None:
+        if one in plan.recorded:
+            actions.append(Pop(one))
+        elif one in plan.needed and plan.is_inside_loop(one):
+            actions.append(Recompute(f"{one.name} = {text}", where))
+
+    for s in block.statements:
+        if isinstance(s, (Op, Dim, Load)):
+            value(s.result, text_of(s), s.where)
+        elif isinstance(s, Alloc) and s.result in activity:
+            dims = ", ".join(x.name for x in s.operands)
+            zeros = f"np.zeros(({dims}{',' if dims else ''}), dtype=np.{s.result.type.dtype})"
+            actions.append(Recompute(f"{s.result.name}_b = {zeros}", s.where))
+        elif isinstance(s, View):
+            if s.result in plan.needed and plan.is_inside_loop(s.result):
+                actions.append(Recompute(f"{s.result.name} = {text_of(s)}", s.where))
+            if s.result in plan.shadowed and s.result in activity:
+                index = s.template.format(*[x.name for x in s.operands])
+                actions.append(Recompute(f"{s.result.name}_b = {s.base.name}_b{index}", s.where))
+        elif isinstance(s, If):
+            sides = [restore_actions(side, plan, activity) for side in (s.then, s.orelse)]
+            for phi in s.phis:
+                if phi.result in plan.needed and phi.result not in plan.recorded and plan.is_inside_loop(phi.result):
+                    for side, one in zip(sides, (phi.then, phi.orelse), strict=True):
+                        side.append(Recompute(f"{phi.result.name} = {one.name}", s.where))
+            if any(sides):
+                actions.append(Branch(s.condition.name, *sides))
+            actions.extend(Pop(phi.result) for phi in s.phis if phi.result in plan.recorded)
+        elif isinstance(s, Loop):
+            outs = [phi.out for phi in s.phis] + ([] if s.trips is None else [s.trips])
+            actions.extend(Pop(one) for one in outs if one in plan.recorded)
+    if block.loop is not None and block is block.loop.body:
+        carried = [Pop(phi.inner) for phi in block.loop.phis if phi.inner in plan.recorded]
+        actions = carried + actions
+    return actions
+
+
+class ForwardPass:
+    """Writes the forward pass of a function."""
+
+    def __init__(self, function: Function, plan: Plan, activity: Activity, writer: Writer) -> None:
+        self._plan, self._activity, self._writer = plan, activity, writer
+        self._depth_of_pushes: dict[Loop, bool] = {}
+        self.stacks = sorted({Pop(value).stack for value in plan.recorded if plan.is_inside_loop(value)})
+        for stack in self.stacks:
+            writer.line(f"{stack}, {stack}_at = np.empty(64, dtype=np.{stack[:-1]}64), 0")
+        self._block(function.body)
+
+    def _block(self, block: Block) -> None:
+        for statement in block.statements:
+            self._statement(statement)
+
+    def _statement(self, s: Statement) -> None:
+        writer = self._writer
+        if isinstance(s, (Op, Dim, Load, Alloc, View)):
+            writer.line(f"{s.result.name} = {text_of(s)}", s.where)
+        elif isinstance(s, Store):
+            target = f"{s.array.name}[{', '.join(x.name for x in s.indices)}]"
+            writer.line(f"{target} {s.sign}= {s.value.name}", s.where)
+        elif isinstance(s, Effect):
+            writer.line(s.template.format(*[x.name for x in s.operands]), s.where)
+        elif isinstance(s, If):
+            self._branch(s)
+        elif isinstance(s, Loop):
+            self._loop(s)
+
+    def _branch(self, s: If) -> None:
+        writer = self._writer
+        writer.begin(f"if {s.condition.name}:", s.where)
+        self._block(s.then)
+        for phi in s.phis:
+            writer.line(f"{phi.result.name} = {phi.then.name}")
+        writer.end()
+        if s.orelse.statements or s.phis:
+            writer.begin("else:")
+            self._block(s.orelse)
+            for phi in s.phis:
+                writer.line(f"{phi.result.name} = {phi.orelse.name}")
+            writer.end()
+
+    def _loop(self, s: Loop) -> None:
+        writer = self._writer
+        for phi in s.phis:
+            writer.line(f"{phi.inner.name} = {phi.init.name}", s.where)
+        if s.trips is not None:
+            writer.line(f"{s.trips.name} = 0", s.where)
+        actions = restore_actions(s.body, self._plan, self._activity)
+        counts = {stack: _pushes(actions, stack) for stack in self.stacks}
+        reserved = s.trips is None and not self._inner_pushes(s.body)
+        if reserved:
+            trips = _trips(s)
+            for stack, count in counts.items():
+                if count:
+                    writer.line(f"{stack} = reserve({stack}, {stack}_at, {trips} * {count})")
+        if s.counter is not None:
+            start, stop, step = [x.name for x in s.bounds]
+            writer.begin(f"for {s.counter.name} in range({start}, {stop}, {step}):", s.where)
+        else:
+            writer.begin("while True:", s.where)
+            if s.header is not None:
+                self._block(s.header)
+                writer.line(f"if not {s.condition.name}: break", s.where)
+        self._block(s.body)
+        if not reserved:
+            for stack, count in counts.items():
+                if count:
+                    writer.line(f"{stack} = reserve({stack}, {stack}_at, {count})")
+        self._record(actions)
+        if s.trips is not None:
+            writer.line(f"{s.trips.name} += 1")
+        moved = [phi for phi in s.phis if phi.next is not phi.inner]
+        if moved:
+            values = ", ".join(phi.next.name for phi in moved)
+            writer.line(f"{', '.join(phi.inner.name for phi in moved)} = {values}")
+        if s.stop is not None:
+            writer.line(f"if {s.stop.name}: break")
+        writer.end()
+        for phi in s.phis:
+            writer.line(f"{phi.out.name} = {phi.inner.name}")
+
+    def _inner_pushes(self, block: Block) -> bool:
+        for s in block.statements:
+            if isinstance(s, If) and (self._inner_pushes(s.then) or self._inner_pushes(s.orelse)):
+                return True
+            if isinstance(s, Loop):
+                actions = restore_actions(s.body, self._plan, self._activity)
+                if any(_pushes(actions, stack) for stack in self.stacks) or self._inner_pushes(s.body):
+                    return True
+        return False
+
+    def _record(self, actions: list[Any]) -> None:
+        """Write the pushes, in the reverse order of the pops."""
+        writer = self._writer
+        for action in reversed(actions):
+            if isinstance(action, Pop):
+                stack = action.stack
+                writer.line(f"{stack}[{stack}_at] = {action.value.name}")
+                writer.line(f"{stack}_at += 1")
+            elif isinstance(action, Branch):
+                for condition, side in ((action.condition, action.then), (f"not {action.condition}", action.orelse)):
+                    if any(_pushes(side, stack) for stack in self.stacks):
+                        writer.begin(f"if {condition}:")
+                        self._record(side)
+                        writer.end()
+
+
+def _pushes(actions: list[Any], stack: str) -> int:
+    count = 0
+    for action in actions:
+        if isinstance(action, Pop):
+            count += action.stack == stack
+        elif isinstance(action, Branch):
+            count += _pushes(action.then, stack) + _pushes(action.orelse, stack)
+    return count
+
+
+def _trips(loop: Loop) -> str:
+    start, stop, step = [x.name for x in loop.bounds]
+    return f"({stop} - {start})" if step == "1" else f"trip_count({start}, {stop}, {step})"
+
+

@@ -1,0 +1,88 @@
+"""The source, the names and the arguments of a user's function."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+from jittape.errors import NoGradientError
+
+__all__ = ["PythonObject", "Source", "python_function", "read_source"]
+
+
+@dataclass(frozen=True)
+class PythonObject:
+    """An object that is known when the gradient is derived: a function, a module, a dtype, None, a string."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function with its syntax tree; line numbers are those of the file."""
+
+    function: Any
+    tree: ast.FunctionDef
+    file: str
+    lines: list[str]
+
+    def text(self, line: int) -> str:
+        """Return a line of the file."""
+        return self.lines[line - self.first] if 0 <= line - self.first < len(self.lines) else ""
+
+    @property
+    def first(self) -> int:
+        """Number of the first line."""
+        return int(self.function.__code__.co_firstlineno)
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the parameters."""
+        return [argument.arg for argument in self.tree.args.args]
+
+    def lookup(self, name: str) -> Any:
+        """Return the object of a name that is not local; raise KeyError without one."""
+        code = self.function.__code__
+        if name in code.co_freevars:
+            return self.function.__closure__[code.co_freevars.index(name)].cell_contents
+        if name in self.function.__globals__:
+            return self.function.__globals__[name]
+        return vars(builtins)[name]
+
+
+def python_function(function: Any) -> Any:
+    """Return the Python function of an ``@njit`` function, or the function itself."""
+    return getattr(function, "py_func", function)
+
+
+def read_source(function: Any, purpose: str) -> Source:
+    """Read a function; raise NoGradientError for one without source text or with unusual parameters."""
+    python = python_function(function)
+    name = getattr(python, "__name__", repr(python))
+    try:
+        lines, first = inspect.getsourcelines(python)
+    except (OSError, TypeError):
+        raise NoGradientError(
+            f"{purpose}: the source text of {name} is not available. Define the function in a file or in a notebook "
+            "cell"
+        ) from None
+    file = inspect.getsourcefile(python) or "<unknown>"
+    where = f"{purpose}: {file}:{first}: `{name}`"
+    try:
+        tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    except SyntaxError:
+        tree = None  # a lambda inside another expression
+    if not isinstance(tree, ast.FunctionDef):
+        raise NoGradientError(f"{where}: only functions written with `def` have gradients. Use `def`")
+    arguments = tree.args
+    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
+        raise NoGradientError(f"{where}: *args, **kwargs and special parameters are not supported. Name each argument")
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            raise NoGradientError(f"{where}: a generator has no gradient. Return the values in an array")
+    ast.increment_lineno(tree, first - 1)
+    return Source(python, tree, file, lines)

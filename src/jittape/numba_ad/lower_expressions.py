@@ -1,0 +1,350 @@
+"""Expressions of the user's source in structured form."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+from numba import types
+
+from jittape.numba_ad.build_ir import Builder, constant, result_type
+from jittape.numba_ad.function_source import PythonObject, Source
+from jittape.numba_ad.known_calls import attribute, call_function, call_method, known_function, known_method
+from jittape.numba_ad.scalar_rules import BINARY, COMPARE, UNARY, Rule, constant_power
+from jittape.numba_ad.structured_ir import Array, Constant, Value, Where
+from jittape.numba_ad.whole_arrays import Lazy, elementwise, matmul, materialize
+
+__all__ = ["Expressions", "Frame", "Unusable", "is_scalar"]
+
+REWRITE = "Rewrite it with loops over elements, or give the function a rule with jt.njit_rule."
+
+
+@dataclass(eq=False)
+class Unusable:
+    """A variable that cannot be read here, and why.
+
+    If it is `undefined`, a branch may leave it so; `merged` tells that one did, so that loops must carry the variable.
+    """
+
+    reason: str
+    way_out: str
+    undefined: bool = False
+    merged: bool = False
+
+
+@dataclass(eq=False)
+class Frame:
+    """One inlined call: its source and variables."""
+
+    source: Source
+    variables: dict[str, Any]
+    path: tuple[Any, ...]
+    loads: dict[str, int] = field(default_factory=dict)
+
+
+def is_scalar(x: Any) -> bool:
+    """Return whether `x` is a number."""
+    return isinstance(x, (Value, Constant))
+
+
+class Expressions:
+    """Lowers expressions; a subclass lowers statements and calls."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self.frame: Any = None
+
+    def refuse(self, node: ast.AST, reason: str, way_out: str = REWRITE) -> NoReturn:
+        """Raise the error for a syntax node."""
+        if hasattr(node, "lineno"):
+            text = ast.unparse(node).splitlines()[0].replace("%", "")
+            self.builder.where = Where(self.frame.source.file, node.lineno, text)
+        self.builder.refuse(reason, way_out)
+
+    def expression(self, node: ast.expr) -> Any:
+        """Return the lowered value of an expression: a scalar, an array, a tuple or a Python object."""
+        handler = getattr(self, f"_{type(node).__name__}", None)
+        if handler is None:
+            self.refuse(node, f"{type(node).__name__} expressions are not supported")
+        return handler(node)
+
+    def scalar(self, node: ast.expr) -> Any:
+        """Return a number."""
+        value = self.expression(node)
+        if not is_scalar(value):
+            self.refuse(node, "a number is needed here")
+        return value
+
+    def condition(self, node: ast.expr) -> Any:
+        """Return a bool that is not an array."""
+        value = self.expression(node)
+        if isinstance(value, PythonObject) and value.value is None:
+            return constant(False)
+        if not is_scalar(value):
+            self.refuse(node, "a condition must be a number or a bool")
+        if isinstance(value, Constant):
+            return constant(bool(value.value))
+        return value
+
+    def wrapped(self, value: Any, node: ast.AST) -> Any:
+        """Return a Python object as a lowered value."""
+        if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
+            if isinstance(value, (np.floating, np.integer, np.bool_)):
+                if isinstance(value, np.float32):
+                    self.refuse(node, "a float32 global is not supported", "Pass it as an argument.")
+                value = value.item()
+            return constant(value)
+        if isinstance(value, tuple):
+            return tuple([self.wrapped(item, node) for item in value])
+        if isinstance(value, (np.ndarray, complex, list, dict, set)):
+            self.refuse(node, f"a global or closure variable of type {type(value).__name__}", "Pass it as an argument.")
+        return PythonObject(value)
+
+    def _Name(self, node: ast.Name) -> Any:
+        variables = self.frame.variables
+        if node.id in variables:
+            value = variables[node.id]
+            if isinstance(value, Unusable):
+                self.refuse(node, value.reason, value.way_out)
+            return value
+        try:
+            return self.wrapped(self.frame.source.lookup(node.id), node)
+        except (KeyError, ValueError):
+            self.refuse(node, f"the variable {node.id} may not be assigned here", "Assign it before.")
+
+    def _Constant(self, node: ast.Constant) -> Any:
+        return self.wrapped(node.value, node)
+
+    def _Tuple(self, node: ast.Tuple) -> Any:
+        items = []
+        for item in node.elts:
+            value = self.expression(item)
+            items.append(materialize(self.builder, value, "t") if isinstance(value, Lazy) else value)
+        return tuple(items)
+
+    def _Attribute(self, node: ast.Attribute) -> Any:
+        base = self.expression(node.value)
+        if isinstance(base, PythonObject):
+            try:
+                return self.wrapped(getattr(base.value, node.attr), node)
+            except AttributeError:
+                self.refuse(node, f"there is no attribute {node.attr}")
+        if isinstance(base, Lazy):
+            base = materialize(self.builder, base, "t")
+        found = attribute(self.builder, base, node.attr)
+        if found is None:
+            self.refuse(node, f"the attribute {node.attr} is not supported")
+        return found
+
+    def _BinOp(self, node: ast.BinOp) -> Any:
+        x, y = self.expression(node.left), self.expression(node.right)
+        if isinstance(node.op, ast.MatMult):
+            return matmul(self.builder, x, y)
+        if isinstance(x, tuple) and isinstance(y, tuple) and isinstance(node.op, ast.Add):
+            return x + y
+        return self.binary(node, type(node.op).__name__, x, y)
+
+    def binary(self, node: ast.AST, name: str, x: Any, y: Any) -> Any:
+        """Apply a binary operator to numbers and arrays."""
+        operands = [x, y]
+        if not all(is_scalar(one) or isinstance(one, (Array, Lazy)) for one in operands) or name not in BINARY:
+            self.refuse(node, "the operands must be numbers or arrays")
+        rule: Rule = BINARY[name]
+        if name == "Pow" and isinstance(y, Constant) and isinstance(y.value, int):
+            rule = constant_power(y.value)
+            if is_scalar(x):
+                return self.builder.op(rule, operands)
+        if all(is_scalar(one) for one in operands):
+            return self.builder.binary(name, x, y)
+        return elementwise(self.builder, rule, operands)
+
+    def _UnaryOp(self, node: ast.UnaryOp) -> Any:
+        x = self.expression(node.operand)
+        rule = UNARY[type(node.op).__name__]
+        if isinstance(node.op, ast.Not):
+            if isinstance(x, PythonObject):
+                return constant(not x.value)
+        elif isinstance(node.op, ast.USub) and isinstance(x, Constant):
+            return Constant(-x.value, types.int64 if x.type == types.boolean else x.type)
+        elif isinstance(x, (Array, Lazy)):
+            return elementwise(self.builder, rule, [x])
+        if not is_scalar(x):
+            self.refuse(node, "the operand must be a number or an array")
+        return self.builder.op(rule, [x])
+
+    def _Compare(self, node: ast.Compare) -> Any:
+        left = self.expression(node.left)
+        result: Any = None
+        for position, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
+            if position > 0 and not isinstance(right_node, (ast.Name, ast.Constant)):
+                self.refuse(node, "a chained comparison of expressions", "Join two comparisons with `and`.")
+            right = self.expression(right_node)
+            one = self._compared(node, type(op).__name__, left, right)
+            result = one if result is None else self.builder.op(BINARY["BitAnd"], [result, one])
+            left = right
+        return result
+
+    def _compared(self, node: ast.AST, name: str, x: Any, y: Any) -> Any:
+        if isinstance(x, PythonObject) or isinstance(y, PythonObject):
+            values = [one.value if isinstance(one, PythonObject) else one for one in (x, y)]
+            if name in ("Is", "Eq", "IsNot", "NotEq"):
+                equal = values[0] is values[1] or (
+                    isinstance(x, PythonObject) and isinstance(y, PythonObject) and values[0] == values[1]
+                )
+                return constant(bool(equal) == (name in ("Is", "Eq")))
+        if name not in COMPARE:
+            self.refuse(node, f"the comparison {name} is not supported")
+        if isinstance(x, tuple) and isinstance(y, tuple) and len(x) == len(y) and name in ("Eq", "NotEq") and x:
+            joined: Any = None
+            for one, other in zip(x, y, strict=True):
+                part = self._compared(node, "Eq", one, other)
+                joined = part if joined is None else self.builder.op(BINARY["BitAnd"], [joined, part])
+            return joined if name == "Eq" else self.builder.op(UNARY["Not"], [joined])
+        if is_scalar(x) and is_scalar(y):
+            return self.builder.op(COMPARE[name], [x, y])
+        if all(is_scalar(one) or isinstance(one, (Array, Lazy)) for one in (x, y)):
+            return elementwise(self.builder, COMPARE[name], [x, y])
+        self.refuse(node, "the operands must be numbers or arrays")
+
+    def _BoolOp(self, node: ast.BoolOp) -> Any:
+        """Evaluate operands as Python does: the second only if the first does not decide."""
+        ends_with = isinstance(node.op, ast.Or)
+        first = self.condition(node.values[0])
+        if len(node.values) == 1:
+            return first
+        rest = ast.copy_location(ast.BoolOp(node.op, node.values[1:]), node)
+        return self.choose(
+            node,
+            first,
+            lambda: constant(True) if ends_with else self._BoolOp(rest),
+            lambda: self._BoolOp(rest) if ends_with else constant(False),
+        )
+
+    def _IfExp(self, node: ast.IfExp) -> Any:
+        condition = self.condition(node.test)
+        return self.choose(
+            node, condition, lambda: self.expression(node.body), lambda: self.expression(node.orelse)
+        )
+
+    def choose(self, node: ast.AST, condition: Any, then: Any, orelse: Any) -> Any:
+        """Return the number that one of two sides computes."""
+        if isinstance(condition, Constant):
+            return then() if condition.value else orelse()
+        builder = self.builder
+        blocks = builder.new_block(), builder.new_block()
+        values = [builder.inside(block, side) for block, side in zip(blocks, (then, orelse), strict=True)]
+        if not all(is_scalar(value) for value in values):
+            self.refuse(node, "both sides must be numbers", "Use an if statement.")
+        result = builder.if_phi(builder.branch(condition, *blocks), "choice", *values)
+        if result is None:
+            self.refuse(node, "the two sides have different types")
+        return result
+
+    def _Subscript(self, node: ast.Subscript) -> Any:
+        base = self.expression(node.value)
+        if isinstance(base, tuple):
+            index = self.expression(node.slice) if not isinstance(node.slice, ast.Slice) else None
+            if isinstance(node.slice, ast.Slice):
+                bounds = [
+                    None if part is None else getattr(self.expression(part), "value", "")
+                    for part in (node.slice.lower, node.slice.upper, node.slice.step)
+                ]
+                if not any(isinstance(bound, str) for bound in bounds):
+                    return base[slice(*bounds)]
+            elif isinstance(index, Constant) and -len(base) <= index.value < len(base):
+                return base[index.value]
+            self.refuse(node, "a tuple needs a constant index", "Use an array, or name the items.")
+        if isinstance(base, Lazy):
+            base = materialize(self.builder, base, "t")
+        if not isinstance(base, Array):
+            self.refuse(node, "only arrays and tuples can be indexed", "Use arrays in place of lists and dicts.")
+        array, indices = self.element_or_view(node, base)
+        return array if indices is None else self.builder.load(array, indices)
+
+    def element_or_view(self, node: ast.Subscript, base: Array) -> tuple[Array, list[Any] | None]:
+        """Return an array and the indices of one element, or a view and None."""
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        texts: list[str] = []
+        operands: list[Any] = []
+        kinds: list[Any] = []
+        dims: list[Any] = []
+        for part in parts:
+            if isinstance(part, ast.Slice):
+                text, kind = self._slice(part, operands)
+                whole = part.lower is None and part.upper is None and part.step is None
+                known = base.dims[len(kinds)] if whole and base.dims and len(kinds) < base.type.ndim else None
+                dims.append(known)
+                texts.append(text)
+                kinds.append(kind)
+                continue
+            index = self.expression(part)
+            for one in index if isinstance(index, tuple) else (index,):
+                if not is_scalar(one) or not isinstance(one.type, types.Integer):
+                    self.refuse(node, "an index must be an int or a slice", "Write a loop over the elements.")
+                texts.append(f"{{{len(operands)}}}")
+                operands.append(one)
+                kinds.append(one.type)
+        if len(kinds) > base.type.ndim:
+            self.refuse(node, f"too many indices for an array with {base.type.ndim} dimensions", "Remove some.")
+        sliced = any(isinstance(kind, types.SliceType) for kind in kinds)
+        if not sliced and len(kinds) == base.type.ndim:
+            return base, operands
+        index_type = types.Tuple(kinds) if len(kinds) > 1 else kinds[0]
+        try:
+            kind = result_type(operator.getitem, [base.type, index_type])
+        except TypeError as error:
+            self.refuse(node, str(error))
+        rest = [base.dims[axis] if base.dims else None for axis in range(len(kinds), base.type.ndim)]
+        view = self.builder.view(base, f"[{', '.join(texts)}]", operands, kind, dims + rest)
+        return view, None
+
+    def _slice(self, part: ast.Slice, operands: list[Any]) -> tuple[str, Any]:
+        texts = []
+        for bound in (part.lower, part.upper, part.step):
+            if bound is None:
+                texts.append("")
+                continue
+            value = self.scalar(bound)
+            if not isinstance(value.type, types.Integer):
+                self.refuse(bound, "the bounds of a slice must be ints", "Convert them with int(...).")
+            texts.append(f"{{{len(operands)}}}")
+            operands.append(value)
+        kind = types.slice2_type if part.step is None else types.slice3_type
+        return ":".join(texts if part.step is not None else texts[:2]), kind
+
+    def _Call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Attribute):
+            owner = self.expression(node.func.value)
+            if not isinstance(owner, PythonObject):
+                arguments, keywords = self._arguments(node)
+                if not known_method(node.func.attr):
+                    self.refuse(node, f"the method {node.func.attr} is not supported")
+                return call_method(self.builder, owner, node.func.attr, arguments, keywords)
+        function = self.expression(node.func)
+        if not isinstance(function, PythonObject):
+            self.refuse(node, "only functions known when the gradient is derived can be called")
+        arguments, keywords = self._arguments(node)
+        if known_function(function.value):
+            return call_function(self.builder, function.value, arguments, keywords)
+        return self.user_call(node, function.value, arguments, keywords)
+
+    def user_call(self, node: ast.Call, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """Return the result of a call of another function of the user."""
+        raise NotImplementedError
+
+    def _arguments(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+        arguments = []
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                items = self.expression(argument.value)
+                if not isinstance(items, tuple):
+                    self.refuse(node, "only a tuple can be unpacked into arguments", "Pass each argument.")
+                arguments.extend(items)
+            else:
+                arguments.append(self.expression(argument))
+        if any(keyword.arg is None for keyword in node.keywords):
+            self.refuse(node, "**keywords are not supported", "Pass each argument.")
+        return arguments, {str(keyword.arg): self.expression(keyword.value) for keyword in node.keywords}

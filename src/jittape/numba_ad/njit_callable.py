@@ -1,0 +1,58 @@
+"""Gradients as functions that ``@njit`` code can call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+from numba import types
+from numba.extending import overload, typeof_impl
+
+from jittape.numba_ad.gradient_code import GradientCode, generate
+from jittape.numba_ad.load_gradient import compiled
+
+__all__ = ["front_function", "gradient_code", "gradient_dispatcher", "register", "types_of"]
+
+
+def types_of(arguments: Any) -> tuple[Any, ...]:
+    """Return the Numba types of arguments."""
+    return tuple([numba.typeof(argument) for argument in arguments])
+
+
+def gradient_code(gradient: Any, argument_types: tuple[Any, ...]) -> GradientCode:
+    """Return the code of a gradient for arguments of these types."""
+    return generate(
+        gradient.function, list(argument_types), gradient.argnums, gradient.returned, gradient.purpose
+    )
+
+
+def gradient_dispatcher(gradient: Any, argument_types: tuple[Any, ...]) -> Any:
+    """Return the ``@njit`` function that computes a gradient for arguments of these types."""
+    code = gradient_code(gradient, argument_types)
+    return compiled(code, gradient.function.targetoptions.get("boundscheck"), gradient.cache)
+
+
+def front_function(gradient: Any) -> Any:
+    """Return an ``@njit`` function that derives the gradient for the types of each call."""
+    names = ", ".join(gradient.parameters)
+    namespace: dict[str, Any] = {}
+    exec(f"def stub({names}):\n    raise NotImplementedError\n", namespace)
+    stub = namespace["stub"]
+
+    def implementation(*argument_types: Any) -> Any:
+        known = tuple([types.unliteral(kind) for kind in argument_types])
+        return eval(f"lambda {names}: derived({names})", {"derived": gradient.derived(known)})
+
+    exec(f"def typed({names}):\n    return implementation({names})\n", {"implementation": implementation}, namespace)
+    overload(stub)(namespace["typed"])
+    return numba.njit(nogil=True)(eval(f"lambda {names}: stub({names})", {"stub": stub}))
+
+
+_registered: set[type] = set()
+
+
+def register(kind: type) -> None:
+    """Tell Numba that objects of class `kind` are functions."""
+    if kind not in _registered:
+        _registered.add(kind)
+        typeof_impl.register(kind)(lambda value, context: types.Dispatcher(value.dispatcher))

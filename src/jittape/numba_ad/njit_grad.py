@@ -1,0 +1,119 @@
+"""`njit_grad`: the gradient of an ``@njit`` function as an ``@njit`` function."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from jittape.core.user_calls import as_int
+
+__all__ = ["NjitGradient", "gradient_of_dispatcher", "is_dispatcher", "njit_grad"]
+
+
+class NjitGradient:
+    """The gradient of an ``@njit`` function, created by `njit_grad` or `njit_value_and_grad`.
+
+    It can be called from Python and, as a global, from a closure or as an argument, from ``@njit`` code. The code is
+    derived and compiled at the first call with new types.
+
+    Attributes
+    ----------
+    function : callable
+        The ``@njit`` function.
+    argnums : tuple of int
+        Numbers of the arguments that are differentiated.
+    """
+
+    def __init__(self, function: Any, argnums: tuple[int, ...], returned: str, purpose: str, cache: bool) -> None:
+        from jittape.numba_ad.njit_callable import register
+
+        register(type(self))
+        self.function = function
+        self.argnums = argnums
+        self.returned = returned
+        self.purpose = purpose
+        self.cache = cache
+        self._signature = inspect.signature(function.py_func)
+        names = list(self._signature.parameters)
+        self.parameters = ["seed_", *names] if returned == "vjp" else names
+        self.__name__ = f"{purpose}({function.py_func.__name__})"
+        self._derived: dict[tuple[Any, ...], Any] = {}
+        self._front: Any = None
+        self._lock = threading.RLock()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute the gradient; the arguments are those of the function."""
+        from jittape.numba_ad.njit_callable import types_of
+
+        if (kwargs or len(args) != len(self.parameters)) and self.returned != "vjp":
+            bound = self._signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            args = bound.args
+        return self.derived(types_of(args))(*args)
+
+    def derived(self, argument_types: tuple[Any, ...]) -> Any:
+        """Return the ``@njit`` function for arguments of these Numba types."""
+        found = self._derived.get(argument_types)
+        if found is None:
+            from jittape.numba_ad.njit_callable import gradient_dispatcher
+
+            with self._lock:
+                own = argument_types[1:] if self.returned == "vjp" else argument_types
+                found = gradient_dispatcher(self, own)
+                self._derived[argument_types] = found
+        return found
+
+    @property
+    def dispatcher(self) -> Any:
+        """The Numba function that ``@njit`` code calls."""
+        if self._front is None:
+            from jittape.numba_ad.njit_callable import front_function
+
+            self._front = front_function(self)
+        return self._front
+
+    def inspect(self, *args: Any) -> str:
+        """Return the generated Python code for arguments like `args`; comments show the user's lines."""
+        from jittape.numba_ad.njit_callable import gradient_code, types_of
+
+        return gradient_code(self, types_of(args)).text
+
+    def __repr__(self) -> str:
+        return f"<jt.NjitGradient {self.__name__}>"
+
+
+def is_dispatcher(function: Any) -> bool:
+    """Return whether `function` was decorated with ``@njit``."""
+    return hasattr(function, "py_func") and hasattr(function, "targetoptions")
+
+
+def gradient_of_dispatcher(
+    function: Any, argnums: int | tuple[int, ...], returned: str, purpose: str, cache: bool
+) -> NjitGradient:
+    """Return a gradient of an ``@njit`` function; `returned` is what a call returns."""
+    if not is_dispatcher(function):
+        raise TypeError(
+            f"[{purpose}] a function compiled by numba.njit is needed, got {function!r}. Decorate it with @numba.njit, "
+            "or use jt.grad for a function of tensors"
+        )
+    if function.targetoptions.get("forceobj"):
+        raise TypeError(f"[{purpose}] object mode has no gradient; use @numba.njit")
+    count = len(inspect.signature(function.py_func).parameters)
+    numbers = [as_int("argnums", i) for i in (argnums if isinstance(argnums, tuple) else (argnums,))]
+    for number in numbers:
+        if not -count <= number < count:
+            raise ValueError(
+                f"[{purpose}] argnums={argnums} requires argument {number}, but {function.py_func.__name__} has {count}"
+            )
+    if not numbers or len({number % count for number in numbers}) < len(numbers):
+        raise ValueError(f"[{purpose}] argnums={argnums} must name at least one argument, and each once")
+    return NjitGradient(function, tuple([number % count for number in numbers]), returned, purpose, cache)
+
+
+def njit_grad(
+    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, cache: bool = False
+) -> NjitGradient:
+    """Return the gradient of an ``@njit`` function as a function for Python and for ``@njit`` code."""
+    return gradient_of_dispatcher(f, argnums, "gradient", "njit_grad", cache)

@@ -1,0 +1,194 @@
+"""To-be-recorded analysis: which values the backward pass needs, and which of them it cannot compute again.
+
+Values outside loops stay in local variables. A value inside a loop is computed again from other values, read again from
+an array that is not written afterwards, or recorded: once per iteration of the loop that defines it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from numba import types
+
+from jittape.numba_ad.activity import Activity
+from jittape.numba_ad.structured_ir import (
+    Alloc,
+    Array,
+    Block,
+    Dim,
+    Function,
+    If,
+    IfPhi,
+    Load,
+    Loop,
+    Op,
+    Store,
+    Value,
+    View,
+    walk,
+)
+
+__all__ = ["Plan", "contributions", "make_plan"]
+
+
+def contributions(statement: Op, activity: Activity) -> list[tuple[Any, str]]:
+    """Return the active operands of an operation and the texts of what they receive."""
+    pairs = zip(statement.operands, statement.rule.partials or (), strict=False)
+    return [(x, partial) for x, partial in pairs if partial is not None and isinstance(x, Value) and x in activity]
+
+
+class Plan:
+    """Values that are recorded, and values and arrays that the backward pass needs."""
+
+    def __init__(self, function: Function, activity: Activity) -> None:
+        self.recorded: set[Value] = set()
+        self.needed: set[Any] = set()
+        self.shadowed: set[Array] = set()
+        self.activity = activity
+        self._phis: dict[Value, IfPhi] = {}
+        self._stores: dict[Any, list[tuple[int, set[Loop]]]] = {}
+        self._position: dict[Any, int] = {}
+        for position, statement in enumerate(walk(function.body)):
+            self._position[statement] = position
+            if isinstance(statement, If):
+                self._phis.update({phi.result: phi for phi in statement.phis})
+
+    def add_store(self, statement: Store, block: Block) -> None:
+        """Note where an array is written."""
+        place = self._position[statement], set(block.loops())
+        self._stores.setdefault(statement.array.root, []).append(place)
+
+    def is_inside_loop(self, one: Any) -> bool:
+        """Return whether a value or array is defined in a loop."""
+        return one.block is not None and one.block.loop is not None
+
+    def can_read_again(self, load: Load) -> bool:
+        """Return whether the backward pass finds the same element in the array."""
+        root = load.array.root
+        if root.block is not None and root.block.loop is not None:
+            return False
+        loops = set(load.result.block.loops()) if load.result.block is not None else set()
+        return not any(
+            position > self._position[load] or loops & around for position, around in self._stores.get(root, ())
+        )
+
+    def operands(self, one: Any) -> list[Any] | None:
+        """Return what `one` is computed from again; None if it has to be recorded."""
+        if isinstance(one, Array):
+            definition = one.statement
+            return [definition.base, *definition.operands] if isinstance(definition, View) else []
+        if one in self._phis:
+            phi = self._phis[one]
+            return [phi.result.statement.condition, phi.then, phi.orelse]  # type: ignore[union-attr]
+        definition = one.statement
+        if isinstance(definition, Op):
+            return list(definition.operands)
+        if isinstance(definition, Dim):
+            root = definition.array.root
+            local = root.block is not None and root.block.loop is not None
+            return None if local else [definition.array]
+        if isinstance(definition, Load):
+            return [definition.array, *definition.indices] if self.can_read_again(definition) else None
+        if isinstance(definition, Loop) and one is definition.counter:
+            return []
+        return None
+
+    def need(self, one: Any) -> None:
+        """Mark a value or an array as needed by the backward pass, and all that it is computed from."""
+        work = [one]
+        while work:
+            one = work.pop()
+            if not isinstance(one, (Value, Array)) or one in self.needed:
+                continue
+            self.needed.add(one)
+            if not self.is_inside_loop(one):
+                continue
+            operands = self.operands(one)
+            if operands is None:
+                self.recorded.add(one)
+            else:
+                work.extend(operands)
+
+    def missing(self, one: Any, seen: set[Any]) -> set[Any]:
+        """Return the values that would have to be recorded to compute `one` again."""
+        if not isinstance(one, (Value, Array)) or one in seen or one in self.needed or not self.is_inside_loop(one):
+            return set()
+        seen.add(one)
+        operands = self.operands(one)
+        if operands is None:
+            return {one}
+        return {leaf for operand in operands for leaf in self.missing(operand, seen)}
+
+    def need_shadow(self, array: Array, choices: list[Any]) -> None:
+        """Mark the views that lead to a shadow, and what they are computed from."""
+        while isinstance(array.statement, View):
+            self.shadowed.add(array)
+            choices.extend(array.statement.operands)
+            array = array.statement.base
+
+    def need_choice(self, one: Any) -> None:
+        """Mark a bool or an int; record it if computing it again needs more than one other recorded value."""
+        if not isinstance(one, Value) or one in self.needed:
+            return
+        missing = self.missing(one, set())
+        keep = len(missing) > 1 or any(one.type == types.boolean != leaf.type for leaf in missing)
+        if keep:
+            self.needed.add(one)
+            self.recorded.add(one)
+        else:
+            self.need(one)
+
+
+def make_plan(function: Function, activity: Activity) -> Plan:
+    """Return the plan of the backward pass."""
+    plan = Plan(function, activity)
+    choices: list[Any] = []
+    _collect_stores(function.body, plan)
+    _needs(function.body, plan, choices)
+    if isinstance(function.result, Array):
+        plan.need_shadow(function.result, choices)
+    for one in choices:
+        plan.need_choice(one)
+    return plan
+
+
+def _collect_stores(block: Block, plan: Plan) -> None:
+    for statement in block.statements:
+        if isinstance(statement, Store):
+            plan.add_store(statement, block)
+        elif isinstance(statement, If):
+            _collect_stores(statement.then, plan)
+            _collect_stores(statement.orelse, plan)
+        elif isinstance(statement, Loop):
+            _collect_stores(statement.body, plan)
+
+
+def _needs(block: Block, plan: Plan, choices: list[Any]) -> bool:
+    """Mark what the adjoint of each statement uses; return whether `block` has an adjoint."""
+    activity, found = plan.activity, False
+    for s in block.statements:
+        if isinstance(s, Op) and s.result in activity:
+            found = True
+            for _, partial in contributions(s, activity):
+                for field in set(re.findall(r"{(\w)}", partial)) - {"g"}:
+                    plan.need(s.result if field == "r" else s.operands[int(field)])
+        elif isinstance(s, (Load, Store)) and s.array in activity:
+            if isinstance(s, Load) and s.result not in activity:
+                continue
+            found = True
+            choices.extend(s.indices)
+            plan.need_shadow(s.array, choices)
+        elif isinstance(s, Alloc) and s.result in activity:
+            choices.extend(s.operands)
+        elif isinstance(s, If):
+            inner = [_needs(side, plan, choices) for side in (s.then, s.orelse)]
+            if any(inner) or any(phi.result in activity for phi in s.phis):
+                found = True
+                choices.append(s.condition)
+        elif isinstance(s, Loop) and (
+            _needs(s.body, plan, choices) or any(phi.out in activity for phi in s.phis)
+        ):
+            found = True
+            choices.extend(s.bounds if s.trips is None else [s.trips, *(s.bounds[::2])])
+    return found

@@ -1,0 +1,185 @@
+"""Derivatives of functions of scalars, as text: ``{0}`` is the first operand, ``{r}`` the result, ``{g}`` its cotangent.
+
+A partial that starts with a minus sign is subtracted. Where a derivative is infinite at a point that programs do reach
+(``sqrt(0)``), a zero cotangent gives zero.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["BINARY", "COMPARE", "FUNCTIONS", "SELECT", "UNARY", "Rule", "constant_power"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A scalar function: the text of a call, the function that gives its type, and its partial derivatives.
+
+    A partial of None is zero by definition; `partials` is None if the derivative is unknown.
+    """
+
+    template: str
+    function: Any
+    partials: tuple[str | None, ...] | None
+
+
+def _binary(symbol: str, function: Any, *partials: str | None) -> Rule:
+    return Rule(f"{{0}} {symbol} {{1}}", function, partials)
+
+
+POWER_OF_X = "({g} * {1} * {0} ** ({1} - 1.0) if {g} != 0.0 else 0.0)"
+POWER_OF_P = "({g} * {r} * math.log({0}) if {g} != 0.0 and {0} > 0.0 else 0.0)"
+
+BINARY: dict[str, Rule] = {
+    "Add": _binary("+", operator.add, "{g}", "{g}"),
+    "Sub": _binary("-", operator.sub, "{g}", "-{g}"),
+    "Mult": _binary("*", operator.mul, "{g} * {1}", "{g} * {0}"),
+    "Div": _binary("/", operator.truediv, "{g} / {1}", "-{g} * {r} / {1}"),
+    "Pow": _binary("**", operator.pow, POWER_OF_X, POWER_OF_P),
+    "FloorDiv": _binary("//", operator.floordiv, None, None),
+    "Mod": _binary("%", operator.mod, "{g}", "-{g} * np.floor({0} / {1})"),
+    "BitAnd": _binary("&", operator.and_, None, None),
+    "BitOr": _binary("|", operator.or_, None, None),
+    "BitXor": _binary("^", operator.xor, None, None),
+    "LShift": _binary("<<", operator.lshift, None, None),
+    "RShift": _binary(">>", operator.rshift, None, None),
+}
+"""Rules of binary operators, by the name of the class in `ast`."""
+
+UNARY: dict[str, Rule] = {
+    "USub": Rule("-{0}", operator.neg, ("-{g}",)),
+    "UAdd": Rule("+{0}", operator.pos, ("{g}",)),
+    "Not": Rule("not {0}", operator.not_, (None,)),
+    "Invert": Rule("~{0}", operator.invert, (None,)),
+}
+"""Rules of unary operators."""
+
+COMPARE: dict[str, Rule] = {
+    "Lt": _binary("<", operator.lt, None, None),
+    "LtE": _binary("<=", operator.le, None, None),
+    "Gt": _binary(">", operator.gt, None, None),
+    "GtE": _binary(">=", operator.ge, None, None),
+    "Eq": _binary("==", operator.eq, None, None),
+    "NotEq": _binary("!=", operator.ne, None, None),
+}
+"""Rules of comparisons."""
+
+SELECT = Rule("({1} if {0} else {2})", None, (None, "({g} if {0} else 0.0)", "(0.0 if {0} else {g})"))
+"""``where`` of scalars; both operands are computed."""
+
+
+@functools.cache
+def constant_power(exponent: int) -> Rule:
+    """Return the rule of ``x ** exponent`` for a literal int; its operands are `x` and the literal."""
+    partial = "2.0 * {0}" if exponent == 2 else f"{float(exponent)} * {{0}} ** ({exponent - 1})"
+    return Rule("{0} ** {1}", operator.pow, (None if exponent == 0 else "{g} * " + partial, None))
+
+
+ROOT_SAFE = "({g} * 0.5 / {r} if {g} != 0.0 else 0.0)"
+LARGER, SMALLER = "({g} if {0} >= {1} else 0.0)", "({g} if {0} <= {1} else 0.0)"
+LARGER_1, SMALLER_1 = "(0.0 if {0} >= {1} else {g})", "(0.0 if {0} <= {1} else {g})"
+ABSOLUTE = "({g} if {0} > 0.0 else -{g} if {0} < 0.0 else 0.0)"
+
+# By name: (partials, in `math`, in NumPy); the derivatives are those of DLMF 4 and 7.
+ONE_OPERAND: dict[str, tuple[str | None, str, str]] = {
+    "sqrt": (ROOT_SAFE, "sqrt", "sqrt"),
+    "exp": ("{g} * {r}", "exp", "exp"),
+    "exp2": ("{g} * {r} * 0.6931471805599453", "", "exp2"),
+    "expm1": ("{g} * ({r} + 1.0)", "expm1", "expm1"),
+    "log": ("{g} / {0}", "log", "log"),
+    "log2": ("{g} / ({0} * 0.6931471805599453)", "log2", "log2"),
+    "log10": ("{g} / ({0} * 2.302585092994046)", "log10", "log10"),
+    "log1p": ("{g} / (1.0 + {0})", "log1p", "log1p"),
+    "sin": ("{g} * math.cos({0})", "sin", "sin"),
+    "cos": ("-{g} * math.sin({0})", "cos", "cos"),
+    "tan": ("{g} * (1.0 + {r} * {r})", "tan", "tan"),
+    "asin": ("{g} / math.sqrt(1.0 - {0} * {0})", "asin", "arcsin"),
+    "acos": ("-{g} / math.sqrt(1.0 - {0} * {0})", "acos", "arccos"),
+    "atan": ("{g} / (1.0 + {0} * {0})", "atan", "arctan"),
+    "sinh": ("{g} * math.cosh({0})", "sinh", "sinh"),
+    "cosh": ("{g} * math.sinh({0})", "cosh", "cosh"),
+    "tanh": ("{g} * (1.0 - {r} * {r})", "tanh", "tanh"),
+    "asinh": ("{g} / math.sqrt({0} * {0} + 1.0)", "asinh", "arcsinh"),
+    "acosh": ("{g} / math.sqrt({0} * {0} - 1.0)", "acosh", "arccosh"),
+    "atanh": ("{g} / (1.0 - {0} * {0})", "atanh", "arctanh"),
+    "erf": ("{g} * 1.1283791670955126 * math.exp(-{0} * {0})", "erf", ""),
+    "erfc": ("-{g} * 1.1283791670955126 * math.exp(-{0} * {0})", "erfc", ""),
+    "fabs": (ABSOLUTE, "fabs", "fabs"),
+    "absolute": (ABSOLUTE, "", "absolute"),
+    "square": ("{g} * 2.0 * {0}", "", "square"),
+    "reciprocal": ("-{g} * {r} * {r}", "", "reciprocal"),
+    "negative": ("-{g}", "", "negative"),
+    "radians": ("{g} * 0.017453292519943295", "radians", "radians"),
+    "degrees": ("{g} * 57.29577951308232", "degrees", "degrees"),
+    "floor": (None, "floor", "floor"),
+    "ceil": (None, "ceil", "ceil"),
+    "trunc": (None, "trunc", "trunc"),
+    "rint": (None, "", "rint"),
+    "sign": (None, "", "sign"),
+    "isnan": (None, "isnan", "isnan"),
+    "isinf": (None, "isinf", "isinf"),
+    "isfinite": (None, "isfinite", "isfinite"),
+}
+
+TWO_OPERANDS: dict[str, tuple[tuple[str | None, str | None], str, str]] = {
+    "atan2": (
+        (
+            "{g} * {1} / ({0} * {0} + {1} * {1})",
+            "-{g} * {0} / ({0} * {0} + {1} * {1})",
+        ),
+        "atan2",
+        "arctan2",
+    ),
+    "hypot": (
+        ("({g} * {0} / {r} if {g} != 0.0 else 0.0)", "({g} * {1} / {r} if {g} != 0.0 else 0.0)"),
+        "hypot",
+        "hypot",
+    ),
+    "pow": ((POWER_OF_X, POWER_OF_P), "pow", "power"),
+    "copysign": (
+        ("({g} if ({0} >= 0.0) == ({r} >= 0.0) else -{g})", None),
+        "copysign",
+        "copysign",
+    ),
+    "maximum": ((LARGER, LARGER_1), "", "maximum"),
+    "minimum": ((SMALLER, SMALLER_1), "", "minimum"),
+    "add": (("{g}", "{g}"), "", "add"),
+    "subtract": (("{g}", "-{g}"), "", "subtract"),
+    "multiply": (("{g} * {1}", "{g} * {0}"), "", "multiply"),
+    "divide": (("{g} / {1}", "-{g} * {r} / {1}"), "", "divide"),
+}
+
+FUNCTIONS: dict[Any, Rule] = {
+    builtins.abs: Rule("abs({0})", builtins.abs, (ABSOLUTE,)),
+    builtins.max: Rule("max({0}, {1})", builtins.max, ("({g} if {r} == {0} else 0.0)", "(0.0 if {r} == {0} else {g})")),
+    builtins.min: Rule("min({0}, {1})", builtins.min, ("({g} if {r} == {0} else 0.0)", "(0.0 if {r} == {0} else {g})")),
+    builtins.float: Rule("float({0})", builtins.float, ("{g}",)),
+    builtins.int: Rule("int({0})", builtins.int, (None,)),
+    builtins.bool: Rule("bool({0})", builtins.bool, (None,)),
+    builtins.round: Rule("round({0})", builtins.round, (None,)),
+    np.float64: Rule("np.float64({0})", np.float64, ("{g}",)),
+    np.float32: Rule("np.float32({0})", np.float32, ("{g}",)),
+    np.int64: Rule("np.int64({0})", np.int64, (None,)),
+    np.int32: Rule("np.int32({0})", np.int32, (None,)),
+}
+"""Rules of functions, by the function."""
+
+for _partial, _in_math, _in_numpy in ONE_OPERAND.values():
+    for _module, _name in ((math, _in_math), (np, _in_numpy)):
+        if _name:
+            _function = getattr(_module, _name)
+            _text = f"{'math' if _module is math else 'np'}.{_name}({{0}})"
+            FUNCTIONS[_function] = Rule(_text, _function, (_partial,))
+for _partials, _in_math, _in_numpy in TWO_OPERANDS.values():
+    for _module, _name in ((math, _in_math), (np, _in_numpy)):
+        if _name:
+            _function = getattr(_module, _name)
+            _text = f"{'math' if _module is math else 'np'}.{_name}({{0}}, {{1}})"
+            FUNCTIONS[_function] = Rule(_text, _function, _partials)

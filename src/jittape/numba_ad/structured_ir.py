@@ -1,0 +1,239 @@
+"""Structured SSA form of a user's function: scalars are values, arrays are memory.
+
+A value is assigned once. Loops and branches keep their structure; a variable that a loop carries or that branches
+assign is a phi. Each array has a root, the memory that it refers to; views share the root of their base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "Alloc", "Array", "Block", "Constant", "Dim", "Effect", "Function", "If", "IfPhi", "Load", "Loop", "LoopPhi", "Op",
+    "Root", "Scalar", "Statement", "Store", "Value", "View", "Where", "walk",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Where:
+    """A line of the user's source."""
+
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(eq=False)
+class Constant:
+    """A literal number or bool with its Numba type."""
+
+    value: Any
+    type: Any
+
+    @property
+    def name(self) -> str:
+        """Python text of the literal."""
+        if isinstance(self.value, float) and self.value - self.value != 0.0:
+            return "np.nan" if self.value != self.value else "np.inf" if self.value > 0 else "(-np.inf)"
+        text = repr(self.value)
+        return f"({text})" if text.startswith("-") else text
+
+
+@dataclass(eq=False)
+class Value:
+    """A scalar that is assigned once; `block` is None for an argument."""
+
+    name: str
+    type: Any
+    block: Block | None = None
+    statement: Statement | None = None
+
+
+Scalar = Value | Constant
+
+
+@dataclass(eq=False)
+class Root:
+    """The memory of an argument or of an allocated array."""
+
+    name: str
+    dtype: Any
+    block: Block | None = None
+    epoch: int = 0
+
+
+@dataclass(eq=False)
+class Array:
+    """A reference to memory; `dims` are the sizes that are known as values."""
+
+    name: str
+    type: Any
+    root: Root
+    block: Block | None = None
+    statement: Statement | None = None
+    dims: list[Any] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Block:
+    """Statements that run one after the other, in `loop` if that is not None."""
+
+    parent: Block | None = None
+    loop: Loop | None = None
+    statements: list[Statement] = field(default_factory=list)
+    known: dict[Any, Any] = field(default_factory=dict)
+
+    def loops(self) -> list[Loop]:
+        """Return the enclosing loops, innermost first."""
+        found = []
+        loop = self.loop
+        while loop is not None:
+            found.append(loop)
+            loop = loop.outer.loop
+        return found
+
+
+@dataclass(eq=False)
+class Statement:
+    """Base of all statements."""
+
+    where: Where
+
+
+@dataclass(eq=False)
+class Op(Statement):
+    """``result = rule(operands)``, without side effects."""
+
+    result: Value
+    rule: Any
+    operands: list[Any]
+
+
+@dataclass(eq=False)
+class Dim(Statement):
+    """``result = array.shape[axis]``."""
+
+    result: Value
+    array: Array
+    axis: int
+
+
+@dataclass(eq=False)
+class Load(Statement):
+    """``result = array[indices]``."""
+
+    result: Value
+    array: Array
+    indices: list[Any]
+
+
+@dataclass(eq=False)
+class Store(Statement):
+    """``array[indices] = value``; `sign` is ``"+"`` or ``"-"`` if the element is updated instead."""
+
+    array: Array
+    indices: list[Any]
+    value: Any
+    sign: str = ""
+
+
+@dataclass(eq=False)
+class Alloc(Statement):
+    """``result = template``: a new array whose elements do not depend on active values."""
+
+    result: Array
+    template: str
+    operands: list[Any]
+
+
+@dataclass(eq=False)
+class View(Statement):
+    """``result = base<template>``; the same text gives the view of the shadow."""
+
+    result: Array
+    base: Array
+    template: str
+    operands: list[Any]
+
+
+@dataclass(eq=False)
+class Effect(Statement):
+    """A statement that only has an effect: ``print``, ``raise``, a check of shapes."""
+
+    template: str
+    operands: list[Any]
+
+
+@dataclass(eq=False)
+class IfPhi:
+    """The value of a variable after a branch."""
+
+    result: Value
+    then: Any
+    orelse: Any
+
+
+@dataclass(eq=False)
+class If(Statement):
+    """A branch."""
+
+    condition: Any
+    then: Block
+    orelse: Block
+    phis: list[IfPhi] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class LoopPhi:
+    """A variable that a loop carries: `inner` during an iteration, `out` after the loop."""
+
+    inner: Value
+    init: Any
+    out: Value
+    next: Any = None
+
+
+@dataclass(eq=False)
+class Loop(Statement):
+    """A loop over a range, or, if `counter` is None, one that runs while the condition of its header holds.
+
+    If `stop` is not None, the loop ends after an iteration in which it is true. `trips` counts the iterations of loops
+    whose number of iterations is not known before.
+    """
+
+    outer: Block
+    counter: Value | None = None
+    bounds: list[Any] = field(default_factory=list)
+    header: Block | None = None
+    condition: Any = None
+    body: Block = field(default_factory=Block)
+    stop: Any = None
+    phis: list[LoopPhi] = field(default_factory=list)
+    trips: Value | None = None
+
+
+@dataclass(eq=False)
+class Function:
+    """A function in structured form: its name, arguments, statements and result."""
+
+    name: str
+    parameters: list[str]
+    arguments: dict[str, Any]
+    body: Block
+    result: Any
+    sources: list[str]
+
+
+def walk(block: Block) -> Iterator[Statement]:
+    """Yield all statements of `block` in program order, those of inner blocks after the statement itself."""
+    for statement in block.statements:
+        yield statement
+        if isinstance(statement, If):
+            yield from walk(statement.then)
+            yield from walk(statement.orelse)
+        elif isinstance(statement, Loop):
+            if statement.header is not None:
+                yield from walk(statement.header)
+            yield from walk(statement.body)

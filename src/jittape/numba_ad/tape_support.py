@@ -1,0 +1,58 @@
+"""Functions that the generated code calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+__all__ = ["add_into", "overlap", "reserve", "trip_count"]
+
+
+@njit(nogil=True)
+def reserve(stack: Any, used: Any, wanted: Any) -> Any:
+    """Return a stack with room for `wanted` more elements; it grows by half at least."""
+    if used + wanted <= stack.size:
+        return stack
+    larger = np.empty(used + wanted + stack.size // 2, dtype=stack.dtype)
+    larger[:used] = stack[:used]
+    return larger
+
+
+@njit(nogil=True)
+def trip_count(start: Any, stop: Any, step: Any) -> Any:
+    """Return the length of a range."""
+    return max(0, (stop - start + step - (1 if step > 0 else -1)) // step)
+
+
+@njit(nogil=True)
+def _extent(array: Any) -> Any:
+    low = array.ctypes.data
+    high = low + array.itemsize
+    for size, stride in zip(array.shape, array.strides):
+        if size == 0:
+            return 0, 0
+        span = (size - 1) * stride
+        if span < 0:
+            low += span
+        else:
+            high += span
+    return low, high
+
+
+@njit(nogil=True)
+def overlap(one: Any, other: Any) -> Any:
+    """Return whether the address ranges of two arrays overlap."""
+    low, high = _extent(one)
+    other_low, other_high = _extent(other)
+    return low < other_high and other_low < high
+
+
+@njit(nogil=True)
+def add_into(target: Any, values: Any) -> None:
+    """Add an array to another of the same shape, element by element."""
+    if target.shape != values.shape:
+        raise ValueError("the cotangent must have the shape of the result")
+    for index in np.ndindex(target.shape):
+        target[index] += values[index]

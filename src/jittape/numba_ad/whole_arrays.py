@@ -1,0 +1,173 @@
+"""Whole-array expressions as loops over elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from jittape.numba_ad.build_ir import Builder, constant, is_float, result_type
+from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS, Rule
+from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
+
+__all__ = ["Lazy", "as_lazy", "assign", "elementwise", "matmul", "materialize", "reduction"]
+
+
+@dataclass(eq=False)
+class Lazy:
+    """An array that is computed element by element where it is used; `reads` are the arrays and their versions."""
+
+    dims: list[Scalar]
+    dtype: Any
+    element: Callable[[list[Scalar]], Scalar]
+    reads: list[tuple[Array, int]]
+
+
+def as_lazy(builder: Builder, x: Any) -> Lazy:
+    """Return an array or a scalar as elements."""
+    if isinstance(x, Lazy):
+        return x
+    if isinstance(x, Array):
+        dims = [builder.dim(x, axis) for axis in range(x.type.ndim)]
+        return Lazy(dims, x.type.dtype, lambda indices: builder.load(x, indices), [(x, x.root.epoch)])
+    if isinstance(x, (Value, Constant)):
+        return Lazy([], x.type, lambda indices: x, [])
+    builder.refuse(
+        "an array expression has an operand that is not an array or a number", "Write a loop over its elements."
+    )
+
+
+def elementwise(builder: Builder, rule: Rule, operands: list[Any]) -> Lazy:
+    """Apply the rule of a scalar function to each element; sizes must be equal, or literally 1."""
+    lazies = [as_lazy(builder, x) for x in operands]
+    try:
+        kind = result_type(rule.function, [x.dtype for x in lazies]) if rule.function else lazies[1].dtype
+    except TypeError as error:
+        builder.refuse(str(error), "Write a loop over the elements.")
+    rank = max(len(x.dims) for x in lazies)
+    dims: list[Scalar] = []
+    for axis in range(-rank, 0):
+        sizes = [x.dims[axis] for x in lazies if len(x.dims) >= -axis]
+        long = [size for size in sizes if not _is_one(size)]
+        for other in long[1:]:
+            builder.require_equal(long[0], other)
+        dims.append(long[0] if long else sizes[0])
+
+    def element(indices: list[Scalar]) -> Scalar:
+        scalars = []
+        for x in lazies:
+            own = indices[len(indices) - len(x.dims) :]
+            scalars.append(
+                x.element([constant(0) if _is_one(n) else i for n, i in zip(x.dims, own, strict=True)])
+            )
+        return builder.op(rule, scalars)
+
+    return Lazy(dims, kind, element, [read for x in lazies for read in x.reads])
+
+
+def _is_one(size: Scalar) -> bool:
+    return isinstance(size, Constant) and size.value == 1
+
+
+def check_unwritten(builder: Builder, lazy: Lazy) -> None:
+    """Refuse an expression with a call that writes an array which the expression read before."""
+    for array, epoch in lazy.reads:
+        if array.root.epoch != epoch:
+            builder.refuse(
+                f"a call in this expression writes the array {array.root.name}, which the expression reads",
+                "Assign the result of the call to a variable first.",
+            )
+
+
+def materialize(builder: Builder, lazy: Lazy, base: str, dtype: Any = None) -> Array:
+    """Compute all elements into a new array."""
+    check_unwritten(builder, lazy)
+    array = builder.alloc(base, dtype or lazy.dtype, lazy.dims, "np.empty(<shape>, dtype=<dtype>)")
+    builder.nest(lazy.dims, lambda indices: builder.store(array, indices, lazy.element(indices)))
+    return array
+
+
+def assign(builder: Builder, target: Array, value: Any, sign: str = "") -> None:
+    """Write ``target[...] = value``, or update it with `sign`; memory may overlap with what `value` reads."""
+    lazy = as_lazy(builder, value)
+    check_unwritten(builder, lazy)
+    if any(array.root is target.root and array is not target for array, _ in lazy.reads):
+        lazy = as_lazy(builder, materialize(builder, lazy, "copied"))
+    sizes = [builder.dim(target, axis) for axis in range(target.type.ndim)]
+    if len(lazy.dims) > len(sizes):
+        builder.refuse("the value has more dimensions than the target", "Index or reshape the value.")
+    own = sizes[len(sizes) - len(lazy.dims) :]
+    for size, other in zip(own, lazy.dims, strict=True):
+        if not _is_one(other):
+            builder.require_equal(size, other)
+
+    def write(indices: list[Scalar]) -> None:
+        used = indices[len(indices) - len(lazy.dims) :]
+        used = [constant(0) if _is_one(n) else i for n, i in zip(lazy.dims, used, strict=True)]
+        builder.store(target, indices, lazy.element(used), sign)
+
+    builder.nest(sizes, write)
+
+
+def reduction(builder: Builder, name: str, x: Any) -> Scalar:
+    """Return the sum, mean, minimum or maximum of all elements."""
+    lazy = as_lazy(builder, x)
+    check_unwritten(builder, lazy)
+    if name in ("amin", "amax", "min", "max"):
+        if not is_float(lazy.dtype):
+            builder.refuse(f"{name} of {lazy.dtype} is not supported", "Write a loop.")
+        rule = FUNCTIONS[np.minimum if "min" in name else np.maximum]
+        for size in lazy.dims:
+            builder.effect(
+                "if {0} == 0: raise ValueError('zero-size array to reduction operation')", [size]
+            )
+        first = lazy.element([constant(0) for _ in lazy.dims])
+        return builder.reduce(
+            lazy.dims, first, lambda indices, best: builder.op(rule, [best, lazy.element(indices)]), "best"
+        )  # type: ignore[no-any-return]
+    kind = lazy.dtype if is_float(lazy.dtype) else types.int64
+    zero = Constant(0.0 if is_float(kind) else 0, kind)
+    total = builder.reduce(
+        lazy.dims, zero, lambda indices, acc: builder.binary("Add", acc, lazy.element(indices))
+    )
+    if name != "mean":
+        return total  # type: ignore[no-any-return]
+    count = constant(1)
+    for size in lazy.dims:
+        count = builder.binary("Mult", count, size)  # type: ignore[assignment]
+    return builder.binary("Div", total, count)
+
+
+def matmul(builder: Builder, x: Any, y: Any) -> Any:
+    """Return the product of vectors and matrices as loops: a number, or a new array."""
+    x, y = [
+        one if isinstance(one, Array) else as_lazy(builder, materialize(builder, as_lazy(builder, one), "operand"))
+        for one in (x, y)
+    ]
+    one, other = as_lazy(builder, x), as_lazy(builder, y)
+    if not (1 <= len(one.dims) <= 2 and 1 <= len(other.dims) <= 2):
+        builder.refuse("a product of arrays needs vectors or matrices", "Write the loops.")
+    builder.require_equal(one.dims[-1], other.dims[0])
+    kind = result_type(BINARY["Mult"].function, [one.dtype, other.dtype])
+    zero = Constant(0.0 if is_float(kind) else 0, kind)
+
+    def entry(row: list[Scalar], column: list[Scalar]) -> Scalar:
+        def step(k: list[Scalar], acc: Scalar) -> Scalar:
+            product = builder.binary("Mult", one.element([*row, *k]), other.element([*k, *column]))
+            return builder.binary("Add", acc, product)
+
+        return builder.reduce([one.dims[-1]], zero, step)  # type: ignore[no-any-return]
+
+    rows, columns = one.dims[:-1], other.dims[1:]
+    if not rows and not columns:
+        return entry([], [])
+    dims = [*rows, *columns]
+    array = builder.alloc("product", kind, dims, "np.empty(<shape>, dtype=<dtype>)")
+    count = len(rows)
+    builder.nest(
+        dims, lambda indices: builder.store(array, indices, entry(indices[:count], indices[count:]))
+    )
+    return array
