@@ -7,7 +7,19 @@ from typing import Any
 
 from jittape.errors import NoGradientError
 from jittape.numba_ad.build_ir import is_float
-from jittape.numba_ad.structured_ir import Alloc, Array, Function, If, Load, Loop, Op, Root, Store, Value, walk
+from jittape.numba_ad.structured_ir import (
+    Alloc,
+    Array,
+    Function,
+    If,
+    Load,
+    Loop,
+    Op,
+    Root,
+    Store,
+    Value,
+    walk,
+)
 
 __all__ = ["Activity", "find_active"]
 
@@ -44,7 +56,9 @@ def _edges(function: Function) -> list[tuple[Any, Any]]:
         if isinstance(s, Op):
             partials = s.rule.partials or (None,) * len(s.operands)
             unknown = s.rule.partials is None
-            pairs += [(x, s.result) for x, p in zip(s.operands, partials, strict=False) if unknown or p is not None]
+            pairs += [
+                (x, s.result) for x, p in zip(s.operands, partials, strict=False) if unknown or p is not None
+            ]
         elif isinstance(s, Load):
             pairs.append((s.array.root, s.result))
         elif isinstance(s, Store):

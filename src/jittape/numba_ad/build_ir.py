@@ -5,14 +5,14 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from numba import types
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 
 from jittape.errors import NoGradientError
-from jittape.numba_ad.scalar_rules import BINARY, COMPARE, UNARY, Rule
+from jittape.numba_ad.scalar_rules import BINARY, COMPARE, UNARY
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Array,
@@ -64,7 +64,10 @@ def result_type(function: Any, operands: list[Any]) -> Any:
 
 def operand_types(operands: list[Scalar]) -> list[Any]:
     """Return the types of operands; that of an int literal is literal, as ``x ** 2`` is another function in Numba."""
-    return [types.literal(x.value) if isinstance(x, Constant) and x.type == types.int64 else x.type for x in operands]
+    return [
+        types.literal(x.value) if isinstance(x, Constant) and x.type == types.int64 else x.type
+        for x in operands
+    ]
 
 
 def unified(one: Any, other: Any) -> Any:
@@ -79,7 +82,9 @@ def is_float(one: Any) -> bool:
 
 def constant(value: Any) -> Constant:
     """Return a literal with the type that Numba gives to it."""
-    known = types.boolean if isinstance(value, bool) else types.int64 if isinstance(value, int) else types.float64
+    known = (
+        types.boolean if isinstance(value, bool) else types.int64 if isinstance(value, int) else types.float64
+    )
     return Constant(value, known)
 
 
@@ -100,10 +105,10 @@ class Builder:
         self._names: dict[str, int] = {}
         self._epoch = 0
 
-    def refuse(self, reason: str, way_out: str) -> NoReturn:
-        """Raise the error for an expression of the current line that has no derivative."""
+    def refusal(self, reason: str, way_out: str) -> NoGradientError:
+        """Return the error for an expression of the current line that has no derivative."""
         where = self.where
-        raise NoGradientError(
+        return NoGradientError(
             f"{self.purpose}: {where.file}:{where.line}: `{where.text.strip()}`: {reason}. {way_out}"
         )
 
@@ -113,10 +118,10 @@ class Builder:
         self._names[base] = number = self._names.get(base, 0) + 1
         return f"{base}_{number}"
 
-    def op(self, rule: Rule, operands: list[Scalar], base: str = "t") -> Scalar:
+    def op(self, rule: Any, operands: list[Scalar], base: str = "t") -> Scalar:
         """Append an operation on scalars."""
         if rule in FOLDED and all(isinstance(x, Constant) and isinstance(x.value, int) for x in operands):
-            values = [x.value for x in operands]  # type: ignore[union-attr]
+            values = [x.value for x in operands if isinstance(x, Constant)]
             if not (rule in (BINARY["FloorDiv"], BINARY["Mod"]) and values[1] == 0):
                 return constant(FOLDED[rule](*values))
         key = (rule.template, *[_key(x) for x in operands])
@@ -127,9 +132,11 @@ class Builder:
                     result_type(rule.function, operand_types(operands)) if rule.function else operands[1].type
                 )
             except TypeError as error:
-                self.refuse(str(error), "Use functions and types that Numba supports for scalars.")
+                raise self.refusal(str(error), "Use functions and types that Numba supports for scalars.")
             if isinstance(kind, types.Complex):
-                self.refuse("complex numbers are not supported", "Compute with the real and imaginary parts.")
+                raise self.refusal(
+                    "complex numbers are not supported", "Compute with the real and imaginary parts."
+                )
             found = Value(self.name(base), kind, self.block)
             self._append(found, Op(self.where, found, rule, operands))
             self.block.known[key] = found
@@ -153,8 +160,8 @@ class Builder:
                 found = Value(self.name(f"{array.name}_size"), types.int64, self.block)
                 self._append(found, Dim(self.where, found, array, axis))
                 self.block.known[key] = found
-            return found  # type: ignore[no-any-return]
-        return array.dims[axis]  # type: ignore[no-any-return]
+            return found
+        return array.dims[axis]
 
     def load(self, array: Array, indices: list[Scalar]) -> Scalar:
         """Append the read of an element."""
@@ -164,15 +171,17 @@ class Builder:
             found = Value(self.name(array.name), array.type.dtype, self.block)
             self._append(found, Load(self.where, found, array, indices))
             self.block.known[key] = found
-        return found  # type: ignore[no-any-return]
+        return found
 
     def store(self, array: Array, indices: list[Scalar], value: Scalar, sign: str = "") -> None:
         """Append the write or the update of an element."""
         if not array.type.mutable:
-            self.refuse(f"the array {array.name} is read-only", "Pass a writable array or write to a copy.")
+            raise self.refusal(
+                f"the array {array.name} is read-only", "Pass a writable array or write to a copy."
+            )
         if not isinstance(array.type.dtype, types.Float) and is_float(value.type):
             value_kind = f"a float is stored in an array of {array.type.dtype}"
-            self.refuse(value_kind, "Use a float array, or int(...) if no gradient shall flow.")
+            raise self.refusal(value_kind, "Use a float array, or int(...) if no gradient shall flow.")
         array.root.epoch += 1
         self.block.statements.append(Store(self.where, array, indices, value, sign))
 
@@ -193,7 +202,7 @@ class Builder:
             found = Array(self.name(base.name), kind, base.root, self.block, None, dims)
             self._append(found, View(self.where, found, base, template, operands))
             self.block.known[key] = found
-        return found  # type: ignore[no-any-return]
+        return found
 
     def effect(self, template: str, operands: list[Any]) -> None:
         """Append a statement that is only run for its effect."""
@@ -201,7 +210,9 @@ class Builder:
 
     def require_equal(self, one: Scalar, other: Scalar) -> None:
         """Check two sizes of operands when the code runs, unless they are known to be equal."""
-        if one is other or (isinstance(one, Constant) and isinstance(other, Constant) and one.value == other.value):
+        if one is other or (
+            isinstance(one, Constant) and isinstance(other, Constant) and one.value == other.value
+        ):
             return
         message = f"{self.where.file}:{self.where.line}: the shapes of the operands differ (gradients do not broadcast)"
         self.effect(f"if {{0}} != {{1}}: raise ValueError({message!r})", [one, other])
@@ -261,7 +272,11 @@ class Builder:
         self.reduce(dims, None, lambda indices, _: run(indices))
 
     def reduce(
-        self, dims: list[Scalar], carried: Scalar | None, step: Callable[[list[Scalar], Any], Any], base: str = "sum"
+        self,
+        dims: list[Scalar],
+        carried: Scalar | None,
+        step: Callable[[list[Scalar], Any], Any],
+        base: str = "sum",
     ) -> Any:
         """Append a loop nest that carries a scalar of the type of `carried`; return the scalar after it."""
 
@@ -269,9 +284,10 @@ class Builder:
             if depth == len(dims):
                 return step(indices, carry)
             loop = self.new_loop([constant(0), dims[depth], constant(1)])
+            counter: Any = loop.counter
             phi = None if carry is None else self.loop_phi(loop, base, carry, carry.type)
             inner = None if phi is None else phi.inner
-            following = self.inside(loop.body, lambda: level(depth + 1, [*indices, loop.counter], inner))  # type: ignore[list-item]
+            following = self.inside(loop.body, lambda: level(depth + 1, [*indices, counter], inner))
             if phi is not None:
                 phi.next = following
             self.close_loop(loop)

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeVar
 
 __all__ = ["RETURNED", "VALUE", "always_returns", "assigned_names", "loaded_names", "without_jumps"]
+
+Node = TypeVar("Node", bound=ast.AST)
 
 VALUE, RETURNED = "%value", "%returned"
 
@@ -68,7 +71,7 @@ def _flag(near: ast.stmt, name: str) -> ast.stmt:
     return _at(near, ast.Assign([ast.Name(name, ast.Store())], value))
 
 
-def _at(near: ast.AST, node: ast.AST) -> ast.AST:  # type: ignore[misc]
+def _at(near: ast.AST, node: Node) -> Node:
     return ast.fix_missing_locations(ast.copy_location(node, near))
 
 
@@ -102,7 +105,11 @@ def always_returns(body: list[ast.stmt]) -> bool:
     for statement in body:
         if isinstance(statement, (ast.Return, ast.Raise)):
             return True
-        if isinstance(statement, ast.If) and always_returns(statement.body) and always_returns(statement.orelse):
+        if (
+            isinstance(statement, ast.If)
+            and always_returns(statement.body)
+            and always_returns(statement.orelse)
+        ):
             return True
         endless = isinstance(statement, ast.While) and isinstance(statement.test, ast.Constant)
         if endless and statement.test.value and not _breaks(statement.body):  # type: ignore[attr-defined]
@@ -112,13 +119,16 @@ def always_returns(body: list[ast.stmt]) -> bool:
 
 def _breaks(body: list[ast.stmt]) -> bool:
     return any(
-        isinstance(s, ast.Break) or (isinstance(s, ast.If) and (_breaks(s.body) or _breaks(s.orelse))) for s in body
+        isinstance(s, ast.Break) or (isinstance(s, ast.If) and (_breaks(s.body) or _breaks(s.orelse)))
+        for s in body
     )
 
 
 def assigned_names(body: list[ast.stmt]) -> list[str]:
     """Return the names that `body` assigns, without duplicates."""
-    found = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    found = {
+        n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
     return sorted(found | {name for s in body for name in _flags(s)})
 
 

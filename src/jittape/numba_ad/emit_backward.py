@@ -10,7 +10,7 @@ from typing import Any
 from jittape.numba_ad.activity import Activity
 from jittape.numba_ad.emit_forward import Branch, Pop, Recompute, Writer, restore_actions
 from jittape.numba_ad.recording_plan import Plan, contributions
-from jittape.numba_ad.structured_ir import Array, Block, If, Load, Loop, Op, Statement, Store, Value
+from jittape.numba_ad.structured_ir import Array, Block, If, Load, Loop, LoopPhi, Op, Statement, Store, Value
 
 __all__ = ["BackwardPass"]
 
@@ -178,7 +178,7 @@ class BackwardPass:
 
         def phi_operands(one: If | Loop) -> None:
             for phi in one.phis:
-                pair = (phi.init, phi.next) if hasattr(phi, "init") else (phi.then, phi.orelse)
+                pair = (phi.init, phi.next) if isinstance(phi, LoopPhi) else (phi.then, phi.orelse)
                 found.update((x, None) for x in pair)
 
         for block in blocks:
@@ -186,7 +186,7 @@ class BackwardPass:
         if isinstance(s, If):
             phi_operands(s)
         else:
-            found.update((phi.next, None) for phi in s.phis)
+            found.update((loop_phi.next, None) for loop_phi in s.phis)
         return [x for x in found if isinstance(x, Value) and x in self._activity and x.block not in inside]
 
 

@@ -12,7 +12,6 @@ from jittape.numba_ad.build_ir import is_float
 from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.structured_ir import (
     Alloc,
-    Array,
     Block,
     Dim,
     Effect,
@@ -137,7 +136,11 @@ def restore_actions(block: Block, plan: Plan, activity: Activity) -> list[Any]:
         elif isinstance(s, If):
             sides = [restore_actions(side, plan, activity) for side in (s.then, s.orelse)]
             for phi in s.phis:
-                if phi.result in plan.needed and phi.result not in plan.recorded and plan.is_inside_loop(phi.result):
+                if (
+                    phi.result in plan.needed
+                    and phi.result not in plan.recorded
+                    and plan.is_inside_loop(phi.result)
+                ):
                     for side, one in zip(sides, (phi.then, phi.orelse), strict=True):
                         side.append(Recompute(f"{phi.result.name} = {one.name}", s.where))
             if any(sides):
@@ -254,7 +257,10 @@ class ForwardPass:
                 writer.line(f"{stack}[{stack}_at] = {action.value.name}")
                 writer.line(f"{stack}_at += 1")
             elif isinstance(action, Branch):
-                for condition, side in ((action.condition, action.then), (f"not {action.condition}", action.orelse)):
+                for condition, side in (
+                    (action.condition, action.then),
+                    (f"not {action.condition}", action.orelse),
+                ):
                     if any(_pushes(side, stack) for stack in self.stacks):
                         writer.begin(f"if {condition}:")
                         self._record(side)
@@ -274,5 +280,3 @@ def _pushes(actions: list[Any], stack: str) -> int:
 def _trips(loop: Loop) -> str:
     start, stop, step = [x.name for x in loop.bounds]
     return f"({stop} - {start})" if step == "1" else f"trip_count({start}, {stop}, {step})"
-
-

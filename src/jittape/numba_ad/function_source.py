@@ -80,7 +80,9 @@ def read_source(function: Any, purpose: str) -> Source:
         raise NoGradientError(f"{where}: only functions written with `def` have gradients. Use `def`")
     arguments = tree.args
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
-        raise NoGradientError(f"{where}: *args, **kwargs and special parameters are not supported. Name each argument")
+        raise NoGradientError(
+            f"{where}: *args, **kwargs and special parameters are not supported. Name each argument"
+        )
     for node in ast.walk(tree):
         if isinstance(node, (ast.Yield, ast.YieldFrom)):
             raise NoGradientError(f"{where}: a generator has no gradient. Return the values in an array")

@@ -14,7 +14,7 @@ from jittape.numba_ad.build_ir import is_float
 from jittape.numba_ad.dead_statements import remove_dead_statements
 from jittape.numba_ad.emit_backward import BackwardPass
 from jittape.numba_ad.emit_forward import ForwardPass, Writer
-from jittape.numba_ad.lower_statements import lower_function
+from jittape.numba_ad.lower_function import lower_function
 from jittape.numba_ad.recording_plan import make_plan
 from jittape.numba_ad.structured_ir import Array, Constant, Function, Op, Store, Value, walk
 from jittape.numba_ad.user_rules import UserRule
@@ -101,7 +101,18 @@ def _check_result(form: Function, returned: str, purpose: str) -> None:
 
 
 def _parameters(form: Function) -> dict[str, str]:
-    reserved = {"np", "math", "floats", "ints", "floats_at", "ints_at", "seed", "reserve", "trip_count", "overlap"}
+    reserved = {
+        "np",
+        "math",
+        "floats",
+        "ints",
+        "floats_at",
+        "ints_at",
+        "seed",
+        "reserve",
+        "trip_count",
+        "overlap",
+    }
     found = {}
     for name in form.parameters:
         clash = name in reserved or re.fullmatch(r".*_\d+(_[bc])?", name) is not None
@@ -135,6 +146,8 @@ def _shadows(form: Function, activity: Any, writer: Writer) -> None:
 
 def _gradient(one: Any, activity: Any, backward: BackwardPass) -> str:
     if isinstance(one, Array):
-        return f"{one.name}_b" if one in activity else f"np.zeros({one.name}.shape, dtype=np.{one.type.dtype})"
+        return (
+            f"{one.name}_b" if one in activity else f"np.zeros({one.name}.shape, dtype=np.{one.type.dtype})"
+        )
     value = f"{one.name}_b" if one in backward.started else "0.0"
     return f"np.{one.type}({value})"

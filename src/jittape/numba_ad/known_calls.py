@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +14,7 @@ from jittape.numba_ad.build_ir import Builder, constant, is_float, result_type
 from jittape.numba_ad.function_source import PythonObject
 from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS, SELECT
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
-from jittape.numba_ad.whole_arrays import Lazy, as_lazy, assign, elementwise, matmul, materialize, reduction
+from jittape.numba_ad.whole_arrays import Lazy, as_lazy, assign, elementwise, materialize, matmul, reduction
 
 __all__ = ["attribute", "call_function", "call_method", "known_function", "known_method"]
 
@@ -39,7 +38,11 @@ def known_method(name: str) -> bool:
 def attribute(builder: Builder, base: Any, name: str) -> Any:
     """Return an attribute of an array or a number; None for an unknown one."""
     if isinstance(base, Array):
-        sizes = tuple([builder.dim(base, axis) for axis in range(base.type.ndim)]) if name in ("shape", "size") else ()
+        sizes = (
+            tuple([builder.dim(base, axis) for axis in range(base.type.ndim)])
+            if name in ("shape", "size")
+            else ()
+        )
         if name == "shape":
             return sizes
         if name == "size":
@@ -66,12 +69,14 @@ def call_function(builder: Builder, function: Any, arguments: list[Any], keyword
         except TypeError as error:
             if "argument" not in str(error):
                 raise
-            builder.refuse(f"this form of {_name(function)} is not supported", WAY_OUT)
+            raise builder.refusal(f"this form of {_name(function)} is not supported", WAY_OUT)
     if keywords and not (set(keywords) == {"out"} and function not in REDUCTIONS):
-        builder.refuse(f"keyword arguments of {_name(function)} are not supported", WAY_OUT)
+        raise builder.refusal(f"keyword arguments of {_name(function)} are not supported", WAY_OUT)
     if function in REDUCTIONS:
         if len(arguments) != 1:
-            builder.refuse(f"{_name(function)} is only supported without an axis", "Write a loop over the axis.")
+            raise builder.refusal(
+                f"{_name(function)} is only supported without an axis", "Write a loop over the axis."
+            )
         return reduction(builder, REDUCTIONS[function], arguments[0])
     return _scalar_function(builder, function, arguments, keywords)
 
@@ -85,9 +90,9 @@ def _scalar_function(builder: Builder, function: Any, arguments: list[Any], keyw
     if len(arguments) == 3 and isinstance(function, np.ufunc):
         keywords = {"out": arguments.pop()}
     if len(arguments) != wanted:
-        builder.refuse(f"{_name(function)} is only supported with {wanted} arguments", WAY_OUT)
+        raise builder.refusal(f"{_name(function)} is only supported with {wanted} arguments", WAY_OUT)
     if any(not isinstance(x, (Value, Constant, Array, Lazy)) for x in arguments):
-        builder.refuse(f"{_name(function)} needs numbers or arrays", WAY_OUT)
+        raise builder.refusal(f"{_name(function)} needs numbers or arrays", WAY_OUT)
     if any(isinstance(x, (Array, Lazy)) for x in arguments):
         lazy = elementwise(builder, rule, arguments)
         if keywords:
@@ -103,8 +108,10 @@ def _name(function: Any) -> str:
 
 def _shape(builder: Builder, shape: Any) -> list[Scalar]:
     sizes = list(shape) if isinstance(shape, tuple) else [shape]
-    if not all(isinstance(size, (Value, Constant)) and isinstance(size.type, types.Integer) for size in sizes):
-        builder.refuse("a shape must be an int or a tuple of ints", "Write it as a tuple.")
+    if not all(
+        isinstance(size, (Value, Constant)) and isinstance(size.type, types.Integer) for size in sizes
+    ):
+        raise builder.refusal("a shape must be an int or a tuple of ints", "Write it as a tuple.")
     return sizes
 
 
@@ -115,7 +122,7 @@ def _dtype(builder: Builder, dtype: Any) -> Any:
     try:
         return from_dtype(np.dtype(str(dtype.value) if isinstance(dtype.value, types.Type) else dtype.value))
     except (TypeError, AttributeError, NotImplementedError):
-        builder.refuse("this dtype is not supported", "Use np.float64, np.float32 or an int type.")
+        raise builder.refusal("this dtype is not supported", "Use np.float64, np.float32 or an int type.")
 
 
 def _filled(text: str) -> Callable[..., Any]:
@@ -128,7 +135,9 @@ def _filled(text: str) -> Callable[..., Any]:
 def _like(text: str) -> Callable[..., Any]:
     def allocate(builder: Builder, x: Any, dtype: Any = None) -> Array:
         lazy = as_lazy(builder, x)
-        return builder.alloc("array", lazy.dtype if dtype is None else _dtype(builder, dtype), lazy.dims, text)
+        return builder.alloc(
+            "array", lazy.dtype if dtype is None else _dtype(builder, dtype), lazy.dims, text
+        )
 
     return allocate
 
@@ -153,9 +162,11 @@ def _copy(builder: Builder, x: Any) -> Array:
 def _arange(builder: Builder, *bounds: Any) -> Lazy:
     for bound in bounds:
         if not isinstance(bound, (Value, Constant)) or not isinstance(bound.type, types.Integer):
-            builder.refuse("np.arange is only supported for ints", "Use np.linspace, or a loop.")
+            raise builder.refusal("np.arange is only supported for ints", "Use np.linspace, or a loop.")
     if len(bounds) > 2 or not bounds:
-        builder.refuse("np.arange with a step is not supported", "Multiply np.arange(n) with the step.")
+        raise builder.refusal(
+            "np.arange with a step is not supported", "Multiply np.arange(n) with the step."
+        )
     start, stop = (constant(0), bounds[0]) if len(bounds) == 1 else bounds
     size = builder.binary("Sub", stop, start)
     if len(bounds) == 2:
@@ -179,12 +190,12 @@ def _where(builder: Builder, condition: Any, x: Any, y: Any) -> Any:
         kind = result_type(operator.add, [x.type, y.type])
         return builder.op(SELECT, [condition, *[_as_type(builder, one, kind) for one in (x, y)]])
     kind = result_type(operator.add, [as_lazy(builder, x).dtype, as_lazy(builder, y).dtype])
-    selected = [as_lazy(builder, one) for one in (x, y)]
-    same = [
-        Lazy(one.dims, kind, lambda indices, one=one: _as_type(builder, one.element(indices), kind), one.reads)
-        for one in selected
-    ]
-    return elementwise(builder, SELECT, [condition, *same])
+    return elementwise(builder, SELECT, [condition, *[_lazy_as_type(builder, one, kind) for one in (x, y)]])
+
+
+def _lazy_as_type(builder: Builder, x: Any, kind: Any) -> Lazy:
+    lazy = as_lazy(builder, x)
+    return Lazy(lazy.dims, kind, lambda indices: _as_type(builder, lazy.element(indices), kind), lazy.reads)
 
 
 def _as_type(builder: Builder, x: Scalar, kind: Any) -> Scalar:
@@ -198,7 +209,7 @@ def _as_type(builder: Builder, x: Scalar, kind: Any) -> Scalar:
 def _cumsum(builder: Builder, x: Any) -> Array:
     lazy = as_lazy(builder, x)
     if len(lazy.dims) != 1 or not is_float(lazy.dtype):
-        builder.refuse("np.cumsum is only supported for float vectors", "Write a loop.")
+        raise builder.refusal("np.cumsum is only supported for float vectors", "Write a loop.")
     array = builder.alloc("cumsum", lazy.dtype, lazy.dims, "np.empty(<shape>, dtype=<dtype>)")
 
     def step(indices: list[Scalar], total: Scalar) -> Scalar:
@@ -217,7 +228,8 @@ def _length(builder: Builder, x: Any) -> Scalar:
 
 
 def _print(builder: Builder, *arguments: Any) -> PythonObject:
-    texts, operands = [], []
+    texts: list[str] = []
+    operands: list[Any] = []
     for argument in arguments:
         if isinstance(argument, PythonObject) and isinstance(argument.value, str):
             texts.append(repr(argument.value).replace("{", "{{").replace("}", "}}"))
@@ -225,7 +237,7 @@ def _print(builder: Builder, *arguments: Any) -> PythonObject:
             texts.append(f"{{{len(operands)}}}")
             operands.append(argument)
         else:
-            builder.refuse("print is only supported for numbers and strings", "Print elements.")
+            raise builder.refusal("print is only supported for numbers and strings", "Print elements.")
     builder.effect(f"print({', '.join(texts)})", operands)
     return PythonObject(None)
 
@@ -235,9 +247,9 @@ def _reshape(builder: Builder, x: Any, *shape: Any) -> Array:
         x = materialize(builder, x, "t")
     sizes = _shape(builder, shape[0] if len(shape) == 1 else tuple(shape))
     if x.type.layout != "C":
-        builder.refuse("only arrays in C order can be reshaped", "Copy the array first.")
+        raise builder.refusal("only arrays in C order can be reshaped", "Copy the array first.")
     if any(isinstance(size, Constant) and size.value < 0 for size in sizes):
-        builder.refuse("a size of -1 is not supported", "Write the size.")
+        raise builder.refusal("a size of -1 is not supported", "Write the size.")
     text = ".reshape((" + "".join(f"{{{i}}}, " for i in range(len(sizes))) + "))"
     return builder.view(x, text, sizes, x.type.copy(ndim=len(sizes)), list(sizes))
 
@@ -296,10 +308,12 @@ METHODS: dict[str, Callable[..., Any]] = {
 }
 
 
-def call_method(builder: Builder, owner: Any, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+def call_method(
+    builder: Builder, owner: Any, name: str, arguments: list[Any], keywords: dict[str, Any]
+) -> Any:
     """Return the result of a method of an array."""
     if not isinstance(owner, (Array, Lazy)):
-        builder.refuse(f"the method {name} is only supported for arrays", WAY_OUT)
+        raise builder.refusal(f"the method {name} is only supported for arrays", WAY_OUT)
     if isinstance(owner, Lazy):
         owner = materialize(builder, owner, "t")
     try:
@@ -307,5 +321,5 @@ def call_method(builder: Builder, owner: Any, name: str, arguments: list[Any], k
     except TypeError as error:
         if "argument" not in str(error):
             raise
-        builder.refuse(f"this form of the method {name} is not supported", WAY_OUT)
+        raise builder.refusal(f"this form of the method {name} is not supported", WAY_OUT)
     return PythonObject(None) if result is None else result

@@ -37,7 +37,9 @@ def compiled(code: GradientCode, boundscheck: bool | None, cache: bool) -> Any:
     # A rule is bound to functions that the text does not determine, so its machine code is not cached.
     folder = cache_directory() if cache and not code.rules else None
     versions = (__version__, numba.__version__, sys.version, inspect.getsource(tape_support))
-    digest = hashlib.blake2b(repr((text, code.sources, versions, boundscheck)).encode(), digest_size=12).hexdigest()
+    digest = hashlib.blake2b(
+        repr((text, code.sources, versions, boundscheck)).encode(), digest_size=12
+    ).hexdigest()
     name = f"jittape_gradient_{code.name}_{digest}"
     if folder is None:
         namespace: dict[str, Any] = {"__name__": name}

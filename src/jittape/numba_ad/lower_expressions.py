@@ -5,17 +5,18 @@ from __future__ import annotations
 import ast
 import operator
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numba import types
 
+from jittape.errors import NoGradientError
 from jittape.numba_ad.build_ir import Builder, constant, result_type
 from jittape.numba_ad.function_source import PythonObject, Source
 from jittape.numba_ad.known_calls import attribute, call_function, call_method, known_function, known_method
 from jittape.numba_ad.scalar_rules import BINARY, COMPARE, UNARY, Rule, constant_power
 from jittape.numba_ad.structured_ir import Array, Constant, Value, Where
-from jittape.numba_ad.whole_arrays import Lazy, elementwise, matmul, materialize
+from jittape.numba_ad.whole_arrays import Lazy, elementwise, materialize, matmul
 
 __all__ = ["Expressions", "Frame", "Unusable", "is_scalar"]
 
@@ -43,6 +44,7 @@ class Frame:
     variables: dict[str, Any]
     path: tuple[Any, ...]
     loads: dict[str, int] = field(default_factory=dict)
+    local_names: frozenset[str] = frozenset()
 
 
 def is_scalar(x: Any) -> bool:
@@ -57,25 +59,25 @@ class Expressions:
         self.builder = builder
         self.frame: Any = None
 
-    def refuse(self, node: ast.AST, reason: str, way_out: str = REWRITE) -> NoReturn:
-        """Raise the error for a syntax node."""
+    def refusal(self, node: ast.AST, reason: str, way_out: str = REWRITE) -> NoGradientError:
+        """Return the error for a syntax node."""
         if hasattr(node, "lineno"):
             text = ast.unparse(node).splitlines()[0].replace("%", "")
             self.builder.where = Where(self.frame.source.file, node.lineno, text)
-        self.builder.refuse(reason, way_out)
+        return self.builder.refusal(reason, way_out)
 
     def expression(self, node: ast.expr) -> Any:
         """Return the lowered value of an expression: a scalar, an array, a tuple or a Python object."""
         handler = getattr(self, f"_{type(node).__name__}", None)
         if handler is None:
-            self.refuse(node, f"{type(node).__name__} expressions are not supported")
+            raise self.refusal(node, f"{type(node).__name__} expressions are not supported")
         return handler(node)
 
     def scalar(self, node: ast.expr) -> Any:
         """Return a number."""
         value = self.expression(node)
         if not is_scalar(value):
-            self.refuse(node, "a number is needed here")
+            raise self.refusal(node, "a number is needed here")
         return value
 
     def condition(self, node: ast.expr) -> Any:
@@ -84,7 +86,7 @@ class Expressions:
         if isinstance(value, PythonObject) and value.value is None:
             return constant(False)
         if not is_scalar(value):
-            self.refuse(node, "a condition must be a number or a bool")
+            raise self.refusal(node, "a condition must be a number or a bool")
         if isinstance(value, Constant):
             return constant(bool(value.value))
         return value
@@ -94,13 +96,17 @@ class Expressions:
         if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
             if isinstance(value, (np.floating, np.integer, np.bool_)):
                 if isinstance(value, np.float32):
-                    self.refuse(node, "a float32 global is not supported", "Pass it as an argument.")
+                    raise self.refusal(node, "a float32 global is not supported", "Pass it as an argument.")
                 value = value.item()
             return constant(value)
         if isinstance(value, tuple):
             return tuple([self.wrapped(item, node) for item in value])
         if isinstance(value, (np.ndarray, complex, list, dict, set)):
-            self.refuse(node, f"a global or closure variable of type {type(value).__name__}", "Pass it as an argument.")
+            raise self.refusal(
+                node,
+                f"a global or closure variable of type {type(value).__name__}",
+                "Pass it as an argument.",
+            )
         return PythonObject(value)
 
     def _Name(self, node: ast.Name) -> Any:
@@ -108,12 +114,14 @@ class Expressions:
         if node.id in variables:
             value = variables[node.id]
             if isinstance(value, Unusable):
-                self.refuse(node, value.reason, value.way_out)
+                raise self.refusal(node, value.reason, value.way_out)
             return value
         try:
+            if node.id in self.frame.local_names:
+                raise KeyError(node.id)
             return self.wrapped(self.frame.source.lookup(node.id), node)
         except (KeyError, ValueError):
-            self.refuse(node, f"the variable {node.id} may not be assigned here", "Assign it before.")
+            raise self.refusal(node, f"the variable {node.id} may not be assigned here", "Assign it before.")
 
     def _Constant(self, node: ast.Constant) -> Any:
         return self.wrapped(node.value, node)
@@ -131,12 +139,12 @@ class Expressions:
             try:
                 return self.wrapped(getattr(base.value, node.attr), node)
             except AttributeError:
-                self.refuse(node, f"there is no attribute {node.attr}")
+                raise self.refusal(node, f"there is no attribute {node.attr}")
         if isinstance(base, Lazy):
             base = materialize(self.builder, base, "t")
         found = attribute(self.builder, base, node.attr)
         if found is None:
-            self.refuse(node, f"the attribute {node.attr} is not supported")
+            raise self.refusal(node, f"the attribute {node.attr} is not supported")
         return found
 
     def _BinOp(self, node: ast.BinOp) -> Any:
@@ -150,8 +158,11 @@ class Expressions:
     def binary(self, node: ast.AST, name: str, x: Any, y: Any) -> Any:
         """Apply a binary operator to numbers and arrays."""
         operands = [x, y]
-        if not all(is_scalar(one) or isinstance(one, (Array, Lazy)) for one in operands) or name not in BINARY:
-            self.refuse(node, "the operands must be numbers or arrays")
+        if (
+            not all(is_scalar(one) or isinstance(one, (Array, Lazy)) for one in operands)
+            or name not in BINARY
+        ):
+            raise self.refusal(node, "the operands must be numbers or arrays")
         rule: Rule = BINARY[name]
         if name == "Pow" and isinstance(y, Constant) and isinstance(y.value, int):
             rule = constant_power(y.value)
@@ -172,7 +183,7 @@ class Expressions:
         elif isinstance(x, (Array, Lazy)):
             return elementwise(self.builder, rule, [x])
         if not is_scalar(x):
-            self.refuse(node, "the operand must be a number or an array")
+            raise self.refusal(node, "the operand must be a number or an array")
         return self.builder.op(rule, [x])
 
     def _Compare(self, node: ast.Compare) -> Any:
@@ -180,7 +191,9 @@ class Expressions:
         result: Any = None
         for position, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
             if position > 0 and not isinstance(right_node, (ast.Name, ast.Constant)):
-                self.refuse(node, "a chained comparison of expressions", "Join two comparisons with `and`.")
+                raise self.refusal(
+                    node, "a chained comparison of expressions", "Join two comparisons with `and`."
+                )
             right = self.expression(right_node)
             one = self._compared(node, type(op).__name__, left, right)
             result = one if result is None else self.builder.op(BINARY["BitAnd"], [result, one])
@@ -196,8 +209,14 @@ class Expressions:
                 )
                 return constant(bool(equal) == (name in ("Is", "Eq")))
         if name not in COMPARE:
-            self.refuse(node, f"the comparison {name} is not supported")
-        if isinstance(x, tuple) and isinstance(y, tuple) and len(x) == len(y) and name in ("Eq", "NotEq") and x:
+            raise self.refusal(node, f"the comparison {name} is not supported")
+        if (
+            isinstance(x, tuple)
+            and isinstance(y, tuple)
+            and len(x) == len(y)
+            and name in ("Eq", "NotEq")
+            and x
+        ):
             joined: Any = None
             for one, other in zip(x, y, strict=True):
                 part = self._compared(node, "Eq", one, other)
@@ -207,7 +226,7 @@ class Expressions:
             return self.builder.op(COMPARE[name], [x, y])
         if all(is_scalar(one) or isinstance(one, (Array, Lazy)) for one in (x, y)):
             return elementwise(self.builder, COMPARE[name], [x, y])
-        self.refuse(node, "the operands must be numbers or arrays")
+        raise self.refusal(node, "the operands must be numbers or arrays")
 
     def _BoolOp(self, node: ast.BoolOp) -> Any:
         """Evaluate operands as Python does: the second only if the first does not decide."""
@@ -237,10 +256,10 @@ class Expressions:
         blocks = builder.new_block(), builder.new_block()
         values = [builder.inside(block, side) for block, side in zip(blocks, (then, orelse), strict=True)]
         if not all(is_scalar(value) for value in values):
-            self.refuse(node, "both sides must be numbers", "Use an if statement.")
+            raise self.refusal(node, "both sides must be numbers", "Use an if statement.")
         result = builder.if_phi(builder.branch(condition, *blocks), "choice", *values)
         if result is None:
-            self.refuse(node, "the two sides have different types")
+            raise self.refusal(node, "the two sides have different types")
         return result
 
     def _Subscript(self, node: ast.Subscript) -> Any:
@@ -248,7 +267,7 @@ class Expressions:
         if isinstance(base, tuple):
             index = self.expression(node.slice) if not isinstance(node.slice, ast.Slice) else None
             if isinstance(node.slice, ast.Slice):
-                bounds = [
+                bounds: list[Any] = [
                     None if part is None else getattr(self.expression(part), "value", "")
                     for part in (node.slice.lower, node.slice.upper, node.slice.step)
                 ]
@@ -256,11 +275,13 @@ class Expressions:
                     return base[slice(*bounds)]
             elif isinstance(index, Constant) and -len(base) <= index.value < len(base):
                 return base[index.value]
-            self.refuse(node, "a tuple needs a constant index", "Use an array, or name the items.")
+            raise self.refusal(node, "a tuple needs a constant index", "Use an array, or name the items.")
         if isinstance(base, Lazy):
             base = materialize(self.builder, base, "t")
         if not isinstance(base, Array):
-            self.refuse(node, "only arrays and tuples can be indexed", "Use arrays in place of lists and dicts.")
+            raise self.refusal(
+                node, "only arrays and tuples can be indexed", "Use arrays in place of lists and dicts."
+            )
         array, indices = self.element_or_view(node, base)
         return array if indices is None else self.builder.load(array, indices)
 
@@ -283,12 +304,16 @@ class Expressions:
             index = self.expression(part)
             for one in index if isinstance(index, tuple) else (index,):
                 if not is_scalar(one) or not isinstance(one.type, types.Integer):
-                    self.refuse(node, "an index must be an int or a slice", "Write a loop over the elements.")
+                    raise self.refusal(
+                        node, "an index must be an int or a slice", "Write a loop over the elements."
+                    )
                 texts.append(f"{{{len(operands)}}}")
                 operands.append(one)
                 kinds.append(one.type)
         if len(kinds) > base.type.ndim:
-            self.refuse(node, f"too many indices for an array with {base.type.ndim} dimensions", "Remove some.")
+            raise self.refusal(
+                node, f"too many indices for an array with {base.type.ndim} dimensions", "Remove some."
+            )
         sliced = any(isinstance(kind, types.SliceType) for kind in kinds)
         if not sliced and len(kinds) == base.type.ndim:
             return base, operands
@@ -296,7 +321,7 @@ class Expressions:
         try:
             kind = result_type(operator.getitem, [base.type, index_type])
         except TypeError as error:
-            self.refuse(node, str(error))
+            raise self.refusal(node, str(error))
         rest = [base.dims[axis] if base.dims else None for axis in range(len(kinds), base.type.ndim)]
         view = self.builder.view(base, f"[{', '.join(texts)}]", operands, kind, dims + rest)
         return view, None
@@ -309,7 +334,7 @@ class Expressions:
                 continue
             value = self.scalar(bound)
             if not isinstance(value.type, types.Integer):
-                self.refuse(bound, "the bounds of a slice must be ints", "Convert them with int(...).")
+                raise self.refusal(bound, "the bounds of a slice must be ints", "Convert them with int(...).")
             texts.append(f"{{{len(operands)}}}")
             operands.append(value)
         kind = types.slice2_type if part.step is None else types.slice3_type
@@ -321,11 +346,11 @@ class Expressions:
             if not isinstance(owner, PythonObject):
                 arguments, keywords = self._arguments(node)
                 if not known_method(node.func.attr):
-                    self.refuse(node, f"the method {node.func.attr} is not supported")
+                    raise self.refusal(node, f"the method {node.func.attr} is not supported")
                 return call_method(self.builder, owner, node.func.attr, arguments, keywords)
         function = self.expression(node.func)
         if not isinstance(function, PythonObject):
-            self.refuse(node, "only functions known when the gradient is derived can be called")
+            raise self.refusal(node, "only functions known when the gradient is derived can be called")
         arguments, keywords = self._arguments(node)
         if known_function(function.value):
             return call_function(self.builder, function.value, arguments, keywords)
@@ -336,15 +361,17 @@ class Expressions:
         raise NotImplementedError
 
     def _arguments(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-        arguments = []
+        arguments: list[Any] = []
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 items = self.expression(argument.value)
                 if not isinstance(items, tuple):
-                    self.refuse(node, "only a tuple can be unpacked into arguments", "Pass each argument.")
+                    raise self.refusal(
+                        node, "only a tuple can be unpacked into arguments", "Pass each argument."
+                    )
                 arguments.extend(items)
             else:
                 arguments.append(self.expression(argument))
         if any(keyword.arg is None for keyword in node.keywords):
-            self.refuse(node, "**keywords are not supported", "Pass each argument.")
+            raise self.refusal(node, "**keywords are not supported", "Pass each argument.")
         return arguments, {str(keyword.arg): self.expression(keyword.value) for keyword in node.keywords}

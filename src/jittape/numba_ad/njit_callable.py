@@ -43,7 +43,11 @@ def front_function(gradient: Any) -> Any:
         known = tuple([types.unliteral(kind) for kind in argument_types])
         return eval(f"lambda {names}: derived({names})", {"derived": gradient.derived(known)})
 
-    exec(f"def typed({names}):\n    return implementation({names})\n", {"implementation": implementation}, namespace)
+    exec(
+        f"def typed({names}):\n    return implementation({names})\n",
+        {"implementation": implementation},
+        namespace,
+    )
     overload(stub)(namespace["typed"])
     return numba.njit(nogil=True)(eval(f"lambda {names}: stub({names})", {"stub": stub}))
 

@@ -26,7 +26,9 @@ class NjitGradient:
         Numbers of the arguments that are differentiated.
     """
 
-    def __init__(self, function: Any, argnums: tuple[int, ...], returned: str, purpose: str, cache: bool) -> None:
+    def __init__(
+        self, function: Any, argnums: tuple[int, ...], returned: str, purpose: str, cache: bool
+    ) -> None:
         from jittape.numba_ad.njit_callable import register
 
         register(type(self))

@@ -35,14 +35,16 @@ __all__ = ["Plan", "contributions", "make_plan"]
 def contributions(statement: Op, activity: Activity) -> list[tuple[Any, str]]:
     """Return the active operands of an operation and the texts of what they receive."""
     pairs = zip(statement.operands, statement.rule.partials or (), strict=False)
-    return [(x, partial) for x, partial in pairs if partial is not None and isinstance(x, Value) and x in activity]
+    return [
+        (x, partial) for x, partial in pairs if partial is not None and isinstance(x, Value) and x in activity
+    ]
 
 
 class Plan:
     """Values that are recorded, and values and arrays that the backward pass needs."""
 
     def __init__(self, function: Function, activity: Activity) -> None:
-        self.recorded: set[Value] = set()
+        self.recorded: set[Any] = set()
         self.needed: set[Any] = set()
         self.shadowed: set[Array] = set()
         self.activity = activity
@@ -70,7 +72,8 @@ class Plan:
             return False
         loops = set(load.result.block.loops()) if load.result.block is not None else set()
         return not any(
-            position > self._position[load] or loops & around for position, around in self._stores.get(root, ())
+            position > self._position[load] or loops & around
+            for position, around in self._stores.get(root, ())
         )
 
     def operands(self, one: Any) -> list[Any] | None:
@@ -112,7 +115,12 @@ class Plan:
 
     def missing(self, one: Any, seen: set[Any]) -> set[Any]:
         """Return the values that would have to be recorded to compute `one` again."""
-        if not isinstance(one, (Value, Array)) or one in seen or one in self.needed or not self.is_inside_loop(one):
+        if (
+            not isinstance(one, (Value, Array))
+            or one in seen
+            or one in self.needed
+            or not self.is_inside_loop(one)
+        ):
             return set()
         seen.add(one)
         operands = self.operands(one)

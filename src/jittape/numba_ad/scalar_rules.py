@@ -1,7 +1,7 @@
-"""Derivatives of functions of scalars, as text: ``{0}`` is the first operand, ``{r}`` the result, ``{g}`` its cotangent.
+"""Derivatives of functions of scalars, as text.
 
-A partial that starts with a minus sign is subtracted. Where a derivative is infinite at a point that programs do reach
-(``sqrt(0)``), a zero cotangent gives zero.
+``{0}`` is the first operand, ``{r}`` the result and ``{g}`` its cotangent. A partial that starts with a minus sign is
+subtracted. Where a derivative is infinite at a point that programs do reach (``sqrt(0)``), a zero cotangent gives zero.
 """
 
 from __future__ import annotations
@@ -158,8 +158,12 @@ TWO_OPERANDS: dict[str, tuple[tuple[str | None, str | None], str, str]] = {
 
 FUNCTIONS: dict[Any, Rule] = {
     builtins.abs: Rule("abs({0})", builtins.abs, (ABSOLUTE,)),
-    builtins.max: Rule("max({0}, {1})", builtins.max, ("({g} if {r} == {0} else 0.0)", "(0.0 if {r} == {0} else {g})")),
-    builtins.min: Rule("min({0}, {1})", builtins.min, ("({g} if {r} == {0} else 0.0)", "(0.0 if {r} == {0} else {g})")),
+    builtins.max: Rule(
+        "max({0}, {1})", builtins.max, ("({g} if {r} == {0} else 0.0)", "(0.0 if {r} == {0} else {g})")
+    ),
+    builtins.min: Rule(
+        "min({0}, {1})", builtins.min, ("({g} if {r} == {0} else 0.0)", "(0.0 if {r} == {0} else {g})")
+    ),
     builtins.float: Rule("float({0})", builtins.float, ("{g}",)),
     builtins.int: Rule("int({0})", builtins.int, (None,)),
     builtins.bool: Rule("bool({0})", builtins.bool, (None,)),

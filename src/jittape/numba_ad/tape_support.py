@@ -30,7 +30,7 @@ def trip_count(start: Any, stop: Any, step: Any) -> Any:
 def _extent(array: Any) -> Any:
     low = array.ctypes.data
     high = low + array.itemsize
-    for size, stride in zip(array.shape, array.strides):
+    for size, stride in zip(array.shape, array.strides, strict=False):
         if size == 0:
             return 0, 0
         span = (size - 1) * stride

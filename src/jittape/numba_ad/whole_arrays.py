@@ -13,7 +13,7 @@ from jittape.numba_ad.build_ir import Builder, constant, is_float, result_type
 from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS, Rule
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
 
-__all__ = ["Lazy", "as_lazy", "assign", "elementwise", "matmul", "materialize", "reduction"]
+__all__ = ["Lazy", "as_lazy", "assign", "elementwise", "materialize", "matmul", "reduction"]
 
 
 @dataclass(eq=False)
@@ -35,8 +35,9 @@ def as_lazy(builder: Builder, x: Any) -> Lazy:
         return Lazy(dims, x.type.dtype, lambda indices: builder.load(x, indices), [(x, x.root.epoch)])
     if isinstance(x, (Value, Constant)):
         return Lazy([], x.type, lambda indices: x, [])
-    builder.refuse(
-        "an array expression has an operand that is not an array or a number", "Write a loop over its elements."
+    raise builder.refusal(
+        "an array expression has an operand that is not an array or a number",
+        "Write a loop over its elements.",
     )
 
 
@@ -46,7 +47,7 @@ def elementwise(builder: Builder, rule: Rule, operands: list[Any]) -> Lazy:
     try:
         kind = result_type(rule.function, [x.dtype for x in lazies]) if rule.function else lazies[1].dtype
     except TypeError as error:
-        builder.refuse(str(error), "Write a loop over the elements.")
+        raise builder.refusal(str(error), "Write a loop over the elements.") from None
     rank = max(len(x.dims) for x in lazies)
     dims: list[Scalar] = []
     for axis in range(-rank, 0):
@@ -76,7 +77,7 @@ def check_unwritten(builder: Builder, lazy: Lazy) -> None:
     """Refuse an expression with a call that writes an array which the expression read before."""
     for array, epoch in lazy.reads:
         if array.root.epoch != epoch:
-            builder.refuse(
+            raise builder.refusal(
                 f"a call in this expression writes the array {array.root.name}, which the expression reads",
                 "Assign the result of the call to a variable first.",
             )
@@ -98,7 +99,7 @@ def assign(builder: Builder, target: Array, value: Any, sign: str = "") -> None:
         lazy = as_lazy(builder, materialize(builder, lazy, "copied"))
     sizes = [builder.dim(target, axis) for axis in range(target.type.ndim)]
     if len(lazy.dims) > len(sizes):
-        builder.refuse("the value has more dimensions than the target", "Index or reshape the value.")
+        raise builder.refusal("the value has more dimensions than the target", "Index or reshape the value.")
     own = sizes[len(sizes) - len(lazy.dims) :]
     for size, other in zip(own, lazy.dims, strict=True):
         if not _is_one(other):
@@ -118,38 +119,38 @@ def reduction(builder: Builder, name: str, x: Any) -> Scalar:
     check_unwritten(builder, lazy)
     if name in ("amin", "amax", "min", "max"):
         if not is_float(lazy.dtype):
-            builder.refuse(f"{name} of {lazy.dtype} is not supported", "Write a loop.")
+            raise builder.refusal(f"{name} of {lazy.dtype} is not supported", "Write a loop.")
         rule = FUNCTIONS[np.minimum if "min" in name else np.maximum]
         for size in lazy.dims:
-            builder.effect(
-                "if {0} == 0: raise ValueError('zero-size array to reduction operation')", [size]
-            )
+            builder.effect("if {0} == 0: raise ValueError('zero-size array to reduction operation')", [size])
         first = lazy.element([constant(0) for _ in lazy.dims])
         return builder.reduce(
             lazy.dims, first, lambda indices, best: builder.op(rule, [best, lazy.element(indices)]), "best"
-        )  # type: ignore[no-any-return]
+        )
     kind = lazy.dtype if is_float(lazy.dtype) else types.int64
     zero = Constant(0.0 if is_float(kind) else 0, kind)
     total = builder.reduce(
         lazy.dims, zero, lambda indices, acc: builder.binary("Add", acc, lazy.element(indices))
     )
     if name != "mean":
-        return total  # type: ignore[no-any-return]
-    count = constant(1)
+        return total
+    count: Scalar = constant(1)
     for size in lazy.dims:
-        count = builder.binary("Mult", count, size)  # type: ignore[assignment]
+        count = builder.binary("Mult", count, size)
     return builder.binary("Div", total, count)
 
 
 def matmul(builder: Builder, x: Any, y: Any) -> Any:
     """Return the product of vectors and matrices as loops: a number, or a new array."""
     x, y = [
-        one if isinstance(one, Array) else as_lazy(builder, materialize(builder, as_lazy(builder, one), "operand"))
+        one
+        if isinstance(one, Array)
+        else as_lazy(builder, materialize(builder, as_lazy(builder, one), "operand"))
         for one in (x, y)
     ]
     one, other = as_lazy(builder, x), as_lazy(builder, y)
     if not (1 <= len(one.dims) <= 2 and 1 <= len(other.dims) <= 2):
-        builder.refuse("a product of arrays needs vectors or matrices", "Write the loops.")
+        raise builder.refusal("a product of arrays needs vectors or matrices", "Write the loops.")
     builder.require_equal(one.dims[-1], other.dims[0])
     kind = result_type(BINARY["Mult"].function, [one.dtype, other.dtype])
     zero = Constant(0.0 if is_float(kind) else 0, kind)
@@ -159,7 +160,7 @@ def matmul(builder: Builder, x: Any, y: Any) -> Any:
             product = builder.binary("Mult", one.element([*row, *k]), other.element([*k, *column]))
             return builder.binary("Add", acc, product)
 
-        return builder.reduce([one.dims[-1]], zero, step)  # type: ignore[no-any-return]
+        return builder.reduce([one.dims[-1]], zero, step)
 
     rows, columns = one.dims[:-1], other.dims[1:]
     if not rows and not columns:
@@ -167,7 +168,5 @@ def matmul(builder: Builder, x: Any, y: Any) -> Any:
     dims = [*rows, *columns]
     array = builder.alloc("product", kind, dims, "np.empty(<shape>, dtype=<dtype>)")
     count = len(rows)
-    builder.nest(
-        dims, lambda indices: builder.store(array, indices, entry(indices[:count], indices[count:]))
-    )
+    builder.nest(dims, lambda indices: builder.store(array, indices, entry(indices[:count], indices[count:])))
     return array

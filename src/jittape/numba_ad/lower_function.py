@@ -1,0 +1,137 @@
+"""A user's function in structured form; calls of ``@njit`` functions are inlined."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any
+
+from numba import types
+from numba.extending import is_jitted
+
+from jittape.numba_ad.build_ir import Builder, constant
+from jittape.numba_ad.control_flow import (
+    RETURNED,
+    VALUE,
+    always_returns,
+    assigned_names,
+    loaded_names,
+    without_jumps,
+)
+from jittape.numba_ad.function_source import PythonObject, Source, read_source
+from jittape.numba_ad.lower_expressions import Frame, is_scalar
+from jittape.numba_ad.lower_loops import Loops
+from jittape.numba_ad.structured_ir import (
+    Array,
+    Function,
+    Root,
+    Value,
+    Where,
+)
+from jittape.numba_ad.user_rules import rule_of
+from jittape.numba_ad.whole_arrays import Lazy, materialize
+
+__all__ = ["lower_function"]
+
+
+def lower_function(function: Any, argument_types: list[Any], purpose: str) -> Function:
+    """Return the structured form of a function for arguments of these Numba types."""
+    source = read_source(function, purpose)
+    lowering = _Calls(Builder(purpose))
+    builder = lowering.builder
+    builder.where = Where(source.file, source.first, f"def {source.function.__name__}")
+    if len(argument_types) != len(source.parameters):
+        raise TypeError(
+            f"{purpose}: {source.function.__name__} takes {len(source.parameters)} arguments, got {len(argument_types)}"
+        )
+    arguments: dict[str, Any] = {}
+    variables: dict[str, Any] = {}
+    for name, kind in zip(source.parameters, argument_types, strict=True):
+        variables[name] = _argument(builder, name, kind, arguments)
+    result = lowering.inline(source, variables, ())
+    return Function(
+        source.function.__name__, source.parameters, arguments, builder.top, result, lowering.sources
+    )
+
+
+def _argument(builder: Builder, name: str, kind: Any, arguments: dict[str, Any]) -> Any:
+    kind = types.unliteral(kind)
+    if isinstance(kind, types.Array):
+        if not isinstance(kind.dtype, (types.Float, types.Integer, types.Boolean)):
+            raise builder.refusal(f"the argument {name} is {kind}", "Pass arrays of floats, ints or bools.")
+        if kind.ndim == 0:
+            raise builder.refusal(f"the argument {name} is an array without dimensions", "Pass a number.")
+        arguments[name] = Array(builder.name(name), kind, Root(name, kind.dtype))
+        return arguments[name]
+    if isinstance(kind, (types.Float, types.Integer, types.Boolean)):
+        arguments[name] = Value(builder.name(name), kind)
+        return arguments[name]
+    if isinstance(kind, types.BaseTuple):
+        items = [
+            _argument(builder, f"{name}[{position}]", item, arguments)
+            for position, item in enumerate(kind.types)
+        ]
+        return tuple(items)
+    if isinstance(kind, (types.NoneType, types.Omitted)):
+        return PythonObject(getattr(kind, "value", None))
+    raise builder.refusal(f"the argument {name} is {kind}", "Pass numbers, arrays and tuples of them.")
+
+
+class _Calls(Loops):
+    """Lowers calls of the user's functions."""
+
+    def __init__(self, builder: Builder) -> None:
+        super().__init__(builder)
+        self.sources: list[str] = []
+        self._active: list[Any] = []
+
+    def inline(self, source: Source, variables: dict[str, Any], path: tuple[Any, ...]) -> Any:
+        """Lower the body of a function; return its result."""
+        self.sources.append(ast.unparse(source.tree))
+        body = without_jumps(source.tree.body)
+        outer, where = self.frame, self.builder.where
+        module = ast.Module(body, [])
+        names = frozenset(assigned_names(body))
+        self.frame = Frame(
+            source, {**variables, RETURNED: constant(False)}, path, loaded_names(module), names
+        )
+        self.frame.loads[VALUE] = self.frame.loads[RETURNED] = 1000
+        if not always_returns(source.tree.body):
+            returns = [n for n in ast.walk(source.tree) if isinstance(n, ast.Return) and n.value is not None]
+            if returns:
+                raise self.refusal(returns[0], "another path returns None", "Return a value on every path.")
+            self.frame.variables[VALUE] = PythonObject(None)
+        self.run(body)
+        result = self._Name(ast.copy_location(ast.Name(VALUE, ast.Load()), source.tree))
+        self.frame, self.builder.where = outer, where
+        return result
+
+    def user_call(self, node: ast.Call, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """Inline an ``@njit`` function, or apply its rule."""
+        rule = rule_of(function)
+        if rule is not None:
+            if keywords or not all(is_scalar(x) for x in arguments):
+                raise self.refusal(node, "a function with a rule takes numbers by position", "Pass numbers.")
+            return self.builder.op(rule, arguments, rule.name)
+        if not is_jitted(function):
+            name = getattr(function, "__name__", type(function).__name__)
+            raise self.refusal(node, f"the derivative of {name} is unknown")
+        python = function.py_func
+        if python in self._active or len(self._active) > 30:
+            raise self.refusal(node, "recursion is not supported", "Write a loop.")
+        source = read_source(function, self.builder.purpose)
+        try:
+            bound = inspect.signature(python).bind(*arguments, **keywords)
+        except TypeError as error:
+            raise self.refusal(node, str(error), "Pass the arguments that the function takes.")
+        bound.apply_defaults()
+        variables = {}
+        for name, value in bound.arguments.items():
+            if isinstance(value, Lazy):
+                value = materialize(self.builder, value, name)
+            known = is_scalar(value) or isinstance(value, (Array, tuple, PythonObject))
+            variables[name] = value if known else self.wrapped(value, node)
+        self._active.append(python)
+        result = self.inline(source, variables, (*self.frame.path, node.lineno, node.col_offset))
+        self._active.pop()
+        return result

@@ -1,0 +1,189 @@
+"""Random ``@njit`` programs: loops, branches, `break`, early return, in-place updates, views and callees."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import random
+
+import numpy as np
+
+HEADER = """
+import math
+import numba
+import numpy as np
+
+@numba.njit
+def blend(u, v):
+    if u > v:
+        return 0.7 * u + math.sin(v)
+    return u * v - 0.2
+
+@numba.njit
+def relax(source, target, c):
+    for i in range(1, len(source) - 1):
+        target[i] = target[i] * 0.5 + c * (source[i - 1] - source[i + 1]) + 0.1 * source[i] * target[i - 1]
+
+@numba.njit
+"""
+
+_numbers = itertools.count()
+
+
+class Generator:
+    """Writes the lines of one program; `x` and `w` are vectors of five elements, `p` is a number."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.lines = ["def program(x, w, p, n):", "    s = 0.5 * p", "    t = 0.25", "    k = 0"]
+        self.depth = 1
+        self.scalars = ["s", "t", "p"]
+        self.counters: list[str] = []
+
+    def line(self, text: str) -> None:
+        self.lines.append("    " * self.depth + text)
+
+    def index(self) -> str:
+        choice = self.random.random()
+        if self.counters and choice < 0.6:
+            name = self.random.choice(self.counters)
+            return self.random.choice([name, f"({name} + {self.random.randrange(3)}) % 5", f"{name} - 1"])
+        return str(self.random.randrange(-2, 5))
+
+    def atom(self) -> str:
+        if self.random.random() < 0.5:
+            return self.random.choice(self.scalars)
+        return f"{self.random.choice('xw')}[{self.index()}]"
+
+    def expression(self, depth: int = 2) -> str:
+        if depth == 0 or self.random.random() < 0.2:
+            return self.atom()
+        one, other = self.expression(depth - 1), self.expression(depth - 1)
+        forms = [
+            f"({one} + {other})", f"({one} - 0.5 * {other})", f"0.3 * {one} * {other}", f"math.sin({one})",
+            f"math.tanh({one} * {other})", f"{one} / (2.0 + {other} ** 2)", f"math.exp(-({one}) ** 2)",
+            f"max({one}, {other})", f"np.sqrt(1.0 + {one} ** 2)", f"blend({one}, {other})",
+            f"({one} if {self.condition()} else {other})", f"np.cos({one})", f"abs({one})",
+        ]  # fmt: skip
+        return self.random.choice(forms)
+
+    def condition(self) -> str:
+        tests = [f"{self.atom()} > {self.atom()}", f"{self.atom()} < 0.4", "k % 2 == 0", "n > 2"]
+        one = self.random.choice(tests)
+        if self.random.random() < 0.2:
+            return f"{one} {self.random.choice(['and', 'or'])} {self.random.choice(tests)}"
+        return one
+
+    def block(self, count: int, level: int) -> None:
+        self.depth += 1
+        for _ in range(count):
+            self.statement(level)
+        self.depth -= 1
+
+    def statement(self, level: int) -> None:
+        kinds = ["assign", "assign", "update", "store", "store", "aug", "arrays", "view", "call"]
+        kinds += ["if", "for", "while"] * (level > 0)
+        kinds += ["jump"] * (bool(self.counters))
+        getattr(self, "_" + self.random.choice(kinds))(level)
+
+    def _assign(self, level: int) -> None:
+        self.line(f"{self.random.choice('st')} = {self.expression()}")
+
+    def _update(self, level: int) -> None:
+        self.line(f"{self.random.choice('st')} {self.random.choice(['+=', '-='])} {self.expression(1)}")
+
+    def _store(self, level: int) -> None:
+        self.line(f"{self.random.choice('xw')}[{self.index()}] = math.tanh({self.expression()})")
+
+    def _aug(self, level: int) -> None:
+        operator = self.random.choice(["+=", "-=", "*="])
+        self.line(f"{self.random.choice('xw')}[{self.index()}] {operator} math.cos({self.expression(1)})")
+
+    def _arrays(self, level: int) -> None:
+        self.line(
+            self.random.choice(
+                [
+                    "x[1:] = 0.5 * x[:-1] + w[1:] * t", "w[:] = np.sin(x) * w", "x += 0.1 * w", "w *= np.cos(x)",
+                    "s += np.sum(x * w)", "t = np.dot(x, w) * 0.1", "s -= 0.1 * np.max(x)",
+                    "x[:] = np.where(w > 0.3, x, 0.5 * w)", "w[1:-1] = w[2:] - x[:-2]",
+                ]
+            )
+        )  # fmt: skip
+
+    def _view(self, level: int) -> None:
+        self.line(f"part = {self.random.choice('xw')}[{self.random.choice(['1:', ':-1', '::2', '::-1'])}]")
+        self.line(f"part[{self.random.randrange(2)}] *= {self.atom()}")
+        self.line("s = s * 0.5 + part[1] * part[0]")
+
+    def _call(self, level: int) -> None:
+        self.line(f"relax({self.random.choice(['x, w', 'w, x'])}, {self.atom()})")
+
+    def _if(self, level: int) -> None:
+        self.line(f"if {self.condition()}:")
+        self.block(self.random.randrange(1, 3), level - 1)
+        if self.random.random() < 0.6:
+            self.line("else:")
+            self.block(self.random.randrange(1, 3), level - 1)
+
+    def _for(self, level: int) -> None:
+        name = f"i{next(_numbers)}"
+        header = self.random.choice(
+            ["range(5)", "range(1, 4)", "range(4, -1, -1)", "range(0, 5, 2)", "range(n)"]
+        )
+        self.line(f"for {name} in {header}:")
+        self.counters.append(name)
+        self.block(self.random.randrange(1, 4), level - 1)
+        self.counters.pop()
+
+    def _while(self, level: int) -> None:
+        self.line(f"k = {self.random.randrange(3)}")
+        self.line(f"while k < 4 and {self.condition()}:")
+        self.depth += 1
+        self.line("k += 1")
+        self.depth -= 1
+        saved, self.counters = self.counters, []
+        self.block(self.random.randrange(1, 3), level - 1)
+        self.counters = saved
+
+    def _jump(self, level: int) -> None:
+        self.line(f"if {self.condition()}:")
+        self.depth += 1
+        self.line(self.random.choice(["break", "continue", f"return {self.expression(1)}"]))
+        self.depth -= 1
+
+    def text(self) -> str:
+        for _ in range(self.random.randrange(3, 7)):
+            self.statement(3)
+        self.line("return s + 0.5 * t + np.sum(x * x) + 0.3 * w[1]")
+        return HEADER + "\n".join(self.lines) + "\n"
+
+
+def random_program(seed: int):
+    """Return a random ``@njit`` function and its text."""
+    text = Generator(seed).text()
+    file = f"<random njit program {seed}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    namespace: dict[str, object] = {}
+    exec(compile(text, file, "exec"), namespace)
+    return namespace["program"], text
+
+
+def random_arguments(seed: int):
+    """Return arguments of a random program."""
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-1, 1, 5), rng.uniform(-1, 1, 5), rng.uniform(-1, 1), 3
+
+
+def directional_difference(python, arguments, directions, step):
+    """Return the central difference along `directions`, and whether the two sides take different paths near here."""
+
+    def at(h):
+        shifted = [a + h * d if d is not None else a for a, d in zip(arguments, directions, strict=True)]
+        return python(*shifted)
+
+    coarse = (at(step) - at(-step)) / (2 * step)
+    fine = (at(step / 4) - at(-step / 4)) / (step / 2)
+    forward, backward = (at(step) - at(0.0)) / step, (at(0.0) - at(-step)) / step
+    scale = 1 + abs(coarse)
+    smooth = abs(coarse - fine) < 1e-5 * scale and abs(forward - backward) < 1e-3 * scale
+    return fine, smooth
