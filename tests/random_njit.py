@@ -88,6 +88,7 @@ class Generator:
 
     def _assign(self, level: int) -> None:
         self.line(f"{self.random.choice('st')} = {self.expression()}")
+        self.line("k += 1")
 
     def _update(self, level: int) -> None:
         self.line(f"{self.random.choice('st')} {self.random.choice(['+=', '-='])} {self.expression(1)}")
@@ -136,10 +137,11 @@ class Generator:
         self.counters.pop()
 
     def _while(self, level: int) -> None:
-        self.line(f"k = {self.random.randrange(3)}")
-        self.line(f"while k < 4 and {self.condition()}:")
+        name = f"k{next(_numbers)}"
+        self.line(f"{name} = {self.random.randrange(3)}")
+        self.line(f"while {name} < 4 and ({self.condition()}):")
         self.depth += 1
-        self.line("k += 1")
+        self.line(f"{name} += 1")
         self.depth -= 1
         saved, self.counters = self.counters, []
         self.block(self.random.randrange(1, 3), level - 1)

@@ -132,7 +132,9 @@ class Builder:
                     result_type(rule.function, operand_types(operands)) if rule.function else operands[1].type
                 )
             except TypeError as error:
-                raise self.refusal(str(error), "Use functions and types that Numba supports for scalars.")
+                raise self.refusal(
+                    str(error), "Use functions and types that Numba supports for scalars."
+                ) from None
             if isinstance(kind, types.Complex):
                 raise self.refusal(
                     "complex numbers are not supported", "Compute with the real and imaginary parts."

@@ -10,7 +10,15 @@ import ast
 from collections.abc import Iterator
 from typing import TypeVar
 
-__all__ = ["RETURNED", "VALUE", "always_returns", "assigned_names", "loaded_names", "without_jumps"]
+__all__ = [
+    "RETURNED",
+    "VALUE",
+    "always_returns",
+    "assigned_names",
+    "loaded_names",
+    "rebound_names",
+    "without_jumps",
+]
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -130,6 +138,13 @@ def assigned_names(body: list[ast.stmt]) -> list[str]:
         n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
     return sorted(found | {name for s in body for name in _flags(s)})
+
+
+def rebound_names(node: ast.stmt) -> set[str]:
+    """Return the names that statements inside `node` bind; an update such as ``x += 1`` binds no array."""
+    updated = [n.target for n in ast.walk(node) if isinstance(n, ast.AugAssign)]
+    names = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return {name.id for name in names if name not in updated}
 
 
 def _flags(statement: ast.stmt) -> Iterator[str]:

@@ -8,9 +8,22 @@ from __future__ import annotations
 from typing import Any
 
 from jittape.numba_ad.activity import Activity
-from jittape.numba_ad.emit_forward import Branch, Pop, Recompute, Writer, restore_actions
+from jittape.numba_ad.emit_forward import Branch, Pop, Recompute, Writer, array_actions, restore_actions
 from jittape.numba_ad.recording_plan import Plan, contributions
-from jittape.numba_ad.structured_ir import Array, Block, If, Load, Loop, LoopPhi, Op, Statement, Store, Value
+from jittape.numba_ad.structured_ir import (
+    Alloc,
+    Array,
+    Block,
+    If,
+    Load,
+    Loop,
+    LoopPhi,
+    Op,
+    Statement,
+    Store,
+    Value,
+    View,
+)
 
 __all__ = ["BackwardPass"]
 
@@ -94,11 +107,13 @@ class BackwardPass:
         writer.begin(f"if {s.condition.name}:", s.where)
         for phi in received:
             self.add(phi.then, f"{phi.result.name}_b")
+        self._restore_arrays(s.then)
         self._block(s.then)
         writer.end()
         writer.begin("else:")
         for phi in received:
             self.add(phi.orelse, f"{phi.result.name}_b")
+        self._restore_arrays(s.orelse)
         self._block(s.orelse)
         writer.end()
         if writer.lines[-1].strip() == "pass":
@@ -139,6 +154,11 @@ class BackwardPass:
             trips = f"trip_count({start}, {stop}, {step})" if s.trips is None else s.trips.name
             writer.begin(f"for {counter} in range({trips} - 1, -1, -1):", s.where)
             writer.line(f"{counter} = {start} + {counter} * {step}")
+
+    def _restore_arrays(self, block: Block) -> None:
+        for s in block.statements:
+            if isinstance(s, (Alloc, View)):
+                self._restore(array_actions(s, self._plan, self._activity))
 
     def _restore(self, actions: list[Any]) -> None:
         writer = self._writer

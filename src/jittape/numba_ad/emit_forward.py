@@ -27,7 +27,16 @@ from jittape.numba_ad.structured_ir import (
     Where,
 )
 
-__all__ = ["Branch", "ForwardPass", "Pop", "Recompute", "Writer", "restore_actions", "text_of"]
+__all__ = [
+    "Branch",
+    "ForwardPass",
+    "Pop",
+    "Recompute",
+    "Writer",
+    "array_actions",
+    "restore_actions",
+    "text_of",
+]
 
 STACKS = {True: "floats", False: "ints"}
 
@@ -110,8 +119,29 @@ class Branch:
     orelse: list[Any]
 
 
+def array_actions(s: Alloc | View, plan: Plan, activity: Activity) -> list[Any]:
+    """Return the actions that make available a view and the shadow of an array."""
+    actions: list[Any] = []
+    if isinstance(s, Alloc):
+        if s.result in activity:
+            dims = "".join(f"{x.name}, " for x in s.operands)
+            zeros = f"np.zeros(({dims}), dtype=np.{s.result.type.dtype})"
+            actions.append(Recompute(f"{s.result.name}_b = {zeros}", s.where))
+        return actions
+    if s.result in plan.needed and (plan.is_inside_loop(s.result) or plan.is_in_branch(s.result)):
+        actions.append(Recompute(f"{s.result.name} = {text_of(s)}", s.where))
+    if s.result in plan.shadowed and s.result in activity:
+        index = s.template.format(*[x.name for x in s.operands])
+        actions.append(Recompute(f"{s.result.name}_b = {s.base.name}_b{index}", s.where))
+    return actions
+
+
 def restore_actions(block: Block, plan: Plan, activity: Activity) -> list[Any]:
-    """Return the actions that make available, for one iteration, what the adjoints of `block` need."""
+    """Return the actions that make available, for one iteration, what the adjoints of `block` need.
+
+    Shadows of arrays that a branch makes are made again in the adjoint of the branch, because Numba requires that a
+    variable is assigned on each path to its use.
+    """
     actions: list[Any] = []
 
     def value(one: Value, text: str, where: Where) -> None:
@@ -123,16 +153,12 @@ def restore_actions(block: Block, plan: Plan, activity: Activity) -> list[Any]:
     for s in block.statements:
         if isinstance(s, (Op, Dim, Load)):
             value(s.result, text_of(s), s.where)
-        elif isinstance(s, Alloc) and s.result in activity:
-            dims = ", ".join(x.name for x in s.operands)
-            zeros = f"np.zeros(({dims}{',' if dims else ''}), dtype=np.{s.result.type.dtype})"
-            actions.append(Recompute(f"{s.result.name}_b = {zeros}", s.where))
-        elif isinstance(s, View):
-            if s.result in plan.needed and plan.is_inside_loop(s.result):
-                actions.append(Recompute(f"{s.result.name} = {text_of(s)}", s.where))
-            if s.result in plan.shadowed and s.result in activity:
-                index = s.template.format(*[x.name for x in s.operands])
-                actions.append(Recompute(f"{s.result.name}_b = {s.base.name}_b{index}", s.where))
+        elif isinstance(s, (Alloc, View)):
+            arrays = array_actions(s, plan, activity)
+            in_branch = plan.is_in_branch(s.result)
+            actions.extend(
+                one for one in arrays if not in_branch or one.text == f"{s.result.name} = {text_of(s)}"
+            )
         elif isinstance(s, If):
             sides = [restore_actions(side, plan, activity) for side in (s.then, s.orelse)]
             for phi in s.phis:
@@ -164,6 +190,10 @@ class ForwardPass:
         self.stacks = sorted({Pop(value).stack for value in plan.recorded if plan.is_inside_loop(value)})
         for stack in self.stacks:
             writer.line(f"{stack}, {stack}_at = np.empty(64, dtype=np.{stack[:-1]}64), 0")
+        for value in sorted(plan.needed, key=lambda one: one.name):
+            if isinstance(value, Value) and plan.is_in_branch(value):
+                zero = {types.boolean: "False", types.float64: "0.0", types.int64: "0"}.get(value.type)
+                writer.line(f"{value.name} = {zero or f'np.{value.type}(0)'}")
         self._block(function.body)
 
     def _block(self, block: Block) -> None:

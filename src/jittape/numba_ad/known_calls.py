@@ -69,7 +69,7 @@ def call_function(builder: Builder, function: Any, arguments: list[Any], keyword
         except TypeError as error:
             if "argument" not in str(error):
                 raise
-            raise builder.refusal(f"this form of {_name(function)} is not supported", WAY_OUT)
+            raise builder.refusal(f"this form of {_name(function)} is not supported", WAY_OUT) from None
     if keywords and not (set(keywords) == {"out"} and function not in REDUCTIONS):
         raise builder.refusal(f"keyword arguments of {_name(function)} are not supported", WAY_OUT)
     if function in REDUCTIONS:
@@ -122,7 +122,9 @@ def _dtype(builder: Builder, dtype: Any) -> Any:
     try:
         return from_dtype(np.dtype(str(dtype.value) if isinstance(dtype.value, types.Type) else dtype.value))
     except (TypeError, AttributeError, NotImplementedError):
-        raise builder.refusal("this dtype is not supported", "Use np.float64, np.float32 or an int type.")
+        raise builder.refusal(
+            "this dtype is not supported", "Use np.float64, np.float32 or an int type."
+        ) from None
 
 
 def _filled(text: str) -> Callable[..., Any]:
@@ -321,5 +323,5 @@ def call_method(
     except TypeError as error:
         if "argument" not in str(error):
             raise
-        raise builder.refusal(f"this form of the method {name} is not supported", WAY_OUT)
+        raise builder.refusal(f"this form of the method {name} is not supported", WAY_OUT) from None
     return PythonObject(None) if result is None else result

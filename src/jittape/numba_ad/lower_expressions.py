@@ -121,7 +121,9 @@ class Expressions:
                 raise KeyError(node.id)
             return self.wrapped(self.frame.source.lookup(node.id), node)
         except (KeyError, ValueError):
-            raise self.refusal(node, f"the variable {node.id} may not be assigned here", "Assign it before.")
+            raise self.refusal(
+                node, f"the variable {node.id} may not be assigned here", "Assign it before."
+            ) from None
 
     def _Constant(self, node: ast.Constant) -> Any:
         return self.wrapped(node.value, node)
@@ -139,7 +141,7 @@ class Expressions:
             try:
                 return self.wrapped(getattr(base.value, node.attr), node)
             except AttributeError:
-                raise self.refusal(node, f"there is no attribute {node.attr}")
+                raise self.refusal(node, f"there is no attribute {node.attr}") from None
         if isinstance(base, Lazy):
             base = materialize(self.builder, base, "t")
         found = attribute(self.builder, base, node.attr)
@@ -321,7 +323,7 @@ class Expressions:
         try:
             kind = result_type(operator.getitem, [base.type, index_type])
         except TypeError as error:
-            raise self.refusal(node, str(error))
+            raise self.refusal(node, str(error)) from None
         rest = [base.dims[axis] if base.dims else None for axis in range(len(kinds), base.type.ndim)]
         view = self.builder.view(base, f"[{', '.join(texts)}]", operands, kind, dims + rest)
         return view, None

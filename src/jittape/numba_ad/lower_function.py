@@ -123,7 +123,7 @@ class _Calls(Loops):
         try:
             bound = inspect.signature(python).bind(*arguments, **keywords)
         except TypeError as error:
-            raise self.refusal(node, str(error), "Pass the arguments that the function takes.")
+            raise self.refusal(node, str(error), "Pass the arguments that the function takes.") from None
         bound.apply_defaults()
         variables = {}
         for name, value in bound.arguments.items():

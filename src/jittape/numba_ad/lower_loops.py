@@ -15,6 +15,7 @@ from jittape.numba_ad.control_flow import (
     VALUE,
     assigned_names,
     loaded_names,
+    rebound_names,
 )
 from jittape.numba_ad.lower_expressions import Unusable, is_scalar
 from jittape.numba_ad.lower_statements import REBOUND, Statements, no_value
@@ -124,6 +125,7 @@ class Loops(Statements):
         builder, frame = self.builder, self.frame
         assigned = assigned_names([statement])
         inside = loaded_names(statement)
+        rebound = rebound_names(statement)
         outside = {name for name in assigned if frame.loads.get(name, 0) > inside.get(name, 0)}
         known = self.carried_types.setdefault((*frame.path, statement.lineno, statement.col_offset), {})
         before, where = dict(frame.variables), builder.where
@@ -131,9 +133,13 @@ class Loops(Statements):
         while True:
             loop = builder.new_loop(bounds)
             frame.variables = dict(before)
-            phis, starts = {}, {}
+            phis: dict[str, Any] = {}
+            starts: dict[str, Any] = {}
             for name in assigned:
-                phis[name] = self._carry(loop, name, before.get(name), known)
+                if isinstance(before.get(name), Array) and name not in rebound:
+                    phis[name] = None
+                else:
+                    phis[name] = self._carry(loop, name, before.get(name), known)
                 starts[name] = frame.variables[name]
                 if name.startswith("%") and name != VALUE:
                     frame.variables[name] = constant(False)

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from jittape.core.user_calls import as_int
+from jittape.numba_ad.user_rules import add_rule
 
-__all__ = ["NjitGradient", "gradient_of_dispatcher", "is_dispatcher", "njit_grad"]
+__all__ = ["NjitGradient", "gradient_of_dispatcher", "is_dispatcher", "njit_grad", "njit_rule"]
 
 
 class NjitGradient:
@@ -117,5 +118,100 @@ def gradient_of_dispatcher(
 def njit_grad(
     f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, cache: bool = False
 ) -> NjitGradient:
-    """Return the gradient of an ``@njit`` function as a function for Python and for ``@njit`` code."""
+    """Return the gradient of an ``@njit`` function, with its loops and in-place updates, as compiled code.
+
+    Parameters
+    ----------
+    f : callable
+        An ``@njit`` function that returns a float. Its other arguments are numbers, arrays and tuples of them.
+    argnums : int or tuple of int
+        Numbers of the arguments to differentiate with respect to: floats, or arrays of floats.
+    cache : bool
+        Keep the generated and compiled code on disk, so that another process compiles nothing. The folder is that of
+        jittape's kernels.
+
+    Returns
+    -------
+    NjitGradient
+        Function with the arguments of `f` that returns the gradient: a float, or an array like the argument; for a
+        tuple of `argnums`, a tuple of gradients. ``@njit`` code can call it. It needs neither Python nor the GIL.
+
+    Raises
+    ------
+    NoGradientError
+        At the first call with new types, or by `NjitGradient.inspect`, if `f` contains code without a derivative. The
+        message names the file, the line, the expression and the way out.
+    TypeError
+        If `f` is not an ``@njit`` function, or a differentiated argument is not a float or an array of floats.
+    ValueError
+        If two argument arrays overlap in memory and `f` writes to one of them.
+
+    Notes
+    -----
+    The code is derived by reverse-mode source transformation (Griewank and Walther, Evaluating Derivatives, 2008).
+    Array arguments hold after the call what `f` leaves in them. The gradient is with respect to their values before it.
+    A division by zero gives inf or nan, as in NumPy, and ``fastmath`` is not used.
+
+    Examples
+    --------
+    >>> import numba
+    >>> import numpy as np
+    >>> import jittape as jt
+    >>> @numba.njit
+    ... def smoothed(a, sweeps):
+    ...     for _ in range(sweeps):
+    ...         for i in range(1, len(a) - 1):
+    ...             a[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0
+    ...     return np.sum(a * a)
+    >>> jt.njit_grad(smoothed)(np.array([1.0, 2.0, 4.0, 8.0]), 1).round(3)
+    array([ 4.148,  4.148, 12.889, 19.111])
+    """
     return gradient_of_dispatcher(f, argnums, "gradient", "njit_grad", cache)
+
+
+def njit_rule(f: Callable[..., Any], vjp: Callable[..., Any]) -> None:
+    """Give an ``@njit`` function of numbers a derivative that `njit_grad` uses in place of the function's source.
+
+    Parameters
+    ----------
+    f : callable
+        An ``@njit`` function of numbers that returns a float.
+    vjp : callable
+        An ``@njit`` function ``vjp(g, out, *operands)`` that returns the cotangent of the operand for the cotangent `g`
+        of the result `out`; for several operands, a tuple of cotangents.
+
+    Raises
+    ------
+    TypeError
+        If `f` or `vjp` is not an ``@njit`` function, or `vjp` has another number of parameters.
+
+    Examples
+    --------
+    >>> import numba
+    >>> import jittape as jt
+    >>> @numba.njit
+    ... def cube_root(x):
+    ...     y = 1.0
+    ...     for _ in range(60):
+    ...         y -= (y - x / (y * y)) / 3.0
+    ...     return y
+    >>> @numba.njit
+    ... def cube_root_vjp(g, out, x):
+    ...     return g * out / (3.0 * x)
+    >>> jt.njit_rule(cube_root, cube_root_vjp)
+    >>> @numba.njit
+    ... def length(x):
+    ...     return 2.0 * cube_root(x)
+    >>> round(jt.njit_grad(length)(8.0), 6)
+    0.166667
+    """
+    for one in (f, vjp):
+        if not is_dispatcher(one):
+            raise TypeError(f"[njit_rule] a function compiled by numba.njit is needed, got {one!r}")
+    parameters = [len(inspect.signature(one.py_func).parameters) for one in (f, vjp)]  # type: ignore[attr-defined]
+    if parameters[1] != parameters[0] + 2:
+        raise TypeError(
+            f"[njit_rule] vjp must take the cotangent, the result and the {parameters[0]} operands of the function; "
+            f"it takes {parameters[1]} arguments"
+        )
+    add_rule(f, vjp, parameters[0])

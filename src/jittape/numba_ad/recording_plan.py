@@ -1,6 +1,6 @@
 """To-be-recorded analysis: which values the backward pass needs, and which of them it cannot compute again.
 
-Values outside loops stay in local variables. A value inside a loop is computed again from other values, read again from
+Values outside loops stay in local variables. A value inside a loop is recomputed from other values, read again from
 an array that is not written afterwards, or recorded: once per iteration of the loop that defines it.
 """
 
@@ -48,6 +48,7 @@ class Plan:
         self.needed: set[Any] = set()
         self.shadowed: set[Array] = set()
         self.activity = activity
+        self._top = function.body
         self._phis: dict[Value, IfPhi] = {}
         self._stores: dict[Any, list[tuple[int, set[Loop]]]] = {}
         self._position: dict[Any, int] = {}
@@ -65,10 +66,19 @@ class Plan:
         """Return whether a value or array is defined in a loop."""
         return one.block is not None and one.block.loop is not None
 
+    def is_in_branch(self, one: Any) -> bool:
+        """Return whether a value is defined on one side of a branch only."""
+        block = one.block
+        return (
+            block is not None
+            and block is not self._top
+            and (block.loop is None or block is not block.loop.body)
+        )
+
     def can_read_again(self, load: Load) -> bool:
         """Return whether the backward pass finds the same element in the array."""
         root = load.array.root
-        if root.block is not None and root.block.loop is not None:
+        if root.block is not None and root.block is not self._top:
             return False
         loops = set(load.result.block.loops()) if load.result.block is not None else set()
         return not any(
@@ -89,8 +99,7 @@ class Plan:
             return list(definition.operands)
         if isinstance(definition, Dim):
             root = definition.array.root
-            local = root.block is not None and root.block.loop is not None
-            return None if local else [definition.array]
+            return None if root.block is not None and root.block is not self._top else [definition.array]
         if isinstance(definition, Load):
             return [definition.array, *definition.indices] if self.can_read_again(definition) else None
         if isinstance(definition, Loop) and one is definition.counter:

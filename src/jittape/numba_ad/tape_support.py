@@ -30,10 +30,10 @@ def trip_count(start: Any, stop: Any, step: Any) -> Any:
 def _extent(array: Any) -> Any:
     low = array.ctypes.data
     high = low + array.itemsize
-    for size, stride in zip(array.shape, array.strides, strict=False):
-        if size == 0:
+    for axis in range(array.ndim):
+        if array.shape[axis] == 0:
             return 0, 0
-        span = (size - 1) * stride
+        span = (array.shape[axis] - 1) * array.strides[axis]
         if span < 0:
             low += span
         else:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jittape.core.user_calls import as_function, as_int
+from jittape.numba_ad import NjitGradient, gradient_of_dispatcher, is_dispatcher
 from jittape.numba_bridge.native_function import NativeFunction, unique
 from jittape.numba_bridge.traced_function import Traced, trace, with_gradient
 
@@ -65,22 +66,25 @@ def njit_function(f: Callable[..., Any], *specs: Any) -> NativeFunction:
 
 
 def njit_value_and_grad(
-    f: Callable[..., Any], *specs: Any, argnums: int | tuple[int, ...] = 0
-) -> NativeFunction:
+    f: Callable[..., Any], *specs: Any, argnums: int | tuple[int, ...] = 0, cache: bool = False
+) -> NativeFunction | NjitGradient:
     """Compile a function and its gradient for use in Numba's ``@njit`` code.
 
     Parameters
     ----------
     f : callable
-        Function of tensors that returns one tensor of shape ``()``.
+        Function of tensors that returns one tensor of shape ``()``; or an ``@njit`` function that returns a float. Then
+        there are no `specs`, and `njit_grad` describes the result.
     *specs : TensorSpec or nested tuple of them
         Shape and dtype of each argument.
     argnums : int or tuple of int
         Numbers of the arguments to differentiate with respect to.
+    cache : bool
+        For an ``@njit`` function: keep the compiled code on disk for other processes.
 
     Returns
     -------
-    NativeFunction
+    NativeFunction or NjitGradient
         Function that returns ``(value, gradient)``. The gradient has the structure of the argument; for a tuple of
         `argnums`, it is a tuple of gradients. ``out=`` works as in `njit_function`: array-valued gradients are written
         to the given arrays, which saves their allocation.
@@ -108,6 +112,13 @@ def njit_value_and_grad(
     >>> descend(np.zeros(10), 100_000).round(6)
     array([1., 1., 1., 1., 1., 1., 1., 1., 1., 1.])
     """
+    if is_dispatcher(f):
+        if specs:
+            raise TypeError(
+                "[njit_value_and_grad] an @njit function takes no specs: its gradient is derived for the types of each "
+                "call. Remove them"
+            )
+        return gradient_of_dispatcher(f, argnums, "value_and_gradient", "njit_value_and_grad", cache)
     as_function("f", f)
     numbers = [as_int("argnums", i) for i in (argnums if isinstance(argnums, tuple) else (argnums,))]
     for number in numbers:

@@ -1,0 +1,472 @@
+"""Gradients of ``@njit`` functions against differences, their errors, and where they can be called."""
+
+import copy
+import math
+
+import numba
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.numba_ad import gradient_of_dispatcher
+from processes import run_python
+from random_njit import directional_difference, random_arguments, random_program
+
+njit = numba.njit
+rng = np.random.default_rng(7)
+
+
+@njit
+def seidel(a, tsteps):
+    for _ in range(tsteps):
+        for i in range(1, a.shape[0] - 1):
+            for j in range(1, a.shape[1] - 1):
+                a[i, j] = (
+                    a[i - 1, j - 1] + a[i - 1, j] + a[i - 1, j + 1] + a[i, j - 1] + a[i, j]
+                    + a[i, j + 1] + a[i + 1, j - 1] + a[i + 1, j] + a[i + 1, j + 1]
+                ) / 9.0  # fmt: skip
+    return np.sum(a * a)
+
+
+@njit
+def predators(p, steps):
+    x, y, h = 1.0, 0.5, 0.01
+    for _ in range(steps):
+        k = p[0] * x - p[1] * x * y
+        m = p[2] * x * y - p[3] * y
+        x2, y2 = x + 0.5 * h * k, y + 0.5 * h * m
+        x += h * (p[0] * x2 - p[1] * x2 * y2)
+        y += h * (p[2] * x2 * y2 - p[3] * y2)
+    return x * x + y
+
+
+@njit
+def jumps(x, n):
+    s = 0.0
+    for _ in range(n):
+        for j in range(len(x)):
+            if x[j] < 0:
+                continue
+            if s > 3 and x[j] > 1:
+                break
+            s += math.sin(x[j]) * s + x[j] ** 2
+            if s > 50:
+                return s * x[0]
+    return s
+
+
+@njit
+def newton(x, tolerance):
+    y = x
+    while abs(y * y - x) > tolerance:
+        y = 0.5 * (y + x / y)
+    return y
+
+
+@njit
+def rates(u, out, c):
+    for i in range(1, len(u) - 1):
+        out[i] = c * (u[i - 1] - 2 * u[i] + u[i + 1]) + u[i] * u[i]
+    out[0] = 0.0
+    out[-1] = 0.0
+
+
+@njit
+def heun(u, steps, h):
+    u = u.copy()
+    k1, k2, middle = np.zeros_like(u), np.zeros_like(u), np.empty_like(u)
+    for _ in range(steps):
+        rates(u, k1, 0.3)
+        for i in range(len(u)):
+            middle[i] = u[i] + h * k1[i]
+        rates(middle, k2, 0.3)
+        for i in range(len(u)):
+            u[i] += 0.5 * h * (k1[i] + k2[i])
+    return np.sum(u * u)
+
+
+@njit
+def whole(a, b):
+    c = np.exp(a) * b + 1.0
+    c[1:-1] = c[2:] - 2 * c[1:-1] + c[:-2]
+    d = c
+    d += a * 2
+    row = c[1:]
+    row *= 3.0
+    m = np.where(c > 0, c, -0.5 * c)
+    return np.sum(m) + np.dot(a, c) + c.max() + m.mean()
+
+
+@njit
+def matrices(A, B, x):
+    C = A @ B
+    y = C.T @ x
+    z = np.cumsum(y)
+    w = A[0] * 2.0
+    A[1, :] = w * x
+    s = 0.0
+    for row in A:
+        s += np.sum(row**3)
+    for i, v in enumerate(z):
+        s += i * math.sqrt(abs(v) + 1)
+    return s + z.reshape(3, 1)[1, 0]
+
+
+@njit
+def branch_step(x, y, p):
+    if x > y:
+        return x * y * p[0], y
+    return x + y * p[1], math.sin(x)
+
+
+@njit
+def tuples(x, p):
+    y = 1.5
+    for _ in range(4):
+        x, y = branch_step(x, y, p)
+    pair = (x, y)
+    return pair[0] * pair[1] if x > 0 else max(x, y, 0.3) ** 2.5
+
+
+@njit
+def backward_loops(x):
+    for i in range(len(x) - 1, 0, -1):
+        x[i - 1] = x[i - 1] * x[i] + x[i]
+    for i in range(0, len(x), 2):
+        x[i] /= 1 + x[i] ** 2
+    s = 0
+    while True:
+        s += x[0] * x[1]
+        if s > 3 or x[0] < 10:
+            break
+    return s
+
+
+@njit
+def last_seen(x):
+    total = 0.0
+    for i in range(len(x)):
+        if i % 2 == 0:
+            kept = x[i] ** 2
+        total += kept * x[i]
+    return total + kept
+
+
+@njit
+def local_arrays(x, n):
+    total = 0.0
+    for k in range(n):
+        work = np.empty(len(x))
+        for i in range(len(x)):
+            work[i] = x[i] * (k + 1) + total * 0.1
+        if total > 0.5:
+            half = work[1:] * 2.0
+            for i in range(len(half)):
+                total += math.sin(half[i])
+        work *= work
+        total += np.sum(work)
+    return total
+
+
+MATRIX, VECTOR = rng.normal(size=(5, 6)), rng.normal(size=6)
+SQUARE = rng.normal(size=(2, 3, 3))
+CASES = {
+    "seidel": (seidel, (MATRIX, 3), 0),
+    "predators": (predators, (np.array([1.0, 0.8, 0.6, 1.2]), 50), 0),
+    "jumps": (jumps, (np.array([0.3, -1.0, 1.2, 0.8]), 3), 0),
+    "early return": (jumps, (np.array([0.9, 2.2, 2.8, 2.5]), 9), 0),
+    "newton": (newton, (3.0, 1e-9), 0),
+    "heun": (heun, (VECTOR, 3, 0.1), 0),
+    "heun, a number": (heun, (VECTOR, 3, 0.1), 2),
+    "whole arrays": (whole, (VECTOR, rng.normal(size=6)), 0),
+    "matrices 0": (matrices, (SQUARE[0], SQUARE[1], rng.normal(size=3)), 0),
+    "matrices 1": (matrices, (SQUARE[0], SQUARE[1], rng.normal(size=3)), 1),
+    "tuples": (tuples, (0.7, (0.3, 0.8)), 0),
+    "backward loops": (backward_loops, (VECTOR,), 0),
+    "last seen": (last_seen, (VECTOR,), 0),
+    "local arrays": (local_arrays, (VECTOR, 3), 0),
+    "no iterations": (predators, (np.array([1.0, 0.8, 0.6, 1.2]), 0), 0),
+    "two elements": (backward_loops, (np.array([1.5, 2.0]),), 0),
+    "columns in reverse order": (heun, (MATRIX[:, ::-1][2], 2, 0.1), 0),
+}
+
+
+def difference(f, args, number, step=1e-6):
+    """The central differences of `f` with respect to one argument."""
+
+    def value(change):
+        shifted = copy.deepcopy(args)
+        return f(*shifted[:number], shifted[number] + change, *shifted[number + 1 :])
+
+    if not isinstance(args[number], np.ndarray):
+        return (value(step) - value(-step)) / (2 * step)
+    result = np.zeros(args[number].shape)
+    for index in np.ndindex(result.shape):
+        unit = np.zeros(result.shape)
+        unit[index] = step
+        result[index] = (value(unit) - value(-unit)) / (2 * step)
+    return result
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_gradient_equals_differences(name):
+    f, args, number = CASES[name]
+    mine, plain = copy.deepcopy(args), copy.deepcopy(args)
+    value, gradient = jt.njit_value_and_grad(f, argnums=number)(*mine)
+    np.testing.assert_allclose(value, f(*plain), rtol=1e-12)
+    for one, other in zip(mine, plain, strict=True):
+        np.testing.assert_array_equal(one, other, "the arguments are not those that the function leaves")
+    np.testing.assert_allclose(gradient, difference(f, args, number), rtol=2e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_random_program(seed):
+    f, text = random_program(seed)
+    args = random_arguments(seed)
+    mine, plain = copy.deepcopy(args), copy.deepcopy(args)
+    value, gradients = jt.njit_value_and_grad(f, argnums=(0, 1, 2))(*mine)
+    np.testing.assert_allclose(value, f(*plain), rtol=1e-10, err_msg=text)
+    np.testing.assert_allclose(mine[:2], plain[:2], rtol=1e-10, err_msg=text)
+    numbers = np.random.default_rng(seed)
+    directions = [numbers.normal(size=5), numbers.normal(size=5), numbers.normal(), None]
+    expected, smooth = directional_difference(lambda *a: f(*copy.deepcopy(a)), args, directions, 1e-5)
+    if smooth:
+        found = sum(np.sum(g * d) for g, d in zip(gradients, directions, strict=False))
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4, err_msg=text)
+
+
+def test_float32_arguments_have_float32_gradients():
+    x = VECTOR.astype(np.float32)
+    gradient = jt.njit_grad(last_seen)(x)
+    assert gradient.dtype == np.float32
+    np.testing.assert_allclose(gradient, jt.njit_grad(last_seen)(VECTOR), rtol=1e-4)
+    assert isinstance(jt.njit_grad(newton)(np.float32(3.0), 1e-3), float)
+
+
+def test_nothing_is_recorded_for_linear_loops():
+    code = jt.njit_grad(seidel).inspect(MATRIX, 2)
+    assert "floats" not in code
+    assert "ints" not in code
+
+
+def test_two_numbers_per_step_are_recorded_for_two_states():
+    code = jt.njit_grad(predators).inspect(np.ones(4), 2)
+    assert code.count("floats_at += 1") == 2
+    assert "ints" not in code
+
+
+def test_njit_code_calls_a_gradient():
+    global_gradient = jt.njit_grad(heun)
+
+    @njit(nogil=True)
+    def descend(gradient, u, steps):
+        for _ in range(steps):
+            u = u - 0.1 * gradient(u, 2, 0.1)
+        return u
+
+    @njit
+    def descend_by_closure(u, steps):
+        for _ in range(steps):
+            u = u - 0.1 * global_gradient(u, 2, 0.1)
+        return u
+
+    expected = VECTOR
+    for _ in range(3):
+        expected = expected - 0.1 * global_gradient(expected, 2, 0.1)
+    np.testing.assert_allclose(descend(global_gradient, VECTOR, 3), expected, rtol=1e-12)
+    np.testing.assert_allclose(descend_by_closure(VECTOR, 3), expected, rtol=1e-12)
+
+
+def test_keywords_and_closures():
+    def gradient(factor):
+        @njit
+        def scaled(x, power=2):
+            return factor * x**power
+
+        return jt.njit_grad(scaled)
+
+    one, other = gradient(2.0), gradient(3.0)
+    assert one(3.0) == 12.0
+    assert other(x=3.0) == 18.0
+    assert other(3.0, 3) == 81.0
+
+
+@njit
+def iterate(x):
+    y = 1.0
+    for _ in range(50):
+        y -= (y - x / (y * y)) / 3.0
+    return y
+
+
+@njit
+def iterate_vjp(g, out, x):
+    return g * out / (3.0 * x)
+
+
+@njit
+def by_rule(x):
+    return 2.0 * iterate(x)
+
+
+def test_a_rule_replaces_the_source():
+    jt.njit_rule(iterate, iterate_vjp)
+    gradient = jt.njit_grad(by_rule)
+    assert "for" not in gradient.inspect(8.0)
+    np.testing.assert_allclose(gradient(8.0), 1 / 6)
+    with pytest.raises(TypeError, match="the cotangent, the result and the 1 operands"):
+        jt.njit_rule(iterate, iterate)
+
+
+def test_overlapping_arguments_are_refused():
+    memory = np.ones(8)
+
+    @njit
+    def shifted(a, b):
+        a[0] = b[1] * 2.0
+        return np.sum(a)
+
+    @njit
+    def read_only(a, b):
+        return np.sum(a * b)
+
+    with pytest.raises(ValueError, match=r"arguments a and b of shifted overlap in memory"):
+        jt.njit_grad(shifted)(memory[:6], memory[2:])
+    assert jt.njit_grad(shifted)(memory[:4], memory[4:])[0] == 0.0
+    np.testing.assert_array_equal(jt.njit_grad(read_only)(memory, memory), memory)
+
+
+def refused(f, *args, argnums=0):
+    """The message of the error that a gradient raises."""
+    with pytest.raises(jt.NoGradientError) as caught:
+        jt.njit_grad(f, argnums)(*args)
+    return str(caught.value)
+
+
+@njit
+def swaps(u):
+    v = u.copy()
+    for _ in range(3):
+        v[0] = u[1] * u[0]
+        u, v = v, u
+    return u[0]
+
+
+@njit
+def uses_a_list(x):
+    items = [x, x * x]
+    return items[1]
+
+
+@njit
+def norm_of(x):
+    return np.linalg.norm(x)
+
+
+@njit
+def recurses(x, n):
+    if n == 0:
+        return x
+    return x * recurses(x, n - 1)
+
+
+@njit
+def returns_an_array(x):
+    return x * 2.0
+
+
+@njit
+def indexes_by_array(x, which):
+    return np.sum(x[which])
+
+
+@njit
+def comprehends(x):
+    return sum([v * v for v in x])
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "parts"),
+    [
+        (swaps, (np.ones(3),), ["u, v = v, u", "refer to another array", "u[:] = v"]),
+        (uses_a_list, (2.0,), ["List", "[x, x * x]"]),
+        (norm_of, (np.ones(3),), ["np.linalg.norm(x)", "derivative of norm is unknown", "jt.njit_rule"]),
+        (recurses, (2.0, 3), ["recursion", "Write a loop"]),
+        (returns_an_array, (np.ones(3),), ["the result must be a float"]),
+        (
+            indexes_by_array,
+            (np.ones(3), np.array([0, 1])),
+            ["x[which]", "an index must be an int or a slice"],
+        ),
+        (comprehends, (np.ones(3),), ["ListComp"]),
+    ],
+)
+def test_unsupported_code_is_refused_with_its_line(f, args, parts):
+    message = refused(f, *args)
+    for part in [*parts, "njit_grad: "]:
+        assert part in message
+    if f is not returns_an_array:
+        assert "test_njit_grad.py:" in message
+
+
+def test_wrong_arguments():
+    with pytest.raises(TypeError, match="only floats and arrays of floats have gradients"):
+        jt.njit_grad(predators, 1)(np.ones(4), 2)
+    with pytest.raises(TypeError, match=r"numba\.njit is needed"):
+        jt.njit_grad(lambda x: x)
+    with pytest.raises(ValueError, match="requires argument 2"):
+        jt.njit_grad(predators, 2)
+    with pytest.raises(ValueError, match="each once"):
+        jt.njit_grad(predators, (0, -2))
+    with pytest.raises(TypeError, match="takes no specs"):
+        jt.njit_value_and_grad(predators, jt.TensorSpec([4], jt.float64))
+
+
+def test_effects_happen_once(capfd):
+    @njit
+    def prints(x):
+        for i in range(3):
+            print("step", i)
+            x *= x
+        if x < 0:
+            raise ValueError("negative")
+        return x
+
+    np.testing.assert_allclose(jt.njit_grad(prints)(1.1), 8 * 1.1**7)
+    assert capfd.readouterr().out == "step 0\nstep 1\nstep 2\n"
+
+
+def test_a_vector_of_cotangents_for_an_array_result():
+    vjp = gradient_of_dispatcher(returns_an_array, 0, "vjp", "njit_grad", False)
+    np.testing.assert_array_equal(vjp(np.array([1.0, 5.0]), np.ones(2)), [2.0, 10.0])
+
+
+CACHED = """
+import sys, time, numba, numpy as np, jittape as jt
+sys.path.insert(0, sys.argv[1])
+from cached_user import total
+gradient = jt.njit_grad(total, cache=True)
+result = gradient(np.array([1.0, 2.0]), 3)
+found = gradient.derived(tuple(gradient._derived)[0])
+print(result.round(9).tolist(), sum(found.stats.cache_hits.values()), sum(found.stats.cache_misses.values()))
+"""
+
+USER = """
+import numba
+@numba.njit(cache=True)
+def total(x, n):
+    s = 0.0
+    for _ in range(n):
+        for i in range(len(x)):
+            s += x[i] * x[i] * {factor}
+    return s
+"""
+
+
+def test_another_process_loads_the_compiled_gradient(tmp_path, monkeypatch):
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path / "cache"))
+    user = tmp_path / "cached_user.py"
+    for factor, first, hits in ((1.0, "[6.0, 12.0]", 0), (1.0, "[6.0, 12.0]", 1), (2.0, "[12.0, 24.0]", 0)):
+        user.write_text(USER.format(factor=factor))
+        done = run_python("-c", CACHED, str(tmp_path))
+        assert done.stdout.split("\n")[0] == f"{first} {hits} {1 - hits}", done.stderr
