@@ -388,7 +388,7 @@ def comprehends(x):
 @pytest.mark.parametrize(
     ("f", "args", "parts"),
     [
-        (swaps, (np.ones(3),), ["u, v = v, u", "refer to another array", "u[:] = v"]),
+        (swaps, (np.ones(3),), ["`u`", "refer to another array", "u[:] = v"]),
         (uses_a_list, (2.0,), ["List", "[x, x * x]"]),
         (norm_of, (np.ones(3),), ["np.linalg.norm(x)", "derivative of norm is unknown", "jt.njit_rule"]),
         (recurses, (2.0, 3), ["recursion", "Write a loop"]),
