@@ -164,7 +164,7 @@ def njit_grad(
     ...             a[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0
     ...     return np.sum(a * a)
     >>> jt.njit_grad(smoothed)(np.array([1.0, 2.0, 4.0, 8.0]), 1).round(3)
-    array([ 4.148,  4.148, 12.889, 19.111])
+    array([ 4.617,  2.617,  5.802, 19.185])
     """
     return gradient_of_dispatcher(f, argnums, "gradient", "njit_grad", cache)
 
