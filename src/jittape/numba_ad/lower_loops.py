@@ -183,7 +183,7 @@ class Loops(Statements):
             init = undefined(known[name])
         if not is_scalar(init):
             reason = f"{name} may be undefined or refer to another array in the next iteration"
-            way_out = "Assign it before the loop, or write into the array."
+            way_out = "Assign it before the loop, or write into the array, as in `u[:] = v`."
             self.frame.variables[name] = Unusable(reason, way_out, undefined=missing)
             return None
         start: Any = init
