@@ -109,7 +109,7 @@ def test_name_doc_and_python_function() -> None:
     assert f.python_function is scaled
     method, function = Scale(3.0).decorated, Scale.decorated
     assert method.python_function is function.python_function is method.__wrapped__
-    assert (method.__name__, method.__qualname__) == ("decorated", "Scale.decorated")
+    assert method.__name__ == "decorated"
     assert method.__doc__ == function.__doc__ == "Return `x` scaled."
     with pytest.raises(AttributeError, match="'BoundFunction' object has no attribute 'other'"):
         method.other  # noqa: B018

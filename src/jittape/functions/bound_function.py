@@ -57,6 +57,16 @@ class BoundFunction(FunctionInterface):
     def _owner(self) -> tuple[Any, ...]:
         return (self.__self__,)
 
+    # Not in `__getattr__`, with which each look-up of an attribute, and so each call, would take 0.2 µs longer.
+    @property
+    def __name__(self) -> str:
+        name: str = self.python_function.__name__
+        return name
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        return self.python_function
+
     def __reduce__(self) -> Any:
         return _bound, (self._function._unbound, self.__self__)
 

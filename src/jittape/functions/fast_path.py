@@ -221,13 +221,14 @@ class _FastPath:
         new_state, write = partial(self._new_state, tables), self._writer()
         unflatten_result = concrete.unflatten_result
         numbers_from = None if self.scalars.empty else self._typed(self.scalars)
-        fits = self._check(run) if len(tables) > 1 else None
-        rebound = self._rebinder() if self.bound else None
+        rebound = self._rebinder() if self.bound else _rebinds_nothing
+        fits = self._check(run, rebound) if len(tables) > 1 else None
         arena = self.compiled.schedule.arena >= tuning.workspace_arena_bytes
         donors = [(i, self.donors[i]) for i in self.donated]
         draws = [source.draw for _, _, source in self.draws]
         explain, run_pending = self._explain, self._run_pending
         pending, unassigned = Outcome.PENDING.value, Outcome.UNASSIGNED.value
+        missed = Outcome.MISSED.value
 
         def call(leaves: tuple[Any, ...]) -> Any:
             held: Any = ()
@@ -237,9 +238,7 @@ class _FastPath:
                 state = free.pop()
             except IndexError:
                 state = new_state()
-            numbers: Any = () if rebound is None or rebound(leaves, state) else None
-            if numbers is not None and fits is not None and not fits(leaves, held, state):
-                numbers = None
+            numbers: Any = () if fits is None or fits(leaves, held, state) else None
             if numbers is not None and numbers_from is not None:
                 numbers = numbers_from(leaves)
             if numbers is None:
@@ -261,9 +260,12 @@ class _FastPath:
                 except IndexError:
                     explain(leaves, numbers, held[len(donors) :])
                     raise
-                if result.__class__ is not int or result != pending:
+                if result.__class__ is not int or not result:
                     break
-                run_pending(leaves)
+                if result == pending:
+                    run_pending(leaves)
+                elif result != missed or not rebound(leaves, state):
+                    break
             if arena:
                 workspace.leave()
             if result.__class__ is int:
@@ -303,23 +305,27 @@ class _FastPath:
         return (table, checking), [*kept, *more]
 
     def _check(
-        self, run: Callable[..., int]
+        self, run: Callable[..., int], rebound: Callable[[tuple[Any, ...], _CallState], bool]
     ) -> Callable[[tuple[Any, ...], tuple[Any, ...], _CallState], bool]:
         """Return a function that checks leaves without side effects."""
         run_pending, no_calls, pending = self._run_pending, address_of(_NO_CALLS), Outcome.PENDING
 
         def fits(leaves: tuple[Any, ...], held: tuple[Any, ...], state: _CallState) -> bool:
             workspace, _, checking, _, _ = state
-            while (outcome := run(leaves, held, (), checking, workspace.address, no_calls)) == pending:
-                run_pending(leaves)
-            return outcome == Outcome.DONE
+            while True:
+                outcome = run(leaves, held, (), checking, workspace.address, no_calls)
+                if outcome == pending:
+                    run_pending(leaves)
+                elif outcome != Outcome.MISSED or not rebound(leaves, state):
+                    return outcome == Outcome.DONE
 
         return fits
 
     def _rebinder(self) -> Callable[[tuple[Any, ...], _CallState], bool]:
         """Return a function that makes the plans of a state refer to the Variables among the leaves.
 
-        It returns False, and changes nothing, if the trace does not hold for them.
+        It returns whether the plans have changed, which they do not if the trace does not hold for the Variables. It
+        runs after machine code has found that an argument differs: a check in Python would add 0.2 µs to each call.
         """
         concrete, count = self.concrete, len(self.concrete.keys)
         positions = list(self.bound)
@@ -337,11 +343,8 @@ class _FastPath:
             bound = state[-1]
             if len(leaves) != count:
                 return False
-            for i in positions:
-                if leaves[i] is not bound[i]:
-                    break
-            else:
-                return True
+            if all([leaves[i] is bound[i] for i in positions]):
+                return False
             keys = concrete.keys
             if kinds_of(leaves) != [(i, key) for i, key in enumerate(keys) if isinstance(key, VariableKind)]:
                 return False
@@ -395,3 +398,7 @@ class _FastPath:
                 return None
 
         return numbers
+
+
+def _rebinds_nothing(leaves: tuple[Any, ...], state: _CallState) -> bool:
+    return False

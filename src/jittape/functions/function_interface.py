@@ -39,12 +39,6 @@ class FunctionInterface:
         """The Python function; for a method, the function of the class."""
         return self._own._python
 
-    def __getattr__(self, name: str) -> Any:
-        """Return ``__name__``, ``__module__`` and the like of a bound method."""
-        if name in ("__name__", "__qualname__", "__wrapped__"):
-            return getattr(self._own._python, name) if name != "__wrapped__" else self._own._python
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     @property
     def input_signature(self) -> tuple[Any, ...] | None:
         """The fixed input signature; None without one."""

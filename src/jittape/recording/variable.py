@@ -35,8 +35,6 @@ read_variable_op = Primitive(
     reads_variable=True,
 )
 
-_OWN = ("_serial", "constraint", "name")
-"""Attributes that a placeholder lacks."""
 _NUMBER = Aval((), np.dtype(np.float64))
 
 
@@ -75,12 +73,13 @@ class Variable(Scattering):
     __slots__ = (
         "__weakref__",
         "_assigned_in",
-        "_serial",
+        "_constraint",
+        "_name",
+        "_number",
         "_tracing",
         "_trainable",
-        "constraint",
-        "name",
     )
+    _tracing: Any
 
     def __init__(
         self,
@@ -107,21 +106,50 @@ class Variable(Scattering):
         self._slot = -1
         self._assigned_in: Any = None
         self._marker: Any = None
-        self._serial = next(_serial)
+        self._number = next(_serial)
         self._trainable = bool(trainable)
-        self.name = f"{current_prefix()}{name or 'Variable'}:0"
-        self.constraint = constraint
+        self._name = f"{current_prefix()}{name or 'Variable'}:0"
+        self._constraint = constraint
 
     def __init_subclass__(cls) -> None:
         raise TypeError(
             f"{cls.__name__}: jt.Variable cannot be subclassed; keep one as an attribute of a jt.Module instead"
         )
 
-    def __getattr__(self, name: str) -> Any:
-        """Ask for the Variable itself if this is its placeholder; other objects have all attributes."""
-        if name in _OWN:
+    # A placeholder lacks what distinguishes Variables. `__getattr__` would make each look-up of an attribute slower.
+    @property
+    def name(self) -> str:
+        """Name in the printed form."""
+        name: str = self._own("_name")
+        return name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def constraint(self) -> Callable[[Any], Any] | None:
+        """Function that optimizers apply to the new value after an update."""
+        constraint: Callable[[Any], Any] | None = self._own("_constraint")
+        return constraint
+
+    @constraint.setter
+    def constraint(self, constraint: Callable[[Any], Any] | None) -> None:
+        self._constraint = constraint
+
+    @property
+    def _serial(self) -> int:
+        """Number of the Variable in order of creation."""
+        serial: int = self._own("_number")
+        return serial
+
+    def _own(self, name: str) -> Any:
+        """Return an attribute, or ask for the Variable itself if this is its placeholder."""
+        try:
+            return getattr(self, name)
+        except AttributeError:
             self._tracing.need_variable()
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise
 
     @property
     def trainable(self) -> bool:
