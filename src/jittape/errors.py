@@ -6,28 +6,158 @@ exceptions, so that ``except ValueError`` works.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 
-class ShapeError(ValueError):
+class OpError(Exception):
+    """The base of the errors that have TensorFlow's names, such as `InvalidArgumentError`.
+
+    TensorFlow's constructor is ``OpError(node_def, op, message, error_code)``; one argument alone is the message.
+    """
+
+    error_code: int | None = None
+    """TensorFlow's number of the kind of error."""
+    node_def = None
+    """None: jittape has no graphs."""
+    op = None
+    """None: jittape has no graphs; the message names the operation."""
+
+    def __init__(self, *args: Any) -> None:
+        if len(args) > 1:  # as in TensorFlow: node_def, op, message
+            self.node_def, self.op, *args = args  # type: ignore[assignment]
+        super().__init__(*args[:1])
+
+    @property
+    def message(self) -> str:
+        """The message."""
+        return str(self)
+
+
+class CancelledError(OpError):
+    """An operation was cancelled."""
+
+    error_code = 1
+
+
+class UnknownError(OpError):
+    """An error of unknown kind."""
+
+    error_code = 2
+
+
+class InvalidArgumentError(OpError, ValueError):
+    """An argument of an operation cannot be right: its shape, dtype or value. It is also a `ValueError`.
+
+    Errors that NumPy and Python have other types for are both: `ShapeError`, `DTypeError` (also a `TypeError`) and
+    `LinAlgError`.
+    """
+
+    error_code = 3
+
+
+class DeadlineExceededError(OpError):
+    """An operation took too long."""
+
+    error_code = 4
+
+
+class NotFoundError(OpError):
+    """Something that was asked for does not exist, such as a file."""
+
+    error_code = 5
+
+
+class AlreadyExistsError(OpError):
+    """Something that was to be made exists already."""
+
+    error_code = 6
+
+
+class PermissionDeniedError(OpError):
+    """The permission for an operation is missing."""
+
+    error_code = 7
+
+
+class ResourceExhaustedError(OpError):
+    """Memory or another resource is exhausted."""
+
+    error_code = 8
+
+
+class FailedPreconditionError(OpError):
+    """An operation needs a state that does not hold."""
+
+    error_code = 9
+
+
+class AbortedError(OpError):
+    """An operation was aborted."""
+
+    error_code = 10
+
+
+class OutOfRangeError(OpError):
+    """An iteration went past the end."""
+
+    error_code = 11
+
+
+class UnimplementedError(OpError):
+    """An operation is not implemented for its arguments."""
+
+    error_code = 12
+
+
+class InternalError(OpError):
+    """An invariant of the system is broken."""
+
+    error_code = 13
+
+
+class UnavailableError(OpError):
+    """A service is not available."""
+
+    error_code = 14
+
+
+class DataLossError(OpError):
+    """Data is lost or damaged."""
+
+    error_code = 15
+
+
+class UnauthenticatedError(OpError):
+    """A request is not authenticated."""
+
+    error_code = 16
+
+
+class OperatorNotAllowedInGraphError(TypeError):
+    """A Python operator is used on a tensor where its value is unknown."""
+
+
+class ShapeError(InvalidArgumentError):
     """Operand shapes do not fit the operation.
 
     The message names the op, the shapes and the fix. Raised on the line that records the op.
     """
 
 
-class DTypeError(TypeError):
+class DTypeError(TypeError, InvalidArgumentError):
     """Operand dtypes do not fit the operation."""
 
 
-class LinAlgError(np.linalg.LinAlgError):
+class LinAlgError(InvalidArgumentError, np.linalg.LinAlgError):
     """A matrix is singular or not positive definite, or an iteration does not converge.
 
     The message names the op and the index of the matrix in the batch. NumPy's exception is a `ValueError`.
     """
 
 
-class NumericsError(FloatingPointError):
+class NumericsError(FloatingPointError, InvalidArgumentError):
     """A value is not finite although a check requires it (`debugging.check_numerics`, `enable_check_numerics`).
 
     The message names the op that computed it and the source line that recorded the op.
