@@ -11,7 +11,7 @@ import pytest
 import jittape as jt
 
 D = jt.debugging
-INVALID = ValueError
+INVALID = jt.errors.InvalidArgumentError
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------

@@ -37,13 +37,13 @@ def test_parts_of_a_tensor():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda a: a.write(3, [1.0, 2.0]), IndexError, "dynamic_size=True"),
-        (lambda a: a.write(-1, [1.0, 2.0]), IndexError, "index is -1"),
-        (lambda a: a.read(3), IndexError, "3 elements"),
+        (lambda a: a.write(3, [1.0, 2.0]), jt.errors.OutOfRangeError, "dynamic_size=True"),
+        (lambda a: a.write(-1, [1.0, 2.0]), jt.errors.OutOfRangeError, "index is -1"),
+        (lambda a: a.read(3), jt.errors.OutOfRangeError, "3 elements"),
         (lambda a: a.write(1, [1.0]), jt.ShapeError, r"shape \(1,\), but .* shape \(2,\)"),
-        (lambda a: (a.read(0), a.read(0)), ValueError, "clear_after_read=False"),
-        (lambda a: (a.read(0), a.stack()), ValueError, "clear_after_read=False"),
-        (lambda a: a.unstack(np.ones((4, 2), np.float32)), IndexError, "4 elements"),
+        (lambda a: (a.read(0), a.read(0)), jt.errors.InvalidArgumentError, "clear_after_read=False"),
+        (lambda a: (a.read(0), a.stack()), jt.errors.InvalidArgumentError, "clear_after_read=False"),
+        (lambda a: a.unstack(np.ones((4, 2), np.float32)), jt.errors.OutOfRangeError, "4 elements"),
         (lambda a: jt.TensorArray(jt.float32, size=2).stack(), ValueError, "was not written"),
     ],
 )

@@ -12,6 +12,7 @@ from jittape.core.forms import Decomposition
 from jittape.core.primitive import Primitive, active_recorder, apply
 from jittape.core.program import Aval
 from jittape.core.traced_scalar import TracedScalar
+from jittape.errors import InvalidArgumentError
 from jittape.execution import init_scope
 from jittape.primitives.broadcast import as_symbol
 from jittape.primitives.elementwise.assertions import any_failed_op, assert_op
@@ -63,7 +64,7 @@ def first_elements(array: Any, count: int) -> np.ndarray[Any, Any]:
 
 def _impl(*arrays: Any, **params: Any) -> Any:
     if not np.all(arrays[0]):
-        raise ValueError(_message(**params, arrays=arrays))
+        raise InvalidArgumentError(_message(**params, arrays=arrays))
     return np.True_
 
 
@@ -130,7 +131,7 @@ def check(
         holds = CONDITIONS[condition].holds(*operands)
         arrays = [convert_to_tensor(value)._computed().array for value in (holds, *operands)]
     if not arrays[0].all():
-        raise ValueError(_message(*static, arrays))
+        raise InvalidArgumentError(_message(*static, arrays))
 
 
 def _recorded(*operands: Any) -> Any:

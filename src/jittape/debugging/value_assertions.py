@@ -129,7 +129,7 @@ def assert_equal(
 
     Raises
     ------
-    ValueError
+    InvalidArgumentError
         With the first elements that fail and their positions. The other assertions about values raise it too.
 
     Examples
@@ -285,7 +285,7 @@ def assert_near(
 
     Raises
     ------
-    ValueError
+    InvalidArgumentError
         If a difference is greater, or a value is nan.
     DTypeError
         If `x` is neither floating nor complex.

@@ -6,7 +6,7 @@ from typing import Any
 
 from jittape.core.dtypes import as_dtype
 from jittape.core.user_calls import as_int, named
-from jittape.errors import ShapeError
+from jittape.errors import InvalidArgumentError, OutOfRangeError, ShapeError
 from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import concat, split, stack, unstack
 from jittape.recording.convert import convert_to_tensor
@@ -86,7 +86,7 @@ class TensorArray:
         i = as_int("index", index)
         if i < 0 or (i >= len(self._elements) and not self.dynamic_size):
             raise named(
-                IndexError(
+                OutOfRangeError(
                     f"index is {i}, but the TensorArray has {len(self._elements)} elements: give it a larger size, "
                     "or dynamic_size=True"
                 )
@@ -101,7 +101,9 @@ class TensorArray:
         """Return an element."""
         i = as_int("index", index)
         if not 0 <= i < len(self._elements):
-            raise named(IndexError(f"index is {i}, but the TensorArray has {len(self._elements)} elements"))
+            raise named(
+                OutOfRangeError(f"index is {i}, but the TensorArray has {len(self._elements)} elements")
+            )
         element = self._element(i)
         if self._clears:
             self._read.add(i)
@@ -144,7 +146,7 @@ class TensorArray:
     def _set(self, values: list[Tensor]) -> TensorArray:
         if len(values) > len(self._elements) and not self.dynamic_size:
             raise named(
-                IndexError(
+                OutOfRangeError(
                     f"value has {len(values)} elements, but the TensorArray has {len(self._elements)}: give it a "
                     "larger size, or dynamic_size=True"
                 )
@@ -173,7 +175,9 @@ class TensorArray:
     def _element(self, i: int) -> Tensor:
         if i in self._read:
             raise named(
-                ValueError(f"element {i} was read before, which cleared it: pass clear_after_read=False")
+                InvalidArgumentError(
+                    f"element {i} was read before, which cleared it: pass clear_after_read=False"
+                )
             )
         element = self._elements[i]
         if element is None:
