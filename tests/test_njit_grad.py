@@ -219,6 +219,55 @@ def test_a_gradient_equals_differences(name):
     np.testing.assert_allclose(gradient, difference(f, args, number), rtol=2e-6, atol=2e-6)
 
 
+@njit
+def update_by_view(x):
+    x[1:] *= x[:-1]
+    row = x[:]
+    row += x[::-1]
+    return np.sum(x * x)
+
+
+@njit
+def update_matrix_by_row(a):
+    a += a[0]
+    a -= a.T
+    a[1:] /= a[:-1] + 7.0
+    return np.sum(a * a)
+
+
+@njit
+def update_ints_by_view(x, count):
+    count[1:] += count[:-1]
+    return np.sum(x**count)
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (update_by_view, (VECTOR,)),
+        (update_matrix_by_row, (rng.normal(size=(4, 4)),)),
+        (update_ints_by_view, (np.array([0.5, 2.0, 3.0]), np.array([1, 1, 1]))),
+    ],
+)
+def test_an_update_by_a_view_of_the_same_array_reads_new_elements_as_numba_does(f, args):
+    mine, plain = copy.deepcopy(args), copy.deepcopy(args)
+    value, gradient = jt.njit_value_and_grad(f)(*mine)
+    np.testing.assert_allclose(value, f(*plain), rtol=1e-12)
+    np.testing.assert_allclose(mine[0], plain[0], rtol=1e-12)
+    np.testing.assert_allclose(gradient, difference(f, args, 0), rtol=1e-5, atol=1e-5)
+
+
+def test_a_tuple_of_one_argument_gives_a_tuple():
+    (gradient,) = jt.njit_grad(product_of, argnums=(1,))(3.0, 4.0)
+    assert gradient == 3.0
+    assert jt.njit_grad(product_of, argnums=1)(3.0, 4.0) == 3.0
+
+
+@njit
+def product_of(x, y):
+    return x * y
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_random_program(seed):
     f, text = random_program(seed)

@@ -33,7 +33,7 @@ class GradientCode:
 
 
 def generate(
-    function: Any, argument_types: list[Any], argnums: tuple[int, ...], returned: str, purpose: str
+    function: Any, argument_types: list[Any], argnums: int | tuple[int, ...], returned: str, purpose: str
 ) -> GradientCode:
     """Return the code of a gradient.
 
@@ -43,8 +43,8 @@ def generate(
         The user's ``@njit`` function.
     argument_types : list
         Numba types of its arguments.
-    argnums : tuple of int
-        Arguments to differentiate with respect to.
+    argnums : int or tuple of int
+        Arguments to differentiate with respect to; for a tuple, the code returns a tuple of gradients.
     returned : str
         ``"gradient"``, ``"value_and_gradient"``, or ``"vjp"``: then the first argument is the cotangent of the result.
     purpose : str
@@ -52,7 +52,8 @@ def generate(
     """
     form = lower_function(function, argument_types, purpose)
     remove_dead_statements(form)
-    wanted = [_differentiated(form, i, argument_types, purpose) for i in argnums]
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+    wanted = [_differentiated(form, i, argument_types, purpose) for i in numbers]
     _check_result(form, returned, purpose)
     activity = find_active(form, wanted, purpose)
     plan = make_plan(form, activity)
@@ -66,7 +67,7 @@ def generate(
     backward = BackwardPass(plan, activity, writer)
     backward.run(form.body, form.result, seed)
     gradients = [_gradient(one, activity, backward) for one in wanted]
-    joined = gradients[0] if len(gradients) == 1 else f"({', '.join(gradients)})"
+    joined = f"({', '.join(gradients)},)" if isinstance(argnums, tuple) else gradients[0]
     result = f"{form.result.name}, {joined}" if returned == "value_and_gradient" else joined
     writer.line(f"return {result}")
     name = f"{form.name}_{returned}"

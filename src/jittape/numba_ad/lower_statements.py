@@ -128,10 +128,8 @@ class Statements(Expressions):
             value = self.expression(statement.value)
             if not isinstance(current, Array):
                 self._assign(target, self.binary(statement, name, current, value))
-            elif sign:
-                assign(self.builder, current, value, sign)
             else:
-                assign(self.builder, current, self.binary(statement, name, current, value))
+                self._update(statement, current, value, sign)
             return
         if not isinstance(target, ast.Subscript):
             raise self.refusal(statement, "only variables and elements of arrays can be updated")
@@ -142,14 +140,19 @@ class Statements(Expressions):
         value = self.expression(statement.value)
         floats = is_float(array.type.dtype)
         if indices is None:
-            plain = not (sign and floats)
-            value = self.binary(statement, name, array, value) if plain else value
-            assign(self.builder, array, value, "" if plain else sign)
+            self._update(statement, array, value, sign if floats else "")
         elif sign and floats and is_scalar(value):
             self.builder.store(array, indices, value, sign)
         else:
             current = self.builder.load(array, indices)
             self.builder.store(array, indices, self.binary(statement, name, current, value))
+
+    def _update(self, statement: ast.AugAssign, array: Array, value: Any, sign: str) -> None:
+        """Update all elements of an array; an operand that is a view of the array changes meanwhile, as in Numba."""
+        buffered = not isinstance(value, Array)
+        if not sign:
+            value = self.binary(statement, type(statement.op).__name__, array, value)
+        assign(self.builder, array, value, sign, buffered)
 
     def _If(self, statement: ast.If) -> None:
         condition = self.condition(statement.test)

@@ -23,12 +23,12 @@ class NjitGradient:
     ----------
     function : callable
         The ``@njit`` function.
-    argnums : tuple of int
+    argnums : int or tuple of int
         Numbers of the arguments that are differentiated.
     """
 
     def __init__(
-        self, function: Any, argnums: tuple[int, ...], returned: str, purpose: str, cache: bool
+        self, function: Any, argnums: int | tuple[int, ...], returned: str, purpose: str, cache: bool
     ) -> None:
         from jittape.numba_ad.njit_callable import register
 
@@ -112,7 +112,9 @@ def gradient_of_dispatcher(
             )
     if not numbers or len({number % count for number in numbers}) < len(numbers):
         raise ValueError(f"[{purpose}] argnums={argnums} must name at least one argument, and each once")
-    return NjitGradient(function, tuple([number % count for number in numbers]), returned, purpose, cache)
+    positive = tuple([number % count for number in numbers])
+    selected = positive if isinstance(argnums, tuple) else positive[0]
+    return NjitGradient(function, selected, returned, purpose, cache)
 
 
 def njit_grad(

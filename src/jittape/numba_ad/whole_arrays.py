@@ -91,11 +91,15 @@ def materialize(builder: Builder, lazy: Lazy, base: str, dtype: Any = None) -> A
     return array
 
 
-def assign(builder: Builder, target: Array, value: Any, sign: str = "") -> None:
-    """Write ``target[...] = value``, or update it with `sign`; memory may overlap with what `value` reads."""
+def assign(builder: Builder, target: Array, value: Any, sign: str = "", buffered: bool = True) -> None:
+    """Write ``target[...] = value``, or update it with `sign`.
+
+    If `value` reads other views of the same array, it is computed completely before the first write. Without
+    `buffered`, each element is computed just before it is written.
+    """
     lazy = as_lazy(builder, value)
     check_unwritten(builder, lazy)
-    if any(array.root is target.root and array is not target for array, _ in lazy.reads):
+    if buffered and any(array.root is target.root and array is not target for array, _ in lazy.reads):
         lazy = as_lazy(builder, materialize(builder, lazy, "copied"))
     sizes = [builder.dim(target, axis) for axis in range(target.type.ndim)]
     if len(lazy.dims) > len(sizes):
