@@ -203,19 +203,6 @@ def test_what_raises_is_nan(mode):
         np.testing.assert_array_equal(op(np.array([-1.0, 0.0, 2.0])).numpy(), [np.nan, np.inf, 0.5])
 
 
-def test_without_a_vjp_the_gradient_is_refused():
-    op = jt.numba_op(cube)
-    x = jt.constant([2.0])
-    with jt.GradientTape() as tape:
-        tape.watch(x)
-        y = op(x)
-    assert float(y[0]) == 8.0
-    with pytest.raises(
-        jt.NoGradientError, match=r"cube, recorded at .*test_numba_op.py:\d+ .*numba_op without vjp"
-    ):
-        tape.gradient(y, x)
-
-
 def test_an_operand_without_a_gradient():
     op = jt.numba_op(hypotenuse, vjp=(lambda g, out, x, y: g * x / out, None))
     x, y = jt.constant(3.0), jt.constant(4.0)
@@ -419,3 +406,139 @@ def test_another_version_of_the_function_is_another_kernel(tmp_path):
     assert run("2") == ["200.0", "3.0", "1", "0"]
     shutil.rmtree(tmp_path / "kernels")
     assert run("3") == ["300.0", "4.0", "1", "1"]
+
+
+# ---- derived gradients -----------------------------------------------------------------------------------------------
+
+
+@njit
+def kepler(mean, eccentricity):
+    e = mean
+    for _ in range(20):
+        e -= (e - eccentricity * math.sin(e) - mean) / (1.0 - eccentricity * math.cos(e))
+    return e
+
+
+@njit
+def diffused(u, rate, steps):
+    u = u.copy()
+    new = u.copy()
+    for _ in range(steps):
+        for i in range(1, len(u) - 1):
+            new[i] = u[i] + rate[i] * (u[i - 1] - 2.0 * u[i] + u[i + 1]) * u[i]
+        u[:] = new
+    return u
+
+
+@njit
+def energy_of(u, at):
+    total = 0.0
+    for i in at:
+        total += u[i] ** 3
+    return total
+
+
+def test_the_gradient_of_a_scalar_function_is_derived(mode):
+    x, y = np.array([[3.0, 0.5, 1.0], [-1.0, 2.0, 7.0]]), np.array([4.0, 0.25, -2.0])
+    explicit = jt.numba_op(hypotenuse, vjp=hypotenuse_vjp)
+    whole = jt.function(lambda x, y: watched_gradients(jt.numba_op(hypotenuse), x, y))
+    for dtype in (np.float32, np.float64):
+        one, other = x.astype(dtype), y.astype(dtype)
+        expected = watched(explicit, one, other)[1]
+        for _ in range(3):
+            found = watched(jt.numba_op(hypotenuse), one, other)[1]
+            for a, b, c in zip(found, expected, whole(one, other), strict=True):
+                assert a.dtype == dtype
+                np.testing.assert_allclose(a, b, rtol=1e-6)
+                np.testing.assert_allclose(c.numpy(), b, rtol=1e-6)
+
+
+def watched_gradients(function, *tensors):
+    with jt.GradientTape() as tape:
+        tape.watch(tensors)
+        value = function(*tensors)
+    return tape.gradient(value, tensors)
+
+
+def test_a_scalar_function_whose_gradient_records_values(mode):
+    op = jt.numba_op(kepler)
+    mean, eccentricity = np.linspace(0.0, 3.0, 4).reshape(2, 2), np.float64(0.3)
+    slope = 1.0 / (1.0 - 0.3 * np.cos(np.vectorize(kepler)(mean, 0.3)))
+    sine = np.sin(np.vectorize(kepler)(mean, 0.3))
+    for _ in range(3):
+        _, (dm, de) = watched(op, mean, eccentricity)
+        np.testing.assert_allclose(dm, slope, rtol=1e-9)
+        np.testing.assert_allclose(de, np.sum(slope * sine), rtol=1e-9)
+        _, (dm, de) = watched(op, mean[0, 1], eccentricity)
+        np.testing.assert_allclose([dm, de], [slope[0, 1], slope[0, 1] * sine[0, 1]], rtol=1e-9)
+
+
+def test_the_gradient_of_a_function_of_arrays_is_derived(mode):
+    op = jt.numba_op(diffused, result=lambda u, rate, steps: u)
+    total = jt.numba_op(energy_of, result=jt.TensorSpec([], jt.float64))
+    at = np.array([1, 3, 1])
+    u, rate = np.array([1.0, 2.0, 0.5, 3.0, 1.0]), np.array([0.1, 0.2, 0.1, 0.05, 0.3])
+
+    def program(u, rate):
+        return total(op(2.0 * u, rate, 3), at) * 2.0
+
+    def plain(u, rate):
+        return 2.0 * energy_of(diffused(2.0 * u, rate, 3), at)
+
+    whole = jt.function(lambda u, rate: watched_gradients(program, u, rate))
+    steps = 1e-6 * np.eye(5)
+    expected = [
+        [(plain(u + h, rate) - plain(u - h, rate)) / 2e-6 for h in steps],
+        [(plain(u, rate + h) - plain(u, rate - h)) / 2e-6 for h in steps],
+    ]
+    for _ in range(3):
+        value, found = watched(program, u, rate)
+        np.testing.assert_allclose(float(value), plain(u, rate), rtol=1e-12)
+        for a, b, c in zip(found, expected, whole(u, rate), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+            np.testing.assert_allclose(c.numpy(), a, rtol=1e-12)
+
+
+def test_an_explicit_vjp_wins():
+    op = jt.numba_op(cube, vjp=lambda g, out, x: g * 100.0)
+    assert watched(op, np.array([2.0]))[1][0] == 100.0
+
+
+@njit
+def gamma(x):
+    return math.lgamma(x)
+
+
+def test_a_gradient_that_cannot_be_derived_names_the_way_out():
+    op = jt.numba_op(gamma)
+    assert float(op(3.0)) == pytest.approx(math.log(2.0))
+    with pytest.raises(
+        jt.NoGradientError, match=r"(?s)gamma, recorded at .*test_numba_op.py:\d+.*lgamma.*vjp=\.\.\."
+    ):
+        watched(op, np.array([3.0]))
+
+
+def test_a_second_derivative_without_rules_is_refused():
+    op, x = jt.numba_op(cube), jt.constant([2.0])
+    with jt.GradientTape() as outer:
+        outer.watch(x)
+        (dx,) = watched_gradients(op, x)
+    assert float(dx[0]) == 12.0
+    with pytest.raises(
+        jt.NoGradientError, match=r"cube_vjp, recorded at .*test_numba_op.py:\d+.*second derivatives"
+    ):
+        outer.gradient(dx, x)
+
+
+def test_derived_gradients_in_native_code():
+    smooth = jt.numba_op(diffused, result=lambda u, rate, steps: u)
+
+    def program(u, rate):
+        return jt.reduce_sum(smooth(u, rate, 2) ** 2) + jt.reduce_sum(jt.numba_op(hypotenuse)(u, rate))
+
+    u, rate = np.array([1.0, 2.0, 0.5, 3.0]), np.array([0.1, 0.2, 0.1, 0.05])
+    native = jt.njit_value_and_grad(program, jt.TensorSpec([4], jt.float64), jt.TensorSpec([4], jt.float64))
+    value, gradient = native(u, rate)
+    expected, (du, _) = watched(program, u, rate)
+    np.testing.assert_allclose(value, float(expected), rtol=1e-12)
+    np.testing.assert_allclose(gradient, du, rtol=1e-12)

@@ -35,7 +35,7 @@ class NumbaOp:
         Names of its parameters.
     """
 
-    def __init__(self, forward: Callable[..., Any], vjp: Any, result: Any) -> None:
+    def __init__(self, forward: Callable[..., Any], vjp: Any, result: Any, derive: bool = True) -> None:
         from jittape.numba_bridge.scalar_function import python_function
 
         self._python = python_function(forward)
@@ -44,7 +44,7 @@ class NumbaOp:
         self._result = result
         self.name: str = self._python.__name__
         self.operands = tuple(inspect.signature(self._python).parameters)
-        self._rules = self._gradient_rules(vjp)
+        self._rules = self._derived_rules() if vjp is None and derive else self._gradient_rules(vjp)
         self._body = (_Elementwise if result is None else OnArrays)(self)
 
     def __call__(self, *operands: Any) -> Any:
@@ -55,7 +55,13 @@ class NumbaOp:
             )
         return apply(self._body, operands)
 
-    def _gradient_rules(self, vjp: Any) -> tuple[_Rule | None, ...] | None:
+    def _derived_rules(self) -> tuple[Any, ...]:
+        """Return gradient rules that are derived from the function's source at their first use."""
+        from jittape.numba_bridge.derived_rule import DerivedRule
+
+        return tuple([DerivedRule(self, i) for i in range(len(self.operands))])
+
+    def _gradient_rules(self, vjp: Any) -> tuple[Any, ...] | None:
         """Return the gradient rule of each operand; None without `vjp`."""
         if vjp is None:
             return None
@@ -88,7 +94,8 @@ class _Rule:
                 )
             rule, self._body = function, function._body
         else:
-            rule = NumbaOp(function, None, None if op._result is None else _like_operand(operand))
+            result = None if op._result is None else _like_operand(operand)
+            rule = NumbaOp(function, None, result, derive=False)
             self._body = rule._body if item is None else type(rule._body)(rule, item)
         if len(rule.operands) != len(op.operands) + 2:
             raise TypeError(
@@ -129,12 +136,12 @@ class _Body:
         raise NotImplementedError
 
     def no_gradient(self, g: Any, *rest: Any, **params: Any) -> Any:
-        """Raise: the gradient rule of a function without `vjp`."""
+        """Raise: the gradient rule of a derivative."""
         builder: Any = active_recorder()
         raise NoGradientError(
-            f"No gradient is defined for {self.op.name}, recorded at {builder.source or 'an unknown line'}: it is a "
-            f"numba_op without vjp. Add one, jt.numba_op({self.op.name}, vjp=...), or stop the path there with "
-            "jt.stop_gradient"
+            f"No gradient is defined for {self.op.name}, recorded at {builder.source or 'an unknown line'}: it is the "
+            "derivative of a numba_op. For second derivatives, let vjp= be one jt.numba_op for each operand, each with "
+            "its own vjp, or stop the path there with jt.stop_gradient"
         )
 
 
@@ -250,8 +257,8 @@ def numba_op(forward: Callable[..., Any] | None = None, vjp: Any = None, *, resu
     vjp : callable, `numba_op`, or tuple of them, optional
         Derivative, in the same form: ``vjp(g, out, *operands)`` returns the cotangent of the operand for the cotangent
         `g` of the result `out`. For several operands, it returns a tuple of cotangents, or `vjp` is a tuple of
-        functions, one for each operand, None for an operand without a gradient. If the functions are `numba_op` with a
-        `vjp`, second derivatives exist.
+        functions, one for each operand, None for an operand without a gradient. If the functions are `numba_op`, second
+        derivatives exist. Without `vjp`, jittape derives the first derivative from the source as `njit_grad` does.
     result : TensorSpec or callable, optional
         Makes `forward` a function of whole arrays: shape and dtype of its result, or a function that returns them for
         the `TensorSpec` of each operand. `forward` must return a new array of this shape and dtype. Its operands are
@@ -268,7 +275,8 @@ def numba_op(forward: Callable[..., Any] | None = None, vjp: Any = None, *, resu
     TypeError
         At a call, if Numba cannot compile the function for the dtypes of the operands.
     NoGradientError
-        If a gradient is requested and there is no `vjp`.
+        If a gradient is requested, there is no `vjp`, and none can be derived; or for a second derivative, unless the
+        `vjp` is a `numba_op`.
 
     Notes
     -----

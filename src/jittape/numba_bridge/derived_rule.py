@@ -1,0 +1,104 @@
+"""Gradient rules that are derived from the source of a `numba_op`'s function."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.np.numpy_support import from_dtype
+
+from jittape.core.primitive import active_recorder
+from jittape.errors import NoGradientError
+from jittape.numba_ad import NjitGradient, gradient_of_dispatcher
+from jittape.primitives.broadcast import broadcast_operands, cast_to, promote
+
+__all__ = ["DerivedRule"]
+
+_ON_NUMBERS = """\
+def vjp(g, out, {operands}):
+    return derived(g, {operands})
+"""
+
+_ON_ELEMENTS = """\
+def vjp(g, out, {operands}):
+    result = np.empty(out.shape, dtype=out.dtype)
+    for i in np.ndindex(out.shape):
+        result[i] = derived(g[i], {elements})
+    return result
+"""
+
+_ALLOCATES = re.compile(r"np\.(empty|zeros|ones|full|arange|linspace)|copy\(")
+
+
+class DerivedRule:
+    """The gradient rule of one operand of a `numba_op` without `vjp`; it is derived for the dtypes of each use."""
+
+    def __init__(self, op: Any, operand: int) -> None:
+        self._op = op
+        self._operand = operand
+        self._gradient: NjitGradient | None = None
+        self._rules: dict[tuple[Any, ...], Any] = {}
+
+    def __call__(self, g: Any, out: Any, *inputs: Any, **params: Any) -> Any:
+        operands: list[Any] = list(inputs)
+        on_arrays = self._op._result is not None
+        rank = 0 if on_arrays else len(operands[0].shape)
+        kinds = [_numba_type(x.dtype, len(x.shape) if on_arrays else 0) for x in operands]
+        key = (rank, *kinds)
+        rule = self._rules.get(key)
+        if rule is None:
+            rule = self._rules[key] = self._derive(kinds, rank)
+        if not on_arrays:
+            g, out, *operands = broadcast_operands(*promote(g, out, *operands), op=self._op.name)
+        return cast_to(rule(g, out, *operands), operands[self._operand].dtype)
+
+    def _derive(self, kinds: list[Any], rank: int) -> Any:
+        """Return the recorder of the derived function for operands of these Numba types."""
+        from jittape.numba_bridge.scalar_function import as_dispatcher
+
+        op = self._op
+        try:
+            if self._gradient is None:
+                dispatcher = as_dispatcher(op._forward)
+                self._gradient = gradient_of_dispatcher(
+                    dispatcher, self._operand, "vjp", f"numba_op({op.name})", False
+                )
+            derived = self._gradient.derived((types.float64, *kinds))
+        except (NoGradientError, TypeError) as error:
+            builder: Any = active_recorder()
+            raise NoGradientError(
+                f"No gradient could be derived for {op.name}, recorded at {builder.source or 'an unknown line'}. "
+                f"{error} Or pass the derivative, jt.numba_op({op.name}, vjp=...)"
+            ) from None
+        # Inlined code in a kernel cannot allocate stacks for recorded values, so such a rule runs between kernels.
+        allocates = _allocates(derived)
+        names = [f"x{i}" for i in range(len(kinds))]
+        text = (_ON_ELEMENTS if rank and allocates else _ON_NUMBERS).format(
+            operands=", ".join(names), elements=", ".join([f"{name}[i]" for name in names])
+        )
+        position = self._operand
+        result = (
+            (lambda g, out, *operands: operands[position]) if allocates or op._result is not None else None
+        )
+        return type(op)(_function(text, f"{op.name}_vjp", derived), None, result, derive=False)._body
+
+
+def _numba_type(dtype: Any, rank: int) -> Any:
+    kind = from_dtype(np.dtype(dtype))
+    return types.Array(kind, rank, "C") if rank else kind
+
+
+def _allocates(derived: Any) -> bool:
+    lines = linecache.getlines(derived.py_func.__code__.co_filename)
+    return _ALLOCATES.search("".join(lines)) is not None
+
+
+def _function(text: str, name: str, derived: Any) -> Any:
+    namespace: dict[str, Any] = {"derived": derived, "np": np}
+    exec(text, namespace)
+    function = namespace["vjp"]
+    function.__name__ = function.__qualname__ = name
+    return njit(error_model="numpy")(function)
