@@ -45,6 +45,7 @@ from jittape.core.dtypes import uint32 as uint32
 from jittape.core.dtypes import uint64 as uint64
 from jittape.core.name_scopes import get_current_name_scope as get_current_name_scope
 from jittape.core.name_scopes import name_scope as name_scope
+from jittape.core.tensor_shape import TensorShape as TensorShape
 from jittape.core.tracebacks import install as _hide_frames_of_jittape
 from jittape.errors import CacheWarning as CacheWarning
 from jittape.errors import CompileError as CompileError
@@ -311,7 +312,7 @@ __all__ = [
     "Explanation", "Function", "FunctionWarning", "GradientTape", "IndexedSlices", "LeakedTensorError",
     "LinAlgError", "Module", "NativeFunction", "NjitGradient", "NoGradientError", "NumbaOp", "NumericsError",
     "ProgramError", "ShapeError", "Signature", "Stats", "TapeExitWarning", "TapeUsageWarning", "Tensor",
-    "TensorArray", "TensorSpec", "UnconnectedGradientWarning", "UnconnectedGradients", "Variable",
+    "TensorArray", "TensorShape", "TensorSpec", "UnconnectedGradientWarning", "UnconnectedGradients", "Variable",
     "WeightsError", "__version__", "abs", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin",
     "argsort", "as_dtype", "asin", "asinh", "assert_equal", "assert_greater", "assert_less", "assert_rank",
     "atan", "atan2", "atanh", "autodiff", "autograph", "batch_jacobian", "batch_to_space", "bfloat16",

@@ -139,7 +139,7 @@ def _problems(owner: str, entries: Mapping[str, Entry], weights: Mapping[str, Va
     for name, variable in weights.items():
         entry = entries.get(name)
         if entry is None:
-            yield f"{name!r} ({Aval(variable.shape, variable.dtype)}) is missing in the file"
+            yield f"{name!r} ({variable.aval}) is missing in the file"
         else:
             yield from entry.problems(name, variable, owner)
     for name, entry in entries.items():

@@ -191,7 +191,7 @@ def tensors_read(before: Node) -> list[Any]:
             at.setdefault(t._slot if t._trace is trace else trace.slot_of(t), t)
     found: list[Any] = [t for slot, t in at.items() if slot in slots]
     found += _variables_read(trace, before, ())
-    return [one for one in found if is_differentiable(one.dtype)]
+    return [one for one in found if is_differentiable(one.aval.dtype)]
 
 
 def _used_since(trace: Trace, before: Node) -> tuple[set[int], set[int]]:
@@ -237,13 +237,13 @@ def _gradients(
 
 
 def _checked(number: int, gradient: Any, operand: Any) -> Tensor | None:
-    if gradient is None or not is_differentiable(operand.dtype):
+    if gradient is None or not is_differentiable(operand.aval.dtype):
         return None
-    tensor = convert_to_tensor(gradient, dtype_hint=operand.dtype)
-    if tensor.shape != operand.shape:
+    tensor = convert_to_tensor(gradient, dtype_hint=operand.aval.dtype)
+    if tensor.aval.shape != operand.aval.shape:
         raise ValueError(
             f"custom_gradient function returned a gradient of shape {tensor.shape} for argument {number} of shape "
             f"{operand.shape}"
         )
-    fitted: Tensor = cast_to_dtype(tensor, operand.dtype)
+    fitted: Tensor = cast_to_dtype(tensor, operand.aval.dtype)
     return fitted

@@ -86,7 +86,7 @@ def diagnosis(path: Path, query: GradientQuery, number: int) -> str:
 def _diagnosis(path: Path, query: GradientQuery, number: int) -> str:
     slots, value, view = query.sources[number], query.values[number], query.view
     name = _name(value, number)
-    if not is_differentiable(value.dtype):
+    if not is_differentiable(value.aval.dtype):
         return f"{name} has dtype {value.dtype.name}; only floating and complex values have gradients"
     if not query.given:
         return (

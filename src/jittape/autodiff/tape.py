@@ -193,7 +193,8 @@ class GradientTape:
         self._finish(trace)
         if zero:
             results = [
-                _zeros(x.shape, x.dtype) if r is None else r for r, x in zip(results, leaves, strict=True)
+                _zeros(x.aval.shape, x.aval.dtype) if r is None else r
+                for r, x in zip(results, leaves, strict=True)
             ]
         return rebuild(results)
 
@@ -339,7 +340,7 @@ class GradientTape:
             _explain_missing(results, query, before, trace.node)
         self._finish(trace)
         if zero:
-            empty = [_zeros((*target.shape, *leaf.shape), leaf.dtype) for leaf in leaves]
+            empty = [_zeros((*target.aval.shape, *leaf.aval.shape), leaf.aval.dtype) for leaf in leaves]
             results = [e if r is None else r for r, e in zip(results, empty, strict=True)]
         return results
 

@@ -82,7 +82,7 @@ def check_batch_shapes(target: Any, source: Any) -> None:
     for value in (target, source):
         if value.ndim < 2:
             raise ValueError(f"Shape {value.shape} must have rank at least 2")
-    if target.shape[0] != source.shape[0]:
+    if target.aval.shape[0] != source.aval.shape[0]:
         raise ValueError(
             f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match."
         )
@@ -97,8 +97,8 @@ def check_watched(leaves: list[Any]) -> None:
                 f"Passed in object {leaf!r} of type {type(leaf).__name__!r}, not jt.Tensor or jt.Variable{remedy}"
             )
     for leaf in leaves:
-        if not is_differentiable(leaf.dtype):
-            _log_non_float(leaf.dtype)
+        if not is_differentiable(leaf.aval.dtype):
+            _log_non_float(leaf.aval.dtype)
 
 
 def entries_like(target: Any, output_gradients: Any) -> Any:
@@ -130,10 +130,10 @@ def _seed(position: int, target: Any, leaf: Any) -> Tensor | None:
 
 def fitting(name: str, value: Any, whose: str, like: Any) -> Tensor:
     """Return `value` as a tensor; raise if shape or dtype differ from those of `like`."""
-    tensor = convert_to_tensor(value, dtype_hint=like.dtype)
-    if tensor.shape != like.shape:
+    tensor = convert_to_tensor(value, dtype_hint=like.aval.dtype)
+    if tensor.aval.shape != like.aval.shape:
         raise ValueError(f"{name} has shape {tensor.shape}, {whose} {like.shape}")
-    if tensor.dtype != like.dtype:
+    if tensor.aval.dtype != like.aval.dtype:
         raise TypeError(f"{name} has dtype {tensor.dtype.name}, {whose} {like.dtype.name}; cast it")
     return tensor
 

@@ -61,13 +61,13 @@ def jacobians_of(
     if not query.targets:
         return [None] * len(leaves)
     if target.size == 0:
-        return [_empty(target.shape + leaf.shape, leaf.dtype) for leaf in leaves]
+        return [_empty(target.aval.shape + leaf.aval.shape, leaf.aval.dtype) for leaf in leaves]
     if takes_forward(target.aval, [x.aval for x in leaves]) if forward is None else forward:
         return [_columns(trace, target, query, i, zeros) for i in range(len(leaves))]
     stack = _units(target.aval, 0)
     found = _reverse(trace, target.aval, query, stack, zeros)
     return [
-        None if rows is None else reshape(rows, target.shape + leaf.shape)
+        None if rows is None else reshape(rows, target.aval.shape + leaf.aval.shape)
         for rows, leaf in zip(found, leaves, strict=True)
     ]
 
@@ -98,7 +98,7 @@ def _forward(trace: Trace, query: GradientQuery, number: int, stack: Tensor, zer
 
 def _columns(trace: Trace, target: Tensor, query: GradientQuery, number: int, zeros: bool) -> Any:
     leaf = query.values[number]
-    shape = target.shape + leaf.shape
+    shape = target.aval.shape + leaf.aval.shape
     if leaf.size == 0:
         return _empty(shape, leaf.dtype)
     columns = _forward(trace, query, number, _units(leaf.aval, 0), zeros)
@@ -115,17 +115,17 @@ def batch_jacobian_of(trace: Trace, target: Tensor, query: GradientQuery) -> Any
     Tensor of shape ``(b, y..., x...)`` or None
     """
     source = query.values[0]
-    shape = target.shape + source.shape[1:]
+    shape = target.aval.shape + source.aval.shape[1:]
     if not query.targets:
         return None
     if math.prod(shape) == 0:
         return _empty(shape, source.dtype)
-    rows = Aval(target.shape[1:], target.dtype)
-    columns = Aval(source.shape[1:], source.dtype)
+    rows = Aval(target.aval.shape[1:], target.aval.dtype)
+    columns = Aval(source.aval.shape[1:], source.aval.dtype)
     if takes_forward(rows, [columns]):
-        found = _forward(trace, query, 0, _units(columns, source.shape[0]), True)
+        found = _forward(trace, query, 0, _units(columns, source.aval.shape[0]), True)
         return None if found is None else reshape(_moved(found, target.ndim), shape)
-    (stacked,) = _reverse(trace, target.aval, query, _units(rows, target.shape[0]), True)
+    (stacked,) = _reverse(trace, target.aval, query, _units(rows, target.aval.shape[0]), True)
     return None if stacked is None else reshape(_moved(stacked, 1), shape)
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.core.dtypes import as_dtype
+from jittape.core.tensor_shape import TensorShape
 from jittape.errors import ShapeError
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor, tensor_of
@@ -42,7 +43,7 @@ def element_like(dtypes: Any, shapes: Any, signature: Any) -> Callable[[Any], An
     specs, tree = _flatten(signature if signature is not None else dtypes)
     if signature is None:
         extents = [None] * len(specs) if shapes is None else tree.flatten_up_to(shapes)
-        wanted = [(as_dtype(dtype), shape) for dtype, shape in zip(specs, extents, strict=True)]
+        wanted = [(as_dtype(dtype), TensorShape(shape)) for dtype, shape in zip(specs, extents, strict=True)]
     else:
         wanted = [(as_dtype(spec.dtype), spec.shape) for spec in specs]
 
@@ -54,17 +55,13 @@ def element_like(dtypes: Any, shapes: Any, signature: Any) -> Callable[[Any], An
             )
         tensors = [convert_to_tensor(leaf, dtype) for leaf, (dtype, _) in zip(leaves, wanted, strict=True)]
         for tensor, (_, shape) in zip(tensors, wanted, strict=True):
-            if shape is not None and not _matches(tensor.shape, shape):
+            if not shape.is_compatible_with(tensor.shape):
                 raise ShapeError(
-                    f"[Dataset.from_generator] an element must have the shape {tuple(shape)}, got {tuple(tensor.shape)}"
+                    f"[Dataset.from_generator] an element must have the shape {shape}, got {tensor.shape}"
                 )
         return tree.unflatten(tensors)
 
     return convert
-
-
-def _matches(shape: Sequence[int], wanted: Sequence[int | None]) -> bool:
-    return len(shape) == len(wanted) and all(n is None or n == m for m, n in zip(shape, wanted, strict=True))
 
 
 class Rows(NamedTuple):

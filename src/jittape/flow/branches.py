@@ -93,9 +93,9 @@ def switch_case(
     functions = [function for _, function in pairs] + ([] if default is None else [default])
     _check_callables("switch_case", functions)
     index = convert_to_tensor(branch_index)
-    if index.shape != ():
+    if index.aval.shape != ():
         raise ShapeError(f"[switch_case] branch_index must be a scalar, but has shape {index.shape}")
-    if index.dtype.kind not in "iu":
+    if index.aval.dtype.kind not in "iu":
         raise DTypeError(
             f"[switch_case] branch_index must be an integer, but is {index.dtype.name}: use jt.cast(x, jt.int32)"
         )

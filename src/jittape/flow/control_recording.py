@@ -116,7 +116,7 @@ class Loop:
     ) -> tuple[list[Any], list[Any]]:
         outer = current_trace()
         trace = BodyTrace(self.op, outer, self.function, trips if trips >= 0 else None)
-        rows = [Aval(t.shape[1:], t.dtype) for t in stacks]
+        rows = [Aval(t.aval.shape[1:], t.aval.dtype) for t in stacks]
         avals = [_NUMBER, *[t.aval for t in carried], *rows]
         n = len(carried)
 
@@ -144,14 +144,14 @@ class Loop:
     def _checked_carry(self, number: int, before: Any, after: Any) -> Tensor:
         """Return the new value of a carry as a tensor; raise if its shape or dtype differs from `before`."""
         op, name = self.op, self.names[number]
-        tensor = convert_to_tensor(after, dtype_hint=before.dtype)
-        if tensor.shape != before.shape:
+        tensor = convert_to_tensor(after, dtype_hint=before.aval.dtype)
+        if tensor.aval.shape != before.aval.shape:
             raise ShapeError(
                 f"[{op}] {name} has shape {before.shape} when the loop begins and {tensor.shape} after an iteration: "
                 "the shape must stay the same; begin with the final shape, or return growing data as a result of "
                 "each iteration"
             )
-        if tensor.dtype == before.dtype:
+        if tensor.aval.dtype == before.aval.dtype:
             return tensor
         message = (
             f"[{op}] {name} is {before.dtype.name} when the loop begins and {tensor.dtype.name} after an iteration: "
@@ -266,12 +266,12 @@ def resolve_weak(operand: Any, body: Body, slot: int | None) -> Any:
 def predicate(op: str, value: Any, what: str = "cond") -> Tensor:
     """Return a condition as a tensor; raise if it is not a bool scalar."""
     tensor = convert_to_tensor(value)
-    if tensor.shape != ():
+    if tensor.aval.shape != ():
         raise ShapeError(
             f"[{op}] {what} must be a scalar, but has shape {tensor.shape}: use jt.reduce_all or jt.reduce_any, or "
             "jt.where to choose element by element"
         )
-    if tensor.dtype != np.bool_:
+    if tensor.aval.dtype != np.bool_:
         raise DTypeError(
             f"[{op}] {what} must be a bool, but is {tensor.dtype.name}: write a comparison such as `x != 0`"
         )
@@ -308,12 +308,12 @@ def _check_alike(op: str, recorded: Sequence[Recorded]) -> None:
                 f"{number} returns {len(one.result)}"
             )
         for a, b in zip(first, one.result, strict=True):
-            if a.shape != b.shape:
+            if a.aval.shape != b.aval.shape:
                 raise ShapeError(
                     f"[{op}] the branches must return the same shapes: branch 0 returns {a.shape}, branch {number} "
                     f"returns {b.shape}"
                 )
-            if a.dtype != b.dtype:
+            if a.aval.dtype != b.aval.dtype:
                 raise DTypeError(
                     f"[{op}] the branches must return the same dtypes: branch 0 returns {a.dtype.name}, branch "
                     f"{number} returns {b.dtype.name}; use jt.cast in one of them"

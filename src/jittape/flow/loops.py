@@ -208,7 +208,7 @@ def _fori_as_while(
     """Run a `fori_loop` with a bound that is known only at run time, as a `while_loop` with a counter."""
     begin, end = convert_to_tensor(lower), convert_to_tensor(upper)
     for bound in (begin, end):
-        if bound.dtype.kind not in "iu" or bound.shape != ():
+        if bound.aval.dtype.kind not in "iu" or bound.aval.shape != ():
             raise DTypeError(
                 f"[fori_loop] a bound must be an integer scalar, but is {bound.dtype.name} of shape {bound.shape}"
             )

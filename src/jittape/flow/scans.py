@@ -152,7 +152,7 @@ class _Start(NamedTuple):
     @classmethod
     def of(cls, op: str, stacks: list[Any], elem_tree: Any, initializer: Any, backwards: bool) -> _Start:
         if initializer is None:
-            if stacks[0].shape[0] == 0:
+            if stacks[0].aval.shape[0] == 0:
                 raise ControlFlowError(
                     f"[{op}] elems is empty and there is no initializer: pass an initializer, which is then the result"
                 )
@@ -185,7 +185,7 @@ def _scan(
             tree, op, fn(tree.unflatten(state), elem_tree.unflatten(rows)), "the result of fn"
         )
         new = [
-            convert_to_tensor(leaf, dtype_hint=before.dtype)
+            convert_to_tensor(leaf, dtype_hint=before.aval.dtype)
             for leaf, before in zip(after, state, strict=True)
         ]
         return new, new if keep_all else []
@@ -294,7 +294,7 @@ def vectorized_map(
         return leaves
 
     try:
-        tensors, _ = trace.record(function, [Aval(t.shape[1:], t.dtype) for t in stacks], list)
+        tensors, _ = trace.record(function, [Aval(t.aval.shape[1:], t.aval.dtype) for t in stacks], list)
         recorded = trace.finished(tensors, len(stacks))
     finally:
         trace.close()
@@ -345,7 +345,7 @@ def _check_signature(op: str, out: list[Any], signature: Any) -> None:
             f"[{op}] fn returns {len(out)} tensors, fn_output_signature names {len(dtypes)} dtypes"
         )
     for tensor, dtype in zip(out, dtypes, strict=True):
-        if tensor.dtype != dtype:
+        if tensor.aval.dtype != dtype:
             raise DTypeError(
                 f"[{op}] fn returns {tensor.dtype.name} where fn_output_signature says {dtype.name}: use "
                 f"jt.cast(..., {dtype.name!r}) in fn"

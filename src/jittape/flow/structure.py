@@ -55,7 +55,7 @@ def flatten_elems(op: str, elems: Any) -> tuple[list[Any], Any, int]:
             raise ShapeError(
                 f"[{op}] elems must have a first axis to iterate over, but one leaf is a scalar{hint}"
             )
-    lengths = {tensor.shape[0] for tensor in tensors}
+    lengths = {tensor.aval.shape[0] for tensor in tensors}
     if len(lengths) > 1:
         shapes = ", ".join(str(tensor.shape) for tensor in tensors)
         raise ShapeError(

@@ -141,9 +141,9 @@ def _cast_result(value: Any, expected: Any, op: str = "py_function") -> Any:
     """Return a result of a Python function as a tensor of the expected dtype; check its shape if it is given."""
     dtype = _dtype_of(expected)
     tensor = convert_to_tensor(value, dtype_hint=dtype)
-    if not np.can_cast(tensor.dtype, dtype, "same_kind"):
+    if not np.can_cast(tensor.aval.dtype, dtype, "same_kind"):
         raise TypeError(f"[{op}] a result is {tensor.dtype.name}, which does not cast to Tout {dtype.name}")
-    if isinstance(expected, TensorSpec) and not expected.takes(tensor.shape):
+    if isinstance(expected, TensorSpec) and not expected.takes(tensor.aval.shape):
         raise ValueError(f"[{op}] a result has shape {tensor.shape}, but Tout is {expected}")
     return cast_to_dtype(tensor, dtype)
 
@@ -163,7 +163,7 @@ def _call_on_values(func: Callable[..., Any], expected: list[TensorSpec]) -> Cal
         with recording_with(Trace()):
             tensors = [tensor_of(np.array(a)) for a in arrays]
             operands, upstream = tensors[: -len(expected)], tensors[-len(expected) :]
-            varied = [x for x in operands if is_differentiable(x.dtype)]
+            varied = [x for x in operands if is_differentiable(x.aval.dtype)]
             with GradientTape() as tape:
                 tape.watch(varied)
                 outputs = results(operands)
@@ -174,10 +174,10 @@ def _call_on_values(func: Callable[..., Any], expected: list[TensorSpec]) -> Cal
         outputs = numpy_function(values, tensors, expected)
 
         def pullback(*upstream: Any) -> Any:
-            varied = [x for x in tensors if is_differentiable(x.dtype)]
+            varied = [x for x in tensors if is_differentiable(x.aval.dtype)]
             specs = [TensorSpec(x.shape, x.dtype) for x in varied]
             parts = iter(numpy_function(gradients, [*tensors, *upstream], specs) if varied else ())
-            return [next(parts) if is_differentiable(x.dtype) else None for x in tensors]
+            return [next(parts) if is_differentiable(x.aval.dtype) else None for x in tensors]
 
         return tuple(outputs), pullback
 

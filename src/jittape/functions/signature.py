@@ -19,6 +19,7 @@ import numpy as np
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
 from jittape.core.program import Aval
+from jittape.core.tensor_shape import TensorShape
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import function_name
 from jittape.errors import DTypeError
@@ -67,8 +68,9 @@ class TensorSpec:
 
     Parameters
     ----------
-    shape : sequence of int or None
-        Extents; None accepts any extent. Each new extent is traced separately but shares the machine code.
+    shape : TensorShape, sequence of int or None, or None
+        Extents; None accepts any extent, or any shape if it replaces all of them. Each new extent is traced separately
+        but shares the machine code.
     dtype : dtype, optional
         The default is `jt.config.default_float`.
     name : str, optional
@@ -83,8 +85,10 @@ class TensorSpec:
 
     __slots__ = ("dtype", "name", "shape")
 
-    def __init__(self, shape: Sequence[int | None] = (), dtype: Any = None, name: str | None = None) -> None:
-        self.shape: tuple[int | None, ...] = tuple(shape)
+    def __init__(
+        self, shape: Sequence[int | None] | None = (), dtype: Any = None, name: str | None = None
+    ) -> None:
+        self.shape = TensorShape(shape)
         self.dtype = as_dtype(config.default_float if dtype is None else dtype)
         self.name = name
 
@@ -97,15 +101,13 @@ class TensorSpec:
         ValueError
             If an extent is unknown.
         """
-        if None in self.shape:
+        if not self.shape.is_fully_defined():
             raise ValueError(f"{self} has an unknown extent; specify all extents, or pass an array")
-        return Aval(tuple([int(n) for n in self.shape if n is not None]), self.dtype)
+        return Aval(tuple(self.shape), self.dtype)
 
     def takes(self, shape: tuple[int, ...]) -> bool:
         """Return whether `shape` matches."""
-        return len(shape) == len(self.shape) and all(
-            n is None or n == m for n, m in zip(self.shape, shape, strict=True)
-        )
+        return self.shape.is_compatible_with(shape)
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name}, name={self.name!r})"

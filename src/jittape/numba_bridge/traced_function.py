@@ -212,14 +212,14 @@ def with_gradient(
         varied = args[argnums] if isinstance(argnums, int) else tuple([args[i] for i in argnums])
         leaves, rebuild = flatten(varied)
         for leaf in leaves:
-            if leaf.dtype.kind not in "fc":
+            if leaf.aval.dtype.kind not in "fc":
                 raise TypeError(
                     f"{name}: an argument of dtype {leaf.dtype.name} has no gradient; select others with argnums"
                 )
         with GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(leaves)
             value = function(*args)
-        if not isinstance(value, Operators) or value.shape != ():
+        if not isinstance(value, Operators) or value.aval.shape != ():
             got = f"shape {value.shape}" if isinstance(value, Operators) else type(value).__name__
             raise TypeError(f"{name} must return one scalar tensor to have a gradient, it returned {got}")
         return value, rebuild(tape.gradient(value, leaves, unconnected_gradients="zero"))

@@ -85,7 +85,7 @@ class Adafactor(Optimizer):
         """Create the averages of rows and of columns, or of the elements of a scalar or vector."""
         super().build(variables)
         for variable in variables:
-            shape = tuple(variable.shape)
+            shape = variable.aval.shape
             if len(shape) < 2:
                 self.add_variable_from_reference(variable, "velocity")
             else:
@@ -98,7 +98,7 @@ class Adafactor(Optimizer):
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
         """Make one step of Adafactor."""
-        names = ("velocity",) if len(variable.shape) < 2 else ("rows", "columns")
+        names = ("velocity",) if len(variable.aval.shape) < 2 else ("rows", "columns")
         averages = [self.state_of(variable, name) for name in names]
         constants = (self.epsilon_1, self.epsilon_2, self.clip_threshold)
         new_value, *new_averages = apply(

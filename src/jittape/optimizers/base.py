@@ -228,11 +228,11 @@ class Optimizer(WeightDecay):
     def _update_all(self, pairs: list[Pair]) -> None:
         rate = rate_now(self._learning_rate, self.iterations)
         pairs = clipped(pairs, self.clipnorm, self.clipvalue, self.global_clipnorm)
-        rates = {dtype: in_dtype(rate, dtype) for dtype in dict.fromkeys([g.dtype for g, _ in pairs])}
+        rates = {dtype: in_dtype(rate, dtype) for dtype in dict.fromkeys([g.aval.dtype for g, _ in pairs])}
         try:
             self.step_values = self.begin_step(rate)
             for gradient, variable in pairs:
-                self._update(gradient, variable, rates[gradient.dtype])
+                self._update(gradient, variable, rates[gradient.aval.dtype])
         finally:
             self.step_values = None
         if self.use_ema:
@@ -247,7 +247,7 @@ class Optimizer(WeightDecay):
             Optimizer.build(self, new)  # in case the subclass has not called it
 
     def _update(self, gradient: Any, variable: Variable, rate: Any) -> None:
-        self.decay(variable, rate, gradient.dtype)
+        self.decay(variable, rate, gradient.aval.dtype)
         self.update_step(gradient, variable, rate)
         if variable.constraint is not None:
             variable.assign(variable.constraint(variable))

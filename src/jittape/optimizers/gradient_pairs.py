@@ -116,7 +116,7 @@ def _check_distinct(variables: Sequence[Variable], advice: str) -> None:
 
 def _check_dtype(variable: Variable) -> None:
     if not is_trained(variable):
-        advice = "; keep real and imaginary part in two Variables" if variable.dtype.kind == "c" else ""
+        advice = "; keep real and imaginary part in two Variables" if variable.aval.dtype.kind == "c" else ""
         raise TypeError(
             f"{variable.name!r} is {variable.dtype.name}; an optimizer updates Variables of float16, bfloat16, float32 "
             f"and float64{advice}"
@@ -131,13 +131,13 @@ def _fitting(gradient: Any, variable: Variable) -> Any:
             f"the gradient for {variable.name!r} is IndexedSlices; give it as a tensor of all rows"
         )
     if not isinstance(gradient, Operators):
-        gradient = convert_to_tensor(gradient, dtype_hint=variable.dtype)
-    if gradient.shape != variable.shape:
+        gradient = convert_to_tensor(gradient, dtype_hint=variable.aval.dtype)
+    if gradient.aval.shape != variable.aval.shape:
         raise ValueError(
             f"the gradient for {variable.name!r} has shape {gradient.shape}, the variable {variable.shape}; "
             "pair them as zip(gradients, variables)"
         )
-    if not np.can_cast(gradient.dtype, variable.dtype, "same_kind"):
+    if not np.can_cast(gradient.aval.dtype, variable.aval.dtype, "same_kind"):
         raise TypeError(
             f"{variable.name!r} is {variable.dtype.name}, it cannot take a {gradient.dtype.name} gradient"
         )

@@ -119,7 +119,7 @@ class Muon(Adam):
     def _uses_adam(self, variable: Variable) -> bool:
         name = variable.name
         return (
-            len(variable.shape) != 2
+            len(variable.aval.shape) != 2
             or (self.exclude_embeddings and "embedding" in name.lower())
             or any(re.search(pattern, name) for pattern in self.exclude_layers)
         )
@@ -146,7 +146,7 @@ class Muon(Adam):
             return
         momentum = self.state_of(variable, "momentum")
         coefficients = (self.muon_a, self.muon_b, self.muon_c)
-        scale = 1.0 if self.rms_rate is None else self.rms_rate * max(variable.shape) ** 0.5
+        scale = 1.0 if self.rms_rate is None else self.rms_rate * max(variable.aval.shape) ** 0.5
         operands = (variable, gradient, momentum, learning_rate, self.momentum, scale, *coefficients)
         new_value, new_momentum = apply(_updated, operands, (self.nesterov, self.ns_steps))
         momentum.assign(new_momentum)

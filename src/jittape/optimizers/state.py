@@ -102,7 +102,7 @@ class Stateful(StateFile):
             If the number of values or a shape differs. Nothing is changed in this case.
         """
         variables, arrays = self.variables, [np.asarray(weight) for weight in weights]
-        if [a.shape for a in arrays] != [tuple(v.shape) for v in variables]:
+        if [a.shape for a in arrays] != [v.aval.shape for v in variables]:
             raise ValueError(
                 f"{self.name}.set_weights needs values of the shapes {[tuple(v.shape) for v in variables]}, got "
                 f"{[a.shape for a in arrays]}; build(variables) creates the state of a new optimizer"
@@ -167,7 +167,7 @@ class Stateful(StateFile):
         """
         v = reference_variable
         own = f"{self.name}/{v.name.removesuffix(':0')}/{name}"
-        extents = v.shape if shape is None else tuple(shape)
+        extents = v.aval.shape if shape is None else tuple(shape)
         return self._added((name, self.position(v)), extents, initializer, work_dtype(v), own)
 
     def add_optimizer_variables(

@@ -248,7 +248,7 @@ class BodyTrace(SymbolicTrace):
             )
         with recording_with(self.outer):
             stack = self.outer.reserve(make, (self._trips, *lead))
-        aval = Aval(stack.shape[1:], stack.dtype)
+        aval = Aval(stack.aval.shape[1:], stack.aval.dtype)
         key = (_placeholders, ("row",), marker_for(aval, None))
         node = self.node.children.get(key)
         self.node = insert_call(self.node, key) if node is None else node

@@ -113,7 +113,7 @@ def convert_to_tensor(
     if isinstance(value, TracedScalar):
         return _from_traced(value, wanted, dtype_hint)
     if isinstance(value, Operators):
-        if wanted is not None and value.dtype != wanted:
+        if wanted is not None and value.aval.dtype != wanted:
             raise named(
                 ValueError(
                     f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {value.dtype.name}: "
@@ -165,7 +165,7 @@ def is_tensor(x: Any) -> bool:
 
 def cast_to_dtype(tensor: Any, dtype: np.dtype[Any]) -> Any:
     """Cast `tensor` to `dtype`, recorded; return it unchanged if it has that dtype."""
-    return tensor if tensor.dtype == dtype else cast_op.bind(tensor, dtype=dtype)
+    return tensor if tensor.aval.dtype == dtype else cast_op.bind(tensor, dtype=dtype)
 
 
 def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:

@@ -12,7 +12,6 @@ import numpy as np
 
 from jittape.core.buffers import Buffer
 from jittape.core.primitive import active
-from jittape.core.program import Aval
 from jittape.numpy_api.array_methods import ArrayMethods
 from jittape.numpy_api.numpy_protocol import array_function, array_ufunc
 from jittape.primitives.elementwise import arithmetic, bits, comparison, division, piecewise, powers
@@ -20,54 +19,23 @@ from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negat
 from jittape.primitives.elementwise.division import divide_op
 from jittape.primitives.indexing import getitem
 from jittape.primitives.linalg import matmul
+from jittape.recording.static_info import StaticInfo
 from jittape.recording.tape_exits import leave, look
 
 __all__ = ["Operators"]
 
 
-class Operators(ArrayMethods):
+class Operators(StaticInfo, ArrayMethods):
     """The base of Tensor and Variable: operators that record, and conversions that run pending operations."""
 
     __slots__ = ("_aval", "_buffer", "_marker", "_slot", "_trace")
     __array_priority__ = 1000
     __pandas_priority__ = 5000  # above a DataFrame's, so that `series * tensor` records
 
-    _aval: Aval
     _buffer: Any
     _marker: Any
     _slot: int
     _trace: Any
-
-    # ---- properties that need no value -------------------------------------------------------------------------
-
-    @property
-    def aval(self) -> Aval:
-        """The shape and dtype."""
-        return self._aval
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The extents, as a tuple of ints."""
-        return self._aval.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The NumPy dtype."""
-        return self._aval.dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self._aval.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return self._aval.size
-
-    def get_shape(self) -> tuple[int, ...]:
-        """Return the shape; TensorFlow's name."""
-        return self._aval.shape
 
     def __len__(self) -> int:
         if not self._aval.shape:

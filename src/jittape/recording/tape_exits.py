@@ -148,7 +148,11 @@ def _leave(trace: Any, value: Any, how: str, frame: FrameType) -> None:
         return
     name = _name_of(site, called, how)
     _note(trace, value, name, user)
-    if config._on_tape_exit != "ignore" and is_differentiable(value.dtype) and _is_followed(trace, value):
+    if (
+        config._on_tape_exit != "ignore"
+        and is_differentiable(value.aval.dtype)
+        and _is_followed(trace, value)
+    ):
         _warn(
             f"{name} takes the value of a tensor that depends on what a tape watches, so no gradient flows through "
             f"the result: {remedy_for(name, site, function)}; to leave the tape on purpose, write x.numpy()",

@@ -101,6 +101,10 @@ class Tensor(Operators):
         """Return a hashable reference, for dictionaries and sets; `deref` returns the tensor."""
         return TensorRef(self)
 
+    def experimental_ref(self) -> TensorRef:
+        """Return `ref()`; TensorFlow's older name."""
+        return TensorRef(self)
+
     def __setitem__(self, key: Any, value: Any) -> None:
         if active.recorder.traced_in is not None:
             active.recorder.check_write(self)  # type: ignore[attr-defined]
@@ -190,6 +194,9 @@ class TensorRef:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TensorRef) and self._target is other._target
 
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._target!r}>"
+
 
 def tensor_of(array: np.ndarray[Any, Any]) -> Tensor:
     """Return a computed tensor over `array`, which must not be written to afterwards."""
@@ -230,7 +237,7 @@ def leaves_of(value: Any) -> Iterator[Any]:
 def stacked(value: Any) -> Tensor:
     """Return a nested sequence that contains tensors as one tensor; its Python numbers are weak."""
     leaves = list(leaves_of(value))
-    known = [leaf.dtype for leaf in leaves if isinstance(leaf, Operators)]
+    known = [leaf.aval.dtype for leaf in leaves if isinstance(leaf, Operators)]
     known = known or [leaf.default_dtype for leaf in leaves if isinstance(leaf, TracedScalar)]
     return _stacked(value, common_dtype(*known))
 

@@ -95,7 +95,7 @@ class Variable(Scattering):
         if initial_value is None:
             raise ValueError("Variable needs an initial_value: a number, an array, a tensor or a callable")
         tensor = _initial(initial_value, dtype)
-        if shape is not None and not _allows(tuple(shape), tensor.shape):
+        if shape is not None and not _allows(tuple(shape), tensor.aval.shape):
             raise ValueError(
                 f"The initial value's shape ({tensor.shape}) is not the given shape ({tuple(shape)})"
             )
@@ -171,9 +171,18 @@ class Variable(Scattering):
         """Return `value()`; a Variable always has a value."""
         return self.value()
 
+    @property
+    def initializer(self) -> None:
+        """None, as in TensorFlow outside of graphs: a Variable has its value from the start."""
+        return
+
     def ref(self) -> TensorRef:
         """Return a hashable reference, for dictionaries and sets; `deref` returns the Variable."""
         _ = self._serial  # a placeholder asks for the Variable itself
+        return TensorRef(self)
+
+    def experimental_ref(self) -> TensorRef:
+        """Return `ref()`; TensorFlow's older name."""
         return TensorRef(self)
 
     def __getitem__(self, key: Any) -> Any:
@@ -218,7 +227,7 @@ class Variable(Scattering):
         if type(value) is float and self._aval == _NUMBER and active.recorder.traced_in is None:
             self._set(Buffer(np.array(value)))  # such as a learning rate in each step: 1 µs instead of 4 µs
             return self
-        tensor = value if value.__class__ is Tensor else convert_to_tensor(value, dtype_hint=self.dtype)
+        tensor = value if value.__class__ is Tensor else convert_to_tensor(value, dtype_hint=self.aval.dtype)
         fitted = tensor if tensor._aval is self._aval else self._fitted(tensor)
         if fitted._buffer is not None and fitted._trace is None and active_recorder().traced_in is None:
             self._set(fitted._computed())
@@ -249,17 +258,17 @@ class Variable(Scattering):
         if tensor._aval == self._aval:
             self._aval = tensor._aval  # one object for both, which `is` finds equal the next time
             return tensor
-        if tensor.shape != self.shape:
+        if tensor.aval.shape != self.aval.shape:
             raise ValueError(
                 f"Cannot assign value to variable '{self.name}': Shape mismatch. The variable shape {self.shape}, "
                 f"and the assigned value shape {tensor.shape} are incompatible."
             )
-        if not np.can_cast(tensor.dtype, self.dtype, "same_kind"):
+        if not np.can_cast(tensor.aval.dtype, self.aval.dtype, "same_kind"):
             raise TypeError(
                 f"Cannot assign value to variable '{self.name}': a value of dtype {tensor.dtype.name} does not "
                 f"cast to {self.dtype.name} by the same-kind rule; use jt.cast(value, {self.dtype.name!r})"
             )
-        fitted: Tensor = cast_to_dtype(tensor, self.dtype)
+        fitted: Tensor = cast_to_dtype(tensor, self.aval.dtype)
         return fitted
 
     def _set(self, buffer: Buffer) -> None:

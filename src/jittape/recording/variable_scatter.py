@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
 
+from jittape.core.tensor_shape import TensorShape
 from jittape.primitives.indexing import gather, scatter
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
@@ -17,6 +18,16 @@ class IndexedSlices(NamedTuple):
     values: Any
     indices: Any
     dense_shape: Any = None
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of the larger value; unknown if `dense_shape` is None."""
+        return TensorShape(self.dense_shape)
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the values."""
+        return self.values.dtype
 
 
 class Scattering(Operators):

@@ -132,7 +132,7 @@ def check_gradient(
         for i, value in zip(varied, values, strict=True):
             given[i] = value
         results = [convert_to_tensor(y) for y in flatten(f(*rebuild(given)))[0]]
-        shapes[:] = [y.shape for y in results]
+        shapes[:] = [y.aval.shape for y in results]
         return _in_one_vector(results)
 
     resolution = max([float(float_limits(arrays[i].dtype).eps) for i in varied])
@@ -189,7 +189,7 @@ def _gradient_of(flat: Callable[..., Any], order: int) -> Callable[..., Any]:
 def _differentiated(flat: Callable[..., Any]) -> Callable[..., Any]:
     def weighted(*values: Any) -> Any:
         y = flat(*values)
-        return reduce_sum(real(y * np.cos(np.arange(y.size)).astype(y.dtype)))
+        return reduce_sum(real(y * np.cos(np.arange(y.size)).astype(y.aval.dtype)))
 
     def gradients(*values: Any) -> Any:
         return _in_one_vector(grad(weighted, range(len(values)), unconnected_gradients="zero")(*values))
@@ -233,7 +233,7 @@ def _jacobians(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnconnectedGradientWarning)
         value, pullback = vjp(f, *[tensor_of(a) for a in arrays], unconnected_gradients=unconnected or "none")
-        shape = np.zeros(value.shape, value.dtype)
+        shape = np.zeros(value.aval.shape, value.aval.dtype)
         rows: list[list[Array]] = []
         for i in range(_parts(shape).size):
             unit = shape.copy()

@@ -223,9 +223,9 @@ def _hvp(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 def _widened(vector: Any, x: Tensor) -> Tensor:
     """Cast `vector` to the dtype of `x` if the cast is safe: SciPy passes integers to test operators."""
-    tensor = convert_to_tensor(vector, dtype_hint=x.dtype)
-    fits = tensor.dtype == x.dtype or not np.can_cast(tensor.dtype, x.dtype, "safe")
-    return tensor if fits else cast(tensor, x.dtype)
+    tensor = convert_to_tensor(vector, dtype_hint=x.aval.dtype)
+    fits = tensor.aval.dtype == x.aval.dtype or not np.can_cast(tensor.aval.dtype, x.aval.dtype, "safe")
+    return tensor if fits else cast(tensor, x.aval.dtype)
 
 
 def batch_jacobian(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:

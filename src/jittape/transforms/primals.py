@@ -169,7 +169,7 @@ class Primals:
                 f"[{name}] argument {number} is varied but contains {type(leaf).__name__} {leaf!r}: it must be an "
                 "array, a number, a tensor, a Variable or a nested structure of them"
             ) from None
-        if not is_differentiable(tensor.dtype):
+        if not is_differentiable(tensor.aval.dtype):
             raise TypeError(
                 f"[{name}] argument {number} is {tensor.aval}: only floating and complex values can be varied; "
                 f"pass floats, or select other arguments with argnums"

@@ -73,7 +73,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
             trace = current_trace()
             with _with_values(read, as_read):
                 with GradientTape(watch_accessed_variables=False) as tape:
-                    tape.watch([s for s in sources if is_differentiable(s.dtype)])
+                    tape.watch([s for s in sources if is_differentiable(s.aval.dtype)])
                     positional, named = rebuild(own_handles(copies))
                     outputs = flatten(_identities(f(*positional, **named)))[0]
                 # Unconnected sources give None without a warning: `f` may ignore an argument, or not read it outside.

@@ -76,6 +76,11 @@ def _rows(shape: tuple[int, ...], size: int) -> Slicing:
     return Slicing(Region((0,), (None,), (size,), (1,)), (size, *shape[1:]))
 
 
+def _plain_shape(x: Any) -> tuple[int, ...]:
+    """Return the shape of a tensor or an array as a plain tuple, which is faster to slice and to look up."""
+    return x.shape if isinstance(x, np.ndarray) else x.aval.shape
+
+
 def getitem(x: Any, key: Any) -> Tensor:
     """Return ``x[key]`` with NumPy's semantics.
 
@@ -91,7 +96,7 @@ def getitem(x: Any, key: Any) -> Tensor:
     IndexError
         If an index is out of range: immediately if its value is known, when the result is read if it is a tensor.
     """
-    shape = x.shape
+    shape = _plain_shape(x)
     if type(key) is int and shape and type(shape[0]) is int:
         size = shape[0]
         if not -size <= key < size:
@@ -194,8 +199,8 @@ def setitem(x: Any, key: Any, value: Any) -> Tensor:
     if isinstance(value, (list, tuple)):
         value = np.asarray(value)
     scalar = not getattr(value, "shape", ())
-    if scalar and getattr(key, "dtype", None) == np.bool_ and len(key.shape) <= len(x.shape):
-        check_mask("setitem", key.shape, x.shape, 0)
+    if scalar and getattr(key, "dtype", None) == np.bool_ and len(key.shape) <= len(_plain_shape(x)):
+        check_mask("setitem", key.shape, _plain_shape(x), 0)
         return apply(_set_masked, (x, value, key))
-    plan, operands = parsed("setitem", x.shape, key)
+    plan, operands = parsed("setitem", _plain_shape(x), key)
     return apply(_set_slice if isinstance(plan, Slicing) else _set_picked, (x, value, *operands), (plan,))

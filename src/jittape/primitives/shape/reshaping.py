@@ -15,7 +15,8 @@ import numpy as np
 from jittape.core.dtypes import int32
 from jittape.core.primitive import apply
 from jittape.core.symbolic.extents import Extent
-from jittape.core.user_calls import argument_of_user, as_flag, as_int, named
+from jittape.core.tensor_shape import TensorShape
+from jittape.core.user_calls import argument_of_user, as_flag, named
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
     as_symbol,
@@ -50,6 +51,14 @@ __all__ = [
 
 def as_shape(op: str, shape: Any) -> tuple[int, ...]:
     """Return `shape` (an int, or a sequence or integer array of them) as a tuple of Python ints."""
+    if isinstance(shape, TensorShape):
+        if not shape.is_fully_defined():
+            raise named(
+                ShapeError(
+                    f"[{op}] {argument_of_user(shape)}must be known, got a shape with unknown extents: {shape}"
+                )
+            )
+        shape = tuple(shape)
     if type(shape) is tuple and all(type(n) in (int, Extent) for n in shape):
         return shape
     try:
@@ -72,7 +81,7 @@ def shape_of(value: Any) -> tuple[int, ...]:
     if isinstance(value, (bool, int, float, complex)):
         return ()
     try:
-        found: tuple[int, ...] = np.shape(value) if isinstance(value, (list, tuple)) else value.shape
+        found: tuple[int, ...] = tuple(np.shape(value) if isinstance(value, (list, tuple)) else value.shape)
     except (AttributeError, ValueError):
         raise named(
             DTypeError(f"{argument_of_user(value)}must be a tensor, an array or a number, got {value!r}")
@@ -101,8 +110,13 @@ def hashable(value: Any) -> Any:
     return hashable(array.tolist())
 
 
-def broadcast_static_shape(shape_x: Any, shape_y: Any) -> tuple[int, ...]:
+def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
     """Return the shape of the result of broadcasting two shapes.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast, or an extent is unknown.
 
     Examples
     --------
@@ -111,7 +125,7 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> tuple[int, ...]:
     """
     shapes = [as_shape("broadcast_static_shape", shape) for shape in (shape_x, shape_y)]
     try:
-        return np.broadcast_shapes(*shapes)
+        return TensorShape(np.broadcast_shapes(*shapes))
     except ValueError:
         raise named(
             ShapeError(f"shapes {shapes[0]} and {shapes[1]} do not broadcast: dimensions must be equal or 1")
@@ -170,11 +184,10 @@ def reshape(tensor: TensorLike, shape: Any, name: str | None = None) -> Tensor:
     return apply(_reshape, (tensor,), (as_shape("reshape", shape),))
 
 
-def _ensured(x: Any, shape: tuple[int | None, ...]) -> Any:
+def _ensured(x: Any, shape: TensorShape) -> Any:
     x = as_symbol(x)
-    found = x.shape
-    if len(found) != len(shape) or any(n not in (None, m) for n, m in zip(shape, found, strict=True)):
-        raise ShapeError(f"[ensure_shape] Shape {found} is not compatible with {shape}")
+    if not shape.is_compatible_with(x.shape):
+        raise ShapeError(f"[ensure_shape] Shape {x.shape} is not compatible with {shape}")
     return x
 
 
@@ -191,9 +204,11 @@ def ensure_shape(x: TensorLike, shape: Any, name: str | None = None) -> Tensor:
     >>> jt.ensure_shape([[1, 2], [3, 4]], [None, 2]).shape
     (2, 2)
     """
-    if not isinstance(shape, (tuple, list)):
-        shape = as_shape("ensure_shape", shape)
-    return apply(_ensured, (x,), (tuple([None if n is None else as_int("shape", n) for n in shape]),))
+    try:
+        expected = TensorShape(shape)
+    except TypeError as error:
+        raise named(TypeError(f"[ensure_shape] shape: {error}")) from None
+    return apply(_ensured, (x,), (expected,))
 
 
 def _expand_dims(x: Any, axis: Any) -> Any:
