@@ -10,19 +10,27 @@ from jittape.core.program import Aval
 from jittape.core.tensor_shape import SHOWN, TensorShape, shown_shape
 from jittape.errors import ShapeError
 
-__all__ = ["StaticInfo"]
+__all__ = ["StaticInfo", "missing_attribute"]
 
 DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
 """TensorFlow's name of the only device."""
 
 
-def _undefined(name: str, instead: str) -> property:
+def missing_attribute(value: Any, name: str) -> str:
+    """Return the message for an attribute that `value` does not have."""
+    kind = type(value).__name__
+    if name in ("op", "graph"):
+        return (
+            f"{kind}.{name} is undefined: jittape has no graphs. jt.explain() shows the recorded operations."
+        )
+    return f"{kind!r} object has no attribute {name!r}"
+
+
+def _undefined(name: str) -> property:
     """Return a property that raises AttributeError, as TensorFlow does outside of graphs."""
 
     def refuse(self: Any) -> NoReturn:
-        raise AttributeError(
-            f"{type(self).__name__}.{name} is undefined: jittape has no graphs to look at. {instead}"
-        )
+        raise AttributeError(missing_attribute(self, name))
 
     return property(refuse, doc="Undefined; raises AttributeError.")
 
@@ -67,8 +75,8 @@ class StaticInfo:
         """The device, always the processor, as TensorFlow prints it."""
         return DEVICE
 
-    op = _undefined("op", "jt.explain() shows the recorded operations.")
-    graph = _undefined("graph", "jt.explain() shows the recorded operations.")
+    op = _undefined("op")
+    graph = _undefined("graph")
 
     def get_shape(self) -> TensorShape:
         """Return `shape`; TensorFlow's other name."""

@@ -206,8 +206,8 @@ def ensure_shape(x: TensorLike, shape: Any, name: str | None = None) -> Tensor:
     """
     try:
         expected = TensorShape(shape)
-    except TypeError as error:
-        raise named(TypeError(f"[ensure_shape] shape: {error}")) from None
+    except (TypeError, ShapeError) as error:
+        raise named(type(error)(f"[ensure_shape] shape: {error}")) from None
     return apply(_ensured, (x,), (expected,))
 
 
