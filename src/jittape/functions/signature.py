@@ -292,7 +292,12 @@ def open_axes(signature: Any) -> list[tuple[int, int]]:
     import optree
 
     leaves: list[TensorSpec] = optree.tree_leaves(signature, none_is_leaf=True, namespace="jittape")
-    return [(i, axis) for i, spec in enumerate(leaves) for axis, n in enumerate(spec.shape) if n is None]
+    return [
+        (i, axis)
+        for i, spec in enumerate(leaves)
+        for axis, n in enumerate(spec.shape.dims or ())
+        if n is None
+    ]
 
 
 def match_signature(name: str, args: tuple[Any, ...], signature: Sequence[Any]) -> tuple[Any, ...]:
