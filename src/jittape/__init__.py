@@ -26,27 +26,28 @@ from jittape.autodiff.custom_gradient import custom_gradient as custom_gradient
 from jittape.autodiff.tape import GradientTape as GradientTape
 from jittape.autodiff.tape_arguments import UnconnectedGradients as UnconnectedGradients
 from jittape.core.config import config as config
-from jittape.core.dtypes import as_dtype as as_dtype
-from jittape.core.dtypes import bool_ as bool
-from jittape.core.dtypes import complex64 as complex64
-from jittape.core.dtypes import complex128 as complex128
-from jittape.core.dtypes import double as double
-from jittape.core.dtypes import float16 as float16
-from jittape.core.dtypes import float32 as float32
-from jittape.core.dtypes import float64 as float64
-from jittape.core.dtypes import half as half
-from jittape.core.dtypes import int8 as int8
-from jittape.core.dtypes import int16 as int16
-from jittape.core.dtypes import int32 as int32
-from jittape.core.dtypes import int64 as int64
-from jittape.core.dtypes import uint8 as uint8
-from jittape.core.dtypes import uint16 as uint16
-from jittape.core.dtypes import uint32 as uint32
-from jittape.core.dtypes import uint64 as uint64
 from jittape.core.name_scopes import get_current_name_scope as get_current_name_scope
 from jittape.core.name_scopes import name_scope as name_scope
 from jittape.core.tensor_shape import TensorShape as TensorShape
 from jittape.core.tracebacks import install as _hide_frames_of_jittape
+from jittape.dtype_names import DType as DType
+from jittape.dtype_names import as_dtype as as_dtype
+from jittape.dtype_names import bool as bool
+from jittape.dtype_names import complex64 as complex64
+from jittape.dtype_names import complex128 as complex128
+from jittape.dtype_names import double as double
+from jittape.dtype_names import float16 as float16
+from jittape.dtype_names import float32 as float32
+from jittape.dtype_names import float64 as float64
+from jittape.dtype_names import half as half
+from jittape.dtype_names import int8 as int8
+from jittape.dtype_names import int16 as int16
+from jittape.dtype_names import int32 as int32
+from jittape.dtype_names import int64 as int64
+from jittape.dtype_names import uint8 as uint8
+from jittape.dtype_names import uint16 as uint16
+from jittape.dtype_names import uint32 as uint32
+from jittape.dtype_names import uint64 as uint64
 from jittape.errors import CacheWarning as CacheWarning
 from jittape.errors import CompileError as CompileError
 from jittape.errors import ControlFlowError as ControlFlowError
@@ -276,12 +277,12 @@ if _TYPE_CHECKING:
     from jittape import nest as nest
     from jittape import signal as signal
     from jittape import train as train
-    from jittape.core.dtypes import bfloat16 as bfloat16
     from jittape.debugging import Assert as Assert
     from jittape.debugging import assert_equal as assert_equal
     from jittape.debugging import assert_greater as assert_greater
     from jittape.debugging import assert_less as assert_less
     from jittape.debugging import assert_rank as assert_rank
+    from jittape.dtype_names import bfloat16 as bfloat16
     from jittape.execution import control_dependencies as control_dependencies
     from jittape.execution import device as device
     from jittape.execution import executing_eagerly as executing_eagerly
@@ -308,7 +309,7 @@ if _TYPE_CHECKING:
     from jittape.signal import rfftnd as rfftnd
 
 __all__ = [
-    "Assert", "CacheWarning", "CompileError", "ConcreteFunction", "ControlFlowError", "DTypeError",
+    "Assert", "CacheWarning", "CompileError", "ConcreteFunction", "ControlFlowError", "DType", "DTypeError",
     "Explanation", "Function", "FunctionWarning", "GradientTape", "IndexedSlices", "LeakedTensorError",
     "LinAlgError", "Module", "NativeFunction", "NjitGradient", "NoGradientError", "NumbaOp", "NumericsError",
     "ProgramError", "ShapeError", "Signature", "Stats", "TapeExitWarning", "TapeUsageWarning", "Tensor",
@@ -361,7 +362,7 @@ __getattr__ = _lazily(
             "assert_less",
             "assert_rank",
         ),
-        "jittape.dtype_names": {"dtypes": ""},
+        "jittape.dtype_names": {"dtypes": "", "bfloat16": "bfloat16"},
         "jittape.execution": (
             "control_dependencies",
             "device",
@@ -375,7 +376,6 @@ __getattr__ = _lazily(
             "no_op",
             "timestamp",
         ),
-        "jittape.core.dtypes": ("bfloat16",),
         "jittape.keras.initializers": {
             "initializers": "",
             "constant_initializer": "Constant",

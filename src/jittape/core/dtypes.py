@@ -190,6 +190,10 @@ def as_dtype(value: Any) -> np.dtype[Any]:
     >>> as_dtype("float32")
     dtype('float32')
     """
+    kind: Any = value.__class__
+    if kind is np.dtype:  # a `DType`: NumPy's own objects are of subclasses
+        own: np.dtype[Any] = value.dtype  # 0.1 µs; `np.dtype(value)` takes 0.4 µs
+        return own
     try:
         dtype = _bfloat16() if isinstance(value, str) and value == "bfloat16" else np.dtype(value)
     except (TypeError, ValueError):

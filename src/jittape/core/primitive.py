@@ -17,8 +17,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-import numpy as np
-
 from jittape.core.forms import Call, Lowering
 from jittape.core.program import Aval, Op
 
@@ -61,7 +59,7 @@ class Handle(Protocol):
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> Any: ...  # the `DType` of a tensor that a user holds
 
 
 Rule = Callable[..., Any]

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jittape.core.dtypes import as_dtype, float32
+from jittape.numpy_api.dtype_objects import DType, dtype_object
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
@@ -220,7 +221,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
         _fail(TypeError, message, f'Expected "x" to be integer type.  Found: tensor of dtype {found.name}')
 
 
-def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = None) -> np.dtype[Any]:
+def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = None) -> DType:
     """Return the common floating dtype of tensors; float32 if there are none.
 
     Parameters
@@ -242,7 +243,7 @@ def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = N
     found = None if dtype is None else as_dtype(dtype)
     source = "`dtype`"
     for number, tensor in enumerate(tensors or ()):
-        own = convert_to_tensor(tensor).dtype
+        own = convert_to_tensor(tensor).aval.dtype
         if found is None:
             found, source = own, f"tensor {number}"
         elif own != found:
@@ -250,7 +251,7 @@ def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = N
     found = float32 if found is None else found
     if found.kind != "f":
         raise ValueError(f"Expected floating point type, got {found.name}.")
-    return found
+    return dtype_object(found)
 
 
 def assert_proper_iterable(values: Any) -> None:

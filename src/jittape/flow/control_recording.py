@@ -157,8 +157,8 @@ class Loop:
             f"[{op}] {name} is {before.dtype.name} when the loop begins and {tensor.dtype.name} after an iteration: "
             f"begin with a {tensor.dtype.name}, or use jt.cast(..., {before.dtype.name!r}) in the body"
         )
-        if common_dtype(before.dtype, tensor.dtype) == tensor.dtype:
-            raise _WiderError(message, number, tensor.dtype)
+        if common_dtype(before.aval.dtype, tensor.aval.dtype) == tensor.aval.dtype:
+            raise _WiderError(message, number, tensor.aval.dtype)
         raise DTypeError(message)
 
     def run_in_segments(

@@ -212,7 +212,7 @@ def _fori_as_while(
             raise DTypeError(
                 f"[fori_loop] a bound must be an integer scalar, but is {bound.dtype.name} of shape {bound.shape}"
             )
-    dtype = common_dtype(begin.dtype, end.dtype)
+    dtype = common_dtype(begin.aval.dtype, end.aval.dtype)
     begin, end = cast(begin, dtype), cast(end, dtype)
 
     def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:

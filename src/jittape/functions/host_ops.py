@@ -253,7 +253,7 @@ def numpy_function(
 
 
 def _dtype_of(expected: Any) -> np.dtype[Any]:
-    return expected.dtype if isinstance(expected, TensorSpec) else as_dtype(expected)
+    return as_dtype(expected.dtype if isinstance(expected, TensorSpec) else expected)
 
 
 def _results(

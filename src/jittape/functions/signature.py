@@ -24,6 +24,7 @@ from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import function_name
 from jittape.errors import DTypeError
 from jittape.functions.variable_arguments import VariableKind, kind_of_variable, with_repeats
+from jittape.numpy_api.dtype_objects import dtype_object
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
@@ -89,7 +90,7 @@ class TensorSpec:
         self, shape: Sequence[int | None] | None = (), dtype: Any = None, name: str | None = None
     ) -> None:
         self.shape = TensorShape(shape)
-        self.dtype = as_dtype(config.default_float if dtype is None else dtype)
+        self.dtype = dtype_object(as_dtype(config.default_float if dtype is None else dtype))
         self.name = name
 
     @property
@@ -103,7 +104,7 @@ class TensorSpec:
         """
         if not self.shape.is_fully_defined():
             raise ValueError(f"{self} has an unknown extent; specify all extents, or pass an array")
-        return Aval(tuple(self.shape), self.dtype)
+        return Aval(tuple(self.shape), self.dtype.dtype)
 
     def takes(self, shape: tuple[int, ...]) -> bool:
         """Return whether `shape` matches."""

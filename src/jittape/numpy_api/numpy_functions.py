@@ -286,7 +286,7 @@ def _result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
             if isinstance(a, (type, str))
             else a
             if isinstance(a, (np.dtype, int, float, complex))
-            else a.dtype
+            else getattr(a, "aval", a).dtype
             for a in arrays_and_dtypes
         ]
     )

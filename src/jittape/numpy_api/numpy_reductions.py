@@ -85,7 +85,9 @@ def dtype_of(a: Any) -> np.dtype[Any]:
     """Return the dtype that NumPy gives to `a`."""
     if isinstance(a, TracedScalar):
         return np.dtype(a.kind)
-    return np.asarray(a).dtype if isinstance(a, (int, float, complex, list, tuple)) else a.dtype
+    if isinstance(a, (int, float, complex, list, tuple)):
+        return np.asarray(a).dtype
+    return getattr(a, "aval", a).dtype  # the NumPy dtype also of a tensor
 
 
 def axis_of(function: str, a: Any, axis: Any) -> Any:

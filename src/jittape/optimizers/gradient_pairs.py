@@ -29,7 +29,7 @@ _PAIRS = "apply_gradients takes pairs (gradient, jt.Variable), as zip(gradients,
 
 def is_trained(variable: Variable) -> bool:
     """Return whether an optimizer can update `variable`."""
-    return is_floating(variable.dtype)
+    return is_floating(variable.aval.dtype)
 
 
 def checked_variables(variables: Any, caller: str) -> list[Variable]:

@@ -23,7 +23,7 @@ __all__ = ["Stateful", "work_dtype"]
 
 def work_dtype(variable: Variable) -> np.dtype[Any]:
     """Return the dtype in which `variable` is updated: float32 for float16 and bfloat16."""
-    return info_of(variable.dtype).work
+    return info_of(variable.aval.dtype).work
 
 
 class Stateful(StateFile):

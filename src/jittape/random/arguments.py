@@ -95,7 +95,7 @@ def parameter(
             raise ValueError(f"[random.{op}] {argument} must {rule}, got {value!r}")
     elif is_symbolic(value):
         found = getattr(value, "shape", ())
-        if isinstance(value, Operators) and kind_of(value.dtype) not in "biuf":
+        if isinstance(value, Operators) and kind_of(value.aval.dtype) not in "biuf":
             raise DTypeError(f"[random.{op}] {argument} must be real, got {value.dtype.name}")
         operand = value
     else:

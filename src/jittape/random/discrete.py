@@ -146,7 +146,7 @@ def draw_categorical(op: str, take: Take, logits: Any, num_samples: Any, dtype: 
     wanted = count_dtype(op, int64 if dtype is None else dtype)
     given = logits if isinstance(logits, Operators) else convert_to_tensor(logits)
     count = as_int("num_samples", num_samples)
-    if not is_floating(given.dtype):
+    if not is_floating(given.aval.dtype):
         raise DTypeError(f"[random.{op}] logits must have a floating dtype, got {given.dtype.name}")
     if len(given.shape) != 2 or not given.shape[1]:
         raise ShapeError(f"[random.{op}] logits must have shape (batch, classes), got {tuple(given.shape)}")

@@ -53,7 +53,7 @@ def dropout(
     if not 0 <= share < 1:
         raise ValueError(f"[dropout] rate must be at least 0 and less than 1, got {rate}")
     values = x if isinstance(x, Operators) else convert_to_tensor(x)
-    if not is_floating(values.dtype):
+    if not is_floating(values.aval.dtype):
         raise DTypeError(f"[dropout] x must have a floating dtype, got {values.dtype.name}; cast it first")
     draw = uniform(values.shape if noise_shape is None else noise_shape, dtype=values.dtype, seed=seed)
     return where(greater_equal(draw, share), multiply(values, 1 / (1 - share)), 0)

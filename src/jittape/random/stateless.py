@@ -172,7 +172,7 @@ def stateless_poisson(
     --------
     >>> import jittape as jt
     >>> jt.random.stateless_poisson([3], [1, 2], lam=5.0).dtype
-    dtype('int32')
+    jt.int32
     """
     return draw_poisson("stateless_poisson", _with("stateless_poisson", seed), shape, lam, dtype)
 

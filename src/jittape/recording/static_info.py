@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-import numpy as np
-
 from jittape.core.program import Aval
 from jittape.core.tensor_shape import SHOWN, TensorShape, shown_shape
 from jittape.errors import ShapeError
+from jittape.numpy_api.dtype_objects import OBJECTS, DType, dtype_object
 
 __all__ = ["StaticInfo", "missing_attribute"]
 
@@ -56,9 +55,12 @@ class StaticInfo:
             return shown_shape(self._aval.shape)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """The NumPy dtype."""
-        return self._aval.dtype
+    def dtype(self) -> DType:
+        """The dtype, with NumPy's and TensorFlow's attributes."""
+        try:
+            return OBJECTS[self._aval.dtype]
+        except KeyError:
+            return dtype_object(self._aval.dtype)
 
     @property
     def ndim(self) -> int:

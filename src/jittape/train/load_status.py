@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, Self
 
-from jittape.core.program import Aval
 from jittape.train.restoration import Restoration
 from jittape.train.trackable import variables_at
 from jittape.weights import shortened
@@ -41,7 +40,7 @@ class CheckpointLoadStatus:
         self.assert_existing_objects_matched()
         waiting = self._restoration.waiting
         if waiting:
-            lines = shortened([f"{path!r} ({Aval(v.shape, v.dtype)})" for path, v in waiting.items()])
+            lines = shortened([f"{path!r} ({v.aval})" for path, v in waiting.items()])
             raise AssertionError(
                 f"Unresolved object in checkpoint {self._restoration.source}: {len(waiting)} values have no Variable:"
                 f"\n  {lines}\nThey are restored when the Variables are created; expect_partial() accepts fewer"
@@ -54,7 +53,7 @@ class CheckpointLoadStatus:
         late: list[str] = []
         for path, variable in variables_at(self._root).items():
             if path not in self._restoration.restored and path != "save_counter":
-                text = f"{path!r} ({Aval(variable.shape, variable.dtype)}, {variable.name!r})"
+                text = f"{path!r} ({variable.aval}, {variable.name!r})"
                 (late if path in self._restoration.waiting else unmatched).append(text)
         if late:
             raise AssertionError(

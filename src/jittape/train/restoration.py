@@ -12,7 +12,6 @@ from typing import Any
 from weakref import ref
 
 from jittape.core.attachments import listeners
-from jittape.core.program import Aval
 from jittape.errors import WeightsError
 from jittape.execution import init_scope
 from jittape.recording.tensor import Tensor
@@ -80,8 +79,8 @@ class Restoration:
             value = self.waiting[path]
             if (value.shape, value.dtype) != (variable.shape, variable.dtype):
                 raise WeightsError(
-                    f"{self.source} has {Aval(value.shape, value.dtype)} for {path!r}, but the Variable created there "
-                    f"is {Aval(variable.shape, variable.dtype)}; it keeps its first value. {_REMEDY}"
+                    f"{self.source} has {value.aval} for {path!r}, but the Variable created there "
+                    f"is {variable.aval}; it keeps its first value. {_REMEDY}"
                 )
             with init_scope():
                 variable.assign(value)
@@ -125,7 +124,7 @@ def _require_match(source: str, entries: Mapping[str, Entry], variables: Mapping
     stored = {path: entry for path, entry in entries.items() if path != "save_counter"}
     if own and stored and own.keys().isdisjoint(stored):
         there = shortened([f"{path!r} ({entry})" for path, entry in stored.items()])
-        here = shortened([f"{path!r} ({Aval(v.shape, v.dtype)})" for path, v in own.items()])
+        here = shortened([f"{path!r} ({v.aval})" for path, v in own.items()])
         raise WeightsError(
             f"{source} is a checkpoint of other objects, nothing was restored. It has:\n  {there}\nThe objects here "
             f"have:\n  {here}\nGive `Checkpoint` the same objects under the same names"

@@ -157,7 +157,7 @@ def check_gradient(
 
 def _in_one_vector(parts: Sequence[Any]) -> Any:
     """Concatenate the elements of all parts in their common dtype."""
-    dtype = common_dtype(*[part.dtype for part in parts])
+    dtype = common_dtype(*[part.aval.dtype for part in parts])
     return concat([reshape(cast(part, dtype), (part.size,)) for part in parts], 0)
 
 

@@ -239,7 +239,7 @@ def scalar(name: str, value: Any) -> Tensor:
             f"[{name}] the function must return a scalar, got shape {tensor.shape}: "
             "reduce it with jt.reduce_sum or jt.reduce_mean, or use jt.jacobian or jt.vjp"
         )
-    if not is_floating(tensor.dtype):
+    if not is_floating(tensor.aval.dtype):
         raise TypeError(
             f"[{name}] the function must return a real floating number, got {tensor.dtype.name}: "
             + ("take jt.abs or jt.math.real of it" if tensor.dtype.kind == "c" else "cast it")

@@ -82,7 +82,7 @@ def rate_from(owner: str, value: Any, name: str = "") -> Rate:
             raise TypeError(
                 f"{owner}: `learning_rate` must be a single number, got {value.dtype.name} of shape {value.shape}"
             )
-        if isinstance(value, Variable) and is_floating(value.dtype):
+        if isinstance(value, Variable) and is_floating(value.aval.dtype):
             return value
     elif callable(value):
         return value

@@ -23,7 +23,7 @@ __all__ = ["clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "globa
 def _clip_by_norm(t: Any, clip_norm: Any, axes: Any) -> Any:
     t = floating(t)
     length = sqrt(_squares(t, axes, True))
-    limit = cast_to(clip_norm, length.dtype)
+    limit = cast_to(clip_norm, length.aval.dtype)
     clipped = multiply(t, cast_to(divide(limit, maximum(length, limit)), t.dtype))
     return not_enlarged("clip_by_norm", "clip_norm", t.shape, clipped)
 
@@ -53,7 +53,7 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Axis = None, name: 
 def _clip_by_average_norm(t: Any, clip_norm: Any) -> Any:
     t = floating(t)
     average = divide(sqrt(_squares(t, None, True)), max(t.aval.size, 1))
-    limit = cast_to(clip_norm, average.dtype)
+    limit = cast_to(clip_norm, average.aval.dtype)
     clipped = multiply(t, cast_to(divide(limit, maximum(average, limit)), t.dtype))
     return not_enlarged("clip_by_average_norm", "clip_norm", t.shape, clipped)
 

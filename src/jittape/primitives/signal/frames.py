@@ -288,7 +288,7 @@ def stft(
     length = _at_least_one("stft", "frame_length", frame_length)
     n = _fft_length("stft", fft_length, length)
     frames = frame(signals, length, _at_least_one("stft", "frame_step", frame_step), pad_end)
-    window = _window_of(window_fn, length, frames.dtype)
+    window = _window_of(window_fn, length, frames.aval.dtype)
     return apply(_spectra, (frames, window), (n,))
 
 

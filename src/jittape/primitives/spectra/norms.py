@@ -57,7 +57,7 @@ def norm_body(x: Any, ord: Any, axis: Any, matrix: bool, keepdims: bool) -> Any:
 def _vector_norm(x: Any, ord: float, axes: tuple[int, ...]) -> Any:
     size = absolute(x)
     if ord == 0:
-        return reduce_sum(cast_to(not_equal(x, 0), size.dtype), axes)
+        return reduce_sum(cast_to(not_equal(x, 0), size.aval.dtype), axes)
     if ord == 1:
         return reduce_sum(size, axes)
     if abs(ord) == np.inf:
