@@ -49,10 +49,14 @@ class StaticInfo:
     @property
     def shape(self) -> TensorShape:
         """The extents, as a tuple of ints with TensorFlow's methods."""
+        shape = self._aval.shape
+        for n in shape:
+            if n.__class__ is not int:  # an `Extent`: to hash it would make the trace less general
+                return shown_shape(shape)
         try:
-            return SHOWN[self._aval.shape]
+            return SHOWN[shape]
         except KeyError:
-            return shown_shape(self._aval.shape)
+            return shown_shape(shape)
 
     @property
     def dtype(self) -> DType:
