@@ -1,0 +1,60 @@
+"""Programs of the kind that TensorFlow's guide shows, with the values that TensorFlow 2.21 gives for them.
+
+Each public function of a module of this folder is a program: it takes the package, `tf`, and returns values.
+``python tests/tensorflow_programs`` runs them all under TensorFlow and writes `values.json`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tensorflow_programs import (
+    automatic_differentiation,
+    functions_and_modules,
+    tensors_and_variables,
+    training,
+)
+
+VALUES = Path(__file__).with_name("values.json")
+PAGES = (automatic_differentiation, tensors_and_variables, functions_and_modules, training)
+
+Program = Callable[[Any], Any]
+
+
+def programs_of(page: Any) -> dict[str, Program]:
+    """Return the programs of a module; a name that begins with ``make_`` is a part of them."""
+    functions = inspect.getmembers(page, inspect.isfunction)
+    return {
+        name: f for name, f in functions if f.__module__ == page.__name__ and not name.startswith("make_")
+    }
+
+
+PROGRAMS = {name: program for page in PAGES for name, program in programs_of(page).items()}
+
+
+def plain(value: Any) -> Any:
+    """Return a result as numbers, strings, `None`, lists and dictionaries; an array also has its shape."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, numbers.Number):
+        return np.asarray(value).item()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in sorted(value.items())}
+    if isinstance(value, (list, tuple)) or type(value).__name__ == "TensorShape":
+        return [plain(item) for item in value]
+    array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+    return {
+        "shape": list(array.shape),
+        "values": [number.item() for number in array.astype(of_json(array)).ravel()],
+    }
+
+
+def of_json(array: Any) -> Any:
+    """Return a dtype that keeps the numbers of an array and that JSON knows."""
+    return np.float64 if array.dtype.kind == "f" else array.dtype
