@@ -304,7 +304,9 @@ GOOD: dict[str, Any] = {
     "values": [MATRIX, MATRIX],
 }
 """Arguments by name that most functions take; others get a matrix."""
-NO_OPS = {"custom_gradient", "explain", "function", "print", "reset_stats", "stats"}
+ASSERTIONS = {"Assert", "assert_equal", "assert_greater", "assert_less", "assert_rank"}
+"""Functions whose errors are their results, in TensorFlow's words; see `test_assertions`."""
+NO_OPS = {"custom_gradient", "explain", "function", "print", "reset_stats", "stats"} | ASSERTIONS
 INTERNALS = (
     "interpreted as an integer",
     "not supported between",

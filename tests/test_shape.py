@@ -251,3 +251,18 @@ def test_properties_of_a_shape_are_numbers_in_a_traced_function() -> None:
     assert rows.trace_count == 1
     assert jt.rank(X)[()].numpy() == 3
     assert [int(n) for n in jt.shape(X)] == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: jt.fill([2], [1.0, 2.0]), r"\[fill\] value must be a scalar, got shape \(2,\)"),
+        (lambda: jt.split(jt.ones([4]), [2, 2], num=3), r"\[split\] num is 3, .* gives 2 parts"),
+        (lambda: jt.split(jt.ones([4]), 2, num=4), r"\[split\] num is 4, .* gives 2 parts"),
+        (lambda: jt.Variable(1.0, constraint=3), "constraint must be callable, got 3"),
+        (lambda: jt.one_hot([0], -1), r"\[one_hot\] depth must not be negative, got -1"),
+    ],
+)
+def test_arguments_that_cannot_be_right_are_refused(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

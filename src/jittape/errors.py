@@ -57,6 +57,10 @@ class InvalidArgumentError(OpError, ValueError):
     error_code = 3
 
 
+class IndexOutOfBoundsError(InvalidArgumentError, IndexError):
+    """An index is not within the extent of its axis, or is no index. It is also an `IndexError`."""
+
+
 class DeadlineExceededError(OpError):
     """An operation took too long."""
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from jittape.core.dtypes import float64
 from jittape.core.primitive import active_recorder, recording_with
+from jittape.core.user_calls import as_array
 from jittape.recording.convert import constant
 from jittape.recording.function_trace import drawn
 from jittape.recording.operators import Operators
@@ -225,5 +226,5 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     array([1, 2], dtype=int32)
     """
     if not isinstance(tensor, Operators):
-        return np.asarray(tensor)
+        return as_array("tensor", tensor)
     return None if inside_function() or is_symbolic_tensor(tensor) else tensor.numpy()

@@ -127,7 +127,6 @@ LEFT_OUT = (
         "there is no preprocessing of images and sound",
         "NumPy or Pillow before jt.data, jt.nn.conv2d and jt.signal",
     ),
-    LeftOut("DType dtypes.DType", "dtypes are NumPy's", "jt.as_dtype"),
     LeftOut("feature_column", "there are no feature columns", "jt.one_hot and jt.nn.embedding_lookup"),
     LeftOut(
         "linalg.LinearOperator* linalg.experimental", "matrices are tensors", "jt.linalg.matmul and jt.linalg.solve"

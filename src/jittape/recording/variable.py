@@ -109,7 +109,7 @@ class Variable(Scattering):
         self._number = next(_serial)
         self._trainable = bool(trainable)
         self._name = f"{current_prefix()}{name or 'Variable'}:0"
-        self._constraint = constraint
+        self.constraint = constraint
 
     def __init_subclass__(cls) -> None:
         raise TypeError(
@@ -135,6 +135,8 @@ class Variable(Scattering):
 
     @constraint.setter
     def constraint(self, constraint: Callable[[Any], Any] | None) -> None:
+        if constraint is not None and not callable(constraint):
+            raise ValueError(f"[Variable] constraint must be callable, got {constraint!r}")
         self._constraint = constraint
 
     @property

@@ -99,9 +99,17 @@ def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     return apply(_constant, (), (1, _checked("ones", shape), _static_dtype(dtype)))
 
 
+@any_dtype
+def _filled(value: Any, shape: tuple[int, ...]) -> Any:
+    value = as_symbol(value)
+    if value.shape:
+        raise ShapeError(f"[fill] value must be a scalar, got shape {value.shape}; use broadcast_to")
+    return broadcast(value, shape)
+
+
 def fill(dims: Any, value: TensorLike, name: str | None = None) -> Tensor:
-    """Return a tensor of shape `dims` with all elements equal to `value`; differentiable in `value`."""
-    return apply(_full, (value,), (_checked("fill", dims), None))
+    """Return a tensor of shape `dims` with all elements equal to the scalar `value`; differentiable in `value`."""
+    return apply(_filled, (value,), (_checked("fill", dims),))
 
 
 def _filled_like(x: Any, number: int, dtype: np.dtype[Any] | None) -> Any:
@@ -284,9 +292,10 @@ def one_hot(
         found = default_dtype(float)
     on = 1 if on_value is None else on_value
     off = 0 if off_value is None else off_value
-    return apply(
-        _one_hot, (indices, on, off), (as_int("depth", depth), -1 if axis is None else axis_key(axis), found)
-    )
+    extent = as_int("depth", depth)
+    if extent < 0:
+        raise named(ValueError(f"depth must not be negative, got {extent}"))
+    return apply(_one_hot, (indices, on, off), (extent, -1 if axis is None else axis_key(axis), found))
 
 
 def _sequence_mask(lengths: Any, maxlen: int, dtype: np.dtype[Any]) -> Any:

@@ -93,8 +93,14 @@ def split(
     num: int | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Split `value` along `axis` into a number of equal parts, or into parts of given sizes (one may be -1)."""
+    """Split `value` along `axis` into a number of equal parts, or into parts of given sizes (one may be -1).
+
+    `num` is the number of parts; it must agree with `num_or_size_splits`.
+    """
     sizes = hashable(num_or_size_splits)
+    parts = len(sizes) if isinstance(sizes, tuple) else sizes
+    if num is not None and as_int("num", num) != parts:
+        raise named(ValueError(f"num is {num}, but num_or_size_splits gives {parts} parts"))
     return list(apply(_split, (value,), (sizes, one_axis_key(axis), True)))
 
 
