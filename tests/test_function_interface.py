@@ -156,8 +156,8 @@ def test_the_retracing_warning_is_logged_once(caplog: pytest.LogCaptureFixture) 
     f = jt.function(lambda x: x + 1.0)
     with warnings.catch_warnings(record=True) as caught, caplog.at_level(logging.WARNING, "jittape"):
         warnings.simplefilter("always")
-        for n in range(1, 9):
-            f(np.zeros(n))
+        for rank in range(8):
+            f(np.zeros((2,) * rank))
     assert [record.getMessage() for record in caplog.records] == [str(warning.message) for warning in caught]
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("jittape", "WARNING")

@@ -79,7 +79,6 @@ class Variable(Scattering):
         "_tracing",
         "_trainable",
     )
-    _tracing: Any
 
     def __init__(
         self,
@@ -107,6 +106,7 @@ class Variable(Scattering):
         self._assigned_in: Any = None
         self._marker: Any = None
         self._number = next(_serial)
+        self._tracing: Any = None
         self._trainable = bool(trainable)
         self._name = f"{current_prefix()}{name or 'Variable'}:0"
         self.constraint = constraint
@@ -150,7 +150,8 @@ class Variable(Scattering):
         try:
             return getattr(self, name)
         except AttributeError:
-            self._tracing.need_variable()
+            if self._tracing is not None:
+                self._tracing.need_variable()
             raise
 
     @property
