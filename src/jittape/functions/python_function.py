@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import KINDS, int64
-from jittape.core.primitive import active_recorder
+from jittape.core.primitive import active_recorder, apply
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import plain_of
 from jittape.core.traced_scalar import TracedScalar
 from jittape.functions.signature import NUMBERS, Call, aval_of_leaf, parameters_of
+from jittape.primitives.elementwise.bits import bitcast_op
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.handles import own_handles
@@ -128,7 +129,13 @@ def _as_tensor(leaf: Any, converts: bool) -> Any:
         narrow = leaf.kind is not int or (
             leaf >= -(2**31) and leaf < 2**31
         )  # a trace holds for one of the dtypes
-        return convert_to_tensor(leaf, None if narrow else int64)
+        tensor = convert_to_tensor(leaf, None if narrow else int64)
+        return apply(_copied, (tensor,)) if leaf.kind in (int, float) else tensor
     if isinstance(leaf, (np.ndarray, np.generic)):
         return convert_to_tensor(leaf) if leaf.dtype.kind in KINDS else leaf
     return convert_to_tensor(leaf) if type(leaf) in NUMBERS else leaf
+
+
+def _copied(x: Any) -> Any:
+    """Return a copy that simplification keeps. A call with an input as result takes 33 µs instead of 2.4."""
+    return bitcast_op.bind(x, dtype=x.dtype)
