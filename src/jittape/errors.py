@@ -57,7 +57,7 @@ class InvalidArgumentError(OpError, ValueError):
     error_code = 3
 
 
-class IndexOutOfBoundsError(InvalidArgumentError, IndexError):
+class InvalidIndexError(InvalidArgumentError, IndexError):
     """An index is not within the extent of its axis, or is no index. It is also an `IndexError`."""
 
 

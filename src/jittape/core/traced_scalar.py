@@ -22,7 +22,7 @@ import numpy as np
 
 from jittape.core.dtypes import as_dtype, default_dtype
 from jittape.core.symbolic.extents import plain_of
-from jittape.errors import IndexOutOfBoundsError
+from jittape.errors import InvalidIndexError
 
 __all__ = [
     "TracedScalar",
@@ -417,5 +417,5 @@ def from_front(i: Any, op: str, axis: int, size: int) -> int:
         If it is out of bounds.
     """
     if not -size <= i < size:
-        raise IndexOutOfBoundsError(f"[{op}] index {i} is out of bounds for axis {axis} with size {size}")
+        raise InvalidIndexError(f"[{op}] index {i} is out of bounds for axis {axis} with size {size}")
     return int(i) + size if i < 0 else int(i)

@@ -19,7 +19,7 @@ from jittape.core.dtypes import bool_, int64
 from jittape.core.forms import Decomposition
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
-from jittape.errors import DTypeError, IndexOutOfBoundsError, ShapeError
+from jittape.errors import DTypeError, InvalidIndexError, ShapeError
 from jittape.primitives.batched_params import along_axis, in_shape
 from jittape.primitives.broadcast import broadcast, cast_to, iota, to_shape
 from jittape.primitives.elementwise.arithmetic import add, zero_dominant_multiply
@@ -52,9 +52,7 @@ def check_range(op: str, index: np.ndarray[Any, Any], axis: int, size: int) -> N
         low, high = int(index.min()), int(index.max())
         if low < -size or high >= size:
             bad = high if high >= size else low
-            raise IndexOutOfBoundsError(
-                f"[{op}] index {bad} is out of bounds for axis {axis} with size {size}"
-            )
+            raise InvalidIndexError(f"[{op}] index {bad} is out of bounds for axis {axis} with size {size}")
 
 
 def _counted(index: Any, size: int, op: str, axis: int) -> Any:

@@ -15,7 +15,7 @@ from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import KINDS, int64, kind_of
 from jittape.core.primitive import apply
 from jittape.core.traced_scalar import TracedScalar
-from jittape.errors import DTypeError, IndexOutOfBoundsError, ShapeError
+from jittape.errors import DTypeError, InvalidIndexError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, broadcast_operands, cast_to, to_shape
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.indexing.gather_ops import gather_op, integer_index, scatter_update_op
@@ -45,7 +45,7 @@ def _split_operands(operands: Any, picking: Picking) -> tuple[Any, Any]:
     try:
         indices = list(broadcast_operands(*[cast_to(i, int64) for i in indices], op="getitem"))
     except ShapeError as error:
-        raise IndexOutOfBoundsError(str(error)) from None
+        raise InvalidIndexError(str(error)) from None
     return operands[:count], indices
 
 
@@ -100,7 +100,7 @@ def getitem(x: Any, key: Any) -> Tensor:
     if type(key) is int and shape and type(shape[0]) is int:
         size = shape[0]
         if not -size <= key < size:
-            raise IndexOutOfBoundsError(f"[getitem] index {key} is out of bounds for axis 0 with size {size}")
+            raise InvalidIndexError(f"[getitem] index {key} is out of bounds for axis 0 with size {size}")
         return apply(_slice, (x, key + size if key < 0 else key), (_row(shape),))
     if (
         type(key) is slice

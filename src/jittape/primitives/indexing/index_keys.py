@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.core.traced_scalar import TracedScalar, traced_index, traced_slice
-from jittape.errors import IndexOutOfBoundsError
+from jittape.errors import InvalidIndexError
 from jittape.primitives.indexing.gather_ops import check_range
 from jittape.primitives.shape.views import Region
 
@@ -85,7 +85,7 @@ class _Parts:
             self.take(traced_index(self.op, index, self.axis, size), 1, 1)
             return
         if not -size <= index < size:
-            raise IndexOutOfBoundsError(
+            raise InvalidIndexError(
                 f"[{self.op}] index {index} is out of bounds for axis {self.axis} with size {size}"
             )
         self.take(index + size if index < 0 else index, 1, 1)
@@ -168,9 +168,7 @@ def _normalized(op: str, part: Any) -> Any:
         try:
             array = np.asarray(part)
         except ValueError:
-            raise IndexOutOfBoundsError(
-                f"[{op}] the parts of the index {part!r} have different shapes"
-            ) from None
+            raise InvalidIndexError(f"[{op}] the parts of the index {part!r} have different shapes") from None
         part = array.astype(np.int64) if array.size == 0 else array
     if isinstance(part, (int, bool)):
         return part
@@ -182,7 +180,7 @@ def _normalized(op: str, part: Any) -> Any:
         except TypeError:
             dtype = type(part).__name__
     if getattr(dtype, "kind", None) not in ("i", "u", "b"):
-        raise IndexOutOfBoundsError(
+        raise InvalidIndexError(
             f"[{op}] a key consists of ints, slices, ..., newaxis, and integer or boolean arrays; got {dtype}"
         )
     if isinstance(part, np.ndarray) and part.ndim == 0:
@@ -205,12 +203,12 @@ def _expanded(op: str, shape: tuple[int, ...], key: Any) -> list[Any]:
     parts = [_normalized(op, part) for part in key] if isinstance(key, tuple) else [_normalized(op, key)]
     rest = len(shape) - sum([_consumed(part) for part in parts])
     if rest < 0:
-        raise IndexOutOfBoundsError(
+        raise InvalidIndexError(
             f"[{op}] too many indices: shape {shape} has {len(shape)} dimensions, the key indexes {len(shape) - rest}"
         )
     ellipses = [i for i, part in enumerate(parts) if part is Ellipsis]
     if len(ellipses) > 1:
-        raise IndexOutOfBoundsError(f"[{op}] a key can have only one ellipsis")
+        raise InvalidIndexError(f"[{op}] a key can have only one ellipsis")
     if ellipses:
         at = ellipses[0]
         # As in NumPy, an ellipsis for zero dimensions still separates index arrays.
@@ -289,7 +287,7 @@ def check_mask(op: str, mask: tuple[int, ...], shape: tuple[int, ...], axis: int
     """Raise `IndexError` unless a mask of shape `mask` fits the axes of `shape` from `axis` on."""
     for position, size in enumerate(mask):
         if size != shape[axis + position]:
-            raise IndexOutOfBoundsError(
+            raise InvalidIndexError(
                 f"[{op}] a boolean mask of shape {mask} does not fit shape {shape}: "
                 f"axis {axis + position} has size {shape[axis + position]}, the mask has {size}"
             )

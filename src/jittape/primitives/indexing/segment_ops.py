@@ -16,7 +16,7 @@ from jittape.core.dtypes import bool_, float_limits, int32, int64, is_floating
 from jittape.core.forms import CheckedMap, Decomposition, Map, Scan
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
-from jittape.errors import IndexOutOfBoundsError, ShapeError
+from jittape.errors import InvalidIndexError, ShapeError
 from jittape.primitives.batched_params import alike, along_axis
 from jittape.primitives.broadcast import broadcast, cast_to, conj, iota, to_shape
 from jittape.primitives.elementwise.arithmetic import multiply, zero_dominant_multiply
@@ -40,7 +40,7 @@ def check_ids(op: str, ids: np.ndarray[Any, Any], size: int) -> None:
     if ids.size and ids.max() >= size:
         position = np.unravel_index(int(np.argmax(ids >= size)), ids.shape)
         place = ", ".join([str(int(i)) for i in position])
-        raise IndexOutOfBoundsError(
+        raise InvalidIndexError(
             f"[{op}] segment_ids[{place}] = {int(ids[position])} is out of range: it must be less than "
             f"num_segments={size}; negative ids are dropped"
         )

@@ -14,7 +14,7 @@ from jittape.core.builder import literal
 from jittape.core.dtypes import int32, is_differentiable
 from jittape.core.primitive import any_dtype, apply
 from jittape.core.user_calls import as_array, as_int, named
-from jittape.errors import DTypeError, IndexOutOfBoundsError, ShapeError
+from jittape.errors import DTypeError, InvalidIndexError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.comparison import equal, less, logical_and, not_equal, where
@@ -171,7 +171,7 @@ def _sorted(data: Any, segment_ids: Any, how: str) -> Tensor:
             )
         )
     if ids.size and ids[0] < 0:
-        raise named(IndexOutOfBoundsError(f"segment_ids must not be negative, got segment_ids[0] = {ids[0]}"))
+        raise named(InvalidIndexError(f"segment_ids must not be negative, got segment_ids[0] = {ids[0]}"))
     size = int(ids[-1]) + 1 if ids.size else 0
     shape = shape_of(data)
     if shape[:1] != ids.shape:

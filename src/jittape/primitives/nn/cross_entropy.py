@@ -10,7 +10,7 @@ from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import int64, is_differentiable
 from jittape.core.forms import CheckedMap
 from jittape.core.primitive import Primitive, apply
-from jittape.errors import DTypeError, IndexOutOfBoundsError, ShapeError
+from jittape.errors import DTypeError, InvalidIndexError, ShapeError
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import as_symbol, broadcast_back, broadcast_operands, cast_to, iota, promote
 from jittape.primitives.elementwise.arithmetic import (
@@ -82,7 +82,7 @@ def check_classes(numbers: np.ndarray[Any, Any], size: int) -> None:
     wrong = (numbers < 0) | (numbers >= size)
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
-        raise IndexOutOfBoundsError(
+        raise InvalidIndexError(
             f"[sparse_softmax_cross_entropy_with_logits] label {numbers[place]} at index {place} is not a class: "
             f"logits have the classes 0 to {size - 1}; give such a row any class and multiply its loss by 0"
         )
