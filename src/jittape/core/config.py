@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 
@@ -339,11 +339,6 @@ class Config:
     def list_logical_devices(self, device_type: str | None = None) -> list[PhysicalDevice]:
         """Return the same devices as `list_physical_devices`, named as for `jt.device`."""
         return [device._replace(name="/device:CPU:0") for device in self.list_physical_devices(device_type)]
-
-    def __getattr__(self, name: str) -> NoReturn:
-        from jittape.left_out import explanation
-
-        raise AttributeError(explanation("jittape.config", name))
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever a setting that is read at the beginning of a step changes."""
