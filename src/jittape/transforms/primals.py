@@ -234,7 +234,7 @@ def scalar(name: str, value: Any) -> Tensor:
         remedy = "; with has_aux=True it may return (value, aux)" if isinstance(value, tuple) else ""
         raise TypeError(f"[{name}] the function must return a scalar, got {type(value).__name__}{remedy}")
     tensor = convert_to_tensor(value)
-    if tensor.shape != ():
+    if tensor.aval.shape != ():
         raise ShapeError(
             f"[{name}] the function must return a scalar, got shape {tensor.shape}: "
             "reduce it with jt.reduce_sum or jt.reduce_mean, or use jt.jacobian or jt.vjp"
