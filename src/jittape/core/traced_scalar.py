@@ -141,7 +141,7 @@ class TracedScalar:
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _value, (self.concretize(),)
+        return static, (self.concretize(),)
 
     # ---- the value itself is needed ----------------------------------------------------------------------------
 
@@ -316,10 +316,6 @@ class TracedScalar:
 
     def __ceil__(self) -> Any:
         return derived(math.ceil, f"ceil({self.text})", self)
-
-
-def _value(value: Any) -> Any:
-    return value
 
 
 def _is_number(value: Any) -> bool:
