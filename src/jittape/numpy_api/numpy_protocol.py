@@ -54,11 +54,16 @@ def _loop(ufunc: np.ufunc, dtypes: tuple[Any, ...], dtype: Any, casting: Any) ->
     return resolved[: ufunc.nin]
 
 
+def _own_dtypes(inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the dtypes of operands, and the types of Python scalars."""
+    return tuple([type(x) if type(x) in (int, float, complex) else dtype_of(x) for x in inputs])
+
+
 def _as_in_loop(
     ufunc: np.ufunc, inputs: Sequence[Any], dtype: Any = None, casting: Any = "same_kind"
 ) -> list[Any]:
     """Cast `inputs` to the dtypes of NumPy's loop; Python scalars stay weak."""
-    own = tuple([type(x) if type(x) in (int, float, complex) else dtype_of(x) for x in inputs])
+    own = _own_dtypes(inputs)
     loop = _loop(ufunc, own, None if dtype is None else as_dtype(dtype), casting)
     return [
         x if old is new or isinstance(old, type) else complex_numbers.cast(x, new)
@@ -75,9 +80,8 @@ def _in_one_dtype(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[...
     """Return `function` with its operands, Python scalars too, as tensors in the dtypes of NumPy's loop."""
 
     def call(*inputs: Any) -> Any:
-        own = tuple([type(x) if type(x) in (int, float, complex) else dtype_of(x) for x in inputs])
-        loop = _loop(ufunc, own, None, "same_kind")
-        return function(*[complex_numbers.cast(x, dtype) for x, dtype in zip(inputs, loop, strict=True)])
+        loop = _loop(ufunc, _own_dtypes(inputs), None, "same_kind")
+        return function(*map(complex_numbers.cast, inputs, loop))
 
     return call
 
