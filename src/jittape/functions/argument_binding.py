@@ -7,10 +7,17 @@ tensors may be left out; or with the tensors only, flattened, by position or by 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from jittape.functions.signature import Call, TensorSpec, flatten_call, leaf_names, parameters_of
+from jittape.functions.signature import (
+    Call,
+    TensorSpec,
+    declared_parameters,
+    flatten_call,
+    leaf_names,
+    parameters_of,
+)
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
@@ -47,7 +54,7 @@ def _by_parameters(
     arguments: dict[int | str, Any] = dict(enumerate(expected))
     for name, value in expected_by_name.items():
         arguments[name] = value
-    defaults = {p.name: p.default for p in _parameters(python)}
+    defaults = {p.name: p.default for p in declared_parameters(python)}
     for key in given.keys() - arguments.keys():
         if not (isinstance(key, str) and key in defaults and _is_same(given.pop(key), defaults[key])):
             return None
@@ -103,18 +110,11 @@ def _is_same(value: Any, other: Any) -> bool:
     return type(value) is type(other) and not isinstance(value, Operators) and bool(value == other)
 
 
-def _parameters(python: Callable[..., Any]) -> Sequence[inspect.Parameter]:
-    try:
-        return list(inspect.signature(python).parameters.values())
-    except (TypeError, ValueError):
-        return []
-
-
 def complete_arguments(
     python: Callable[..., Any], skip: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return positional and keyword arguments with the default values of the parameters that are not given."""
-    parameters = _parameters(python)[skip:]
+    parameters = declared_parameters(python)[skip:]
     try:
         bound = inspect.Signature(parameters).bind(*args, **kwargs)
     except (TypeError, ValueError):

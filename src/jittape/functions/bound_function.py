@@ -19,7 +19,7 @@ from jittape.functions.signature import (
     keys_of,
     leaf_names,
 )
-from jittape.functions.signature_text import pretty_signature
+from jittape.functions.signature_text import outer_variables, pretty_signature
 from jittape.functions.trace_report import Signature, Uncompiled
 from jittape.recording.nested import flatten
 from jittape.recording.trace import Trace
@@ -207,9 +207,7 @@ class ConcreteFunction:
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The Variables from outside that the function reads or assigns."""
-        trace = self._trace
-        used = [*trace.sources, *trace.assigned] if isinstance(trace, Concrete) else []
-        return tuple({id(v): v for v in used if isinstance(v, Variable)}.values())
+        return outer_variables(self._trace)
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:

@@ -38,6 +38,7 @@ __all__ = [
     "TensorSpec",
     "aval_of_leaf",
     "checked_signature",
+    "declared_parameters",
     "describe_key",
     "distance",
     "flatten_call",
@@ -356,13 +357,21 @@ def leaf_names(function: Callable[..., Any], call: Call, skip: int) -> list[str]
     return names
 
 
-def parameters_of(function: Callable[..., Any]) -> list[str]:
-    """Return the names of the positional parameters."""
+def declared_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of a function; none if it has no signature."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return []
-    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def parameters_of(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the positional parameters."""
+    return [
+        p.name
+        for p in declared_parameters(function)
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
 
 
 def describe_key(key: Any) -> str:

@@ -9,12 +9,12 @@ from typing import Any
 from jittape.core.program import Aval
 from jittape.functions.argument_binding import complete_arguments
 from jittape.functions.concrete_function import Concrete
-from jittape.functions.signature import Call, TensorSpec, static_value
+from jittape.functions.signature import Call, TensorSpec, declared_parameters, static_value
 from jittape.functions.trace_report import Uncompiled
 from jittape.functions.variable_arguments import VariableKind
 from jittape.recording.variable import Variable
 
-__all__ = ["pretty_signature"]
+__all__ = ["outer_variables", "pretty_signature"]
 
 
 class _Text(str):
@@ -30,11 +30,16 @@ def pretty_signature(python: Callable[..., Any], skip: int, trace: Concrete | Un
     lines = ["Input Parameters:", *_parameter_lines(python, skip, args, kwargs), "Output Type:"]
     if isinstance(trace, Uncompiled):
         return "\n".join([*lines, "  unknown: the function is recorded at each call", "Captures:", "  None"])
-    captured = {id(v): v for v in [*trace.sources, *trace.assigned] if isinstance(v, Variable)}
-    captures = [f"  {v.name}: Variable {v._aval}" for v in captured.values()]
+    captures = [f"  {v.name}: Variable {v._aval}" for v in outer_variables(trace)]
     return "\n".join(
         [*lines, f"  {_text(trace.structured_result())}", "Captures:", *(captures or ["  None"])]
     )
+
+
+def outer_variables(trace: Concrete | Uncompiled) -> tuple[Variable, ...]:
+    """Return the Variables from outside that a compiled function reads or assigns."""
+    used = [] if isinstance(trace, Uncompiled) else [*trace.sources, *trace.assigned]
+    return tuple({id(v): v for v in used if isinstance(v, Variable)}.values())
 
 
 def _leaf_text(key: Any, value: Any) -> str:
@@ -50,10 +55,7 @@ def _leaf_text(key: Any, value: Any) -> str:
 def _parameter_lines(
     python: Callable[..., Any], skip: int, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> list[str]:
-    try:
-        parameters = list(inspect.signature(python).parameters.values())[skip:]
-    except (TypeError, ValueError):
-        parameters = []
+    parameters = declared_parameters(python)[skip:]
     lines = []
     for i, value in enumerate(args):
         variadic = i >= len(parameters) or parameters[i].kind is inspect.Parameter.VAR_POSITIONAL
