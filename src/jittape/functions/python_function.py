@@ -126,9 +126,8 @@ def _as_tensor(leaf: Any, converts: bool) -> Any:
     if not converts:
         return leaf
     if type(leaf) is TracedScalar:
-        narrow = leaf.kind is not int or (
-            leaf >= -(2**31) and leaf < 2**31
-        )  # a trace holds for one of the dtypes
+        # A trace holds for one of the dtypes.
+        narrow = leaf.kind is not int or (leaf >= -(2**31) and leaf < 2**31)
         tensor = convert_to_tensor(leaf, None if narrow else int64)
         return apply(_copied, (tensor,)) if leaf.kind in (int, float) else tensor
     if isinstance(leaf, (np.ndarray, np.generic)):
