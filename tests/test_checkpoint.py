@@ -216,6 +216,40 @@ def test_values_wait_also_if_only_the_module_is_kept(tmp_path):
     del module
     gc.collect()
     assert not listeners
+    assert "__setattr__" not in vars(jt.Module)
+
+
+def test_attributes_are_set_as_before_once_nothing_waits(tmp_path):
+    class Counted:
+        def __setattr__(self, name, value):
+            super().__setattr__(name, value)
+            vars(self)["count"] = vars(self).get("count", 0) + 1
+
+    class CountedModule(jt.Module, Counted):
+        pass
+
+    path = jt.train.Checkpoint(model=Line(), more=Line()).write(tmp_path / "ckpt")
+    module, more = CountedModule(), CountedModule()
+    one, other = jt.train.Checkpoint(model=module), jt.train.Checkpoint(model=module, more=more)
+    one.read(path)
+    other.read(path)
+    before = module.count
+    assert "__setattr__" in vars(jt.Module)
+    module.w = jt.Variable(np.zeros(2))
+    assert module.w.tolist() == [1.0, 2.0]
+    one.read(path)  # its first restoration ends
+    more.w = jt.Variable(np.zeros(2))
+    assert more.w.tolist() == [1.0, 2.0]
+    del one, other, more
+    gc.collect()
+    assert module.count == before + 1
+    module.parts = [jt.Variable(0.0)]
+    assert float(module.parts[0]) == 3.0
+    assert module.count == before + 2
+    del module
+    gc.collect()
+    assert not listeners
+    assert "__setattr__" not in vars(jt.Module)
 
 
 def test_a_part_of_a_checkpoint_in_nested_checkpoints(tmp_path):

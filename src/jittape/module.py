@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from jittape.core.attachments import attached, listeners
 from jittape.core.name_scopes import current_prefix, name_scope
 from jittape.recording.variable import Variable
 
@@ -65,11 +64,6 @@ class Module:
             )
         self._name = name
         self._scope = f"{current_prefix()}{self.name}/"
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-        if listeners:
-            attached(self)
 
     @property
     def name(self) -> str:

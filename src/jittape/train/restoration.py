@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from threading import RLock
 from typing import Any
 from weakref import ref
 
-from jittape.core.attachments import listeners
+from jittape.core.attachments import attached, listeners
 from jittape.errors import WeightsError
 from jittape.execution import init_scope
+from jittape.module import Module
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 from jittape.train.trackable import variables_at, walk
@@ -22,6 +24,18 @@ from jittape.weights import Entry, opened, shortened
 __all__ = ["Restoration", "restore"]
 
 _REMEDY = "Build the objects with the sizes, dtypes and names that they had when the checkpoint was written"
+
+_listening = RLock()
+"""Held while `listeners` change. The garbage collector may end a restoration in between, in the same thread."""
+
+
+def _set_and_tell(self: Module, name: str, value: Any) -> None:
+    """Set an attribute of a Module and tell the listeners.
+
+    It is the ``__setattr__`` of Modules only while a restoration waits: with it, 0.17 instead of 0.03 µs are needed.
+    """
+    super(Module, self).__setattr__(name, value)
+    attached(self)
 
 
 class Restoration:
@@ -47,12 +61,17 @@ class Restoration:
         """Wait for new parts of `root` and the objects below it."""
         self._know(root, "")
         if self.waiting:
-            listeners.append(self.attached)
+            with _listening:
+                listeners.append(self.attached)
+                Module.__setattr__ = _set_and_tell  # type: ignore[method-assign, assignment]
 
     def end(self) -> None:
         """Stop waiting."""
-        if self.attached in listeners:
-            listeners.remove(self.attached)
+        with _listening:
+            if self.attached in listeners:
+                listeners.remove(self.attached)
+            if not listeners and "__setattr__" in vars(Module):
+                del Module.__setattr__
 
     def _know(self, owner: Any, path: str) -> dict[str, Variable]:
         """Remember the paths of the objects below `owner`; return the Variables there that values wait for."""
