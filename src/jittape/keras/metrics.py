@@ -17,21 +17,34 @@ from jittape.keras.accuracy_metrics import (
     SparseTopKCategoricalAccuracy,
 )
 from jittape.keras.confusion_metrics import AUC, Precision, Recall
-from jittape.keras.loss_functions import binary_crossentropy as binary_crossentropy
-from jittape.keras.loss_functions import binary_focal_crossentropy as binary_focal_crossentropy
-from jittape.keras.loss_functions import categorical_crossentropy as categorical_crossentropy
-from jittape.keras.loss_functions import categorical_focal_crossentropy as categorical_focal_crossentropy
-from jittape.keras.loss_functions import categorical_hinge as categorical_hinge
-from jittape.keras.loss_functions import hinge as hinge
-from jittape.keras.loss_functions import huber as huber
-from jittape.keras.loss_functions import kl_divergence as kl_divergence
-from jittape.keras.loss_functions import mean_absolute_error as mean_absolute_error
-from jittape.keras.loss_functions import mean_absolute_percentage_error as mean_absolute_percentage_error
-from jittape.keras.loss_functions import mean_squared_error as mean_squared_error
-from jittape.keras.loss_functions import mean_squared_logarithmic_error as mean_squared_logarithmic_error
-from jittape.keras.loss_functions import poisson as poisson
-from jittape.keras.loss_functions import sparse_categorical_crossentropy as sparse_categorical_crossentropy
-from jittape.keras.loss_functions import squared_hinge as squared_hinge
+from jittape.keras.losses import (
+    KLD,
+    MAE,
+    MAPE,
+    MSE,
+    MSLE,
+    binary_crossentropy,
+    binary_focal_crossentropy,
+    categorical_crossentropy,
+    categorical_focal_crossentropy,
+    categorical_hinge,
+    hinge,
+    huber,
+    kl_divergence,
+    kld,
+    kullback_leibler_divergence,
+    mae,
+    mape,
+    mean_absolute_error,
+    mean_absolute_percentage_error,
+    mean_squared_error,
+    mean_squared_logarithmic_error,
+    mse,
+    msle,
+    poisson,
+    sparse_categorical_crossentropy,
+    squared_hinge,
+)
 from jittape.keras.metric_base import Mean, MeanMetricWrapper, Metric, Sum
 from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.exponential import sqrt
@@ -144,19 +157,6 @@ def get(identifier: Any) -> Any:
     raise ValueError(
         f"there is no metric {identifier!r}; there are {', '.join(_BY_NAME)}, or give a function"
     )
-
-
-KLD = kl_divergence
-MAE = mean_absolute_error
-MAPE = mean_absolute_percentage_error
-MSE = mean_squared_error
-MSLE = mean_squared_logarithmic_error
-kld = kl_divergence
-kullback_leibler_divergence = kl_divergence
-mae = mean_absolute_error
-mape = mean_absolute_percentage_error
-mse = mean_squared_error
-msle = mean_squared_logarithmic_error
 
 
 __getattr__ = _lazily(__name__, {})
