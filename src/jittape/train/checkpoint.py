@@ -183,9 +183,10 @@ class Checkpoint(Owner):
         FileNotFoundError
             If there is no such file.
         """
-        if save_path is not None:
-            self.save_counter  # noqa: B018 - it is restored too
-        return self.read(save_path) if save_path is not None else InitializationOnlyStatus()
+        if save_path is None:
+            return InitializationOnlyStatus()
+        self.save_counter  # noqa: B018 - it is restored too
+        return self.read(save_path)
 
     def read(self, save_path: WeightsPath, options: None = None) -> CheckpointLoadStatus:
         """Restore a checkpoint that `write` wrote; as `restore`, without `save_counter`."""
