@@ -120,8 +120,11 @@ class Variable(Scattering):
     @property
     def name(self) -> str:
         """Name in the printed form."""
-        name: str = self._own("_name")
-        return name
+        try:
+            return self._name
+        except AttributeError:
+            self._need_itself()
+            raise
 
     @name.setter
     def name(self, name: str) -> None:
@@ -130,8 +133,11 @@ class Variable(Scattering):
     @property
     def constraint(self) -> Callable[[Any], Any] | None:
         """Function that optimizers apply to the new value after an update."""
-        constraint: Callable[[Any], Any] | None = self._own("_constraint")
-        return constraint
+        try:
+            return self._constraint
+        except AttributeError:
+            self._need_itself()
+            raise
 
     @constraint.setter
     def constraint(self, constraint: Callable[[Any], Any] | None) -> None:
@@ -142,17 +148,16 @@ class Variable(Scattering):
     @property
     def _serial(self) -> int:
         """Number of the Variable in order of creation."""
-        serial: int = self._own("_number")
-        return serial
-
-    def _own(self, name: str) -> Any:
-        """Return an attribute, or ask for the Variable itself if this is its placeholder."""
         try:
-            return getattr(self, name)
+            return self._number
         except AttributeError:
-            if self._tracing is not None:
-                self._tracing.need_variable()
+            self._need_itself()
             raise
+
+    def _need_itself(self) -> None:
+        """Ask for the Variable itself if this is its placeholder."""
+        if self._tracing is not None:
+            self._tracing.need_variable()
 
     @property
     def trainable(self) -> bool:
