@@ -91,10 +91,11 @@ class Dense(Layer):
     def call(self, inputs: Any) -> Tensor:
         """Return the layer's result for `inputs` of shape ``(..., input_dim)``."""
         assert self.kernel is not None
-        if inputs.shape[-1:] != self.kernel.shape[:1]:
+        shape = inputs.shape
+        if not shape or shape[-1] != self.kernel.aval.shape[0]:
             raise ValueError(
                 f"layer {self.name!r} takes inputs with last dimension {self.kernel.shape[0]}, got shape "
-                f"{inputs.shape}"
+                f"{shape}"
             )
         product = matmul(inputs, self.kernel)
         result = product if self.bias is None else add(product, self.bias)

@@ -342,7 +342,8 @@ class Layer(Module):
                 label = f"[{type(self).__name__}] "
                 error.args = (str(error).replace(label, f"{label}inputs: ", 1),)
                 raise
-        return cast(x, self.dtype) if is_floating(x.dtype) and x.dtype != self.dtype else x
+        found = x.aval.dtype
+        return cast(x, self.dtype) if is_floating(found) and found != self.dtype else x
 
 
 def _noted(build: Callable[..., None]) -> Callable[..., None]:
