@@ -87,12 +87,12 @@ def reduce_losses(losses: Any, sample_weight: Any, reduction: str | None, counte
             sample_weight if isinstance(sample_weight, Operators) else convert_to_tensor(sample_weight),
             losses.dtype,
         )
-        if len(weights.shape) == len(losses.shape) + 1 and weights.shape[-1] == 1:
+        if weights.ndim == losses.ndim + 1 and weights.shape[-1] == 1:
             weights = squeeze(weights, -1)
-        while len(weights.shape) < len(losses.shape):
+        while weights.ndim < losses.ndim:
             weights = expand_dims(weights, -1)
         losses = multiply(losses, weights)
-    if reduction in (None, "none") or not losses.shape:
+    if reduction in (None, "none") or not losses.ndim:
         result: Tensor = losses
         return result
     total = reduce_sum(losses)

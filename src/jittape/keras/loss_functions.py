@@ -59,13 +59,13 @@ _TINY = 1e-7
 
 def _predicted(y_pred: Any) -> Any:
     y_pred = as_tensor(y_pred)
-    return y_pred if is_floating(y_pred.dtype) else cast(y_pred, "float32")
+    return y_pred if is_floating(y_pred.aval.dtype) else cast(y_pred, "float32")
 
 
 def _pair(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     """Return both in the dtype of `y_pred`; a last dimension of length 1 that only one of them has is removed."""
     y_pred = _predicted(y_pred)
-    return same_rank(op, cast(as_tensor(y_true), y_pred.dtype), y_pred)
+    return same_rank(op, cast(as_tensor(y_true), y_pred.aval.dtype), y_pred)
 
 
 def _mean(x: Any) -> Tensor:
@@ -352,7 +352,7 @@ def sparse_categorical_crossentropy(
     """
     y_pred = moveaxis(_predicted(y_pred), axis, -1)
     y_true = cast(as_tensor(y_true), "int64")
-    if len(y_true.shape) == len(y_pred.shape) and y_true.shape[-1] == 1:
+    if y_true.ndim == y_pred.ndim and y_true.shape[-1] == 1:
         y_true = squeeze(y_true, -1)
     counted = None
     if ignore_class is not None:

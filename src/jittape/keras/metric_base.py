@@ -101,16 +101,16 @@ class _Reduction(Metric):
             self._add(values, constant(len(values) if values.shape else 1.0, self.dtype))
             return
         weights = cast(as_tensor(sample_weight), self.dtype)
-        if len(weights.shape) == len(values.shape) + 1 and weights.shape[-1] == 1:
+        if weights.ndim == values.ndim + 1 and weights.shape[-1] == 1:
             weights = squeeze(weights, -1)
-        if len(weights.shape) < len(values.shape):
-            values = self.reduce(values, list(range(len(weights.shape), len(values.shape))))
+        if weights.ndim < values.ndim:
+            values = self.reduce(values, list(range(weights.ndim, values.ndim)))
         weights = broadcast_to(weights, values.shape)
         self._add(multiply(values, weights), reduce_sum(self._by_example(weights)))
 
     def _by_example(self, values: Any) -> Any:
         """Return one value for each element of the first dimension."""
-        ndim = len(values.shape)
+        ndim = values.ndim
         return self.reduce(values, list(range(1, ndim))) if ndim > 1 else values
 
     def _add(self, values: Any, count: Any) -> None:

@@ -25,12 +25,12 @@ def same_rank(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     ShapeError
         If the numbers of dimensions differ otherwise.
     """
-    ranks = len(y_true.shape), len(y_pred.shape)
+    ranks = y_true.ndim, y_pred.ndim
     if ranks[0] == ranks[1] + 1 and y_true.shape[-1] == 1:
         y_true = squeeze(y_true, -1)
     elif ranks[1] == ranks[0] + 1 and y_pred.shape[-1] == 1:
         y_pred = squeeze(y_pred, -1)
-    if len(y_true.shape) != len(y_pred.shape):
+    if y_true.ndim != y_pred.ndim:
         raise ShapeError(
             f"[{op}] y_true and y_pred must have equal numbers of dimensions, got shapes {tuple(y_true.shape)} and "
             f"{tuple(y_pred.shape)}"
