@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from jittape.errors import NoGradientError
 from jittape.numba_ad.build_ir import is_float
 from jittape.numba_ad.structured_ir import (
     Alloc,
@@ -28,25 +27,23 @@ __all__ = ["Activity", "find_active"]
 class Activity:
     """Values and roots that depend on a differentiated argument and influence the result."""
 
-    active: set[Any] = field(default_factory=set)
+    active: set[Any]
 
     def __contains__(self, one: Any) -> bool:
-        return (one.root if isinstance(one, Array) else one) in self.active
+        return _place(one) in self.active
 
 
-def find_active(function: Function, sources: list[Any], purpose: str) -> Activity:
-    """Return the active values and roots; raise NoGradientError for an active operation without a derivative."""
-    varied = _varied(function, {one.root if isinstance(one, Array) else one for one in sources})
-    useful = _useful(function)
-    active = varied & useful
-    for statement in walk(function.body):
-        if isinstance(statement, Op) and statement.result in active and statement.rule.partials is None:
-            where = statement.where
-            raise NoGradientError(
-                f"{purpose}: {where.file}:{where.line}: `{where.text.strip()}`: the derivative of "
-                f"{statement.rule.template} is unknown. Give it a rule with jt.njit_rule"
-            )
-    return Activity(active)
+def find_active(function: Function, sources: list[Any]) -> Activity:
+    """Return the values and roots that lie on a path from `sources` to the result."""
+    edges = _edges(function)
+    varied = _closure({_place(one) for one in sources}, edges)
+    useful = _closure({_place(function.result)}, [(y, x) for x, y in edges])
+    return Activity(varied & useful)
+
+
+def _place(one: Any) -> Any:
+    """Return what carries the derivative: the memory of an array, or a value itself."""
+    return one.root if isinstance(one, Array) else one
 
 
 def _edges(function: Function) -> list[tuple[Any, Any]]:
@@ -54,10 +51,8 @@ def _edges(function: Function) -> list[tuple[Any, Any]]:
     pairs: list[tuple[Any, Any]] = []
     for s in walk(function.body):
         if isinstance(s, Op):
-            partials = s.rule.partials or (None,) * len(s.operands)
-            unknown = s.rule.partials is None
             pairs += [
-                (x, s.result) for x, p in zip(s.operands, partials, strict=False) if unknown or p is not None
+                (x, s.result) for x, p in zip(s.operands, s.rule.partials, strict=True) if p is not None
             ]
         elif isinstance(s, Load):
             pairs.append((s.array.root, s.result))
@@ -88,13 +83,3 @@ def _closure(start: set[Any], edges: list[tuple[Any, Any]]) -> set[Any]:
                 found.add(one)
                 work.append(one)
     return found
-
-
-def _varied(function: Function, sources: set[Any]) -> set[Any]:
-    return _closure(sources, _edges(function))
-
-
-def _useful(function: Function) -> set[Any]:
-    result = function.result
-    start = {result.root if isinstance(result, Array) else result}
-    return _closure(start, [(y, x) for x, y in _edges(function)])

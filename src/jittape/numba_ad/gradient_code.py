@@ -55,7 +55,7 @@ def generate(
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     wanted = [_differentiated(form, i, argument_types, purpose) for i in numbers]
     _check_result(form, returned, purpose)
-    activity = find_active(form, wanted, purpose)
+    activity = find_active(form, wanted)
     plan = make_plan(form, activity)
     writer = Writer()
     parameters = _parameters(form)

@@ -83,7 +83,7 @@ def call_function(builder: Builder, function: Any, arguments: list[Any], keyword
 
 def _scalar_function(builder: Builder, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     rule = FUNCTIONS[function]
-    wanted = len(rule.partials or ())
+    wanted = len(rule.partials)
     if function in (builtins.max, builtins.min) and len(arguments) > 2:
         first, *rest = arguments
         return _scalar_function(builder, function, [first, _scalar_function(builder, function, rest, {})], {})

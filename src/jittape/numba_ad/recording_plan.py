@@ -34,7 +34,7 @@ __all__ = ["Plan", "contributions", "make_plan"]
 
 def contributions(statement: Op, activity: Activity) -> list[tuple[Any, str]]:
     """Return the active operands of an operation and the texts of what they receive."""
-    pairs = zip(statement.operands, statement.rule.partials or (), strict=False)
+    pairs = zip(statement.operands, statement.rule.partials, strict=True)
     return [
         (x, partial) for x, partial in pairs if partial is not None and isinstance(x, Value) and x in activity
     ]

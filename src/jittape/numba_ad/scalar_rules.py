@@ -22,12 +22,12 @@ __all__ = ["BINARY", "COMPARE", "FUNCTIONS", "SELECT", "UNARY", "Rule", "constan
 class Rule:
     """A scalar function: the text of a call, the function that gives its type, and its partial derivatives.
 
-    A partial of None is zero by definition; `partials` is None if the derivative is unknown.
+    A partial of None is zero by definition.
     """
 
     template: str
     function: Any
-    partials: tuple[str | None, ...] | None
+    partials: tuple[str | None, ...]
 
 
 def _binary(symbol: str, function: Any, *partials: str | None) -> Rule:
@@ -175,15 +175,17 @@ FUNCTIONS: dict[Any, Rule] = {
 }
 """Rules of functions, by the function."""
 
-for _partial, _in_math, _in_numpy in ONE_OPERAND.values():
-    for _module, _name in ((math, _in_math), (np, _in_numpy)):
-        if _name:
-            _function = getattr(_module, _name)
-            _text = f"{'math' if _module is math else 'np'}.{_name}({{0}})"
-            FUNCTIONS[_function] = Rule(_text, _function, (_partial,))
-for _partials, _in_math, _in_numpy in TWO_OPERANDS.values():
-    for _module, _name in ((math, _in_math), (np, _in_numpy)):
-        if _name:
-            _function = getattr(_module, _name)
-            _text = f"{'math' if _module is math else 'np'}.{_name}({{0}}, {{1}})"
-            FUNCTIONS[_function] = Rule(_text, _function, _partials)
+
+def _add_rules(names: list[str], partials: tuple[str | None, ...]) -> None:
+    """Add the rule of a function under its names in `math` and in NumPy."""
+    operands = ", ".join(f"{{{i}}}" for i in range(len(partials)))
+    for module, prefix, name in zip((math, np), ("math", "np"), names, strict=True):
+        if name:
+            function = getattr(module, name)
+            FUNCTIONS[function] = Rule(f"{prefix}.{name}({operands})", function, partials)
+
+
+for _partial, *_names in ONE_OPERAND.values():
+    _add_rules(_names, (_partial,))
+for _partials, *_names in TWO_OPERANDS.values():
+    _add_rules(_names, _partials)
