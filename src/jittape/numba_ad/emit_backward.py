@@ -8,7 +8,17 @@ from __future__ import annotations
 from typing import Any
 
 from jittape.numba_ad.activity import Activity
-from jittape.numba_ad.emit_forward import Branch, Pop, Recompute, Writer, array_actions, restore_actions
+from jittape.numba_ad.emit_forward import (
+    Branch,
+    Pop,
+    Recompute,
+    Writer,
+    element,
+    restore_actions,
+    shadow_actions,
+    trip_count_text,
+    view_actions,
+)
 from jittape.numba_ad.recording_plan import Plan, contributions
 from jittape.numba_ad.structured_ir import (
     Alloc,
@@ -76,11 +86,12 @@ class BackwardPass:
             for operand, partial in contributions(s, activity):
                 self.add(operand, partial.format(*names, r=s.result.name, g=cotangent), s.where)
         elif isinstance(s, Load) and s.result in self.started and s.array in activity:
-            self._writer.line(f"{_element(s)} += {s.result.name}_b", s.where)
+            self._writer.line(f"{element(s, '_b')} += {s.result.name}_b", s.where)
         elif isinstance(s, Store) and s.array in activity:
-            self.add(s.value, f"{s.sign.replace('+', '')}{_element(s)}", s.where)
+            cotangent = element(s, "_b")
+            self.add(s.value, f"-{cotangent}" if s.sign == "-" else cotangent, s.where)
             if not s.sign:
-                self._writer.line(f"{_element(s)} = 0.0", s.where)
+                self._writer.line(f"{cotangent} = 0.0", s.where)
         elif isinstance(s, If) and self._has_adjoint(s):
             self._branch(s)
         elif isinstance(s, Loop) and self._has_adjoint(s):
@@ -90,8 +101,7 @@ class BackwardPass:
         results = [phi.result for phi in s.phis] if isinstance(s, If) else [phi.out for phi in s.phis]
         if any(one in self.started for one in results):
             return True
-        blocks = (s.then, s.orelse) if isinstance(s, If) else (s.body,)
-        return any(self._writes_cotangents(block) for block in blocks)
+        return any(self._writes_cotangents(block) for block in _sides(s))
 
     def _writes_cotangents(self, block: Block) -> bool:
         return any(
@@ -102,7 +112,7 @@ class BackwardPass:
 
     def _branch(self, s: If) -> None:
         writer = self._writer
-        self.start(self._outer_operands(s, [s.then, s.orelse]))
+        self.start(self._outer_operands(s))
         received = [phi for phi in s.phis if phi.result in self.started]
         writer.begin(f"if {s.condition.name}:", s.where)
         for phi in received:
@@ -121,7 +131,7 @@ class BackwardPass:
 
     def _loop(self, s: Loop) -> None:
         writer = self._writer
-        self.start(self._outer_operands(s, [s.body]))
+        self.start(self._outer_operands(s))
         carried = [phi for phi in s.phis if phi.inner in self._activity]
         for phi in carried:
             out = f"{phi.out.name}_b" if phi.out in self.started else "0.0"
@@ -151,14 +161,14 @@ class BackwardPass:
         elif s.trips is None and step == "(-1)":
             writer.begin(f"for {counter} in range({stop} + 1, {start} + 1):", s.where)
         else:
-            trips = f"trip_count({start}, {stop}, {step})" if s.trips is None else s.trips.name
+            trips = trip_count_text(s) if s.trips is None else s.trips.name
             writer.begin(f"for {counter} in range({trips} - 1, -1, -1):", s.where)
             writer.line(f"{counter} = {start} + {counter} * {step}")
 
     def _restore_arrays(self, block: Block) -> None:
         for s in block.statements:
             if isinstance(s, (Alloc, View)):
-                self._restore(array_actions(s, self._plan, self._activity))
+                self._restore(view_actions(s, self._plan) + shadow_actions(s, self._plan, self._activity))
 
     def _restore(self, actions: list[Any]) -> None:
         writer = self._writer
@@ -178,22 +188,21 @@ class BackwardPass:
                     self._restore(action.orelse)
                     writer.end()
 
-    def _outer_operands(self, s: If | Loop, blocks: list[Block]) -> list[Value]:
+    def _outer_operands(self, s: If | Loop) -> list[Value]:
         """Return the active values from outside that the adjoints of inner blocks add to."""
         found: dict[Value, None] = {}
-        inside: set[Block] = set(blocks)
+        inside: set[Block] = set()
 
         def visit(block: Block) -> None:
+            inside.add(block)
             for one in block.statements:
                 if isinstance(one, Op):
                     found.update((x, None) for x, _ in contributions(one, self._activity))
                 elif isinstance(one, Store):
                     found[one.value] = None
                 elif isinstance(one, (If, Loop)):
-                    inner_blocks = [one.then, one.orelse] if isinstance(one, If) else [one.body]
-                    inside.update(inner_blocks)
                     phi_operands(one)
-                    for inner in inner_blocks:
+                    for inner in _sides(one):
                         visit(inner)
 
         def phi_operands(one: If | Loop) -> None:
@@ -201,7 +210,7 @@ class BackwardPass:
                 pair = (phi.init, phi.next) if isinstance(phi, LoopPhi) else (phi.then, phi.orelse)
                 found.update((x, None) for x in pair)
 
-        for block in blocks:
+        for block in _sides(s):
             visit(block)
         if isinstance(s, If):
             phi_operands(s)
@@ -210,5 +219,6 @@ class BackwardPass:
         return [x for x in found if isinstance(x, Value) and x in self._activity and x.block not in inside]
 
 
-def _element(s: Load | Store) -> str:
-    return f"{s.array.name}_b[{', '.join(x.name for x in s.indices)}]"
+def _sides(s: If | Loop) -> list[Block]:
+    """Return the blocks of a statement that have adjoints; the header of a loop has none."""
+    return [s.then, s.orelse] if isinstance(s, If) else [s.body]

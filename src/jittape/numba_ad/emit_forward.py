@@ -25,6 +25,7 @@ from jittape.numba_ad.structured_ir import (
     Value,
     View,
     Where,
+    walk,
 )
 
 __all__ = [
@@ -33,9 +34,11 @@ __all__ = [
     "Pop",
     "Recompute",
     "Writer",
-    "array_actions",
+    "element",
     "restore_actions",
-    "text_of",
+    "shadow_actions",
+    "trip_count_text",
+    "view_actions",
 ]
 
 STACKS = {True: "floats", False: "ints"}
@@ -69,18 +72,32 @@ class Writer:
 
 
 def text_of(statement: Statement) -> str:
-    """Return the text that computes the result of a statement again."""
-    if isinstance(statement, Op):
-        text: str = statement.rule.template.format(*[x.name for x in statement.operands])
-        return text
+    """Return the text of what a statement computes or does."""
     if isinstance(statement, Dim):
         return f"{statement.array.name}.shape[{statement.axis}]"
     if isinstance(statement, Load):
-        return f"{statement.array.name}[{', '.join(x.name for x in statement.indices)}]"
-    if isinstance(statement, Alloc):
-        return statement.template.format(*[x.name for x in statement.operands])
-    assert isinstance(statement, View)
-    return statement.base.name + statement.template.format(*[x.name for x in statement.operands])
+        return element(statement)
+    if isinstance(statement, View):
+        return statement.base.name + index_text(statement)
+    assert isinstance(statement, (Op, Alloc, Effect))
+    template: str = statement.rule.template if isinstance(statement, Op) else statement.template
+    return template.format(*[x.name for x in statement.operands])
+
+
+def element(statement: Load | Store, suffix: str = "") -> str:
+    """Return the text of the element that a statement reads or writes, or, with a suffix, of that of the shadow."""
+    return f"{statement.array.name}{suffix}[{', '.join(x.name for x in statement.indices)}]"
+
+
+def index_text(view: View) -> str:
+    """Return the text that follows the name of the base, or that of its shadow."""
+    return view.template.format(*[x.name for x in view.operands])
+
+
+def trip_count_text(loop: Loop) -> str:
+    """Return the text of the number of iterations of a loop over a range."""
+    start, stop, step = [x.name for x in loop.bounds]
+    return f"({stop} - {start})" if step == "1" else f"trip_count({start}, {stop}, {step})"
 
 
 @dataclass(frozen=True)
@@ -119,21 +136,26 @@ class Branch:
     orelse: list[Any]
 
 
-def array_actions(s: Alloc | View, plan: Plan, activity: Activity) -> list[Any]:
-    """Return the actions that make available a view and the shadow of an array."""
-    actions: list[Any] = []
+def view_actions(s: Alloc | View, plan: Plan) -> list[Any]:
+    """Return the action that makes available a view."""
+    lost = plan.is_inside_loop(s.result) or plan.is_in_branch(s.result)
+    if isinstance(s, View) and s.result in plan.needed and lost:
+        return [Recompute(f"{s.result.name} = {text_of(s)}", s.where)]
+    return []
+
+
+def shadow_actions(s: Alloc | View, plan: Plan, activity: Activity) -> list[Any]:
+    """Return the action that makes available the shadow of an array."""
+    if s.result not in activity:
+        return []
     if isinstance(s, Alloc):
-        if s.result in activity:
-            dims = "".join(f"{x.name}, " for x in s.operands)
-            zeros = f"np.zeros(({dims}), dtype=np.{s.result.type.dtype})"
-            actions.append(Recompute(f"{s.result.name}_b = {zeros}", s.where))
-        return actions
-    if s.result in plan.needed and (plan.is_inside_loop(s.result) or plan.is_in_branch(s.result)):
-        actions.append(Recompute(f"{s.result.name} = {text_of(s)}", s.where))
-    if s.result in plan.shadowed and s.result in activity:
-        index = s.template.format(*[x.name for x in s.operands])
-        actions.append(Recompute(f"{s.result.name}_b = {s.base.name}_b{index}", s.where))
-    return actions
+        dims = "".join(f"{x.name}, " for x in s.operands)
+        text = f"np.zeros(({dims}), dtype=np.{s.result.type.dtype})"
+    elif s.result in plan.shadowed:
+        text = f"{s.base.name}_b{index_text(s)}"
+    else:
+        return []
+    return [Recompute(f"{s.result.name}_b = {text}", s.where)]
 
 
 def restore_actions(block: Block, plan: Plan, activity: Activity) -> list[Any]:
@@ -154,11 +176,9 @@ def restore_actions(block: Block, plan: Plan, activity: Activity) -> list[Any]:
         if isinstance(s, (Op, Dim, Load)):
             value(s.result, text_of(s), s.where)
         elif isinstance(s, (Alloc, View)):
-            arrays = array_actions(s, plan, activity)
-            in_branch = plan.is_in_branch(s.result)
-            actions.extend(
-                one for one in arrays if not in_branch or one.text == f"{s.result.name} = {text_of(s)}"
-            )
+            actions.extend(view_actions(s, plan))
+            if not plan.is_in_branch(s.result):
+                actions.extend(shadow_actions(s, plan, activity))
         elif isinstance(s, If):
             sides = [restore_actions(side, plan, activity) for side in (s.then, s.orelse)]
             for phi in s.phis:
@@ -186,7 +206,6 @@ class ForwardPass:
 
     def __init__(self, function: Function, plan: Plan, activity: Activity, writer: Writer) -> None:
         self._plan, self._activity, self._writer = plan, activity, writer
-        self._depth_of_pushes: dict[Loop, bool] = {}
         self.stacks = sorted({Pop(value).stack for value in plan.recorded if plan.is_inside_loop(value)})
         for stack in self.stacks:
             writer.line(f"{stack}, {stack}_at = np.empty(64, dtype=np.{stack[:-1]}64), 0")
@@ -205,10 +224,9 @@ class ForwardPass:
         if isinstance(s, (Op, Dim, Load, Alloc, View)):
             writer.line(f"{s.result.name} = {text_of(s)}", s.where)
         elif isinstance(s, Store):
-            target = f"{s.array.name}[{', '.join(x.name for x in s.indices)}]"
-            writer.line(f"{target} {s.sign}= {s.value.name}", s.where)
+            writer.line(f"{element(s)} {s.sign}= {s.value.name}", s.where)
         elif isinstance(s, Effect):
-            writer.line(s.template.format(*[x.name for x in s.operands]), s.where)
+            writer.line(text_of(s), s.where)
         elif isinstance(s, If):
             self._branch(s)
         elif isinstance(s, Loop):
@@ -238,7 +256,7 @@ class ForwardPass:
         counts = {stack: _pushes(actions, stack) for stack in self.stacks}
         reserved = s.trips is None and not self._inner_pushes(s.body)
         if reserved:
-            trips = _trips(s)
+            trips = trip_count_text(s)
             for stack, count in counts.items():
                 if count:
                     writer.line(f"{stack} = reserve({stack}, {stack}_at, {trips} * {count})")
@@ -269,14 +287,11 @@ class ForwardPass:
             writer.line(f"{phi.out.name} = {phi.inner.name}")
 
     def _inner_pushes(self, block: Block) -> bool:
-        for s in block.statements:
-            if isinstance(s, If) and (self._inner_pushes(s.then) or self._inner_pushes(s.orelse)):
-                return True
-            if isinstance(s, Loop):
-                actions = restore_actions(s.body, self._plan, self._activity)
-                if any(_pushes(actions, stack) for stack in self.stacks) or self._inner_pushes(s.body):
-                    return True
-        return False
+        """Return whether a loop inside `block` records values."""
+        bodies = [
+            restore_actions(s.body, self._plan, self._activity) for s in walk(block) if isinstance(s, Loop)
+        ]
+        return any(_pushes(actions, stack) for actions in bodies for stack in self.stacks)
 
     def _record(self, actions: list[Any]) -> None:
         """Write the pushes, in the reverse order of the pops."""
@@ -305,8 +320,3 @@ def _pushes(actions: list[Any], stack: str) -> int:
         elif isinstance(action, Branch):
             count += _pushes(action.then, stack) + _pushes(action.orelse, stack)
     return count
-
-
-def _trips(loop: Loop) -> str:
-    start, stop, step = [x.name for x in loop.bounds]
-    return f"({stop} - {start})" if step == "1" else f"trip_count({start}, {stop}, {step})"
