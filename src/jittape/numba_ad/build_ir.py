@@ -187,10 +187,10 @@ class Builder:
         array.root.epoch += 1
         self.block.statements.append(Store(self.where, array, indices, value, sign))
 
-    def alloc(self, base: str, dtype: Any, dims: list[Scalar], template: str) -> Array:
-        """Append a new array in C order; ``{shape}`` and ``{dtype}`` in `template` are filled in here."""
+    def alloc(self, base: str, dtype: Any, dims: list[Scalar], function: str = "empty") -> Array:
+        """Append a new array in C order: a call of ``np.empty``, ``np.zeros`` or ``np.ones``."""
         shape = "(" + "".join(f"{{{i}}}, " for i in range(len(dims))) + ")"
-        text = template.replace("<shape>", shape).replace("<dtype>", f"np.{dtype}")
+        text = f"np.{function}({shape}, dtype=np.{dtype})"
         root = Root(self.name(base), dtype, self.block)
         array = Array(root.name, types.Array(dtype, len(dims), "C"), root, self.block, None, list(dims))
         self._append(array, Alloc(self.where, array, text, list(dims)))

@@ -127,18 +127,18 @@ def _dtype(builder: Builder, dtype: Any) -> Any:
         ) from None
 
 
-def _filled(text: str) -> Callable[..., Any]:
+def _filled(name: str) -> Callable[..., Any]:
     def allocate(builder: Builder, shape: Any, dtype: Any = None) -> Array:
-        return builder.alloc("array", _dtype(builder, dtype), _shape(builder, shape), text)
+        return builder.alloc("array", _dtype(builder, dtype), _shape(builder, shape), name)
 
     return allocate
 
 
-def _like(text: str) -> Callable[..., Any]:
+def _like(name: str) -> Callable[..., Any]:
     def allocate(builder: Builder, x: Any, dtype: Any = None) -> Array:
         lazy = as_lazy(builder, x)
         return builder.alloc(
-            "array", lazy.dtype if dtype is None else _dtype(builder, dtype), lazy.dims, text
+            "array", lazy.dtype if dtype is None else _dtype(builder, dtype), lazy.dims, name
         )
 
     return allocate
@@ -146,13 +146,13 @@ def _like(text: str) -> Callable[..., Any]:
 
 def _full(builder: Builder, shape: Any, value: Any, dtype: Any = None) -> Array:
     kind = value.type if dtype is None else _dtype(builder, dtype)
-    array = builder.alloc("array", kind, _shape(builder, shape), "np.empty(<shape>, dtype=<dtype>)")
+    array = builder.alloc("array", kind, _shape(builder, shape))
     assign(builder, array, value)
     return array
 
 
 def _full_like(builder: Builder, x: Any, value: Any) -> Array:
-    array: Array = _like("np.empty(<shape>, dtype=<dtype>)")(builder, x)
+    array: Array = _like("empty")(builder, x)
     assign(builder, array, value)
     return array
 
@@ -212,7 +212,7 @@ def _cumsum(builder: Builder, x: Any) -> Array:
     lazy = as_lazy(builder, x)
     if len(lazy.dims) != 1 or not is_float(lazy.dtype):
         raise builder.refusal("np.cumsum is only supported for float vectors", "Write a loop.")
-    array = builder.alloc("cumsum", lazy.dtype, lazy.dims, "np.empty(<shape>, dtype=<dtype>)")
+    array = builder.alloc("cumsum", lazy.dtype, lazy.dims)
 
     def step(indices: list[Scalar], total: Scalar) -> Scalar:
         following = builder.binary("Add", total, lazy.element(indices))
@@ -270,18 +270,16 @@ def _dot(builder: Builder, x: Any, y: Any, out: Any = None) -> Any:
     return result
 
 
-EMPTY, ZEROS, ONES = [f"np.{name}(<shape>, dtype=<dtype>)" for name in ("empty", "zeros", "ones")]
-
 CALLS: dict[Any, Callable[..., Any]] = {
     builtins.len: _length,
     builtins.print: _print,
     builtins.sum: lambda builder, x: reduction(builder, "sum", x),
-    np.empty: _filled(EMPTY),
-    np.zeros: _filled(ZEROS),
-    np.ones: _filled(ONES),
-    np.empty_like: _like(EMPTY),
-    np.zeros_like: _like(ZEROS),
-    np.ones_like: _like(ONES),
+    np.empty: _filled("empty"),
+    np.zeros: _filled("zeros"),
+    np.ones: _filled("ones"),
+    np.empty_like: _like("empty"),
+    np.zeros_like: _like("zeros"),
+    np.ones_like: _like("ones"),
     np.full: _full,
     np.full_like: _full_like,
     np.copy: _copy,

@@ -115,7 +115,7 @@ class Statements(Expressions):
                 target, "only tuples of numbers can be stored in an array", "Assign each element."
             )
         kind = types.float64 if any(is_float(item.type) for item in items) else items[0].type
-        array = self.builder.alloc("row", kind, [constant(len(items))], "np.empty(<shape>, dtype=<dtype>)")
+        array = self.builder.alloc("row", kind, [constant(len(items))])
         for position, item in enumerate(items):
             self.builder.store(array, [constant(position)], item)
         return array

@@ -86,7 +86,7 @@ def check_unwritten(builder: Builder, lazy: Lazy) -> None:
 def materialize(builder: Builder, lazy: Lazy, base: str, dtype: Any = None) -> Array:
     """Compute all elements into a new array."""
     check_unwritten(builder, lazy)
-    array = builder.alloc(base, dtype or lazy.dtype, lazy.dims, "np.empty(<shape>, dtype=<dtype>)")
+    array = builder.alloc(base, dtype or lazy.dtype, lazy.dims)
     builder.nest(lazy.dims, lambda indices: builder.store(array, indices, lazy.element(indices)))
     return array
 
@@ -170,7 +170,7 @@ def matmul(builder: Builder, x: Any, y: Any) -> Any:
     if not rows and not columns:
         return entry([], [])
     dims = [*rows, *columns]
-    array = builder.alloc("product", kind, dims, "np.empty(<shape>, dtype=<dtype>)")
+    array = builder.alloc("product", kind, dims)
     count = len(rows)
     builder.nest(dims, lambda indices: builder.store(array, indices, entry(indices[:count], indices[count:])))
     return array
