@@ -14,7 +14,16 @@ from jittape.numba_ad.build_ir import Builder, constant, is_float, result_type
 from jittape.numba_ad.function_source import PythonObject
 from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS, SELECT
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
-from jittape.numba_ad.whole_arrays import Lazy, as_lazy, assign, elementwise, materialize, matmul, reduction
+from jittape.numba_ad.whole_arrays import (
+    Lazy,
+    as_lazy,
+    assign,
+    elementwise,
+    evaluated,
+    materialize,
+    matmul,
+    reduction,
+)
 
 __all__ = ["attribute", "call_function", "call_method", "known_function", "known_method"]
 
@@ -64,12 +73,7 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
 def call_function(builder: Builder, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """Return the result of a call of a known function."""
     if function in CALLS:
-        try:
-            return CALLS[function](builder, *arguments, **keywords)
-        except TypeError as error:
-            if "argument" not in str(error):
-                raise
-            raise builder.refusal(f"this form of {_name(function)} is not supported", WAY_OUT) from None
+        return _called(builder, CALLS[function], _name(function), arguments, keywords)
     if keywords and not (set(keywords) == {"out"} and function not in REDUCTIONS):
         raise builder.refusal(f"keyword arguments of {_name(function)} are not supported", WAY_OUT)
     if function in REDUCTIONS:
@@ -79,6 +83,18 @@ def call_function(builder: Builder, function: Any, arguments: list[Any], keyword
             )
         return reduction(builder, REDUCTIONS[function], arguments[0])
     return _scalar_function(builder, function, arguments, keywords)
+
+
+def _called(
+    builder: Builder, lower: Callable[..., Any], shown: str, arguments: list[Any], keywords: dict[str, Any]
+) -> Any:
+    """Return ``lower(builder, *arguments, **keywords)``; refuse arguments that `lower` does not take."""
+    try:
+        return lower(builder, *arguments, **keywords)
+    except TypeError as error:
+        if "argument" not in str(error):
+            raise
+        raise builder.refusal(f"this form of {shown} is not supported", WAY_OUT) from None
 
 
 def _scalar_function(builder: Builder, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -245,8 +261,7 @@ def _print(builder: Builder, *arguments: Any) -> PythonObject:
 
 
 def _reshape(builder: Builder, x: Any, *shape: Any) -> Array:
-    if isinstance(x, Lazy):
-        x = materialize(builder, x, "t")
+    x = evaluated(builder, x)
     sizes = _shape(builder, shape[0] if len(shape) == 1 else tuple(shape))
     if x.type.layout != "C":
         raise builder.refusal("only arrays in C order can be reshaped", "Copy the array first.")
@@ -314,12 +329,6 @@ def call_method(
     """Return the result of a method of an array."""
     if not isinstance(owner, (Array, Lazy)):
         raise builder.refusal(f"the method {name} is only supported for arrays", WAY_OUT)
-    if isinstance(owner, Lazy):
-        owner = materialize(builder, owner, "t")
-    try:
-        result = METHODS[name](builder, owner, *arguments, **keywords)
-    except TypeError as error:
-        if "argument" not in str(error):
-            raise
-        raise builder.refusal(f"this form of the method {name} is not supported", WAY_OUT) from None
+    operands = [evaluated(builder, owner), *arguments]
+    result = _called(builder, METHODS[name], f"the method {name}", operands, keywords)
     return PythonObject(None) if result is None else result

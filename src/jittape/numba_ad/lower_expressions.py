@@ -16,7 +16,7 @@ from jittape.numba_ad.function_source import PythonObject, Source
 from jittape.numba_ad.known_calls import attribute, call_function, call_method, known_function, known_method
 from jittape.numba_ad.scalar_rules import BINARY, COMPARE, UNARY, Rule, constant_power
 from jittape.numba_ad.structured_ir import Array, Constant, Value, Where
-from jittape.numba_ad.whole_arrays import Lazy, elementwise, materialize, matmul
+from jittape.numba_ad.whole_arrays import Lazy, elementwise, evaluated, matmul
 
 __all__ = ["Expressions", "Frame", "Unusable", "is_scalar"]
 
@@ -72,6 +72,10 @@ class Expressions:
         if handler is None:
             raise self.refusal(node, f"{type(node).__name__} expressions are not supported")
         return handler(node)
+
+    def evaluated(self, node: ast.expr) -> Any:
+        """Return the value of an expression; that of an array expression is an array."""
+        return evaluated(self.builder, self.expression(node))
 
     def scalar(self, node: ast.expr) -> Any:
         """Return a number."""
@@ -129,11 +133,7 @@ class Expressions:
         return self.wrapped(node.value, node)
 
     def _Tuple(self, node: ast.Tuple) -> Any:
-        items = []
-        for item in node.elts:
-            value = self.expression(item)
-            items.append(materialize(self.builder, value, "t") if isinstance(value, Lazy) else value)
-        return tuple(items)
+        return tuple([self.evaluated(item) for item in node.elts])
 
     def _Attribute(self, node: ast.Attribute) -> Any:
         base = self.expression(node.value)
@@ -142,9 +142,7 @@ class Expressions:
                 return self.wrapped(getattr(base.value, node.attr), node)
             except AttributeError:
                 raise self.refusal(node, f"there is no attribute {node.attr}") from None
-        if isinstance(base, Lazy):
-            base = materialize(self.builder, base, "t")
-        found = attribute(self.builder, base, node.attr)
+        found = attribute(self.builder, evaluated(self.builder, base), node.attr)
         if found is None:
             raise self.refusal(node, f"the attribute {node.attr} is not supported")
         return found
@@ -265,7 +263,7 @@ class Expressions:
         return result
 
     def _Subscript(self, node: ast.Subscript) -> Any:
-        base = self.expression(node.value)
+        base = self.evaluated(node.value)
         if isinstance(base, tuple):
             index = self.expression(node.slice) if not isinstance(node.slice, ast.Slice) else None
             if isinstance(node.slice, ast.Slice):
@@ -278,8 +276,6 @@ class Expressions:
             elif isinstance(index, Constant) and -len(base) <= index.value < len(base):
                 return base[index.value]
             raise self.refusal(node, "a tuple needs a constant index", "Use an array, or name the items.")
-        if isinstance(base, Lazy):
-            base = materialize(self.builder, base, "t")
         if not isinstance(base, Array):
             raise self.refusal(
                 node, "only arrays and tuples can be indexed", "Use arrays in place of lists and dicts."

@@ -29,7 +29,7 @@ from jittape.numba_ad.structured_ir import (
     Where,
 )
 from jittape.numba_ad.user_rules import rule_of
-from jittape.numba_ad.whole_arrays import Lazy, materialize
+from jittape.numba_ad.whole_arrays import evaluated
 
 __all__ = ["lower_function"]
 
@@ -127,8 +127,7 @@ class _Calls(Loops):
         bound.apply_defaults()
         variables = {}
         for name, value in bound.arguments.items():
-            if isinstance(value, Lazy):
-                value = materialize(self.builder, value, name)
+            value = evaluated(self.builder, value, name)
             known = is_scalar(value) or isinstance(value, (Array, tuple, PythonObject))
             variables[name] = value if known else self.wrapped(value, node)
         self._active.append(python)

@@ -27,7 +27,6 @@ from jittape.numba_ad.structured_ir import (
     Store,
     walk,
 )
-from jittape.numba_ad.whole_arrays import Lazy, materialize
 
 __all__ = ["Loops"]
 
@@ -56,12 +55,12 @@ class Loops(Statements):
         self._no_else(statement)
         call = statement.iter
         function = None
-        if isinstance(call, ast.Call) and not call.keywords:
-            function = (
-                getattr(self.expression(call.func), "value", None)
-                if isinstance(call.func, (ast.Name, ast.Attribute))
-                else None
-            )
+        if (
+            isinstance(call, ast.Call)
+            and not call.keywords
+            and isinstance(call.func, (ast.Name, ast.Attribute))
+        ):
+            function = getattr(self.expression(call.func), "value", None)
         if function in (range, numba.prange):
             bounds = [self.scalar(node) for node in call.args]  # type: ignore[attr-defined]
             if any(not isinstance(bound.type, types.Integer) for bound in bounds):
@@ -77,7 +76,7 @@ class Loops(Statements):
                 lambda loop: self._assign(statement.target, loop.counter),
             )
             return
-        values = [self._iterated(node) for node in (call.args if function in (enumerate, zip) else [call])]  # type: ignore[attr-defined]
+        values = [self.evaluated(node) for node in (call.args if function in (enumerate, zip) else [call])]  # type: ignore[attr-defined]
         if len(values) == 1 and isinstance(values[0], tuple) and function is None:
             if getattr(statement, "number", None) is not None:
                 raise self.refusal(
@@ -103,10 +102,6 @@ class Loops(Statements):
             self._assign(statement.target, item)
 
         self._loop(statement, [constant(0), size, constant(1)], None, bind)
-
-    def _iterated(self, node: ast.expr) -> Any:
-        value = self.expression(node)
-        return materialize(self.builder, value, "t") if isinstance(value, Lazy) else value
 
     def _item(self, array: Array, index: Any) -> Any:
         if array.type.ndim == 1:
@@ -149,9 +144,8 @@ class Loops(Statements):
             builder.inside(loop.body, partial(self.run, statement.body))
             after, builder.where = frame.variables, where
             outside |= {name for name in assigned if getattr(starts[name], "merged", False)}
-            if self._widened(phis, after, outside, known):
-                continue
-            break
+            if not self._widened(phis, after, outside, known):
+                break
         frame.variables = {**after, **before}
         for name in assigned:
             phi, value = phis[name], after.get(name)
@@ -186,9 +180,8 @@ class Loops(Statements):
             way_out = "Assign it before the loop, or write into the array, as in `u[:] = v`."
             self.frame.variables[name] = Unusable(reason, way_out, undefined=missing)
             return None
-        start: Any = init
-        kind = unified(known.get(name, start.type), start.type)
-        phi = self.builder.loop_phi(loop, name, start, kind)
+        kind = unified(known.get(name, init.type), init.type)
+        phi = self.builder.loop_phi(loop, name, init, kind)
         self.frame.variables[name] = phi.inner
         return phi
 

@@ -17,7 +17,7 @@ from jittape.numba_ad.structured_ir import (
     Constant,
     Where,
 )
-from jittape.numba_ad.whole_arrays import Lazy, assign, materialize
+from jittape.numba_ad.whole_arrays import assign, evaluated
 
 __all__ = ["REBOUND", "Statements", "no_value"]
 
@@ -68,16 +68,14 @@ class Statements(Expressions):
 
     def _Assign(self, statement: ast.Assign) -> None:
         value = self.expression(statement.value)
-        if isinstance(value, Lazy) and not isinstance(statement.targets[0], ast.Subscript):
-            value = materialize(self.builder, value, getattr(statement.targets[0], "id", "t"))
+        if not isinstance(statement.targets[0], ast.Subscript):
+            value = evaluated(self.builder, value, getattr(statement.targets[0], "id", "t"))
         for target in statement.targets:
             self._assign(target, value)
 
     def _assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
-            if isinstance(value, Lazy):
-                value = materialize(self.builder, value, target.id)
-            self.frame.variables[target.id] = value
+            self.frame.variables[target.id] = evaluated(self.builder, value, target.id)
         elif isinstance(target, (ast.Tuple, ast.List)):
             if isinstance(value, Array):
                 indices = [constant(i) for i in range(len(target.elts))]
@@ -91,23 +89,27 @@ class Statements(Expressions):
             for one, item in zip(target.elts, value, strict=True):
                 self._assign(one, item)
         elif isinstance(target, ast.Subscript):
-            self._store(target, value, "")
+            self._store(target, value)
         else:
             raise self.refusal(target, "only variables and elements of arrays can be assigned")
 
-    def _store(self, target: ast.Subscript, value: Any, sign: str) -> None:
-        base = self.expression(target.value)
-        if not isinstance(base, Array):
-            raise self.refusal(target, "only elements of arrays can be assigned", "Use an array.")
-        array, indices = self.element_or_view(target, base)
+    def _store(self, target: ast.Subscript, value: Any) -> None:
+        array, indices = self._target(target)
         if isinstance(value, tuple):
             value = self._as_array(target, value)
         if indices is None:
-            assign(self.builder, array, value, sign)
+            assign(self.builder, array, value)
         elif is_scalar(value):
-            self.builder.store(array, indices, value, sign)
+            self.builder.store(array, indices, value)
         else:
             raise self.refusal(target, "a number is needed here", "Use a slice as the target.")
+
+    def _target(self, target: ast.Subscript) -> tuple[Array, list[Any] | None]:
+        """Return the array and the indices of an element that is assigned, or a view and None."""
+        base = self.expression(target.value)
+        if not isinstance(base, Array):
+            raise self.refusal(target, "only elements of arrays can be assigned", "Use an array.")
+        return self.element_or_view(target, base)
 
     def _as_array(self, target: ast.AST, items: tuple[Any, ...]) -> Array:
         if not items or not all(is_scalar(item) for item in items):
@@ -133,10 +135,7 @@ class Statements(Expressions):
             return
         if not isinstance(target, ast.Subscript):
             raise self.refusal(statement, "only variables and elements of arrays can be updated")
-        base = self.expression(target.value)
-        if not isinstance(base, Array):
-            raise self.refusal(target, "only elements of arrays can be assigned", "Use an array.")
-        array, indices = self.element_or_view(target, base)
+        array, indices = self._target(target)
         value = self.expression(statement.value)
         floats = is_float(array.type.dtype)
         if indices is None:

@@ -13,7 +13,7 @@ from jittape.numba_ad.build_ir import Builder, constant, is_float, result_type
 from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS, Rule
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
 
-__all__ = ["Lazy", "as_lazy", "assign", "elementwise", "materialize", "matmul", "reduction"]
+__all__ = ["Lazy", "as_lazy", "assign", "elementwise", "evaluated", "materialize", "matmul", "reduction"]
 
 
 @dataclass(eq=False)
@@ -83,10 +83,15 @@ def check_unwritten(builder: Builder, lazy: Lazy) -> None:
             )
 
 
-def materialize(builder: Builder, lazy: Lazy, base: str, dtype: Any = None) -> Array:
+def evaluated(builder: Builder, value: Any, base: str = "t") -> Any:
+    """Return an array for a lazy one, and any other value itself."""
+    return materialize(builder, value, base) if isinstance(value, Lazy) else value
+
+
+def materialize(builder: Builder, lazy: Lazy, base: str) -> Array:
     """Compute all elements into a new array."""
     check_unwritten(builder, lazy)
-    array = builder.alloc(base, dtype or lazy.dtype, lazy.dims)
+    array = builder.alloc(base, lazy.dtype, lazy.dims)
     builder.nest(lazy.dims, lambda indices: builder.store(array, indices, lazy.element(indices)))
     return array
 
@@ -121,10 +126,10 @@ def reduction(builder: Builder, name: str, x: Any) -> Scalar:
     """Return the sum, mean, minimum or maximum of all elements."""
     lazy = as_lazy(builder, x)
     check_unwritten(builder, lazy)
-    if name in ("amin", "amax", "min", "max"):
+    if name in ("min", "max"):
         if not is_float(lazy.dtype):
             raise builder.refusal(f"{name} of {lazy.dtype} is not supported", "Write a loop.")
-        rule = FUNCTIONS[np.minimum if "min" in name else np.maximum]
+        rule = FUNCTIONS[np.minimum if name == "min" else np.maximum]
         for size in lazy.dims:
             builder.effect("if {0} == 0: raise ValueError('zero-size array to reduction operation')", [size])
         first = lazy.element([constant(0) for _ in lazy.dims])
