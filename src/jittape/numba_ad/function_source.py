@@ -11,7 +11,7 @@ from typing import Any
 
 from jittape.errors import NoGradientError
 
-__all__ = ["PythonObject", "Source", "python_function", "read_source"]
+__all__ = ["PythonObject", "Source", "read_source"]
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,10 @@ class Source:
         return vars(builtins)[name]
 
 
-def python_function(function: Any) -> Any:
-    """Return the Python function of an ``@njit`` function, or the function itself."""
-    return getattr(function, "py_func", function)
-
-
 def read_source(function: Any, purpose: str) -> Source:
-    """Read a function; raise NoGradientError for one without source text or with unusual parameters."""
-    python = python_function(function)
-    name = getattr(python, "__name__", repr(python))
+    """Read an ``@njit`` function; raise NoGradientError for one without source text or with unusual parameters."""
+    python = function.py_func
+    name = python.__name__
     try:
         lines, first = inspect.getsourcelines(python)
     except (OSError, TypeError):

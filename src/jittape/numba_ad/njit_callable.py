@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numba
@@ -52,11 +53,7 @@ def front_function(gradient: Any) -> Any:
     return numba.njit(nogil=True)(eval(f"lambda {names}: stub({names})", {"stub": stub}))
 
 
-_registered: set[type] = set()
-
-
+@functools.cache
 def register(kind: type) -> None:
-    """Tell Numba that objects of class `kind` are functions."""
-    if kind not in _registered:
-        _registered.add(kind)
-        typeof_impl.register(kind)(lambda value, context: types.Dispatcher(value.dispatcher))
+    """Tell Numba once that objects of class `kind` are functions."""
+    typeof_impl.register(kind)(lambda value, context: types.Dispatcher(value.dispatcher))
