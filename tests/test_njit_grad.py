@@ -2,13 +2,15 @@
 
 import copy
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.numba_ad import gradient_of_dispatcher
+from jittape.numba_ad import gradient_of_dispatcher, njit_callable
 from processes import run_python
 from random_njit import directional_difference, random_arguments, random_program
 
@@ -519,3 +521,24 @@ def test_another_process_loads_the_compiled_gradient(tmp_path, monkeypatch):
         user.write_text(USER.format(factor=factor))
         done = run_python("-c", CACHED, str(tmp_path))
         assert done.stdout.split("\n")[0] == f"{first} {hits} {1 - hits}", done.stderr
+
+
+def test_threads_derive_a_gradient_once(monkeypatch):
+    derive, calls = njit_callable.gradient_dispatcher, []
+    entered, waiting = threading.Event(), threading.Event()
+
+    def counted(*args):
+        calls.append(args)
+        entered.set()
+        waiting.wait(10)
+        return derive(*args)
+
+    monkeypatch.setattr(njit_callable, "gradient_dispatcher", counted)
+    gradient = jt.njit_grad(product_of)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(gradient, 3.0, 4.0)
+        assert entered.wait(10)
+        second = pool.submit(gradient, 3.0, 4.0)
+        threading.Timer(0.2, waiting.set).start()
+        assert first.result() == second.result() == 4.0
+    assert len(calls) == 1

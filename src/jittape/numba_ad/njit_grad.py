@@ -63,9 +63,10 @@ class NjitGradient:
             from jittape.numba_ad.njit_callable import gradient_dispatcher
 
             with self._lock:
-                own = argument_types[1:] if self.returned == "vjp" else argument_types
-                found = gradient_dispatcher(self, own)
-                self._derived[argument_types] = found
+                found = self._derived.get(argument_types)  # of another thread that held the lock
+                if found is None:
+                    own = argument_types[1:] if self.returned == "vjp" else argument_types
+                    found = self._derived[argument_types] = gradient_dispatcher(self, own)
         return found
 
     @property
