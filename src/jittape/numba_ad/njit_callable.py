@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numba
@@ -53,7 +52,7 @@ def front_function(gradient: Any) -> Any:
     return numba.njit(nogil=True)(eval(f"lambda {names}: stub({names})", {"stub": stub}))
 
 
-@functools.cache
 def register(kind: type) -> None:
-    """Tell Numba once that objects of class `kind` are functions."""
-    typeof_impl.register(kind)(lambda value, context: types.Dispatcher(value.dispatcher))
+    """Tell Numba that objects of class `kind` are functions."""
+    if kind not in typeof_impl.registry:
+        typeof_impl.register(kind)(lambda value, context: types.Dispatcher(value.dispatcher))
