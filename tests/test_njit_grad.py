@@ -542,3 +542,17 @@ def test_threads_derive_a_gradient_once(monkeypatch):
         threading.Timer(0.2, waiting.set).start()
         assert first.result() == second.result() == 4.0
     assert len(calls) == 1
+
+
+@njit
+def larger(x, y):
+    return max(x, y)
+
+
+@njit
+def named_like_a_builtin(x, max, add_into):
+    return larger(x, 0.5) * max + add_into
+
+
+def test_a_parameter_may_have_the_name_of_a_function_that_the_code_calls():
+    assert jt.njit_grad(named_like_a_builtin, (0, 1, 2))(2.0, 3.0, 1.0) == (3.0, 2.0, 1.0)

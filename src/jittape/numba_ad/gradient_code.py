@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from numba import types
 
 from jittape.errors import NoGradientError
+from jittape.numba_ad import tape_support
 from jittape.numba_ad.activity import find_active
 from jittape.numba_ad.build_ir import is_float
 from jittape.numba_ad.dead_statements import remove_dead_statements
@@ -102,18 +104,8 @@ def _check_result(form: Function, returned: str, purpose: str) -> None:
 
 
 def _parameters(form: Function) -> dict[str, str]:
-    reserved = {
-        "np",
-        "math",
-        "floats",
-        "ints",
-        "floats_at",
-        "ints_at",
-        "seed",
-        "reserve",
-        "trip_count",
-        "overlap",
-    }
+    reserved = {"np", "math", "floats", "ints", "floats_at", "ints_at", "seed"}
+    reserved |= {*tape_support.__all__, *dir(builtins)}
     found = {}
     for name in form.parameters:
         clash = name in reserved or re.fullmatch(r".*_\d+(_[bc])?", name) is not None

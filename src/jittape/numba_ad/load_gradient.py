@@ -21,12 +21,12 @@ from jittape.version import __version__
 
 __all__ = ["compiled"]
 
-IMPORTS = """\
+IMPORTS = f"""\
 import math
 
 import numpy as np
 
-from jittape.numba_ad.tape_support import add_into, overlap, reserve, trip_count
+from jittape.numba_ad.tape_support import {", ".join(tape_support.__all__)}
 
 """
 
