@@ -4,13 +4,13 @@ The multivariate normal and the loop are compared, in turns in one process, with
 by hand.
 """
 
-import time
-
 import numba
 import numpy as np
 import scipy.linalg
 
 import jittape as jt
+
+from .random_numbers import ratio
 
 ROUNDS = 100
 
@@ -53,7 +53,7 @@ class MultivariateNormal:
             found = density(*operands)
         for ours, theirs in zip(found, by_hand(), strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-8)
-        return ratio(lambda: density(*operands), by_hand)
+        return ratio(lambda: density(*operands), by_hand, ROUNDS)
 
 
 class LaplaceApproximation:
@@ -127,15 +127,4 @@ class CholeskyInNumba:
         np.testing.assert_allclose(ours(matrices, first), theirs(matrices, second))
         symmetric = 0.5 * (first + first.transpose(0, 2, 1))
         np.testing.assert_allclose(symmetric, second, rtol=1e-8, atol=1e-12)
-        return ratio(lambda: ours(matrices, first), lambda: theirs(matrices, second))
-
-
-def ratio(ours, theirs):
-    """Return the shortest time of one function as a multiple of that of another; they take turns."""
-    least = [float("inf"), float("inf")]
-    for _ in range(ROUNDS):
-        for i, function in enumerate((ours, theirs)):
-            start = time.perf_counter()
-            function()
-            least[i] = min(least[i], time.perf_counter() - start)
-    return least[0] / least[1]
+        return ratio(lambda: ours(matrices, first), lambda: theirs(matrices, second), ROUNDS)
