@@ -556,3 +556,20 @@ def named_like_a_builtin(x, max, add_into):
 
 def test_a_parameter_may_have_the_name_of_a_function_that_the_code_calls():
     assert jt.njit_grad(named_like_a_builtin, (0, 1, 2))(2.0, 3.0, 1.0) == (3.0, 2.0, 1.0)
+
+
+def with_square(square):
+    def decorate(f):
+        f.square = square
+        return f
+
+    return decorate
+
+
+@with_square(njit(lambda x: x * x))
+def cube(x):
+    return x**3
+
+
+def test_a_lambda_is_not_taken_for_the_function_that_it_decorates():
+    assert "only functions written with `def` have gradients" in refused(cube.square, 3.0)

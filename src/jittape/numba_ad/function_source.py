@@ -71,7 +71,8 @@ def read_source(function: Any, purpose: str) -> Source:
         tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
     except SyntaxError:
         tree = None  # a lambda inside another expression
-    if not isinstance(tree, ast.FunctionDef):
+    # The lines of a lambda in a decorator are those of the decorated function.
+    if not isinstance(tree, ast.FunctionDef) or tree.name != python.__code__.co_name:
         raise NoGradientError(f"{where}: only functions written with `def` have gradients. Use `def`")
     arguments = tree.args
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
