@@ -518,6 +518,14 @@ def test_a_gradient_that_cannot_be_derived_names_the_way_out():
         watched(op, np.array([3.0]))
 
 
+@pytest.mark.parametrize("function", [gamma, njit(lambda x: x * x)])
+def test_each_sentence_about_a_gradient_that_cannot_be_derived_ends(function):
+    with pytest.raises(
+        jt.NoGradientError, match=r"(rule with jt\.njit_rule|Use `def`)\. Or pass the derivative"
+    ):
+        watched(jt.numba_op(function), np.array([3.0]))
+
+
 def test_a_second_derivative_without_rules_is_refused():
     op, x = jt.numba_op(cube), jt.constant([2.0])
     with jt.GradientTape() as outer:

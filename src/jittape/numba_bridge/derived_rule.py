@@ -71,7 +71,7 @@ class DerivedRule:
             builder: Any = active_recorder()
             raise NoGradientError(
                 f"No gradient could be derived for {op.name}, recorded at {builder.source or 'an unknown line'}. "
-                f"{error} Or pass the derivative, jt.numba_op({op.name}, vjp=...)"
+                f"{str(error).rstrip('.')}. Or pass the derivative, jt.numba_op({op.name}, vjp=...)"
             ) from None
         # Inlined code in a kernel cannot allocate stacks for recorded values, so such a rule runs between kernels.
         allocates = _allocates(derived)
