@@ -275,6 +275,7 @@ if _TYPE_CHECKING:
     from jittape import dtype_names as dtypes
     from jittape import keras as keras
     from jittape import nest as nest
+    from jittape import numpy as numpy
     from jittape import signal as signal
     from jittape import train as train
     from jittape.debugging import Assert as Assert
@@ -334,7 +335,7 @@ __all__ = [
     "logical_xor", "losses", "map_fn", "math", "matmul", "matrix_square_root", "maximum", "meshgrid", "metrics",
     "minimum", "mod", "multiply", "multiply_no_nan", "name_scope", "negative", "nest", "newaxis",
     "njit_function", "njit_grad", "njit_rule", "njit_value_and_grad", "nn", "no_op", "norm", "not_equal",
-    "numba_op", "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "optimizers", "pad",
+    "numba_op", "numpy", "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "optimizers", "pad",
     "pow", "print", "py_function", "random", "random_normal_initializer", "random_uniform_initializer", "range",
     "rank", "real", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max",
     "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reset_stats", "reshape", "reverse",
@@ -353,7 +354,7 @@ newaxis = None
 __getattr__ = _lazily(
     __name__,
     {
-        **{f"jittape.{name}": (name,) for name in ("autograph", "data", "keras", "nest", "train")},
+        **{f"jittape.{name}": (name,) for name in ("autograph", "data", "keras", "nest", "numpy", "train")},
         "jittape.debugging": (
             "debugging",
             "Assert",

@@ -1,0 +1,81 @@
+"""``__array_namespace_info__`` of the Array API standard: what jittape's arrays are and can do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.numpy.scalar_types import SCALAR_TYPES, ScalarType
+
+__all__ = ["ArrayNamespaceInfo"]
+
+_KINDS = {
+    "bool": ("bool",),
+    "signed integer": ("int8", "int16", "int32", "int64"),
+    "unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
+    "real floating": ("float32", "float64"),
+    "complex floating": ("complex64", "complex128"),
+}
+_KINDS["integral"] = _KINDS["signed integer"] + _KINDS["unsigned integer"]
+_KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["complex floating"]
+
+
+class ArrayNamespaceInfo:
+    """The inspection functions of the Array API standard 2024.12.
+
+    Examples
+    --------
+    >>> import jittape.numpy as np
+    >>> np.__array_namespace_info__().default_dtypes()["real floating"]
+    jittape.numpy.float64
+    """
+
+    __module__ = "jittape.numpy"
+
+    def capabilities(self) -> dict[str, Any]:
+        """Return which optional features there are: boolean masks and results whose shape depends on data."""
+        return {
+            "boolean indexing": True,
+            "data-dependent shapes": True,
+            "max dimensions": np.zeros((1,) * 32).ndim,
+        }
+
+    def default_device(self) -> str:
+        """Return ``"cpu"``, the only device."""
+        return "cpu"
+
+    def devices(self) -> list[str]:
+        """Return all devices."""
+        return ["cpu"]
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, ScalarType]:
+        """Return the dtypes that Python numbers and indices get."""
+        _check_device(device)
+        names = {
+            "real floating": "float64",
+            "complex floating": "complex128",
+            "integral": "int64",
+            "indexing": "intp",
+        }
+        return {kind: SCALAR_TYPES[name] for kind, name in names.items()}
+
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, ScalarType]:
+        """Return the dtypes of a kind, of several kinds, or all dtypes of the standard, by name.
+
+        Raises
+        ------
+        ValueError
+            If there is no such kind.
+        """
+        _check_device(device)
+        kinds = ("bool", "numeric") if kind is None else kind if isinstance(kind, tuple) else (kind,)
+        for one in kinds:
+            if one not in _KINDS:
+                raise ValueError(f"[dtypes] kind must be one of {', '.join(map(repr, _KINDS))}, got {one!r}")
+        return {name: SCALAR_TYPES[name] for one in kinds for name in _KINDS[one]}
+
+
+def _check_device(device: Any) -> None:
+    if device not in (None, "cpu"):
+        raise ValueError(f"device must be 'cpu' or None, got {device!r}: jittape has no other devices")

@@ -1,0 +1,301 @@
+"""Functions that create tensors: NumPy computes the values, unless tensors are among the arguments."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import as_dtype
+from jittape.core.user_calls import named, shown
+from jittape.numpy.array_arguments import as_operand, as_result, as_tensor, dtype_found, fresh
+from jittape.numpy_api.numpy_functions import FUNCTIONS
+from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.powers import pow
+from jittape.primitives.identity import identity
+from jittape.primitives.shape.reshaping import broadcast_to, reshape
+from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor, holds_tensors
+
+__all__ = ["CREATION"]
+
+
+# ---- options ---------------------------------------------------------------------------------------------------------
+
+
+def check_device(device: Any) -> None:
+    """Raise `ValueError` for a device other than the processor."""
+    if device not in (None, "cpu"):
+        raise named(
+            ValueError(f"device must be 'cpu' or None, got {shown(device)}: jittape has no other devices")
+        )
+
+
+def _check_order(order: Any) -> None:
+    """Raise for the order of memory ``"F"``: tensors are stored row by row, and NumPy's other orders allow that."""
+    if order not in (None, "C", "A", "K"):
+        raise named(
+            ValueError(f"order must be 'C', got {shown(order)}: a tensor is stored row by row; transpose it")
+        )
+
+
+def _is_recorded(*values: Any) -> bool:
+    return any(isinstance(v, Operators) or holds_tensors(v) for v in values)
+
+
+# ---- from data -------------------------------------------------------------------------------------------------------
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+    like: Any = None,
+) -> Tensor:
+    """Return a tensor of the elements of nested sequences, an array or a tensor; see `numpy.array`."""
+    tensor = asarray(object, dtype, order, copy=copy)
+    missing = operator.index(ndmin) - len(tensor.shape)
+    return tensor if missing <= 0 else reshape(tensor, (*(1,) * missing, *tensor.shape))
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Tensor:
+    """Return `a` as a tensor, of NumPy's dtype; a tensor itself unless `copy` is true; see `numpy.asarray`.
+
+    Raises
+    ------
+    ValueError
+        For ``copy=False`` if `a` is neither a tensor nor an array that cannot change.
+    """
+    check_device(device)
+    _check_order(order)
+    tensor = as_tensor(a, dtype)
+    if copy is False and tensor is not a and not _shares(tensor, a):
+        raise named(
+            ValueError(
+                "copy=False, but a tensor does not share memory that may change, and cannot avoid a copy here; "
+                "give copy=None"
+            )
+        )
+    return identity(tensor) if copy and tensor is a else tensor
+
+
+def _shares(tensor: Tensor, a: Any) -> bool:
+    return (
+        isinstance(a, np.ndarray) and tensor._buffer is not None and np.shares_memory(tensor._buffer.array, a)
+    )
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
+    """Return `a` as a tensor of at least one dimension; see `numpy.ascontiguousarray`."""
+    tensor = as_tensor(a, dtype)
+    return tensor if tensor.shape else reshape(tensor, (1,))
+
+
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Tensor:
+    """Return a tensor with the values of `a`; see `numpy.copy`."""
+    _check_order(order)
+    return identity(as_tensor(a))
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
+    """Return a tensor in another dtype; see `numpy.astype`."""
+    check_device(device)
+    if not isinstance(x, (Operators, np.ndarray)):
+        raise named(TypeError(f"x must be a tensor or an array, got {shown(x)}; use asarray"))
+    return cast(x, dtype)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Tensor:
+    """Return a tensor of the elements of an object with ``__dlpack__``; see `numpy.from_dlpack`."""
+    check_device(device)
+    if isinstance(x, Operators):
+        return asarray(x, copy=copy)
+    return asarray(np.from_dlpack(x), copy=copy)
+
+
+# ---- of one value ----------------------------------------------------------------------------------------------------
+
+
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+) -> Tensor:
+    """Return a tensor filled with a value, which may be a tensor; see `numpy.full`."""
+    check_device(device)
+    _check_order(order)
+    if not _is_recorded(fill_value):
+        return fresh(np.full(_extents(shape), fill_value, dtype))
+    return broadcast_to(as_tensor(fill_value, dtype), _extents(shape))
+
+
+def _filled(name: str) -> Callable[..., Tensor]:
+    create = getattr(np, name)
+
+    def filled(
+        shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+    ) -> Tensor:
+        check_device(device)
+        _check_order(order)
+        return fresh(create(_extents(shape), float if dtype is None else as_dtype(dtype)))
+
+    return _called(filled, name, f"Return a tensor of {name}; see `numpy.{name}`.")
+
+
+def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Tensor:
+    """Return a tensor of zeros: memory that nothing has written is never shown; see `numpy.empty`."""
+    return zeros(shape, dtype, order, device=device)
+
+
+def _extents(shape: Any) -> Any:
+    """Return a shape, which may hold 0-d tensors of integers."""
+    if isinstance(shape, (list, tuple)):
+        return tuple([operator.index(n) for n in shape])
+    if isinstance(shape, Operators):
+        return tuple(shape.numpy().tolist()) if shape.shape else operator.index(shape)
+    return shape
+
+
+def _called(made: Any, name: str, summary: str) -> Any:
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = summary
+    return made
+
+
+zeros = _filled("zeros")
+ones = _filled("ones")
+
+
+# ---- ranges ----------------------------------------------------------------------------------------------------------
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """Return evenly spaced numbers over an interval; see `numpy.linspace`."""
+    check_device(device)
+    if not _is_recorded(start, stop):
+        given: Any = (start, stop, num, endpoint, retstep, dtype, axis)
+        return as_result(np.linspace(*given))
+    start, stop = _real(start), _real(stop)
+    numbers = as_result(FUNCTIONS[np.linspace](start, stop, num, endpoint, dtype=dtype, axis=axis))
+    if not retstep:
+        return numbers
+    return numbers, divide(stop - start, float(max(num - endpoint, 1)))
+
+
+def _real(value: Any) -> Any:
+    """Return the end of an interval as an operand; integers and bools become float64, as in NumPy."""
+    value = as_operand(value, "start")
+    return (
+        cast(value, np.float64)
+        if isinstance(value, Operators) and dtype_found(value).kind in "biu"
+        else value
+    )
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Tensor:
+    """Return numbers spaced evenly on a log scale; see `numpy.logspace`."""
+    if not _is_recorded(start, stop, base):
+        return as_result(np.logspace(start, stop, num, endpoint, base, dtype, axis))
+    if isinstance(base, Operators) and base.shape:
+        raise named(TypeError("a tensor as base must be one number; use base ** linspace(start, stop)"))
+    numbers = pow(base, linspace(start, stop, num, endpoint, axis=axis))
+    return numbers if dtype is None else cast(numbers, dtype)
+
+
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Tensor:
+    """Return numbers spaced evenly on a log scale, from one end to the other; see `numpy.geomspace`."""
+    if not _is_recorded(start, stop):
+        return as_result(np.geomspace(start, stop, num, endpoint, dtype, axis))
+    start, stop = _real(start), _real(stop)
+    exponents = linspace(0.0, 1.0, num, endpoint)
+    rank = max(np.ndim(start) if not isinstance(start, Operators) else len(start.shape), len(np.shape(stop)))
+    steps = reshape(exponents, (num, *(1,) * rank))
+    numbers = multiply(start, pow(divide(stop, start), steps))
+    moved = FUNCTIONS[np.moveaxis](numbers, 0, axis)
+    return moved if dtype is None else cast(moved, dtype)
+
+
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
+    """Return ``function(i, j, ...)`` of the coordinates of each element, as tensors; see `numpy.fromfunction`."""
+    return as_result(function(*as_result(list(np.indices(_extents(shape), dtype=dtype))), **kwargs))
+
+
+# ---- computed with NumPy ---------------------------------------------------------------------------------------------
+
+_ON_NUMBERS = (
+    "arange bartlett blackman diag_indices diag_indices_from eye frombuffer fromfile fromiter fromstring genfromtxt "
+    "hamming hanning identity indices ix_ kaiser loadtxt mask_indices ravel_multi_index tri tril_indices "
+    "tril_indices_from triu_indices triu_indices_from unravel_index load packbits unpackbits"
+)
+"""Functions of numbers and shapes: NumPy runs them on the values of tensors."""
+
+
+def _on_numbers(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        check_device(kwargs.get("device"))
+        _check_order(kwargs.get("order"))
+        given = [_number(a) for a in args]
+        return as_result(function(*given, **{key: _number(a) for key, a in kwargs.items()}))
+
+    return call
+
+
+def _number(value: Any) -> Any:
+    """Return the value of a tensor; 0-d tensors of integers become ints. A tape reports a float that it follows."""
+    if not isinstance(value, Operators):
+        return tuple(map(_number, value)) if isinstance(value, tuple) else value
+    if not value.shape:
+        return operator.index(value) if dtype_found(value).kind in "iu" else np.asarray(value)[()]
+    return np.asarray(value)
+
+
+CREATION: dict[str, Callable[..., Any]] = {
+    "array": array,
+    "asanyarray": asarray,
+    "asarray": asarray,
+    "ascontiguousarray": ascontiguousarray,
+    "astype": astype,
+    "copy": copy,
+    "empty": empty,
+    "from_dlpack": from_dlpack,
+    "fromfunction": fromfunction,
+    "full": full,
+    "geomspace": geomspace,
+    "linspace": linspace,
+    "logspace": logspace,
+    "ones": ones,
+    "zeros": zeros,
+    **{name: _on_numbers(name) for name in _ON_NUMBERS.split()},
+}
+"""Functions of the namespace that create tensors."""

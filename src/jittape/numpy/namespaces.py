@@ -1,0 +1,63 @@
+"""``__getattr__`` of the namespaces: a function is made when its name is first used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from types import FunctionType
+from typing import Any
+
+from jittape.numpy.missing_names import explanation
+from jittape.numpy.recorded_functions import described, is_recorded, recorded
+
+__all__ = ["names_of", "namespace"]
+
+
+def names_of(source: Any, *more: Iterable[str]) -> list[str]:
+    """Return the sorted public names of a namespace: those of NumPy's module `source` that record, and `more`."""
+    found = {name for name, value in vars(source).items() if not name.startswith("_") and is_recorded(value)}
+    return sorted(found.union(*more))
+
+
+def namespace(
+    module: str, source: Any, own: Mapping[str, Any], packages: Iterable[str], known: list[str]
+) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of the namespace `module`, which stands for NumPy's module `source`.
+
+    Parameters
+    ----------
+    module : str
+    source : module
+    own : mapping
+        Names that the namespace defines itself. Functions get name, signature and module of NumPy's.
+    packages : iterable of str
+        Names of packages inside the namespace.
+    known : list of str
+        All names, for messages.
+    """
+
+    def find(name: str) -> Any:
+        if name in packages:
+            return import_module(f"{module}.{name}")
+        if name in own:
+            found = own[name]
+            if isinstance(found, FunctionType) and hasattr(source, name):
+                found = _named_copy(found, getattr(source, name), module, name)
+        elif not name.startswith("_") and is_recorded(getattr(source, name, None)):
+            found = recorded(getattr(source, name), module, name)
+        else:
+            raise AttributeError(explanation(module, name, known, hasattr(source, name)))
+        setattr(sys.modules[module], name, found)
+        return found
+
+    return find
+
+
+def _named_copy(function: FunctionType, of: Any, module: str, name: str) -> Any:
+    """Return `function` under the name `name`, with the signature of NumPy's function `of`."""
+    made = FunctionType(
+        function.__code__, function.__globals__, name, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return described(made, of, module, name)

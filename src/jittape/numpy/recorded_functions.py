@@ -1,0 +1,244 @@
+"""Functions of the namespace, made from the tables of `jittape.numpy_api`.
+
+A table maps a function of NumPy to an adapter that records. The function of the namespace converts the arguments that
+NumPy would convert with ``asarray``, and the result to a tensor. Which arguments these are, follows from their names in
+NumPy's signature.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from jittape.errors import DTypeError
+from jittape.numpy.array_arguments import as_operand, as_result, operands_of
+from jittape.numpy_api.numpy_functions import FUNCTIONS
+from jittape.numpy_api.numpy_protocol import UFUNCS, VALUE_FUNCTIONS, array_function, array_ufunc
+from jittape.recording.tensor import Tensor
+from jittape.recording.variable import Variable
+
+__all__ = ["described", "is_recorded", "recorded"]
+
+_ARRAYS = (
+    "A a a1 a2 append ar ar1 ar2 arr array ary b condition element f filt fp m p prepend prototype q seq_of_zeros "
+    "test_elements u v val values w weights x x1 x2 xp y z"
+)
+"""Parameters of NumPy's functions that ``asarray`` converts."""
+_SEQUENCES = "arrays arys tup xi args choices choicelist condlist keys"
+"""Parameters that are sequences of arrays."""
+_TENSORS = (Tensor, Variable)
+
+
+def is_recorded(function: Any) -> bool:
+    """Return whether `function` of NumPy has a counterpart in the tables."""
+    try:
+        return function in FUNCTIONS or function in UFUNCS or function in VALUE_FUNCTIONS
+    except TypeError:  # not hashable
+        return False
+
+
+def recorded(function: Any, module: str, name: str) -> Callable[..., Any]:
+    """Return the function of the namespace `module` for a `function` of NumPy that `is_recorded`."""
+    if isinstance(function, np.ufunc):
+        made = _unary(function) if function.nin == 1 else _binary(function)
+        return _with_methods(described(made, function, module, name), function)
+    adapter = FUNCTIONS.get(function) or _on_values(function)
+    made = _einsum(adapter) if function is np.einsum else _function(adapter, *_roles(function))
+    return described(made, function, module, name)
+
+
+def described(made: Any, function: Any, module: str, name: str) -> Callable[..., Any]:
+    """Give the function `made` name, signature and a docstring of NumPy's `function`.
+
+    Messages and tracebacks show the name of the code.
+    """
+    assert isinstance(made, FunctionType)
+    made.__code__ = made.__code__.replace(co_name=name, co_qualname=name)
+    made.__name__ = made.__qualname__ = name
+    made.__module__ = module
+    place = f"{module}.{name}".removeprefix("jittape.")
+    made.__doc__ = f"{_summary(function)}\n\nIt records on tensors. See `{place}` for the parameters."
+    signature = _signature(function)
+    if signature is not None:
+        made.__signature__ = signature  # type: ignore[attr-defined]
+    return made
+
+
+def _summary(function: Any) -> str:
+    """Return the first sentence of a docstring that is not a signature."""
+    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+    texts = [" ".join(p.split()) for p in paragraphs if p and "(" not in p.split("\n")[0].split(" ")[0]]
+    return texts[0] if texts else f"NumPy's {function.__name__}."
+
+
+@cache
+def _signature(function: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except ValueError:  # before 2.4, NumPy's compiled functions have none
+        if isinstance(function, np.ufunc):
+            operands = ["x"] if function.nin == 1 else [f"x{i + 1}" for i in range(function.nin)]
+            only = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in operands]
+            return inspect.Signature([*only, inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)])
+        return _signature(FUNCTIONS[function]) if function in FUNCTIONS else None
+
+
+# ---- ufuncs ----------------------------------------------------------------------------------------------------------
+
+_BESIDE_TENSORS = frozenset((Tensor, float, int, np.ndarray))
+"""Types of operands that an op promotes as NumPy does if another operand is a tensor."""
+
+
+def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
+    function = UFUNCS[ufunc]
+
+    def call(x: Any, /, out: Any = None, **kwargs: Any) -> Any:
+        if x.__class__ is Tensor and out is None and not kwargs:
+            try:
+                result = function(x)
+                return result if result.__class__ is Tensor else as_result(result)
+            except DTypeError:  # bools have another loop
+                pass
+        return _recorded_ufunc(ufunc, (x,), out, kwargs)
+
+    return call
+
+
+def _binary(ufunc: np.ufunc) -> Callable[..., Any]:
+    function = UFUNCS[ufunc]
+
+    def call(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
+        if (
+            (x1.__class__ is Tensor or x2.__class__ is Tensor)
+            and x1.__class__ in _BESIDE_TENSORS
+            and x2.__class__ in _BESIDE_TENSORS
+            and out is None
+            and not kwargs
+        ):
+            try:
+                result = function(x1, x2)
+                return result if result.__class__ is Tensor else as_result(result)
+            except DTypeError:
+                pass
+        return _recorded_ufunc(ufunc, (x1, x2), out, kwargs)
+
+    return call
+
+
+def _recorded_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
+    """Record a call with operands of any kind, and with options."""
+    operands = operands_of(inputs, ("x",) if len(inputs) == 1 else ("x1", "x2"))
+    if out is not None:
+        kwargs["out"] = out if isinstance(out, tuple) else (out,)
+    return as_result(array_ufunc(ufunc, "__call__", tuple(operands), kwargs))
+
+
+def _with_methods(made: Any, ufunc: np.ufunc) -> Callable[..., Any]:
+    """Give `made` the attributes of a ufunc: ``nin``, ``identity``, and the methods ``reduce``, ``outer``, ..."""
+    for attribute in ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature"):
+        setattr(made, attribute, getattr(ufunc, attribute))
+    if ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None:
+        for method in ("reduce", "accumulate", "reduceat", "outer", "at"):
+            setattr(made, method, _method(ufunc, method, made.__module__))
+    return made
+
+
+def _method(ufunc: np.ufunc, method: str, module: str) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        count = 2 if method == "outer" else 1
+        names = ("array", "indices", "values") if method != "outer" else ("A", "B")
+        inputs = operands_of(args[:count], names)
+        return as_result(array_ufunc(ufunc, method, (*inputs, *args[count:]), kwargs))
+
+    call.__name__ = call.__qualname__ = f"{ufunc.__name__}.{method}"
+    call.__module__ = module
+    call.__doc__ = f"Record ``{ufunc.__name__}.{method}``; see `numpy.ufunc.{method}`."
+    return call
+
+
+# ---- functions -------------------------------------------------------------------------------------------------------
+
+
+def _on_values(function: Any) -> Callable[..., Any]:
+    """Return `function`, which has no gradient, of the values of tensors."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return array_function(function, _TENSORS, args, kwargs)
+
+    return call
+
+
+@cache
+def _roles(function: Any) -> tuple[tuple[tuple[int, str], ...], tuple[tuple[int, str], ...], str]:
+    """Return position and name of each array and of each sequence of arrays, and the name of ``*args`` of arrays."""
+    signature = _signature(function)
+    if signature is None:
+        return ((0, "a"),), (), ""
+    arrays, sequences, rest = [], [], ""
+    for position, (name, parameter) in enumerate(signature.parameters.items()):
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            rest = name if name in _SEQUENCES.split() else ""
+        elif name in _ARRAYS.split():
+            arrays.append((position, name))
+        elif name in _SEQUENCES.split():
+            sequences.append((position, name))
+    return tuple(arrays), tuple(sequences), rest
+
+
+def _function(
+    adapter: Callable[..., Any],
+    arrays: tuple[tuple[int, str], ...],
+    sequences: tuple[tuple[int, str], ...],
+    rest: str,
+) -> Callable[..., Any]:
+    simple = not sequences and not rest and [position for position, _ in arrays] == [0]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not (simple and args and args[0].__class__ is Tensor):
+            args, kwargs = converted(args, kwargs)
+        result = adapter(*args, **kwargs)
+        return result if result.__class__ is Tensor else as_result(result)
+
+    def converted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        if rest:
+            return [as_operand(a, rest, weak=False) for a in args], kwargs
+        given = list(args)
+        for position, name in arrays:
+            if position < len(given):
+                given[position] = as_operand(given[position], name, weak=position > 0)
+            elif name in kwargs:
+                kwargs[name] = as_operand(kwargs[name], name, weak=position > 0)
+        for position, name in sequences:
+            if position < len(given):
+                given[position] = _parts(given[position], name)
+            elif name in kwargs:
+                kwargs[name] = _parts(kwargs[name], name)
+        return given, kwargs
+
+    return call
+
+
+def _parts(values: Any, name: str) -> Any:
+    """Return a sequence of arrays with its items converted; NumPy's functions take an array as well."""
+    return [as_operand(v, name, weak=False) for v in values] if isinstance(values, (list, tuple)) else values
+
+
+def _einsum(adapter: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*operands: Any, **kwargs: Any) -> Any:
+        """Convert the operands, which alternate with lists of indices unless the first one is the text."""
+        if operands and isinstance(operands[0], str):
+            given = [operands[0], *[as_operand(x, "operands", weak=False) for x in operands[1:]]]
+        else:
+            last = len(operands) - len(operands) % 2
+            given = [
+                as_operand(x, "operands", weak=False) if i % 2 == 0 and i < last else x
+                for i, x in enumerate(operands)
+            ]
+        return as_result(adapter(*given, **kwargs))
+
+    return call

@@ -1,0 +1,216 @@
+"""`jittape.numpy`: names, signatures, conversion of arguments and messages."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import jittape as jt
+import jittape.numpy as jnp
+from processes import run_python
+
+NAMESPACES = [(jnp, np), (jnp.linalg, np.linalg), (jnp.fft, np.fft)]
+FUNCTIONS = [
+    (ours, theirs, name)
+    for ours, theirs in NAMESPACES
+    for name in ours.__all__
+    if inspect.isfunction(getattr(ours, name)) and hasattr(theirs, name)
+]
+
+
+def same(found, wanted):
+    """Check that tensors have the values, the dtype and the shape of NumPy's results."""
+    if isinstance(wanted, (tuple, list)):
+        assert len(found) == len(wanted)
+        for f, w in zip(found, wanted, strict=True):
+            same(f, w)
+    elif isinstance(wanted, (np.ndarray, np.generic)):
+        assert isinstance(found, jt.Tensor)
+        assert (found.dtype, tuple(found.shape)) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-14)
+    else:
+        assert found == wanted
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "name"), FUNCTIONS, ids=lambda value: getattr(value, "__name__", value)
+)
+def test_a_function_has_the_name_and_the_signature_of_numpy(ours, theirs, name):
+    function = getattr(ours, name)
+    assert (function.__name__, function.__module__) == (name, ours.__name__)
+    assert function.__doc__
+    assert pickle.loads(pickle.dumps(function)) is function
+    try:
+        wanted = inspect.signature(getattr(theirs, name))
+    except ValueError:  # NumPy does not tell
+        return
+    assert str(inspect.signature(function)) == str(wanted)
+
+
+@pytest.mark.parametrize("module", ["numpy", "numpy.linalg", "numpy.fft"])
+def test_dir_lists_what_exists(module):
+    namespace = eval(f"jt.{module}")
+    assert dir(namespace) == sorted(namespace.__all__)
+    for name in namespace.__all__:
+        getattr(namespace, name)
+
+
+CALLS = [
+    lambda np: np.exp(1.0),
+    lambda np: np.add(1, 2),
+    lambda np: np.add(True, 2.5),
+    lambda np: np.add([1, 2], 2.5),
+    lambda np: np.add(np.float32(1), 2.5),
+    lambda np: np.add(np.ones(2, np.float32), np.ones(2)),
+    lambda np: np.power([1, 2], 2),
+    lambda np: np.maximum.reduce([[1, 5], [3, 2]]),
+    lambda np: np.sum([1, 2]),
+    lambda np: np.sum(3.5),
+    lambda np: np.sum(a=[[1.0, 2.0]], axis=1),
+    lambda np: np.dot(2, 3),
+    lambda np: np.dot([1.0, 2.0], [3, 4]),
+    lambda np: np.where([True, False], 1, 2.5),
+    lambda np: np.where(True, np.float32(1), 2.5),
+    lambda np: np.clip(5, 1, 3),
+    lambda np: np.clip([1.5, 9.0], None, 3),
+    lambda np: np.concatenate([[1, 2], [3.5]]),
+    lambda np: np.stack([1, 2.5]),
+    lambda np: np.vstack(([1, 2], np.array([3, 4]))),
+    lambda np: np.linalg.norm([3, 4]),
+    lambda np: np.linalg.eigh([[2.0, 0.0], [0.0, 1.0]]),
+    lambda np: np.linalg.solve([[2, 0], [0, 4]], [1, 1]),
+    lambda np: np.einsum("ij,j", [[1, 2]], [3.0, 4.0]),
+    lambda np: np.split(np.array([1, 2, 3, 4]), 2),
+    lambda np: np.atleast_2d(3),
+    lambda np: np.array([1, 2]),
+    lambda np: np.array([[1, 2.5]], ndmin=3),
+    lambda np: np.array([1, 2], dtype=np.float32),
+    lambda np: np.asarray([True, 2]),
+    lambda np: np.array([np.float32(1), 2.5]),
+    lambda np: np.array([np.ones(2, np.float32), [1.0, 2.5]]),
+    lambda np: np.zeros((2, 3)),
+    lambda np: np.ones(2, dtype=int),
+    lambda np: np.full((2,), 3),
+    lambda np: np.full_like([1, 2], 3.5),
+    lambda np: np.zeros_like([1.0, 2.0]),
+    lambda np: np.arange(5),
+    lambda np: np.arange(1.0, 2.0, 0.25),
+    lambda np: np.linspace(0, 1, 5),
+    lambda np: np.linspace(0, 1, 5, retstep=True)[0],
+    lambda np: np.logspace(0, 2, 3),
+    lambda np: np.geomspace(1, 8, 4),
+    lambda np: np.eye(3, k=1),
+    lambda np: np.identity(2),
+    lambda np: np.tri(3),
+    lambda np: np.meshgrid([1, 2], [3.0, 4.0]),
+    lambda np: np.indices((2, 3)),
+    lambda np: np.fromfunction(lambda i, j: i * 2 + j, (2, 3)),
+    lambda np: np.frombuffer(b"ab", dtype=np.uint8),
+    lambda np: np.ascontiguousarray(3.0),
+    lambda np: np.nonzero([1, 0, 2]),
+    lambda np: np.bincount([0, 1, 1]),
+    lambda np: np.allclose([1.0], [1.0 + 1e-12]),
+    lambda np: np.float32(3),
+    lambda np: np.int64(3.7),
+    lambda np: np.result_type(np.float32, 3),
+    lambda np: np.promote_types(np.int8, np.uint8),
+    lambda np: np.can_cast(np.int64, np.float32),
+    lambda np: np.issubdtype(np.float32, np.floating),
+    lambda np: np.isdtype(np.float32, ("real floating", "bool")),
+    lambda np: np.iinfo(np.int8).max,
+    lambda np: float(np.finfo(np.float32).eps),
+    lambda np: np.pi + np.e + np.euler_gamma + np.inf,
+    lambda np: np.shape([[1, 2]]),
+    lambda np: np.ndim([[1, 2]]),
+    lambda np: np.size([[1, 2]]),
+    lambda np: np.astype(np.arange(3), np.float32),
+]
+
+
+@pytest.mark.parametrize("position", range(len(CALLS)))
+def test_a_call_gives_what_numpy_gives(position):
+    call = CALLS[position]
+    for _ in range(2):
+        same(call(jnp), call(np))
+
+
+def test_lists_with_tensors_are_stacked_in_the_dtype_of_numpy():
+    t = jt.constant([1.0, 2.0])
+    found = jnp.array([t, [3.5, 4]])
+    assert (found.dtype, found.tolist()) == (np.float64, [[1.0, 2.0], [3.5, 4.0]])
+    assert jnp.array([t[0], 0.1])[1].numpy() == 0.1
+    assert jnp.array([t[0], t[1]]).dtype == np.float32
+    with jt.GradientTape() as tape:
+        tape.watch(t)
+        total = jnp.sum([t[0] * 3.0, jnp.mean([t, t])]) + jnp.full((2,), t[1])[0] + jnp.float64(t[0])
+    assert tape.gradient(total, t).tolist() == [4.5, 1.5]
+
+
+def test_spaces_between_tensors_differentiate():
+    def total(create):
+        return lambda ends: jnp.sum(create(ends[0], ends[1], 5) ** 2)
+
+    ends = jnp.array([1.0, 3.0])
+    for create in (jnp.linspace, jnp.logspace, jnp.geomspace):
+        np.testing.assert_allclose(
+            create(ends[0], ends[1], 5), getattr(np, create.__name__)(1.0, 3.0, 5), rtol=1e-12
+        )
+        jt.check_gradient(total(create), ends)
+    step = jnp.linspace(ends[0], ends[1], 5, retstep=True)[1]
+    assert float(step) == 0.5
+
+
+def test_a_function_records_inside_jt_function():
+    @jt.function
+    def f(x, n):
+        return jnp.sum(jnp.array([x, n]) * jnp.linspace(0, 1, 2)) + jnp.zeros(3)[0]
+
+    assert [float(f(jt.constant(2.0), n)) for n in (3.0, 4.0, 5.0)] == [3.0, 4.0, 5.0]
+
+
+def test_asarray_copies_only_what_may_change():
+    t = jnp.ones(3)
+    assert jnp.asarray(t) is t
+    assert jnp.array(t) is not t
+    frozen = np.ones(3)
+    frozen.flags.writeable = False
+    assert np.shares_memory(jnp.asarray(frozen, copy=False).numpy(), frozen)
+    for value in ([1.0], np.ones(2)):
+        with pytest.raises(ValueError, match="give copy=None"):
+            jnp.asarray(value, copy=False)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: jnp.matrix, AttributeError, "no class of matrices.*the operator @"),
+        (lambda: jnp.summ, AttributeError, "did you mean jittape.numpy.sum"),
+        (lambda: jnp.frobnicate, AttributeError, "has no 'frobnicate'$"),
+        (lambda: jnp.linalg.normm, AttributeError, "did you mean jittape.numpy.linalg.norm"),
+        (lambda: jnp.add([1, 2], [1, 2, 3]), ValueError, r"^\[add\] shapes \(2,\) and \(3,\)"),
+        (lambda: jnp.sum("abc"), TypeError, r"^\[sum\] a must be a tensor, an array or nested lists"),
+        (lambda: jnp.exp(object()), TypeError, r"^\[exp\] x must be a tensor"),
+        (lambda: jnp.array([[1], [1, 2]]), ValueError, "different shapes"),
+        (lambda: jnp.array([jnp.ones(2), 1.0]), ValueError, "shape"),
+        (lambda: jnp.zeros(2, dtype=object), TypeError, "not supported"),
+        (lambda: jnp.zeros(2, order="F"), ValueError, r"^\[zeros\] order must be 'C'"),
+        (lambda: jnp.ones(2, device="gpu"), ValueError, r"^\[ones\] device must be 'cpu'"),
+        (lambda: jnp.array(300, dtype=jnp.uint8), OverflowError, "300"),
+    ],
+)
+def test_bad_input(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_the_namespace_is_imported_when_it_is_used():
+    done = run_python(
+        "-c",
+        "import sys, jittape as jt\n"
+        "print([name for name in sys.modules if name.startswith('jittape.numpy.')])\n"
+        "print(jt.numpy.ones(2).tolist(), 'scipy' in sys.modules)\n",
+    )
+    assert done.stdout == "[]\n[1.0, 1.0] False\n"
