@@ -181,7 +181,7 @@ PUBLIC_MODULES = (
 )
 
 
-NAMESPACES = (jt.numpy, jt.numpy.fft, jt.numpy.linalg)
+NAMESPACES = (jt.numpy, jt.numpy.fft, jt.numpy.linalg, jt.numpy.random)
 """Modules whose names are NumPy's; docs/api.rst does not list them one by one."""
 
 

@@ -19,7 +19,7 @@ from jittape.numpy.namespace_values import OWN as _OWN
 from jittape.numpy.namespaces import names_of as _names_of
 from jittape.numpy.namespaces import namespace as _namespace
 
-_PACKAGES = ("fft", "linalg")
+_PACKAGES = ("fft", "linalg", "random")
 
 __array_api_version__ = "2024.12"
 __all__ = _names_of(_numpy, [name for name in _OWN if not name.startswith("_")], _PACKAGES)

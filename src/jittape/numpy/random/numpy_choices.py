@@ -1,0 +1,202 @@
+"""`DiscreteLaws`: integers, choices and permutations of `numpy.random.Generator`, with its names and arguments."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import as_dtype, float64, int64
+from jittape.core.user_calls import as_flag, as_int, shown
+from jittape.errors import ShapeError
+from jittape.numpy.array_arguments import as_operand, as_tensor, fresh
+from jittape.numpy.random.law_parameters import (
+    COUNT,
+    NOT_NEGATIVE,
+    POSITIVE,
+    PROBABILITY,
+    checked,
+    extents,
+    refuse_out,
+)
+from jittape.numpy.random.numpy_laws import ContinuousLaws
+from jittape.primitives.broadcast import axis_key
+from jittape.primitives.elementwise.arithmetic import add, subtract
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import log, log1p
+from jittape.primitives.elementwise.piecewise import ceil, maximum, minimum
+from jittape.primitives.indexing.gather import gather, take_along_axis
+from jittape.primitives.indexing.sorting import argsort
+from jittape.primitives.shape.joining import stack
+from jittape.primitives.shape.reshaping import broadcast_to, one_axis, reshape
+from jittape.random.continuous import draw_uniform
+from jittape.random.discrete import draw_binomial, draw_categorical, draw_poisson, draw_shuffle
+from jittape.random.location_scale import draw_gumbel
+from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor
+
+__all__ = ["DiscreteLaws"]
+
+
+class DiscreteLaws(ContinuousLaws):
+    """Laws of integers, choices and permutations over a source of random states. Integers are int64."""
+
+    def integers(
+        self, low: Any, high: Any = None, size: Any = None, dtype: Any = int64, endpoint: bool = False
+    ) -> Any:
+        """Draw integers in ``[low, high)``, or ``[0, low)``; see `numpy.random.Generator.integers`."""
+        low, high = (0, low) if high is None else (low, high)
+        low, high = checked("integers", "low", low), checked("integers", "high", high)
+        wanted = as_dtype(dtype)
+        if wanted.kind not in "iub":
+            raise TypeError(f"[random.integers] dtype must be an integer dtype, got {wanted.name}")
+        shape, end = extents("integers", size, low, high), high + 1 if endpoint else high
+        if wanted.kind == "b":
+            return cast(draw_uniform("integers", self._take, shape, low, end, np.uint8), wanted)
+        return draw_uniform("integers", self._take, shape, low, end, wanted)
+
+    # ---- counts ----------------------------------------------------------------------------------------------------
+
+    def poisson(self, lam: Any = 1.0, size: Any = None) -> Any:
+        """Draw Poisson numbers; see `numpy.random.Generator.poisson`."""
+        lam = checked("poisson", "lam", lam, *NOT_NEGATIVE)
+        return draw_poisson("poisson", self._take, extents("poisson", size, lam), lam, int64)
+
+    def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
+        """Draw numbers of successes among `n` trials; see `numpy.random.Generator.binomial`."""
+        n, p = checked("binomial", "n", n, *COUNT), checked("binomial", "p", p, *PROBABILITY)
+        return draw_binomial("binomial", self._take, extents("binomial", size, n, p), n, p, int64)
+
+    def negative_binomial(self, n: Any, p: Any, size: Any = None) -> Any:
+        """Draw numbers of failures before `n` successes; see `numpy.random.Generator.negative_binomial`."""
+        n, p = (
+            checked("negative_binomial", "n", n, *POSITIVE),
+            checked("negative_binomial", "p", p, *PROBABILITY),
+        )
+        shape = extents("negative_binomial", size, n, p)
+        odds = divide(subtract(1.0, p), p)
+        return self.poisson(self.gamma(n, as_tensor(odds), shape))
+
+    def geometric(self, p: Any, size: Any = None) -> Any:
+        """Draw numbers of trials until the first success; see `numpy.random.Generator.geometric`."""
+        p = checked("geometric", "p", p, *PROBABILITY)
+        rate = log1p(cast(p, float64) * -1.0)
+        trials = ceil(divide(self.standard_exponential(extents("geometric", size, p)), rate * -1.0))
+        return cast(maximum(trials, 1.0), int64)
+
+    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
+        """Draw how often each of several results occurs; see `numpy.random.Generator.multinomial`.
+
+        Each count is binomial among the trials that the counts before it leave.
+        """
+        n = checked("multinomial", "n", n, *COUNT)
+        probabilities = cast(as_tensor(pvals, argument="pvals"), float64)
+        if len(probabilities.shape) != 1:
+            raise ShapeError(f"[random.multinomial] pvals must be a vector, got shape {probabilities.shape}")
+        shape = extents("multinomial", size, n)
+        left, share, counts = broadcast_to(cast(n, float64), shape), as_tensor(1.0), []
+        for i in range(probabilities.shape[0] - 1):
+            chance = minimum(maximum(divide(probabilities[i], maximum(share, 1e-300)), 0.0), 1.0)
+            counts.append(draw_binomial("multinomial", self._take, shape, left, chance, float64))
+            left, share = subtract(left, counts[-1]), subtract(share, probabilities[i])
+        return cast(stack([*counts, left], axis=-1), int64)
+
+    # ---- choices ---------------------------------------------------------------------------------------------------
+
+    def choice(
+        self,
+        a: Any,
+        size: Any = None,
+        replace: bool = True,
+        p: Any = None,
+        axis: int = 0,
+        shuffle: bool = True,
+    ) -> Any:
+        """Draw elements of `a`, or integers below `a`; see `numpy.random.Generator.choice`.
+
+        Without replacement, elements with probabilities `p` are those of the greatest sums of ``log(p)`` and Gumbel
+        numbers (Vieira, 2014).
+        """
+        options = as_operand(a, "a", weak=False)
+        rank = len(options.shape)
+        along = one_axis("random.choice", axis_key(axis), rank) if rank else 0
+        count = options.shape[along] if rank else operator.index(a)
+        shape = extents("choice", size)
+        number = int(np.prod(shape, dtype=np.int64))
+        if not count and number:
+            raise ValueError("[random.choice] a must not be empty")
+        chosen = self._chosen(count, number, as_flag("replace", replace), p)
+        indices = reshape(chosen, shape)
+        return gather(options, indices, axis=along) if rank else indices
+
+    def _chosen(self, count: int, number: int, replace: bool, p: Any) -> Any:
+        """Return `number` indices below `count`."""
+        if not replace and number > count:
+            raise ValueError(f"[random.choice] cannot draw {number} of {count} without replacement")
+        if p is None:
+            return self.integers(count, size=number) if replace else self.permutation(count)[:number]
+        logits = log(cast(_probabilities(p, count, number, replace), float64))
+        if replace:
+            return reshape(
+                draw_categorical("choice", self._take, reshape(logits, (1, count)), number, int64), -1
+            )
+        noise = draw_gumbel("choice", self._take, (count,), 0.0, 1.0, float64)
+        return cast(argsort(add(logits, noise), direction="DESCENDING")[:number], int64)
+
+    # ---- permutations ----------------------------------------------------------------------------------------------
+
+    def permutation(self, x: Any, axis: int = 0) -> Any:
+        """Return the parts of `x` along `axis`, or the integers below `x`, in random order.
+
+        See `numpy.random.Generator.permutation`.
+        """
+        rows = as_operand(x, "x", weak=False)
+        if not rows.shape:
+            return draw_shuffle("permutation", self._take, fresh(np.arange(as_int("x", x))))
+        along = one_axis("random.permutation", axis_key(axis), len(rows.shape))
+        order = draw_shuffle("permutation", self._take, fresh(np.arange(rows.shape[along])))
+        return gather(rows, order, axis=along)
+
+    def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
+        """Return `x` with each line along `axis` in another random order; see `numpy.random.Generator.permuted`."""
+        refuse_out("permuted", out)
+        rows = as_tensor(x, argument="x")
+        if axis is None:
+            return reshape(self.permutation(reshape(rows, -1)), rows.shape)
+        along = one_axis("random.permuted", axis_key(axis), len(rows.shape))
+        return take_along_axis(rows, argsort(self.random(rows.shape), along), along)
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """Assign the parts of the tensor `x` along `axis` in random order; see `numpy.random.Generator.shuffle`.
+
+        Raises
+        ------
+        TypeError
+            If `x` is no tensor: use `permutation`.
+        """
+        if not isinstance(x, Operators):
+            raise TypeError(f"[random.shuffle] x must be a tensor, got {shown(x)}; use permutation(x)")
+        order: Any = self.permutation(x, axis)
+        if isinstance(x, Tensor):
+            x[...] = order
+        else:
+            x.assign(order)  # type: ignore[attr-defined]
+
+    def bytes(self, length: int) -> bytes:
+        """Return random bytes; see `numpy.random.Generator.bytes`."""
+        return bytes(self.integers(256, size=as_int("length", length), dtype=np.uint8).numpy().tobytes())
+
+
+def _probabilities(p: Any, count: int, number: int, replace: bool) -> Any:
+    """Return the probabilities of a choice after checks: those of tensors are not read."""
+    given = checked("choice", "p", p, *PROBABILITY)
+    if tuple(getattr(given, "shape", ())) != (count,):
+        raise ShapeError(f"[random.choice] p must have shape ({count},), got {getattr(given, 'shape', ())}")
+    if isinstance(given, np.ndarray):
+        if abs(given.sum() - 1.0) > 1e-7:
+            raise ValueError(f"[random.choice] p must add up to 1, got {given.sum()}")
+        if not replace and np.count_nonzero(given) < number:
+            raise ValueError(f"[random.choice] p has fewer than {number} entries that are not zero")
+    return given

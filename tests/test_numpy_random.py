@@ -1,0 +1,186 @@
+"""`jittape.numpy.random`: NumPy's laws, arguments, shapes and dtypes; gradients; use inside `jt.function`."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import jittape as jt
+import jittape.numpy as jnp
+
+LAWS = {
+    "random": (),
+    "uniform": (1, 3),
+    "normal": (1, 2),
+    "standard_normal": (),
+    "lognormal": (0, 0.5),
+    "standard_exponential": (),
+    "exponential": (2,),
+    "standard_gamma": (2.5,),
+    "gamma": (2, 3),
+    "beta": (2, 3),
+    "chisquare": (5,),
+    "noncentral_chisquare": (3, 2),
+    "f": (4, 20),
+    "noncentral_f": (4, 20, 1),
+    "standard_t": (10,),
+    "laplace": (1, 2),
+    "gumbel": (1, 2),
+    "logistic": (1, 2),
+    "pareto": (8,),
+    "power": (2,),
+    "weibull": (2,),
+    "rayleigh": (2,),
+    "triangular": (0, 1, 4),
+    "wald": (2, 3),
+    "integers": (2, 9),
+    "poisson": (3,),
+    "binomial": (10, 0.3),
+    "negative_binomial": (5, 0.4),
+    "geometric": (0.3,),
+    "multivariate_normal": ([1, 2], [[2, 0.5], [0.5, 1]]),
+    "dirichlet": ([1, 2, 3],),
+    "multinomial": (10, [0.2, 0.3, 0.5]),
+    "choice": (5,),
+}
+COUNT = 20_000
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_law_has_the_moments_the_shapes_and_the_dtype_of_numpy(law):
+    ours, theirs = (getattr(module.random.default_rng(5), law) for module in (jnp, np))
+    found, wanted = ours(*LAWS[law], size=COUNT), theirs(*LAWS[law], size=COUNT)
+    assert (found.dtype, tuple(found.shape)) == (wanted.dtype, wanted.shape)
+    deviation = wanted.std(axis=0)
+    assert np.all(np.abs(found.numpy().mean(0) - wanted.mean(0)) < 6 * deviation * (2 / COUNT) ** 0.5)
+    np.testing.assert_allclose(found.numpy().std(0), deviation, rtol=0.12)
+    for size in (None, (2, 3)):
+        assert tuple(ours(*LAWS[law], size=size).shape) == np.shape(theirs(*LAWS[law], size=size))
+
+
+def test_cauchy_numbers_have_the_quartiles_of_their_law():
+    draw = jnp.random.default_rng(2).standard_cauchy(COUNT).numpy()
+    np.testing.assert_allclose(np.quantile(draw, [0.25, 0.5, 0.75]), [-1.0, 0.0, 1.0], atol=0.06)
+
+
+@pytest.mark.parametrize("law", sorted(LAWS))
+def test_a_method_has_the_parameters_of_numpy(law):
+    ours = inspect.signature(getattr(jnp.random.Generator, law))
+    text = inspect.getdoc(getattr(np.random.Generator, law)).partition("\n\n")[0]
+    names = [
+        part.partition("=")[0].strip() for part in text[text.index("(") + 1 : text.rindex(")")].split(",")
+    ]
+    assert [n for n in ours.parameters if n != "self"][: len(names)] == [
+        n for n in names if n not in ("", "*")
+    ]
+
+
+def test_parameters_broadcast():
+    rng = jnp.random.default_rng(0)
+    assert rng.normal([1.0, 2.0], [[1.0], [2.0], [3.0]]).shape == (3, 2)
+    assert rng.poisson([1.0, 2.0], size=(4, 2)).shape == (4, 2)
+    np.testing.assert_array_equal(rng.normal([1.0, 5.0], 0.0), [1.0, 5.0])
+    assert rng.integers([1, 100], [2, 101]).tolist() == [1, 100]
+    assert rng.integers(3, 3, endpoint=True) == 3
+    assert rng.integers(2, size=5, dtype=bool).dtype == np.bool_
+    assert rng.random(3, dtype=np.float32).dtype == np.float32
+
+
+def test_choices_and_permutations():
+    rng = jnp.random.default_rng(1)
+    table = jnp.arange(12).reshape(3, 4)
+    assert rng.choice(table, 5, axis=1).shape == (3, 5)
+    assert sorted(rng.choice(5, 5, replace=False).tolist()) == [0, 1, 2, 3, 4]
+    assert sorted(rng.choice(4, 2, replace=False, p=[0.5, 0, 0, 0.5]).tolist()) == [0, 3]
+    shares = np.bincount(rng.choice(3, COUNT, p=[0.2, 0.3, 0.5]).numpy()) / COUNT
+    np.testing.assert_allclose(shares, [0.2, 0.3, 0.5], atol=0.02)
+    first = [int(rng.choice(3, 2, replace=False, p=[0.1, 0.2, 0.7])[0]) for _ in range(2000)]
+    np.testing.assert_allclose(np.bincount(first) / 2000, [0.1, 0.2, 0.7], atol=0.05)
+    assert sorted(rng.permutation(6).tolist()) == list(range(6))
+    assert sorted(rng.permutation(table, axis=1)[0].tolist()) == [0, 1, 2, 3]
+    lines = rng.permuted(table, axis=1).numpy()
+    np.testing.assert_array_equal(np.sort(lines, axis=1), table.numpy())
+    assert sorted(rng.permuted(table).numpy().ravel().tolist()) == list(range(12))
+    t = jnp.arange(50)
+    rng.shuffle(t)
+    assert sorted(t.tolist()) == list(range(50)) != t.tolist()
+    assert len(rng.bytes(7)) == 7
+
+
+def test_a_seed_repeats_the_numbers():
+    for seed in (7, [7, 8], 2**100):
+        a, b = (jnp.random.default_rng(seed).random(4).tolist() for _ in range(2))
+        assert a == b
+    assert jnp.random.default_rng().random() != jnp.random.default_rng().random()
+    rng = jnp.random.default_rng(3)
+    assert jnp.random.default_rng(rng) is rng
+    children = rng.spawn(2)
+    assert children[0].random() != children[1].random()
+    assert pickle.loads(pickle.dumps(children[0])).random() == children[0].random()
+    jnp.random.seed(3)
+    first = jnp.random.randn(2, 3), jnp.random.rand(), jnp.random.randint(10, size=3), jnp.random.choice(9)
+    jnp.random.seed(3)
+    again = jnp.random.randn(2, 3), jnp.random.rand(), jnp.random.randint(10, size=3), jnp.random.choice(9)
+    for a, b in zip(first, again, strict=True):
+        np.testing.assert_array_equal(a, b)
+    state = jnp.random.RandomState(4)
+    draw = state.randn(3).tolist()
+    state.seed(4)
+    assert state.randn(3).tolist() == draw
+
+
+def test_a_function_draws_other_numbers_in_each_call():
+    rng = jnp.random.default_rng(0)
+
+    @jt.function
+    def draw(scale):
+        return scale * rng.normal(size=3), jnp.random.uniform(size=2)
+
+    results = [tuple(np.concatenate([a.numpy(), b.numpy()])) for a, b in (draw(2.0) for _ in range(4))]
+    assert len(set(results)) == 4
+
+
+@pytest.mark.parametrize(
+    ("law", "parameters", "slope"),
+    [
+        ("normal", [1.0, 2.0], lambda x: [1.0, (x - 1.0) / 2.0]),
+        ("exponential", [2.0], lambda x: [x / 2.0]),
+        ("uniform", [1.0, 3.0], lambda x: [1.0 - (x - 1.0) / 2.0, (x - 1.0) / 2.0]),
+        ("lognormal", [0.5, 1.0], lambda x: [x, x * (np.log(x) - 0.5)]),
+        ("rayleigh", [2.0], lambda x: [x / 2.0]),
+        ("weibull", [2.0], lambda x: [-x * np.log(x) / 2.0]),
+    ],
+)
+def test_gradients_flow_to_parameters(law, parameters, slope):
+    given = jnp.array(parameters)
+    value, gradient = jt.value_and_grad(lambda p: getattr(jnp.random.default_rng(1), law)(*p))(given)
+    np.testing.assert_allclose(gradient, slope(float(value)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda rng: rng.normal(0, -1), ValueError, r"\[random.normal\] scale must not be negative"),
+        (lambda rng: rng.normal([1, 2], size=3), ValueError, "do not broadcast to size 3"),
+        (lambda rng: rng.normal("a"), TypeError, "loc must be"),
+        (lambda rng: rng.gamma(0.0), ValueError, "shape must be positive"),
+        (lambda rng: rng.binomial(2.5, 0.5), ValueError, "n must be a whole number"),
+        (lambda rng: rng.choice(3, 5, replace=False), ValueError, "cannot draw 5 of 3"),
+        (lambda rng: rng.choice(2, p=[0.5, 0.6]), ValueError, "add up to 1"),
+        (lambda rng: rng.choice(2, p=[1.0]), ValueError, r"p must have shape \(2,\)"),
+        (lambda rng: rng.shuffle([1, 2]), TypeError, "use permutation"),
+        (lambda rng: rng.random(3, out=np.ones(3)), TypeError, "out="),
+        (lambda rng: rng.integers(3, dtype=float), TypeError, "integer dtype"),
+        (lambda rng: jnp.random.default_rng(-1), TypeError, "seed must be an int of at least 0"),
+        (lambda rng: jnp.random.default_rng(np.random.PCG64(1)), TypeError, "seed must be an int"),
+        (lambda rng: jnp.random.Generator(1), TypeError, "use default_rng"),
+        (lambda rng: jnp.random.zipf, AttributeError, "this law is missing"),
+        (lambda rng: jnp.random.PCG64, AttributeError, r"default_rng\(seed\)"),
+    ],
+)
+def test_bad_input(call, error, text):
+    with pytest.raises(error, match=text):
+        call(jnp.random.default_rng(0))
