@@ -74,6 +74,11 @@ def test_the_page_of_linear_algebra(capsys):
     assert error < 0.75 * other
 
 
+def test_the_page_of_scipy(capsys):
+    run_examples("docs/scipy.md")
+    assert "1001.098" in capsys.readouterr().out
+
+
 def test_the_record_of_contributing_is_a_module_of_the_package(monkeypatch):
     text = EXAMPLE.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))[0]
     for imported in test_imports.imported_names(text, "CONTRIBUTING.md"):
@@ -175,6 +180,8 @@ PUBLIC_MODULES = (
     jt.optimizers,
     jt.optimizers.schedules,
     jt.random,
+    jt.scipy,
+    jt.scipy.special,
     jt.signal,
     jt.test,
     jt.train,

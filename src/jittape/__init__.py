@@ -276,6 +276,7 @@ if _TYPE_CHECKING:
     from jittape import keras as keras
     from jittape import nest as nest
     from jittape import numpy as numpy
+    from jittape import scipy as scipy
     from jittape import signal as signal
     from jittape import train as train
     from jittape.debugging import Assert as Assert
@@ -340,7 +341,7 @@ __all__ = [
     "rank", "real", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max",
     "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reset_stats", "reshape", "reverse",
     "reverse_sequence", "rfftnd", "right_shift", "roll", "round", "saturate_cast", "scalar_mul", "scan",
-    "scatter_nd", "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "signal", "sin",
+    "scatter_nd", "scipy", "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "signal", "sin",
     "sinh", "size", "slice", "sort", "space_to_batch", "space_to_batch_nd", "split", "sqrt", "square",
     "squared_difference", "squeeze", "stack", "stats", "stop_gradient", "strided_slice", "subtract",
     "switch_case", "tan", "tanh", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
@@ -354,7 +355,10 @@ newaxis = None
 __getattr__ = _lazily(
     __name__,
     {
-        **{f"jittape.{name}": (name,) for name in ("autograph", "data", "keras", "nest", "numpy", "train")},
+        **{
+            f"jittape.{name}": (name,)
+            for name in ("autograph", "data", "keras", "nest", "numpy", "scipy", "train")
+        },
         "jittape.debugging": (
             "debugging",
             "Assert",

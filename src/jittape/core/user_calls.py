@@ -35,6 +35,7 @@ __all__ = [
     "refuse_deferred",
     "shown",
     "stack_level",
+    "ufunc_name",
 ]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -109,12 +110,18 @@ def _called_frame() -> FrameType | None:
     return called
 
 
+def ufunc_name(ufunc: np.ufunc) -> str:
+    """Return the dotted name of a ufunc of NumPy or of `scipy.special`."""
+    name: str = ufunc.__name__
+    return f"np.{name}" if getattr(np, name, None) is ufunc else f"scipy.special.{name}"
+
+
 def _name_of(frame: FrameType) -> str:
     name = frame.f_code.co_name
     if name in ("__init__", "__call__"):
         return type(frame.f_locals["self"]).__name__
     if name == "__array_ufunc__":
-        return f"np.{frame.f_locals['ufunc'].__name__}"
+        return ufunc_name(frame.f_locals["ufunc"])
     if name == "__array_function__":
         return f"np.{frame.f_locals['func'].__name__}"
     if not name.startswith("__"):

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from jittape.core.dtypes import as_dtype
 from jittape.core.primitive import apply
+from jittape.core.user_calls import ufunc_name
 from jittape.errors import DTypeError
 from jittape.numpy_api import numpy_ufuncs
 from jittape.numpy_api.numpy_functions import FUNCTIONS
@@ -231,7 +233,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     out = kwargs.pop("out", None)
     if out is not None and any(o is not None for o in out):
         raise TypeError(
-            f"np.{ufunc.__name__} cannot record into an array or a tensor (out=, or an in-place operator such as "
+            f"{ufunc_name(ufunc)} cannot record into an array or a tensor (out=, or an in-place operator such as "
             "`array += tensor`): the gradient would be lost. Write `array = array + tensor`, use a jt.Variable, or "
             "add tensor.numpy()"
         )
@@ -239,10 +241,10 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         kwargs.setdefault("axis", 0)
         return REDUCTIONS[ufunc](*inputs, **kwargs)
     if method != "__call__":
-        raise TypeError(f"np.{ufunc.__name__}.{method} is not recorded for a tensor; {LEAVE}")
+        raise TypeError(f"{ufunc_name(ufunc)}.{method} is not recorded for a tensor; {LEAVE}")
     function = UFUNCS.get(ufunc)
     if function is None:
-        raise TypeError(f"np.{ufunc.__name__} is not recorded for a tensor; {LEAVE}")
+        return _foreign_ufunc(ufunc, inputs, kwargs)
     if inputs[0].__class__ in _SEQUENCES or inputs[-1].__class__ in _SEQUENCES:
         inputs = tuple([array_like(x) for x in inputs])
     if kwargs:
@@ -255,6 +257,19 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         if not any(isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_ for x in inputs):
             raise
     return function(*_as_in_loop(ufunc, inputs))  # bools become int8
+
+
+def _foreign_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record a ufunc of `scipy.special`; the module with the table is imported at the first call."""
+    shown = ufunc_name(ufunc)
+    if shown.startswith("np."):
+        raise TypeError(f"{shown} is not recorded for a tensor; {LEAVE}")
+    calls = import_module("jittape.scipy.special.ufunc_calls")
+    name = calls.recorded_name(ufunc)
+    if name is None:
+        raise TypeError(f"{shown} is not recorded for a tensor; {LEAVE}")
+    reject(name, **kwargs)
+    return calls.call_ufunc(name, *inputs)
 
 
 LEAVE = "x.numpy() returns an ndarray, which leaves the tape"

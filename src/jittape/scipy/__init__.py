@@ -1,0 +1,20 @@
+"""SciPy's functions on tensors, differentiable (``jittape.scipy``).
+
+Names, signatures and defaults are SciPy's: Python numbers and lists become float64. Each sub-package is imported at its
+first use.
+"""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from jittape.lazy_names import lazily as _lazily
+
+if _TYPE_CHECKING:
+    from jittape.scipy import special as special
+
+__all__ = ["special"]
+
+__getattr__ = _lazily(__name__, {f"{__name__}.{name}": (name,) for name in __all__})
+
+
+def __dir__() -> list[str]:
+    return __all__

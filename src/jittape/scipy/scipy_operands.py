@@ -1,0 +1,65 @@
+"""Operands as SciPy takes them: Python numbers and lists are float64, small integers and float16 become float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.builder import WeakScalar
+from jittape.core.dtypes import float32, float64
+from jittape.core.user_calls import named
+from jittape.errors import DTypeError
+from jittape.primitives.broadcast import broadcast_operands, cast_to
+
+__all__ = ["as_operand", "floating_operand", "real_operands"]
+
+
+def as_operand(x: Any) -> Any:
+    """Return an argument with NumPy's dtype: a list becomes an array of float64, a list with tensors is stacked."""
+    if x.__class__ in (list, tuple):
+        if _has_tensor(x):
+            from jittape.primitives.shape.joining import stack
+
+            return stack([floating_operand(e) for e in x])
+        return np.asarray(x)
+    return x
+
+
+def _has_tensor(x: Any) -> bool:
+    if isinstance(x, (list, tuple)):
+        return any(_has_tensor(e) for e in x)
+    return hasattr(x, "aval")
+
+
+def floating_operand(x: Any) -> Any:
+    """Return an argument as a float or complex array or tensor; numbers and integers become float64."""
+    x = as_operand(x)
+    if isinstance(x, (bool, int, float)):
+        return np.asarray(x, np.float64)
+    dtype = np.dtype(getattr(x, "aval", x).dtype) if hasattr(x, "dtype") else None
+    if dtype is not None and dtype.kind in "biu":
+        from jittape.primitives.elementwise.complex_numbers import cast
+
+        return cast(x, float64)
+    return x
+
+
+def _dtype_of(function: str, operands: tuple[Any, ...]) -> np.dtype[Any]:
+    """Return the dtype of the loop that SciPy chooses for handles."""
+    dtypes = [x.dtype for x in operands if not isinstance(x, WeakScalar)]
+    found = np.result_type(float32, *dtypes) if dtypes else float64
+    if found.kind == "c" or any(isinstance(x, WeakScalar) and x.kind is complex for x in operands):
+        raise named(
+            DTypeError(
+                f"[{function}] is recorded for real numbers only, got a complex argument; "
+                "take jt.math.real(x) or leave the tape with x.numpy()"
+            )
+        )
+    return np.dtype(found)
+
+
+def real_operands(function: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return handles in one dtype and shape: float32 if SciPy computes in it, else float64."""
+    dtype = _dtype_of(function, operands)
+    return broadcast_operands(*[cast_to(x, dtype) for x in operands], op=function)

@@ -1,0 +1,352 @@
+"""Bodies of SciPy's ufuncs: functions of handles of one real dtype and one shape, under SciPy's names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from jittape.primitives.elementwise import bessel, error_functions, gamma_beta, hyperbolic, integrals
+from jittape.primitives.elementwise.arithmetic import (
+    add,
+    multiply,
+    negative,
+    polyval,
+    square,
+    subtract,
+)
+from jittape.primitives.elementwise.bits import is_inf, is_nan
+from jittape.primitives.elementwise.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    logical_and,
+    logical_or,
+    where,
+)
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import exp, expm1, log, log1p, sqrt
+from jittape.primitives.elementwise.hyperbolic import atanh
+from jittape.primitives.elementwise.incomplete_beta import betainc
+from jittape.primitives.elementwise.incomplete_gamma import igamma, igammac
+from jittape.primitives.elementwise.piecewise import absolute, floor, minimum, round, sign
+from jittape.primitives.elementwise.powers import pow
+from jittape.primitives.elementwise.special import digamma, lgamma, xlog1py, xlogy
+from jittape.primitives.elementwise.trigonometric import sin
+from jittape.primitives.identity import stop_gradient
+from jittape.primitives.record_parts import filled
+from jittape.scipy.special.scipy_steps import STEPS
+
+__all__ = ["BODIES", "central_power", "log_ratio_times"]
+
+NAN, INF = math.nan, math.inf
+
+
+# ---- exponentials and logarithms -------------------------------------------------------------------------------------
+
+_EXPREL = [1 / math.factorial(k + 1) for k in reversed(range(16))]
+"""Coefficients of ``(exp(u) - 1) / u``."""
+_LOGREL = [(-1) ** k / (k + 1) for k in reversed(range(20))]
+"""Coefficients of ``log(1 + u) / u``."""
+
+
+def _exprel(u: Any) -> Any:
+    near = less(absolute(u), 0.5)
+    infinite = logical_and(is_inf(u), greater(u, 0))
+    return where(near, polyval(_EXPREL, u), where(infinite, INF, divide(expm1(u), u)))
+
+
+def _logrel(u: Any) -> Any:
+    near = less(absolute(u), 0.125)
+    return where(near, polyval(_LOGREL, u), divide(log1p(u), u))
+
+
+def _logit(p: Any) -> Any:
+    """Return ``log(p / (1 - p))``; around 1/2 by atanh, whose argument is exact there."""
+    centered = subtract(multiply(2.0, p), 1.0)
+    near = less(absolute(centered), 0.5)
+    return where(near, multiply(2.0, atanh(centered)), subtract(log(p), log1p(negative(p))))
+
+
+def central_power(x: Any, lmbda: Any, logarithm: Any, at_zero: Any) -> Any:
+    """Return ``(exp(lmbda * logarithm) - 1) / lmbda``, smooth at ``lmbda = 0``."""
+    value = multiply(logarithm, _exprel(multiply(lmbda, logarithm)))
+    edge = where(greater(lmbda, 0), divide(-1.0, lmbda), -INF)
+    return where(at_zero, edge, value)
+
+
+def _boxcox(x: Any, lmbda: Any) -> Any:
+    return central_power(x, lmbda, log(x), equal(x, 0))
+
+
+def _boxcox1p(x: Any, lmbda: Any) -> Any:
+    return central_power(x, lmbda, log1p(x), equal(x, -1))
+
+
+def _inv_boxcox(x: Any, lmbda: Any) -> Any:
+    return exp(multiply(x, _logrel(multiply(lmbda, x))))
+
+
+def _inv_boxcox1p(x: Any, lmbda: Any) -> Any:
+    return expm1(multiply(x, _logrel(multiply(lmbda, x))))
+
+
+# ---- entropies and losses --------------------------------------------------------------------------------------------
+
+
+def _entr(x: Any) -> Any:
+    positive = negative(multiply(x, log(x)))
+    return where(greater(x, 0), positive, where(equal(x, 0), 0.0, where(less(x, 0), -INF, NAN)))
+
+
+def log_ratio_times(x: Any, y: Any) -> Any:
+    """Return ``x log(x / y)`` for positive operands, accurate also if they are nearly equal."""
+    change = divide(subtract(x, y), y)
+    near = less(absolute(change), 0.5)
+    return multiply(x, where(near, log1p(change), subtract(log(x), log(y))))
+
+
+def _rel_entr(x: Any, y: Any) -> Any:
+    inside = logical_and(greater(x, 0), greater(y, 0))
+    zero = logical_and(equal(x, 0), greater_equal(y, 0))
+    outside = where(equal(add(x, y), add(x, y)), INF, NAN)
+    return where(inside, log_ratio_times(x, y), where(zero, 0.0, outside))
+
+
+def _kl_div(x: Any, y: Any) -> Any:
+    inside = logical_and(greater(x, 0), greater(y, 0))
+    zero = logical_and(equal(x, 0), greater_equal(y, 0))
+    outside = where(equal(add(x, y), add(x, y)), INF, NAN)
+    return where(inside, add(subtract(log_ratio_times(x, y), x), y), where(zero, y, outside))
+
+
+def _huber(delta: Any, r: Any) -> Any:
+    size = absolute(r)
+    near, far = multiply(0.5, square(r)), multiply(delta, subtract(size, multiply(0.5, delta)))
+    value = where(greater(size, delta), far, near)
+    return where(less(delta, 0), INF, value)
+
+
+def _pseudo_huber(delta: Any, r: Any) -> Any:
+    ratio = divide(r, delta)
+    value = divide(square(r), add(1.0, sqrt(add(1.0, square(ratio)))))
+    return where(less(delta, 0), INF, where(equal(delta, 0), 0.0, value))
+
+
+# ---- the gamma and beta families -------------------------------------------------------------------------------------
+
+
+def _gammasgn(x: Any) -> Any:
+    """Return the sign of gamma: alternating between the negative integers, nan at them."""
+    below = floor(x)
+    odd = greater(absolute(subtract(below, multiply(2.0, floor(multiply(0.5, below))))), 0.5)
+    left = where(logical_or(equal(x, below), is_nan(x)), NAN, where(odd, -1.0, 1.0))
+    return where(greater(x, 0), 1.0, where(equal(x, 0), sign(divide(1.0, x)), left))
+
+
+def _loggamma(x: Any) -> Any:
+    return where(less(x, 0), NAN, lgamma(x))
+
+
+def _beta(a: Any, b: Any) -> Any:
+    total = add(a, b)
+    general = subtract(add(lgamma(a), lgamma(b)), lgamma(total))
+    signs = multiply(multiply(_gammasgn(a), _gammasgn(b)), _gammasgn(total))
+    positive = greater(minimum(a, b), 0)
+    return where(positive, exp(gamma_beta.betaln(a, b)), multiply(stop_gradient(signs), exp(general)))
+
+
+def _poch(z: Any, m: Any) -> Any:
+    top = add(z, m)
+    sign_of_ratio = multiply(_gammasgn(top), _gammasgn(z))
+    return multiply(stop_gradient(sign_of_ratio), exp(subtract(lgamma(top), lgamma(z))))
+
+
+def _binom(n: Any, k: Any) -> Any:
+    """Return ``gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1))``; integers give exact integers."""
+    n1, k1, rest = add(n, 1.0), add(k, 1.0), add(subtract(n, k), 1.0)
+    size = exp(subtract(subtract(lgamma(n1), lgamma(k1)), lgamma(rest)))
+    signs = multiply(multiply(_gammasgn(n1), _gammasgn(k1)), _gammasgn(rest))
+    whole = logical_and(equal(n, floor(n)), equal(k, floor(k)))
+    outside = logical_and(equal(k, floor(k)), less(minimum(k1, where(whole, rest, k1)), 0.5))
+    value = multiply(stop_gradient(where(outside, 1.0, signs)), size)
+    snap = logical_and(whole, less(value, 1e14))
+    value = add(value, stop_gradient(where(snap, subtract(round(value), value), 0.0)))
+    poles = logical_and(equal(n, floor(n)), less(n, 0))
+    return where(poles, NAN, where(outside, 0.0, value))
+
+
+def _betaincc(a: Any, b: Any, x: Any) -> Any:
+    return betainc(b, a, subtract(1.0, x))
+
+
+# ---- error functions and integrals -----------------------------------------------------------------------------------
+
+
+def _erfi(x: Any) -> Any:
+    return multiply(2 / math.sqrt(math.pi), multiply(exp(square(x)), integrals.dawsn(x)))
+
+
+def _exp1(x: Any) -> Any:
+    value = negative(integrals.expint(negative(x)))
+    return where(greater_equal(x, 0), value, NAN)
+
+
+def _cosm1(x: Any) -> Any:
+    return multiply(-2.0, square(sin(multiply(0.5, x))))
+
+
+# ---- distribution functions ------------------------------------------------------------------------------------------
+
+
+def _chdtr(v: Any, x: Any) -> Any:
+    return igamma(multiply(0.5, v), multiply(0.5, x))
+
+
+def _chdtrc(v: Any, x: Any) -> Any:
+    return igammac(multiply(0.5, v), multiply(0.5, x))
+
+
+def _fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
+    scaled = multiply(dfn, x)
+    return betainc(multiply(0.5, dfn), multiply(0.5, dfd), divide(scaled, add(dfd, scaled)))
+
+
+def _fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
+    scaled = multiply(dfn, x)
+    return betainc(multiply(0.5, dfd), multiply(0.5, dfn), divide(dfd, add(dfd, scaled)))
+
+
+def _t_constant(df: Any) -> Any:
+    """Return the density of Student's t at 0."""
+    half = multiply(0.5, df)
+    return divide(exp(negative(gamma_beta.betaln(half, 0.5))), sqrt(df))
+
+
+def _stdtr(df: Any, t: Any) -> Any:
+    """Return Student's distribution function, in the middle by the complementary integral."""
+    squared, half = square(t), multiply(0.5, df)
+    total = add(df, squared)
+    tail = multiply(0.5, betainc(half, 0.5, divide(df, total)))
+    inner = multiply(0.5, betainc(0.5, half, divide(squared, total)))
+    positive = greater(t, 0)
+    far = where(positive, subtract(1.0, tail), tail)
+    middle = where(positive, add(0.5, inner), subtract(0.5, inner))
+    curvature = divide(add(df, 1.0), multiply(6.0, df))
+    linear = add(0.5, multiply(multiply(_t_constant(df), t), subtract(1.0, multiply(curvature, squared))))
+    tiny = less(multiply(squared, curvature), 1e-9)
+    student = where(tiny, linear, where(less(squared, df), middle, far))
+    return where(is_inf(df), error_functions.ndtr(t), student)
+
+
+def _stdtrit(df: Any, p: Any) -> Any:
+    """Return the inverse of `_stdtr` in its second argument, by the branches of that function."""
+    half, from_half = multiply(0.5, df), subtract(p, 0.5)
+    side = sign(from_half)
+    tail = minimum(p, subtract(1.0, p))
+    z = STEPS["betaincinv"].bind(half, filled(df, 0.5), multiply(2.0, tail))
+    far = multiply(side, sqrt(multiply(df, divide(subtract(1.0, z), z))))
+    y = STEPS["betaincinv"].bind(filled(df, 0.5), half, multiply(2.0, absolute(from_half)))
+    middle = multiply(side, sqrt(multiply(df, divide(y, subtract(1.0, y)))))
+    scaled = divide(from_half, _t_constant(df))
+    curvature = divide(add(df, 1.0), multiply(6.0, df))
+    linear = multiply(scaled, add(1.0, multiply(curvature, square(scaled))))
+    tiny = less(multiply(square(scaled), curvature), 1e-9)
+    return where(tiny, linear, where(less(tail, 0.25), far, middle))
+
+
+def _pdtr(k: Any, m: Any) -> Any:
+    return where(less(k, 0), NAN, igammac(add(floor(k), 1.0), m))
+
+
+def _pdtrc(k: Any, m: Any) -> Any:
+    return where(less(k, 0), NAN, igamma(add(floor(k), 1.0), m))
+
+
+def _gdtr(a: Any, b: Any, x: Any) -> Any:
+    return igamma(b, multiply(a, x))
+
+
+def _gdtrc(a: Any, b: Any, x: Any) -> Any:
+    return igammac(b, multiply(a, x))
+
+
+def _step(name: str) -> Callable[..., Any]:
+    return lambda *operands: STEPS[name].bind(*operands)
+
+
+BODIES: dict[str, Callable[..., Any]] = {
+    "beta": _beta,
+    "betainc": betainc,
+    "betaincc": _betaincc,
+    "betaln": gamma_beta.betaln,
+    "binom": _binom,
+    "boxcox": _boxcox,
+    "boxcox1p": _boxcox1p,
+    "chdtr": _chdtr,
+    "chdtrc": _chdtrc,
+    "cosm1": _cosm1,
+    "dawsn": integrals.dawsn,
+    "entr": _entr,
+    "erf": error_functions.erf,
+    "erfc": error_functions.erfc,
+    "erfcinv": error_functions.erfcinv,
+    "erfcx": error_functions.erfcx,
+    "erfi": _erfi,
+    "erfinv": error_functions.erfinv,
+    "exp1": _exp1,
+    "exp10": lambda x: pow(10.0, x),
+    "exp2": lambda x: pow(2.0, x),
+    "expi": integrals.expint,
+    "expit": hyperbolic.sigmoid,
+    "expm1": expm1,
+    "exprel": _exprel,
+    "fdtr": _fdtr,
+    "fdtrc": _fdtrc,
+    "fresnel": lambda x: (integrals.fresnel_sin(x), integrals.fresnel_cos(x)),
+    "gamma": gamma_beta.gamma,
+    "gammainc": igamma,
+    "gammaincc": igammac,
+    "gammaln": lgamma,
+    "gammasgn": lambda x: stop_gradient(_gammasgn(x)),
+    "gdtr": _gdtr,
+    "gdtrc": _gdtrc,
+    "huber": _huber,
+    "i0": bessel.bessel_i0,
+    "i0e": bessel.bessel_i0e,
+    "i1": bessel.bessel_i1,
+    "i1e": bessel.bessel_i1e,
+    "inv_boxcox": _inv_boxcox,
+    "inv_boxcox1p": _inv_boxcox1p,
+    "j0": bessel.bessel_j0,
+    "j1": bessel.bessel_j1,
+    "k0": bessel.bessel_k0,
+    "k0e": bessel.bessel_k0e,
+    "k1": bessel.bessel_k1,
+    "k1e": bessel.bessel_k1e,
+    "kl_div": _kl_div,
+    "log1p": log1p,
+    "log_expit": hyperbolic.log_sigmoid,
+    "log_ndtr": error_functions.log_ndtr,
+    "loggamma": _loggamma,
+    "logit": _logit,
+    "ndtr": error_functions.ndtr,
+    "ndtri": error_functions.ndtri,
+    "pdtr": _pdtr,
+    "pdtrc": _pdtrc,
+    "poch": _poch,
+    "pseudo_huber": _pseudo_huber,
+    "psi": digamma,
+    "rel_entr": _rel_entr,
+    "round": round,
+    "spence": integrals.spence,
+    "stdtr": _stdtr,
+    "stdtrit": _stdtrit,
+    "xlog1py": xlog1py,
+    "xlogy": xlogy,
+    "y0": bessel.bessel_y0,
+    "y1": bessel.bessel_y1,
+    **{name: _step(name) for name in STEPS},
+}
+"""Body of each ufunc by the name of SciPy's ufunc."""

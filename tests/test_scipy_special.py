@@ -1,0 +1,275 @@
+"""SciPy's special functions on tensors, by SciPy's own ufuncs and in `jittape.scipy.special`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+import jittape as jt
+from jittape.scipy import special
+from jittape.scipy.special.ufunc_bodies import BODIES
+from jittape.scipy.special.ufunc_calls import call_ufunc
+
+POSITIVE = (0.3, 3.0)
+UNIT = (0.1, 0.9)
+RANGES: dict[str, tuple[tuple[float, float], ...]] = {
+    "betainc": (POSITIVE, POSITIVE, UNIT),
+    "betaincc": (POSITIVE, POSITIVE, UNIT),
+    "betaincinv": (POSITIVE, POSITIVE, UNIT),
+    "binom": ((-2.9, 6.0), (-2.9, 6.0)),
+    "boxcox1p": ((-0.8, 3.0), (-2.0, 2.0)),
+    "boxcox": (POSITIVE, (-2.0, 2.0)),
+    "erfcinv": ((0.1, 1.9),),
+    "erfinv": ((-0.9, 0.9),),
+    "gammaincinv": (POSITIVE, UNIT),
+    "gammainccinv": (POSITIVE, UNIT),
+    "gammasgn": ((-3.9, 3.9),),
+    "gammaln": ((-3.9, 3.9),),
+    "gamma": ((-3.9, 3.9),),
+    "huber": (POSITIVE, (-6.0, 6.0)),
+    "hyp2f1": (POSITIVE, POSITIVE, POSITIVE, (-0.9, 0.6)),
+    "inv_boxcox1p": (POSITIVE, (-0.3, 2.0)),
+    "inv_boxcox": (POSITIVE, (-0.3, 2.0)),
+    "log_ndtr": ((-9.0, 4.0),),
+    "logit": (UNIT,),
+    "ndtri": (UNIT,),
+    "ndtri_exp": ((-20.0, -0.1),),
+    "pseudo_huber": (POSITIVE, (-6.0, 6.0)),
+    "stdtr": (POSITIVE, (-6.0, 6.0)),
+    "stdtrit": (POSITIVE, (0.02, 0.98)),
+}
+"""Ranges of the operands; `POSITIVE` for all others."""
+STEPWISE = {
+    "bdtr": (0,),
+    "bdtrc": (0,),
+    "pdtr": (0,),
+    "pdtrc": (0,),
+    "gammasgn": (0,),
+    "round": (0,),
+    "expn": (0,),
+}
+"""Operands in which the function is a step function or an integer order."""
+NO_SLOPE = {
+    "expn": 1, "hyp0f1": 1, "hyp1f1": 2, "hyp2f1": 3, "iv": 1, "ive": 1, "jv": 1, "kv": 1, "kve": 1, "yv": 1,
+}  # fmt: skip
+"""Number of first operands without a derivative."""
+
+
+def operands(name: str, dtype: str = "float64", size: int = 24) -> list[Any]:
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    n = getattr(scipy.special, name).nin
+    found = [rng.uniform(*bounds, size) for bounds in RANGES.get(name, (POSITIVE,) * n)]
+    if name == "expn":
+        found[0] = np.floor(found[0])
+    if name in ("gamma", "gammaln", "gammasgn", "binom"):  # away from the poles
+        found = [np.floor(x) + np.clip(x - np.floor(x), 0.1, 0.9) for x in found]
+    return [x.astype(dtype) for x in found]
+
+
+def parts(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else (result,)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_value_and_dtype_of_each_ufunc(name: str) -> None:
+    """SciPy's ufunc on a tensor, and the function of this package, twice and compiled, give SciPy's values."""
+    ufunc = getattr(scipy.special, name)
+    compiled = jt.function(lambda *x: call_ufunc(name, *x))
+    for dtype, rtol in (("float64", 2e-11), ("float32", 1e-4)):
+        arrays = operands(name, dtype)
+        wanted = parts(ufunc(*arrays))
+        tensors = [jt.constant(x) for x in arrays]
+        in_function = [compiled(*arrays), compiled(*arrays)] if dtype == "float64" else []
+        for found in (ufunc(*tensors), getattr(special, name)(*arrays), *in_function):
+            for one, other in zip(parts(found), wanted, strict=True):
+                assert isinstance(one, jt.Tensor)
+                assert one.dtype == other.dtype == dtype
+                np.testing.assert_allclose(one.numpy(), other, rtol=rtol, atol=rtol / 100)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_gradient_of_each_ufunc(name: str) -> None:
+    """Derivatives are those of differences of SciPy's values, on a tape and in a function."""
+    ufunc, arrays, step = getattr(scipy.special, name), operands(name), 1e-5
+    for i in range(NO_SLOPE.get(name, 0), len(arrays)):
+
+        def total(x: Any, i: int = i) -> Any:
+            given = [*arrays[:i], x, *arrays[i + 1 :]]
+            return sum(jt.reduce_sum(r) * (k + 1.0) for k, r in enumerate(parts(ufunc(*given))))
+
+        if i in STEPWISE.get(name, ()):
+            with jt.GradientTape() as tape:
+                x = jt.constant(arrays[i])
+                tape.watch(x)
+                y = total(x)
+            found = tape.gradient(y, x, unconnected_gradients="zero").numpy()
+            np.testing.assert_array_equal(found, 0.0)
+            continue
+        shifted = [[*arrays[:i], arrays[i] + s * step, *arrays[i + 1 :]] for s in (1, -1)]
+        upper, lower = (parts(ufunc(*s)) for s in shifted)
+        slopes = sum(
+            (u - v) / (2 * step) * (k + 1.0) for k, (u, v) in enumerate(zip(upper, lower, strict=True))
+        )
+        for function in (total, jt.function(total)):
+            found = jt.grad(function)(arrays[i])
+            np.testing.assert_allclose(found, slopes, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NO_SLOPE)
+def test_a_parameter_without_derivative_is_named(name: str) -> None:
+    x = operands(name, size=2)
+    with pytest.raises(jt.NoGradientError, match="has no derivative with respect to"):
+        jt.grad(lambda a: jt.reduce_sum(call_ufunc(name, a, *x[1:])))(x[0])
+
+
+EDGES = np.array([-np.inf, -3.0, -2.5, -1.0, -0.0, 0.0, 0.5, 1.0, 2.0, 30.0, np.inf, np.nan])
+OF_ONE = [
+    "entr",
+    "expit",
+    "exprel",
+    "exp1",
+    "expi",
+    "gammasgn",
+    "logit",
+    "loggamma",
+    "cosm1",
+    "log_expit",
+    "exp2",
+]
+OF_TWO = ["rel_entr", "kl_div", "huber", "pseudo_huber", "xlogy", "boxcox", "stdtr", "inv_boxcox"]
+
+
+@pytest.mark.parametrize("name", OF_ONE)
+def test_edges_of_one_operand(name: str) -> None:
+    with np.errstate(all="ignore"):
+        wanted = getattr(scipy.special, name)(EDGES)
+    np.testing.assert_allclose(getattr(special, name)(EDGES).numpy(), wanted, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", OF_TWO)
+def test_edges_of_two_operands(name: str) -> None:
+    values = EDGES[1:-2]
+    x, y = (a.ravel() for a in np.meshgrid(values, values))
+    with np.errstate(all="ignore"):
+        wanted = getattr(scipy.special, name)(x, y)
+    np.testing.assert_allclose(getattr(special, name)(x, y).numpy(), wanted, rtol=1e-12, atol=1e-15)
+
+
+def test_smooth_at_removable_singularities() -> None:
+    """Second derivatives exist where the textbook formula divides by 0."""
+    at = np.array([0.0, 1e-9, -1e-9])
+    np.testing.assert_allclose(jt.grad(lambda x: jt.reduce_sum(special.exprel(x)))(at), 0.5, rtol=1e-8)
+    second = jt.hessian(lambda x: jt.reduce_sum(special.exprel(x)))(at)
+    np.testing.assert_allclose(np.diag(second), 1 / 3, rtol=1e-7)
+    slope = jt.grad(lambda m: jt.reduce_sum(special.boxcox(2.0, m)))(at)
+    np.testing.assert_allclose(slope, np.log(2.0) ** 2 / 2, rtol=1e-7)
+    slope = jt.grad(lambda t: jt.reduce_sum(special.stdtr(3.0, t)))(np.array([0.0, 1e-6, 1e-3]))
+    np.testing.assert_allclose(slope, scipy_t_density(np.array([0.0, 1e-6, 1e-3])), rtol=1e-9)
+
+
+def scipy_t_density(t: Any) -> Any:
+    from scipy import stats
+
+    return stats.t.pdf(t, 3.0)
+
+
+# ---- functions that are no ufuncs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_logsumexp(axis: Any, keepdims: bool) -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(3, 4)) * 50, rng.normal(size=(3, 4))
+    b[0, 0], a[0, 0] = 0.0, np.inf
+    found = special.logsumexp(a, axis, b=b, keepdims=keepdims, return_sign=True)
+    wanted = scipy.special.logsumexp(a, axis, b=b, keepdims=keepdims, return_sign=True)
+    for one, other in zip(found, wanted, strict=True):
+        assert one.shape == np.shape(other)
+        np.testing.assert_allclose(one.numpy(), other, rtol=1e-13)
+    a[0, 0] = 1.0
+    plain = special.logsumexp(a, axis, keepdims=keepdims).numpy()
+    np.testing.assert_allclose(plain, scipy.special.logsumexp(a, axis, keepdims=keepdims), rtol=1e-13)
+    jt.check_gradient(lambda a, b: jt.reduce_sum(special.logsumexp(a, axis, b=b)), a / 50, np.abs(b) + 0.1)
+    for name in ("softmax", "log_softmax"):
+        value = getattr(special, name)(a, axis).numpy()
+        np.testing.assert_allclose(value, getattr(scipy.special, name)(a, axis), rtol=1e-12, atol=1e-300)
+        jt.check_gradient(
+            lambda a, n=name: jt.reduce_sum(getattr(special, n)(a, axis) * np.arange(12.0).reshape(3, 4)),
+            a / 50,
+        )
+
+
+def test_logsumexp_of_extremes() -> None:
+    for a in ([-np.inf, -np.inf], [np.inf, 1.0], [1e300]):
+        assert float(special.logsumexp(a)) == scipy.special.logsumexp(a)
+    assert np.isnan(float(special.logsumexp([0.0, 1.0], b=[1.0, -1.0])))
+
+
+def test_counts_and_orders() -> None:
+    n, k = np.meshgrid([-1.0, 0.0, 1.0, 5.0, 20.5], [-1.0, 0.0, 2.0, 5.0, 6.0])
+    np.testing.assert_allclose(special.comb(n, k).numpy(), scipy.special.comb(n, k), rtol=1e-13)
+    n, k = np.meshgrid([0.0, 1.0, 5.0], [0.0, 2.0, 5.0])
+    repeated = special.comb(n, k, repetition=True).numpy()
+    np.testing.assert_allclose(repeated, scipy.special.comb(n, k, repetition=True), rtol=1e-13)
+    np.testing.assert_allclose(
+        special.comb(60, 30).numpy(), float(scipy.special.comb(60, 30, exact=True)), rtol=1e-13
+    )
+    assert special.comb(30, 15).numpy() == scipy.special.comb(30, 15, exact=True)
+    x = np.array([0.0, 0.5, 3.0, 10.0, -1.0])
+    np.testing.assert_allclose(special.factorial(x).numpy(), scipy.special.factorial(x, extend="zero"))
+    y = np.array([0.5, 1.5, 4.0])
+    np.testing.assert_allclose(special.polygamma([0, 1, 2], y).numpy(), scipy.special.polygamma([0, 1, 2], y))
+    np.testing.assert_allclose(special.multigammaln(y + 1, 2).numpy(), scipy.special.multigammaln(y + 1, 2))
+    np.testing.assert_allclose(special.zeta(y + 1).numpy(), scipy.special.zeta(y + 1))
+    np.testing.assert_allclose(special.sinc(y).numpy(), np.sinc(y), atol=1e-16)
+    np.testing.assert_allclose(special.softplus(y).numpy(), np.logaddexp(0, y))
+
+
+# ---- arguments -------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_lists_and_small_dtypes() -> None:
+    assert special.erf(1).dtype == special.erf([1, 2]).dtype == special.erf(np.int64(3)).dtype == "float64"
+    assert special.erf(np.float16(1)).dtype == special.erf(np.int8([1])).dtype == "float32"
+    assert special.xlogy(2.0, np.float32([1.0])).dtype == "float32"
+    x = jt.constant(2.0)
+    np.testing.assert_allclose(
+        special.gammaln([x, 3.0]).numpy(), scipy.special.gammaln([2.0, 3.0]), atol=1e-7
+    )
+
+
+def test_refusals_name_the_function_and_the_way_out() -> None:
+    x = jt.constant(np.ones(2))
+    with pytest.raises(TypeError, match=r"scipy.special.airy is not recorded.*x.numpy\(\)"):
+        scipy.special.airy(x)
+    with pytest.raises(TypeError, match="np.spacing is not recorded"):
+        np.spacing(x)
+    with pytest.raises(TypeError, match="cannot record into an array"):
+        scipy.special.erf(x, out=np.zeros(2))
+    with pytest.raises(jt.DTypeError, match=r"scipy.special.erf\] is recorded for real numbers only"):
+        scipy.special.erf(jt.constant([1j]))
+    with pytest.raises(TypeError, match=r"\[erf\] out= is not supported"):
+        special.erf(x, out=x)
+    with pytest.raises(TypeError, match=r"\[betainc\] takes 3 arguments \(a, b, x\), got 1"):
+        special.betainc(x)
+    with pytest.raises(jt.ShapeError, match=r"\[betainc\] shapes"):
+        special.betainc(x, np.ones(3), x)
+    with pytest.raises(ValueError, match=r"\[comb\] exact=True"):
+        special.comb(5, 2, exact=True)
+
+
+def test_nothing_is_imported_before_it_is_used() -> None:
+    code = (
+        "import sys, jittape, jittape.scipy;"
+        "assert not [m for m in sys.modules if m.startswith(('scipy', 'jittape.scipy.'))];"
+        "jittape.scipy.special;"
+        "assert 'scipy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
