@@ -120,13 +120,3 @@ def test_a_matrix_that_does_not_fit_raises_in_compiled_code(f, message):
     np.testing.assert_allclose(called(4 * np.eye(2)), f(4 * np.eye(2)))
     with pytest.raises(ValueError, match=message):
         called(np.zeros((2, 2)))
-
-
-def test_what_runs_in_numpy_is_rejected():
-    for f in (
-        jt.linalg.expm,
-        lambda a: jt.linalg.lstsq(a, a, fast=False),
-        lambda a: jt.linalg.lu(a).p,
-    ):
-        with pytest.raises((TypeError, ValueError, RuntimeError), match="NumPy"):
-            jt.njit_function(f, jt.TensorSpec((3, 3), jt.float64))

@@ -13,7 +13,7 @@ from jittape.core.forms import Control, runs_of
 from jittape.core.program import Op, Program, is_dynamic_dim
 from jittape.errors import NumericsError, ProgramError
 
-__all__ = ["interpret", "not_finite", "run_control", "run_op"]
+__all__ = ["interpret", "not_finite", "run_control", "run_op", "run_ops"]
 
 
 def interpret(program: Program, inputs: Sequence[Any], failures: list[int] | None = None) -> list[Any]:
@@ -52,7 +52,7 @@ def interpret(program: Program, inputs: Sequence[Any], failures: list[int] | Non
             results: list[Any] = [None] * len(run)
             try:
                 if not any(operand is None for operand in operands):
-                    results = _evaluated(program, run, operands)
+                    results = run_ops(program, run, operands)
             except Exception:
                 if failures is None:
                     raise
@@ -63,7 +63,7 @@ def interpret(program: Program, inputs: Sequence[Any], failures: list[int] | Non
     return [values[slot] for slot in program.outputs]
 
 
-def _evaluated(program: Program, run: Sequence[Op], operands: list[Any]) -> list[np.ndarray[Any, Any]]:
+def run_ops(program: Program, run: Sequence[Op], operands: list[Any]) -> list[np.ndarray[Any, Any]]:
     """Return the results of an op, or of a run of ops that are one loop or branch."""
     if isinstance(run[0].primitive.lowering, Control):
         return run_control(program, run, operands)

@@ -24,13 +24,14 @@ from jittape.compile.llvm.interrupts import (
     new_abort_state,
     release_stacks,
 )
-from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, for_range
+from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, external, for_range
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.core.forms import Assert, Call
 from jittape.core.program import ALIGNMENT, Aval
 from jittape.numba_bridge.native_function import BAKED, NativeFunction
 from jittape.numba_bridge.numba_op import array_call
 from jittape.numba_bridge.numba_substitutes import SUBSTITUTES
+from jittape.numba_bridge.python_steps import Carried
 from jittape.numba_bridge.traced_function import Argument
 
 __all__ = ["assign", "call_program"]
@@ -39,20 +40,45 @@ ON_STACK = 1 << 14
 """Maximum size, in bytes, of temporaries on the stack; the threads of a parallel loop may have small stacks."""
 
 _I64, _I32 = ir.IntType(64), ir.IntType(32)
+_STEP = ir.FunctionType(ir.VoidType(), [BYTES])
+"""Type of a `PythonStep`."""
 
 
 def call_program(
     context: Any, builder: ir.IRBuilder, native: NativeFunction, addresses: list[ir.Value]
 ) -> None:
     """Emit a call with the addresses of the arguments' leaves and then of the outputs; emit the function if needed."""
+    module, nbytes, keys = builder.module, native.schedule.arena, None
+    memory = []
+    if nbytes > ON_STACK:
+        memory.append(_allocated(context, builder, native, nbytes + ALIGNMENT))
+    if native.stacks:
+        keys = cgutils.alloca_once(builder, ir.ArrayType(_I64, len(native.stacks)), zfill=True)
+        memory.append(builder.bitcast(keys, BYTES))
     name = f"jittape_program_{native.fingerprint}"
-    pointers = (types.voidptr,) * len(addresses)
-    function = builder.module.globals.get(name)
+    pointers = (types.voidptr,) * (len(addresses) + len(memory))
+    function = module.globals.get(name)
     if function is None:
-        function = _Program(context, builder.module, native, name, pointers).function
-    status, _ = context.call_conv.call_function(builder, function, types.none, pointers, addresses)
+        function = _Program(context, module, native, name, pointers).function
+    status, _ = context.call_conv.call_function(
+        builder, function, types.none, pointers, [*addresses, *memory]
+    )
+    if nbytes > ON_STACK:
+        builder.call(external(module, ir.FunctionType(ir.VoidType(), [BYTES]), "NRT_Free"), [memory[0]])
+    if native.stacks:
+        builder.call(external(module, _STEP, native.release_symbol), [memory[-1]])
     with cgutils.if_unlikely(builder, status.is_error):
         context.call_conv.return_status_propagate(builder, status)
+
+
+def _allocated(context: Any, builder: ir.IRBuilder, native: NativeFunction, nbytes: int) -> ir.Value:
+    """Emit the allocation of memory that is too large for the stack."""
+    allocate = external(builder.module, ir.FunctionType(BYTES, [_I64]), "NRT_Allocate")
+    allocated = builder.call(allocate, [ir.Constant(_I64, nbytes)])
+    with builder.if_then(cgutils.is_null(builder, allocated), likely=False):
+        text = f"{native.name}: cannot allocate {nbytes} bytes"
+        context.call_conv.return_user_exc(builder, MemoryError, (text,))
+    return allocated
 
 
 class _Program:
@@ -73,11 +99,14 @@ class _Program:
 
     def _write(self) -> None:
         builder, schedule = self.builder, self.native.schedule
+        stacks = self.addresses[-1] if self.native.stacks else None
         arena = self._arena(schedule.arena)
         temporaries = [builder.gep(arena, [ir.Constant(_I64, offset)]) for offset in schedule.offsets]
         inputs = self._inputs()
         results, copied = self._outputs(inputs)
         self.places = [*inputs, *results, *temporaries]
+        for i, storage in enumerate(self.native.stacks):
+            self.places[storage] = builder.gep(stacks, [ir.Constant(_I64, 8 * i)])
         slots = builder.alloca(BYTES, size=max(1, len(self.places)))
         for i, place in enumerate(self.places):
             builder.store(place, builder.gep(slots, [ir.Constant(_I64, i)]))
@@ -85,34 +114,26 @@ class _Program:
         for number, step in enumerate(schedule.steps):
             if isinstance(step, KernelStep):
                 self._call(number, step, slots)
+            elif number in self.native.python_steps:
+                self._call_python(number, step)
             elif step.op.primitive in SUBSTITUTES:
                 self._substitute(step)
             else:
                 _ArrayCall(self, step).write()
         for to, source, nbytes in copied:
             self._copy(to, source, nbytes)
-        self._free_arena()
         self.context.call_conv.return_value(builder, self.context.get_dummy_value())
 
     def _arena(self, nbytes: int) -> ir.Value:
-        """Emit the allocation of aligned memory for temporaries."""
+        """Return aligned memory for temporaries: on the stack, or in the memory from the caller."""
         builder = self.builder
         if nbytes <= ON_STACK:
             arena = builder.alloca(ir.IntType(8), size=max(1, nbytes))
             arena.align = ALIGNMENT
             return arena
-        allocate = self._external(ir.FunctionType(BYTES, [_I64]), "NRT_Allocate")
-        self.allocated = builder.call(allocate, [ir.Constant(_I64, nbytes + ALIGNMENT)])
-        address = builder.ptrtoint(self.allocated, _I64)
-        with builder.if_then(builder.icmp_unsigned("==", address, ir.Constant(_I64, 0)), likely=False):
-            self.fail(MemoryError, f"cannot allocate {nbytes} bytes")
+        address = builder.ptrtoint(self.addresses[-2 if self.native.stacks else -1], _I64)
         upwards = builder.add(address, ir.Constant(_I64, ALIGNMENT - 1))
         return builder.inttoptr(builder.and_(upwards, ir.Constant(_I64, -ALIGNMENT)), BYTES)
-
-    def _free_arena(self) -> None:
-        if self.native.schedule.arena > ON_STACK:
-            free = self._external(ir.FunctionType(ir.VoidType(), [BYTES]), "NRT_Free")
-            self.builder.call(free, [self.allocated])
 
     def fail(self, kind: type, text: str) -> None:
         """Emit the return of an error."""
@@ -130,9 +151,8 @@ class _Program:
         schedule, program = self.native.schedule, self.native.traced.program
         places: dict[int, ir.Value] = dict(enumerate(inputs))
         copied = []
-        for place, storage, aval in zip(
-            self.addresses[self.leaves :], schedule.outputs, program.output_avals(), strict=True
-        ):
+        addresses = self.addresses[self.leaves : self.leaves + len(schedule.outputs)]
+        for place, storage, aval in zip(addresses, schedule.outputs, program.output_avals(), strict=True):
             if storage in places:
                 copied.append((place, places[storage], aval.nbytes))
             else:
@@ -168,7 +188,6 @@ class _Program:
             builder.call(kernel, [*arguments, self.abort_state])
             with builder.if_then(is_aborted(builder, self.abort_state), likely=False):
                 release_stacks(builder, self.abort_state)
-                self._free_arena()
                 self._fail_if_assertion_failed(step)
                 self.fail(
                     MemoryError,
@@ -177,6 +196,21 @@ class _Program:
             return
         with for_range(builder, ir.Constant(_I64, step.tasks or 1)) as task:
             builder.call(kernel, [*arguments, task])
+
+    def _call_python(self, number: int, step: NumpyStep) -> None:
+        """Emit the call of a step in Python, which raises the step's exception if it fails."""
+        builder = self.builder
+        function = external(self.module, _STEP, self.native.step_symbol(number))
+        places = [self.places[storage] for storage in (*step.storages, *step.results)]
+        table = builder.alloca(_I64, size=len(places) + 1)
+        for i, place in enumerate(places):
+            builder.store(builder.ptrtoint(place, _I64), builder.gep(table, [ir.Constant(_I64, i)]))
+        succeeded = builder.gep(table, [ir.Constant(_I64, len(places))])
+        builder.store(ir.Constant(_I64, 0), succeeded)
+        builder.call(function, [builder.bitcast(table, BYTES)])
+        failed = builder.icmp_signed("==", builder.load(succeeded), ir.Constant(_I64, 0))
+        with builder.if_then(failed, likely=False):
+            self.context.call_conv.return_user_exc(builder, Carried, ())
 
     def _fail_if_assertion_failed(self, step: KernelStep) -> None:
         """Emit the error of a failed check. A loop or branch with several checks raises the error of the first one."""
@@ -276,10 +310,6 @@ class _Program:
         table.global_constant = True
         table.initializer = value
         return table
-
-    def _external(self, ty: ir.FunctionType, name: str) -> ir.Function:
-        known = self.module.globals.get(name)
-        return ir.Function(self.module, ty, name) if known is None else known
 
 
 class _ArrayCall:

@@ -2,24 +2,26 @@
 
 The function is traced and scheduled like any program. Its kernels are emitted *into the module of the caller*, as LLVM
 IR, so the code that Numba caches on disk is self-contained: it contains no addresses and needs no jittape cache. Only
-large constants and the BLAS are external symbols. Code loaded from disk first looks up its function by `fingerprint`
-(see `find_native`), which defines these symbols.
+large constants, the BLAS and steps that run in Python are external symbols. Code loaded from disk first looks up its
+function by `fingerprint` (see `find_native`), which defines these symbols.
 """
 
 from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jittape.core.forms import Control
 from jittape.core.locks import lock
-from jittape.core.program import Aval, Op
+from jittape.core.program import Aval, Body, Op, bodies_of, is_dynamic_dim
 from jittape.core.tickets import WeakValues
 from jittape.numba_bridge.numba_op import array_call
 from jittape.numba_bridge.numba_substitutes import SUBSTITUTES
+from jittape.numba_bridge.python_steps import PythonStep, Release
 from jittape.numba_bridge.traced_function import Argument, Traced
 from jittape.version import __version__
 
@@ -52,6 +54,8 @@ class NativeFunction:
         Names of its arguments.
     fingerprint : str
         Hash of everything that determines its results: functions with equal fingerprints are equal.
+    python_ops : tuple of str
+        The ops that run in Python, with NumPy: for each of them, a call takes the GIL. Empty for most functions.
     """
 
     def __init__(self, traced: Traced, dispatcher: Callable[..., Any]) -> None:
@@ -62,9 +66,18 @@ class NativeFunction:
         self.parameters = traced.parameters
         self.traced = traced
         self.schedule = schedule(traced.program, tile_rows=False)
-        for step in self.schedule.steps:
-            if isinstance(step, NumpyStep):
-                _check_native(self.name, step.op)
+        self.python_steps: dict[int, PythonStep] = {}
+        stacks: list[int] = []
+        names: list[str] = []
+        for number, step in enumerate(self.schedule.steps):
+            if isinstance(step, NumpyStep) and _runs_in_python(self.name, step.op):
+                self.python_steps[number] = PythonStep(traced.program, step)
+                names.append(f"{step.op.primitive.name}, recorded at {step.op.source or 'an unknown line'}")
+                results = zip(step.results, step.result_avals, strict=True)
+                stacks += [storage for storage, aval in results if is_dynamic_dim(aval)]
+        self.python_ops = tuple(names)
+        self.stacks = tuple(stacks)
+        self._release = Release(len(stacks))
         self.constants = {
             position: np.ascontiguousarray(leaf)
             for position, leaf in enumerate(traced.leaves)
@@ -76,6 +89,15 @@ class NativeFunction:
     def symbol(self, position: int) -> str:
         """Return the symbol of a constant that is not part of the code."""
         return f"jittape_data_{_content(self.constants[position])}"
+
+    def step_symbol(self, number: int) -> str:
+        """Return the symbol of a step that runs in Python."""
+        return f"jittape_step_{self.fingerprint}_{number}"
+
+    @property
+    def release_symbol(self) -> str:
+        """The symbol of the function that releases stacks of unknown length."""
+        return f"jittape_release_{self.fingerprint}"
 
     def provide(self) -> None:
         """Define the external symbols of the code."""
@@ -89,6 +111,9 @@ class NativeFunction:
         for position, constant in self.constants.items():
             if constant.nbytes > BAKED:
                 llvm.add_symbol(self.symbol(position), address_of(constant))
+        for number, step in self.python_steps.items():
+            llvm.add_symbol(self.step_symbol(number), step.address)
+        llvm.add_symbol(self.release_symbol, self._release.address)
         if any(isinstance(step.kernel, Gemm | Lapack) for step in _all_steps(self.schedule)):
             blas()
 
@@ -107,20 +132,22 @@ class NativeFunction:
         return f"<jt.NativeFunction {self.name}({given})>"
 
 
-def _check_native(name: str, op: Op) -> None:
-    """Raise `TypeError` for an op that runs in Python; functions compiled by Numba are called directly."""
+def _runs_in_python(name: str, op: Op) -> bool:
+    """Return whether an op without a kernel runs in Python, because Numba cannot compile it.
+
+    Raises
+    ------
+    TypeError
+        If it is a user function that Numba compiled for fixed argument types.
+    """
     called = array_call(op.primitive)
-    if op.primitive in SUBSTITUTES:
-        return
-    if called is None:
-        why = "has no native form and runs in NumPy"
-    elif not called.dispatcher._can_compile:
-        why = "is compiled for fixed argument types; remove the signature from its njit decorator"
-    else:
-        return
-    raise TypeError(
-        f"{name} cannot be compiled for Numba: {op.primitive.name}, recorded at {op.source or 'an unknown line'}, {why}"
-    )
+    if called is not None and not called.dispatcher._can_compile:
+        raise TypeError(
+            f"{name} cannot be compiled for Numba: {op.primitive.name}, recorded at "
+            f"{op.source or 'an unknown line'}, is compiled for fixed argument types; "
+            "remove the signature from its njit decorator"
+        )
+    return called is None and op.primitive not in SUBSTITUTES
 
 
 def _shown(argument: Argument) -> str:
@@ -180,13 +207,37 @@ def _identity(function: NativeFunction) -> Iterator[str]:
     yield repr([_shown(argument) for argument in traced.arguments])
     yield repr([leaf if isinstance(leaf, int) else _content(leaf) for leaf in traced.leaves])
     for step in _all_steps(schedule):
-        text = step.ops[0].primitive.name if step.kernel is None else step.kernel.text
-        yield repr((text, step.storages, () if step.kernel is None else step.sizes, step.tasks))
         if step.kernel is None:
-            yield repr(step.op.params)
-        lasting = step.op.primitive in SUBSTITUTES if step.kernel is None else is_cacheable(step.kernel)
+            text, lasting = _text_of_ops(step.ops)
+            yield repr((text, step.storages, step.results))
+        else:
+            yield repr((step.kernel.text, step.storages, step.sizes, step.tasks))
+            lasting = is_cacheable(step.kernel)
         if not lasting:
             yield uuid.uuid4().hex  # the text may have another meaning in another process
+
+
+def _text_of_ops(ops: Sequence[Op]) -> tuple[str, bool]:
+    """Return a text of ops with their bodies, and whether it means the same in another process."""
+    from jittape.compile.cache.schedule_cache import is_known, is_plain
+
+    lines, lasting = [], True
+    for op in ops:
+        bodies = bodies_of(op)
+        params = tuple([(name, value) for name, value in op.params if not _holds_body(value)])
+        lines.append(f"{op.out} = {op.primitive.name} {op.args} {params}")
+        known = isinstance(op.primitive.lowering, Control) or is_known(op.primitive)
+        lasting &= op.primitive in SUBSTITUTES or (known and all(is_plain(value) for _, value in params))
+        for body in bodies:
+            text, inner = _text_of_ops(body.program.ops)
+            avals = [str(aval) for aval in body.program.input_avals()]
+            lines.append(f"{avals}\n{text}\n{body.program.outputs}")
+            lasting &= inner
+    return "\n".join(lines), lasting
+
+
+def _holds_body(value: Any) -> bool:
+    return isinstance(value, Body) or (isinstance(value, tuple) and any(map(_holds_body, value)))
 
 
 def _all_steps(schedule: Schedule) -> list[KernelStep | NumpyStep]:

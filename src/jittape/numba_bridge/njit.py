@@ -30,22 +30,23 @@ def njit_function(f: Callable[..., Any], *specs: Any) -> NativeFunction:
     -------
     NativeFunction
         Function that ``@njit`` code can call as a global, from a closure or as an argument, also in ``prange`` loops
-        and with ``cache=True``. A call needs neither Python nor the GIL. Several threads may call it concurrently.
+        and with ``cache=True``. Several threads may call it concurrently. A call takes the GIL only for ops that run in
+        NumPy; ``python_ops`` lists them.
 
     Raises
     ------
     TypeError
-        If `f` needs Python at each call: it needs the value of a tensor, assigns a Variable, draws random numbers,
-        prints, or uses an op that runs in NumPy. The message names the line.
+        If `f` needs Python at each call: it needs the value of a tensor, assigns a Variable, draws random numbers or
+        prints. The message names the line.
 
     Notes
     -----
     In Numba code, an argument of shape ``()`` is a number; an int is accepted for a float. All other arguments are
     arrays with exactly the given dtype and shape. A wrong dtype is a typing error, a wrong shape raises ValueError, and
-    an int that does not fit a narrower dtype raises OverflowError. (Numba loses errors that are raised in a ``prange``
-    loop.) Arrays that are not C-contiguous are copied. Results of shape ``()`` are numbers; other results are new
-    arrays. With ``out=``, they are written to the given arrays: one array, or a tuple with one array for each
-    array-valued result, in order. These arrays must not overlap.
+    an int that does not fit a narrower dtype raises OverflowError. An exception of an op that runs in NumPy is raised
+    by the call. (Numba loses errors that are raised in a ``prange`` loop.) Arrays that are not C-contiguous are copied.
+    Results of shape ``()`` are numbers; other results are new arrays. With ``out=``, they are written to the given
+    arrays: one array, or a tuple with one array for each array-valued result, in order. These arrays must not overlap.
 
     Values that `f` reads besides its arguments, including Variables, become constants with their current values.
 

@@ -18,8 +18,7 @@ import numpy as np
 from jittape.compile.schedule.steps import NumpyStep, Schedule
 from jittape.core.buffers import LARGE, Buffer, address_of, allocate
 from jittape.core.dtypes import info_of
-from jittape.core.forms import Control
-from jittape.core.interpret import run_control, run_op
+from jittape.core.interpret import run_ops
 from jittape.core.program import ALIGNMENT, Aval, Program, is_dynamic_dim
 from jittape.core.records import WORD
 from jittape.core.tuning import tuning
@@ -180,10 +179,7 @@ class Workspace:
     def evaluate(self, step: NumpyStep, inputs: list[Input], results: list[Buffer]) -> None:
         """Run a NumPy step."""
         arrays = [self._array(s, a, inputs, results) for s, a in zip(step.storages, step.avals, strict=True)]
-        if isinstance(step.ops[0].primitive.lowering, Control):
-            values = run_control(self._program, step.ops, arrays)
-        else:
-            values = [run_op(self._program, step.ops[0], arrays)]
+        values = run_ops(self._program, step.ops, arrays)
         for storage, aval, value in zip(step.results, step.result_avals, values, strict=True):
             if is_dynamic_dim(aval):
                 self._grown[storage] = value

@@ -31,7 +31,7 @@ from jittape.core.program import Aval, Program
 from jittape.core.tuning import tuning
 from jittape.primitives.shape.views import Region
 
-__all__ = ["load_schedule", "schedule_key", "store_schedule"]
+__all__ = ["is_known", "is_plain", "load_schedule", "schedule_key", "store_schedule"]
 
 _PLAIN = frozenset((bool, int, float, str, type(None)))
 
@@ -47,7 +47,8 @@ def schedule_key(program: Program, donated: tuple[tuple[int, int], ...]) -> str 
     for primitive, args, params, out, _ in program.ops:
         text = known.get((primitive, id(params)))
         if text is None:
-            if not _is_cacheable(primitive) or not all(_is_plain(value) for _, value in params):
+            known_name = is_known(primitive) and not isinstance(primitive.lowering, Control)
+            if not known_name or not all(is_plain(value) for _, value in params):
                 return None
             text = texts.setdefault(f"{primitive.name} {params}", len(texts))
             known[primitive, id(params)] = text
@@ -68,19 +69,18 @@ def schedule_key(program: Program, donated: tuple[tuple[int, int], ...]) -> str 
 
 
 @lru_cache(maxsize=1024)
-def _is_cacheable(primitive: Primitive) -> bool:
+def is_known(primitive: Primitive) -> bool:
     """Return whether the name of a primitive has the same meaning in every process."""
     rule = primitive.abstract_eval
-    covered = inspect.isfunction(rule) and covers(rule.__code__.co_filename)
-    return covered and not isinstance(primitive.lowering, Control) and is_builtin(primitive)
+    return inspect.isfunction(rule) and covers(rule.__code__.co_filename) and is_builtin(primitive)
 
 
-def _is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
     """Return whether a parameter is determined by its `repr`."""
     kind = type(value)
     if kind in _PLAIN:
         return True
-    return all(map(_is_plain, value)) if kind in (tuple, Region) else isinstance(value, np.dtype)
+    return all(map(is_plain, value)) if kind in (tuple, Region) else isinstance(value, np.dtype)
 
 
 def store_schedule(key: str, schedule: Schedule) -> None:
