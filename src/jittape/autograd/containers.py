@@ -1,0 +1,188 @@
+"""Nested lists, tuples and dicts of numbers: varied arguments as tensors, and results as NumPy values.
+
+If all varied values are ndarrays and numbers and nothing records the call, the results are ndarrays and NumPy scalars,
+as in autograd. Otherwise, inside another derivative, the results are tensors.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from jittape.core.buffers import copied
+from jittape.core.dtypes import is_differentiable
+from jittape.core.traced_scalar import TracedScalar
+from jittape.primitives.identity import identity
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor, tensor_of
+
+__all__ = [
+    "Boxes",
+    "as_numpy",
+    "as_tensor",
+    "holds_boxes",
+    "is_box",
+    "leaves_of_value",
+    "like",
+    "mapped",
+    "numpy_value",
+]
+
+_FLOAT = np.dtype(np.float64)
+
+
+def mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """Return `value`, a nested container, with `function` applied to each leaf."""
+    kind = value.__class__
+    if kind is list:
+        return [mapped(function, v) for v in value]
+    if kind is tuple:
+        return tuple([mapped(function, v) for v in value])
+    if kind is dict:
+        return {key: mapped(function, v) for key, v in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return kind(*[mapped(function, v) for v in value])
+    if isinstance(value, (list, tuple)) and not isinstance(value, Operators):
+        return kind([mapped(function, v) for v in value])
+    if isinstance(value, dict):  # an OrderedDict or a defaultdict
+        result = copy.copy(value)
+        result.update({key: mapped(function, v) for key, v in value.items()})
+        return result
+    return function(value)
+
+
+def leaves_of_value(value: Any) -> list[Any]:
+    """Return the leaves of a nested container, in order."""
+    leaves: list[Any] = []
+    mapped(leaves.append, value)
+    return leaves
+
+
+def like(structure: Any, leaves: Iterable[Any]) -> Any:
+    """Return `leaves` in the structure of `structure`."""
+    remaining = iter(leaves)
+    return mapped(lambda _: next(remaining), structure)
+
+
+def is_box(value: Any) -> bool:
+    """Return whether `value` is a tensor or a Variable: a value that a derivative may follow."""
+    return isinstance(value, Operators)
+
+
+def holds_boxes(value: Any) -> bool:
+    """Return whether `value` is a tensor, or a container with a tensor among its leaves."""
+    if isinstance(value, (list, tuple, dict)):
+        return any(isinstance(leaf, Operators) for leaf in leaves_of_value(value))
+    return isinstance(value, Operators)
+
+
+def numpy_value(leaf: Any) -> Any:
+    """Return a new ndarray, or a NumPy scalar, with the value of a tensor; any other value unchanged."""
+    if not isinstance(leaf, Operators):
+        return leaf
+    array = leaf._computed().array
+    return array.copy() if array.ndim else array[()]
+
+
+def as_numpy(value: Any) -> Any:
+    """Return `value`, a nested container, with NumPy values instead of tensors."""
+    if value.__class__ is Tensor:
+        return numpy_value(value)
+    return mapped(numpy_value, value)
+
+
+def as_tensor(value: Any) -> Any:
+    """Return a leaf as a tensor with NumPy's dtype: Python floats become float64.
+
+    Raises
+    ------
+    TypeError
+        For values that are not numbers.
+    """
+    if isinstance(value, (Operators, TracedScalar)):
+        return value if value.__class__ is Tensor else convert_to_tensor(value)
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"Can't find vector space for value {value!r} of type {type(value)}.")
+    return tensor_of(np.array(array, order="C"))
+
+
+class Boxes:
+    """A varied argument with tensors in place of its leaves.
+
+    Parameters
+    ----------
+    value : float, complex, ndarray, tensor or nested container of them
+        The argument.
+    recorded : bool
+        Whether a tape or a traced function was recording before the derivative began.
+
+    Attributes
+    ----------
+    argument : same structure as `value`
+        The argument for the function.
+    leaves : list of Tensor
+        The tensors in `argument`, in order.
+    host : bool
+        Whether results are returned as NumPy values.
+    is_complex : bool
+        Whether a leaf is complex.
+
+    Raises
+    ------
+    TypeError
+        If a leaf is not a floating or complex number or array.
+    """
+
+    __slots__ = ("argument", "host", "is_complex", "leaves")
+
+    def __init__(self, value: Any, recorded: bool) -> None:
+        self.leaves: list[Tensor] = []
+        self.host = not recorded
+        self.is_complex = False
+        self.argument = mapped(self._boxed, value)
+
+    def _boxed(self, leaf: Any) -> Tensor:
+        kind = leaf.__class__
+        if kind is float or (kind is np.ndarray and leaf.dtype is _FLOAT):
+            tensor = tensor_of(np.array(leaf, order="C"))
+        elif isinstance(leaf, Operators):
+            self.host = False
+            tensor = identity(leaf)
+        elif isinstance(leaf, TracedScalar):
+            self.host = False
+            tensor = convert_to_tensor(leaf, _FLOAT)
+        elif isinstance(leaf, (float, complex, np.ndarray, np.generic)):
+            array = np.asarray(leaf)
+            tensor = tensor_of(copied(array, array.dtype)) if is_differentiable(array.dtype) else _refuse(array)
+        else:
+            tensor = _refuse(leaf)
+        if tensor.aval.dtype.kind != "f":
+            if tensor.aval.dtype.kind != "c":
+                _refuse(tensor)
+            self.is_complex = True
+        self.leaves.append(tensor)
+        return tensor
+
+    def structured(self, results: Iterable[Any]) -> Any:
+        """Return one result for each leaf in the structure of the argument."""
+        if self.argument.__class__ is Tensor:
+            return next(iter(results))
+        return like(self.argument, results)
+
+    def as_output(self, value: Any) -> Any:
+        """Return `value` with NumPy values instead of tensors if `host` is set."""
+        return as_numpy(value) if self.host else value
+
+
+def _refuse(leaf: Any) -> Any:
+    """Raise autograd's error for a leaf that is not a floating number."""
+    of = f" of dtype {leaf.dtype}" if hasattr(leaf, "dtype") else ""
+    raise TypeError(
+        f"Can't differentiate w.r.t. type {type(leaf)}{of}: give a float, an array of floats or complex numbers, or a "
+        "list, tuple or dict of them"
+    )

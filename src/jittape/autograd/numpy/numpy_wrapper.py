@@ -1,0 +1,287 @@
+"""NumPy's functions for programs of autograd.
+
+A function calls NumPy itself if no argument is a tensor. Otherwise it records, without NumPy's own dispatch, which takes
+1 to 2 µs per call. Lists and tuples that contain tensors are stacked.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from jittape.autograd.containers import holds_boxes
+from jittape.core.primitive import apply
+from jittape.core.traced_scalar import TracedScalar
+from jittape.errors import DTypeError
+from jittape.numpy_api.numpy_functions import FUNCTIONS
+from jittape.numpy_api.numpy_protocol import UFUNCS
+from jittape.numpy_api.numpy_reductions import converted
+from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.comparison import equal, greater, less, logical_and, where
+from jittape.primitives.elementwise.piecewise import maximum_op, minimum_op
+from jittape.primitives.identity import identity, stop_gradient
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.linalg.matrices import diag
+from jittape.primitives.shape.reshaping import broadcast_to, expand_dims
+from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor, holds_tensors, stacked
+
+__all__ = ["namespace", "wrapped"]
+
+Function = Callable[..., Any]
+_BOXES = (Operators, TracedScalar)
+
+
+def namespace(module: types.ModuleType, package: str, own: Mapping[str, Any]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of `package`, whose names are those of a module of NumPy's.
+
+    `own` has functions that differ from NumPy's. The others are wrapped at first use; classes, dtypes and constants
+    are NumPy's.
+    """
+    import sys
+
+    def find(name: str) -> Any:
+        if name in own:
+            found = own[name]
+        elif name.startswith("__"):
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        else:
+            try:
+                found = getattr(module, name)
+            except AttributeError:
+                raise AttributeError(
+                    f"module {package!r} has no attribute {name!r}: {module.__name__} has none either"
+                ) from None
+            if callable(found) and not isinstance(found, type):
+                found = wrapped(found)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return find
+
+
+def wrapped(function: Any) -> Function:
+    """Return a function of NumPy's that records if an argument is a tensor."""
+    record = _recorder_of(function)
+
+    def of_boxes(*args: Any, **kwargs: Any) -> Any:
+        for a in args:
+            if a.__class__ is Tensor or isinstance(a, _BOXES):
+                return record(*args, **kwargs)
+            if a.__class__ in (list, tuple) and holds_tensors(a):
+                return record(*args, **kwargs)
+        if kwargs and any(isinstance(a, _BOXES) or holds_tensors(a) for a in kwargs.values()):
+            return record(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    try:
+        functools.update_wrapper(of_boxes, function)
+    except AttributeError:
+        pass
+    of_boxes.fun = function  # type: ignore[attr-defined]
+    return of_boxes
+
+
+def _recorder_of(function: Any) -> Function:
+    if function in _RECORDERS:
+        return _RECORDERS[function]
+    if isinstance(function, np.ufunc):
+        return _ufunc_recorder(function)
+    adapter = FUNCTIONS.get(function)
+    if adapter is not None:
+        return adapter
+
+    def dispatched(*args: Any, **kwargs: Any) -> Any:
+        return function(*[stacked(a) if holds_tensors(a) else a for a in args], **kwargs)
+
+    return dispatched
+
+
+def _ufunc_recorder(ufunc: np.ufunc) -> Function:
+    record = UFUNCS.get(ufunc)
+
+    def recorded(*args: Any, **kwargs: Any) -> Any:
+        args = tuple([stacked(a) if a.__class__ in (list, tuple) and holds_tensors(a) else a for a in args])
+        if kwargs or record is None or len(args) != ufunc.nin:
+            return ufunc(*args, **kwargs)
+        try:
+            return record(*args)
+        except DTypeError:  # of bools, which NumPy's rules make int8
+            return ufunc(*args)
+
+    return recorded
+
+
+# ---- functions that differ from NumPy's or from jittape's adapters ------------------------------------------------------
+
+
+def _where_equal(x: Any, y: Any, chosen: Any, g: Any) -> Any:
+    """Return the cotangent of an operand: `g` where it is chosen, half of it where the operands are equal."""
+    return where(equal(x, y), multiply(g, 0.5), where(chosen, g, 0))
+
+
+_maximum_op = replace(
+    maximum_op,
+    vjp=(
+        lambda g, out, x, y: _where_equal(x, y, greater(x, y), g),
+        lambda g, out, x, y: _where_equal(x, y, less(x, y), g),
+    ),
+)
+_minimum_op = replace(
+    minimum_op,
+    vjp=(
+        lambda g, out, x, y: _where_equal(x, y, less(x, y), g),
+        lambda g, out, x, y: _where_equal(x, y, greater(x, y), g),
+    ),
+)
+
+
+def _balanced(ufunc: np.ufunc, primitive: Any) -> Function:
+    """Return `ufunc` with autograd's gradient for equal operands: half to each."""
+
+    def recorded(x: Any, y: Any, *out: Any, **kwargs: Any) -> Any:
+        if out or kwargs or x.__class__ in (list, tuple) or y.__class__ in (list, tuple):
+            x, y = (stacked(a) if holds_tensors(a) else a for a in (x, y))
+            return ufunc(x, y, *out, **kwargs)
+        return apply(primitive, (x, y))
+
+    return recorded
+
+
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    """Clip with autograd's gradient: zero where an element equals a bound."""
+    clipped = FUNCTIONS[np.clip](a, a_min, a_max, out, **kwargs)
+    if not isinstance(a, Operators) or clipped.aval.dtype.kind != "f":
+        return clipped
+    inside = None
+    for bound, beyond in ((kwargs.get("min", a_min), greater), (kwargs.get("max", a_max), less)):
+        if bound is not None:
+            holds = beyond(a, bound)
+            inside = holds if inside is None else logical_and(inside, holds)
+    return clipped if inside is None else where(inside, clipped, stop_gradient(clipped))
+
+
+def _dot(a: Any, b: Any, out: Any = None) -> Any:
+    """Do as the adapter of ``np.dot``; vectors and matrices take the short way."""
+    if (
+        out is None
+        and isinstance(a, (Operators, np.ndarray))
+        and isinstance(b, (Operators, np.ndarray))
+        and a.shape
+        and 0 < len(b.shape) <= 2
+    ):
+        return matmul(a, b)
+    adapter = FUNCTIONS[np.dot]
+    return adapter(*[stacked(x) if holds_tensors(x) else x for x in (a, b)], out)
+
+
+def _array(
+    object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: Any = False, ndmin: int = 0
+) -> Any:
+    """Return nested lists of tensors and numbers as one tensor."""
+    tensor = stacked(object) if isinstance(object, (list, tuple)) else identity(object)
+    if len(tensor.aval.shape) < ndmin:
+        tensor = expand_dims(tensor, tuple(range(ndmin - len(tensor.aval.shape))))
+    return converted(tensor, dtype)
+
+
+def _asarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
+    return _array(a, dtype)
+
+
+def _full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> Any:
+    return converted(broadcast_to(_array(fill_value), shape), dtype)
+
+
+def _append(arr: Any, values: Any, axis: Any = None) -> Any:
+    if axis is None:
+        ravel = FUNCTIONS[np.ravel]
+        return FUNCTIONS[np.concatenate]([ravel(_any_array(arr)), ravel(_any_array(values))])
+    return FUNCTIONS[np.concatenate]([_any_array(arr), _any_array(values)], axis)
+
+
+def _any_array(a: Any) -> Any:
+    return _array(a) if holds_boxes(a) else np.asarray(a)
+
+
+def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    result = default
+    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
+        result = FUNCTIONS[np.where](condition, choice, result)
+    return result
+
+
+_RECORDERS: dict[Any, Function] = {
+    np.append: _append,
+    np.array: _array,
+    np.asanyarray: _asarray,
+    np.asarray: _asarray,
+    np.ascontiguousarray: _asarray,
+    np.clip: _clip,
+    np.dot: _dot,
+    np.full: _full,
+    np.maximum: _balanced(np.maximum, _maximum_op),
+    np.minimum: _balanced(np.minimum, _minimum_op),
+    np.select: _select,
+}
+"""Functions that record, in place of the adapters of `jittape.numpy_api`."""
+
+
+class _Joined:
+    """``np.r_`` and ``np.c_`` for entries that may be tensors."""
+
+    def __init__(self, joiner: Any, join: Function) -> None:
+        self._joiner = joiner
+        self._join = join
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = key if isinstance(key, tuple) else (key,)
+        if not any(holds_boxes(part) for part in parts):
+            return self._joiner[key]
+        return self._join([_any_array(self._joiner[p] if isinstance(p, slice) else p) for p in parts])
+
+
+def _row(parts: list[Any]) -> Any:
+    return FUNCTIONS[np.concatenate]([FUNCTIONS[np.atleast_1d](p) for p in parts])
+
+
+def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Return square matrices with the last dimension of `D` on their diagonals.
+
+    Parameters
+    ----------
+    D : array
+        Diagonals.
+    offset, axis1, axis2 : int
+        Only ``offset=0, axis1=-1, axis2=-2`` is defined, as in autograd.
+
+    Raises
+    ------
+    NotImplementedError
+        For other diagonals.
+
+    Examples
+    --------
+    >>> import jittape.autograd.numpy as np
+    >>> np.make_diagonal(np.array([1.0, 2.0]), axis1=-1, axis2=-2)
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    if (offset, axis1, axis2) != (0, -1, -2):
+        raise NotImplementedError("make_diagonal only supports offset=0, axis1=-1, axis2=-2")
+    if isinstance(D, Operators):
+        return diag(D)
+    return np.asarray(D)[..., None] * np.eye(np.shape(D)[-1])
+
+
+OWN: dict[str, Any] = {
+    "c_": _Joined(np.c_, lambda parts: FUNCTIONS[np.column_stack](parts)),
+    "make_diagonal": make_diagonal,
+    "r_": _Joined(np.r_, _row),
+}
+"""Names of ``jittape.autograd.numpy`` that are not wrapped functions of NumPy's."""

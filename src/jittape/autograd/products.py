@@ -1,0 +1,205 @@
+"""Gradients, vector-Jacobian and Jacobian-vector products of functions of one varied argument.
+
+A complex gradient follows autograd's convention, the conjugate of `jittape.GradientTape`'s: the gradient of a real
+function of ``x + iy`` is ``df/dx - i df/dy``, so that a holomorphic function has its complex derivative.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.autodiff.tape import GradientTape
+from jittape.autograd.containers import Boxes, as_tensor, holds_boxes, is_box, leaves_of_value, like, mapped
+from jittape.autograd.wrap_util import root_of
+from jittape.core.primitive import recording_with
+from jittape.core.user_calls import stack_level
+from jittape.primitives.elementwise.complex_numbers import cast, conj
+from jittape.recording.tensor import Tensor, tensor_of
+from jittape.transforms.gradients import jvp, vjp
+from jittape.transforms.primals import is_recorded
+
+__all__ = [
+    "gradient_of",
+    "jacobian_of",
+    "make_jvp_of",
+    "make_vjp_of",
+    "zeros_of",
+]
+
+
+def _conjugated(tensors: list[Any]) -> list[Any]:
+    return [conj(t) if t.aval.dtype.kind == "c" else t for t in tensors]
+
+
+def zeros_of(leaf: Tensor) -> Tensor:
+    """Return zeros of the shape and dtype of a tensor."""
+    return tensor_of(np.zeros(leaf.aval.shape, leaf.aval.dtype))
+
+
+def _independent(leaves: list[Tensor]) -> list[Tensor]:
+    warnings.warn("Output seems independent of input.", stacklevel=stack_level())
+    return [zeros_of(leaf) for leaf in leaves]
+
+
+def _tape(fun: Callable[..., Any], persistent: bool = False) -> GradientTape:
+    tape = GradientTape(persistent, watch_accessed_variables=False)
+    tape._interval.function = root_of(fun)
+    return tape
+
+
+def gradient_of(
+    fun: Callable[..., Any], x: Any, checked: Callable[[Any], Any]
+) -> tuple[Boxes, Any, list[Tensor]]:
+    """Return the varied argument, what `fun` returned, and the gradient of the sum of its target for each leaf.
+
+    ``checked`` returns the target in what `fun` returned, or raises an error.
+    """
+    recorded = is_recorded()
+    tape = _tape(fun)
+    with tape:
+        boxes = Boxes(x, recorded)
+        for leaf in boxes.leaves:
+            tape._interval.watch(leaf)
+        value = fun(boxes.argument)
+        target = checked(value)
+    gradients = _cotangents(tape, target, boxes.leaves)
+    return boxes, value, _conjugated(gradients) if boxes.is_complex else gradients
+
+
+def _cotangents(tape: GradientTape, target: Any, leaves: list[Tensor]) -> list[Any]:
+    """Return the gradient of the sum of `target` for each leaf, zeros where there is none."""
+    if not is_box(target):
+        return _independent(leaves)
+    known = tape._interval.known_gradient(target, leaves)
+    if known is not None:
+        tape._use_up()
+        return known
+    trace = tape._usable_trace()
+    with recording_with(trace):
+        found = tape._cotangents(trace, [target], leaves, None, True)
+    tape._finish(trace)
+    if all(g is None for g in found):
+        return _independent(leaves)
+    return [zeros_of(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
+
+
+def jacobian_of(fun: Callable[..., Any], x: Any) -> Any:
+    """Return the Jacobian of `fun`, in the structure of `x`."""
+    recorded = is_recorded()
+    tape = _tape(fun, persistent=True)
+    with tape:
+        boxes = Boxes(x, recorded)
+        for leaf in boxes.leaves:
+            tape._interval.watch(leaf)
+        value = fun(boxes.argument)
+        if holds_boxes(value) and not is_box(value):
+            raise TypeError("[jacobian] the function must return an array, got a container: stack it")
+        y = as_tensor(value)
+        if y.aval.dtype.kind == "c":
+            raise ValueError(
+                "[jacobian] the function returns complex numbers, for which autograd defines no Jacobian: "
+                "differentiate np.real and np.imag of it, or use make_jvp"
+            )
+    if not is_box(value):
+        shapes = [(*y.aval.shape, *leaf.aval.shape) for leaf in boxes.leaves]
+        _independent([])
+        rows = [tensor_of(np.zeros(s, leaf.aval.dtype)) for s, leaf in zip(shapes, boxes.leaves, strict=True)]
+    elif y.aval.shape == ():
+        rows = _cotangents(tape, y, boxes.leaves)
+    else:
+        rows = tape._jacobians(y, boxes.leaves, "zero", False if boxes.is_complex else None)
+    del value, y
+    return boxes.as_output(boxes.structured(_conjugated(rows) if boxes.is_complex else rows))
+
+
+class _OfLeaves:
+    """A function of the leaves of a container, which returns the leaves of the result and keeps its structure."""
+
+    def __init__(self, fun: Callable[..., Any], boxes: Boxes) -> None:
+        self._fun = fun
+        self._boxes = boxes
+        self.__code__ = root_of(fun)
+        self.value: Any = None
+        """The last result: only its structure is used."""
+
+    def __call__(self, *leaves: Tensor) -> list[Tensor]:
+        self.value = value = self._fun(self._boxes.structured(leaves))
+        if not holds_boxes(value):
+            warnings.warn("Output seems independent of input.", stacklevel=stack_level())
+        return [as_tensor(leaf) for leaf in leaves_of_value(value)]
+
+    def structure(self) -> Any:
+        """Return the structure of the result, without its values."""
+        return mapped(lambda _: None, self.value)
+
+
+def make_vjp_of(fun: Callable[..., Any], x: Any) -> tuple[Callable[[Any], Any], Any]:
+    """Return a function that computes vector-Jacobian products of `fun` at `x`, and the value of `fun`."""
+    boxes = Boxes(x, is_recorded())
+    of_leaves = _OfLeaves(fun, boxes)
+    outputs, pullback = vjp(of_leaves, *boxes.leaves, unconnected_gradients="zero")
+    structure = of_leaves.structure()
+    value = boxes.as_output(like(structure, outputs))
+    of_leaves.value = None
+    avals = [y.aval for y in outputs]
+
+    def vector_jacobian_product(g: Any) -> Any:
+        """Return the cotangent of the argument for the cotangent `g` of the value."""
+        host = boxes.host and not is_recorded() and not holds_boxes(g)
+        seeds = [_seed(c, aval) for c, aval in zip(_parts_like(structure, g), avals, strict=True)]
+        cotangents = boxes.structured(_conjugated(list(pullback(_conjugated(seeds)))))
+        return boxes.as_output(cotangents) if host else cotangents
+
+    return vector_jacobian_product, value
+
+
+def make_jvp_of(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, Any]]:
+    """Return a function that computes the value of `fun` at `x` and its derivative along a direction."""
+
+    def jacobian_vector_product(v: Any) -> tuple[Any, Any]:
+        """Return the value of the function and its derivative along `v`."""
+        boxes = Boxes(x, is_recorded())
+        tangents = [
+            _seed(t, leaf.aval)
+            for t, leaf in zip(_parts_like(boxes.argument, v), boxes.leaves, strict=True)
+        ]
+        boxes.host = boxes.host and not holds_boxes(v)
+        of_leaves = _OfLeaves(fun, boxes)
+        outputs, moved = jvp(of_leaves, boxes.leaves, tangents, unconnected_gradients="zero")
+        structure = of_leaves.structure()
+        of_leaves.value = None
+        return boxes.as_output(like(structure, outputs)), boxes.as_output(like(structure, moved))
+
+    return jacobian_vector_product
+
+
+def _parts_like(structure: Any, value: Any) -> list[Any]:
+    """Return the leaves of `value`; raise if it has another structure."""
+    if isinstance(structure, dict) and isinstance(value, dict) and structure.keys() == value.keys():
+        return [part for key in structure for part in _parts_like(structure[key], value[key])]
+    if isinstance(structure, (list, tuple)) and isinstance(value, (list, tuple)):
+        if len(structure) == len(value):
+            return [
+                part for s, v in zip(structure, value, strict=True) for part in _parts_like(s, v)
+            ]
+    elif not isinstance(structure, (dict, list, tuple)):
+        return [value]
+    raise ValueError(f"a vector of the structure {structure} is needed, got {type(value).__name__}")
+
+
+def _seed(value: Any, aval: Any) -> Tensor:
+    """Return `value` as a tensor of the shape and dtype of `aval`."""
+    tensor: Tensor = as_tensor(value)
+    if tensor.aval.dtype != aval.dtype:
+        if tensor.aval.dtype.kind == "c":
+            raise TypeError(f"a complex vector was given for a value of dtype {aval.dtype.name}")
+        tensor = cast(tensor, aval.dtype)
+    if tensor.aval.shape != aval.shape:
+        raise ValueError(f"a vector of shape {tuple(aval.shape)} is needed, got {tuple(tensor.aval.shape)}")
+    return tensor
+
+
