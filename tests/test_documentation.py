@@ -157,6 +157,13 @@ def test_the_optimizer_of_the_guide_follows_its_formula(guide):
 PUBLIC_MODULES = (
     jt,
     jt.autodiff,
+    jt.autograd,
+    jt.autograd.extend,
+    jt.autograd.misc,
+    jt.autograd.misc.fixed_points,
+    jt.autograd.misc.optimizers,
+    jt.autograd.test_util,
+    jt.autograd.tracer,
     jt.autograph,
     jt.autograph.experimental,
     jt.bitwise,
@@ -188,11 +195,16 @@ PUBLIC_MODULES = (
 )
 
 
-NAMESPACES = (jt.numpy, jt.numpy.fft, jt.numpy.linalg, jt.numpy.random)
+NAMESPACES = (jt.autograd.numpy, jt.numpy, jt.numpy.fft, jt.numpy.linalg, jt.numpy.random)
 """Modules whose names are NumPy's; docs/api.rst does not list them one by one."""
 
 
 DEFINING_MODULES = (
+    jt.autograd.extend,
+    jt.autograd.misc.fixed_points,
+    jt.autograd.misc.optimizers,
+    jt.autograd.test_util,
+    jt.autograd.tracer,
     jt.autograph.experimental,
     jt.keras.activations,
     jt.keras.initializers,

@@ -269,6 +269,7 @@ from jittape.transforms import vjp as vjp
 from jittape.version import __version__ as __version__
 
 if _TYPE_CHECKING:
+    from jittape import autograd as autograd
     from jittape import autograph as autograph
     from jittape import data as data
     from jittape import debugging as debugging
@@ -318,7 +319,7 @@ __all__ = [
     "TensorArray", "TensorShape", "TensorSpec", "UnconnectedGradientWarning", "UnconnectedGradients", "Variable",
     "WeightsError", "__version__", "abs", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin",
     "argsort", "as_dtype", "asin", "asinh", "assert_equal", "assert_greater", "assert_less", "assert_rank",
-    "atan", "atan2", "atanh", "autodiff", "autograph", "batch_jacobian", "batch_to_space", "bfloat16",
+    "atan", "atan2", "atanh", "autodiff", "autograd", "autograph", "batch_jacobian", "batch_to_space", "bfloat16",
     "bitcast", "bitwise", "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "boolean_mask",
     "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil",
     "check_gradient", "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex",
@@ -357,7 +358,7 @@ __getattr__ = _lazily(
     {
         **{
             f"jittape.{name}": (name,)
-            for name in ("autograph", "data", "keras", "nest", "numpy", "scipy", "train")
+            for name in ("autograd", "autograph", "data", "keras", "nest", "numpy", "scipy", "train")
         },
         "jittape.debugging": (
             "debugging",

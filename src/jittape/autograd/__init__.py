@@ -9,40 +9,35 @@ Examples
 >>> from jittape.autograd import grad
 >>> def tanh(x):
 ...     return (1.0 - np.exp(-2.0 * x)) / (1.0 + np.exp(-2.0 * x))
->>> grad(tanh)(1.0)
-np.float64(0.4199743416140261)
+>>> print(f"{grad(tanh)(1.0):.6f}")
+0.419974
 """
 
-from jittape.autograd.builtins import dict as dict
-from jittape.autograd.builtins import isinstance as isinstance
-from jittape.autograd.builtins import list as list
-from jittape.autograd.builtins import tuple as tuple
-from jittape.autograd.builtins import type as type
 from jittape.autograd.differential_operators import checkpoint as checkpoint
-from jittape.autograd.differential_operators import deriv as deriv
 from jittape.autograd.differential_operators import elementwise_grad as elementwise_grad
 from jittape.autograd.differential_operators import grad as grad
 from jittape.autograd.differential_operators import grad_and_aux as grad_and_aux
 from jittape.autograd.differential_operators import grad_named as grad_named
-from jittape.autograd.differential_operators import hessian as hessian
-from jittape.autograd.differential_operators import hessian_tensor_product as hessian_tensor_product
-from jittape.autograd.differential_operators import hessian_vector_product as hessian_vector_product
 from jittape.autograd.differential_operators import holomorphic_grad as holomorphic_grad
-from jittape.autograd.differential_operators import jacobian as jacobian
-from jittape.autograd.differential_operators import make_ggnvp as make_ggnvp
-from jittape.autograd.differential_operators import make_hvp as make_hvp
-from jittape.autograd.differential_operators import make_jvp as make_jvp
-from jittape.autograd.differential_operators import make_vjp as make_vjp
 from jittape.autograd.differential_operators import multigrad_dict as multigrad_dict
-from jittape.autograd.differential_operators import tensor_jacobian_product as tensor_jacobian_product
 from jittape.autograd.differential_operators import value_and_grad as value_and_grad
-from jittape.autograd.differential_operators import vector_jacobian_product as vector_jacobian_product
 from jittape.autograd.extend import primitive as primitive
+from jittape.autograd.jacobian_operators import deriv as deriv
+from jittape.autograd.jacobian_operators import hessian as hessian
+from jittape.autograd.jacobian_operators import hessian_tensor_product as hessian_tensor_product
+from jittape.autograd.jacobian_operators import hessian_vector_product as hessian_vector_product
+from jittape.autograd.jacobian_operators import jacobian as jacobian
+from jittape.autograd.jacobian_operators import make_ggnvp as make_ggnvp
+from jittape.autograd.jacobian_operators import make_hvp as make_hvp
+from jittape.autograd.jacobian_operators import make_jvp as make_jvp
+from jittape.autograd.jacobian_operators import make_vjp as make_vjp
+from jittape.autograd.jacobian_operators import tensor_jacobian_product as tensor_jacobian_product
+from jittape.autograd.jacobian_operators import vector_jacobian_product as vector_jacobian_product
+from jittape.lazy_names import lazily as _lazily
 
 __all__ = [
     "checkpoint",
     "deriv",
-    "dict",
     "elementwise_grad",
     "grad",
     "grad_and_aux",
@@ -51,9 +46,7 @@ __all__ = [
     "hessian_tensor_product",
     "hessian_vector_product",
     "holomorphic_grad",
-    "isinstance",
     "jacobian",
-    "list",
     "make_ggnvp",
     "make_hvp",
     "make_jvp",
@@ -61,8 +54,20 @@ __all__ = [
     "multigrad_dict",
     "primitive",
     "tensor_jacobian_product",
-    "tuple",
-    "type",
     "value_and_grad",
     "vector_jacobian_product",
 ]
+
+__getattr__ = _lazily(
+    __name__,
+    {
+        "jittape.autograd.builtins": ("builtins", "dict", "isinstance", "list", "tuple", "type"),
+        **{
+            f"jittape.autograd.{name}": (name,) for name in ("extend", "misc", "numpy", "test_util", "tracer")
+        },
+    },
+)
+
+
+def __dir__() -> list[str]:
+    return __all__

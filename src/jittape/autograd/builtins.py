@@ -13,7 +13,7 @@ __all__ = ["dict", "isinstance", "list", "tuple", "type"]
 
 dict = builtins.dict
 list = builtins.list
-tuple = builtins.tuple
+tuple = builtins.tuple  # type: ignore[type-arg]
 
 _AN_ARRAY = np.empty(0)
 
@@ -60,3 +60,7 @@ def type(x: Any) -> Any:
     <class 'list'>
     """
     return builtins.type(_example(x))
+
+
+def __dir__() -> Any:
+    return sorted(__all__)

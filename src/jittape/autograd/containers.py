@@ -46,7 +46,7 @@ def mapped(function: Callable[[Any], Any], value: Any) -> Any:
         return {key: mapped(function, v) for key, v in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return kind(*[mapped(function, v) for v in value])
-    if isinstance(value, (list, tuple)) and not isinstance(value, Operators):
+    if isinstance(value, (list, tuple)):
         return kind([mapped(function, v) for v in value])
     if isinstance(value, dict):  # an OrderedDict or a defaultdict
         result = copy.copy(value)
@@ -158,7 +158,9 @@ class Boxes:
             tensor = convert_to_tensor(leaf, _FLOAT)
         elif isinstance(leaf, (float, complex, np.ndarray, np.generic)):
             array = np.asarray(leaf)
-            tensor = tensor_of(copied(array, array.dtype)) if is_differentiable(array.dtype) else _refuse(array)
+            tensor = (
+                tensor_of(copied(array, array.dtype)) if is_differentiable(array.dtype) else _refuse(array)
+            )
         else:
             tensor = _refuse(leaf)
         if tensor.aval.dtype.kind != "f":

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
-
 from jittape.autodiff.custom_gradient import custom_gradient
 from jittape.autograd.containers import (
     as_numpy,
@@ -129,10 +128,7 @@ def primitive(f_raw: Function) -> Function:
             )
         return _recorded(f_wrapped, f_raw, argnums, args, kwargs)
 
-    try:
-        functools.update_wrapper(f_wrapped, f_raw)
-    except AttributeError:
-        pass
+    functools.update_wrapper(f_wrapped, f_raw)
     f_wrapped.fun = f_raw  # type: ignore[attr-defined]
     return f_wrapped
 
@@ -404,3 +400,7 @@ def _same(fun: Any, argnum: int, g: Any, args: tuple[Any, ...], kwargs: dict[str
             "jittape.autograd.numpy"
         )
     return tangent
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

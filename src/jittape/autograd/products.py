@@ -18,6 +18,7 @@ from jittape.autograd.wrap_util import root_of
 from jittape.core.primitive import recording_with
 from jittape.core.user_calls import stack_level
 from jittape.primitives.elementwise.complex_numbers import cast, conj
+from jittape.recording.tape_exits import described
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.transforms.gradients import jvp, vjp
 from jittape.transforms.primals import is_recorded
@@ -29,6 +30,10 @@ __all__ = [
     "make_vjp_of",
     "zeros_of",
 ]
+
+
+_ON_PURPOSE = ("numpy()", "item()", "tolist()")
+"""Conversions that leave a tape on purpose."""
 
 
 def _conjugated(tensors: list[Any]) -> list[Any]:
@@ -51,6 +56,27 @@ def _tape(fun: Callable[..., Any], persistent: bool = False) -> GradientTape:
     return tape
 
 
+def refuse_exits(tape: GradientTape) -> None:
+    """Raise if the function took the value of a varied number by ``float(x)`` or the like, which loses the gradient.
+
+    ``x.numpy()``, ``x.item()`` and `getval` leave the tape on purpose.
+
+    Raises
+    ------
+    TypeError
+        As autograd, whose boxes have no such conversions.
+    """
+    trace = tape._interval.trace
+    if trace is None or not trace.exits:
+        return
+    for (slot, code, at), found in trace.exits.items():
+        if found[0] not in _ON_PURPOSE and slot >= 0 and tape._interval._depends_on_watched(trace, slot):
+            raise TypeError(
+                f"{described((slot, code, at), found)} takes the value of a varied number, so its gradient would be "
+                "lost: write it with jittape.autograd.numpy, or take autograd.tracer.getval(x) to leave it out"
+            )
+
+
 def gradient_of(
     fun: Callable[..., Any], x: Any, checked: Callable[[Any], Any]
 ) -> tuple[Boxes, Any, list[Tensor]]:
@@ -66,6 +92,7 @@ def gradient_of(
             tape._interval.watch(leaf)
         value = fun(boxes.argument)
         target = checked(value)
+        refuse_exits(tape)
     gradients = _cotangents(tape, target, boxes.leaves)
     return boxes, value, _conjugated(gradients) if boxes.is_complex else gradients
 
@@ -96,6 +123,7 @@ def jacobian_of(fun: Callable[..., Any], x: Any) -> Any:
         for leaf in boxes.leaves:
             tape._interval.watch(leaf)
         value = fun(boxes.argument)
+        refuse_exits(tape)
         if holds_boxes(value) and not is_box(value):
             raise TypeError("[jacobian] the function must return an array, got a container: stack it")
         y = as_tensor(value)
@@ -164,8 +192,7 @@ def make_jvp_of(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, A
         """Return the value of the function and its derivative along `v`."""
         boxes = Boxes(x, is_recorded())
         tangents = [
-            _seed(t, leaf.aval)
-            for t, leaf in zip(_parts_like(boxes.argument, v), boxes.leaves, strict=True)
+            _seed(t, leaf.aval) for t, leaf in zip(_parts_like(boxes.argument, v), boxes.leaves, strict=True)
         ]
         boxes.host = boxes.host and not holds_boxes(v)
         of_leaves = _OfLeaves(fun, boxes)
@@ -183,9 +210,7 @@ def _parts_like(structure: Any, value: Any) -> list[Any]:
         return [part for key in structure for part in _parts_like(structure[key], value[key])]
     if isinstance(structure, (list, tuple)) and isinstance(value, (list, tuple)):
         if len(structure) == len(value):
-            return [
-                part for s, v in zip(structure, value, strict=True) for part in _parts_like(s, v)
-            ]
+            return [part for s, v in zip(structure, value, strict=True) for part in _parts_like(s, v)]
     elif not isinstance(structure, (dict, list, tuple)):
         return [value]
     raise ValueError(f"a vector of the structure {structure} is needed, got {type(value).__name__}")
@@ -201,5 +226,3 @@ def _seed(value: Any, aval: Any) -> Tensor:
     if tensor.aval.shape != aval.shape:
         raise ValueError(f"a vector of shape {tuple(aval.shape)} is needed, got {tuple(tensor.aval.shape)}")
     return tensor
-
-

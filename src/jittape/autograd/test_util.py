@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-
 from jittape.autograd.containers import as_numpy
 from jittape.autograd.products import make_jvp_of, make_vjp_of
 from jittape.autograd.vector_spaces import vspace
@@ -138,3 +137,7 @@ def combo_check(fun: Function, *args: Any, **kwargs: Any) -> Function:
                 check_grads(fun, *args, **kwargs)(*values, **dict(zip(named, options, strict=True)))
 
     return check_all
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

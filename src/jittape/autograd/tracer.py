@@ -90,3 +90,7 @@ def notrace_primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
         return f_raw(*as_numpy(args), **as_numpy(kwargs))
 
     return of_values
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -36,11 +36,14 @@ class VSpace:
     """
 
     def __init__(self, value: Any) -> None:
-        is_container = isinstance(value, (list, tuple, dict))
-        self._avals = mapped(lambda leaf: as_tensor(leaf).aval, value)
-        self.shape: Any = _spaces_of(value) if is_container else self._avals.shape
-        self.dtype = None if is_container else self._avals.dtype
-        self.iscomplex = not is_container and self._avals.dtype.kind == "c"
+        self._zero = mapped(_zero_like, value)
+        if isinstance(value, (list, tuple, dict)):
+            self.shape: Any = _spaces_of(value)
+            self.dtype: np.dtype[Any] | None = None
+        else:
+            self.shape = np.shape(self._zero)
+            self.dtype = self._zero.dtype
+        self.iscomplex = self.dtype is not None and self.dtype.kind == "c"
 
     @property
     def ndim(self) -> int:
@@ -50,48 +53,48 @@ class VSpace:
     @property
     def size(self) -> int:
         """The number of real dimensions: a complex number has two."""
-        return sum([(1 + (a.dtype.kind == "c")) * a.size for a in leaves_of_value(self._avals)])
+        return sum([(1 + np.iscomplexobj(z)) * np.size(z) for z in leaves_of_value(self._zero)])
 
     def zeros(self) -> Any:
         """Return the zero of the space."""
-        return mapped(lambda a: np.zeros(a.shape, a.dtype)[()], self._avals)
+        return mapped(lambda z: z.copy(), self._zero)
 
     def ones(self) -> Any:
         """Return the sum of the basis vectors: ones, or ``1 + 1j`` for complex numbers."""
-        return mapped(
-            lambda a: np.full(a.shape, 1 + 1j if a.dtype.kind == "c" else 1, a.dtype)[()], self._avals
-        )
+        return mapped(lambda z: z + z.dtype.type(1 + 1j if np.iscomplexobj(z) else 1), self._zero)
 
     def randn(self) -> Any:
-        """Return a normally distributed vector, drawn from NumPy's global generator."""
+        """Return a normally distributed vector."""
+        generator = np.random.default_rng()
 
-        def drawn(a: Any) -> Any:
-            real = np.asarray(np.random.randn(*a.shape))
-            imaginary = np.asarray(np.random.randn(*a.shape)) if a.dtype.kind == "c" else 0
-            return (real + 1j * imaginary if a.dtype.kind == "c" else real).astype(a.dtype)[()]
+        def drawn(z: Any) -> Any:
+            number = generator.standard_normal(np.shape(z))
+            if np.iscomplexobj(z):
+                number = number + 1j * generator.standard_normal(np.shape(z))
+            return z + np.asarray(number).astype(z.dtype)
 
-        return mapped(drawn, self._avals)
+        return mapped(drawn, self._zero)
 
     def standard_basis(self) -> Iterator[Any]:
         """Yield the basis vectors."""
-        avals = leaves_of_value(self._avals)
-        for i, a in enumerate(avals):
-            for index in np.ndindex(*a.shape):
-                for unit in (1, 1j) if a.dtype.kind == "c" else (1,):
-                    leaves = [np.zeros(b.shape, b.dtype) for b in avals]
+        zeros = leaves_of_value(self._zero)
+        for i, z in enumerate(zeros):
+            for index in np.ndindex(*np.shape(z)):
+                for unit in (1, 1j) if np.iscomplexobj(z) else (1,):
+                    leaves = [np.array(other) for other in zeros]
                     leaves[i][index] = unit
-                    yield like(self._avals, [leaf[()] for leaf in leaves])
+                    yield like(self._zero, [leaf[()] for leaf in leaves])
 
     def add(self, x: Any, y: Any) -> Any:
         """Return the sum of two vectors."""
         pairs = zip(leaves_of_value(x), leaves_of_value(y), strict=True)
-        return like(self._avals, [a + b for a, b in pairs])
+        return like(self._zero, [a + b for a, b in pairs])
 
     mut_add = add
 
     def scalar_mul(self, x: Any, a: Any) -> Any:
         """Return the product of a vector with a real number."""
-        return like(self._avals, [leaf * a for leaf in leaves_of_value(x)])
+        return like(self._zero, [leaf * a for leaf in leaves_of_value(x)])
 
     def covector(self, x: Any) -> Any:
         """Return the complex conjugate, which turns a vector into a covector."""
@@ -103,13 +106,20 @@ class VSpace:
         return sum([_sum_of_real(a * b) for a, b in pairs])
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, VSpace) and self._avals == other._avals
+        if not isinstance(other, VSpace):
+            return False
+        return bool(self.shape == other.shape and self.dtype == other.dtype)
 
     def __hash__(self) -> int:
-        return hash(tuple(leaves_of_value(self._avals)))
+        return hash(tuple([(np.shape(z), z.dtype) for z in leaves_of_value(self._zero)]))
 
     def __repr__(self) -> str:
-        return f"VSpace({self._avals})"
+        return f"VSpace({self.shape}" + (")" if self.dtype is None else f", {self.dtype})")
+
+
+def _zero_like(leaf: Any) -> Any:
+    aval = as_tensor(leaf).aval
+    return np.zeros(aval.shape, aval.dtype)[()]
 
 
 def _sum_of_real(product: Any) -> Any:

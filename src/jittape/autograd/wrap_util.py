@@ -79,8 +79,8 @@ def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Any]:
     Returns
     -------
     callable
-        ``operator(fun, argnum=0, ...)``, which returns a function with the arguments of `fun`. `argnum` is the number of
-        the varied argument, or a tuple or list of numbers: the varied arguments are then a tuple.
+        ``operator(fun, argnum=0, ...)``, which returns a function with the arguments of `fun`. `argnum` is the number
+        of the varied argument, or a tuple or list of numbers: the varied arguments are then a tuple.
 
     Examples
     --------
@@ -113,3 +113,7 @@ def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Any]:
         return nary_f
 
     return nary_operator
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -26,7 +26,7 @@ _fixed_point = primitive(_iterated)
 
 
 def _rule(ans: Any, f: Function, a: Any, x0: Any, distance: Function, tol: float) -> Function:
-    """Return the vector-Jacobian product for `a`: the cotangent of the fixed point solves a linear fixed point problem."""
+    """Return the vector-Jacobian product for `a`: the cotangent of the fixed point is a fixed point too."""
 
     def product(g: Any) -> Any:
         at_x, _ = make_vjp_of(f(a), ans)
@@ -72,3 +72,7 @@ def fixed_point(f: Function, a: Any, x0: Any, distance: Function, tol: float) ->
     if holds_boxes(a):
         return _fixed_point(f, a, as_numpy(x0), distance, tol)
     return _iterated(f, a, x0, distance, tol)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

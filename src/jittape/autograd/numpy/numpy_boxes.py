@@ -16,3 +16,7 @@ class ArrayBox(Box):
     >>> isinstance(1.0, ArrayBox)
     False
     """
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

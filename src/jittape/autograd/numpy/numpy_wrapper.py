@@ -1,7 +1,7 @@
 """NumPy's functions for programs of autograd.
 
-A function calls NumPy itself if no argument is a tensor. Otherwise it records, without NumPy's own dispatch, which takes
-1 to 2 µs per call. Lists and tuples that contain tensors are stacked.
+A function calls NumPy itself if no argument is a tensor. Otherwise it records without NumPy's dispatch. Lists
+and tuples that contain tensors are stacked.
 """
 
 from __future__ import annotations
@@ -34,6 +34,18 @@ from jittape.recording.tensor import Tensor, holds_tensors, stacked
 __all__ = ["namespace", "wrapped"]
 
 Function = Callable[..., Any]
+_OF_SEQUENCES = {
+    np.block,
+    np.column_stack,
+    np.concatenate,
+    np.dstack,
+    np.einsum,
+    np.hstack,
+    np.linalg.multi_dot,
+    np.stack,
+    np.vstack,
+}
+"""Functions of a sequence of arrays, which may have different shapes."""
 _BOXES = (Operators, TracedScalar)
 
 
@@ -79,10 +91,7 @@ def wrapped(function: Any) -> Function:
             return record(*args, **kwargs)
         return function(*args, **kwargs)
 
-    try:
-        functools.update_wrapper(of_boxes, function)
-    except AttributeError:
-        pass
+    functools.update_wrapper(of_boxes, function)
     of_boxes.fun = function  # type: ignore[attr-defined]
     return of_boxes
 
@@ -92,14 +101,16 @@ def _recorder_of(function: Any) -> Function:
         return _RECORDERS[function]
     if isinstance(function, np.ufunc):
         return _ufunc_recorder(function)
-    adapter = FUNCTIONS.get(function)
-    if adapter is not None:
-        return adapter
+    record = FUNCTIONS.get(function, function)
+    if function in _OF_SEQUENCES:
+        return record
 
-    def dispatched(*args: Any, **kwargs: Any) -> Any:
-        return function(*[stacked(a) if holds_tensors(a) else a for a in args], **kwargs)
+    def recorded(*args: Any, **kwargs: Any) -> Any:
+        return record(
+            *[stacked(a) if a.__class__ in (list, tuple) and holds_tensors(a) else a for a in args], **kwargs
+        )
 
-    return dispatched
+    return recorded
 
 
 def _ufunc_recorder(ufunc: np.ufunc) -> Function:
@@ -117,7 +128,7 @@ def _ufunc_recorder(ufunc: np.ufunc) -> Function:
     return recorded
 
 
-# ---- functions that differ from NumPy's or from jittape's adapters ------------------------------------------------------
+# ---- functions that differ from NumPy's or from jittape's adapters ---------------------------------------------------
 
 
 def _where_equal(x: Any, y: Any, chosen: Any, g: Any) -> Any:

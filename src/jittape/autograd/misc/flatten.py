@@ -78,8 +78,8 @@ def _placed(value: Any) -> tuple[list[Any], Any]:
 
     def placed(entry: Any) -> Any:
         if isinstance(entry, dict):
-            places = {key: placed(entry[key]) for key in sorted(entry)}
-            return {key: places[key] for key in entry}
+            found = {key: placed(entry[key]) for key in sorted(entry)}
+            return {key: found[key] for key in entry}
         if isinstance(entry, tuple):
             places = [placed(e) for e in entry]
             return type(entry)(*places) if hasattr(entry, "_fields") else tuple(places)
@@ -111,7 +111,7 @@ def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Callable[..., 
 
     Examples
     --------
-    >>> from jittape.autograd.misc import flatten_func
+    >>> from jittape.autograd.misc.flatten import flatten_func
     >>> function, unflatten, vector = flatten_func(lambda p: {"a": p["a"] ** 2}, {"a": 3.0})
     >>> function(vector)
     array([9.])
@@ -122,3 +122,7 @@ def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Callable[..., 
         return flatten(func(unflatten(x), *args))[0]
 
     return of_vectors, unflatten, vector
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
