@@ -16,6 +16,7 @@ from jittape.core.builder import Builder, Symbol, literal
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval
 from jittape.primitives.broadcast import broadcast
+from jittape.recording.general.path_replay import ReplayedPath, derivers
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, aval_of, path_to
@@ -69,6 +70,14 @@ def record_gradient(
     return trace.tensors_at(node)
 
 
+def _replayed(path: ReplayedPath, key: tuple[Any, ...]) -> Node:
+    """Insert a gradient again, for arrays of any length."""
+    return _derive(path, key, path_to(path.node), key[5] if len(key) > 5 else ORDINARY)
+
+
+derivers["gradient"] = _replayed
+
+
 def gradient_key(
     targets: Slots, sources: tuple[Slots, ...], seeds: tuple[int | None, ...], view: TapeView
 ) -> tuple[Any, ...]:
@@ -76,7 +85,7 @@ def gradient_key(
     return ("gradient", targets, sources, seeds, view)
 
 
-def _derive(trace: Trace, key: tuple[Any, ...], path: Path, opaque_rules: OpaqueRules) -> Node:
+def _derive(trace: Trace | ReplayedPath, key: tuple[Any, ...], path: Path, opaque_rules: OpaqueRules) -> Node:
     """Return the node for the first part of a gradient: to the end or to the first Python function."""
     _, targets, sources, seeds, view, *_ = key
     tracked = seen(path, view)
@@ -103,7 +112,7 @@ def _seed(builder: Builder, path: Path, slot: int, seed: int | None) -> Symbol:
 
 
 def _continue(
-    trace: Trace,
+    trace: Trace | ReplayedPath,
     key: tuple[Any, ...],
     reverse: Reverse,
     builder: Builder,

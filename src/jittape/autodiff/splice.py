@@ -129,8 +129,8 @@ def _append(old: Trace, onto: Trace, path: Path, slots: dict[int, int], appended
     node = parent.children.get(key)
     if node is None:
         node = Node(parent)
-        node.inputs, node.ops = imports, ops
-        node.op_avals = tuple([path.avals[op.out] for op in path.ops if op.out in new])
+        node.inputs = imports
+        node.set_ops(ops, tuple([path.avals[op.out] for op in path.ops if op.out in new]))
         node.n_slots += len(appended)
         node = insert_node(parent, key, node)
     onto.node = node

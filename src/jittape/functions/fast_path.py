@@ -96,7 +96,7 @@ class _FastPath:
         self.direct: set[int] = set()
         self.presets: list[tuple[str, int, Any]] = []
         self.numbers: list[tuple[TracedScalar, int, np.dtype[Any]]] = []
-        self.donated = {i: position for position, (i, _, _) in enumerate(compiled.schedule.in_place)}
+        self.donated = {i: position for position, (i, _, _) in enumerate(compiled.memory.in_place)}
         self.donors: dict[int, Variable] = {}
         self.draws: list[tuple[int, Aval, RandomInput]] = []
         for cell, (slot, source) in enumerate(zip(concrete.program.inputs, concrete.sources, strict=True)):
@@ -223,7 +223,7 @@ class _FastPath:
         numbers_from = None if self.scalars.empty else self._typed(self.scalars)
         rebound = self._rebinder() if self.bound else _rebinds_nothing
         fits = self._check(run, rebound) if len(tables) > 1 else None
-        arena = self.compiled.schedule.arena >= tuning.workspace_arena_bytes
+        arena = self.compiled.memory.arena >= tuning.workspace_arena_bytes
         donors = [(i, self.donors[i]) for i in self.donated]
         draws = [source.draw for _, _, source in self.draws]
         explain, run_pending = self._explain, self._run_pending

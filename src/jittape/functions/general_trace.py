@@ -148,7 +148,7 @@ class GeneralTrace:
         if values is None or parts is None:
             return None
         bound, *others = parts
-        return self._trace.at(keys, tuple(others), partial(self._executables.at, values, bound))
+        return self._trace.at(keys, tuple(others), partial(self._executables.at, values, lambda: bound))
 
 
 def traced_with_extents(

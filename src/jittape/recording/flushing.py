@@ -17,8 +17,9 @@ from jittape.core.interpret import interpret
 from jittape.core.primitive import active
 from jittape.core.tickets import Ticket
 from jittape.native import switch
+from jittape.recording.general.path_families import note_path
 from jittape.recording.tensor import FailedBuffer, Tensor
-from jittape.recording.trie import Key, Node, cut_program, path_to, trie
+from jittape.recording.trie import Key, Node, cut_program, parts_of, path_to, trie
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
 from jittape.runtime.path_executable import PathExecutable
@@ -188,24 +189,20 @@ class Flushing:
         return tuple([(inputs.index(buffer), output) for buffer, output in large if buffer in inputs])
 
     def _new_executable(self, key: Key) -> PathExecutable:
-        executable = self._build_executable(key)
-        variants = self.node.executables
+        node = self.node
+        if node.derivation is None:
+            note_path(node)
+            executable = self._build_executable(key)
+        else:
+            path, number, values = node.derivation
+            executable = path.executable(number, values, key, self.inputs)
+        variants = node.executables
         if len(variants) >= _VARIANTS_PER_NODE:
             variants.pop(next(iter(variants)))
         return variants.setdefault(key, executable)
 
     def _build_executable(self, key: Key) -> PathExecutable:
-        path = path_to(self.node)
-        program = cut_program(path, *key[:2])
-        picks = {slot: i for i, slot in enumerate(path.inputs)} | {
-            slot: -1 - i for i, slot in enumerate(key[1])
-        }
-        scalars = frozenset(
-            slot
-            for i, slot in enumerate(path.inputs)
-            if self.inputs[i].__class__ is not Buffer and slot not in key[1]
-        )
-        return PathExecutable(program, [picks[slot] for slot in program.inputs], scalars, key[2])
+        return PathExecutable(*parts_of(path_to(self.node), key, self.inputs))
 
     def _commit(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
         self._distribute(alive, buffers)

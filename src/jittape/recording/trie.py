@@ -8,12 +8,13 @@ once; from then on, recording the call is one dictionary look-up.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jittape.core.buffers import Buffer
 from jittape.core.config import config
 from jittape.core.program import Aval, Op, Program, SourceLine, dead_code_removed
 from jittape.core.user_calls import frame_of_user
@@ -22,7 +23,18 @@ from jittape.transform.differentiate import Callback, Path, Reverse
 if TYPE_CHECKING:
     from jittape.runtime.path_executable import PathExecutable
 
-__all__ = ["UNPLACED", "Key", "Node", "ScalarInput", "Trie", "aval_of", "cut_program", "path_to", "trie"]
+__all__ = [
+    "UNPLACED",
+    "Key",
+    "Node",
+    "ScalarInput",
+    "Trie",
+    "aval_of",
+    "cut_program",
+    "parts_of",
+    "path_to",
+    "trie",
+]
 
 ScalarInput = tuple[int, np.dtype[Any] | None]
 """Position of the Python scalar that becomes an input slot, and the dtype that it must fit; None if any value fits."""
@@ -65,14 +77,22 @@ class Node:
         For the path of a loop's body: the programs that end here, by their results.
     notes : dict or None
         For a gradient that is None: the diagnostics.
+    families : Families or None
+        The general paths below the node, see `jittape.recording.general.path_families`.
+    derivation : (GeneralPath, int, sequence of int) or None
+        The general path that gave the node, the number of the node and the values of the extents.
     """
 
     __slots__ = (
+        "_op_avals",
+        "_ops",
         "aval",
         "bodies",
         "callback",
         "children",
+        "derivation",
         "executables",
+        "families",
         "inputs",
         "is_whole_gradient",
         "n_inputs",
@@ -80,8 +100,6 @@ class Node:
         "n_slots",
         "nbytes",
         "notes",
-        "op_avals",
-        "ops",
         "parent",
         "results",
         "reverse",
@@ -102,8 +120,8 @@ class Node:
         self.scalars: tuple[ScalarInput, ...] = ()
         self.takes_scalars_as_given = False
         self.takes_one_float = False
-        self.ops: tuple[Op, ...] = ()
-        self.op_avals: tuple[Aval, ...] = ()
+        self._ops: tuple[Op, ...] | None = ()
+        self._op_avals: tuple[Aval, ...] = ()
         self.results: tuple[tuple[int, Aval] | None, ...] | None = None
         self.slot = -1
         self.aval = _NO_RESULT
@@ -119,6 +137,36 @@ class Node:
         self.unknown: tuple[int, ...] = ()
         self.callback: Callback | None = None
         self.reverse: tuple[Reverse, tuple[tuple[int, ...], ...]] | None = None
+        self.families: Any = None
+        self.derivation: tuple[Any, int, Sequence[int]] | None = None
+
+    @property
+    def ops(self) -> tuple[Op, ...]:
+        """The ops that the edge added; for a derived node, they are made when they are asked for."""
+        if self._ops is None:
+            self._make_ops()
+        return self._ops  # type: ignore[return-value]
+
+    @property
+    def op_avals(self) -> tuple[Aval, ...]:
+        """The avals of the results of the ops."""
+        if self._ops is None:
+            self._make_ops()
+        return self._op_avals
+
+    def set_ops(self, ops: tuple[Op, ...], avals: tuple[Aval, ...]) -> None:
+        """Set the ops and the avals of their results."""
+        self._op_avals, self._ops = avals, ops
+
+    def _make_ops(self) -> None:
+        assert self.derivation is not None
+        path, number, values = self.derivation
+        self.set_ops(*path.ops_at(values)[number])
+
+    def derive(self, derivation: tuple[Any, int, Sequence[int]]) -> None:
+        """Let a general path make the ops when they are asked for."""
+        self.derivation = derivation
+        self._ops = None
 
 
 UNPLACED = Node(None)
@@ -143,6 +191,8 @@ class Trie:
         self.n_nodes = 0
         self.clock = 0
         self.pruned = 0
+        self.derived_child: Callable[[Node, Any], Node | None] = lambda parent, key: None
+        """Set to `derived_child` of `jittape.recording.general.path_families`, which inserts calls itself."""
 
     def root(self, frame: FrameType) -> Node:
         """Return the root of the steps that begin at the running line of the user's code.
@@ -316,3 +366,20 @@ def cut_program(path: Path, needed: tuple[int, ...], available: tuple[int, ...])
     ops = tuple([op for op in path.ops if op.out not in cut])
     inputs = tuple(dict.fromkeys(path.inputs + available))  # the result of a call may be its argument
     return dead_code_removed(Program(inputs, ops, needed, path.avals), keep_inputs=False)
+
+
+def parts_of(
+    path: Path, key: Key, inputs: Sequence[Any]
+) -> tuple[Program, list[int], frozenset[int], tuple[tuple[int, int], ...]]:
+    """Return the program, picks, scalars and donated inputs of the `PathExecutable` of a flush.
+
+    `inputs` are values of the inputs of `path`.
+    """
+    program = cut_program(path, *key[:2])
+    picks = {slot: i for i, slot in enumerate(path.inputs)} | {slot: -1 - i for i, slot in enumerate(key[1])}
+    scalars = frozenset(
+        slot
+        for slot, value in zip(path.inputs, inputs, strict=True)
+        if value.__class__ is not Buffer and slot not in key[1]
+    )
+    return program, [picks[slot] for slot in program.inputs], scalars, key[2]

@@ -79,6 +79,10 @@ def insert_call(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) 
         child = parent.children.get(key)
         if child is not None:
             return child
+    if parent.families is not None or parent.derivation is not None:
+        child = trie.derived_child(parent, key)
+        if child is not None:
+            return child
     template_key = _template_key(parent, key, arrays)
     known = None if template_key is None else _calls.find(template_key)
     if known is None:
@@ -209,8 +213,7 @@ class _Call(NamedTuple):
         node.takes_scalars_as_given, node.takes_one_float = self.takes_scalars_as_given, self.takes_one_float
         result, results = self.result, self.results
         operands = key[2:]
-        node.ops = tuple(template.at(template.slots(first, operands), node.source))
-        node.op_avals = template.avals
+        node.set_ops(tuple(template.at(template.slots(first, operands), node.source)), template.avals)
         node.n_slots = first + template.n_new
         imported_symbols = template.n_new - len(inputs) - len(template.ops)
         if imported_symbols or inputs:
@@ -240,8 +243,7 @@ def _separate(results: Sequence[Any], builder: Builder) -> list[Any]:
 
 def insert_ops(parent: Node, key: tuple[Any, ...], node: Node, builder: Builder) -> Node:
     """Insert `node` with the ops that `builder` has recorded."""
-    node.ops = tuple(builder.ops)
-    node.op_avals = tuple([builder.avals[op.out] for op in builder.ops])
+    node.set_ops(tuple(builder.ops), tuple([builder.avals[op.out] for op in builder.ops]))
     node.n_slots = builder.next_slot
     return insert_node(parent, key, node)
 

@@ -75,6 +75,8 @@ class CompiledExecutable:
         The program before simplification.
     schedule : Schedule
         The schedule that runs. A cached one has kernel names and no ops; `explained` has both.
+    memory : Schedule
+        A schedule with the same memory, which may have no steps and no program.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class CompiledExecutable:
         self.program = self.recorded = program
         self._donated = donated
         self.schedule: Schedule = schedule(program, donated) if cached is None else cached
+        self.memory = self.schedule
         self.is_cached = cached is not None
         self.scalar_inputs = scalar_inputs
         schedules = _with_bodies(self.schedule)
@@ -144,7 +147,7 @@ class CompiledExecutable:
     def workspace(self) -> Workspace:
         """Return a new workspace."""
         kind = PoisonedWorkspace if config.poison_memory else Workspace
-        return kind(self.schedule, self._layout)
+        return kind(self.memory, self._layout)
 
     def run(self, inputs: list[Input], held: int = 0) -> list[Buffer]:
         """Compute the outputs.
@@ -204,7 +207,7 @@ class CompiledExecutable:
         """Return the outputs if some are inputs or occur twice."""
         count = len(inputs)
         outputs: list[Buffer] = []
-        for slot, storage in zip(self.program.outputs, self.schedule.outputs, strict=True):
+        for slot, storage in zip(self.program.outputs, self.memory.outputs, strict=True):
             value = inputs[storage] if storage < count else results[storage - count]
             if isinstance(value, Buffer):
                 outputs.append(value)

@@ -40,8 +40,8 @@ def fast_run(
         feeds[kind].append((result_index, cell))
     planned = plan(tables[0], *feeds.values())
     address = address_of(planned)
-    donors = [(cell, positions[cell]) for cell, _, _ in compiled.schedule.in_place]
-    free, arena = compiled.free_workspaces, compiled.schedule.arena >= tuning.workspace_arena_bytes
+    donors = [(cell, positions[cell]) for cell, _, _ in compiled.memory.in_place]
+    free, arena = compiled.free_workspaces, compiled.memory.arena >= tuning.workspace_arena_bytes
 
     def call(inputs: list[Any], planned: Any = planned) -> list[Buffer]:
         try:

@@ -9,19 +9,29 @@ variant gives for other values is compared with that of the passes; if they diff
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from weakref import ref
 
+from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.ir.kernel import Kernel
+from jittape.compile.llvm.target import CodeHandle
 from jittape.compile.rewrite.bind_constants import bind_constants
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep, Schedule
+from jittape.core.buffers import Buffer
+from jittape.core.config import config
+from jittape.core.locks import cached_property
 from jittape.core.program import Op, Program
 from jittape.core.simplify import simplify
 from jittape.core.symbolic.extents import Extents
 from jittape.errors import ProgramError
 from jittape.runtime.executable import CompiledExecutable, executable_of
+from jittape.runtime.launch_tables import TableTemplate
 from jittape.runtime.path_executable import count_program
+from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace
 
 __all__ = ["GeneralExecutable", "numbers_of", "with_constants"]
 
@@ -54,31 +64,35 @@ class GeneralExecutable:
         self._variants: list[_Variant] = []
         self._failures = 0
 
-    def at(self, values: Sequence[int], program: Program) -> CompiledExecutable:
-        """Return the executable of `program`, the program for these values."""
+    def at(self, values: Sequence[int], program_of: Callable[[], Program]) -> CompiledExecutable:
+        """Return the executable of ``program_of()``, the program for these values."""
         began = time.perf_counter()
-        found = self._schedule_at(values, program)
-        if found is None:
-            made = executable_of(program, self._scalars, self._donated)
-        else:
-            made = CompiledExecutable(program, self._scalars, self._donated, found)
+        made = self._known_at(values, program_of)
+        if made is None:
+            made = executable_of(program_of(), self._scalars, self._donated)
         count_program(made, began)
         return made
 
-    def _schedule_at(self, values: Sequence[int], program: Program) -> Schedule | None:
-        """Return the schedule of `program` from a variant; None if the passes must run for its numbers."""
+    def _known_at(
+        self, values: Sequence[int], program_of: Callable[[], Program]
+    ) -> CompiledExecutable | None:
+        """Return the executable from a variant; None if the passes must run for these values only."""
         for variant in self._variants:
-            found = variant.at(values, program)
+            found = variant.at(values, program_of)
             if found is not None:
                 if variant is not self._variants[0]:  # the next length most likely passes the same guards
                     self._variants = [variant, *[one for one in self._variants if one is not variant]]
                 return found
         if self._failures >= _MOST_FAILURES or len(self._variants) >= _MOST_VARIANTS or min(values) <= 1:
             return None
-        return self._generalized(values, program)
+        made = self._new_variant(values)
+        if made is None:
+            return None
+        self._variants.insert(0, made)
+        return made.at(values, program_of)
 
-    def _generalized(self, values: Sequence[int], program: Program) -> Schedule | None:
-        """Run the passes with extents, keep their schedule as a variant and return it for these values."""
+    def _new_variant(self, values: Sequence[int]) -> _Variant | None:
+        """Run the passes with extents and return their schedule as a variant."""
         extents = Extents(values)
         try:
             with extents.hashed_by_expression():
@@ -88,14 +102,12 @@ class GeneralExecutable:
                 found = _without_ops(schedule(simplify(general), self._donated))
                 if not extents.is_general(numbers_of(general)):
                     raise ProgramError("the extents are in no general position")
-                variant = _Variant(extents.function(found), values, self._donated)
+                return _Variant(extents, found, values, self._scalars, self._donated)
         except Exception:
             self._failures += 1
             return None
         finally:
             extents.close()
-        self._variants.insert(0, variant)
-        return variant.at(values, program)
 
 
 class _Variant:
@@ -103,26 +115,138 @@ class _Variant:
 
     def __init__(
         self,
-        schedule_at: Callable[..., Schedule | None],
+        extents: Extents,
+        found: Schedule,
         values: Sequence[int],
+        scalars: frozenset[int],
         donated: tuple[tuple[int, int], ...],
     ) -> None:
-        self._schedule_at = schedule_at
+        self._schedule_at: Callable[..., Schedule | None] = extents.function(found)
+        steps: Any = found.steps
+        numbers = (
+            replace(found, steps=(), spare=()),
+            tuple([n for step in steps for n in step.sizes]),
+            tuple([(step.tasks, step.work) for step in steps]),
+        )
+        self._numbers_at: Callable[..., Any] | None = None
+        if all([step.tile is None for step in steps]):
+            self._numbers_at = extents.function(numbers)
         self._values = list(values)
+        self._scalars = scalars
         self._donated = donated
         self._is_verified = False
         self._is_sound = True
+        self._template: TableTemplate | None = None
+        self._layout: Layout
+        self._kernels: list[Kernel] = []
+        self._code: Callable[[], _Code | None] = lambda: None
+        self.workspaces: deque[Workspace] = deque()
 
-    def at(self, values: Sequence[int], program: Program) -> Schedule | None:
-        """Return the schedule of `program`, the program for these values; None if a guard fails."""
+    def at(self, values: Sequence[int], program_of: Callable[[], Program]) -> CompiledExecutable | None:
+        """Return the executable of ``program_of()``, the program for these values; None if a guard fails."""
+        if self._template is not None and self._numbers_at is not None:
+            numbers = self._numbers_at(*values)
+            if numbers is None:
+                return None
+            return _Derived(self, values, program_of, self._template, self._layout, self._loaded(), numbers)
         found = self._schedule_at(*values) if self._is_sound else None
         if found is None:
             return None
+        program = program_of()
         if not self._is_verified and self._values != list(values):
             self._is_verified = True
             fresh = _without_ops(schedule(simplify(program), self._donated))
             self._is_sound = _comparable(fresh) == _comparable(found)
-        return replace(found, program=program) if self._is_sound else None
+            if not self._is_sound:
+                return None
+        made = CompiledExecutable(program, self._scalars, self._donated, replace(found, program=program))
+        if self._is_verified:
+            steps: Any = found.steps
+            self._kernels = [step.kernel for step in steps]
+            self._layout = made.layout
+            self._template = TableTemplate(steps, made.layout)
+        return made
+
+    def schedule_of(self, values: Sequence[int], program: Program) -> Schedule:
+        """Return the schedule for values whose guards hold."""
+        found = self._schedule_at(*values)
+        assert found is not None
+        return replace(found, program=program)
+
+    def _loaded(self) -> _Code:
+        """Return the machine code of the kernels, which stays loaded as long as an executable refers to it."""
+        code = self._code()
+        if code is None:
+            code = _Code(self._kernels)
+            self._code = ref(code)
+        return code
+
+
+class _Code:
+    """The machine code of kernels."""
+
+    def __init__(self, kernels: Sequence[Kernel]) -> None:
+        self._uses: set[CodeHandle] = set()
+        addresses, self.origins = registry.addresses(kernels, self._uses)
+        self.addresses = dict(zip([kernel.name for kernel in kernels], addresses, strict=True))
+
+
+class _Derived(CompiledExecutable):
+    """An executable of a variant, which computes its program and its schedule only if someone asks for them."""
+
+    def __init__(
+        self,
+        variant: _Variant,
+        values: Sequence[int],
+        program_of: Callable[[], Program],
+        template: TableTemplate,
+        layout: Layout,
+        code: _Code,
+        numbers: tuple[Schedule, Sequence[int], Sequence[tuple[int, int]]],
+    ) -> None:
+        self._variant, self._values, self._program_of = variant, values, program_of
+        self._donated = variant._donated
+        self.is_cached = True
+        self.scalar_inputs = variant._scalars
+        self._code = code
+        self.origins = code.origins
+        self.memory, sizes, work = numbers
+        self._layout = layout.with_results(self.memory.results)
+        self._segments = [template.table(code.addresses, sizes, work)]
+        self._drive = registry.driver()
+        self.free_workspaces = []
+        self._has_run = False
+
+    @cached_property
+    def program(self) -> Program:  # type: ignore[override]
+        """The program."""
+        return self._program_of()
+
+    @property
+    def recorded(self) -> Program:  # type: ignore[override]
+        """The program before simplification, which is the program."""
+        return self.program
+
+    @cached_property
+    def schedule(self) -> Schedule:  # type: ignore[override]
+        """The schedule, with kernel names and no ops."""
+        return self._variant.schedule_of(self._values, self.program)
+
+    def run(self, inputs: list[Input], held: int = 0) -> list[Buffer]:
+        """Compute the outputs. The first run uses a workspace that all lengths share: most lengths are met once."""
+        if self._has_run:
+            return super().run(inputs, held)
+        self._has_run = True
+        kind = PoisonedWorkspace if config.poison_memory else Workspace
+        shared = self._variant.workspaces
+        workspace = shared.pop() if shared else None
+        if type(workspace) is kind:
+            workspace.adapt(self.memory, self._layout)
+            self.free_workspaces.append(workspace)
+        results = super().run(inputs, held)
+        while self.free_workspaces and not shared:
+            shared.append(self.free_workspaces.pop())
+        return results
 
 
 def _without_ops(found: Schedule) -> Schedule:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from weakref import ref
 
 from jittape.core.buffers import Buffer, owned
@@ -18,7 +18,16 @@ from jittape.core.program import Program
 from jittape.runtime.counters import counters
 from jittape.runtime.gc_pause import gc_paused
 
-__all__ = ["PathExecutable", "compiled_from", "count_program", "interpreted", "release_cold"]
+__all__ = [
+    "GeneralPathExecutable",
+    "GeneralProgram",
+    "PathExecutable",
+    "compiled_from",
+    "count_program",
+    "donated_positions",
+    "interpreted",
+    "release_cold",
+]
 
 if TYPE_CHECKING:
     from jittape.runtime.executable import CompiledExecutable
@@ -53,13 +62,17 @@ class PathExecutable:
         "_compiled",
         "_donated",
         "_fast_run",
+        "_lacks_fast_run",
         "_picks",
+        "_program",
         "_visits_before",
-        "program",
         "ran_compiled",
         "scalars",
         "visits",
     )
+
+    _waits: ClassVar[bool] = True
+    """Whether the first visits are interpreted."""
 
     def __init__(
         self,
@@ -68,14 +81,20 @@ class PathExecutable:
         scalars: frozenset[int],
         donated: tuple[tuple[int, int], ...] = (),
     ) -> None:
-        self.program = program
+        self._program = program
         self.scalars = scalars
         self.visits = 0
         self.ran_compiled = False
         self._picks = tuple(picks)
-        self._donated = tuple([(self._picks.index(i), output) for i, output in donated if i in self._picks])
+        self._donated = donated_positions(donated, picks)
         self._compiled: Any = None
         self._fast_run: Callable[[list[Any]], list[Buffer]] | None = None
+        self._lacks_fast_run = False
+
+    @property
+    def program(self) -> Program:
+        """The program as recorded."""
+        return self._program
 
     @property
     def compiled(self) -> Any:
@@ -91,10 +110,12 @@ class PathExecutable:
             counters.compiled_runs += 1
             return fast(inputs)
         if config._interpret or compiled is None:
-            if config._interpret or self.visits <= config.compile_after:
+            if config._interpret or (self._waits and self.visits <= config.compile_after):
                 self.ran_compiled = False
                 return self.interpret(inputs, available)
             compiled = self._compile(inputs)
+        elif self._lacks_fast_run:
+            self._prepare(compiled, inputs)
         self.ran_compiled = True
         counters.compiled_runs += 1
         values = self._picked(inputs, available)
@@ -120,22 +141,88 @@ class PathExecutable:
         return [inputs[i] if i >= 0 else available[-1 - i] for i in self._picks]
 
     def _compile(self, inputs: list[Any]) -> Any:
-        # Imports LLVM, and announces code that is compiled with the first kernels.
-        from jittape.compile.cache.kernel_cache import registry
-        from jittape.runtime.fast_run import fast_run
+        compiled = compiled_from(self.program, self.scalars, self._donated)
+        self._keep(compiled)
+        self._prepare(compiled, inputs)
+        return compiled
+
+    def _keep(self, compiled: CompiledExecutable) -> None:
+        """Keep the compiled program until `release_cold` releases it."""
+        from jittape.compile.cache.kernel_cache import registry  # imports LLVM, as compiling has done
 
         registry.relieve = release_cold
-        self._compiled = compiled = compiled_from(self.program, self.scalars, self._donated)
-        self._fast_run = fast_run(compiled, self._picks, inputs)
+        self._compiled = compiled
         self._visits_before = 0
         _compiled_paths.append(ref(self))
-        return compiled
+
+    def _prepare(self, compiled: CompiledExecutable, inputs: list[Any]) -> None:
+        """Make the fast path of the compiled program; its code is announced, to be compiled with the first kernels."""
+        from jittape.runtime.fast_run import fast_run
+
+        self._lacks_fast_run = False
+        self._fast_run = fast_run(compiled, self._picks, inputs)
 
     def _release(self) -> None:
         self._compiled = self._fast_run = None
+        self._lacks_fast_run = False
 
+
+class GeneralProgram(NamedTuple):
+    """The program of a flush for all values of some extents.
+
+    Attributes
+    ----------
+    program_at : callable
+        Returns the program for values of the extents.
+    compiled_at : callable
+        Returns the `CompiledExecutable` for a sequence of values and a function that returns the program.
+    picks, scalars, donated
+        As for `PathExecutable`.
+    """
+
+    program_at: Callable[..., Program]
+    compiled_at: Callable[[Sequence[int], Callable[[], Program]], Any]
+    picks: tuple[int, ...]
+    scalars: frozenset[int]
+    donated: tuple[tuple[int, int], ...]
+
+
+class GeneralPathExecutable(PathExecutable):
+    """A `PathExecutable` for one of the lengths that a general path serves. It is compiled at the first visit."""
+
+    __slots__ = ("_general", "_values")
+    _waits = False
+
+    def __init__(self, general: GeneralProgram, values: Sequence[int]) -> None:
+        super().__init__(_UNKNOWN, *general[2:])
+        self._general, self._values = general, values
+
+    @property
+    def program(self) -> Program:
+        """The program as recorded."""
+        if self._program is _UNKNOWN:
+            self._program = self._general.program_at(*self._values)
+        return self._program
+
+    def _compile(self, inputs: list[Any]) -> Any:
+        # Most lengths are met once: the second visit makes the fast path.
+        compiled = self._general.compiled_at(self._values, lambda: self.program)
+        self._keep(compiled)
+        self._lacks_fast_run = True
+        return compiled
+
+
+_UNKNOWN = Program((), (), (), {})
+"""The program of a `GeneralPathExecutable` that nobody has asked for."""
 
 _compiled_paths: list[ref[PathExecutable]] = []
+
+
+def donated_positions(
+    donated: Sequence[tuple[int, int]], picks: Sequence[int]
+) -> tuple[tuple[int, int], ...]:
+    """Return `donated` with positions among the inputs of the program, which `picks` takes from the runtime inputs."""
+    return tuple([(picks.index(i), output) for i, output in donated if i in picks])
 
 
 def release_cold() -> None:

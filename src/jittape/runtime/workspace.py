@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from copy import copy
 from ctypes import memset
 from functools import cache
 from sys import getrefcount
@@ -66,6 +67,14 @@ class Layout:
             self.cell_of[i] = self.scalar_pointers + position
         self.plain_outputs = schedule.outputs == tuple(range(self.count, first))
 
+    def with_results(self, results: tuple[Aval, ...]) -> Layout:
+        """Return the layout for results of other extents."""
+        if results is self.results:
+            return self
+        other = copy(self)
+        other.results = results
+        return other
+
     def unsigned_scalars(self) -> set[int]:
         """Return the inputs that are uint64 scalars, whose format is that of an address."""
         return {i for i, d in enumerate(self.scalar_dtypes) if d is not None and d == np.uint64}
@@ -97,6 +106,22 @@ class Workspace:
         self.stacks_address = address_of(self._stacks)
         self._in_place = {result: (i, read) for i, result, read in schedule.in_place}
         self._results = ResultMemory(layout.results, self._in_place)
+
+    def adapt(self, schedule: Schedule, layout: Layout) -> None:
+        """Serve the runs of a schedule that differs in numbers only, with an arena that is at least large enough."""
+        self._offsets = schedule.offsets
+        self._arena_address = 0
+        if schedule.arena >= tuning.workspace_arena_bytes:
+            self._arena, self.keeps_arena = None, False
+            self._arena_aval = Aval((schedule.arena,), np.dtype(np.uint8))
+        elif self._arena is None or self._arena_aval.nbytes < schedule.arena:
+            self._arena, self.keeps_arena = None, True
+            self._arena_aval = Aval((max(LARGE, 2 * schedule.arena),), np.dtype(np.uint8))
+        else:
+            self._place_temporaries_at(self._arena.address)
+        if layout is not self._layout:
+            self._layout = layout
+            self._results = ResultMemory(layout.results, self._in_place)
 
     def fill(self, inputs: list[Input], held: int | _Counting) -> list[Buffer]:
         """Write addresses and scalars into the slot table; return the buffers for the results."""
@@ -163,8 +188,11 @@ class Workspace:
         """Take an arena, which is mostly that of the last run."""
         self._arena = arena = _arena(self._arena_aval)
         if arena.address != self._arena_address:
-            self._temporaries[:] = np.array(self._offsets, np.int64) + arena.address
-            self._arena_address = arena.address
+            self._place_temporaries_at(arena.address)
+
+    def _place_temporaries_at(self, address: int) -> None:
+        self._temporaries[:] = [offset + address for offset in self._offsets]
+        self._arena_address = address
 
     def has_stacks(self) -> bool:
         """Return whether the run has grown stacks to free; `stacks_address` is the address of their list."""

@@ -57,7 +57,8 @@ class ExpressionWriter:
             items = [self._written(item) for item in value]
             inner = f"({''.join([text + ', ' for text, _ in items])})"
             if hasattr(value, "_fields"):
-                inner = f"{self._class(value)}._make({inner})"
+                self.constants["new"] = tuple.__new__  # takes half the time of `_make`
+                inner = f"new({self._class(value)}, {inner})"
             return inner, any([varies for _, varies in items])
         if type(value) is dict:
             pairs = [(self._written(k)[0], *self._written(v)) for k, v in value.items()]

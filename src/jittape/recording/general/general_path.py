@@ -1,0 +1,196 @@
+"""`GeneralPath`: a part of a path in the trie, with extents, and the nodes and executables for their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from jittape.core.program import Aval, Op, Program
+from jittape.core.symbolic.extents import Extent, Extents
+from jittape.errors import ProgramError
+from jittape.recording.general.path_edges import Edge, is_same_content
+from jittape.recording.general.path_replay import replayed
+from jittape.recording.trie import Key, Node, ScalarInput, parts_of, path_to, trie
+from jittape.recording.trie_insertion import Marker, marker_for
+from jittape.runtime.path_executable import (
+    GeneralPathExecutable,
+    GeneralProgram,
+    PathExecutable,
+    donated_positions,
+)
+
+__all__ = ["GeneralPath"]
+
+_MOST_EXECUTABLES = 64
+"""Maximum number of general executables of a path, one for each flush and set of live values."""
+
+
+class _Fixed(NamedTuple):
+    """The contents of a node that do not depend on extents.
+
+    `markers` are the positions of the markers with extents in the key, and whether each is trainable. `nbytes` is the
+    size of the other array inputs.
+    """
+
+    markers: tuple[tuple[int, bool | None], ...]
+    nbytes: int
+    scalars: tuple[ScalarInput, ...]
+    takes_scalars_as_given: bool
+    takes_one_float: bool
+    slot: int
+    n_slots: int
+    n_inputs: int
+    n_ops: int
+    source: Any
+    is_whole_gradient: bool
+    unknown: tuple[int, ...]
+    notes: dict[Any, str] | None
+
+
+class _Varying(NamedTuple):
+    """The contents of a node that may depend on extents. The key has avals in place of markers with extents."""
+
+    key: tuple[Any, ...]
+    inputs: tuple[tuple[int, Aval, bool | None], ...]
+    aval: Aval
+    results: tuple[tuple[int, Aval] | None, ...] | None
+
+
+class GeneralPath:
+    """Edges below `base` for all values of some extents.
+
+    Parameters
+    ----------
+    base : Node
+    edges : sequence of (key, Node)
+        Keys with extents, and the nodes of the recorded path whose extents have the present values.
+    extents : Extents
+
+    Raises
+    ------
+    ProgramError
+        If the path holds for the present values only.
+
+    Attributes
+    ----------
+    base : Node
+    is_used : bool
+        Whether a step ended at a derived node; the family sets it to False.
+    """
+
+    def __init__(self, base: Node, edges: Sequence[Edge], extents: Extents) -> None:
+        # Imports LLVM, as the first compiled program does.
+        from jittape.runtime.general_executable import numbers_of
+
+        self.is_used = True
+        self.base = base
+        self._extents = extents
+        self._nodes = replayed(base, edges)
+        for node, (_, recorded) in zip(self._nodes, edges, strict=True):
+            node.notes = recorded.notes
+        path = path_to(self._nodes[-1])
+        if not extents.is_general(numbers_of(Program(path.inputs, path.ops, (), dict(path.avals)))):
+            raise ProgramError("the extents are in no general position")
+        keys = [key for key, _ in edges]
+        self._fixed = [_fixed(key, node) for key, node in zip(keys, self._nodes, strict=True)]
+        varying = [_varying(key, node) for key, node in zip(keys, self._nodes, strict=True)]
+        self._varying_at: Callable[..., Sequence[_Varying] | None] = extents.function(tuple(varying))
+        self._all_ops_at: Callable[..., Any] = extents.function(
+            tuple([(n.ops, n.op_avals) for n in self._nodes])
+        )
+        self._last_ops: tuple[Sequence[int], Any] = ((), ())
+        self._executables: dict[tuple[int, Key], GeneralProgram] = {}
+
+    def insert(self, values: Sequence[int]) -> bool:
+        """Insert the nodes for these values into the trie; return whether the guards hold."""
+        found = self._edges_at(values)
+        if found is None:
+            return False
+        parent = self.base
+        for key, node in found:
+            node.parent = parent
+            kept = parent.children.setdefault(key, node)
+            if kept is node:
+                trie.added(node)
+            parent = kept
+        return True
+
+    def agrees(self, values: Sequence[int], edges: Sequence[Edge]) -> bool | None:
+        """Return whether the nodes for these values equal recorded ones; None if a guard fails."""
+        found = self._edges_at(values)
+        if found is None:
+            return None
+        return all(
+            [
+                key == recorded_key and is_same_content(node, recorded)
+                for (key, node), (recorded_key, recorded) in zip(found, edges, strict=True)
+            ]
+        )
+
+    def _edges_at(self, values: Sequence[int]) -> list[Edge] | None:
+        """Return the edges for these values, whose nodes are not in the trie yet; None if a guard fails."""
+        found = self._varying_at(*values)
+        if found is None:
+            return None
+        made: list[Edge] = []
+        parent = self.base
+        for i, (fixed, varying) in enumerate(zip(self._fixed, found, strict=True)):
+            node = Node(parent)
+            key, node.inputs, node.aval, node.results = varying
+            if fixed.markers:
+                parts: list[Any] = list(key)
+                for position, trainable in fixed.markers:
+                    node.nbytes += parts[position].nbytes
+                    parts[position] = marker_for(parts[position], trainable)
+                key = tuple(parts)
+            (_, nbytes, node.scalars, node.takes_scalars_as_given, node.takes_one_float, *totals) = fixed[:9]
+            node.nbytes += nbytes
+            node.slot, node.n_slots, node.n_inputs, node.n_ops = totals
+            node.source, node.is_whole_gradient, node.unknown, node.notes = fixed[9:]
+            node.derive((self, i, values))
+            made.append((key, node))
+            parent = node
+        return made
+
+    def ops_at(self, values: Sequence[int]) -> Sequence[tuple[tuple[Op, ...], tuple[Aval, ...]]]:
+        """Return the ops of each node, and the avals of their results, for values whose guards hold."""
+        known, found = self._last_ops
+        if known is not values:
+            found = self._all_ops_at(*values)
+            self._last_ops = values, found
+        return found
+
+    def executable(self, at: int, values: Sequence[int], key: Key, inputs: Sequence[Any]) -> PathExecutable:
+        """Return the executable of a flush at node number `at`; `inputs` are the values of the path's inputs."""
+        self.is_used = True
+        known = self._executables.get((at, key))
+        if known is None:
+            if len(self._executables) >= _MOST_EXECUTABLES:
+                self._executables.clear()
+            known = self._executables[at, key] = self._general_executable(self._nodes[at], key, inputs)
+        return GeneralPathExecutable(known, values)
+
+    def _general_executable(self, node: Node, key: Key, inputs: Sequence[Any]) -> GeneralProgram:
+        """Return the program of a flush, for all values of the extents."""
+        from jittape.runtime.general_executable import GeneralExecutable
+
+        program, picks, scalars, donated = parts_of(path_to(node), key, inputs)
+        program_at = self._extents.function(program)
+        general = GeneralExecutable(program_at, scalars, donated_positions(donated, picks))
+        return GeneralProgram(program_at, general.at, tuple(picks), scalars, donated)
+
+
+def _fixed(key: tuple[Any, ...], node: Node) -> _Fixed:
+    markers = [(i, part.trainable) for i, part in enumerate(key) if _varies(part)]
+    nbytes = sum([part.aval.nbytes for part in key if part.__class__ is Marker and not _varies(part)])
+    return _Fixed(tuple(markers), nbytes, *[getattr(node, name) for name in _Fixed._fields[2:]])
+
+
+def _varying(key: tuple[Any, ...], node: Node) -> _Varying:
+    parts = tuple([part.aval if _varies(part) else part for part in key])
+    return _Varying(parts, *[getattr(node, name) for name in _Varying._fields[1:]])
+
+
+def _varies(part: Any) -> bool:
+    """Return whether a part of a key is a marker with extents."""
+    return part.__class__ is Marker and any([isinstance(n, Extent) for n in part.aval.shape])

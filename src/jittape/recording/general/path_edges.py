@@ -1,0 +1,111 @@
+"""The edges of a path in the trie, and what two paths have in common that differ in extents only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jittape.core.program import Aval
+from jittape.errors import ProgramError
+from jittape.recording.trie import Node
+from jittape.recording.trie_insertion import Marker
+
+__all__ = ["Edge", "edges_to", "is_same_content", "key_with", "skeleton_of", "value_with"]
+
+Edge = tuple[tuple[Any, ...], Node]
+"""The key of a call or gradient, and the node that it leads to."""
+
+
+def edges_to(node: Node) -> list[Edge]:
+    """Return the edges from the root to `node`; none if one of them was pruned."""
+    edges: list[Edge] = []
+    while (parent := node.parent) is not None:
+        # A path that was just recorded is the last child everywhere.
+        key = next((key for key, child in reversed(parent.children.items()) if child is node), None)
+        if key is None:
+            return []
+        edges.append((key, node))
+        node = parent
+    edges.reverse()
+    return edges
+
+
+def skeleton_of(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the part of a key that calls with arrays of other lengths share."""
+    if isinstance(key[0], str):  # a gradient: slots and positions
+        return key
+    operands = [
+        (len(part.aval.shape), part.aval.dtype, part.trainable) if part.__class__ is Marker else part
+        for part in key[2:]
+    ]
+    return (key[0], _without_ints(key[1]), *operands)
+
+
+def _without_ints(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return (type(value), *map(_without_ints, value))
+    return int if type(value) is int else (type(value), value)
+
+
+def key_with(
+    first: tuple[Any, ...], second: tuple[Any, ...], number: Callable[[int, int], Any]
+) -> tuple[Any, ...]:
+    """Return a key with ``number(a, b)`` in place of the ints `a` and `b` that differ in two keys.
+
+    The markers of the key are not shared, as `trie_insertion.marker_for` shares them.
+    """
+    if isinstance(first[0], str):
+        return second
+    operands = []
+    for a, b in zip(first[2:], second[2:], strict=True):
+        if a is not b and a.__class__ is Marker:
+            shape = value_with(a.aval.shape, b.aval.shape, number)
+            b = Marker(Aval(shape, b.aval.dtype), b.trainable)
+        operands.append(b)
+    return (second[0], value_with(first[1], second[1], number), *operands)
+
+
+def value_with(first: Any, second: Any, number: Callable[[int, int], Any]) -> Any:
+    """Return `second` with ``number(a, b)`` in place of the ints that differ from those of `first`.
+
+    Raises
+    ------
+    ProgramError
+        If the values differ in anything else.
+    """
+    if first is second:
+        return second
+    if type(first) is not type(second):
+        raise ProgramError("two calls differ in more than extents")
+    if isinstance(first, tuple) and len(first) == len(second):
+        items = [value_with(a, b, number) for a, b in zip(first, second, strict=True)]
+        if all([item is b for item, b in zip(items, second, strict=True)]):
+            return second
+        return type(second)._make(items) if hasattr(second, "_fields") else tuple(items)
+    if first == second:
+        return second
+    if type(first) is int:
+        return number(first, second)
+    raise ProgramError("two calls differ in more than extents")
+
+
+def is_same_content(one: Node, other: Node) -> bool:
+    """Return whether two nodes have the same contents, except for the source lines."""
+    if [op[:4] for op in one.ops] != [op[:4] for op in other.ops]:
+        return False
+    return all([getattr(one, name) == getattr(other, name) for name in _CONTENT])
+
+
+_CONTENT = (
+    *(
+        "inputs",
+        "scalars",
+        "takes_scalars_as_given",
+        "takes_one_float",
+        "op_avals",
+        "slot",
+        "aval",
+        "results",
+    ),
+    *("n_slots", "n_inputs", "n_ops", "nbytes", "is_whole_gradient", "unknown"),
+)
