@@ -25,6 +25,7 @@ from numpy_protocol_samples import (
 from numpy_rows import BOOL_AXIS, FITS, NO_ORDER, NOT_COMPLEX, Deviation, Row
 from numpy_samples import PAIRED, binary, each, edges, given, numbers, reductions, together, unary
 
+NO_HALF = Deviation("the neighbors of a float16 are not known", "needs float32 or float64")
 INTEGER_ZERO = Deviation(
     "NumPy leaves the reciprocal of the integer 0 undefined", takes=lambda x: x.dtype.kind in "iu"
 )
@@ -33,7 +34,6 @@ LOSES = Deviation("would cast in the middle of the sum of squares", "loses part 
 NO_ZERO_SUM = Deviation(
     "the sum of the weights is not known when it is recorded: nan", takes=lambda a, **kw: True
 )
-WEIGHTS = Deviation("weights of another shape are refused", "requires weights of the shape of a")
 SUBLISTS = Deviation("an equation is a string", "the equation must be a string")
 MANY_AXES = Deviation("the number of axes must not be negative", "axes=-1 is too many")
 
@@ -50,7 +50,9 @@ ELEMENTWISE: dict[str, tuple[Deviation, ...]] = {
     "minimum": (NO_ORDER,),
     "not_equal": (FITS,),
     "reciprocal": (INTEGER_ZERO,),
+    "nextafter": (NO_HALF,),
     "rint": (NOT_COMPLEX,),
+    "spacing": (NO_HALF,),
     "divide": (FITS,),
     "arctan2": (FITS,),
 }
@@ -132,7 +134,7 @@ ROWS: list[Row] = [
     *[
         row(f"np.{u.__name__}", unary() if u.nin == 1 else binary(), *ELEMENTWISE.get(u.__name__, ()))
         for u in UFUNCS
-        if u is not np.matmul
+        if u.signature is None
     ],
     row(
         "np.add",
@@ -162,7 +164,7 @@ ROWS: list[Row] = [
     *[row(f"np.{n}", SPREADS, LOSES, remark=" (options)") for n in ("var", "std")],
     *[row(f"np.{n}", PLACED, NO_ORDER) for n in ("argmax", "argmin")],
     *[row(f"np.{n}", together(ALONG, TOTALS), BOOL_SUM, rtol=16) for n in ("cumsum", "cumprod")],
-    row("np.average", together(along(X, INTS, BOOLS, CUBE), WEIGHTED), BOOL_AXIS, WEIGHTS, NO_ZERO_SUM),
+    row("np.average", together(along(X, INTS, BOOLS, CUBE), WEIGHTED), BOOL_AXIS, NO_ZERO_SUM),
     row("np.linalg.norm", NORMS, rtol=64),
     *[
         row(f"np.{n}", PRODUCTS, signed_zeros=False, rtol=64)

@@ -20,6 +20,7 @@ import numpy_table
 import numpy_table_algebra
 import numpy_table_blocks
 import numpy_table_convolutions
+import numpy_table_functions
 import numpy_table_gamma
 import numpy_table_histograms
 import numpy_table_linalg
@@ -33,7 +34,8 @@ import numpy_table_shape
 import numpy_table_solves
 import numpy_table_spectra
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_protocol import REDUCTIONS, UFUNCS, VALUE_FUNCTIONS
+from jittape.numpy_api.numpy_protocol import UFUNCS, VALUE_FUNCTIONS
+from jittape.numpy_api.numpy_ufunc_methods import REDUCTIONS
 from numpy_rows import Deviation, Row
 from numpy_samples import edges
 
@@ -51,6 +53,7 @@ TABLES = (
     numpy_table_histograms,
     numpy_table_protocol,
     numpy_table_protocol_shape,
+    numpy_table_functions,
     numpy_table_spectra,
     numpy_table_solves,
     numpy_table_gamma,

@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.core.user_calls import as_int
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_reductions import converted
+from jittape.numpy_api.numpy_operands import converted
 from jittape.primitives.elementwise.complex_numbers import cast, conj, imag, real
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.sorting import argsort, sort

@@ -14,23 +14,28 @@ import numpy as np
 from jittape.core.dtypes import as_dtype, common_dtype
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
+from jittape.numpy_api.numpy_fourier import FOURIER
 from jittape.numpy_api.numpy_linalg import LINALG_FUNCTIONS
-from jittape.numpy_api.numpy_reductions import (
+from jittape.numpy_api.numpy_nan_reductions import NAN_REDUCTIONS
+from jittape.numpy_api.numpy_operands import (
     array_like,
     axis_of,
     converted,
+    dtype_of,
+    reject,
+    shape_of,
+    strong,
+)
+from jittape.numpy_api.numpy_rearranging import REARRANGING
+from jittape.numpy_api.numpy_reductions import (
     cumulative_adapter,
     deviation_adapter,
-    dtype_of,
     extreme_adapter,
     numpy_average,
     numpy_mean,
     numpy_norm,
     numpy_ptp,
     position_adapter,
-    reject,
-    shape_of,
-    strong,
     sum_adapter,
     truth_adapter,
     wide,
@@ -57,6 +62,7 @@ from jittape.numpy_api.numpy_shapes import (
     numpy_triu,
     rank_adapter,
 )
+from jittape.numpy_api.numpy_sorting import SORTING
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import multiply, positive
 from jittape.primitives.elementwise.comparison import where
@@ -65,7 +71,7 @@ from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.piecewise import floor, maximum, minimum, round
 from jittape.primitives.elementwise.trigonometric import atan2
 from jittape.primitives.identity import identity, stop_gradient
-from jittape.primitives.indexing.gather import gather, take_along_axis
+from jittape.primitives.indexing.gather import take_along_axis
 from jittape.primitives.linalg.einsum import diag_part, einsum, trace
 from jittape.primitives.linalg.matmul import matmul, outer, tensordot
 from jittape.primitives.reduce.cumulative import cumprod, cumsum
@@ -188,12 +194,6 @@ def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     if decimals > 0:
         return divide(round(multiply(wide, power)), power)
     return cast(multiply(round(divide(wide, power)), power), dtype)
-
-
-def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    reject("take", out=out, mode=None if mode == "raise" else mode)
-    a = array_like(a)
-    return gather(reshape(a, -1), indices, axis=0) if axis is None else gather(a, indices, axis=axis)
 
 
 def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
@@ -363,7 +363,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.std: deviation_adapter(reduce_std, "std"),
     np.sum: sum_adapter(reduce_sum, reduce_any, "sum"),
     np.swapaxes: numpy_swapaxes,
-    np.take: _take,
     np.take_along_axis: _take_along_axis,
     np.tensordot: _tensordot,
     np.tile: numpy_tile,
@@ -377,5 +376,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: _where,
     np.zeros_like: _constant_like(0, "zeros_like"),
     np.empty_like: _constant_like(0, "empty_like"),
+    **FOURIER,
     **LINALG_FUNCTIONS,
+    **NAN_REDUCTIONS,
+    **REARRANGING,
+    **SORTING,
 }

@@ -15,7 +15,7 @@ import numpy as np
 from jittape.core.dtypes import float64, float_limits, is_differentiable
 from jittape.core.user_calls import as_flag, as_int, shown
 from jittape.errors import ShapeError
-from jittape.numpy_api.numpy_reductions import array_like, dtype_of, reject, shape_of, strong
+from jittape.numpy_api.numpy_operands import array_like, dtype_of, reject, shape_of, strong
 from jittape.primitives.elementwise.comparison import not_equal
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.linalg.cholesky import cholesky

@@ -20,7 +20,8 @@ from jittape.core.user_calls import ufunc_name
 from jittape.errors import DTypeError
 from jittape.numpy_api import numpy_ufuncs
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_reductions import array_like, dtype_of, reject
+from jittape.numpy_api.numpy_operands import array_like, dtype_of, reject
+from jittape.numpy_api.numpy_ufunc_methods import ufunc_method
 from jittape.primitives.elementwise import (
     arithmetic,
     bits,
@@ -31,10 +32,12 @@ from jittape.primitives.elementwise import (
     hyperbolic,
     piecewise,
     powers,
+    truncation,
 )
 from jittape.primitives.elementwise import trigonometric as trig
 from jittape.primitives.identity import identity
 from jittape.primitives.linalg import matmul
+from jittape.primitives.linalg.matrix_products import vecdot
 
 __all__ = ["array_function", "array_ufunc"]
 
@@ -110,8 +113,10 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.arctan: trig.atan,
     np.arctanh: hyperbolic.atanh,
     np.bitwise_and: bits.bitwise_and,
+    np.bitwise_count: typed(np.bitwise_count, numpy_ufuncs.bitwise_count),
     np.bitwise_or: bits.bitwise_or,
     np.bitwise_xor: bits.bitwise_xor,
+    np.cbrt: typed(np.cbrt, numpy_ufuncs.cbrt),
     np.ceil: _step(piecewise.ceil),
     np.conjugate: typed(np.conjugate, complex_numbers.conj),
     np.copysign: _in_one_dtype(np.copysign, numpy_ufuncs.copysign),
@@ -131,6 +136,8 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.floor_divide: division.floor_divide,
     np.fmax: _in_one_dtype(np.fmax, numpy_ufuncs.fmax),
     np.fmin: _in_one_dtype(np.fmin, numpy_ufuncs.fmin),
+    np.fmod: typed(np.fmod, truncation.truncatemod),
+    np.frexp: typed(np.frexp, numpy_ufuncs.frexp),
     np.greater: comparison.greater,
     np.greater_equal: comparison.greater_equal,
     np.heaviside: _in_one_dtype(np.heaviside, numpy_ufuncs.heaviside),
@@ -139,6 +146,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.isfinite: bits.is_finite,
     np.isinf: bits.is_inf,
     np.isnan: bits.is_nan,
+    np.ldexp: _in_one_dtype(np.ldexp, numpy_ufuncs.ldexp),
     np.left_shift: bits.left_shift,
     np.less: comparison.less,
     np.less_equal: comparison.less_equal,
@@ -147,15 +155,19 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.log2: exponential.log2,
     np.log: exponential.log,
     np.logaddexp: typed(np.logaddexp, lambda x, y: apply(hyperbolic.logaddexp_op, (x, y))),
+    np.logaddexp2: _in_one_dtype(np.logaddexp2, numpy_ufuncs.logaddexp2),
     np.logical_and: comparison.logical_and,
     np.logical_not: comparison.logical_not,
     np.logical_or: comparison.logical_or,
     np.logical_xor: comparison.logical_xor,
     np.matmul: matmul.matmul,
+    np.matvec: numpy_ufuncs.matvec,
     np.maximum: piecewise.maximum,
     np.minimum: piecewise.minimum,
+    np.modf: typed(np.modf, numpy_ufuncs.modf),
     np.multiply: arithmetic.multiply,
     np.negative: arithmetic.negative,
+    np.nextafter: _in_one_dtype(np.nextafter, truncation.nextafter),
     np.not_equal: comparison.not_equal,
     np.positive: arithmetic.positive,
     np.power: powers.pow,
@@ -169,29 +181,20 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.signbit: _in_one_dtype(np.signbit, numpy_ufuncs.signbit),
     np.sin: trig.sin,
     np.sinh: hyperbolic.sinh,
+    np.spacing: typed(np.spacing, numpy_ufuncs.spacing),
     np.sqrt: exponential.sqrt,
     np.square: arithmetic.square,
     np.subtract: arithmetic.subtract,
     np.tan: trig.tan,
     np.tanh: hyperbolic.tanh,
     np.trunc: numpy_ufuncs.trunc,
+    np.vecdot: vecdot,
+    np.vecmat: numpy_ufuncs.vecmat,
 }
-
-REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
-    np.add: FUNCTIONS[np.sum],
-    np.logical_and: FUNCTIONS[np.all],
-    np.logical_or: FUNCTIONS[np.any],
-    np.maximum: FUNCTIONS[np.max],
-    np.minimum: FUNCTIONS[np.min],
-    np.multiply: FUNCTIONS[np.prod],
-}
-"""Functions for ``ufunc.reduce``."""
-
 
 VALUE_FUNCTIONS: frozenset[Callable[..., Any]] = frozenset(
     (
         np.allclose,
-        np.argsort,
         np.argwhere,
         np.array2string,
         np.array_equal,
@@ -199,7 +202,6 @@ VALUE_FUNCTIONS: frozenset[Callable[..., Any]] = frozenset(
         np.array_repr,
         np.array_str,
         np.bincount,
-        np.count_nonzero,
         np.flatnonzero,
         np.histogram,
         np.isclose,
@@ -209,7 +211,6 @@ VALUE_FUNCTIONS: frozenset[Callable[..., Any]] = frozenset(
         np.savetxt,
         np.savez,
         np.savez_compressed,
-        np.searchsorted,
         np.shares_memory,
     )
 )
@@ -237,16 +238,15 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
             "`array += tensor`): the gradient would be lost. Write `array = array + tensor`, use a jt.Variable, or "
             "add tensor.numpy()"
         )
-    if method == "reduce" and ufunc in REDUCTIONS:
-        kwargs.setdefault("axis", 0)
-        return REDUCTIONS[ufunc](*inputs, **kwargs)
     if method != "__call__":
-        raise TypeError(f"{ufunc_name(ufunc)}.{method} is not recorded for a tensor; {LEAVE}")
+        return ufunc_method(ufunc, method, inputs, kwargs)
     function = UFUNCS.get(ufunc)
     if function is None:
         return _foreign_ufunc(ufunc, inputs, kwargs)
     if inputs[0].__class__ in _SEQUENCES or inputs[-1].__class__ in _SEQUENCES:
         inputs = tuple([array_like(x) for x in inputs])
+    if ufunc is np.vecdot and "axis" in kwargs:
+        return vecdot(inputs[0], inputs[1], kwargs["axis"])
     if kwargs:
         dtype, casting = kwargs.pop("dtype", None), kwargs.pop("casting", "same_kind")
         reject(ufunc.__name__, **kwargs)

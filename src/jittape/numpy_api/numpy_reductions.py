@@ -9,111 +9,43 @@ import numpy as np
 
 from jittape.core.dtypes import as_dtype, kind_of
 from jittape.core.primitive import apply
-from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import as_int
-from jittape.errors import DTypeError
+from jittape.errors import ShapeError
+from jittape.numpy_api.numpy_operands import (
+    array_like,
+    axis_of,
+    converted,
+    dtype_of,
+    given,
+    is_mask,
+    reject,
+    shape_of,
+)
 from jittape.primitives.broadcast import axis_key, normalized_axes
-from jittape.primitives.elementwise.arithmetic import multiply, subtract
+from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
+from jittape.primitives.elementwise.comparison import where as chosen
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import sqrt
+from jittape.primitives.elementwise.piecewise import absolute, maximum, minimum
 from jittape.primitives.reduce.reductions import reduce_max, reduce_mean, reduce_min, reduce_sum
-from jittape.primitives.shape.reshaping import expand_dims, reshape
+from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, reshape
 from jittape.primitives.spectra.norms import MATRIX_ORDERS, norm_body
 
 __all__ = [
-    "array_like",
-    "axis_of",
-    "converted",
     "cumulative_adapter",
     "deviation_adapter",
-    "dtype_of",
     "extreme_adapter",
+    "masked",
     "numpy_average",
     "numpy_mean",
     "numpy_norm",
     "numpy_ptp",
     "position_adapter",
-    "reject",
-    "shape_of",
-    "strong",
     "sum_adapter",
     "truth_adapter",
     "wide",
 ]
-
-
-def reject(function: str, **arguments: Any) -> None:
-    """Raise `TypeError` if one of NumPy's arguments that cannot be recorded is given."""
-    for name, value in arguments.items():
-        if value is None or value is np._NoValue or (name == "where" and value is True):
-            continue
-        if name == "out":
-            raise TypeError(
-                f"np.{function} cannot record into out=: an ndarray keeps no gradient. Use its result, "
-                "Variable.assign for state, or x.numpy() to leave the tape"
-            )
-        raise TypeError(
-            f"np.{function} on a tensor does not support {name}=; use jt.where, or x.numpy() to leave the tape"
-        )
-
-
-def array_like(a: Any) -> Any:
-    """Return a sequence of numbers as an array with NumPy's dtype, not that of `jt.constant`; else return `a`."""
-    return np.asarray(a) if a.__class__ in (list, tuple) and _is_plain(a) else a
-
-
-def _is_plain(a: Any) -> bool:
-    """Return whether `a` is a number, an array or a nested sequence of these, without tensors."""
-    if isinstance(a, (list, tuple)):
-        return all(_is_plain(x) for x in a)
-    return isinstance(a, (int, float, complex, np.generic, np.ndarray))
-
-
-def strong(a: Any) -> Any:
-    """Do as `array_like`, and convert Python numbers to arrays too."""
-    return np.asarray(a) if isinstance(a, (int, float, complex)) else array_like(a)
-
-
-def shape_of(a: Any) -> tuple[int, ...]:
-    """Return the shape of `a`, which may be a scalar or a list."""
-    if isinstance(a, (int, float, complex)):
-        return ()
-    return np.shape(np.asarray(a)) if isinstance(a, (list, tuple)) else a.shape
-
-
-def dtype_of(a: Any) -> np.dtype[Any]:
-    """Return the dtype that NumPy gives to `a`."""
-    if isinstance(a, TracedScalar):
-        return np.dtype(a.kind)
-    if isinstance(a, (int, float, complex, list, tuple)):
-        return np.asarray(a).dtype
-    return getattr(a, "aval", a).dtype  # the NumPy dtype also of a tensor
-
-
-def axis_of(function: str, a: Any, axis: Any) -> Any:
-    """Return `axis` of a reduction of `a` as None, an int or a tuple. In NumPy, a scalar has an axis 0 too."""
-    if axis.__class__ is not int:
-        if isinstance(axis, list):
-            raise TypeError(f"[np.{function}] axis must be None, an int or a tuple of ints, got {axis!r}")
-        axis = axis_key(axis)
-    return axis if axis is None or a.shape or axis not in (0, -1) else None
-
-
-def converted(a: Any, dtype: Any, casting: Any = "unsafe") -> Any:
-    """Cast `a` to `dtype`; return it unchanged for None.
-
-    Raises
-    ------
-    TypeError
-        If NumPy's rule `casting` forbids the cast.
-    """
-    if dtype is None:
-        return a
-    if not np.can_cast(dtype_of(a), as_dtype(dtype), casting):
-        raise DTypeError(
-            f"[cast] Cannot cast {dtype_of(a).name} to {as_dtype(dtype).name} by the rule {casting!r}; use jt.cast"
-        )
-    return cast(a, dtype)
 
 
 # ---- reductions ------------------------------------------------------------------------------------------------------
@@ -126,8 +58,32 @@ def wide(a: Any, dtype: Any) -> Any:
     return converted(a, dtype)
 
 
+def masked(function: str, a: Any, where: Any, otherwise: Any) -> Any:
+    """Return `a` with the elements outside of the mask `where` replaced by the number `otherwise`."""
+    a, where = array_like(a), np.bool_(where) if isinstance(where, int) else array_like(where)
+    if dtype_of(where) != np.bool_:
+        raise TypeError(f"[np.{function}] where must be a mask of bools, got {dtype_of(where).name}")
+    try:
+        mask = broadcast_to(where, shape_of(a))
+    except ValueError:
+        raise ShapeError(
+            f"[np.{function}] where of shape {shape_of(where)} does not broadcast to the operand of shape {shape_of(a)}"
+        ) from None
+    return chosen(mask, a, np.array(otherwise, dtype_of(a)))
+
+
+def _count(function: str, a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
+    """Return the number of elements that a reduction reads: a float, or a tensor if there is a mask."""
+    shape = shape_of(a)
+    if is_mask(where):
+        return reduce_sum(cast(masked(function, np.ones(shape), where, 0), np.float64), axis, keepdims)
+    axes = normalized_axes(f"np.{function}", axis_key(axis), len(shape))
+    return float(np.prod([shape[i] for i in axes]))
+
+
 def sum_adapter(of: Callable[..., Any], of_bools: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return ``np.sum`` or ``np.prod``; for the dtype bool they are ``np.any`` and ``np.all``."""
+    neutral, combine = (0, add) if name.endswith("sum") else (1, multiply)
 
     def total(
         a: Any,
@@ -138,12 +94,16 @@ def sum_adapter(of: Callable[..., Any], of_bools: Callable[..., Any], name: str)
         initial: Any = None,
         where: Any = True,
     ) -> Any:
-        reject(name, out=out, initial=initial, where=where)
+        reject(name, out=out)
+        a = array_like(a)
         kind = a.dtype.kind
         if dtype is not None or kind in "biu":
             a = wide(a, dtype)
             kind = a.dtype.kind
-        return (of_bools if kind == "b" else of)(a, axis_of(name, a, axis), bool(keepdims))
+        if is_mask(where):
+            a = masked(name, a, where, neutral)
+        result = (of_bools if kind == "b" else of)(a, axis_of(name, a, axis), bool(keepdims))
+        return combine(result, cast(initial, dtype_of(result))) if given(initial) else result
 
     return total
 
@@ -152,11 +112,16 @@ def numpy_mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
     """``np.mean``; an integer `dtype` truncates the mean."""
-    reject("mean", out=out, where=where)
-    a = converted(a, dtype)
+    reject("mean", out=out)
+    a = converted(array_like(a), dtype)
     if isinstance(axis, list):
         raise TypeError(f"[np.mean] axis must be None, an int or a tuple of ints, got {axis!r}")
-    mean = reduce_mean(a, axis, bool(keepdims))
+    if is_mask(where):
+        floats = a if dtype_of(a).kind in "fc" else cast(a, np.float64)
+        total = reduce_sum(masked("mean", floats, where, 0), axis, bool(keepdims))
+        mean = divide(total, cast(_count("mean", a, axis, bool(keepdims), where), total.dtype))
+    else:
+        mean = reduce_mean(a, axis, bool(keepdims))
     return mean if dtype is None else cast(mean, dtype)
 
 
@@ -175,9 +140,10 @@ def deviation_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         mean: Any = None,
         correction: Any = None,
     ) -> Any:
-        reject(name, out=out, where=where, mean=mean)
-        if correction is not None and ddof != 0:
+        reject(name, out=out)
+        if given(correction) and ddof != 0:
             raise ValueError(f"[np.{name}] ddof and correction have the same meaning: pass only one of them")
+        a = array_like(a)
         allowed = "c" if a.dtype.kind == "c" else "fc"
         if dtype is not None and kind_of(as_dtype(dtype)) not in allowed:
             raise TypeError(
@@ -186,18 +152,30 @@ def deviation_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         if isinstance(axis, list):
             raise TypeError(f"[np.{name}] axis must be None, an int or a tuple of ints, got {axis!r}")
         a = converted(a, dtype)
-        ddof = ddof if correction is None else correction
+        ddof = correction if given(correction) else ddof
+        if is_mask(where) or given(mean):
+            variance = _variance(name, a, axis, ddof, bool(keepdims), where, mean)
+            return sqrt(variance) if name.endswith("std") else variance
         result = of(a, axis, bool(keepdims))
         if not ddof:
             return result
-        shape = shape_of(a)
-        axes = normalized_axes(name, axis_key(axis), len(shape))
-        count = float(np.prod([shape[i] for i in axes]))
+        count = _count(name, a, axis, False, True)
         with np.errstate(divide="ignore", invalid="ignore"):
             factor = float(np.float64(count) / max(count - ddof, 0))
-        return multiply(result, factor if name == "var" else factor**0.5)
+        return multiply(result, factor if name.endswith("var") else factor**0.5)
 
     return measure
+
+
+def _variance(name: str, a: Any, axis: Any, ddof: Any, keepdims: bool, where: Any, mean: Any) -> Any:
+    """Return the variance of the elements in the mask `where` around `mean`."""
+    a = a if dtype_of(a).kind in "fc" else cast(a, np.float64)
+    mean = array_like(mean) if given(mean) else numpy_mean(a, axis, keepdims=True, where=where)
+    squares = square(absolute(subtract(a, mean)))
+    if is_mask(where):
+        squares = masked(name, squares, where, 0)
+    count = maximum(subtract(_count(name, a, axis, keepdims, where), float(ddof)), 0.0)
+    return divide(reduce_sum(squares, axis, keepdims), cast(count, dtype_of(squares)))
 
 
 def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -211,8 +189,18 @@ def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         initial: Any = None,
         where: Any = True,
     ) -> Any:
-        reject(name, out=out, initial=initial, where=where)
+        reject(name, out=out)
+        a = array_like(a)
+        if is_mask(where):
+            if not given(initial):
+                raise ValueError(
+                    f"[np.{name}] where= needs initial=, the result if no element is in the mask: a greatest or "
+                    "least element has no neutral value"
+                )
+            a = masked(name, a, where, initial)
         result = of(a, axis_of(name, a, axis), bool(keepdims))
+        if given(initial):
+            return (maximum if name.endswith("max") else minimum)(result, cast(initial, dtype_of(result)))
         if 0 in a.shape and 0 not in result.shape:
             raise ValueError(
                 f"[np.{name}] zero-size array to reduction operation: shape {a.shape} has no elements along axis "
@@ -227,8 +215,10 @@ def truth_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return ``np.all`` or ``np.any``."""
 
     def truth(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
-        reject(name, out=out, where=where)
-        return of(cast(a, np.bool_), axis_of(name, a, axis), bool(keepdims))
+        reject(name, out=out)
+        a = cast(array_like(a), np.bool_)
+        a = masked(name, a, where, name == "all") if is_mask(where) else a
+        return of(a, axis_of(name, a, axis), bool(keepdims))
 
     return truth
 
@@ -238,11 +228,12 @@ def position_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     def position(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         reject(name, out=out)
+        a = array_like(a)
         if axis_of(name, a, axis) is None:
             flat = of(reshape(a, -1), 0)
-            return reshape(flat, (1,) * len(shape_of(a))) if keepdims is True else flat
+            return reshape(flat, (1,) * len(shape_of(a))) if bool(keepdims) else flat
         positions = of(a, axis)
-        return expand_dims(positions, axis) if keepdims is True else positions
+        return expand_dims(positions, axis) if bool(keepdims) else positions
 
     return position
 
@@ -252,7 +243,7 @@ def cumulative_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     def cumulative(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         reject(name, out=out)
-        a = wide(a, dtype)
+        a = wide(array_like(a), dtype)
         if dtype_of(a).kind == "b":
             raise TypeError(
                 f"[np.{name}] on a tensor, dtype must be numeric, got bool; compare the result with 0"
@@ -271,15 +262,34 @@ def numpy_ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) 
 def numpy_average(
     a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = False
 ) -> Any:
-    """``np.average`` with weights of the shape of `a`."""
-    reject("average", returned=returned or None)
-    a, weights = array_like(a), array_like(weights)
+    """``np.average``."""
+    a, weights, keepdims = array_like(a), array_like(weights), bool(keepdims)
     if weights is None:
-        return numpy_mean(a, axis, keepdims=keepdims)
-    if shape_of(weights) != shape_of(a):
-        raise TypeError("np.average on a tensor requires weights of the shape of a; broadcast them first")
-    total = reduce_sum(multiply(wide(a, None), weights), axis, bool(keepdims))
-    return divide(total, cast(reduce_sum(wide(weights, None), axis, bool(keepdims)), total.dtype))
+        mean = numpy_mean(a, axis, keepdims=keepdims)
+        count = cast(_count("average", a, axis, keepdims, True), dtype_of(mean))
+        return (mean, broadcast_to(count, mean.shape)) if returned else mean
+    weights = _weights_of_shape(a, axis, weights)
+    total = reduce_sum(multiply(wide(a, None), weights), axis, keepdims)
+    scale = cast(reduce_sum(wide(weights, None), axis, keepdims), total.dtype)
+    average = divide(total, scale)
+    return (average, broadcast_to(cast(scale, average.dtype), average.shape)) if returned else average
+
+
+def _weights_of_shape(a: Any, axis: Any, weights: Any) -> Any:
+    """Return weights along `axis` in the shape of `a`."""
+    shape, own = shape_of(a), shape_of(weights)
+    if own == shape:
+        return weights
+    if axis is None:
+        raise TypeError(
+            f"[np.average] axis must be given for weights of shape {own}, which is not {shape}, the shape of a"
+        )
+    axes = normalized_axes("np.average", axis_key(axis), len(shape))
+    if own != tuple([shape[i] for i in axes]):
+        raise ShapeError(
+            f"[np.average] weights of shape {own} do not fit axis {axis} of a with shape {shape}"
+        )
+    return broadcast_to(reshape(weights, [n if i in axes else 1 for i, n in enumerate(shape)]), shape)
 
 
 def numpy_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
-from jittape.numpy_api.numpy_reductions import (
+from jittape.numpy_api.numpy_operands import (
     array_like,
     axis_of,
     converted,
@@ -66,9 +66,12 @@ def numpy_reshape(
     a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
 ) -> Any:
     """``np.reshape``."""
-    if order != "C":
-        raise TypeError(f"np.reshape on a tensor supports only order='C', got {order!r}; transpose first")
-    return reshape(a, newshape if shape is None else shape)
+    a, shape = strong(a), newshape if shape is None else shape
+    if order == "F":
+        return transpose(reshape(transpose(a), as_shape("np.reshape", shape)[::-1]))
+    if order not in ("C", "A", "K"):
+        raise ValueError(f"[np.reshape] order must be 'C', 'F', 'A' or 'K', got {order!r}")
+    return reshape(a, shape)
 
 
 def numpy_ravel(a: Any, order: str = "C") -> Any:

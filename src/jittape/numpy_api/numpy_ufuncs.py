@@ -6,13 +6,47 @@ from typing import Any
 
 import numpy as np
 
-from jittape.primitives.elementwise.bits import bitcast, is_nan
-from jittape.primitives.elementwise.comparison import equal, less, where
-from jittape.primitives.elementwise.complex_numbers import cast, complex
+from jittape.core.primitive import apply
+from jittape.errors import ShapeError
+from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
+from jittape.primitives.elementwise.bits import (
+    bitcast,
+    bitwise_and,
+    is_finite,
+    is_inf,
+    is_nan,
+    right_shift,
+)
+from jittape.primitives.elementwise.comparison import equal, greater, less, logical_and, where
+from jittape.primitives.elementwise.complex_numbers import cast, complex, conj
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import log1p
+from jittape.primitives.elementwise.hyperbolic import logaddexp_op
 from jittape.primitives.elementwise.piecewise import absolute, ceil, floor, maximum, minimum
+from jittape.primitives.elementwise.powers import pow
+from jittape.primitives.elementwise.truncation import nextafter
 from jittape.primitives.identity import identity, stop_gradient
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.shape.reshaping import expand_dims, squeeze
 
-__all__ = ["copysign", "fmax", "fmin", "heaviside", "hypot", "signbit", "trunc"]
+__all__ = [
+    "bitwise_count",
+    "cbrt",
+    "copysign",
+    "fmax",
+    "fmin",
+    "frexp",
+    "heaviside",
+    "hypot",
+    "ldexp",
+    "logaddexp2",
+    "matvec",
+    "modf",
+    "signbit",
+    "spacing",
+    "trunc",
+    "vecmat",
+]
 
 
 def signbit(x: Any) -> Any:
@@ -22,7 +56,7 @@ def signbit(x: Any) -> Any:
 
 def copysign(x: Any, y: Any) -> Any:
     """Return `x` with the sign of `y`."""
-    return where(equal(signbit(x), signbit(y)), x, -x)
+    return where(equal(signbit(x), signbit(y)), x, negative(x))
 
 
 def fmax(x: Any, y: Any) -> Any:
@@ -50,3 +84,125 @@ def hypot(x: Any, y: Any) -> Any:
 def trunc(x: Any) -> Any:
     """Round toward zero; integers and bools stay as they are."""
     return identity(x) if x.dtype.kind in "biu" else where(less(x, 0), ceil(x), floor(x))
+
+
+# ---- powers ----------------------------------------------------------------------------------------------------------
+
+
+def cbrt(x: Any) -> Any:
+    """Return the cube root, also of negative numbers."""
+    return apply(_cbrt, (x,))
+
+
+def _cbrt(x: Any) -> Any:
+    size = absolute(x)
+    root = pow(size, 1 / 3)
+    # The float 1/3 is too small by 2e-17: far from 1 the power is off by up to 60 ulp, which a Newton step corrects.
+    usable = logical_and(is_finite(root), greater(root, 0))
+    safe = where(usable, root, cast(1, x.dtype))
+    ratio = divide(divide(divide(where(usable, size, cast(1, x.dtype)), safe), safe), safe)
+    correction = add(1.0, stop_gradient(divide(subtract(ratio, 1.0), 3.0)))
+    return copysign(where(usable, multiply(root, correction), root), x)
+
+
+def logaddexp2(x: Any, y: Any) -> Any:
+    """Return the logarithm to base 2 of ``2**x + 2**y``, without overflow."""
+    # The sum of a maximum and a logarithm may cancel, so small dtypes are computed in float64.
+    return cast(apply(_logaddexp2, (cast(x, np.float64), cast(y, np.float64))), x.dtype)
+
+
+def _logaddexp2(x: Any, y: Any) -> Any:
+    log_2 = float(np.log(2))
+    smooth = divide(apply(logaddexp_op, (multiply(x, log_2), multiply(y, log_2))), log_2)
+    # `smooth` has the derivatives, also at a tie; this is accurate near 0 and at powers of two.
+    distance = absolute(subtract(x, y))
+    exact = add(maximum(x, y), divide(log1p(pow(2.0, negative(distance))), log_2))
+    correction = where(logical_and(is_finite(exact), is_finite(smooth)), subtract(exact, smooth), 0.0)
+    return add(smooth, stop_gradient(correction))
+
+
+def ldexp(x: Any, exponent: Any) -> Any:
+    """Return ``x * 2**exponent``; the power itself may overflow."""
+    return apply(_ldexp, (x, exponent))
+
+
+def _ldexp(x: Any, exponent: Any) -> Any:
+    # Beyond these limits every number of the dtype is 0 or infinite; the parts of a power fit the dtype.
+    steps, parts = {2: (44, 4), 4: (300, 4), 8: (2200, 4)}[x.dtype.itemsize]
+    rest = minimum(maximum(cast(exponent, np.int64), -steps), steps)
+    for count in range(parts, 0, -1):
+        part = cast(floor(divide(cast(rest, np.float64), float(count))), np.int64)
+        x, rest = multiply(x, pow(cast(2, x.dtype), cast(part, x.dtype))), subtract(rest, part)
+    return x
+
+
+def frexp(x: Any) -> tuple[Any, Any]:
+    """Return a mantissa in [0.5, 1) and an int32 exponent, so that ``x == mantissa * 2**exponent``."""
+    return apply(_frexp, (x,))
+
+
+def _frexp(x: Any) -> tuple[Any, Any]:
+    wide = cast(x, np.float64)
+    tiny = less(absolute(wide), float(np.finfo(np.float64).tiny))
+    scaled = where(tiny, multiply(wide, 2.0**54), wide)
+    field = bitwise_and(right_shift(bitcast(stop_gradient(scaled), np.int64), 52), 0x7FF)
+    exponent = subtract(field, where(tiny, 1022 + 54, 1022))
+    usable = logical_and(is_finite(x), less(0.0, absolute(wide)))
+    exponent = where(usable, exponent, 0)
+    return cast(_ldexp(wide, subtract(0, exponent)), x.dtype), cast(exponent, np.int32)
+
+
+def modf(x: Any) -> tuple[Any, Any]:
+    """Return the fractional and the integral part, both with the sign of `x`."""
+    whole = trunc(x)
+    part = where(is_inf(x), cast(0, x.dtype), subtract(x, whole))
+    return copysign(part, x), copysign(whole, x)
+
+
+def spacing(x: Any) -> Any:
+    """Return the distance to the next float away from zero, with the sign of `x`."""
+    fixed = stop_gradient(x)
+    outward = where(less(fixed, 0), cast(-np.inf, x.dtype), cast(np.inf, x.dtype))
+    return where(is_finite(fixed), subtract(nextafter(fixed, outward), fixed), cast(np.nan, x.dtype))
+
+
+# ---- integers --------------------------------------------------------------------------------------------------------
+
+
+def bitwise_count(x: Any) -> Any:
+    """Return the number of bits that are set in the absolute value, as uint8."""
+    return apply(_bitwise_count, (x,))
+
+
+def _bitwise_count(x: Any) -> Any:
+    masks = (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F)
+    bits = cast(cast(absolute(x), f"uint{8 * x.dtype.itemsize}") if x.dtype.kind == "i" else x, np.uint64)
+    for step, mask in zip((1, 2, 4), masks, strict=True):
+        even = np.uint64(mask)
+        bits = add(bitwise_and(bits, even), bitwise_and(right_shift(bits, np.uint64(step)), even))
+    count = cast(0, np.uint64)
+    for byte in range(8):
+        count = add(count, bitwise_and(right_shift(bits, np.uint64(8 * byte)), np.uint64(0xFF)))
+    return cast(count, np.uint8)
+
+
+# ---- matrices and vectors --------------------------------------------------------------------------------------------
+
+
+def matvec(x1: Any, x2: Any) -> Any:
+    """Return the products of matrices and vectors."""
+    _check_ranks("matvec", x1, 2, x2, 1)
+    return squeeze(matmul(x1, expand_dims(x2, -1)), -1)
+
+
+def vecmat(x1: Any, x2: Any) -> Any:
+    """Return the products of conjugated vectors and matrices."""
+    _check_ranks("vecmat", x1, 1, x2, 2)
+    return squeeze(matmul(expand_dims(conj(x1), -2), x2), -2)
+
+
+def _check_ranks(name: str, x1: Any, rank1: int, x2: Any, rank2: int) -> None:
+    if len(x1.shape) < rank1 or len(x2.shape) < rank2:
+        raise ShapeError(
+            f"[np.{name}] operands need at least {rank1} and {rank2} dimensions, got shapes {x1.shape} and {x2.shape}"
+        )

@@ -1,0 +1,140 @@
+"""NumPy's reductions that ignore nan: compositions of the other reductions and a mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.core.primitive import apply
+from jittape.errors import DTypeError
+from jittape.numpy_api.numpy_operands import (
+    array_like,
+    axis_of,
+    dtype_of,
+    given,
+    is_mask,
+    reject,
+    shape_of,
+    strong,
+)
+from jittape.numpy_api.numpy_reductions import (
+    cumulative_adapter,
+    deviation_adapter,
+    extreme_adapter,
+    numpy_mean,
+    position_adapter,
+    sum_adapter,
+)
+from jittape.primitives.elementwise.assertions import end_run_where
+from jittape.primitives.elementwise.bits import is_nan
+from jittape.primitives.elementwise.comparison import logical_and, logical_not, where
+from jittape.primitives.reduce.cumulative import cumprod, cumsum
+from jittape.primitives.reduce.reductions import (
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
+from jittape.primitives.reduce.statistics import argmax, argmin, reduce_std, reduce_variance
+
+__all__ = ["NAN_REDUCTIONS", "without_nan"]
+
+
+def has_nan(a: Any) -> bool:
+    """Return whether the dtype of `a` has nan."""
+    return dtype_of(a).kind in "fc"
+
+
+def without_nan(a: Any, number: Any) -> Any:
+    """Return `a` with `number` in place of nan."""
+    return where(is_nan(a), np.array(number, dtype_of(a)), a) if has_nan(a) else a
+
+
+def _ignoring(number: float, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reduction in which nan counts as `number`."""
+    return lambda a, *args, **kwargs: function(without_nan(array_like(a), number), *args, **kwargs)
+
+
+def _averaging(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a mean or deviation of the elements that are not nan."""
+
+    def average(a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+        a = strong(a)
+        axis = axis_of("nanmean", a, axis)
+        if has_nan(a):
+            numbers, mask = logical_not(is_nan(a)), kwargs.pop("where", True)
+            kwargs["where"] = logical_and(numbers, mask) if is_mask(mask) else numbers
+        return function(a, axis, *args, **kwargs)
+
+    return average
+
+
+def _extreme(of: Callable[..., Any], limit: float, name: str) -> Callable[..., Any]:
+    """Return ``np.nanmax`` or ``np.nanmin``; nan where there are no numbers."""
+    extreme = extreme_adapter(of, name)
+
+    def nan_extreme(
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        reject(name, out=out)
+        a = strong(a)
+        if not has_nan(a):
+            return extreme(a, axis, None, keepdims, initial, where)
+        if dtype_of(a).kind == "c":
+            raise DTypeError(
+                f"[np.{name}] is not defined for {dtype_of(a).name}: complex numbers have no order"
+            )
+        result = extreme(without_nan(a, limit), axis, None, keepdims, initial, where)
+        if given(initial):
+            return result
+        return apply(_nan_without_numbers, (result, a), (axis_of(name, a, axis), bool(keepdims)))
+
+    return nan_extreme
+
+
+def _nan_without_numbers(result: Any, a: Any, axis: Any, keepdims: bool) -> Any:
+    return where(reduce_all(is_nan(a), axis, keepdims), np.nan, result)
+
+
+def _position(of: Callable[..., Any], limit: float, name: str) -> Callable[..., Any]:
+    """Return ``np.nanargmax`` or ``np.nanargmin``."""
+    position = position_adapter(of, name)
+
+    def nan_position(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        a = strong(a)
+        if dtype_of(a).kind != "f" or 0 in shape_of(a):
+            return position(a, axis, out, keepdims=keepdims)
+        apply(_check_numbers, (a,), (axis_of(name, a, axis), name))
+        return position(without_nan(a, limit), axis, out, keepdims=keepdims)
+
+    return nan_position
+
+
+def _check_numbers(a: Any, axis: Any, name: str) -> Any:
+    empty = reduce_all(is_nan(a), axis)
+    end_run_where(empty, "ValueError", f"[np.{name}] All-NaN slice encountered")
+    return empty
+
+
+NAN_REDUCTIONS: dict[Any, Callable[..., Any]] = {
+    np.nanargmax: _position(argmax, -np.inf, "nanargmax"),
+    np.nanargmin: _position(argmin, np.inf, "nanargmin"),
+    np.nancumprod: _ignoring(1, cumulative_adapter(cumprod, "nancumprod")),
+    np.nancumsum: _ignoring(0, cumulative_adapter(cumsum, "nancumsum")),
+    np.nanmax: _extreme(reduce_max, -np.inf, "nanmax"),
+    np.nanmean: _averaging(numpy_mean),
+    np.nanmin: _extreme(reduce_min, np.inf, "nanmin"),
+    np.nanprod: _ignoring(1, sum_adapter(reduce_prod, reduce_all, "nanprod")),
+    np.nanstd: _averaging(deviation_adapter(reduce_std, "nanstd")),
+    np.nansum: _ignoring(0, sum_adapter(reduce_sum, reduce_any, "nansum")),
+    np.nanvar: _averaging(deviation_adapter(reduce_variance, "nanvar")),
+}

@@ -1,0 +1,126 @@
+"""Operands of NumPy's functions: tensors, arrays, lists and numbers with NumPy's dtypes; arguments that are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import as_dtype
+from jittape.core.traced_scalar import TracedScalar
+from jittape.errors import DTypeError
+from jittape.primitives.broadcast import axis_key
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.shape.joining import stack
+
+__all__ = [
+    "array_like",
+    "axis_of",
+    "converted",
+    "dtype_of",
+    "given",
+    "has_tensor",
+    "is_mask",
+    "reject",
+    "shape_of",
+    "strong",
+    "values_of",
+]
+
+
+def reject(function: str, **arguments: Any) -> None:
+    """Raise `TypeError` if one of NumPy's arguments that cannot be recorded is given."""
+    for name, value in arguments.items():
+        if value is None or value is np._NoValue or (name == "where" and value is True):
+            continue
+        if name == "out":
+            raise TypeError(
+                f"np.{function} cannot record into out=: an ndarray keeps no gradient. Use its result, "
+                "Variable.assign for state, or x.numpy() to leave the tape"
+            )
+        raise TypeError(
+            f"np.{function} on a tensor does not support {name}=; use jt.where, or x.numpy() to leave the tape"
+        )
+
+
+def given(argument: Any) -> bool:
+    """Return whether an optional argument is given: neither None nor NumPy's mark of a missing one."""
+    return argument is not None and argument is not np._NoValue
+
+
+def is_mask(where: Any) -> bool:
+    """Return whether the argument ``where=`` selects elements; by default it is True."""
+    return where is not True and given(where)
+
+
+def array_like(a: Any) -> Any:
+    """Return a sequence as an array with NumPy's dtype, not that of `jt.constant`; one with tensors is stacked."""
+    if a.__class__ not in (list, tuple):
+        return a
+    return stack([strong(x) for x in a]) if has_tensor(a) else np.asarray(a)
+
+
+def has_tensor(a: Any) -> bool:
+    """Return whether `a` is a tensor or a nested sequence that contains one."""
+    if isinstance(a, (list, tuple)):
+        return any(has_tensor(x) for x in a)
+    return hasattr(a, "aval") or isinstance(a, TracedScalar)
+
+
+def values_of(a: Any) -> np.ndarray[Any, Any]:
+    """Return the values of `a` as an ndarray; pending ops run.
+
+    `numpy()` says that the values are read on purpose, so a gradient that is None is explained.
+    """
+    if isinstance(a, (list, tuple)):
+        return np.asarray([values_of(x) for x in a]) if has_tensor(a) else np.asarray(a)
+    return np.asarray(a.numpy() if hasattr(a, "numpy") else a)
+
+
+def strong(a: Any) -> Any:
+    """Do as `array_like`, and convert Python numbers to arrays too."""
+    return np.asarray(a) if isinstance(a, (int, float, complex)) else array_like(a)
+
+
+def shape_of(a: Any) -> tuple[int, ...]:
+    """Return the shape of `a`, which may be a scalar or a list."""
+    if isinstance(a, (list, tuple)):
+        a = array_like(a)
+    return () if isinstance(a, (int, float, complex)) else tuple(a.shape)
+
+
+def dtype_of(a: Any) -> np.dtype[Any]:
+    """Return the dtype that NumPy gives to `a`."""
+    if isinstance(a, TracedScalar):
+        return np.dtype(a.kind)
+    if isinstance(a, (list, tuple)):
+        a = array_like(a)
+    if isinstance(a, (int, float, complex)):
+        return np.asarray(a).dtype
+    return getattr(a, "aval", a).dtype  # the NumPy dtype also of a tensor
+
+
+def axis_of(function: str, a: Any, axis: Any) -> Any:
+    """Return `axis` of a reduction of `a` as None, an int or a tuple. In NumPy, a scalar has an axis 0 too."""
+    if axis.__class__ is not int:
+        if isinstance(axis, list):
+            raise TypeError(f"[np.{function}] axis must be None, an int or a tuple of ints, got {axis!r}")
+        axis = axis_key(axis)
+    return axis if axis is None or a.shape or axis not in (0, -1) else None
+
+
+def converted(a: Any, dtype: Any, casting: Any = "unsafe") -> Any:
+    """Cast `a` to `dtype`; return it unchanged for None.
+
+    Raises
+    ------
+    TypeError
+        If NumPy's rule `casting` forbids the cast.
+    """
+    if dtype is None:
+        return a
+    if not np.can_cast(dtype_of(a), as_dtype(dtype), casting):
+        raise DTypeError(
+            f"[cast] Cannot cast {dtype_of(a).name} to {as_dtype(dtype).name} by the rule {casting!r}; use jt.cast"
+        )
+    return cast(a, dtype)

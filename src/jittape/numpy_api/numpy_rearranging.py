@@ -1,0 +1,227 @@
+"""NumPy's functions that reorder, select, insert and delete elements: adapters to user-level functions.
+
+Many of them only move elements. These run in NumPy on the *positions* of the elements, and one gather then moves the
+elements: the shapes and errors are NumPy's own, and the gradient is that of the gather.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.core.user_calls import as_int
+from jittape.numpy_api.numpy_operands import (
+    array_like,
+    axis_of,
+    dtype_of,
+    reject,
+    shape_of,
+    strong,
+    values_of,
+)
+from jittape.numpy_api.numpy_shapes import (
+    numpy_concatenate,
+    numpy_flip,
+    numpy_ravel,
+    numpy_split,
+    numpy_swapaxes,
+)
+from jittape.primitives.broadcast import axis_key
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.indexing.gather import gather
+from jittape.primitives.shape.joining import unstack
+from jittape.primitives.shape.reshaping import broadcast_to, one_axis, reshape, transpose
+
+__all__ = ["REARRANGING", "moved", "positions"]
+
+
+def positions(a: Any) -> np.ndarray[Any, Any]:
+    """Return an array of the shape of `a` that contains the position of each element in C order."""
+    shape = shape_of(a)
+    return np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape)
+
+
+def moved(a: Any, where: Any) -> Any:
+    """Return the elements of `a` at the positions `where`."""
+    return gather(reshape(a, -1), where, axis=0)
+
+
+def _mover(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the adapter of a NumPy `function` that only moves the elements of its first argument."""
+
+    def move(a: Any, *args: Any, **kwargs: Any) -> Any:
+        a = strong(a)
+        return moved(a, function(positions(a), *args, **kwargs))
+
+    return move
+
+
+def _rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    m = array_like(m)
+    np.rot90(np.broadcast_to(False, shape_of(m)), k, axes)  # NumPy's checks of the axes
+    first, second = axes
+    turns = k % 4
+    if turns == 0:
+        return numpy_ravel(m) if not shape_of(m) else reshape(m, shape_of(m))
+    if turns == 2:
+        return numpy_flip(numpy_flip(m, first), second)
+    if turns == 1:
+        return numpy_swapaxes(numpy_flip(m, second), first, second)
+    return numpy_flip(numpy_swapaxes(m, first, second), second)
+
+
+def _rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    a = array_like(a)
+    rank = len(shape_of(a))
+    order = np.rollaxis(np.empty((0, *range(1, rank)) if rank else ()), axis, start).shape
+    return transpose(a, list(order))
+
+
+def _splitter(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``np.hsplit``, ``np.vsplit`` or ``np.dsplit``."""
+    fixed = {np.vsplit: 0, np.dsplit: 2}
+
+    def split(ary: Any, indices_or_sections: Any) -> Any:
+        ary = array_like(ary)
+        rank = len(shape_of(ary))
+        function(np.zeros((0,) * rank), [0])  # NumPy's check of the rank
+        axis = fixed.get(function, 0 if rank == 1 else 1)
+        return numpy_split(ary, indices_or_sections, axis)
+
+    return split
+
+
+def _unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    return tuple(unstack(strong(x), axis=one_axis("np.unstack", axis_key(axis), len(shape_of(x)))))
+
+
+def _block(arrays: Any) -> Any:
+    depth, level = 0, arrays
+    rank = _greatest_rank(arrays)
+    while isinstance(level, list):
+        depth, level = depth + 1, level[0]
+    return _joined(arrays, depth, max(depth, rank))
+
+
+def _greatest_rank(arrays: Any) -> int:
+    if isinstance(arrays, tuple):
+        raise TypeError("[np.block] arrays must be nested lists, got a tuple; only lists express blocks")
+    if isinstance(arrays, list):
+        if not arrays:
+            raise ValueError("[np.block] lists of arrays must not be empty")
+        return max(map(_greatest_rank, arrays))
+    return len(shape_of(strong(arrays)))
+
+
+def _joined(arrays: Any, depth: int, rank: int) -> Any:
+    if isinstance(arrays, list) != (depth > 0):
+        raise ValueError("[np.block] list depths are mismatched: every array must be nested equally deep")
+    if depth:
+        return numpy_concatenate([_joined(a, depth - 1, rank) for a in arrays], axis=-depth)
+    a = strong(arrays)
+    return reshape(a, (*(1,) * (rank - len(shape_of(a))), *shape_of(a)))
+
+
+def _append(arr: Any, values: Any, axis: Any = None) -> Any:
+    arr, values = strong(arr), strong(values)
+    if axis is None:
+        return numpy_concatenate([reshape(arr, -1), reshape(values, -1)])
+    return numpy_concatenate([arr, values], as_int("axis", axis))
+
+
+def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    arr, values = strong(arr), strong(values)
+    values = cast(values, dtype_of(arr))
+    at = positions(arr)
+    found = np.insert(at, _index(obj), at.size + positions(values), axis)
+    return gather(numpy_concatenate([reshape(arr, -1), reshape(values, -1)]), found, axis=0)
+
+
+def _index(obj: Any) -> Any:
+    return obj if isinstance(obj, slice) else values_of(obj)
+
+
+def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    arr = strong(arr)
+    return moved(arr, np.delete(positions(arr), _index(obj), axis))
+
+
+def _compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    reject("compress", out=out)
+    a = strong(a)
+    return moved(a, np.compress(values_of(condition), positions(a), axis))
+
+
+def _extract(condition: Any, arr: Any) -> Any:
+    arr = strong(arr)
+    return moved(arr, np.extract(values_of(condition), positions(arr)))
+
+
+def _resize(a: Any, new_shape: Any) -> Any:
+    a = strong(a)
+    if 0 in shape_of(a):
+        zero = np.resize(np.empty(0, dtype_of(a)), new_shape)
+        return broadcast_to(zero, zero.shape)
+    return moved(a, np.resize(positions(a), new_shape))
+
+
+def _trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Any:
+    filt = strong(filt)
+    values = values_of(filt)
+    shape, nonzero = np.trim_zeros(values, trim, axis).shape, np.argwhere(values)
+    if not len(nonzero):
+        return moved(filt, np.zeros(shape, np.int64))
+    first, last = nonzero.min(0), nonzero.max(0)
+    key = [slice(None)] * values.ndim
+    for i in range(values.ndim) if axis is None else np.atleast_1d(axis):
+        key[i] = slice(first[i] if "f" in trim.lower() else 0, last[i] + 1 if "b" in trim.lower() else None)
+    return moved(filt, positions(filt)[tuple(key)])
+
+
+def _tri_indices(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda arr, k=0: function(np.broadcast_to(False, shape_of(arr)), k)
+
+
+def _diagflat(v: Any, k: int = 0) -> Any:
+    v = strong(v)
+    where = np.diagflat(positions(v) + 1, k)
+    padded = numpy_concatenate([np.zeros(1, dtype_of(v)), reshape(v, -1)])
+    return gather(padded, where, axis=0)
+
+
+def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+    reject("take", out=out)
+    a = strong(a)
+    axis = axis_of("take", a, axis)
+    if mode == "raise":
+        return gather(reshape(a, -1), indices, axis=0) if axis is None else gather(a, indices, axis=axis)
+    n = (
+        int(np.prod(shape_of(a), dtype=np.int64))
+        if axis is None
+        else shape_of(a)[one_axis("np.take", axis, len(shape_of(a)))]
+    )
+    return _take(a, np.take(np.arange(n), values_of(indices), mode=mode), axis)
+
+
+REARRANGING: dict[Any, Callable[..., Any]] = {
+    np.append: _append,
+    np.block: _block,
+    np.compress: _compress,
+    np.delete: _delete,
+    np.diagflat: _diagflat,
+    np.dsplit: _splitter(np.dsplit),
+    np.extract: _extract,
+    np.hsplit: _splitter(np.hsplit),
+    np.insert: _insert,
+    np.resize: _resize,
+    np.rollaxis: _rollaxis,
+    np.rot90: _rot90,
+    np.take: _take,
+    np.tril_indices_from: _tri_indices(np.tril_indices_from),
+    np.trim_zeros: _trim_zeros,
+    np.triu_indices_from: _tri_indices(np.triu_indices_from),
+    np.unstack: _unstack,
+    np.vsplit: _splitter(np.vsplit),
+}

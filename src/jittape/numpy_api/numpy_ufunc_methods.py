@@ -1,0 +1,228 @@
+"""Methods of NumPy's ufuncs on tensors: reduce, accumulate, outer and reduceat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.errors import DTypeError
+from jittape.numpy_api.numpy_functions import FUNCTIONS
+from jittape.numpy_api.numpy_operands import (
+    converted,
+    dtype_of,
+    given,
+    is_mask,
+    reject,
+    shape_of,
+    strong,
+    values_of,
+)
+from jittape.numpy_api.numpy_reductions import masked
+from jittape.numpy_api.numpy_shapes import numpy_concatenate, numpy_stack
+from jittape.primitives.broadcast import axis_key, normalized_axes
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.identity import identity
+from jittape.primitives.indexing.getitem import getitem
+from jittape.primitives.shape.reshaping import expand_dims, one_axis, reshape, transpose
+
+__all__ = ["REDUCTIONS", "ufunc_method"]
+
+REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
+    np.add: FUNCTIONS[np.sum],
+    np.logical_and: FUNCTIONS[np.all],
+    np.logical_or: FUNCTIONS[np.any],
+    np.maximum: FUNCTIONS[np.max],
+    np.minimum: FUNCTIONS[np.min],
+    np.multiply: FUNCTIONS[np.prod],
+}
+"""Functions for ``ufunc.reduce``."""
+
+RUNNING: dict[np.ufunc, Callable[..., Any]] = {
+    np.add: FUNCTIONS[np.cumsum],
+    np.multiply: FUNCTIONS[np.cumprod],
+}
+"""Functions for ``ufunc.accumulate``."""
+
+LOGICAL = (np.logical_and, np.logical_or, np.logical_xor)
+
+ASSOCIATIVE = frozenset(
+    (
+        *REDUCTIONS,
+        np.bitwise_and,
+        np.bitwise_or,
+        np.bitwise_xor,
+        np.fmax,
+        np.fmin,
+        np.hypot,
+        np.logaddexp,
+        np.logaddexp2,
+        np.logical_xor,
+    )
+)
+"""Ufuncs whose operands may be combined in any order: n elements take log(n) calls instead of n."""
+
+
+def ufunc_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record ``ufunc.reduce``, ``accumulate``, ``outer`` or ``reduceat``.
+
+    Raises
+    ------
+    TypeError
+        For ``ufunc.at``, which writes, and for ufuncs that do not map two operands to one result.
+    """
+    name = f"{ufunc.__name__}.{method}"
+    if method == "at":
+        raise TypeError(
+            f"np.{name} would write into its operand; use jt.tensor_scatter_nd_add or another scatter function, "
+            "or x.numpy() to leave the tape"
+        )
+    if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
+        raise ValueError(f"[np.{name}] {method} is only supported for binary functions with one result")
+    reject(name, out=kwargs.pop("out", None))
+    return _METHODS[method](ufunc, name, *inputs, **kwargs)
+
+
+def _operand(ufunc: np.ufunc, name: str, array: Any, dtype: Any) -> Any:
+    """Return the operand in the dtype in which NumPy combines its elements."""
+    array = cast(strong(array), np.bool_) if ufunc in LOGICAL else strong(array)
+    # NumPy decides this by the dtype alone, so an empty array shows it; a ufunc without such a loop raises here.
+    if dtype is None and ufunc not in LOGICAL:
+        try:
+            dtype = ufunc.reduce(np.ones(1, dtype_of(array))).dtype
+        except TypeError as error:
+            raise DTypeError(f"[np.{name}] {error}") from None
+    return array if dtype is None else converted(array, dtype)
+
+
+def _reduce(
+    ufunc: np.ufunc,
+    name: str,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    if ufunc in REDUCTIONS:
+        return _known_reduction(ufunc, array, axis, dtype, keepdims, initial, where)
+    a = _operand(ufunc, name, array, dtype)
+    shape = shape_of(a)
+    axes = () if not shape and axis in (0, -1) else normalized_axes(f"np.{name}", axis_key(axis), len(shape))
+    if len(axes) > 1 and ufunc not in ASSOCIATIVE:
+        raise ValueError(
+            f"[np.{name}] reduction operation is not reorderable, so at most one axis may be specified"
+        )
+    start, fill = initial if given(initial) else ufunc.identity, ufunc.identity
+    if ufunc in (np.fmax, np.fmin):
+        fill = start
+    if is_mask(where):
+        if fill is None:
+            raise TypeError(
+                f"np.{name} on a tensor does not support where=: the operation has no neutral element"
+            )
+        a = masked(name, a, where, fill)
+    kept = [i for i in range(len(shape)) if i not in axes]
+    lengths = [shape[i] for i in kept]
+    count = int(np.prod([shape[i] for i in axes]))
+    rows = reshape(transpose(a, [*axes, *kept]), [count, *lengths])
+    if given(initial) or count == 0:
+        if start is None:
+            raise ValueError(f"[np.{name}] zero-size array to an operation without identity")
+        rows = numpy_concatenate([np.full([1, *lengths], start, dtype_of(a)), rows])
+    result = _combined(ufunc, rows)
+    return reshape(result, [1 if i in axes else n for i, n in enumerate(shape)]) if keepdims else result
+
+
+def _known_reduction(
+    ufunc: np.ufunc, array: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any
+) -> Any:
+    """Return the result of one of the functions in `REDUCTIONS`."""
+    options = {"where": where} if is_mask(where) else {}
+    if ufunc in LOGICAL:
+        result = REDUCTIONS[ufunc](strong(array), axis, keepdims=keepdims, **options)
+        return ufunc(result, bool(initial)) if given(initial) else result
+    options |= {"initial": initial} if given(initial) else {}
+    return REDUCTIONS[ufunc](converted(strong(array), dtype), axis, keepdims=keepdims, **options)
+
+
+def _combined(ufunc: np.ufunc, rows: Any) -> Any:
+    """Return the rows combined from the first to the last."""
+    if ufunc not in ASSOCIATIVE:
+        result = getitem(rows, 0)
+        for i in range(1, shape_of(rows)[0]):
+            result = ufunc(result, getitem(rows, i))
+        return result
+    while (n := shape_of(rows)[0]) > 1:
+        half = n // 2
+        pairs = ufunc(getitem(rows, slice(0, half)), getitem(rows, slice(half, 2 * half)))
+        rows = pairs if n == 2 * half else numpy_concatenate([pairs, getitem(rows, slice(n - 1, n))])
+    return getitem(rows, 0)
+
+
+def _accumulate(ufunc: np.ufunc, name: str, array: Any, axis: int = 0, dtype: Any = None) -> Any:
+    a = strong(array)
+    if not shape_of(a):
+        raise TypeError(f"[np.{name}] cannot accumulate on a scalar")
+    axis = one_axis(f"np.{name}", axis_key(axis), len(shape_of(a)))
+    if ufunc in RUNNING and dtype_of(a).kind != "b":
+        return RUNNING[ufunc](a, axis, dtype)
+    a = _operand(ufunc, name, a, dtype)
+    n = shape_of(a)[axis]
+    if n == 0:
+        return identity(a)
+    if ufunc not in ASSOCIATIVE:
+        return numpy_stack(_prefixes(ufunc, a, axis, n), axis)
+    step = 1
+    while step < n:  # after each pass, every element combines twice as many (Hillis and Steele)
+        first, late, early = (_along(a, axis, s) for s in ((0, step), (step, n), (0, n - step)))
+        a = numpy_concatenate([first, ufunc(early, late)], axis)
+        step *= 2
+    return a
+
+
+def _along(a: Any, axis: int, limits: tuple[int, int]) -> Any:
+    return getitem(a, (*(slice(None),) * axis, slice(*limits)))
+
+
+def _prefixes(ufunc: np.ufunc, a: Any, axis: int, n: int) -> list[Any]:
+    before = (slice(None),) * axis
+    results = [getitem(a, (*before, 0))]
+    for i in range(1, n):
+        results.append(ufunc(results[-1], getitem(a, (*before, i))))
+    return results
+
+
+def _outer(ufunc: np.ufunc, name: str, one: Any, other: Any, **kwargs: Any) -> Any:
+    one, other = strong(one), strong(other)
+    rank = len(shape_of(other))
+    return ufunc(expand_dims(one, list(range(-rank, 0))) if rank else one, other, **kwargs)
+
+
+def _reduceat(ufunc: np.ufunc, name: str, array: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
+    a = strong(array)
+    places = values_of(indices)
+    if places.ndim != 1 or places.dtype.kind not in "iu":
+        raise TypeError(
+            f"[np.{name}] indices must be a vector of integers, got {places.dtype.name}{places.shape}"
+        )
+    axis = one_axis(f"np.{name}", axis_key(axis), len(shape_of(a)))
+    n = shape_of(a)[axis]
+    for place in places:
+        if not 0 <= place < n:
+            raise IndexError(f"[np.{name}] index {place} out-of-bounds in {name} [0, {n})")
+    parts = [
+        _reduce(ufunc, name, _along(a, axis, (i, end if i < end else i + 1)), axis, dtype)
+        for i, end in zip(places.tolist(), [*places.tolist()[1:], n], strict=True)
+    ]
+    return numpy_stack(parts, axis)
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    "accumulate": _accumulate,
+    "outer": _outer,
+    "reduce": _reduce,
+    "reduceat": _reduceat,
+}
