@@ -19,8 +19,8 @@ from jittape.core.primitive import apply
 from jittape.core.traced_scalar import TracedScalar
 from jittape.errors import DTypeError
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_protocol import UFUNCS
 from jittape.numpy_api.numpy_operands import converted
+from jittape.numpy_api.numpy_protocol import UFUNCS
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import equal, greater, less, logical_and, where
 from jittape.primitives.elementwise.piecewise import maximum_op, minimum_op
