@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,28 @@ from jittape.errors import DTypeError, ShapeError
 from jittape.numpy_api.numpy_operands import dtype_of, reject, shape_of, strong
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
-from jittape.primitives.signal.fourier import fftnd, ifftnd
-from jittape.primitives.signal.frequencies import fftshift, ifftshift
-from jittape.primitives.signal.real_fourier import hfft, ihfft, irfftnd, rfftnd
 
 __all__ = ["FOURIER"]
+
+
+_MODULES = {
+    "fftnd": "fourier",
+    "fftshift": "frequencies",
+    "hfft": "real_fourier",
+    "ifftnd": "fourier",
+    "ifftshift": "frequencies",
+    "ihfft": "real_fourier",
+    "irfftnd": "real_fourier",
+    "rfftnd": "real_fourier",
+}
+"""The module of `jittape.primitives.signal` of each transform; it is imported at the first call."""
+
+
+def _signal(transform: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = getattr(
+        import_module(f"jittape.primitives.signal.{_MODULES[transform]}"), transform
+    )
+    return function
 
 
 def _operand(name: str, a: Any) -> Any:
@@ -26,7 +44,7 @@ def _operand(name: str, a: Any) -> Any:
     return a
 
 
-def _of_one_axis(transform: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _of_one_axis(transform: str, name: str) -> Callable[..., Any]:
     """Return a transform along one axis."""
 
     def transformed(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
@@ -34,14 +52,14 @@ def _of_one_axis(transform: Callable[..., Any], name: str) -> Callable[..., Any]
         a, axis = _operand(name, a), as_int("axis", axis)
         _check_lengths(name, [n])
         half = dtype_of(a) == np.float16
-        lengths = n if transform in (hfft, ihfft) or n is None else [as_int("n", n)]
-        axes = axis if transform in (hfft, ihfft) else [axis]
-        return _real_as_in_numpy(transform, half, transform(a, lengths, axes, norm))
+        lengths = n if transform in ("hfft", "ihfft") or n is None else [as_int("n", n)]
+        axes = axis if transform in ("hfft", "ihfft") else [axis]
+        return _real_as_in_numpy(transform, half, _signal(transform)(a, lengths, axes, norm))
 
     return transformed
 
 
-def _of_axes(transform: Callable[..., Any], name: str, last_two: bool = False) -> Callable[..., Any]:
+def _of_axes(transform: str, name: str, last_two: bool = False) -> Callable[..., Any]:
     """Return a transform along several axes."""
 
     def transformed(
@@ -63,7 +81,7 @@ def _of_axes(transform: Callable[..., Any], name: str, last_two: bool = False) -
     return transformed
 
 
-def _by_axes(transform: Callable[..., Any], name: str, a: Any, s: Any, axes: Any, norm: Any) -> Any:
+def _by_axes(transform: str, name: str, a: Any, s: Any, axes: Any, norm: Any) -> Any:
     """Return the transform along `axes`; NumPy repeats an axis that is named twice, the real transform comes first."""
     rank = len(shape_of(a))
     if not axes:
@@ -71,24 +89,24 @@ def _by_axes(transform: Callable[..., Any], name: str, a: Any, s: Any, axes: Any
     if not all(-rank <= axis < rank for axis in axes):
         raise ValueError(f"[np.fft.{name}] axes {axes} are out of range for shape {shape_of(a)}")
     if len({axis % rank for axis in axes}) == len(axes):
-        return transform(a, s, axes, norm)
+        return _signal(transform)(a, s, axes, norm)
     lengths = s or [shape_of(a)[axis] for axis in axes]
-    if s is None and transform is irfftnd:
+    if s is None and transform == "irfftnd":
         lengths[-1] = 2 * (lengths[-1] - 1)
     steps = list(zip(axes, lengths, strict=True))
-    complex_one = ifftnd if transform in (ifftnd, irfftnd) else fftnd
-    first, rest = (transform, complex_one) if transform is not irfftnd else (ifftnd, ifftnd)
-    steps = steps if transform is irfftnd else steps[::-1]
+    complex_one = "ifftnd" if transform in ("ifftnd", "irfftnd") else "fftnd"
+    first, rest = (transform, complex_one) if transform != "irfftnd" else ("ifftnd", "ifftnd")
+    steps = steps if transform == "irfftnd" else steps[::-1]
     for i, (axis, n) in enumerate(steps):
-        last_real = transform is irfftnd and i == len(steps) - 1
-        function = irfftnd if last_real else first if i == 0 else rest
-        a = function(a, [n], [axis], norm)
+        last_real = transform == "irfftnd" and i == len(steps) - 1
+        function = "irfftnd" if last_real else first if i == 0 else rest
+        a = _signal(function)(a, [n], [axis], norm)
     return a
 
 
-def _real_as_in_numpy(transform: Callable[..., Any], half: Any, result: Any) -> Any:
+def _real_as_in_numpy(transform: str, half: Any, result: Any) -> Any:
     """Return a real `result` in float16 if the operand has this dtype; the transform computes in float32."""
-    return cast(result, np.float16) if half and transform in (irfftnd, hfft) else result
+    return cast(result, np.float16) if half and transform in ("irfftnd", "hfft") else result
 
 
 def _check_lengths(name: str, lengths: Any) -> None:
@@ -100,20 +118,20 @@ def _check_lengths(name: str, lengths: Any) -> None:
 
 
 FOURIER: dict[Any, Callable[..., Any]] = {
-    np.fft.fft: _of_one_axis(fftnd, "fft"),
-    np.fft.fft2: _of_axes(fftnd, "fft2", True),
-    np.fft.fftn: _of_axes(fftnd, "fftn"),
-    np.fft.fftshift: lambda x, axes=None: fftshift(strong(x), axes),
-    np.fft.hfft: _of_one_axis(hfft, "hfft"),
-    np.fft.ifft: _of_one_axis(ifftnd, "ifft"),
-    np.fft.ifft2: _of_axes(ifftnd, "ifft2", True),
-    np.fft.ifftn: _of_axes(ifftnd, "ifftn"),
-    np.fft.ifftshift: lambda x, axes=None: ifftshift(strong(x), axes),
-    np.fft.ihfft: _of_one_axis(ihfft, "ihfft"),
-    np.fft.irfft: _of_one_axis(irfftnd, "irfft"),
-    np.fft.irfft2: _of_axes(irfftnd, "irfft2", True),
-    np.fft.irfftn: _of_axes(irfftnd, "irfftn"),
-    np.fft.rfft: _of_one_axis(rfftnd, "rfft"),
-    np.fft.rfft2: _of_axes(rfftnd, "rfft2", True),
-    np.fft.rfftn: _of_axes(rfftnd, "rfftn"),
+    np.fft.fft: _of_one_axis("fftnd", "fft"),
+    np.fft.fft2: _of_axes("fftnd", "fft2", True),
+    np.fft.fftn: _of_axes("fftnd", "fftn"),
+    np.fft.fftshift: lambda x, axes=None: _signal("fftshift")(strong(x), axes),
+    np.fft.hfft: _of_one_axis("hfft", "hfft"),
+    np.fft.ifft: _of_one_axis("ifftnd", "ifft"),
+    np.fft.ifft2: _of_axes("ifftnd", "ifft2", True),
+    np.fft.ifftn: _of_axes("ifftnd", "ifftn"),
+    np.fft.ifftshift: lambda x, axes=None: _signal("ifftshift")(strong(x), axes),
+    np.fft.ihfft: _of_one_axis("ihfft", "ihfft"),
+    np.fft.irfft: _of_one_axis("irfftnd", "irfft"),
+    np.fft.irfft2: _of_axes("irfftnd", "irfft2", True),
+    np.fft.irfftn: _of_axes("irfftnd", "irfftn"),
+    np.fft.rfft: _of_one_axis("rfftnd", "rfft"),
+    np.fft.rfft2: _of_axes("rfftnd", "rfft2", True),
+    np.fft.rfftn: _of_axes("rfftnd", "rfftn"),
 }
