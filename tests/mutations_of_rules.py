@@ -251,8 +251,8 @@ RULES = (
     ),
     Mutation(
         "row interchanges", "primitives/linalg/lu.py",
-        "lu_permutation_op.bind(packed, dtype=int64, inverted=True)",
-        "lu_permutation_op.bind(packed, dtype=int64, inverted=False)",
+        "_permutation(packed, inverted=True)",
+        "_permutation(packed, inverted=False)",
         "the gradient of factors has its rows in the wrong order", _table("lu"),
     ),
     Mutation(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from jittape.primitives.elementwise import arithmetic as ar
 from jittape.primitives.elementwise import division as dv
 from jittape.primitives.elementwise import special as sp
+from jittape.primitives.indexing import row_order as ro
 from jittape.primitives.indexing import sorting as so
 from jittape.primitives.linalg import matrices as ma
 from jittape.primitives.nn import layer_functions as ne
@@ -33,6 +36,45 @@ def stable_descending(x: Array) -> Array:
         result[place] = np.concatenate([result[place][nans], result[place][~nans]])
     return result
 
+
+def targets(shape: tuple[int, ...]) -> Any:
+    """Return a sampler of a target at or after each element of rows."""
+
+    def sample(rng: np.random.Generator) -> tuple[Array, ...]:
+        n = shape[-1]
+        return (np.minimum(np.arange(n) + rng.integers(0, n, shape), n - 1),)
+
+    return sample
+
+
+def exchanged(rows: Array, backwards: bool) -> Array:
+    """Return the product of matrices that each exchange two elements, applied to 0, 1, ..."""
+    result = np.empty_like(rows)
+    for place in np.ndindex(rows.shape[:-1]):
+        total = identity = np.eye(rows.shape[-1], dtype=np.int64)
+        for k, other in enumerate(rows[place]):
+            swap = identity.copy()
+            swap[[k, other]] = swap[[other, k]]
+            total = total @ swap if backwards else swap @ total
+        result[place] = total @ np.arange(rows.shape[-1])
+    return result
+
+
+EXCHANGES = tuple(
+    [
+        Row(
+            f"exchanged {'backwards' if backwards else ''} {shape}",
+            lambda x, backwards=backwards: ro.exchanged(x, backwards),
+            targets(shape),
+            lambda x, backwards=backwards: exchanged(x, backwards),
+            ("float64",),
+            edges=((np.zeros((0,), np.int64),), (np.zeros((2, 0), np.int64),), (np.zeros((3, 1), np.int64),)),
+            wrt=(),
+        )
+        for backwards in (False, True)
+        for shape in ((7,), (2, 5), (3, 4, 3))
+    ]
+)
 
 ORDER = (
     Row("sort", so.sort, normal((3, 5)), lambda x: np.sort(x), edges=((TIED,), (np.zeros((2, 0)),))),
@@ -187,4 +229,4 @@ NETWORKS = (
     ),
 )
 
-ROWS: tuple[Row, ...] = (*ORDER, *MATRICES, *NETWORKS)
+ROWS: tuple[Row, ...] = (*ORDER, *EXCHANGES, *MATRICES, *NETWORKS)

@@ -231,20 +231,6 @@ ROWS: tuple[Row, ...] = (
         edges=((SPECIALS, np.ones(12), SPECIALS), (np.zeros((0, 2)),) * 3, (np.array(0.7),) * 3),
         analytic=True,
     ),
-    Row(
-        "random_permutation",
-        lambda bits: rn.permutation_op.bind(bits),
-        words((50,), 1),
-        lambda bits: np.array(sorted(range(len(bits)), key=bits.tolist().__getitem__), np.int64),
-        ("float64",),
-        edges=(
-            (np.array([5, 3, 5, 3, 4, 5], np.uint64),),
-            (np.array([2**63 + 1, 2**63, 0], np.uint64),),
-            (np.array([9], np.uint64),),
-            (np.array([], np.uint64),),
-        ),
-        wrt=(),
-    ),
     with_parameters(
         "random_gamma", rn.gamma_op, gamma, [0.05, 0.3, 0.999, 1.0, 2.0, 30.0], [math.nan, -1.0, 0.0, 0.5]
     ),

@@ -153,6 +153,27 @@ def test_shuffle():
         jt.random.shuffle(jt.constant(1.0))
 
 
+def test_shuffled_orders_are_equally_likely_and_do_not_depend_on_threads(monkeypatch):
+    rows = jt.constant(np.arange(4))
+    shuffled = jt.function(lambda key: jt.random.stateless_shuffle(rows, [7, key]))
+    counts: dict[tuple[int, ...], int] = {}
+    for key in range(2400):
+        order = tuple(shuffled(key).tolist())
+        counts[order] = counts.get(order, 0) + 1
+    assert len(counts) == 24
+    assert sum([(count - 100) ** 2 / 100 for count in counts.values()]) < 50  # chi-square, p = 0.001
+    long = np.arange(300_000)
+    found = []
+    for threads in (1, 2):
+        monkeypatch.setattr(jt.config, "threads", threads)
+        compiled = jt.function(lambda: jt.random.stateless_shuffle(long, [3, 4]))
+        found += [compiled().numpy() for _ in range(3)]
+        found.append(jt.random.stateless_shuffle(long, [3, 4]).numpy())
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
+    np.testing.assert_array_equal(np.sort(found[0]), long)
+
+
 @pytest.mark.parametrize(
     "draw", [lambda: jt.random.uniform([3], 0, 9, "uint8"), lambda: jt.random.normal([3])]
 )

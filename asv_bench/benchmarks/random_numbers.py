@@ -35,6 +35,10 @@ LAWS: dict[str, tuple[Callable[[str], Any], Callable[[np.random.Generator, str],
         lambda dtype: jt.random.poisson([COUNT], 4.0, dtype=dtype),
         lambda rng, dtype: rng.poisson(4.0, COUNT).astype(dtype),
     ),
+    "shuffle": (
+        lambda dtype: jt.random.shuffle(jt.zeros([COUNT], dtype)),
+        lambda rng, dtype: rng.permutation(np.zeros(COUNT, dtype)),
+    ),
 }
 
 

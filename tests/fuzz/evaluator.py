@@ -18,6 +18,7 @@ from loop_ir import Nest, run_product
 from memory import Array, Heap, Pointer
 from scalar_machine import run_table
 
+from jittape.compile.ir.exchanges import Exchanges
 from jittape.compile.ir.kernel import Gemm, LoopKernel
 from jittape.compile.ir.lapack import Lapack
 from jittape.compile.ir.table_layouts import DIAGONAL_HEAD, DIAGONAL_OPERAND, ON_DEMAND, SHARES_SHIFT
@@ -172,6 +173,8 @@ class Run:
                 run_table(self.heap, step.kernel, pointers, step.sizes)
             case DiagonalScatter():
                 self._scatter_diagonals(step.kernel, pointers, step.sizes)
+            case Exchanges():
+                self._exchange(pointers, step.sizes)
             case ControlDriver(kind="loop"):
                 self.controls.loop(step, pointers)
             case ControlDriver():
@@ -198,6 +201,15 @@ class Run:
                 self.grown[storage] = value
             else:
                 self.heap.array(cells[storage], aval)[...] = value
+
+    def _exchange(self, pointers: Sequence[Pointer], sizes: Sequence[int]) -> None:
+        """Exchange the elements of rows of numbers one after another."""
+        rows, length, first, step = sizes
+        targets, result = (self.heap.array(p, Aval((rows, length), np.dtype(np.int64))) for p in pointers)
+        result[...] = np.arange(length)
+        for row, own in zip(result, targets, strict=True):
+            for at in [first + step * i for i in range(length)]:
+                row[[at, own[at]]] = row[[own[at], at]]
 
     def _scatter_diagonals(
         self, kernel: DiagonalScatter, pointers: Sequence[Pointer], sizes: Sequence[int]

@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import literal
-from jittape.core.dtypes import as_dtype, bool_, float64, info_of, int64, is_floating
+from jittape.core.dtypes import as_dtype, bool_, float64, info_of, int64, is_floating, uint64
 from jittape.core.primitive import Primitive, apply
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, to_shape
-from jittape.primitives.elementwise.arithmetic import multiply, subtract
-from jittape.primitives.elementwise.bits import is_nan
+from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, iota, to_shape
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.bits import is_nan, multiply_high
 from jittape.primitives.elementwise.comparison import equal, greater_equal, less, where
 from jittape.primitives.elementwise.exponential import exp, log
 from jittape.primitives.elementwise.piecewise import minimum
 from jittape.primitives.elementwise.random_numbers import (
     binomial_op,
     exponential_op,
-    permutation_op,
     poisson_op,
 )
 from jittape.primitives.indexing.gather import gather
+from jittape.primitives.indexing.row_order import exchanged
 from jittape.primitives.indexing.sorting import searchsorted
 from jittape.primitives.record_parts import filled
 from jittape.primitives.reduce.cumulative import cumsum
@@ -159,8 +159,12 @@ def draw_categorical(op: str, take: Take, logits: Any, num_samples: Any, dtype: 
 
 
 def _shuffled(state: Any, rows: Any) -> Any:
+    """Return the rows in the order after the exchanges of Fisher and Yates: row k with one of rows k, k + 1, ..."""
     rows = as_symbol(rows)
-    return gather(rows, permutation_op.bind(bits(state, rows.shape[:1])), axis=0)
+    number = iota(rows.shape[:1], 0, uint64)
+    left = subtract(filled(number, rows.shape[0]), number)
+    targets = add(number, multiply_high(bits(state, rows.shape[:1]), left))
+    return gather(rows, exchanged(cast_to(targets, int64)), axis=0)
 
 
 def draw_shuffle(op: str, take: Take, value: Any) -> Tensor:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
+from jittape.compile.ir.exchanges import Exchanges
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.lapack import DECOMPOSITIONS, Lapack
 from jittape.compile.kernels.control.control_plan import ControlDriver, Release, Stop
@@ -22,6 +23,7 @@ from jittape.compile.kernels.control.emit_control import (
     define_stop,
 )
 from jittape.compile.kernels.diagonal.emit_diagonals import define_diagonal_scatter
+from jittape.compile.kernels.exchanges.emit_exchanges import define_exchanges
 from jittape.compile.kernels.gemm.blas_call import define_product
 from jittape.compile.kernels.gemm.gemv import define_gemv
 from jittape.compile.kernels.gemm.skinny_gemm import define_skinny_gemm
@@ -65,6 +67,8 @@ def definition_of(kernel: Kernel) -> Definition:
                 define_stop(function)
             elif isinstance(kernel, DiagonalScatter):
                 define_diagonal_scatter(kernel, function)
+            elif isinstance(kernel, Exchanges):
+                define_exchanges(function)
             elif isinstance(kernel, Lapack):
                 _lapack_definer(kernel)(kernel, function)
             elif isinstance(kernel, Release):

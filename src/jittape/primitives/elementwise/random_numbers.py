@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import info_of, int64, uint64
+from jittape.core.dtypes import info_of, uint64
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.errors import DTypeError
-from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import require_equal
 from jittape.primitives.elementwise.arithmetic import add, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import less, where
@@ -32,7 +31,6 @@ __all__ = [
     "gamma_op",
     "log_gamma_op",
     "normal_op",
-    "permutation_op",
     "philox_op",
     "poisson_op",
     "scaled_op",
@@ -131,35 +129,6 @@ scaled_op = Primitive(
     lowering=Map(_scaled),
 )
 """``loc + scale * x`` with the product rounded: the same bits in interpreted and compiled code, also for weights."""
-
-
-# ---- permutations ----------------------------------------------------------------------------------------------------
-
-
-def _permutation_impl(bits: Any) -> Any:
-    """Return the order that sorts random bits along the last axis.
-
-    Each word gets its position as its last bits, and the words are sorted. If the leading bits of two words are
-    equal, all bits count. Sorting words takes half the time of sorting positions.
-    """
-    count = bits.shape[-1]
-    places = max(count - 1, 1).bit_length()
-    mask = np.uint64((1 << places) - 1)
-    words = np.sort((bits & ~mask) | np.arange(count, dtype=np.uint64))
-    leading = words >> np.uint64(places)
-    if np.any(leading[..., 1:] == leading[..., :-1]):
-        return np.argsort(bits, kind="stable").astype(np.int64)
-    return (words & mask).astype(np.int64)
-
-
-permutation_op = Primitive(
-    "random_permutation",
-    abstract_eval=lambda bits: Aval(bits.shape, int64),
-    impl=_permutation_impl,
-    batch=alike(),
-    gradient_stops="positions are integers",
-)
-"""A random order of the elements of each vector of random bits of uint64."""
 
 
 # ---- gamma -----------------------------------------------------------------------------------------------------------

@@ -10,14 +10,16 @@ from numpy.typing import DTypeLike
 from jittape.core.dtypes import as_dtype, int32, int64
 from jittape.core.forms import Decomposition
 from jittape.core.primitive import Primitive, apply
-from jittape.core.program import Aval
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import alike
-from jittape.primitives.broadcast import as_symbol, broadcast, cast_to
+from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, to_shape
 from jittape.primitives.elementwise.comparison import less, where
+from jittape.primitives.elementwise.complex_numbers import real
+from jittape.primitives.elementwise.piecewise import maximum, minimum
 from jittape.primitives.indexing.gather import gather
+from jittape.primitives.indexing.row_order import exchanged
 from jittape.primitives.indexing.sorting import argsort
-from jittape.primitives.linalg.lu_factors import lu_factor_op, permutation
+from jittape.primitives.linalg.lu_factors import lu_factor_op
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.linalg.matrices import adjoint
 from jittape.primitives.linalg.matrix_operands import (
@@ -29,6 +31,7 @@ from jittape.primitives.linalg.matrix_operands import (
     times_adjoint,
 )
 from jittape.primitives.linalg.triangular import triangle, triangular_solve_op
+from jittape.primitives.record_parts import filled
 from jittape.primitives.shape.creation import eye
 from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.primitives.shape.views import sliced
@@ -59,7 +62,7 @@ def _factors_vjp(g: Any, out: Any, a: Any, packed: Any) -> Any:
     middle = where(less(columns, rows), matmul_op.bind(adjoint(lower), g), times_adjoint(g, upper))
     left = triangular_solve_op.bind(lower, middle, lower=True, adjoint=True)
     both = adjoint(triangular_solve_op.bind(upper, adjoint(left), lower=False, adjoint=False))
-    return _rows_permuted(both, lu_permutation_op.bind(packed, dtype=int64, inverted=True))
+    return _rows_permuted(both, _permutation(packed, inverted=True))
 
 
 lu_op = Primitive(
@@ -75,19 +78,13 @@ lu_op = Primitive(
 """Both factors in one matrix, as LAPACK returns them: the derivative of the packed factors."""
 
 
-def _permutation_impl(packed: Any, *, dtype: Any, inverted: bool) -> Any:
-    order = permutation(packed)
-    return (np.argsort(order, axis=-1) if inverted else order).astype(dtype)
-
-
-lu_permutation_op = Primitive(
-    "lu_permutation",
-    abstract_eval=lambda packed, *, dtype, inverted: Aval((*packed.shape[:-2], packed.shape[-1]), dtype),
-    impl=_permutation_impl,
-    gradient_stops="a permutation is integers",
-    batch=alike(),
-)
-"""The number of the row of the matrix that each row of the factors comes from, or the inverse permutation."""
+def _permutation(packed: Any, inverted: bool = False) -> Any:
+    """Return the row of the matrix that each row of the factors comes from, or the inverse permutation."""
+    n = packed.shape[-1]
+    rows = to_shape(sliced(packed, len(packed.shape) - 2, n, 1), (*packed.shape[:-2], n))
+    targets = cast_to(real(rows), int64)
+    # The number of a pivot that LAPACK finds among nans may be out of range.
+    return exchanged(minimum(maximum(targets, filled(targets, 0)), filled(targets, max(n - 1, 0))), inverted)
 
 
 class LU(NamedTuple):
@@ -101,7 +98,7 @@ def _lu(x: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     a = matrix_operand("lu", "input", x)
     require_square("lu", "input", a)
     packed = lu_factor_op.bind(a)
-    return lu_op.bind(a, packed), lu_permutation_op.bind(packed, dtype=dtype, inverted=False)
+    return lu_op.bind(a, packed), cast_to(_permutation(packed), dtype)
 
 
 def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> LU:

@@ -21,6 +21,7 @@ from jittape.core.program import Aval
 from jittape.errors import ShapeError
 from jittape.primitives.batched_params import alike
 from jittape.primitives.elementwise.arithmetic import negative
+from jittape.primitives.indexing.row_order import order_after
 from jittape.primitives.linalg.matrix_operands import (
     each_matrix,
     raise_for_first,
@@ -161,15 +162,7 @@ def interchange_count(packed: Any) -> Any:
 
 def permutation(packed: Any) -> Any:
     """Return the rows of the matrix in the order of the factors, as an array of int64."""
-    interchanges = packed[..., -1, :].real.astype(np.int64)
-    n = interchanges.shape[-1]
-    order = np.broadcast_to(np.arange(n), interchanges.shape).copy()
-    for k in range(n):
-        other = interchanges[..., k, None]
-        moved = np.take_along_axis(order, other, axis=-1)
-        np.put_along_axis(order, other, order[..., k, None], axis=-1)
-        order[..., k] = moved[..., 0]
-    return order
+    return order_after(packed[..., -1, :].real.astype(np.int64))
 
 
 def _a_vjp(g: Any, out: Any, a: Any, packed: Any, b: Any, *, adjoint: bool) -> Any:

@@ -10,6 +10,7 @@ records of the bodies. `with_tables` puts the addresses of the bodies' launch ta
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.compile.ir.exchanges import Exchanges
 from jittape.compile.ir.kernel import Kernel
 from jittape.compile.ir.table_layouts import (
     BODY_COUNT,
@@ -108,6 +110,8 @@ def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[[Pr
         return _scalars(run)
     if form.kind == "diagonal_scatter":
         return _diagonals(run[0], avals)
+    if form.kind == "exchanges":
+        return _exchanges(run[0], avals)
     if form.kind == "branch":
         return _Branch(run, schedule).plan()
     return _Loop(run, schedule).plan()
@@ -129,6 +133,12 @@ def _scalars(run: Sequence[Op]) -> Plan:
 def _diagonals(op: Op, avals: Mapping[int, Aval]) -> Plan:
     out = avals[op.out]
     return Plan(DiagonalScatter((), out.dtype), (), (), table_of(op, [avals[slot] for slot in op.args], out))
+
+
+def _exchanges(op: Op, avals: Mapping[int, Aval]) -> Plan:
+    shape = avals[op.out].shape
+    first, step = (shape[-1] - 1, -1) if dict(op.params)["backwards"] else (0, 1)
+    return Plan(Exchanges(()), (), (), (math.prod(shape[:-1]), shape[-1], first, step))
 
 
 def _native(scheduled: Any) -> bool:

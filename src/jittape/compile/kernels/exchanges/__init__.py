@@ -1,0 +1,1 @@
+"""Exchanges of elements one after another."""
