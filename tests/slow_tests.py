@@ -50,6 +50,7 @@ SLOW = frozenset(
         "test_random_programs_in_row_tiles",
         "test_refused_calls_hold_nothing",
         "test_results_do_not_depend_on_what_else_is_alive",
+        "test_scikit_learn_dispatches_to_jittape",
         "test_second_derivative_against_differences_of_the_first",
         "test_setitem_is_numpys",
         "test_signatures_are_bounded",

@@ -82,6 +82,7 @@ from jittape.functions import function as function
 from jittape.functions import numpy_function as numpy_function
 from jittape.functions import print as print
 from jittape.functions import py_function as py_function
+from jittape.import_hooks import install as _install_import_hooks
 from jittape.inspect import Explanation as Explanation
 from jittape.inspect import Stats as Stats
 from jittape.inspect import explain as explain
@@ -397,6 +398,7 @@ __getattr__ = _lazily(
     },
 )
 _hide_frames_of_jittape()
+_install_import_hooks()
 
 
 def __dir__() -> list[str]:

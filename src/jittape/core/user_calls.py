@@ -253,8 +253,11 @@ def as_array(argument: str, value: Any, remedy: str = "") -> np.ndarray[Any, Any
 
 
 def refuse_deferred(value: Any) -> None:
-    """Raise `TypeError` for a Dask collection, which a conversion would compute as a whole."""
-    if hasattr(type(value), "__dask_graph__"):
+    """Raise `TypeError` for a Dask collection, which a conversion would compute as a whole.
+
+    xarray's objects have Dask's methods too, and return None if they hold no blocks.
+    """
+    if hasattr(type(value), "__dask_graph__") and value.__dask_graph__() is not None:
         kind = f"{type(value).__module__}.{type(value).__name__}"
         raise TypeError(
             f"Cannot convert a {kind} to a tensor, as that would compute all of its blocks: give one block at a time, "

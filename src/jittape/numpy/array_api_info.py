@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from jittape.numpy.array_arguments import check_device
 from jittape.numpy.scalar_types import SCALAR_TYPES, ScalarType
+from jittape.recording.static_info import DEVICE
 
 __all__ = ["ArrayNamespaceInfo"]
 
@@ -19,6 +19,10 @@ _KINDS = {
 }
 _KINDS["integral"] = _KINDS["signed integer"] + _KINDS["unsigned integer"]
 _KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["complex floating"]
+
+
+MAX_DIMENSIONS = 64
+"""Maximum number of dimensions: NumPy's."""
 
 
 class ArrayNamespaceInfo:
@@ -38,20 +42,20 @@ class ArrayNamespaceInfo:
         return {
             "boolean indexing": True,
             "data-dependent shapes": True,
-            "max dimensions": np.zeros((1,) * 32).ndim,
+            "max dimensions": MAX_DIMENSIONS,
         }
 
     def default_device(self) -> str:
-        """Return ``"cpu"``, the only device."""
-        return "cpu"
+        """Return the device of all tensors, the processor."""
+        return DEVICE
 
     def devices(self) -> list[str]:
         """Return all devices."""
-        return ["cpu"]
+        return [DEVICE]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, ScalarType]:
         """Return the dtypes that Python numbers and indices get."""
-        _check_device(device)
+        check_device(device)
         names = {
             "real floating": "float64",
             "complex floating": "complex128",
@@ -68,14 +72,9 @@ class ArrayNamespaceInfo:
         ValueError
             If there is no such kind.
         """
-        _check_device(device)
+        check_device(device)
         kinds = ("bool", "numeric") if kind is None else kind if isinstance(kind, tuple) else (kind,)
         for one in kinds:
             if one not in _KINDS:
                 raise ValueError(f"[dtypes] kind must be one of {', '.join(map(repr, _KINDS))}, got {one!r}")
         return {name: SCALAR_TYPES[name] for one in kinds for name in _KINDS[one]}
-
-
-def _check_device(device: Any) -> None:
-    if device not in (None, "cpu"):
-        raise ValueError(f"device must be 'cpu' or None, got {device!r}: jittape has no other devices")

@@ -13,17 +13,26 @@ import numpy as np
 
 from jittape.core.dtypes import as_dtype
 from jittape.core.traced_scalar import TracedScalar
-from jittape.core.user_calls import as_array
+from jittape.core.user_calls import as_array, named, shown
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.joining import stack
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
+from jittape.recording.static_info import DEVICE
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, tensor_of
 
-__all__ = ["as_operand", "as_result", "as_tensor", "dtype_found", "fresh", "operands_of"]
+__all__ = ["as_operand", "as_result", "as_tensor", "check_device", "dtype_found", "fresh", "operands_of"]
 
 _SCALARS = (int, float, complex)
 _RECORDED = (Operators, TracedScalar)
+
+
+def check_device(device: Any) -> None:
+    """Raise `ValueError` for a device other than the processor."""
+    if device not in (None, "cpu", DEVICE):
+        raise named(
+            ValueError(f"device must be 'cpu' or None, got {shown(device)}: jittape has no other devices")
+        )
 
 
 def dtype_found(value: Any) -> np.dtype[Any]:

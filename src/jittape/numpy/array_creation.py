@@ -10,7 +10,7 @@ import numpy as np
 
 from jittape.core.dtypes import as_dtype
 from jittape.core.user_calls import named, shown
-from jittape.numpy.array_arguments import as_operand, as_result, as_tensor, dtype_found, fresh
+from jittape.numpy.array_arguments import as_operand, as_result, as_tensor, check_device, dtype_found, fresh
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -25,14 +25,6 @@ __all__ = ["CREATION"]
 
 
 # ---- options ---------------------------------------------------------------------------------------------------------
-
-
-def check_device(device: Any) -> None:
-    """Raise `ValueError` for a device other than the processor."""
-    if device not in (None, "cpu"):
-        raise named(
-            ValueError(f"device must be 'cpu' or None, got {shown(device)}: jittape has no other devices")
-        )
 
 
 def _check_order(order: Any) -> None:

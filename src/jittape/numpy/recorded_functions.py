@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from jittape.errors import DTypeError
-from jittape.numpy.array_arguments import as_operand, as_result, operands_of
+from jittape.numpy.array_arguments import as_operand, as_result, check_device, operands_of
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_protocol import UFUNCS, VALUE_FUNCTIONS, array_function, array_ufunc
 from jittape.recording.tensor import Tensor
@@ -199,6 +199,8 @@ def _function(
     simple = not sequences and not rest and [position for position, _ in arrays] == [0]
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if "device" in kwargs:
+            check_device(kwargs.pop("device"))
         if not (simple and args and args[0].__class__ is Tensor):
             args, kwargs = converted(args, kwargs)
         result = adapter(*args, **kwargs)

@@ -6,6 +6,7 @@ Operators and NumPy's protocols record. Conversions (`numpy`, `float`, `bool`, .
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negat
 from jittape.primitives.elementwise.division import divide_op
 from jittape.primitives.indexing import getitem
 from jittape.primitives.linalg import matmul
-from jittape.recording.static_info import StaticInfo
+from jittape.recording.static_info import DEVICE, StaticInfo
 from jittape.recording.tape_exits import leave, look
 
 __all__ = ["Operators"]
@@ -149,60 +150,123 @@ class Operators(StaticInfo, ArrayMethods):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return array_function(func, types, args, kwargs)
 
+    # ---- the Array API standard --------------------------------------------------------------------------------
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """Return ``jittape.numpy``, the namespace of the Array API standard.
+
+        Raises
+        ------
+        ValueError
+            For a version of the standard other than 2021.12 to 2024.12.
+        """
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ValueError(f"api_version must be '2024.12' or an earlier one, got {api_version!r}")
+        return import_module("jittape.numpy")
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """Return the tensor itself; the processor is the only device."""
+        if device not in ("cpu", DEVICE) or stream is not None:
+            raise ValueError(f"device must be 'cpu' and stream None, got {device!r} and {stream!r}")
+        return self
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # kDLCPU
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """Return a DLPack capsule of the read-only value, or of a copy where a consumer cannot know that."""
+        recorder = active.recorder
+        if recorder.intervals:
+            leave(recorder, self, "__dlpack__()")
+        array = self._computed().view()
+        knows_read_only = max_version is not None and tuple(max_version) >= (1, 0)
+        if copy or (copy is None and not knows_read_only):
+            array = array.copy()
+        return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+
     # ---- operators ---------------------------------------------------------------------------------------------
     #
     # The most common operators record their op directly; the public function of the same name takes 0.1 µs more.
 
     def __add__(self, other: Any) -> Any:
-        return active.recorder.apply(add_op, (self, other))
+        try:
+            return active.recorder.apply(add_op, (self, other))
+        except TypeError as error:
+            return _reflected(self, other, "__radd__", error)
 
     def __radd__(self, other: Any) -> Any:
         return active.recorder.apply(add_op, (other, self))
 
     def __sub__(self, other: Any) -> Any:
-        return active.recorder.apply(subtract_op, (self, other))
+        try:
+            return active.recorder.apply(subtract_op, (self, other))
+        except TypeError as error:
+            return _reflected(self, other, "__rsub__", error)
 
     def __rsub__(self, other: Any) -> Any:
         return active.recorder.apply(subtract_op, (other, self))
 
     def __mul__(self, other: Any) -> Any:
-        return active.recorder.apply(multiply_op, (self, other))
+        try:
+            return active.recorder.apply(multiply_op, (self, other))
+        except TypeError as error:
+            return _reflected(self, other, "__rmul__", error)
 
     def __rmul__(self, other: Any) -> Any:
         return active.recorder.apply(multiply_op, (other, self))
 
     def __truediv__(self, other: Any) -> Any:
-        return active.recorder.apply(divide_op, (self, other))
+        try:
+            return active.recorder.apply(divide_op, (self, other))
+        except TypeError as error:
+            return _reflected(self, other, "__rtruediv__", error)
 
     def __rtruediv__(self, other: Any) -> Any:
         return active.recorder.apply(divide_op, (other, self))
 
     def __floordiv__(self, other: Any) -> Any:
-        return division.floor_divide(self, other)
+        try:
+            return division.floor_divide(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__rfloordiv__", error)
 
     def __rfloordiv__(self, other: Any) -> Any:
         return division.floor_divide(other, self)
 
     def __mod__(self, other: Any) -> Any:
-        return division.mod(self, other)
+        try:
+            return division.mod(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__rmod__", error)
 
     def __rmod__(self, other: Any) -> Any:
         return division.mod(other, self)
 
     def __divmod__(self, other: Any) -> Any:
-        return division.floor_divide(self, other), division.mod(self, other)
+        try:
+            return division.floor_divide(self, other), division.mod(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__rdivmod__", error)
 
     def __rdivmod__(self, other: Any) -> Any:
         return division.floor_divide(other, self), division.mod(other, self)
 
     def __pow__(self, other: Any) -> Any:
-        return powers.pow(self, other)
+        try:
+            return powers.pow(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__rpow__", error)
 
     def __rpow__(self, other: Any) -> Any:
         return powers.pow(other, self)
 
     def __matmul__(self, other: Any) -> Any:
-        return matmul.matmul(self, other)
+        try:
+            return matmul.matmul(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__rmatmul__", error)
 
     def __rmatmul__(self, other: Any) -> Any:
         return matmul.matmul(other, self)
@@ -220,56 +284,101 @@ class Operators(StaticInfo, ArrayMethods):
         return bits.invert(self)
 
     def __and__(self, other: Any) -> Any:
-        return bits.bitwise_and(self, other)
+        try:
+            return bits.bitwise_and(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__rand__", error)
 
     def __rand__(self, other: Any) -> Any:
         return bits.bitwise_and(other, self)
 
     def __or__(self, other: Any) -> Any:
-        return bits.bitwise_or(self, other)
+        try:
+            return bits.bitwise_or(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__ror__", error)
 
     def __ror__(self, other: Any) -> Any:
         return bits.bitwise_or(other, self)
 
     def __xor__(self, other: Any) -> Any:
-        return bits.bitwise_xor(self, other)
+        try:
+            return bits.bitwise_xor(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__rxor__", error)
 
     def __rxor__(self, other: Any) -> Any:
         return bits.bitwise_xor(other, self)
 
     def __lshift__(self, other: Any) -> Any:
-        return bits.left_shift(self, other)
+        try:
+            return bits.left_shift(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__rlshift__", error)
 
     def __rlshift__(self, other: Any) -> Any:
         return bits.left_shift(other, self)
 
     def __rshift__(self, other: Any) -> Any:
-        return bits.right_shift(self, other)
+        try:
+            return bits.right_shift(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__rrshift__", error)
 
     def __rrshift__(self, other: Any) -> Any:
         return bits.right_shift(other, self)
 
     def __eq__(self, other: Any) -> Any:
-        return False if other is None else comparison.equal(self, other)
+        try:
+            return False if other is None else comparison.equal(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__eq__", error)
 
     def __ne__(self, other: Any) -> Any:
-        return True if other is None else comparison.not_equal(self, other)
+        try:
+            return True if other is None else comparison.not_equal(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__ne__", error)
 
     def __hash__(self) -> int:
         kind = type(self).__name__
         raise TypeError(f"{kind} is unhashable. Instead, use {kind.lower()}.ref() as the key.")
 
     def __lt__(self, other: Any) -> Any:
-        return comparison.less(self, other)
+        try:
+            return comparison.less(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__gt__", error)
 
     def __le__(self, other: Any) -> Any:
-        return comparison.less_equal(self, other)
+        try:
+            return comparison.less_equal(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__ge__", error)
 
     def __gt__(self, other: Any) -> Any:
-        return comparison.greater(self, other)
+        try:
+            return comparison.greater(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__lt__", error)
 
     def __ge__(self, other: Any) -> Any:
-        return comparison.greater_equal(self, other)
+        try:
+            return comparison.greater_equal(self, other)
+        except TypeError as error:
+            return _reflected(self, other, "__le__", error)
 
     def __getitem__(self, key: Any) -> Any:
         return getitem.getitem(self, key)
+
+
+_OWN = (Operators, np.ndarray, np.generic, int, float, complex, str, list, tuple, dict, type(None))
+
+
+def _reflected(self: Operators, other: Any, method: str, error: TypeError) -> Any:
+    """Return what the reflected operator of a foreign object gives; raise `error` if there is none."""
+    if not isinstance(other, _OWN):
+        found = getattr(type(other), method)(other, self) if hasattr(type(other), method) else NotImplemented
+        if found is not NotImplemented:
+            return found
+    raise error

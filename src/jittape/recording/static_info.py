@@ -9,10 +9,37 @@ from jittape.core.tensor_shape import SHOWN, TensorShape, shown_shape
 from jittape.errors import ShapeError
 from jittape.numpy_api.dtype_objects import OBJECTS, DType, dtype_object
 
-__all__ = ["StaticInfo", "missing_attribute"]
+__all__ = ["DEVICE", "Device", "StaticInfo", "missing_attribute"]
 
-DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
-"""TensorFlow's name of the only device."""
+_TENSORFLOW_NAME = "/job:localhost/replica:0/task:0/device:CPU:0"
+
+
+class Device(str):
+    """The processor: ``"cpu"``, as NumPy and the Array API name it, which prints as TensorFlow's name."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return _TENSORFLOW_NAME
+
+    def __repr__(self) -> str:
+        return repr(_TENSORFLOW_NAME)
+
+    def __format__(self, spec: str) -> str:
+        return format(_TENSORFLOW_NAME, spec)
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, other) is True or other == _TENSORFLOW_NAME
+
+    def __contains__(self, text: object) -> bool:
+        return isinstance(text, str) and (str.__contains__(self, text) or text in _TENSORFLOW_NAME)
+
+    def __hash__(self) -> int:
+        return str.__hash__(self)
+
+
+DEVICE = Device("cpu")
+"""The device of all tensors."""
 
 
 def missing_attribute(value: Any, name: str) -> str:
@@ -77,8 +104,8 @@ class StaticInfo:
         return self._aval.size
 
     @property
-    def device(self) -> str:
-        """The device, always the processor, as TensorFlow prints it."""
+    def device(self) -> Device:
+        """The device, always the processor: equal to ``"cpu"``, and printed as TensorFlow does."""
         return DEVICE
 
     op = _undefined("op")

@@ -164,7 +164,7 @@ def _normalized(op: str, part: Any) -> Any:
         return part
     if isinstance(part, np.generic):
         part = part.item() if part.dtype.kind in "iub" else np.asarray(part)
-    elif isinstance(part, (list, tuple)):
+    elif isinstance(part, (list, tuple, range)):
         try:
             array = np.asarray(part)
         except ValueError:
