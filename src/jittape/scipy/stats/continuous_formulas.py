@@ -1,0 +1,270 @@
+"""Formulas of continuous distributions, those of the documentation of `scipy.stats`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jittape.core.primitive import apply
+from jittape.primitives.elementwise.arithmetic import add, multiply, negative, square, subtract
+from jittape.primitives.elementwise.comparison import greater, less, where
+from jittape.primitives.elementwise.division import divide, reciprocal
+from jittape.primitives.elementwise.error_functions import erf, erfc, log_ndtr, ndtr, ndtri
+from jittape.primitives.elementwise.exponential import exp, expm1, log, log1p
+from jittape.primitives.elementwise.gamma_beta import betaln
+from jittape.primitives.elementwise.hyperbolic import logaddexp_op
+from jittape.primitives.elementwise.incomplete_beta import betainc
+from jittape.primitives.elementwise.incomplete_gamma import igamma, igammac
+from jittape.primitives.elementwise.special import digamma, lgamma, xlog1py, xlogy
+from jittape.scipy.special.scipy_steps import call_step
+from jittape.scipy.special.ufunc_bodies import BODIES
+from jittape.scipy.stats.elementary_formulas import ELEMENTARY
+from jittape.scipy.stats.formulas import Formulas, positive
+
+__all__ = ["CONTINUOUS"]
+
+LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
+INF, NAN = math.inf, math.nan
+
+
+def _from_zero(*shapes: Any) -> tuple[float, float]:
+    return 0.0, INF
+
+
+def _unit(*shapes: Any) -> tuple[float, float]:
+    return 0.0, 1.0
+
+
+def _half(x: Any) -> Any:
+    return multiply(0.5, x)
+
+
+# ---- the normal family -----------------------------------------------------------------------------------------------
+
+
+def _log_normal_density(y: Any) -> Any:
+    return subtract(multiply(-0.5, square(y)), LOG_ROOT_TWO_PI)
+
+
+def _lognorm_entropy(s: Any) -> Any:
+    return add(0.5 + LOG_ROOT_TWO_PI, log(s))
+
+
+def _log_mass(a: Any, b: Any) -> Any:
+    """Return the logarithm of the normal probability between `a` and `b`, in the tail that makes it accurate."""
+    mirrored = greater(a, 0)
+    low, high = where(mirrored, negative(b), a), where(mirrored, negative(a), b)
+    top = log_ndtr(high)
+    return add(top, log1p(negative(exp(subtract(log_ndtr(low), top)))))
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    return apply(logaddexp_op, (x, y))
+
+
+def _truncnorm_ppf(q: Any, a: Any, b: Any) -> Any:
+    mass = _log_mass(a, b)
+    right = _logaddexp(log_ndtr(negative(b)), add(log1p(negative(q)), mass))
+    left = _logaddexp(log_ndtr(a), add(log(q), mass))
+    return where(greater(a, 0), negative(call_step("ndtri_exp", right)), call_step("ndtri_exp", left))
+
+
+NORMAL = {
+    "norm": Formulas(
+        "normal distribution",
+        (),
+        log_density=_log_normal_density,
+        cdf=ndtr,
+        sf=lambda y: ndtr(negative(y)),
+        logcdf=log_ndtr,
+        logsf=lambda y: log_ndtr(negative(y)),
+        ppf=ndtri,
+        isf=lambda q: negative(ndtri(q)),
+        mean=lambda: 0.0,
+        var=lambda: 1.0,
+        entropy=lambda: 0.5 + LOG_ROOT_TWO_PI,
+    ),
+    "halfnorm": Formulas(
+        "half-normal distribution",
+        (),
+        log_density=lambda y: add(_log_normal_density(y), math.log(2)),
+        cdf=lambda y: erf(multiply(math.sqrt(0.5), y)),
+        sf=lambda y: erfc(multiply(math.sqrt(0.5), y)),
+        ppf=lambda q: ndtri(add(0.5, _half(q))),
+        isf=lambda q: negative(ndtri(_half(q))),
+        support=_from_zero,
+        mean=lambda: math.sqrt(2 / math.pi),
+        var=lambda: 1 - 2 / math.pi,
+        entropy=lambda: 0.5 * math.log(math.pi / 2) + 0.5,
+    ),
+    "lognorm": Formulas(
+        "log-normal distribution",
+        ("s",),
+        log_density=lambda y, s: subtract(_log_normal_density(divide(log(y), s)), add(log(s), log(y))),
+        cdf=lambda y, s: ndtr(divide(log(y), s)),
+        sf=lambda y, s: ndtr(negative(divide(log(y), s))),
+        logcdf=lambda y, s: log_ndtr(divide(log(y), s)),
+        logsf=lambda y, s: log_ndtr(negative(divide(log(y), s))),
+        ppf=lambda q, s: exp(multiply(s, ndtri(q))),
+        isf=lambda q, s: exp(multiply(negative(s), ndtri(q))),
+        support=_from_zero,
+        open=True,
+        conditions=positive,
+        mean=lambda s: exp(_half(square(s))),
+        var=lambda s: multiply(expm1(square(s)), exp(square(s))),
+        entropy=_lognorm_entropy,
+    ),
+    "truncnorm": Formulas(
+        "normal distribution truncated to the interval from `a` to `b`",
+        ("a", "b"),
+        log_density=lambda y, a, b: subtract(_log_normal_density(y), _log_mass(a, b)),
+        cdf=lambda y, a, b: exp(subtract(_log_mass(a, y), _log_mass(a, b))),
+        sf=lambda y, a, b: exp(subtract(_log_mass(y, b), _log_mass(a, b))),
+        logcdf=lambda y, a, b: subtract(_log_mass(a, y), _log_mass(a, b)),
+        logsf=lambda y, a, b: subtract(_log_mass(y, b), _log_mass(a, b)),
+        ppf=_truncnorm_ppf,
+        isf=lambda q, a, b: negative(_truncnorm_ppf(q, negative(b), negative(a))),
+        support=lambda a, b: (a, b),
+        conditions=lambda a, b: (less(a, b),),
+        mean=None,
+        var=None,
+        entropy=None,
+    ),
+}
+
+
+# ---- the gamma and beta families -------------------------------------------------------------------------------------
+
+
+def _log_gamma_density(y: Any, a: Any) -> Any:
+    return subtract(subtract(xlogy(subtract(a, 1.0), y), y), lgamma(a))
+
+
+def _gamma_entropy(a: Any) -> Any:
+    return add(add(a, lgamma(a)), multiply(subtract(1.0, a), digamma(a)))
+
+
+def _beta_log_density(y: Any, a: Any, b: Any) -> Any:
+    powers = add(xlogy(subtract(a, 1.0), y), xlog1py(subtract(b, 1.0), negative(y)))
+    return subtract(powers, betaln(a, b))
+
+
+def _beta_var(a: Any, b: Any) -> Any:
+    n = add(a, b)
+    return divide(multiply(a, b), multiply(square(n), add(n, 1.0)))
+
+
+def _beta_entropy(a: Any, b: Any) -> Any:
+    n = add(a, b)
+    own = add(multiply(subtract(a, 1.0), digamma(a)), multiply(subtract(b, 1.0), digamma(b)))
+    return add(subtract(betaln(a, b), own), multiply(subtract(n, 2.0), digamma(n)))
+
+
+def _t_log_density(y: Any, df: Any) -> Any:
+    constant = add(betaln(_half(df), 0.5), _half(log(df)))
+    return subtract(multiply(_half(add(df, 1.0)), negative(log1p(divide(square(y), df)))), constant)
+
+
+def _t_var(df: Any) -> Any:
+    return where(greater(df, 2), divide(df, subtract(df, 2.0)), where(greater(df, 1), INF, NAN))
+
+
+def _t_entropy(df: Any) -> Any:
+    half = _half(add(df, 1.0))
+    slope = multiply(half, subtract(digamma(half), digamma(_half(df))))
+    return add(slope, add(_half(log(df)), betaln(_half(df), 0.5)))
+
+
+def _chi2_entropy(df: Any) -> Any:
+    return add(_gamma_entropy(_half(df)), math.log(2))
+
+
+def _beyond(limit: float, value: Any, parameter: Any, otherwise: float = INF) -> Any:
+    """Return a moment that exists where `parameter` is greater than `limit`."""
+    return where(greater(parameter, limit), value, otherwise)
+
+
+def _invgamma_var(a: Any) -> Any:
+    return _beyond(2.0, reciprocal(multiply(square(subtract(a, 1.0)), subtract(a, 2.0))), a)
+
+
+def _invgamma_log_density(y: Any, a: Any) -> Any:
+    return negative(add(add(multiply(add(a, 1.0), log(y)), lgamma(a)), reciprocal(y)))
+
+
+GAMMA_AND_BETA = {
+    "gamma": Formulas(
+        "gamma distribution",
+        ("a",),
+        log_density=_log_gamma_density,
+        cdf=lambda y, a: igamma(a, y),
+        sf=lambda y, a: igammac(a, y),
+        ppf=lambda q, a: call_step("gammaincinv", a, q),
+        isf=lambda q, a: call_step("gammainccinv", a, q),
+        support=_from_zero,
+        conditions=positive,
+        mean=lambda a: a,
+        var=lambda a: a,
+        entropy=_gamma_entropy,
+    ),
+    "chi2": Formulas(
+        "chi-squared distribution",
+        ("df",),
+        log_density=lambda y, df: subtract(_log_gamma_density(_half(y), _half(df)), math.log(2)),
+        cdf=lambda y, df: igamma(_half(df), _half(y)),
+        sf=lambda y, df: igammac(_half(df), _half(y)),
+        ppf=lambda q, df: multiply(2.0, call_step("gammaincinv", _half(df), q)),
+        isf=lambda q, df: multiply(2.0, call_step("gammainccinv", _half(df), q)),
+        support=_from_zero,
+        conditions=positive,
+        mean=lambda df: df,
+        var=lambda df: multiply(2.0, df),
+        entropy=_chi2_entropy,
+    ),
+    "invgamma": Formulas(
+        "inverse gamma distribution",
+        ("a",),
+        log_density=_invgamma_log_density,
+        cdf=lambda y, a: igammac(a, reciprocal(y)),
+        sf=lambda y, a: igamma(a, reciprocal(y)),
+        ppf=lambda q, a: reciprocal(call_step("gammainccinv", a, q)),
+        isf=lambda q, a: reciprocal(call_step("gammaincinv", a, q)),
+        support=_from_zero,
+        open=True,
+        conditions=positive,
+        mean=lambda a: _beyond(1.0, reciprocal(subtract(a, 1.0)), a),
+        var=_invgamma_var,
+        entropy=lambda a: add(subtract(a, multiply(add(a, 1.0), digamma(a))), lgamma(a)),
+    ),
+    "beta": Formulas(
+        "beta distribution",
+        ("a", "b"),
+        log_density=_beta_log_density,
+        cdf=lambda y, a, b: betainc(a, b, y),
+        sf=lambda y, a, b: betainc(b, a, subtract(1.0, y)),
+        ppf=lambda q, a, b: call_step("betaincinv", a, b, q),
+        isf=lambda q, a, b: subtract(1.0, call_step("betaincinv", b, a, q)),
+        support=_unit,
+        conditions=positive,
+        mean=lambda a, b: divide(a, add(a, b)),
+        var=_beta_var,
+        entropy=_beta_entropy,
+    ),
+    "t": Formulas(
+        "Student's t distribution",
+        ("df",),
+        log_density=_t_log_density,
+        cdf=lambda y, df: BODIES["stdtr"](df, y),
+        sf=lambda y, df: BODIES["stdtr"](df, negative(y)),
+        ppf=lambda q, df: BODIES["stdtrit"](df, q),
+        isf=lambda q, df: negative(BODIES["stdtrit"](df, q)),
+        conditions=lambda df: (greater(df, 0), less(df, INF)),
+        mean=lambda df: where(greater(df, 1), 0.0, INF),
+        var=_t_var,
+        entropy=_t_entropy,
+    ),
+}
+
+
+CONTINUOUS: dict[str, Formulas] = {**NORMAL, **GAMMA_AND_BETA, **ELEMENTARY}
+"""Formulas of each continuous distribution by SciPy's name."""

@@ -1,0 +1,294 @@
+"""Distributions of one variable with SciPy's methods, over the formulas of `formulas`."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+from jittape.core.primitive import apply
+from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
+from jittape.primitives.elementwise.bits import is_finite, is_nan
+from jittape.primitives.elementwise.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    where,
+)
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import exp, log, sqrt
+from jittape.primitives.elementwise.piecewise import floor
+from jittape.scipy.scipy_operands import as_operand, real_operands
+from jittape.scipy.stats.continuous_formulas import CONTINUOUS
+from jittape.scipy.stats.discrete_formulas import DISCRETE
+from jittape.scipy.stats.formulas import Formulas
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["Distribution", "FrozenDistribution"]
+
+FORMULAS = {**CONTINUOUS, **DISCRETE}
+INF, NAN = float("inf"), float("nan")
+
+
+# ---- bodies ----------------------------------------------------------------------------------------------------------
+
+
+def _valid(formulas: Formulas, shapes: tuple[Any, ...], scale: Any) -> Any:
+    return reduce(logical_and, formulas.conditions(*shapes), greater(scale, 0))
+
+
+def _value_body(*operands_and_names: Any) -> Any:
+    """Evaluate a function of a value: a density or a distribution function."""
+    *operands, name, method = operands_and_names
+    formulas = FORMULAS[name]
+    x, *shapes, loc, scale = real_operands(f"{name}.{method}", tuple(operands))
+    y = subtract(x, loc) if formulas.discrete else divide(subtract(x, loc), scale)
+    valid = logical_and(_valid(formulas, tuple(shapes), scale), logical_not(is_nan(y)))
+    value = (_log_density if method in ("logpdf", "pdf") else _distribution)(
+        formulas, method, y, shapes, scale
+    )
+    return where(valid, value, NAN)
+
+
+def _log_density(formulas: Formulas, method: str, y: Any, shapes: list[Any], scale: Any) -> Any:
+    low, high = formulas.support(*shapes)
+    inside = logical_and(greater(y, low) if formulas.open else greater_equal(y, low), less_equal(y, high))
+    if formulas.discrete:
+        inside = logical_and(inside, equal(y, floor(y)))
+    inside = logical_and(inside, is_finite(y))
+    value = formulas.log_density(y, *shapes)
+    if not formulas.discrete:
+        value = subtract(value, log(scale))
+    return where(inside, exp(value) if method == "pdf" else value, 0.0 if method == "pdf" else -INF)
+
+
+def _distribution(formulas: Formulas, method: str, y: Any, shapes: list[Any], scale: Any) -> Any:
+    low, high = formulas.support(*shapes)
+    if formulas.discrete:
+        y = floor(y)
+    function = {
+        "cdf": formulas.cdf,
+        "logcdf": formulas.log_of_cdf,
+        "logsf": formulas.log_of_sf,
+        "sf": formulas.sf,
+    }[method]
+    below, above = {"cdf": (0.0, 1.0), "logcdf": (-INF, 0.0), "sf": (1.0, 0.0), "logsf": (0.0, -INF)}[method]
+    under = less(y, low) if formulas.discrete else less_equal(y, low)
+    return where(under, below, where(greater_equal(y, high), above, function(y, *shapes)))
+
+
+def _inverse_body(*operands_and_names: Any) -> Any:
+    """Evaluate an inverse of a distribution function."""
+    *operands, name, method = operands_and_names
+    formulas = FORMULAS[name]
+    q, *shapes, loc, scale = real_operands(f"{name}.{method}", tuple(operands))
+    low, high = formulas.support(*shapes)
+    if method == "isf":
+        low, high = high, low
+    valid = logical_and(
+        _valid(formulas, tuple(shapes), scale), logical_and(greater_equal(q, 0), less_equal(q, 1))
+    )
+    inverse = formulas.ppf if method == "ppf" else formulas.inverse_sf
+    assert inverse is not None
+    inner = where(equal(q, 0), low, where(equal(q, 1), high, inverse(q, *shapes)))
+    return where(valid, add(loc, multiply(scale, inner)), NAN)
+
+
+def _moment_body(*operands_and_names: Any) -> Any:
+    *operands, name, method = operands_and_names
+    formulas = FORMULAS[name]
+    *shapes, loc, scale = real_operands(f"{name}.{method}", tuple(operands))
+    formula = getattr(formulas, "var" if method == "std" else method)
+    value = formula(*shapes)
+    if method == "mean":
+        value = add(loc, multiply(scale, value))
+    elif method == "entropy":
+        value = value if formulas.discrete else add(value, log(scale))
+        value = add(value, multiply(0.0, loc))
+    else:
+        value = add(multiply(square(scale), value), multiply(0.0, loc))
+        value = sqrt(value) if method == "std" else value
+    return where(_valid(formulas, tuple(shapes), scale), value, NAN)
+
+
+# ---- objects ---------------------------------------------------------------------------------------------------------
+
+WITH_VALUE = {"pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"}
+
+
+class Distribution:
+    """A distribution with SciPy's methods, differentiable in the value and in all parameters.
+
+    Calling it fixes the parameters, as in ``norm(loc=1.0).logpdf(x)``.
+
+    Parameters
+    ----------
+    name : str
+        SciPy's name.
+
+    Examples
+    --------
+    >>> from jittape.scipy import stats
+    >>> round(float(stats.gamma.logpdf(2.0, 3.0, scale=0.5)), 4)
+    -1.2274
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._formulas = FORMULAS[name]
+        self.shapes = self._formulas.shapes
+        arguments = ", ".join((*self.shapes, "loc=0" if self._formulas.discrete else "loc=0, scale=1"))
+        self.__doc__ = (
+            f"The {self._formulas.summary}: parameters {arguments}; see `Distribution` for the methods."
+        )
+
+    def __repr__(self) -> str:
+        return f"<jittape.scipy.stats.{self.name}>"
+
+    def __call__(self, *args: TensorLike, **kwargs: TensorLike) -> FrozenDistribution:
+        """Return the distribution with these parameters."""
+        self._parameters("__call__", args, kwargs)
+        return FrozenDistribution(self, args, kwargs)
+
+    def _parameters(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Return shape parameters, location and scale; raise for missing and unknown ones."""
+        names = [*self.shapes, "loc", *([] if self._formulas.discrete else ["scale"])]
+        where_ = f"[{self.name}.{method}]"
+        if len(args) > len(names):
+            raise TypeError(f"{where_} takes the parameters {', '.join(names)}, got {len(args)} values")
+        given = dict(zip(names, args, strict=False))
+        for name, value in kwargs.items():
+            if name not in names:
+                raise TypeError(f"{where_} has no parameter {name!r}, only {', '.join(names)}")
+            if name in given:
+                raise TypeError(f"{where_} got {name} twice, by position and by name")
+            given[name] = value
+        missing = [name for name in self.shapes if name not in given]
+        if missing:
+            raise TypeError(f"{where_} needs the shape parameter {missing[0]}")
+        given = {"loc": 0.0, "scale": 1.0, **given}
+        return [as_operand(given[name]) for name in (*self.shapes, "loc", "scale")]
+
+    def _of_value(self, method: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        parameters = self._parameters(method, args, kwargs)
+        static = (self.name, {"pmf": "pdf", "logpmf": "logpdf"}.get(method, method))
+        return apply(_value_body, (as_operand(x), *parameters), static)
+
+    def _density(self, method: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._formulas.discrete != ("pmf" in method):
+            other = method.replace("pdf", "pmf") if self._formulas.discrete else method.replace("pmf", "pdf")
+            raise AttributeError(f"[{self.name}.{method}] {self.name} has {other}")
+        return self._of_value(method, x, args, kwargs)
+
+    def pdf(self, x: TensorLike, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the density."""
+        found: Tensor = self._density("pdf", x, args, kwargs)
+        return found
+
+    def logpdf(self, x: TensorLike, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the logarithm of the density; -inf outside the support, nan for invalid parameters."""
+        found: Tensor = self._density("logpdf", x, args, kwargs)
+        return found
+
+    def pmf(self, k: TensorLike, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the probability of an integer."""
+        found: Tensor = self._density("pmf", k, args, kwargs)
+        return found
+
+    def logpmf(self, k: TensorLike, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the logarithm of the probability of an integer; -inf for other numbers."""
+        found: Tensor = self._density("logpmf", k, args, kwargs)
+        return found
+
+    def cdf(self, x: TensorLike, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the distribution function."""
+        found: Tensor = self._of_value("cdf", x, args, kwargs)
+        return found
+
+    def logcdf(self, x: TensorLike, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the logarithm of the distribution function."""
+        found: Tensor = self._of_value("logcdf", x, args, kwargs)
+        return found
+
+    def sf(self, x: TensorLike, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return 1 minus the distribution function, accurate also where it is small."""
+        found: Tensor = self._of_value("sf", x, args, kwargs)
+        return found
+
+    def logsf(self, x: TensorLike, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the logarithm of `sf`."""
+        found: Tensor = self._of_value("logsf", x, args, kwargs)
+        return found
+
+    def _inverse(self, method: str, q: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._formulas.ppf is None:
+            raise TypeError(
+                f"[{self.name}.{method}] the inverse of a step function has no derivative; "
+                f"call scipy.stats.{self.name}.{method} on arrays"
+            )
+        parameters = self._parameters(method, args, kwargs)
+        return apply(_inverse_body, (as_operand(q), *parameters), (self.name, method))
+
+    def ppf(self, q: TensorLike, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the inverse of `cdf`.
+
+        Where there is no closed form, SciPy computes the value; derivatives follow from the implicit function theorem.
+        """
+        found: Tensor = self._inverse("ppf", q, args, kwargs)
+        return found
+
+    def isf(self, q: TensorLike, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the inverse of `sf`."""
+        found: Tensor = self._inverse("isf", q, args, kwargs)
+        return found
+
+    def _moment(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if getattr(self._formulas, "var" if method == "std" else method) is None:
+            raise NotImplementedError(
+                f"[{self.name}.{method}] has no formula here; call scipy.stats.{self.name}.{method} on arrays"
+            )
+        return apply(_moment_body, tuple(self._parameters(method, args, kwargs)), (self.name, method))
+
+    def mean(self, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the mean."""
+        found: Tensor = self._moment("mean", args, kwargs)
+        return found
+
+    def var(self, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the variance."""
+        found: Tensor = self._moment("var", args, kwargs)
+        return found
+
+    def std(self, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the standard deviation."""
+        found: Tensor = self._moment("std", args, kwargs)
+        return found
+
+    def entropy(self, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the differential entropy, or the entropy in nats."""
+        found: Tensor = self._moment("entropy", args, kwargs)
+        return found
+
+
+METHODS = {
+    "pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "mean", "var", "std", "entropy",
+}  # fmt: skip
+
+
+class FrozenDistribution:
+    """A distribution with fixed parameters; it has the methods of the distribution without the parameters."""
+
+    def __init__(self, dist: Distribution, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
+        self.dist, self.args, self.kwds = dist, args, kwds
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in METHODS:
+            raise AttributeError(f"a frozen {self.dist.name} has no attribute {name!r}")
+        method = getattr(self.dist, name)
+        return lambda *values: method(*values, *self.args, **self.kwds)
+
+    def __repr__(self) -> str:
+        return f"<frozen {self.dist.name}>"

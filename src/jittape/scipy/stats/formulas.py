@@ -1,0 +1,93 @@
+"""Record of a distribution: formulas of the standardized variable and the shape parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from jittape.primitives.elementwise.arithmetic import negative, subtract
+from jittape.primitives.elementwise.comparison import greater, less, where
+from jittape.primitives.elementwise.exponential import log, log1p
+
+__all__ = ["Formulas", "positive"]
+
+Formula = Callable[..., Any]
+
+
+def positive(*shapes: Any) -> tuple[Any, ...]:
+    """Return the conditions that all shape parameters are positive."""
+    return tuple([greater(s, 0) for s in shapes])
+
+
+def _no_conditions(*shapes: Any) -> tuple[Any, ...]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Formulas:
+    """Formulas of a distribution; ``f(y, *shapes)`` for location 0 and scale 1.
+
+    Attributes
+    ----------
+    summary : str
+        Noun phrase for documentation.
+    shapes : tuple of str
+        Names of the shape parameters.
+    log_density : callable
+        Logarithm of the density, or of the probability of an integer.
+    cdf, sf : callable
+        Distribution function and its complement, each accurate where it is small.
+    logcdf, logsf : callable or None
+        Their logarithms; None means those of the values.
+    ppf, isf : callable or None
+        Inverses; None if the distribution function has steps.
+    support : callable
+        ``support(*shapes)`` returns the bounds, as numbers or handles.
+    open : bool
+        The density at the lower bound is 0.
+    conditions : callable
+        ``conditions(*shapes)`` returns conditions of valid parameters.
+    discrete : bool
+        The values are integers; there is no scale.
+    mean, var, entropy : callable or None
+        ``mean(*shapes)``; None if there is no formula.
+    """
+
+    summary: str
+    shapes: tuple[str, ...]
+    log_density: Formula
+    cdf: Formula
+    sf: Formula
+    mean: Formula | None
+    var: Formula | None
+    entropy: Formula | None
+    ppf: Formula | None = None
+    isf: Formula | None = None
+    logcdf: Formula | None = None
+    logsf: Formula | None = None
+    support: Formula = field(default=lambda *shapes: (-float("inf"), float("inf")))
+    open: bool = False
+    conditions: Formula = _no_conditions
+    discrete: bool = False
+
+    def log_of_cdf(self, y: Any, *shapes: Any) -> Any:
+        """Return the logarithm of the distribution function, accurate near 0 and near 1."""
+        if self.logcdf is not None:
+            return self.logcdf(y, *shapes)
+        return _log_of(self.cdf(y, *shapes), self.sf(y, *shapes))
+
+    def log_of_sf(self, y: Any, *shapes: Any) -> Any:
+        """Return the logarithm of the complement of the distribution function."""
+        if self.logsf is not None:
+            return self.logsf(y, *shapes)
+        return _log_of(self.sf(y, *shapes), self.cdf(y, *shapes))
+
+    def inverse_sf(self, q: Any, *shapes: Any) -> Any:
+        """Return the inverse of the complement of the distribution function."""
+        assert self.ppf is not None
+        return self.ppf(subtract(1.0, q), *shapes) if self.isf is None else self.isf(q, *shapes)
+
+
+def _log_of(p: Any, complement: Any) -> Any:
+    return where(less(p, 0.5), log(p), log1p(negative(complement)))

@@ -1,0 +1,261 @@
+"""Distributions of `jittape.scipy.stats` against SciPy's values and their differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import jittape as jt
+from jittape.scipy import stats
+
+SHAPES: dict[str, tuple[float, ...]] = {
+    "bernoulli": (0.3,), "beta": (1.5, 0.8), "binom": (7, 0.3), "chi2": (3.2,), "gamma": (1.7,), "geom": (0.3,),
+    "invgamma": (3.1,), "lognorm": (0.7,), "nbinom": (2.5, 0.4), "pareto": (3.5,), "poisson": (2.2,), "t": (3.3,),
+    "truncnorm": (-0.5, 2.0), "weibull_min": (1.4,),
+}  # fmt: skip
+DISTRIBUTIONS = {n: d for n in stats.__all__ if isinstance(d := getattr(stats, n), stats.Distribution)}
+CONTINUOUS = [n for n, d in DISTRIBUTIONS.items() if hasattr(getattr(scipy.stats, n), "pdf")]
+DISCRETE = sorted(set(DISTRIBUTIONS) - set(CONTINUOUS))
+VALUES = np.array([*range(-3, 12), np.nan, 0.5, 2.2, -1.7, 1.9, 300.0])
+INFINITE = np.array([-np.inf, np.inf])
+LEVELS = np.array([0, 1e-8, 0.01, 0.2, 0.5, 0.7, 0.99, 1, -0.1, 1.1, np.nan])
+COMPILED = ("norm", "gamma", "t", "truncnorm", "binom", "gumbel_r")
+"""Distributions whose densities are tested in a `jt.function`; the others consist of the same functions."""
+MOMENTS = ("mean", "var", "std", "entropy")
+
+
+def keywords(name: str) -> dict[str, Any]:
+    return {"loc": 1.0} if name in DISCRETE else {"loc": 0.5, "scale": 1.7}
+
+
+def methods(name: str) -> list[str]:
+    """The methods that have a formula."""
+    d = DISTRIBUTIONS[name]
+    own = ["pmf", "logpmf"] if name in DISCRETE else ["pdf", "logpdf", "ppf", "isf"]
+    return [*own, "cdf", "logcdf", "sf", "logsf", *[m for m in MOMENTS if available(d, m)]]
+
+
+def available(distribution: Any, moment: str) -> bool:
+    try:
+        getattr(distribution, moment)(*SHAPES.get(distribution.name, ()))
+    except NotImplementedError:
+        return False
+    return True
+
+
+def first_operands(method: str) -> list[Any]:
+    return [] if method in MOMENTS else [LEVELS if method in ("ppf", "isf") else VALUES]
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_values(name: str) -> None:
+    """All methods, inside the support, at its bounds and outside, and the same when compiled."""
+    shapes = SHAPES.get(name, ())
+    for method in methods(name):
+        for more in ({}, keywords(name)):
+            given = first_operands(method)
+            with np.errstate(all="ignore"):
+                wanted = getattr(getattr(scipy.stats, name), method)(*given, *shapes, **more)
+            found = getattr(DISTRIBUTIONS[name], method)(*given, *shapes, **more)
+            assert found.dtype == "float64"
+            np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-10, atol=1e-14, err_msg=method)
+    for method, limits in {
+        methods(name)[0]: [0, 0],
+        "cdf": [0, 1],
+        "sf": [1, 0],
+        "logsf": [0, -np.inf],
+    }.items():
+        found = getattr(DISTRIBUTIONS[name], method)(
+            INFINITE, *shapes
+        ).numpy()  # SciPy's densities may be nan
+        np.testing.assert_array_equal(found, limits)
+    if name not in COMPILED:
+        return
+    compiled = jt.function(lambda x: getattr(DISTRIBUTIONS[name], methods(name)[1])(x, *shapes))
+    wanted = getattr(getattr(scipy.stats, name), methods(name)[1])(VALUES, *shapes)
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(VALUES).numpy(), wanted, rtol=1e-10, atol=1e-14)
+
+
+def points(name: str, method: str) -> Any:
+    """Points inside the support, away from kinks."""
+    levels = np.array([0.07, 0.31, 0.62, 0.9])
+    if method in ("ppf", "isf"):
+        return levels
+    return getattr(scipy.stats, name).ppf(levels, *SHAPES.get(name, ()), **keywords(name))
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_gradients_in_the_value_and_all_parameters(name: str) -> None:
+    """Derivatives are those of differences of SciPy's values, on a tape; those of the density also in a function."""
+    more, step = keywords(name), 1e-5
+    parameters = [*SHAPES.get(name, ()), *more.values()]
+    for method in methods(name):
+        value = [] if method in MOMENTS else [points(name, method)]
+        arguments = [*value, *map(np.float64, parameters)]
+        distribution, reference = (
+            getattr(DISTRIBUTIONS[name], method),
+            getattr(getattr(scipy.stats, name), method),
+        )
+        with jt.GradientTape() as tape:
+            operands = [jt.constant(a) for a in arguments]
+            tape.watch(operands)
+            y = jt.reduce_sum(distribution(*operands))
+        gradients = [g.numpy() for g in tape.gradient(y, operands, unconnected_gradients="zero")]
+        if method == methods(name)[1] and name in COMPILED:
+            compiled = jt.function(lambda *a, f=distribution: jt.reduce_sum(f(*a)))
+            again = jt.grad(compiled, argnums=tuple(range(len(arguments))), unconnected_gradients="zero")(
+                *arguments
+            )
+            for one, other in zip(again, gradients, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-12)
+        for i in range(len(arguments)):
+            if name in DISCRETE and (
+                i in (len(arguments) - 1, len(value) - 1) or (name, i) == ("binom", len(value))
+            ):
+                continue  # integers
+            shifted = [[*arguments[:i], arguments[i] + s * step, *arguments[i + 1 :]] for s in (1, -1)]
+            with np.errstate(invalid="ignore"):
+                slope = np.asarray(reference(*shifted[0]) - reference(*shifted[1])) / (2 * step)
+            slope = np.where(np.isnan(slope), 0, slope)  # a constant of -inf
+            slope = slope if np.ndim(arguments[i]) else np.sum(slope)
+            if name == "cauchy" and method in ("mean", "var", "std"):
+                continue  # nan for all parameters
+            np.testing.assert_allclose(gradients[i], slope, rtol=3e-5, atol=1e-6, err_msg=f"{method} {i}")
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_gradients_outside_the_support_are_zero(name: str) -> None:
+    low, high = getattr(scipy.stats, name).support(*SHAPES.get(name, ()))
+    outside = [x for x in (low - 1, high + 1) if np.isfinite(x)]
+    shapes = [np.float64(s) for s in SHAPES.get(name, ())]
+    for x in outside:
+        with jt.GradientTape(persistent=True) as tape:
+            operands = [jt.constant(a) for a in (np.float64(x), *shapes)]
+            tape.watch(operands)
+            results = [getattr(DISTRIBUTIONS[name], m)(*operands) for m in ("pdf", "logpdf", "cdf", "logsf")]
+        for y in results:
+            assert all(g == 0 for g in tape.gradient(y, operands, unconnected_gradients="zero"))
+
+
+INVALID = {
+    "gamma": (-1.0,),
+    "beta": (1.0, 0.0),
+    "binom": (3, 1.5),
+    "t": (-2.0,),
+    "poisson": (-1.0,),
+    "geom": (0.0,),
+}
+
+
+@pytest.mark.parametrize("name", INVALID)
+def test_invalid_parameters_give_nan(name: str) -> None:
+    for method in methods(name):
+        found = getattr(DISTRIBUTIONS[name], method)(*first_operands(method), *INVALID[name])
+        assert np.isnan(found.numpy()).all(), method
+    assert np.isnan(stats.norm.logpdf(0.0, scale=-1.0).numpy())
+
+
+def test_tails_keep_their_digits() -> None:
+    assert float(stats.norm.logsf(40.0)) == pytest.approx(scipy.stats.norm.logsf(40.0), rel=1e-13)
+    assert float(stats.norm.sf(30.0)) == pytest.approx(scipy.stats.norm.sf(30.0), rel=1e-12)
+    x = [3.0, 8.5]
+    found = stats.truncnorm.logpdf(x, 8.0, 9.0)
+    np.testing.assert_allclose(found.numpy(), scipy.stats.truncnorm.logpdf(x, 8.0, 9.0), rtol=1e-12)
+    np.testing.assert_allclose(stats.cauchy.cdf(-1e10).numpy(), scipy.stats.cauchy.cdf(-1e10), rtol=1e-13)
+
+
+def test_second_derivatives_of_a_likelihood() -> None:
+    """The Hessian of a likelihood is that of differences of its gradient."""
+    x = scipy.stats.gamma.rvs(2.0, scale=1.5, size=50, random_state=0)
+    loss = lambda p: -jt.reduce_sum(stats.gamma.logpdf(x, p[0], scale=p[1]))  # noqa: E731
+    at, step = np.array([1.8, 1.4]), 1e-5
+    hessian = jt.hessian(loss)(at)
+    gradient = jt.grad(loss)
+    rows = [(gradient(at + step * e) - gradient(at - step * e)) / (2 * step) for e in np.eye(2)]
+    np.testing.assert_allclose(hessian, rows, rtol=1e-6)
+
+
+def test_frozen_float32_and_shapes() -> None:
+    frozen = stats.norm(loc=1.0, scale=2.0)
+    np.testing.assert_allclose(frozen.logpdf([1.0, 2.0]).numpy(), scipy.stats.norm(1, 2).logpdf([1, 2]))
+    assert float(frozen.mean()) == 1.0
+    assert stats.norm.logpdf(np.float32([1.0])).dtype == "float32"
+    assert stats.norm.logpdf(np.zeros((3, 1)), np.zeros(4)).shape == (3, 4)
+    assert repr(stats.norm) == "<jittape.scipy.stats.norm>"
+
+
+def test_refusals() -> None:
+    with pytest.raises(TypeError, match=r"\[gamma.logpdf\] needs the shape parameter a"):
+        stats.gamma.logpdf(1.0)
+    with pytest.raises(TypeError, match=r"\[norm.pdf\] has no parameter 'sigma', only loc, scale"):
+        stats.norm.pdf(1.0, sigma=2.0)
+    with pytest.raises(TypeError, match=r"\[norm.pdf\] got loc twice"):
+        stats.norm.pdf(1.0, 2.0, loc=2.0)
+    with pytest.raises(TypeError, match=r"\[norm.pdf\] takes the parameters loc, scale, got 3 values"):
+        stats.norm.pdf(1.0, 2.0, 3.0, 4.0)
+    with pytest.raises(TypeError, match=r"scipy.stats.poisson.ppf"):
+        stats.poisson.ppf(0.5, 2.0)
+    with pytest.raises(NotImplementedError, match="call scipy.stats.poisson.entropy on arrays"):
+        stats.poisson.entropy(2.0)
+    with pytest.raises(AttributeError, match=r"poisson has logpmf"):
+        stats.poisson.logpdf(1, 2.0)
+    with pytest.raises(AttributeError, match="frozen norm has no attribute 'rvs'"):
+        stats.norm().rvs  # noqa: B018
+    with pytest.raises(jt.DTypeError, match="real numbers only"):
+        stats.norm.logpdf(1j)
+
+
+# ---- several variables -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cov", [2.0, [1.0, 2.0, 3.0], "matrix"])
+def test_multivariate_normal(cov: Any) -> None:
+    rng = np.random.default_rng(5)
+    a = rng.normal(size=(3, 3))
+    cov = a @ a.T + np.eye(3) if isinstance(cov, str) else np.asarray(cov)
+    mean, x = rng.normal(size=3), rng.normal(size=(4, 2, 3))
+    for method in ("logpdf", "pdf"):
+        found = getattr(stats.multivariate_normal, method)(x, mean, cov)
+        wanted = getattr(scipy.stats.multivariate_normal, method)(x, mean, cov)
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12)
+    np.testing.assert_allclose(
+        stats.multivariate_normal.entropy(mean, cov).numpy(),
+        scipy.stats.multivariate_normal.entropy(mean, cov),
+    )
+    symmetric = (lambda c: (c + jt.transpose(c)) / 2) if cov.ndim == 2 else (lambda c: c)
+    jt.check_gradient(
+        lambda x, m, c: jt.reduce_sum(stats.multivariate_normal.logpdf(x, m, symmetric(c))), x, mean, cov
+    )
+    for given in (x[0, 0], 0.5):  # numbers of one dimension
+        one = stats.multivariate_normal.logpdf(given, cov=2.0)
+        np.testing.assert_allclose(one.numpy(), scipy.stats.multivariate_normal.logpdf(given, cov=2.0))
+    with pytest.raises(jt.ShapeError, match=r"\[multivariate_normal.logpdf\] x must have 3 numbers"):
+        stats.multivariate_normal.logpdf(np.ones(2), mean, cov)
+    with pytest.raises(jt.ShapeError, match="cov an n by n matrix"):
+        stats.multivariate_normal.logpdf(x, mean, np.ones((2, 2)))
+
+
+def test_dirichlet_and_multinomial() -> None:
+    alpha, x = np.array([0.5, 2.0, 3.0]), np.array([0.2, 0.3, 0.5])
+    for given in (x, x[:2], np.stack([x, x[::-1]], 1)):
+        for method in ("logpdf", "pdf"):
+            found = getattr(stats.dirichlet, method)(given, alpha).numpy()
+            np.testing.assert_allclose(
+                found, getattr(scipy.stats.dirichlet, method)(given, alpha), rtol=1e-12
+            )
+    for method in ("mean", "var", "entropy"):
+        found = getattr(stats.dirichlet, method)(alpha).numpy()
+        np.testing.assert_allclose(found, getattr(scipy.stats.dirichlet, method)(alpha), rtol=1e-12)
+    jt.check_gradient(lambda x, a: stats.dirichlet.logpdf(x, a), x[:2], alpha)
+    counts = np.array([[1, 2, 3], [0, 0, 6], [1, 1, 1]])
+    for method in ("logpmf", "pmf"):
+        found = getattr(stats.multinomial, method)(counts, 6, x).numpy()
+        np.testing.assert_allclose(found, getattr(scipy.stats.multinomial, method)(counts, 6, x), rtol=1e-12)
+    found = jt.grad(lambda p: jt.reduce_sum(stats.multinomial.logpmf(counts[:2], 6, p)))(x)
+    np.testing.assert_allclose(found, counts[:2].sum(0) / x)
+    with pytest.raises(jt.ShapeError, match=r"\[dirichlet.pdf\]"):
+        stats.dirichlet.pdf([0.5], alpha)
