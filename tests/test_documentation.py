@@ -188,7 +188,9 @@ PUBLIC_MODULES = (
     jt.optimizers.schedules,
     jt.random,
     jt.scipy,
+    jt.scipy.optimize,
     jt.scipy.special,
+    jt.scipy.stats,
     jt.signal,
     jt.test,
     jt.train,
@@ -254,7 +256,9 @@ def test_dir_shows_what_is_public_and_nothing_else(module):
         elif isinstance(value, (type, FunctionType)) and not issubclass(type(value), np.dtype):
             assert value.__module__.startswith("jittape."), f"{module.__name__}.{name} is foreign"
         else:
-            assert name in {"__version__", "config", "newaxis"} or isinstance(value, (int, np.dtype))
+            distribution = type(value).__module__.startswith("jittape.scipy.stats.")
+            plain = isinstance(value, (int, np.dtype)) or distribution
+            assert name in {"__version__", "config", "newaxis"} or plain
         # NumPy gives the dtypes of other packages no docstring.
         assert name in {"newaxis", "bfloat16"} or value.__doc__, f"{module.__name__}.{name} has no docstring"
 

@@ -19,7 +19,7 @@ from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
 
-__all__ = ["grad_pass_through", "recompute_grad"]
+__all__ = ["grad_pass_through", "recompute_grad", "with_values"]
 
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,7 +71,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
             copies = [_again(leaf, upstream[0]) for leaf in leaves]
             sources = [*[c for c in copies if isinstance(c, Operators)], *read]
             trace = current_trace()
-            with _with_values(read, as_read):
+            with with_values(read, as_read):
                 with GradientTape(watch_accessed_variables=False) as tape:
                     tape.watch([s for s in sources if is_differentiable(s.aval.dtype)])
                     positional, named = rebuild(own_handles(copies))
@@ -92,7 +92,7 @@ def _identities(returned: Any) -> Any:
 
 
 @contextmanager
-def _with_values(handles: list[Any], others: list[Any]) -> Iterator[None]:
+def with_values(handles: list[Any], others: list[Any]) -> Iterator[None]:
     """Give tensors the values of `others` inside the context: they may have been written to since they were read."""
     pairs = [(a, b) for a, b in zip(handles, others, strict=True) if isinstance(a, Tensor)]
     states = [(a._trace, a._slot, a._buffer) for a, _ in pairs]

@@ -1,0 +1,208 @@
+"""Nonlinear least squares and curve fits, differentiable in the data and in other parameters."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import float64, int64
+from jittape.functions.signature import TensorSpec
+from jittape.primitives.elementwise.arithmetic import square
+from jittape.primitives.elementwise.comparison import less_equal, where
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.exponential import log1p, sqrt
+from jittape.primitives.elementwise.trigonometric import atan
+from jittape.primitives.linalg.cholesky import cholesky
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.linalg.solve import inv
+from jittape.primitives.linalg.triangular import triangular_solve
+from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.primitives.shape.reshaping import expand_dims, reshape, squeeze, transpose
+from jittape.recording.convert import convert_to_tensor
+from jittape.scipy.optimize.implicit_function import Problem, start_vector
+from jittape.scipy.optimize.minimization import refuse_derivatives
+from jittape.scipy.scipy_operands import floating_operand
+from jittape.transforms.gradients import grad
+from jittape.transforms.jacobians import jacobian
+
+__all__ = ["curve_fit", "least_squares"]
+
+LOSSES: dict[str, Callable[[Any], Any]] = {
+    "linear": lambda z: z,
+    "soft_l1": lambda z: 2.0 * (sqrt(1.0 + z) - 1.0),
+    "huber": lambda z: where(less_equal(z, 1.0), z, 2.0 * sqrt(z) - 1.0),
+    "cauchy": log1p,
+    "arctan": atan,
+}
+"""Loss of a squared residual: SciPy's definitions."""
+
+
+def least_squares(
+    fun: Callable[..., Any],
+    x0: Any,
+    jac: None = None,
+    bounds: Any = (-np.inf, np.inf),
+    method: str = "trf",
+    ftol: float | None = 1e-8,
+    xtol: float | None = 1e-8,
+    gtol: float | None = 1e-8,
+    x_scale: Any = 1.0,
+    loss: str = "linear",
+    f_scale: float = 1.0,
+    max_nfev: int | None = None,
+    args: Any = (),
+) -> Any:
+    """Minimize the sum of ``loss(fun(x, *args)**2)`` by SciPy's methods, with the exact Jacobian.
+
+    The solution is differentiable in everything that `fun` reads, by the implicit function theorem, with the exact
+    Hessian of the sum. Components at a bound do not move.
+
+    Parameters
+    ----------
+    fun : callable
+        ``fun(x, *args)`` returns a vector of residuals, by jittape's operations.
+    x0 : tensor-like of shape (n,)
+        Start; no gradient flows to it.
+    jac : None
+        Must be left out.
+    bounds, method, ftol, xtol, gtol, x_scale, loss, f_scale, max_nfev
+        As in `scipy.optimize.least_squares`; `loss` must be a name.
+    args : tuple
+        Parameters of `fun`. Within a `jt.function`, all tensors that `fun` uses must be here.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        `x`, a float64 tensor, `fun`, the residuals, `cost`, and SciPy's other entries; within a `jt.function` only
+        `success`, `status` and `nfev`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown loss.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> from jittape.scipy import optimize
+    >>> y = jt.constant([1.0, 3.0], dtype=jt.float64)
+    >>> found = optimize.least_squares(lambda x, y: x[0] - y, [0.0], args=(y,))
+    >>> round(float(found.x[0]), 6)
+    2.0
+    """
+    refuse_derivatives("least_squares", jac=jac)
+    if loss not in LOSSES:
+        raise ValueError(f"[least_squares] loss must be one of {', '.join(LOSSES)}, got {loss!r}")
+    start = start_vector("least_squares", x0)
+
+    def cost(x: Any, *args: Any) -> Any:
+        scaled = square(reshape(fun(x, *args), (-1,)) / f_scale)
+        return 0.5 * f_scale**2 * reduce_sum(LOSSES[loss](scaled))
+
+    problem = Problem("least_squares", grad(cost), args)
+    kept: list[Any] = []
+
+    def run(x0: Any, *args: Any) -> tuple[Any, ...]:
+        from scipy.optimize import least_squares as scipy_least_squares
+
+        exact = jacobian(fun)
+        found = scipy_least_squares(
+            lambda x: np.asarray(convert_to_tensor(fun(convert_to_tensor(x), *args)).numpy(), np.float64), x0,
+            jac=lambda x: np.asarray(exact(x, *args), np.float64), bounds=bounds, method=method, ftol=ftol, xtol=xtol,
+            gtol=gtol, x_scale=x_scale, loss=loss, f_scale=f_scale, max_nfev=max_nfev,
+        )  # fmt: skip
+        kept[:] = [found]
+        return found.x, found.active_mask == 0, bool(found.success), int(found.status), int(found.nfev)
+
+    specs = (TensorSpec((), bool), TensorSpec((), int64), TensorSpec((), int64))
+    x, success, status, nfev = problem.solution(run, start, specs)
+    from scipy.optimize import OptimizeResult
+
+    result = OptimizeResult(dict(kept[0]) if kept else {"success": success, "status": status, "nfev": nfev})
+    result.update(x=x, fun=fun(x, *problem.args), cost=cost(x, *problem.args))
+    return result
+
+
+def curve_fit(
+    f: Callable[..., Any],
+    xdata: Any,
+    ydata: Any,
+    p0: Any = None,
+    sigma: Any = None,
+    absolute_sigma: bool = False,
+    bounds: Any = (-np.inf, np.inf),
+    method: str | None = None,
+) -> tuple[Any, Any]:
+    """Fit ``f(xdata, *parameters)`` to `ydata`; the parameters are differentiable in the data and in `sigma`.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(x, a, b, ...)`` by jittape's operations.
+    xdata, ydata : tensor-like
+        Data; `ydata` has one dimension.
+    p0 : sequence of float, optional
+        Start; ones by default.
+    sigma : tensor-like, optional
+        Standard deviations of `ydata`, or its covariance matrix.
+    absolute_sigma : bool
+        Take `sigma` as known, not up to a factor.
+    bounds, method
+        As in `least_squares`. The method is ``"lm"`` without bounds.
+
+    Returns
+    -------
+    popt : Tensor
+        Parameters.
+    pcov : Tensor
+        Covariance of the parameters, differentiable too.
+
+    Raises
+    ------
+    ValueError
+        If the number of parameters cannot be read from the signature of `f` and `p0` is missing.
+    RuntimeError
+        If the fit fails.
+
+    Examples
+    --------
+    >>> from jittape.scipy import optimize
+    >>> popt, pcov = optimize.curve_fit(lambda x, a, b: a * x + b, [0.0, 1.0, 2.0], [1.0, 3.0, 5.1])
+    >>> popt.numpy().round(4)
+    array([2.05  , 0.9833])
+    """
+    if p0 is None:
+        kinds = [p for p in inspect.signature(f).parameters.values() if p.kind is not p.VAR_POSITIONAL]
+        if len(kinds) < 2:
+            raise ValueError("[curve_fit] the number of parameters is unknown: give p0=")
+        p0 = np.ones(len(kinds) - 1)
+    x, y = floating_operand(xdata), convert_to_tensor(floating_operand(ydata))
+    weights = None if sigma is None else convert_to_tensor(floating_operand(sigma))
+    factor = cholesky(weights) if weights is not None and len(weights.shape) == 2 else None
+
+    def residuals(p: Any, x: Any, y: Any, s: Any) -> Any:
+        difference = f(x, *[p[i] for i in range(p.shape[0])]) - y
+        if s is None:
+            return difference
+        return (
+            difference / s
+            if len(s.shape) == 1
+            else squeeze(triangular_solve(s, expand_dims(difference, -1)), -1)
+        )
+
+    unbounded = np.all(np.isneginf(bounds[0])) and np.all(np.isposinf(bounds[1]))
+    arguments = (x, y, weights if factor is None else factor)
+    found = least_squares(
+        residuals, p0, bounds=bounds, method=method or ("lm" if unbounded else "trf"), args=arguments
+    )
+    if getattr(found, "message", None) is not None and not found.success:
+        raise RuntimeError(f"[curve_fit] the optimal parameters were not found: {found.message}")
+    slopes = jacobian(residuals)(found.x, *arguments)
+    covariance = inv(matmul(transpose(slopes), slopes))
+    if not absolute_sigma:
+        free = y.shape[0] - found.x.shape[0]
+        covariance = covariance * (2.0 * found.cost / free if free > 0 else np.inf)
+    return found.x, cast(covariance, float64)

@@ -1,0 +1,158 @@
+"""Minimization: SciPy's methods with derivatives of one recorded function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import float64, int64
+from jittape.functions.signature import TensorSpec
+from jittape.scipy.optimize.implicit_function import Problem, start_vector
+from jittape.transforms.gradients import grad, value_and_grad
+from jittape.transforms.jacobians import hessian, hvp
+
+__all__ = ["minimize", "number", "refuse_derivatives"]
+
+WITHOUT_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
+WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
+WITH_HESSIAN = {"dogleg", "trust-exact"}
+COUNTS = (TensorSpec((), bool), *(TensorSpec((), int64),) * 3)
+NAMES = ("success", "status", "nit", "nfev")
+
+
+def number(value: Any) -> Any:
+    """Return the value of a function as a float; other shapes are SciPy's business."""
+    array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+    return float(array) if array.size == 1 else array
+
+
+def refuse_derivatives(function: str, **given: Any) -> None:
+    """Raise if a derivative is given: jittape computes it."""
+    for name, value in given.items():
+        if value is not None:
+            raise TypeError(f"[{function}] leave out {name}=: jittape differentiates the function itself")
+
+
+def minimize(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    method: str | None = None,
+    jac: None = None,
+    hess: None = None,
+    hessp: None = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    tol: float | None = None,
+    callback: Callable[..., Any] | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """Minimize a recorded function by SciPy's methods, with exact derivatives.
+
+    The result is differentiable in everything that `fun` reads, by the implicit function theorem: its gradient solves
+    one linear system with the Hessian. Components at a bound do not move.
+
+    Parameters
+    ----------
+    fun : callable
+        ``fun(x, *args)`` returns a real number, by jittape's operations.
+    x0 : tensor-like of shape (n,)
+        Start; no gradient flows to it.
+    args : tuple
+        Parameters of `fun`. Within a `jt.function`, all tensors that `fun` uses must be here.
+    method : str, optional
+        One of SciPy's names. Gradient, Hessian-vector products or the Hessian are given to methods that use them.
+    jac, hess, hessp : None
+        Must be left out.
+    bounds, constraints, tol, callback, options
+        As in `scipy.optimize.minimize`; functions among the constraints get arrays.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        `x`, a float64 tensor; `fun`, a tensor; and SciPy's other entries. Within a `jt.function`, the other entries
+        are tensors: `success`, `status`, `nit` and `nfev`.
+
+    Raises
+    ------
+    TypeError
+        If a derivative is given.
+    NoGradientError
+        If the gradient of a result with constraints is asked for.
+    ShapeError
+        If `x0` has more than one dimension.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> from jittape.scipy import optimize
+    >>> a = jt.Variable(3.0, dtype=jt.float64)
+    >>> with jt.GradientTape() as tape:
+    ...     found = optimize.minimize(lambda x, a: jt.reduce_sum((x - a) ** 2 + x**2), [0.0], args=(a,))
+    ...     x = found.x[0]
+    >>> round(float(x), 4), round(float(tape.gradient(x, a)), 4)
+    (1.5, 0.5)
+    """
+    refuse_derivatives("minimize", jac=jac, hess=hess, hessp=hessp)
+    start = start_vector("minimize", x0)
+    problem = Problem("minimize", grad(fun), args)
+    no_constraints = isinstance(constraints, (tuple, list)) and not constraints
+    if not no_constraints:
+        problem.refusal = (
+            "a solution with constraints has no gradient here; add a penalty to the function, or use bounds"
+        )
+    kept: list[Any] = []
+
+    def run(x0: Any, *args: Any) -> tuple[Any, ...]:
+        from scipy.optimize import minimize as scipy_minimize
+
+        more = _derivatives(fun, args, (method or "").lower())
+        found = scipy_minimize(
+            x0=x0, method=method, bounds=bounds, constraints=constraints, tol=tol, callback=callback,
+            options=options, **more,
+        )  # fmt: skip
+        kept[:] = [found]
+        free = _free(found.x, bounds)
+        return found.x, free, *[int(found.get(name, 0)) for name in NAMES]
+
+    x, *counts = problem.solution(run, start, COUNTS)
+    from scipy.optimize import OptimizeResult
+
+    result = OptimizeResult(dict(kept[0]) if kept else dict(zip(NAMES, counts, strict=True)))
+    result.update(x=x, fun=fun(x, *problem.args))
+    return result
+
+
+def _derivatives(fun: Callable[..., Any], args: tuple[Any, ...], method: str) -> dict[str, Any]:
+    """Return the function and the derivatives that a method uses, as functions of arrays."""
+    if method in WITHOUT_GRADIENT:
+        return {"fun": lambda x: number(fun(x, *args))}
+    both = value_and_grad(fun)
+
+    def value_and_gradient(x: Any) -> tuple[Any, Any]:
+        value, gradient = both(x, *args)
+        return number(value), np.asarray(gradient, np.float64)
+
+    more: dict[str, Any] = {"fun": value_and_gradient, "jac": True}
+    if method in WITH_PRODUCTS:
+        product = hvp(fun)
+        more["hessp"] = lambda x, v: np.asarray(product(x, np.asarray(v, np.float64), *args))
+    if method in WITH_HESSIAN:
+        second = hessian(fun)
+        more["hess"] = lambda x: np.asarray(second(x, *args))
+    return more
+
+
+def _free(x: Any, bounds: Any) -> Any:
+    """Return which components are strictly inside their bounds."""
+    if bounds is None:
+        return np.ones(x.shape, bool)
+    if hasattr(bounds, "lb"):
+        low, high = bounds.lb, bounds.ub
+    else:
+        pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
+        low, high = (np.array(side, float64) for side in zip(*pairs, strict=True))
+    room = 1e-10 * np.maximum(1.0, np.abs(x))
+    return (x > low + room) & (x < high - room)

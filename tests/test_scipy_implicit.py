@@ -1,0 +1,235 @@
+"""Solvers of `jittape.scipy.optimize`: SciPy's solutions, and their derivatives in parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import jittape as jt
+from jittape.scipy import optimize
+
+A = np.array([[3.0, 1.0, 0.2], [1.0, 2.5, 0.3], [0.2, 0.3, 4.0]])
+
+
+def energy(x: Any, b: Any) -> Any:
+    """A convex function whose minimum depends on `b` in a nonlinear way."""
+    quadratic = jt.reduce_sum(x * jt.linalg.matvec(A, x)) / 2
+    return quadratic + jt.reduce_sum(x**4) / 4 - jt.reduce_sum(x * b)
+
+
+def differences(f: Any, at: Any, step: float = 1e-4) -> Any:
+    columns = [(f(at + step * e) - f(at - step * e)) / (2 * step) for e in np.eye(len(at))]
+    return np.stack(columns, -1)
+
+
+B = np.array([1.0, -2.0, 0.5])
+TIGHT = {"BFGS": {"gtol": 1e-10}, "L-BFGS-B": {"gtol": 1e-10, "ftol": 1e-15}, "Newton-CG": {"xtol": 1e-12}}
+
+
+@pytest.mark.parametrize("method", [None, "L-BFGS-B", "SLSQP", "Newton-CG", "trust-exact"])
+def test_minimize_and_its_jacobian(method: str | None) -> None:
+    options = TIGHT.get(method or "BFGS", {})
+
+    def solution(b: Any) -> Any:
+        return optimize.minimize(energy, np.zeros(3), args=(b,), method=method, options=options).x
+
+    wanted = scipy.optimize.minimize(lambda x: float(energy(x, B)), np.zeros(3), options={"gtol": 1e-9}).x
+    np.testing.assert_allclose(solution(B).numpy(), wanted, atol=1e-4)
+    hessian = A + 3 * np.diag(wanted**2)
+    np.testing.assert_allclose(jt.jacobian(solution)(B), np.linalg.inv(hessian), atol=1e-3)
+
+
+def test_minimize_second_derivatives_and_closures() -> None:
+    """Derivatives of order 2, with a parameter that is a Variable outside of `args`."""
+    scale = jt.Variable(np.float64(1.3))
+
+    def loss(b: Any) -> Any:
+        found = optimize.minimize(lambda x: energy(x, b * scale), np.zeros(3), options={"gtol": 1e-11})
+        return jt.reduce_sum(found.x**2) + found.fun
+
+    exact = jt.hessian(loss)(B)
+    np.testing.assert_allclose(exact, differences(jt.grad(loss), B), rtol=1e-3, atol=1e-6)
+    with jt.GradientTape() as tape:
+        y = loss(jt.constant(B))
+    slope = tape.gradient(y, scale)
+    values = []
+    for s in (1.3 + 1e-4, 1.3 - 1e-4):
+        scale.assign(s)
+        values.append(float(loss(jt.constant(B))))
+    np.testing.assert_allclose(slope, (values[0] - values[1]) / 2e-4, rtol=1e-5)
+
+
+def test_minimize_with_bounds() -> None:
+    def solution(b: Any) -> Any:
+        options = {"gtol": 1e-10, "ftol": 1e-15}
+        bounds = [(None, 0.1), (None, None), (-1.0, 1.0)]
+        return optimize.minimize(energy, np.zeros(3), args=(b,), bounds=bounds, options=options).x
+
+    np.testing.assert_allclose(
+        jt.jacobian(solution)(B), differences(lambda b: solution(b).numpy(), B), atol=1e-5
+    )
+    assert float(solution(B)[0]) == 0.1
+
+
+def test_minimize_with_constraints_has_no_gradient() -> None:
+    line = scipy.optimize.LinearConstraint(np.ones((1, 3)), 1.0, 1.0)
+    with jt.GradientTape() as tape:
+        b = jt.constant(B)
+        tape.watch(b)
+        x = optimize.minimize(energy, np.zeros(3), args=(b,), method="SLSQP", constraints=[line]).x
+    assert float(jt.reduce_sum(x)) == pytest.approx(1.0)
+    with pytest.raises(jt.NoGradientError, match=r"\[minimize\] a solution with constraints"):
+        tape.gradient(x, b)
+
+
+def test_result_has_scipys_entries() -> None:
+    found = optimize.minimize(energy, [0.0, 0.0, 0.0], args=(B,))
+    assert found.success
+    assert isinstance(found.message, str)
+    assert found.x.dtype == "float64"
+    assert float(found.fun) == pytest.approx(float(energy(found.x, B)))
+    derivative_free = optimize.minimize(
+        energy, np.zeros(3), args=(B,), method="Nelder-Mead", options={"fatol": 1e-12}
+    )
+    np.testing.assert_allclose(derivative_free.x.numpy(), found.x.numpy(), atol=1e-4)
+
+
+def equations(x: Any, a: Any) -> Any:
+    return jt.stack([x[0] + 0.5 * (x[0] - x[1]) ** 3 - a[0], 0.5 * (x[1] - x[0]) ** 3 + x[1] * a[1]])
+
+
+@pytest.mark.parametrize("method", ["hybr", "lm"])
+def test_root(method: str) -> None:
+    a = np.array([1.0, 1.5])
+
+    def solution(a: Any) -> Any:
+        return optimize.root(equations, np.zeros(2), args=(a,), method=method, tol=1e-12).x
+
+    wanted = scipy.optimize.root(lambda x: equations(x, a).numpy(), np.zeros(2)).x
+    np.testing.assert_allclose(solution(a).numpy(), wanted, rtol=1e-7)
+    np.testing.assert_allclose(
+        jt.jacobian(solution)(a), differences(lambda a: solution(a).numpy(), a), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"bracket": [0.0, 5.0]}, {"x0": 1.0}, {"x0": 1.0, "method": "halley"}, {"x0": 1.0, "x1": 2.0},
+    ],
+)  # fmt: skip
+def test_root_scalar(options: dict[str, Any]) -> None:
+    def solution(a: Any) -> Any:
+        return optimize.root_scalar(lambda x, a: x**3 + x - a, args=(a,), **options).root
+
+    x = float(solution(4.0))
+    assert x == pytest.approx(scipy.optimize.brentq(lambda x: x**3 + x - 4, 0, 5), rel=1e-7)
+    assert float(jt.grad(solution)(np.float64(4.0))) == pytest.approx(1 / (3 * x**2 + 1), rel=1e-7)
+
+
+def test_fixed_point() -> None:
+    def solution(a: Any) -> Any:
+        return optimize.fixed_point(lambda x, a: jt.cos(a * x), [1.0, 1.0], args=(a,), xtol=1e-12)
+
+    a = np.array([1.0, 0.7])
+    np.testing.assert_allclose(solution(a).numpy(), np.cos(a * solution(a).numpy()))
+    np.testing.assert_allclose(
+        jt.jacobian(solution)(a), differences(lambda a: solution(a).numpy(), a), atol=1e-7
+    )
+    with pytest.raises(RuntimeError, match="Failed to converge"):
+        optimize.fixed_point(lambda x: x + 1.0, [0.0], maxiter=5)
+
+
+T = np.linspace(0, 2, 30)
+Y = 2.0 * np.exp(-1.5 * T) + 0.3 + 0.05 * np.cos(40 * T)
+
+
+def decay(t: Any, a: Any, b: Any, c: Any) -> Any:
+    return a * jt.exp(-b * t) + c
+
+
+@pytest.mark.parametrize("loss", ["linear", "soft_l1", "huber", "cauchy"])
+def test_least_squares(loss: str) -> None:
+    tight = {"ftol": 1e-14, "xtol": 1e-14, "gtol": 1e-14}
+
+    def solution(y: Any) -> Any:
+        fun = lambda p, y: decay(T, p[0], p[1], p[2]) - y  # noqa: E731
+        return optimize.least_squares(fun, [1.0, 1.0, 0.0], loss=loss, f_scale=0.1, args=(y,), **tight).x
+
+    def residual(p: Any) -> Any:
+        return p[0] * np.exp(-p[1] * T) + p[2] - Y
+
+    wanted = scipy.optimize.least_squares(residual, [1.0, 1.0, 0.0], loss=loss, f_scale=0.1, **tight).x
+    np.testing.assert_allclose(solution(Y).numpy(), wanted, rtol=1e-6)
+    direction = np.cos(3 * T)
+    slope = jt.grad(lambda s: jt.reduce_sum(solution(Y + s * direction)))(np.float64(0.0))
+    found = [solution(Y + s * direction).numpy().sum() for s in (1e-4, -1e-4)]
+    assert float(slope) == pytest.approx((found[0] - found[1]) / 2e-4, rel=1e-4)
+
+
+@pytest.mark.parametrize(("sigma", "absolute"), [(None, False), ("vector", True), ("matrix", False)])
+def test_curve_fit(sigma: Any, absolute: bool) -> None:
+    sigma = {"vector": 0.1 + T / 4, "matrix": np.diag(0.1 + T / 4) + 0.05}.get(sigma)
+    found = optimize.curve_fit(decay, T, Y, sigma=sigma, absolute_sigma=absolute)
+    wanted = scipy.optimize.curve_fit(
+        lambda t, a, b, c: a * np.exp(-b * t) + c, T, Y, sigma=sigma, absolute_sigma=absolute
+    )
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one.numpy(), other, rtol=1e-4, atol=1e-7)
+    slope = jt.grad(lambda y: optimize.curve_fit(decay, T, y, sigma=sigma)[0][1])(Y)
+    step = 1e-4 * np.eye(30)[3]
+    moved = [optimize.curve_fit(decay, T, Y + s * step, sigma=sigma)[0][1] for s in (1, -1)]
+    assert slope[3] == pytest.approx(float(moved[0] - moved[1]) / 2e-4, rel=1e-3)
+
+
+# ---- inside a function -----------------------------------------------------------------------------------------------
+
+
+def test_solvers_inside_a_function() -> None:
+    """The compiled function calls the solver with its own values, and differentiates its result."""
+
+    @jt.function
+    def loss(b: Any) -> Any:
+        found = optimize.minimize(energy, np.zeros(3), args=(b,), options={"gtol": 1e-10})
+        return jt.reduce_sum(found.x**2)
+
+    plain = lambda b: jt.reduce_sum(  # noqa: E731
+        optimize.minimize(energy, np.zeros(3), args=(b,), options={"gtol": 1e-10}).x ** 2
+    )
+    for b in (B, 2 * B, 3 * B):
+        np.testing.assert_allclose(jt.grad(loss)(b), jt.grad(plain)(b), rtol=1e-6)
+        np.testing.assert_allclose(loss(b).numpy(), plain(b).numpy(), rtol=1e-7)
+    assert loss.trace_count == 1
+    whole = jt.function(
+        lambda a: jt.jacobian(lambda a: optimize.root(equations, np.zeros(2), args=(a,)).x)(a)
+    )
+    a = np.array([1.0, 1.5])
+    wanted = jt.jacobian(lambda a: optimize.root(equations, np.zeros(2), args=(a,)).x)(a)
+    np.testing.assert_allclose(whole(a).numpy(), wanted, rtol=1e-9)
+
+
+def test_a_tensor_from_outside_is_refused_inside_a_function() -> None:
+    @jt.function
+    def loss(b: Any) -> Any:
+        return jt.reduce_sum(optimize.minimize(lambda x: energy(x, b), np.zeros(3)).x)
+
+    with pytest.raises(jt.ControlFlowError, match=r"\[minimize\] inside a jt.function .* pass a tensor"):
+        loss(B)
+
+
+def test_refusals() -> None:
+    with pytest.raises(TypeError, match=r"\[minimize\] leave out jac="):
+        optimize.minimize(energy, np.zeros(3), args=(B,), jac=lambda x: x)
+    with pytest.raises(
+        jt.ShapeError, match=r"\[root\] the function must return the shape of x, \(2,\), got \(\)"
+    ):
+        optimize.root(lambda x: jt.reduce_sum(x), np.zeros(2))
+    with pytest.raises(jt.ShapeError, match=r"\[minimize\] x0 must have at most one dimension"):
+        optimize.minimize(energy, np.zeros((3, 1)), args=(B,))
+    with pytest.raises(ValueError, match=r"\[least_squares\] loss must be one of"):
+        optimize.least_squares(lambda x: x, [1.0], loss="squared")
+    with pytest.raises(ValueError, match=r"\[root_scalar\] needs bracket= or x0="):
+        optimize.root_scalar(lambda x: x)
