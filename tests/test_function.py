@@ -985,7 +985,7 @@ def test_concrete_functions():
     f(np.ones(3), 1)
     assert f.trace_count == 1
     with pytest.raises(ValueError, match="unknown extent"):
-        f.get_concrete_function(jt.TensorSpec([None]), 2)
+        f.get_concrete_function(jt.TensorSpec(None), 2)
 
 
 def test_run_functions_eagerly():

@@ -259,3 +259,49 @@ def test_under_a_tape():
             y = jt.reduce_sum(f(x))
         np.testing.assert_allclose(tape.gradient(y, x).numpy(), 2 * x.numpy(), rtol=1e-12)
     assert f.trace_count == 2
+
+
+def test_a_concrete_function_of_an_open_signature_takes_every_length():
+    seen = []
+
+    @jt.function
+    def step(x, y=None, factor=2):
+        seen.append(x.shape)
+        return {"sums": jt.reduce_sum(x, 1) * factor, "square": jt.transpose(x) @ x}
+
+    concrete = step.get_concrete_function(SPEC)
+    for n in (5, 10, 100, 1000):
+        x = arguments(n)[0]
+        found = concrete(x)
+        np.testing.assert_allclose(found["sums"].numpy(), 2.0 * x.sum(1), rtol=1e-12)
+        np.testing.assert_allclose(found["square"].numpy(), x.T @ x, rtol=1e-12)
+    assert len(seen) == 1
+    for n in (0, 1, 2, 3):
+        x = arguments(n)[0]
+        np.testing.assert_allclose(concrete(x)["sums"].numpy(), 2.0 * x.sum(1), rtol=1e-12)
+    assert concrete.structured_outputs == {
+        "sums": jt.TensorSpec([None], jt.float64),
+        "square": jt.TensorSpec([3, 3], jt.float64),
+    }
+    assert "TensorSpec(shape=(None, 3), dtype=float64" in concrete.pretty_printed_signature()
+    assert concrete.inputs == [SPEC]
+
+
+@pytest.mark.parametrize("bad", [np.ones((3, 4)), np.ones((3, 3), np.float32), np.ones(3)], ids=str)
+def test_a_concrete_function_of_an_open_signature_refuses_other_arguments(bad):
+    concrete = jt.function(lambda x: x * 2.0).get_concrete_function(SPEC)
+    with pytest.raises(TypeError, match=r"is for \(x: float64\[\?,3\]\), got"):
+        concrete(bad)
+
+
+def test_open_extents_of_several_arguments_are_equal_or_not():
+    vector = jt.TensorSpec([None], jt.float64)
+    x, v, *_ = arguments(7)
+    rows = jt.function(lambda x, v: jt.reduce_sum(x, 1) - v).get_concrete_function(SPEC, vector)
+    np.testing.assert_allclose(rows(x, v).numpy(), x.sum(1) - v)
+    joined = jt.function(lambda u, v: jt.concat([u, v], 0)).get_concrete_function(vector, vector)
+    assert joined(v, arguments(5)[1]).shape == (12,)
+    assert joined.outputs == [vector]
+    product = jt.function(lambda x: x @ x)
+    with pytest.raises(ValueError, match="do not fit"):
+        product.get_concrete_function(SPEC)

@@ -10,6 +10,7 @@ from jittape.core.primitive import active_recorder
 from jittape.functions.argument_binding import bound_calls, complete_arguments
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.function_interface import FunctionInterface
+from jittape.functions.open_signature import is_open, open_keys, open_result, open_signature_of, takes
 from jittape.functions.signature import (
     GUARD_FAILED,
     Call,
@@ -107,6 +108,7 @@ class ConcreteFunction:
         self._function = function
         self._owner = owner
         self._call = Call(tuple([_without_data(leaf) for leaf in call.leaves]), call.structure)
+        self._is_open = is_open(call)
         self._concrete: Concrete | Uncompiled | None = concrete
 
     @property
@@ -151,6 +153,11 @@ class ConcreteFunction:
     def _run(self, call: Call) -> Any:
         """Return the result for a call, or `GUARD_FAILED` if it is not of this signature."""
         function, owner, trace = self._function, self._owner, self._trace
+        if self._is_open:
+            keys = keys_of(function._python, call, len(owner))
+            if call.structure != trace.structure or not takes(self._call, trace.keys, keys):
+                return GUARD_FAILED
+            return function._call_with(owner, call, keys, active_recorder())
         if (call.structure, keys_of(function._python, call, len(owner))) != (trace.structure, trace.keys):
             return GUARD_FAILED
         result = function._run(trace, owner, call, active_recorder())
@@ -180,7 +187,13 @@ class ConcreteFunction:
     def structured_outputs(self) -> Any:
         """The structure of the result, with a `TensorSpec` for each tensor; None if the function is not compiled."""
         trace = self._trace
-        return trace.structured_result() if isinstance(trace, Concrete) else None
+        if not isinstance(trace, Concrete):
+            return None
+        result = trace.structured_result()
+        if not self._is_open:
+            return result
+        other, _ = open_signature_of(self._function, self._owner, self._call, offset=1)
+        return open_result(result, other.structured_result()) if isinstance(other, Concrete) else None
 
     @property
     def inputs(self) -> list[TensorSpec]:
@@ -218,7 +231,10 @@ class ConcreteFunction:
 
     def pretty_printed_signature(self) -> str:
         """Return parameters, results and Variables from outside as text."""
-        return pretty_signature(self._function._python, len(self._owner), self._trace)
+        keys = open_keys(self._call, self._trace.keys)
+        return pretty_signature(
+            self._function._python, len(self._owner), self._trace, keys, self.structured_outputs
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name in ("graph", "function_def", "inference_fn"):
@@ -241,6 +257,7 @@ class ConcreteFunction:
         function, self._owner, leaves, structure, self.signature = state
         self._function = function._of(*self._owner) if self._owner else function
         self._call = Call(leaves, structure)
+        self._is_open = is_open(self._call)
         self._concrete = None
 
     def __repr__(self) -> str:

@@ -29,8 +29,14 @@ from jittape.functions.concrete_function import Concrete
 from jittape.functions.function_interface import FunctionInterface
 from jittape.functions.function_pickling import function_named_like, loaded, packed, unpacked
 from jittape.functions.general_trace import Families, traced_with_extents
-from jittape.functions.identity_tests import tests_bool_identity, tests_object_identity
-from jittape.functions.python_function import call_python, placeholders_of, run_python
+from jittape.functions.open_signature import is_open, open_signature_of
+from jittape.functions.python_function import (
+    call_python,
+    placeholders_of,
+    run_python,
+    tests_bool_identity,
+    tests_object_identity,
+)
 from jittape.functions.signature import (
     GUARD_FAILED,
     SPECIALIZABLE,
@@ -120,7 +126,10 @@ class Function(FunctionInterface):
             result = recent.fast_call(call.leaves)
             if result is not GUARD_FAILED:
                 return result
-        keys = keys_of(self._python, call, len(owner))
+        return self._call_with(owner, call, keys_of(self._python, call, len(owner)), recorder)
+
+    def _call_with(self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...], recorder: Any) -> Any:
+        """Call the function with flattened arguments and their keys."""
         key = _key(call, keys)
         traces = self._traces.get(key)
         for trace in traces:
@@ -346,6 +355,8 @@ class Function(FunctionInterface):
 
     def _signature_of(self, owner: tuple[Any, ...], call: Call) -> tuple[Concrete | Uncompiled, Signature]:
         """Return the trace for `call` and its signature; trace the function if necessary."""
+        if is_open(call):
+            return open_signature_of(self, owner, call)
         keys = keys_of(self._python, call, len(owner))
         trace = self._trace_for(owner, call, keys)
         if self._families.known(_key(call, keys)) is not trace:

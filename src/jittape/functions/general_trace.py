@@ -25,8 +25,7 @@ from jittape.core.symbolic.extents import Extent, Extents
 from jittape.core.user_calls import ValueNeeded
 from jittape.errors import ProgramError
 from jittape.functions.concrete_function import Concrete
-from jittape.functions.identity_tests import tests_bool_identity
-from jittape.functions.python_function import call_python, placeholders_of
+from jittape.functions.python_function import call_python, placeholders_of, tests_bool_identity
 from jittape.functions.signature import SPECIALIZABLE, Call, shared_leaves
 from jittape.functions.variable_arguments import VariableKind
 from jittape.recording.extent_trace import ExtentTrace
@@ -222,6 +221,10 @@ class Families:
         """
         return self._of(call, keys).generalized(call, keys, trace)
 
+    def open(self, call: Call, keys: tuple[Any, ...], axes: Sequence[tuple[int, int]]) -> None:
+        """Leave these extents open in the first general trace for such calls."""
+        self._of(call, keys).open_axes = axes
+
     def _of(self, call: Call, keys: tuple[Any, ...]) -> _Family:
         """Return the family of a call."""
         key = call.structure, config.default_float, tuple([_without_extents(key) for key in keys])
@@ -237,7 +240,7 @@ class _Family:
 
     def __init__(self, first: tuple[Any, ...], open_axes: Sequence[tuple[int, int]]) -> None:
         self._first = first
-        self._open_axes = open_axes
+        self.open_axes = open_axes
         self._variants: list[GeneralTrace] = []
         self._failures = 0
 
@@ -281,7 +284,7 @@ class _Family:
             return None
         if any([isinstance(key, VariableKind) for key in keys]):
             return None
-        positions = self._open_axes or [
+        positions = self.open_axes or [
             (i, axis)
             for i, key in enumerate(keys)
             if key.__class__ is Aval

@@ -1,9 +1,15 @@
-"""Calls of the Python function of a `jt.function`: once with placeholders, or with tensors at each call."""
+"""The Python function of a `jt.function`: calls with placeholders or with tensors, and tests of its code.
+
+A function whose code tests the identity of objects gets some arguments themselves: placeholders answer otherwise.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+import dis
+import inspect
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,7 +28,9 @@ from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
-__all__ = ["call_python", "placeholders_of", "run_python"]
+__all__ = ["call_python", "placeholders_of", "run_python", "tests_bool_identity", "tests_object_identity"]
+
+_SINGLETONS = (bool, type(None), type(...))
 
 
 def call_python(
@@ -138,3 +146,30 @@ def _as_tensor(leaf: Any, converts: bool) -> Any:
 def _copied(x: Any) -> Any:
     """Return a copy that simplification keeps. A call with an input as result takes 33 µs instead of 2.4."""
     return bitcast_op.bind(x, dtype=x.dtype)
+
+
+def tests_bool_identity(function: Callable[..., Any]) -> bool:
+    """Return whether the code of `function` contains ``is True`` or ``is False``; traced numbers support neither."""
+    return any(step.opname == "IS_OP" and isinstance(value.argval, bool) for value, step in _pairs(function))
+
+
+def tests_object_identity(function: Callable[..., Any]) -> bool:
+    """Return whether the code of `function` contains ``a is b`` or ``id(a)``."""
+    return any(
+        (
+            step.opname == "IS_OP"
+            and not (value.opname == "LOAD_CONST" and isinstance(value.argval, _SINGLETONS))
+        )
+        or (step.opname.startswith("LOAD_GLOBAL") and step.argval == "id")
+        for value, step in _pairs(function)
+    )
+
+
+def _pairs(function: Callable[..., Any]) -> Iterator[tuple[dis.Instruction, dis.Instruction]]:
+    """Yield all pairs of instructions that follow each other, those of inner functions too."""
+    codes: list[Any] = [getattr(inspect.unwrap(function), "__code__", None)]
+    while codes:
+        code = codes.pop()
+        if isinstance(code, CodeType):
+            codes += code.co_consts
+            yield from itertools.pairwise(dis.get_instructions(code))

@@ -293,10 +293,11 @@ def open_axes(signature: Any) -> list[tuple[int, int]]:
         return []
     import optree
 
-    leaves: list[TensorSpec] = optree.tree_leaves(signature, none_is_leaf=True, namespace="jittape")
+    leaves: list[Any] = optree.tree_leaves(signature, none_is_leaf=True, namespace="jittape")
     return [
         (i, axis)
         for i, spec in enumerate(leaves)
+        if isinstance(spec, TensorSpec)
         for axis, n in enumerate(spec.shape.dims or ())
         if n is None
     ]

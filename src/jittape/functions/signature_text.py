@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jittape.core.program import Aval
+from jittape.core.program import DYNAMIC_DIM, Aval
 from jittape.functions.argument_binding import complete_arguments
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.signature import Call, TensorSpec, declared_parameters, static_value
@@ -21,19 +21,27 @@ class _Text(str):
     """The text of a leaf."""
 
 
-def pretty_signature(python: Callable[..., Any], skip: int, trace: Concrete | Uncompiled) -> str:
-    """Return the parameters, the results and the Variables from outside of a trace of `python`."""
+def pretty_signature(
+    python: Callable[..., Any],
+    skip: int,
+    trace: Concrete | Uncompiled,
+    keys: Sequence[Any] | None = None,
+    outputs: Any = None,
+) -> str:
+    """Return the parameters, the results and the Variables from outside of a trace of `python`.
+
+    `keys` and `outputs` take the place of those of the trace.
+    """
     values = {} if isinstance(trace, Uncompiled) else {n.leaf: value for n, value in trace.specialized}
-    leaves = [_Text(_leaf_text(key, values.get(i))) for i, key in enumerate(trace.keys)]
+    leaves = [_Text(_leaf_text(key, values.get(i))) for i, key in enumerate(keys or trace.keys)]
     args, kwargs = Call((), trace.structure).unflatten(leaves)
     args, kwargs = complete_arguments(python, skip, args, kwargs)
     lines = ["Input Parameters:", *_parameter_lines(python, skip, args, kwargs), "Output Type:"]
     if isinstance(trace, Uncompiled):
         return "\n".join([*lines, "  unknown: the function is recorded at each call", "Captures:", "  None"])
+    outputs = trace.structured_result() if outputs is None else outputs
     captures = [f"  {v.name}: Variable {v._aval}" for v in outer_variables(trace)]
-    return "\n".join(
-        [*lines, f"  {_text(trace.structured_result())}", "Captures:", *(captures or ["  None"])]
-    )
+    return "\n".join([*lines, f"  {_text(outputs)}", "Captures:", *(captures or ["  None"])])
 
 
 def outer_variables(trace: Concrete | Uncompiled) -> tuple[Variable, ...]:
@@ -44,7 +52,7 @@ def outer_variables(trace: Concrete | Uncompiled) -> tuple[Variable, ...]:
 
 def _leaf_text(key: Any, value: Any) -> str:
     if isinstance(key, Aval):
-        return repr(TensorSpec(key.shape, key.dtype))
+        return repr(TensorSpec([None if n == DYNAMIC_DIM else n for n in key.shape], key.dtype))
     if isinstance(key, VariableKind):
         return str(key)
     if isinstance(key, type):
