@@ -305,3 +305,50 @@ def test_open_extents_of_several_arguments_are_equal_or_not():
     product = jt.function(lambda x: x @ x)
     with pytest.raises(ValueError, match="do not fit"):
         product.get_concrete_function(SPEC)
+
+
+def test_random_numbers_are_those_of_a_trace_for_the_length():
+    def noisy(x):
+        return x + jt.random.normal(x.shape, dtype=jt.float64) * jt.random.uniform((), dtype=jt.float64)
+
+    def drawn(step_of):
+        jt.random.set_seed(7)
+        found = [step_of(n)(arguments(n)[0]).numpy() for n in (20, 30, 40, 50, 40)]
+        return found, jt.random.get_state()
+
+    general = jt.function(noisy)
+    found, state = drawn(lambda n: general)
+    expected, expected_state = drawn(lambda n: jt.function(noisy))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b, strict=True)
+    np.testing.assert_array_equal(state, expected_state)
+    assert general.trace_count == 2
+
+
+def test_variables_may_be_arguments():
+    @jt.function
+    def step(w, x, factor):
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_sum(jt.square(jt.linalg.matvec(x, w))) * factor
+        w.assign_sub(0.01 * tape.gradient(loss, w))
+        return loss
+
+    u, v = jt.Variable(np.ones(3)), jt.Variable(np.ones(3))
+    for n in (20, 30, 40, 50):
+        x = arguments(n)[0]
+        for w, factor in ((u, 1.0), (v, 2.0)):
+            before = w.numpy()
+            found = step(w, x, factor)
+            np.testing.assert_allclose(found.numpy(), factor * np.sum((x @ before) ** 2), rtol=1e-12)
+            expected = before - 0.02 * factor * x.T @ (x @ before)
+            np.testing.assert_allclose(w.numpy(), expected, rtol=1e-10)
+    assert step.trace_count == 2
+
+
+def test_a_variable_whose_identity_matters_is_an_argument():
+    u, v = jt.Variable(np.ones(3), name="u"), jt.Variable(np.ones(3), name="v")
+    named = jt.function(lambda w, x: jt.reduce_sum(x * w) * (1.0 if w is u else 2.0))
+    for n in (20, 30):
+        x = arguments(n)[0]
+        np.testing.assert_allclose(named(u, x).numpy(), x.sum(), rtol=1e-12)
+        np.testing.assert_allclose(named(v, x).numpy(), 2.0 * x.sum(), rtol=1e-12)

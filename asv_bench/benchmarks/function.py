@@ -210,3 +210,25 @@ class Lengths:
     def time_new_length(self) -> None:
         self.length += 1
         self.step(self.x[: self.length], self.y[: self.length])
+
+
+class LengthsOfLoop:
+    """A training step of a linear model as a plain loop, with a new length each time."""
+
+    number, warmup_time, repeat = 200, 0.0, 3
+
+    def setup(self) -> None:
+        rng = np.random.default_rng(0)
+        self.weights = jt.Variable(np.zeros((3, 1)))
+        self.x, self.y = rng.normal(size=(2000, 3)), rng.normal(size=(2000, 1))
+        self.length = 100
+        for _ in range(3):
+            self.time_new_length()
+
+    def time_new_length(self) -> None:
+        self.length += 1
+        x, y = jt.constant(self.x[: self.length]), jt.constant(self.y[: self.length])
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_mean(jt.square(x @ self.weights - y))
+        self.weights.assign_sub(0.01 * tape.gradient(loss, self.weights))
+        float(loss)

@@ -189,7 +189,7 @@ def timestamp(name: str | None = None) -> Tensor:
     >>> jt.timestamp().dtype.name
     'float64'
     """
-    return constant(time.time(), float64) if executing_eagerly() else drawn(_now, (), float64)
+    return constant(time.time(), float64) if executing_eagerly() else drawn(_now, (), (), float64)
 
 
 def _now(lead: tuple[int, ...] = ()) -> np.ndarray[Any, Any]:

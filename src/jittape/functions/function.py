@@ -226,7 +226,7 @@ class Function(FunctionInterface):
                 return derived
             names = leaf_names(self._python, call, len(owner))
             reason = reason_of_trace(self._traces.traces(), call, keys, names)
-            run = partial(self._trace_general, owner, call, keys, names)
+            run = partial(self._trace_general, owner, call, keys, names, self._pins_variables)
             general = self._families.generalized(call, keys, run)
             trace: Concrete | Uncompiled
             needed: ValueNeeded | None = None

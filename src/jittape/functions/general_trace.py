@@ -22,14 +22,18 @@ from jittape.core.forms import Control
 from jittape.core.primitive import recording_with
 from jittape.core.program import DYNAMIC_DIM, Aval, Program
 from jittape.core.symbolic.extents import Extent, Extents
-from jittape.core.user_calls import ValueNeeded
+from jittape.core.user_calls import ValueNeeded, VariableNeeded
 from jittape.errors import ProgramError
 from jittape.functions.concrete_function import Concrete
-from jittape.functions.python_function import call_python, placeholders_of, tests_bool_identity
+from jittape.functions.python_function import (
+    call_python,
+    placeholders_of,
+    tests_bool_identity,
+    tests_object_identity,
+)
 from jittape.functions.signature import SPECIALIZABLE, Call, shared_leaves
-from jittape.functions.variable_arguments import VariableKind
+from jittape.functions.variable_arguments import to_pin, variable_positions, with_variable_placeholders
 from jittape.recording.extent_trace import ExtentTrace
-from jittape.recording.function_trace import RandomInput
 from jittape.recording.tensor import Tensor
 
 __all__ = ["Families", "GeneralTrace", "Varying"]
@@ -118,8 +122,8 @@ class GeneralTrace:
         from jittape.runtime.general_executable import GeneralExecutable, numbers_of, with_constants
 
         program = trace.program
-        if trace.prints or not trace.recordable or any([isinstance(s, RandomInput) for s in trace.sources]):
-            raise ProgramError("a general trace cannot print, draw random numbers or call Python")
+        if trace.prints or not trace.recordable:
+            raise ProgramError("a general trace cannot print or call Python")
         if not all(map(_is_plain, trace.result_leaves)):
             raise ProgramError("a result may hide an extent")
         if any([isinstance(op.primitive.lowering, Control) for op in program.ops]):
@@ -157,6 +161,7 @@ def traced_with_extents(
     call: Call,
     keys: tuple[Any, ...],
     names: Sequence[str],
+    pins_variables: bool,
     extents: Extents,
     avals: dict[int, Aval],
 ) -> Concrete:
@@ -173,9 +178,13 @@ def traced_with_extents(
     tracing = ExtentTrace(name, call.leaves, extents)
     with tracing:
         placeholders = placeholders_of(tracing, call, names, numbers, plain, {}, avals)
+        pins = pins_variables or tests_object_identity(python)
+        pinned = variable_positions(call.leaves) if pins else ()
+        placeholders = with_variable_placeholders(tracing, placeholders, pinned)
         with recording_with(tracing):
             result = call_python(python, name, owner, call, placeholders)
-        if tracing.needed_value is not None or shared_leaves(call.leaves, tracing.distinct):
+        fails = to_pin(tracing, call.leaves, failed=False).difference(pinned)
+        if fails or tracing.needed_value is not None or shared_leaves(call.leaves, tracing.distinct):
             raise ProgramError("the function needs an ordinary trace")
         return Concrete(tracing, result, keys, call, {})
 
@@ -268,6 +277,7 @@ class _Family:
         except (
             Exception,
             ValueNeeded,
+            VariableNeeded,
         ):  # an error of the user's is raised by the ordinary trace that follows
             found = None
         finally:
@@ -281,8 +291,6 @@ class _Family:
     def _varying(self, keys: tuple[Any, ...]) -> Varying | None:
         """Return the extents that the next trace should leave open; None for an ordinary trace."""
         if self._failures >= _MOST_FAILURES or len(self._variants) >= _MOST_VARIANTS:
-            return None
-        if any([isinstance(key, VariableKind) for key in keys]):
             return None
         positions = self.open_axes or [
             (i, axis)

@@ -18,7 +18,7 @@ _SAMPLE = (101, 103, 107, 109, 113, 127, 131, 137, 139, 149)
 
 
 def is_open(call: Call) -> bool:
-    """Return whether a `TensorSpec` among the arguments leaves an extent open; one without rank is refused later."""
+    """Return whether a `TensorSpec` among the arguments leaves an extent open; a later check refuses unknown ranks."""
     specs = [leaf for leaf in call.leaves if isinstance(leaf, TensorSpec)]
     return any([s.shape.rank is not None and not s.shape.is_fully_defined() for s in specs])
 

@@ -125,7 +125,7 @@ def state_for(blocks: int, seed: int | None = None) -> Any:
     """
     if seed is not None:
         return np.array(state_of_seed(seed), np.uint64)
-    return drawn(lambda lead=(): _take(blocks, lead), (3,), uint64)
+    return drawn(_take, (blocks,), (3,), uint64)
 
 
 def taken_from(seed: int | None) -> Callable[[int], Any]:
@@ -133,7 +133,7 @@ def taken_from(seed: int | None) -> Callable[[int], Any]:
     return lambda blocks: state_for(blocks, seed)
 
 
-def _take(blocks: int, lead: tuple[int, ...]) -> Rows:
+def _take(blocks: int, lead: tuple[int, ...] = ()) -> Rows:
     """Return an array of states of shape ``(*lead, 3)`` and advance the generator."""
     global _state
     count = math.prod(lead)

@@ -226,12 +226,14 @@ class BodyTrace(SymbolicTrace):
             assert slot is not None
         return slot
 
-    def draw(self, draw: Callable[..., np.ndarray[Any, Any]], aval: Aval) -> Tensor:
+    def draw(
+        self, draw: Callable[..., np.ndarray[Any, Any]], arguments: tuple[Any, ...], aval: Aval
+    ) -> Tensor:
         """Return random numbers that differ in each iteration; all are drawn before the loop begins."""
         outermost = self.outermost
 
         def stacked(lead: tuple[int, ...]) -> Tensor:
-            return outermost.draw(lambda: draw(lead), Aval((*lead, *aval.shape), aval.dtype))
+            return outermost.draw(draw, (*arguments, lead), Aval((*lead, *aval.shape), aval.dtype))
 
         return self.reserve(stacked)
 

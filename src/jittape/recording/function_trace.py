@@ -63,10 +63,15 @@ class Leaf:
 
 @dataclass(frozen=True)
 class RandomInput:
-    """An input of random numbers, drawn at each call."""
+    """An input of random numbers, drawn at each call by ``function(*arguments)``."""
 
-    draw: Draw
+    function: Draw
+    arguments: tuple[Any, ...]
     aval: Aval
+
+    def draw(self) -> np.ndarray[Any, Any]:
+        """Draw the numbers."""
+        return self.function(*self.arguments)
 
 
 @dataclass(frozen=True)
@@ -261,12 +266,12 @@ class FunctionTrace(SymbolicTrace):
         """Let another thread, which assigns to `variable`, wait for the end of the tracing."""
         self.flush()
 
-    def draw(self, draw: Draw, aval: Aval) -> Tensor:
-        """Return a tensor that `draw` computes at each call."""
+    def draw(self, draw: Draw, arguments: tuple[Any, ...], aval: Aval) -> Tensor:
+        """Return a tensor that ``draw(*arguments)`` computes at each call."""
         key = (_random_input, (), marker_for(aval, None))
         node = self.node.children.get(key)
         self.node = insert_call(self.node, key) if node is None else node
-        self.inputs.append(RandomInput(draw, aval))
+        self.inputs.append(RandomInput(draw, arguments, aval))
         (tensor,) = self.tensors_at(self.node)
         return tensor
 
@@ -389,9 +394,12 @@ def _line_of(node: Node | None, slot: int) -> SourceLine | None:
     return None
 
 
-def drawn(draw: Draw, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
-    """Return a tensor of the result of `draw`, which a traced function calls at each call."""
-    return current_trace().draw(draw, Aval(shape, dtype))
+def drawn(draw: Draw, arguments: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
+    """Return a tensor of the result of ``draw(*arguments)``, which a traced function computes at each call.
+
+    In a loop it is ``draw(*arguments, lead)``, with the shape of the iterations.
+    """
+    return current_trace().draw(draw, arguments, Aval(shape, dtype))
 
 
 def reserved(make: Callable[[tuple[int, ...]], Tensor]) -> Tensor:

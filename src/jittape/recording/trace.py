@@ -316,9 +316,11 @@ class Trace(Slots):
         """Drop the pending assignment of `variable`, which has another value now."""
         self.assigned.pop(id(variable), None)
 
-    def draw(self, draw: Callable[..., np.ndarray[Any, Any]], aval: Aval) -> Tensor:
-        """Return the result of `draw`, a random array, as a tensor; ``draw(lead)`` returns arrays stacked to `lead`."""
-        return tensor_of(draw())
+    def draw(
+        self, draw: Callable[..., np.ndarray[Any, Any]], arguments: tuple[Any, ...], aval: Aval
+    ) -> Tensor:
+        """Return ``draw(*arguments)``, a random array, as a tensor; ``draw(*arguments, lead)`` is stacked to `lead`."""
+        return tensor_of(draw(*arguments))
 
     def reserve(self, make: Callable[[tuple[int, ...]], Tensor], lead: tuple[int, ...] = ()) -> Tensor:
         """Return ``make(lead)``: tensors for each iteration of loops with `lead` iterations."""

@@ -20,6 +20,10 @@ derivers: dict[str, Callable[[ReplayedPath, tuple[Any, ...]], Node]] = {}
 """Functions that insert a gradient, by the first part of its key. Modules of `autodiff` register them."""
 
 
+_REPEATABLE = ("jittape.recording.", "jittape.random.")
+"""Modules whose functions record the same ops for the same operands, besides those of `is_pure`."""
+
+
 class ReplayedPath:
     """A path below `base` that is not part of the trie.
 
@@ -78,7 +82,7 @@ class _Operand:
 def _is_repeatable(key: Sequence[Any]) -> bool:
     """Return whether a call with this key always records the same ops."""
     body = key[1][0] if key[0] is bound else key[0]
-    return is_pure(body) or getattr(body, "__module__", "").startswith("jittape.recording.")
+    return is_pure(body) or getattr(body, "__module__", "").startswith(_REPEATABLE)
 
 
 def replayed(base: Node, edges: Sequence[Edge]) -> list[Node]:
