@@ -19,6 +19,8 @@ FUNCTIONS = [
     for name in ours.__all__
     if inspect.isfunction(getattr(ours, name)) and hasattr(theirs, name)
 ]
+EXTENDED = ("sort", "argsort", "cumulative_sum", "cumulative_prod", "fftfreq", "rfftfreq")
+"""Functions with parameters of the Array API that NumPy lacks, or with annotations."""
 
 
 def same(found, wanted):
@@ -43,6 +45,11 @@ def test_a_function_has_the_name_and_the_signature_of_numpy(ours, theirs, name):
     assert (function.__name__, function.__module__) == (name, ours.__name__)
     assert function.__doc__
     assert pickle.loads(pickle.dumps(function)) is function
+    if name in EXTENDED:
+        assert set(inspect.signature(getattr(theirs, name)).parameters) <= set(
+            inspect.signature(function).parameters
+        )
+        return
     try:
         wanted = inspect.signature(getattr(theirs, name))
     except ValueError:  # NumPy does not tell

@@ -10,6 +10,7 @@ from jittape.core.dtypes import as_dtype
 from jittape.numpy.array_api_info import ArrayNamespaceInfo
 from jittape.numpy.array_creation import CREATION
 from jittape.numpy.scalar_types import SCALAR_TYPES
+from jittape.numpy.standard_functions import STANDARD
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 
@@ -96,6 +97,7 @@ OWN: dict[str, Any] = {
     **{name: getattr(np, name) for name in _SAME.split()},
     **SCALAR_TYPES,
     **CREATION,
+    **STANDARD,
     "__array_api_version__": "2024.12",
     "__array_namespace_info__": ArrayNamespaceInfo,
     "can_cast": can_cast,

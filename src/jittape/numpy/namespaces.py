@@ -42,7 +42,7 @@ def namespace(
             return import_module(f"{module}.{name}")
         if name in own:
             found = own[name]
-            if isinstance(found, FunctionType) and hasattr(source, name):
+            if isinstance(found, FunctionType) and found.__module__ != module and hasattr(source, name):
                 found = _named_copy(found, getattr(source, name), module, name)
         elif not name.startswith("_") and is_recorded(getattr(source, name, None)):
             found = recorded(getattr(source, name), module, name)

@@ -16,6 +16,7 @@ from jittape.core.dtypes import float64, float_limits, is_differentiable
 from jittape.core.user_calls import as_flag, as_int, shown
 from jittape.errors import ShapeError
 from jittape.numpy_api.numpy_operands import array_like, dtype_of, reject, shape_of, strong
+from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import not_equal
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.linalg.cholesky import cholesky
@@ -25,7 +26,7 @@ from jittape.primitives.linalg.matrix_products import kron, matrix_power, multi_
 from jittape.primitives.linalg.qr import qr
 from jittape.primitives.linalg.solve import inv, solve
 from jittape.primitives.linalg.tensor_equations import tensorinv, tensorsolve
-from jittape.primitives.reduce.reductions import reduce_any
+from jittape.primitives.reduce.reductions import reduce_any, reduce_max
 from jittape.primitives.shape.reshaping import expand_dims, moveaxis, squeeze
 from jittape.primitives.spectra.eig import eig, eigvals
 from jittape.primitives.spectra.eigh import eigh
@@ -152,10 +153,15 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np.
 
 
 def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    reject("linalg.matrix_rank", hermitian=hermitian or None, rtol=rtol)
+    reject("linalg.matrix_rank", hermitian=hermitian or None)
+    if tol is not None and rtol is not None:
+        raise ValueError("[np.linalg.matrix_rank] tol and rtol mean the same; give one of them")
     if len(shape_of(A)) < 2:
         return cast(reduce_any(not_equal(array_like(A), 0)), np.int64)
-    return cast(matrix_rank(_floating(A), tol), np.int64)
+    A = _floating(A)
+    if rtol is not None:
+        tol = multiply(rtol, reduce_max(svdvals(A), -1))
+    return cast(matrix_rank(A, tol), np.int64)
 
 
 def _matrix_power(a: Any, n: int) -> Any:
