@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.buffers import copied
 from jittape.core.dtypes import is_differentiable
 from jittape.core.traced_scalar import TracedScalar
 from jittape.primitives.identity import identity
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, tensor_of
+from jittape.recording.trie_insertion import operand_of
 
 __all__ = [
     "Boxes",
@@ -141,15 +141,21 @@ class Boxes:
     __slots__ = ("argument", "host", "is_complex", "leaves")
 
     def __init__(self, value: Any, recorded: bool) -> None:
-        self.leaves: list[Tensor] = []
         self.host = not recorded
         self.is_complex = False
-        self.argument = mapped(self._boxed, value)
+        if value.__class__ is np.ndarray and value.dtype is _FLOAT:
+            self.argument = tensor = operand_of(value)
+            self.leaves: list[Tensor] = [tensor]
+        else:
+            self.leaves = []
+            self.argument = mapped(self._boxed, value)
 
     def _boxed(self, leaf: Any) -> Tensor:
         kind = leaf.__class__
-        if kind is float or (kind is np.ndarray and leaf.dtype is _FLOAT):
-            tensor = tensor_of(np.array(leaf, order="C"))
+        if kind is np.ndarray and leaf.dtype is _FLOAT:
+            tensor = operand_of(leaf)
+        elif kind is float:
+            tensor = operand_of(np.array(leaf))
         elif isinstance(leaf, Operators):
             self.host = False
             tensor = identity(leaf)
@@ -158,9 +164,7 @@ class Boxes:
             tensor = convert_to_tensor(leaf, _FLOAT)
         elif isinstance(leaf, (float, complex, np.ndarray, np.generic)):
             array = np.asarray(leaf)
-            tensor = (
-                tensor_of(copied(array, array.dtype)) if is_differentiable(array.dtype) else _refuse(array)
-            )
+            tensor = operand_of(array) if is_differentiable(array.dtype) else _refuse(array)
         else:
             tensor = _refuse(leaf)
         if tensor.aval.dtype.kind != "f":

@@ -44,7 +44,8 @@ def _scalar(of: str) -> Function:
 
     def checked(value: Any) -> Any:
         if is_box(value):
-            if value.aval.size == 1 and value.aval.dtype.kind != "c":
+            aval = value.aval
+            if (aval.shape == () or aval.size == 1) and aval.dtype.kind != "c":
                 return value
         elif not isinstance(value, (list, tuple, dict)):
             tensor = as_tensor(value)
@@ -101,7 +102,7 @@ def grad(fun: Function, x: Any) -> Any:
     >>> grad(lambda p: np.sum(p["w"] ** 2) * p["s"])({"w": np.array([1.0, 2.0]), "s": 3.0})
     {'w': array([ 6., 12.]), 's': np.float64(5.0)}
     """
-    boxes, _, gradients = gradient_of(fun, x, _scalar_of_grad)
+    boxes, _, gradients = gradient_of(fun, x, _scalar_of_grad, False)
     return boxes.as_output(boxes.structured(gradients))
 
 
@@ -121,7 +122,7 @@ def value_and_grad(fun: Function, x: Any) -> Any:
     >>> value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
     (np.float64(5.0), array([2., 4.]))
     """
-    boxes, value, gradients = gradient_of(fun, x, _scalar_of_both)
+    boxes, value, gradients = gradient_of(fun, x, _scalar_of_both, True)
     return boxes.as_output(value), boxes.as_output(boxes.structured(gradients))
 
 
@@ -150,7 +151,7 @@ def elementwise_grad(fun: Function, x: Any) -> Any:
     >>> elementwise_grad(lambda x: x**3)(np.array([1.0, 2.0]))
     array([ 3., 12.])
     """
-    boxes, _, gradients = gradient_of(fun, x, _real)
+    boxes, _, gradients = gradient_of(fun, x, _real, False)
     return boxes.as_output(boxes.structured(gradients))
 
 
@@ -177,7 +178,7 @@ def holomorphic_grad(fun: Function, x: Any) -> Any:
     def checked(value: Any) -> Any:
         return _scalar_of_grad(real(value) if is_box(value) else np.real(value))
 
-    boxes, _, gradients = gradient_of(fun, x, checked)
+    boxes, _, gradients = gradient_of(fun, x, checked, False)
     return boxes.as_output(boxes.structured(gradients))
 
 
@@ -211,7 +212,7 @@ def grad_and_aux(fun: Function, x: Any) -> Any:
             )
         return returned[0]
 
-    boxes, (_, aux), gradients = gradient_of(fun, x, first)
+    boxes, (_, aux), gradients = gradient_of(fun, x, first, True)
     return boxes.as_output(boxes.structured(gradients)), boxes.as_output(aux)
 
 

@@ -78,11 +78,12 @@ def refuse_exits(tape: GradientTape) -> None:
 
 
 def gradient_of(
-    fun: Callable[..., Any], x: Any, checked: Callable[[Any], Any]
+    fun: Callable[..., Any], x: Any, checked: Callable[[Any], Any], keep: bool
 ) -> tuple[Boxes, Any, list[Tensor]]:
     """Return the varied argument, what `fun` returned, and the gradient of the sum of its target for each leaf.
 
-    ``checked`` returns the target in what `fun` returned, or raises an error.
+    ``checked`` returns the target in what `fun` returned, or raises an error. Without `keep`, None takes the place of
+    what `fun` returned: a value that is still referred to would be computed too.
     """
     recorded = is_recorded()
     tape = _tape(fun)
@@ -94,7 +95,9 @@ def gradient_of(
         target = checked(value)
         refuse_exits(tape)
     gradients = _cotangents(tape, target, boxes.leaves)
-    return boxes, value, _conjugated(gradients) if boxes.is_complex else gradients
+    if boxes.is_complex:
+        gradients = _conjugated(gradients)
+    return boxes, value if keep else None, gradients
 
 
 def _cotangents(tape: GradientTape, target: Any, leaves: list[Tensor]) -> list[Any]:

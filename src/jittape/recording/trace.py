@@ -30,7 +30,7 @@ from jittape.recording.scalar_inputs import scalar_inputs
 from jittape.recording.slots import NOTHING_WRITTEN, Slots
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trie import UNPLACED, Node, trie
-from jittape.recording.trie_insertion import Marker, imported, insert_call, marker_for, refuse_parameters
+from jittape.recording.trie_insertion import imported, insert_call, marked, operand_of, refuse_parameters
 from jittape.recording.variable import Variable, read_variable_op
 
 __all__ = ["Trace", "begin_step", "current_trace"]
@@ -133,7 +133,7 @@ class Trace(Slots):
                     and (a._assigned_in is None if kind is Variable else id(a) not in self.imported)
                 ):
                     if fresh is None:
-                        parts.append(a._marker or _marked(a))
+                        parts.append(a._marker or marked(a))
                         fresh = [a]
                     else:
                         parts.append(self._import_key(a, fresh))
@@ -142,6 +142,8 @@ class Trace(Slots):
                 parts.append(kind)
                 scalars = [a] if scalars is None else [*scalars, a]
                 continue
+            elif kind is np.ndarray and self._imports_values:
+                return self.apply(body, tuple(map(operand_of, arrays)), static)  # by machine code
             arrays = tuple([self._recordable(a) for a in arrays])
             parts, fresh, scalars = self._any_operands([body, static], arrays)
             break
@@ -211,7 +213,7 @@ class Trace(Slots):
             if known is a:
                 return self.node.n_slots + i
         fresh.append(a)
-        return a._marker or _marked(a)
+        return a._marker or marked(a)
 
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Record a primitive that is called outside any body."""
@@ -378,13 +380,6 @@ class Trace(Slots):
         self.inputs = self.materialized = _CLEARED_LIST
         self.imported = self.variables = self.callbacks = _CLEARED
         self.exits, self.written = None, NOTHING_WRITTEN
-
-
-def _marked(a: Tensor | Variable) -> Marker:
-    """Return the marker of `a` and keep it in `a`."""
-    marker = marker_for(a._aval, a.trainable if isinstance(a, Variable) else None)
-    a._marker = marker
-    return marker
 
 
 @any_dtype

