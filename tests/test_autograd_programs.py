@@ -125,8 +125,8 @@ def test_bools_count_as_numbers():
 
 
 def test_what_is_not_recorded_is_refused_by_name():
-    with pytest.raises(TypeError, match="spacing"):
-        grad(lambda x: np.sum(np.spacing(x)))(X)
+    with pytest.raises(TypeError, match="copyto"):
+        grad(lambda x: np.copyto(x, 1.0))(X)
     with pytest.raises(NotImplementedError, match="offset"):
         np.make_diagonal(X)
 

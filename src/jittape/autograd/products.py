@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.autodiff.reverse import record_gradient
 from jittape.autodiff.tape import GradientTape
 from jittape.autograd.containers import Boxes, as_tensor, holds_boxes, is_box, leaves_of_value, like, mapped
 from jittape.autograd.wrap_util import root_of
@@ -110,7 +111,9 @@ def _cotangents(tape: GradientTape, target: Any, leaves: list[Tensor]) -> list[A
         return known
     trace = tape._usable_trace()
     with recording_with(trace):
-        found = tape._cotangents(trace, [target], leaves, None, True)
+        query = tape._interval.query(trace, [target], leaves)
+        ones = (None,) * len(query.targets)
+        found = record_gradient(trace, query.targets, query.sources, ones, query.view)
     tape._finish(trace)
     if all(g is None for g in found):
         return _independent(leaves)

@@ -19,7 +19,7 @@ import numpy as np
 
 from jittape.core.buffers import LARGE, Buffer
 from jittape.core.config import config
-from jittape.core.dtypes import as_dtype
+from jittape.core.dtypes import as_dtype, float64
 from jittape.core.locks import rlock
 from jittape.core.primitive import Primitive, active, active_recorder, any_dtype, bound, set_default_recorder
 from jittape.core.program import Aval
@@ -141,6 +141,10 @@ class Trace(Slots):
             elif kind in _SCALARS:
                 parts.append(kind)
                 scalars = [a] if scalars is None else [*scalars, a]
+                continue
+            elif kind is np.float64:
+                parts.append(float64)
+                scalars = [a.item()] if scalars is None else [*scalars, a.item()]
                 continue
             elif kind is np.ndarray and self._imports_values:
                 return self.apply(body, tuple(map(operand_of, arrays)), static)  # by machine code

@@ -81,6 +81,36 @@ def _plain_shape(x: Any) -> tuple[int, ...]:
     return x.shape if isinstance(x, np.ndarray) else x.aval.shape
 
 
+_plans: dict[Any, tuple[Any, tuple[Any, ...]]] = {}
+"""Structure and operands of ``x[key]`` by shape and key, for keys of ints and slices. Analysis takes 4 to 8 µs."""
+_MOST_PLANS = 4096
+
+
+def _known_plan(shape: tuple[int, ...], key: Any) -> Any:
+    """Return the structure and the operands of a key of plain ints, slices, None and Ellipsis; None for other keys."""
+    parts: list[Any] = [shape]
+    for n in shape:
+        if type(n) is not int:
+            return None
+    for part in key if type(key) is tuple else (key,):
+        if type(part) is slice:
+            for bound in (part.start, part.stop, part.step):
+                if bound is not None and type(bound) is not int:
+                    return None
+            parts.append((part.start, part.stop, part.step))
+        elif type(part) is int or part is None or part is Ellipsis:
+            parts.append(part)
+        else:
+            return None
+    numbers = tuple(parts)
+    known = _plans.get(numbers)
+    if known is None:
+        if len(_plans) >= _MOST_PLANS:
+            _plans.clear()
+        known = _plans[numbers] = parsed("getitem", shape, key)
+    return known
+
+
 def getitem(x: Any, key: Any) -> Tensor:
     """Return ``x[key]`` with NumPy's semantics.
 
@@ -113,6 +143,9 @@ def getitem(x: Any, key: Any) -> Tensor:
         start, stop, _ = key.indices(shape[0])
         if start < stop and stop - start < shape[0]:
             return apply(_slice, (x, start), (_rows(shape, stop - start),))
+    known = _known_plan(shape, key)
+    if known is not None:
+        return apply(_slice, (x, *known[1]), (known[0],))
     plan, operands = parsed("getitem", shape, key)
     return apply(_slice if isinstance(plan, Slicing) else _pick, (x, *operands), (plan,))
 
