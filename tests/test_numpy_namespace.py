@@ -134,6 +134,12 @@ CALLS = [
     lambda np: np.ndim([[1, 2]]),
     lambda np: np.size([[1, 2]]),
     lambda np: np.astype(np.arange(3), np.float32),
+    lambda np: np.mgrid[0:3, 1.0:2.0:3j],
+    lambda np: np.ogrid[:2, :3],
+    lambda np: np.r_[1:4, 0, [5.5, 6]],
+    lambda np: np.r_[np.zeros((1, 2)), np.ones((2, 2))],
+    lambda np: np.c_[[1, 2], np.array([3.0, 4.0])],
+    lambda np: np.c_[np.eye(2), [1, 2]],
 ]
 
 
@@ -178,6 +184,46 @@ def test_a_function_records_inside_jt_function():
     assert [float(f(jt.constant(2.0), n)) for n in (3.0, 4.0, 5.0)] == [3.0, 4.0, 5.0]
 
 
+WRITES = [
+    lambda np, a: np.copyto(a, [1, 2, 3, 4]),
+    lambda np, a: np.copyto(a, 7.0, where=np.array([True, False, True, False])),
+    lambda np, a: np.fill_diagonal(a, 9.0),
+    lambda np, a: np.fill_diagonal(a, [1, 2, 3]),
+    lambda np, a: np.put(a, [0, 5], [-1.0, -2.0]),
+    lambda np, a: np.put(a, [1, 2, 3], [-1.0]),
+    lambda np, a: np.putmask(a, a > 4, a * 10),
+    lambda np, a: np.putmask(a, a > 4, [-1, -2]),
+    lambda np, a: np.place(a, a > 4, [-1, -2]),
+    lambda np, a: np.put_along_axis(a, np.argmax(a, axis=1)[:, None], -5.0, 1),
+    lambda np, a: np.put_along_axis(a, np.array([[2], [0], [1]]), np.array([[1], [2], [3]]), axis=1),
+]
+
+
+@pytest.mark.parametrize("position", range(len(WRITES)))
+def test_a_function_that_writes(position):
+    t, a, v = (
+        jnp.arange(12.0).reshape(3, 4),
+        np.arange(12.0).reshape(3, 4),
+        jt.Variable(np.arange(12.0).reshape(3, 4)),
+    )
+    before = t + 0.0
+    for namespace, array in ((jnp, t), (np, a), (jnp, v)):
+        WRITES[position](namespace, array)
+    np.testing.assert_array_equal(t.numpy(), a)
+    np.testing.assert_array_equal(v.numpy(), a)
+    assert t.dtype == np.float64
+    assert before.tolist() == np.arange(12.0).reshape(3, 4).tolist()
+
+
+def test_joined_tensors_and_writes_differentiate():
+    def total(x):
+        a = jnp.c_[x, jnp.ones(2)]
+        jnp.fill_diagonal(a, x[0] * x[1])
+        return jnp.sum(jnp.r_[x, a[0]] ** 2)
+
+    jt.check_gradient(total, jnp.array([1.5, -0.5]))
+
+
 def test_asarray_copies_only_what_may_change():
     t = jnp.ones(3)
     assert jnp.asarray(t) is t
@@ -206,6 +252,19 @@ def test_asarray_copies_only_what_may_change():
         (lambda: jnp.zeros(2, order="F"), ValueError, r"^\[zeros\] order must be 'C'"),
         (lambda: jnp.ones(2, device="gpu"), ValueError, r"^\[ones\] device must be 'cpu'"),
         (lambda: jnp.array(300, dtype=jnp.uint8), OverflowError, "300"),
+        (lambda: jnp.r_["0,2", [1, 2]], TypeError, "np.r_ takes no directives"),
+        (
+            lambda: jnp.fill_diagonal(np.ones((2, 2)), 0),
+            TypeError,
+            r"^\[fill_diagonal\] can only write to a tensor",
+        ),
+        (lambda: jnp.fill_diagonal(jnp.ones(2), 0), ValueError, "must be a matrix"),
+        (
+            lambda: jnp.copyto(jnp.ones(2, int), jnp.ones(2)),
+            TypeError,
+            r"^\[copyto\] Cannot cast float64 to int64",
+        ),
+        (lambda: jnp.put(jnp.ones(2), 5, 1.0), IndexError, "5"),
     ],
 )
 def test_bad_input(call, error, text):

@@ -23,11 +23,6 @@ MISSING = (
         "the memory of tensors is jittape's own",
         "asarray",
     ),
-    LeftOut(
-        "copyto put putmask place put_along_axis fill_diagonal",
-        "a function does not change a tensor that it is given",
-        "an assignment such as t[index] = values, or where",
-    ),
     LeftOut("frompyfunc vectorize ufunc", "functions of single numbers are not recorded", "functions of whole tensors"),
     LeftOut(
         "random.BitGenerator random.MT19937 random.PCG64* random.Philox random.SFC64 "

@@ -9,6 +9,8 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 from jittape.numpy.array_api_info import ArrayNamespaceInfo
 from jittape.numpy.array_creation import CREATION
+from jittape.numpy.in_place_functions import IN_PLACE
+from jittape.numpy.index_objects import INDEX_OBJECTS
 from jittape.numpy.scalar_types import SCALAR_TYPES
 from jittape.numpy.standard_functions import STANDARD
 from jittape.recording.operators import Operators
@@ -17,9 +19,10 @@ from jittape.recording.tensor import Tensor
 __all__ = ["OWN"]
 
 _SAME = (
-    "broadcast_shapes complexfloating e errstate euler_gamma exceptions floating generic "
-    "get_printoptions index_exp inexact inf integer isscalar iterable nan ndindex newaxis number pi "
-    "printoptions s_ set_printoptions signedinteger testing typing unsignedinteger"
+    "base_repr binary_repr broadcast_shapes complexfloating e errstate euler_gamma exceptions floating "
+    "format_float_positional format_float_scientific generic get_printoptions index_exp inexact inf integer "
+    "isscalar iterable nan ndindex newaxis number pi printoptions s_ set_printoptions signedinteger testing typing "
+    "unsignedinteger"
 )
 """Names that mean the same here: constants, abstract kinds of dtypes, options of printing, indices."""
 
@@ -98,8 +101,11 @@ OWN: dict[str, Any] = {
     **SCALAR_TYPES,
     **CREATION,
     **STANDARD,
+    **INDEX_OBJECTS,
+    **IN_PLACE,
     "__array_api_version__": "2024.12",
     "__array_namespace_info__": ArrayNamespaceInfo,
+    "__version__": np.__version__,
     "can_cast": can_cast,
     "dtype": np.dtype,
     "False_": False,
