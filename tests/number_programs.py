@@ -61,7 +61,7 @@ math.isfinite({0}); hasattr({0}, 'shape'); {0}; not {0}; {0} in range(4)
 _TENSOR = """
 {t} * {0}; {0} - {t}; {t} ** {0}; {t} / {0}; jt.where({t} > {0}, {t}, {0}); {t} + jt.constant({0})
 {t}[{0}]; {t}[{0}:]; {t}[:{0}]; jt.maximum({t}, {0}); jt.reduce_sum({t} * {0}); jt.roll({t}, {0}, 0)
-jt.cast({0}, jt.float64) * jt.cast({t}, jt.float64); jt.range(max({0}, -9), 5); {t} // {0}; {t} % {0}
+jt.cast({0}, jt.float64) * jt.cast({t}, jt.float64); jt.range(min(max({0}, -9), 5), 5); {t} // {0}; {t} % {0}
 jt.fill([2], {0}); jt.reduce_sum({t}, axis={0}); {t} * Level.HIGH * {0}; np.add({t}, {0})
 jt.stack([{0}, 1])
 """

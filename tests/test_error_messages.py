@@ -129,6 +129,17 @@ VARIABLE = jt.Variable([1.0, 2.0])
         (lambda: jt.pad(VECTOR, 3), ValueError, r"^\[pad\] paddings must be a pair"),
         (lambda: jt.pad(VECTOR, [[1, 1]], "EDGE"), ValueError, r"^\[pad\] mode must be one of CONSTANT"),
         (lambda: jt.range(float("nan")), ValueError, r"^\[range\] start, limit and delta must be finite"),
+        (
+            lambda: jt.range(5, 0),
+            ValueError,
+            r"^\[range\] start must be at most limit if delta is 1, got start 5 and limit 0",
+        ),
+        (
+            lambda: jt.range(0, 5, -2),
+            ValueError,
+            r"start must be at least limit .* a delta of 2 counts the other way",
+        ),
+        (lambda: jt.range(-3.0), ValueError, r"^\[range\] start must be at most limit"),
         (lambda: jt.norm(VECTOR, np.ones(2)), ValueError, r"^\[norm\] ord of a vector must be"),
         (lambda: jt.math.polygamma("x", 1.0), TypeError, r"^\[polygamma\] a must be a number, got 'x'"),
         (lambda: jt.nn.gelu(VECTOR, np.ones(2)), TypeError, r"^\[gelu\] approximate must be True or False"),

@@ -217,3 +217,11 @@ def test_explain_shows_the_kernels_of_a_derived_path():
     w.numpy()
     assert "last step: compiled" in str(jt.explain())
     assert {op.primitive.name for step in jt.explain().steps for op in step.ops} >= {"matmul", "subtract"}
+
+
+def test_a_parameter_of_any_type_may_be_part_of_a_path():
+    for n in (20, 21, 22, 23):
+        x = jt.constant(arguments(n)[0])
+        for shape in (None, [None, 3], jt.TensorShape([None, None])):
+            found = jt.ensure_shape(x, shape) * 2.0
+            np.testing.assert_array_equal(found.numpy(), 2.0 * x.numpy())

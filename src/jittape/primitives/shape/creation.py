@@ -25,7 +25,7 @@ from jittape.core.dtypes import (
 )
 from jittape.core.primitive import any_dtype, apply
 from jittape.core.user_calls import argument_of_user, as_array, as_flag, as_int, named
-from jittape.errors import DTypeError, ShapeError
+from jittape.errors import DTypeError, InvalidArgumentError, ShapeError
 from jittape.primitives.broadcast import (
     as_symbol,
     axis_key,
@@ -174,15 +174,34 @@ def range(
     """Return numbers from `start` to before `limit` in steps of `delta`; with one argument, from 0 to before it.
 
     Integers give int32, as in TensorFlow. A Python float among the arguments gives the default float.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If `delta` is 0, if `limit` is on the wrong side of `start`, or if a number is not finite.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> jt.range(5, 0, -2).numpy()
+    array([5, 3, 1], dtype=int32)
     """
     if limit is None:
         start, limit = 0, start
     numbers = [_number(n) for n in (start, limit, delta)]
     first, last, step = numbers
     if step == 0:
-        raise ValueError("[range] delta must not be 0")
+        raise InvalidArgumentError("[range] delta must not be 0")
     if not all(math.isfinite(n) for n in numbers):
-        raise ValueError(f"[range] start, limit and delta must be finite, got {first}, {last} and {step}")
+        raise InvalidArgumentError(
+            f"[range] start, limit and delta must be finite, got {first}, {last} and {step}"
+        )
+    if (last - first) * step < 0:
+        side = "at most" if step > 0 else "at least"
+        raise InvalidArgumentError(
+            f"[range] start must be {side} limit if delta is {step}, got start {first} and limit {last}; "
+            f"a delta of {-step} counts the other way"
+        )
     if dtype is None:
         known = [n.dtype for n in (start, limit, delta) if not isinstance(n, (int, float))]
         found = common_dtype(*known) if known else int32
@@ -190,7 +209,7 @@ def range(
         found = default_dtype(float) if floating and not is_floating(found) else found
     else:
         found = as_dtype(dtype)
-    count = max(0, math.ceil((last - first) / step))
+    count = math.ceil((last - first) / step)
     return apply(_range, (first, step), (count, found))
 
 

@@ -42,9 +42,14 @@ def skeleton_of(key: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _without_ints(value: Any) -> Any:
-    if isinstance(value, tuple):
+    if _is_plain_tuple(value):
         return (type(value), *map(_without_ints, value))
     return int if type(value) is int else (type(value), value)
+
+
+def _is_plain_tuple(value: Any) -> bool:
+    """Return whether `value` is a tuple or a named tuple; a `TensorShape` of unknown rank has no items."""
+    return type(value) is tuple or hasattr(value, "_fields")
 
 
 def key_with(
@@ -77,7 +82,7 @@ def value_with(first: Any, second: Any, number: Callable[[int, int], Any]) -> An
         return second
     if type(first) is not type(second):
         raise ProgramError("two calls differ in more than extents")
-    if isinstance(first, tuple) and len(first) == len(second):
+    if _is_plain_tuple(first) and len(first) == len(second):
         items = [value_with(a, b, number) for a, b in zip(first, second, strict=True)]
         if all([item is b for item, b in zip(items, second, strict=True)]):
             return second
