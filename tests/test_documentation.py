@@ -188,6 +188,7 @@ PUBLIC_MODULES = (
     jt.optimizers.schedules,
     jt.random,
     jt.scipy,
+    jt.scipy.integrate,
     jt.scipy.optimize,
     jt.scipy.special,
     jt.scipy.stats,

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from jittape.lazy_names import lazily as _lazily
 
 if _TYPE_CHECKING:
+    from jittape.scipy import integrate as integrate
     from jittape.scipy import optimize as optimize
     from jittape.scipy import special as special
     from jittape.scipy import stats as stats
 
-__all__ = ["optimize", "special", "stats"]
+__all__ = ["integrate", "optimize", "special", "stats"]
 
 __getattr__ = _lazily(__name__, {f"{__name__}.{name}": (name,) for name in __all__})
 
