@@ -5,8 +5,8 @@
     python asv_bench/autograd_programs.py --rounds 20        shorter
 
 Both packages must be installed. The programs differ in nothing but the import. The results of the first calls are
-compared. Then the sides take turns in one process, some milliseconds each, on one thread. A row shows the median time
-of one gradient of each side, and the median of the ratios of neighboring turns.
+compared. Then the sides take turns in one process, some milliseconds each, on one thread. A row shows the median of the
+processor time of one gradient of each side, and the median of the ratios of neighboring turns.
 """
 
 from __future__ import annotations
@@ -219,18 +219,18 @@ def warmed(step: Step) -> int:
     while time.perf_counter() < end or calls < 5:
         step()
         calls += 1
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(5):
         step()
-    return max(1, int(TURN / (time.perf_counter() - began) * 5))
+    return max(1, int(TURN / (time.process_time() - began) * 5))
 
 
 def turn(step: Step, count: int) -> float:
     """Return the time of a call in a turn, in µs."""
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(count):
         step()
-    return (time.perf_counter() - began) / count * 1e6
+    return (time.process_time() - began) / count * 1e6
 
 
 if __name__ == "__main__":

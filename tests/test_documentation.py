@@ -68,6 +68,16 @@ def test_the_training_loop_of_the_page_on_tensorflow(capsys):
     assert accuracy > 0.85
 
 
+def test_the_page_on_autograd(capsys):
+    run_examples("docs/coming-from-autograd.md")
+    printed = capsys.readouterr().out
+    assert printed.startswith("0.419974 -0.639700\n")
+    loss, before, after, height = map(float, re.findall(r"(?<= )\d+\.\d+", printed)[-4:])
+    assert loss < 0.2
+    assert after < before / 3
+    assert height == 0.5
+
+
 def test_the_page_of_linear_algebra(capsys):
     run_examples("docs/linalg.md")
     error, other = map(float, re.findall(r"\d\.\d+", capsys.readouterr().out))

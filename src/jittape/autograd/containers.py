@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import is_differentiable
+from jittape.core.primitive import active
 from jittape.core.traced_scalar import TracedScalar
 from jittape.primitives.identity import identity
 from jittape.recording.convert import convert_to_tensor
@@ -144,7 +145,7 @@ class Boxes:
         self.host = not recorded
         self.is_complex = False
         if value.__class__ is np.ndarray and value.dtype is _FLOAT:
-            self.argument = tensor = operand_of(value)
+            self.argument = tensor = _operand(value)
             self.leaves: list[Tensor] = [tensor]
         else:
             self.leaves = []
@@ -153,9 +154,9 @@ class Boxes:
     def _boxed(self, leaf: Any) -> Tensor:
         kind = leaf.__class__
         if kind is np.ndarray and leaf.dtype is _FLOAT:
-            tensor = operand_of(leaf)
+            tensor = _operand(leaf)
         elif kind is float:
-            tensor = operand_of(np.array(leaf))
+            tensor = _operand(np.array(leaf))
         elif isinstance(leaf, Operators):
             self.host = False
             tensor = identity(leaf)
@@ -164,7 +165,7 @@ class Boxes:
             tensor = convert_to_tensor(leaf, _FLOAT)
         elif isinstance(leaf, (float, complex, np.ndarray, np.generic)):
             array = np.asarray(leaf)
-            tensor = operand_of(array) if is_differentiable(array.dtype) else _refuse(array)
+            tensor = _operand(array) if is_differentiable(array.dtype) else _refuse(array)
         else:
             tensor = _refuse(leaf)
         if tensor.aval.dtype.kind != "f":
@@ -183,6 +184,12 @@ class Boxes:
     def as_output(self, value: Any) -> Any:
         """Return `value` with NumPy values instead of tensors if `host` is set."""
         return as_numpy(value) if self.host else value
+
+
+def _operand(array: np.ndarray[Any, Any]) -> Tensor:
+    """Return a tensor with a copy of an array."""
+    tensor: Tensor = operand_of(array) if active.recorder.traced_in is None else tensor_of(np.array(array))
+    return tensor
 
 
 def _refuse(leaf: Any) -> Any:
