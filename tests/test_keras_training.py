@@ -1,6 +1,7 @@
 """Losses and metrics against TensorFlow's, recorded in `keras_loss_values.json`; `Model.fit` and its parts."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -109,12 +110,49 @@ def test_datasets_weights_and_losses_of_layers():
     data = jt.data.Dataset.from_tensor_slices((x, y, weights)).shuffle(300, seed=0).batch(60)
     model = keras.Sequential([keras.layers.Dense(3, kernel_regularizer="l2")])
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    history = model.fit(data, epochs=2, steps_per_epoch=3, verbose=0)
+    history = model.fit(data.repeat(), epochs=2, steps_per_epoch=3, verbose=0)
     assert list(history.history) == ["loss"]
     value = model.evaluate(data, verbose=0)
     raw = keras.losses.sparse_categorical_crossentropy(y, model(x), from_logits=True).numpy()
     penalty = 0.01 * float((model.weights[0].numpy() ** 2).sum())
     assert value == pytest.approx((raw * weights).mean() + penalty, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("count", "steps", "epochs", "expected", "n_warnings"),
+    [
+        (4, 2, 3, [0, 1, 2, 3, 0, 1], 0),
+        (10, 4, 4, [*range(10), 0, 1, 2, 3], 1),
+        (3, 2, 4, [0, 1, 2, 0, 1, 2], 2),
+    ],
+)
+def test_steps_per_epoch_continue_in_the_data(count, steps, epochs, expected, n_warnings):
+    """The batches and warnings are those of TensorFlow 2.21."""
+    seen = []
+
+    class Model(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = keras.layers.Dense(1)
+
+        def call(self, x):
+            return self.dense(x)
+
+        def train_step(self, data):
+            seen.append(int(data[0][0, 0]))
+            return {"loss": jt.constant(0.0)}
+
+    model = Model()
+    model.compile("sgd", "mse", run_eagerly=True)
+    rows = (np.arange(count, dtype="float32")[:, None], np.ones((count, 1), "float32"))
+    data = jt.data.Dataset.from_tensor_slices(rows).batch(1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(data, epochs=epochs, steps_per_epoch=steps, verbose=0)
+    assert seen == expected
+    assert len([w for w in caught if "the dataset ended after" in str(w.message)]) == n_warnings
+    with pytest.raises(ValueError, match=r"\[fit\] steps_per_epoch must be at least 1, got 0"):
+        model.fit(data, steps_per_epoch=0)
 
 
 def test_the_accuracy_fits_the_labels():

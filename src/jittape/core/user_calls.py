@@ -66,6 +66,8 @@ _OPERATORS = {
     "xor": "bitwise_xor",
 }
 """Special methods whose names differ from those of the functions."""
+_OF_CLASS = ("__init__", "__call__", "call", "update_state")
+"""Methods for which messages name the class: a layer, a loss or a metric."""
 
 
 # ---- who has called --------------------------------------------------------------------------------------------------
@@ -118,7 +120,7 @@ def ufunc_name(ufunc: np.ufunc) -> str:
 
 def _name_of(frame: FrameType) -> str:
     name = frame.f_code.co_name
-    if name in ("__init__", "__call__"):
+    if name in _OF_CLASS and "self" in frame.f_locals:
         return type(frame.f_locals["self"]).__name__
     if name == "__array_ufunc__":
         return ufunc_name(frame.f_locals["ufunc"])

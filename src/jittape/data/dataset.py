@@ -120,12 +120,22 @@ class Dataset(Ordered):
     def range(*args: int, output_type: Any = "int64", name: str | None = None) -> Dataset:
         """Return the integers of Python's ``range(*args)``.
 
+        Raises
+        ------
+        ValueError
+            If the step is 0.
+
         Examples
         --------
         >>> [i.numpy().item() for i in jt.data.Dataset.range(2, 8, 3)]
         [2, 5]
         """
-        numbers = range(*[as_int("argument", a) for a in args])
+        ends = [as_int("argument", a) for a in args]
+        if not 1 <= len(ends) <= 3:
+            raise TypeError(f"[Dataset.range] takes start, stop and step, got {len(ends)} arguments")
+        if len(ends) == 3 and ends[2] == 0:
+            raise ValueError("[Dataset.range] step must not be 0")
+        numbers = range(*ends)
         return Dataset.from_tensor_slices(constant(np.array(numbers, np.int64), output_type))
 
     @staticmethod

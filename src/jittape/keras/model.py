@@ -19,7 +19,7 @@ from jittape.keras.compiled_metrics import CompiledMetrics, accuracy_for
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.sequential import Sequential as SequentialLayers
 from jittape.keras.loss_base import reduce_losses
-from jittape.keras.training_data import batch_size_of, batches_of, split_rows, unpacked
+from jittape.keras.training_data import StepsOfEpochs, batch_size_of, batches_of, split_rows, unpacked
 from jittape.primitives.elementwise.arithmetic import add
 from jittape.primitives.shape.joining import concat
 
@@ -249,7 +249,8 @@ class Model(Layer):
             Weight of each row in the loss and the metrics.
         initial_epoch : int
         steps_per_epoch : int, optional
-            Number of batches of an epoch.
+            Number of batches of an epoch, which continues where the last epoch stopped. If the data ends within an
+            epoch, so does the epoch, with a warning, and the next one begins with the first batch.
 
         Returns
         -------
@@ -269,9 +270,10 @@ class Model(Layer):
         data = (x, y, sample_weight)
         if validation_split and not isinstance(x, Dataset):
             data, validation_data = split_rows(data, validation_split)
-        batches = batches_of(data, batch_size, shuffle)
+        rows = batches_of(data, batch_size, shuffle)
+        batches: Dataset | StepsOfEpochs = rows
         if steps_per_epoch is not None:
-            batches = batches.repeat().take(as_int("steps_per_epoch", steps_per_epoch))
+            batches = StepsOfEpochs(rows, as_int("steps_per_epoch", steps_per_epoch))
         history = History()
         self.stop_training = False
         for epoch in range(initial_epoch, epochs):
@@ -292,7 +294,9 @@ class Model(Layer):
                 break
         return history
 
-    def _epoch(self, step: str, batches: Dataset, verbose: Any, title: str) -> dict[str, float]:
+    def _epoch(
+        self, step: str, batches: Dataset | StepsOfEpochs, verbose: Any, title: str
+    ) -> dict[str, float]:
         """Run a step for all batches and return the metrics."""
         self.reset_metrics()
         logs: dict[str, Any] = {}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from jittape.core.user_calls import stack_level
 from jittape.data import Dataset
 
-__all__ = ["batch_size_of", "batches_of", "split_rows", "unpacked"]
+__all__ = ["StepsOfEpochs", "batch_size_of", "batches_of", "split_rows", "unpacked"]
 
 
 def unpacked(data: Any) -> tuple[Any, Any, Any]:
@@ -33,6 +36,39 @@ def batches_of(data: tuple[Any, Any, Any], batch_size: int | None, shuffle: bool
     if shuffle:
         rows = rows.shuffle(max(len(rows), 1))
     return rows.batch(32 if batch_size is None else batch_size)
+
+
+class StepsOfEpochs:
+    """A dataset of batches whose passes have a fixed number of batches and continue where the last one stopped.
+
+    If the data ends within a pass, so does the pass, with a warning; the next one begins with the first batch.
+    """
+
+    def __init__(self, batches: Dataset, steps: int) -> None:
+        if steps < 1:
+            raise ValueError(f"[fit] steps_per_epoch must be at least 1, got {steps}")
+        self._batches = batches
+        self._count = steps
+        self._iterator: Iterator[Any] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        for step in range(self._count):
+            try:
+                batch = next(self._iterator or iter(()))
+            except StopIteration:
+                self._iterator = None
+                if step:
+                    warnings.warn(
+                        f"[fit] the dataset ended after {step} of {self._count} steps of this epoch; give fewer "
+                        "steps_per_epoch, or a dataset that ends later, such as dataset.repeat()",
+                        stacklevel=stack_level(),
+                    )
+                    return
+                self._iterator = iter(self._batches)
+                batch = next(self._iterator, None)
+                if batch is None:
+                    return
+            yield batch
 
 
 def split_rows(data: tuple[Any, Any, Any], fraction: float) -> tuple[tuple[Any, Any, Any], tuple[Any, ...]]:
