@@ -86,7 +86,7 @@ def _slope_in_b(g: Any, out: Any, a: Any, b: Any, x: Any, *, order_a: int, order
 
 
 def _slope_in_x(g: Any, out: Any, a: Any, b: Any, x: Any, *, order_a: int, order_b: int) -> Any:
-    from jittape.vectormath.gamma_family.betainc import derivatives_of_exponential
+    from jittape.vectormath.gamma_family.beta_derivatives import derivatives_of_exponential
 
     orders = (order_a, order_b)
     slopes = _log_density_slopes(a, b, x, orders)

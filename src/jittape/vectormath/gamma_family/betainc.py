@@ -1,4 +1,4 @@
-"""The regularized incomplete beta function I, and its derivatives with respect to the parameters.
+"""The regularized incomplete beta function I, and the integrals for its derivatives (`beta_derivatives`).
 
 With ``t / (1 - t) = exp(-v) x / (1 - x)``, the integral of ``t**(a - 1) (1 - t)**(b - 1)`` from 0 to x is
 ``x**a (1 - x)**b`` times
@@ -7,14 +7,12 @@ With ``t / (1 - t) = exp(-v) x / (1 - x)``, the integral of ``t**(a - 1) (1 - t)
 
 For x up to the mean ``a / (a + b)``, the integrand decreases; beyond, I is ``1 - I`` with `a` and `b` exchanged. As in
 `igamma`, a Gauss-Legendre rule for `a` + 2 and the recurrence DLMF 8.17.20 give the function. Next to 0 and 1, the
-integral from that end is computed even beyond the mean; if it is nearly 1, its complement has a series. Derivatives
-with respect to `a` and `b` multiply the integrand by powers of ``log(t / x)`` and ``log((1 - t) / (1 - x))``. float32
-is computed in float64 with fewer nodes.
+integral from that end is computed even beyond the mean; if it is nearly 1, its complement has a series. float32 is
+computed in float64 with fewer nodes.
 """
 
 from __future__ import annotations
 
-from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,11 +28,7 @@ from jittape.vectormath.double_word import (
 )
 from jittape.vectormath.exp import LN2_PARTS, LOG2_E, exp_of_minus, second_order
 from jittape.vectormath.gamma_family.gamma import Scaled, power_over_gamma_parts
-from jittape.vectormath.gamma_family.igamma import (
-    digamma_minus_log,
-    log_minus_digamma,
-    log_minus_digamma_of_next,
-)
+from jittape.vectormath.gamma_family.igamma import log_minus_digamma
 from jittape.vectormath.gamma_family.lgamma import lgamma_of_one_plus
 from jittape.vectormath.gamma_family.quadrature import Rule, nodes, pairs
 from jittape.vectormath.log import LOG_SERIES, split
@@ -42,7 +36,6 @@ from jittape.vectormath.pow import exp_in_two_words
 
 #: By size of the dtype: number of nodes of each interval, and the exponent at which the integrand is cut off.
 _RULES = {4: (14, 18.0), 8: (28, 38.0)}
-_RULES_OF_DERIVATIVES = {4: (14, 22.0), 8: (36, 44.0)}
 _GREATEST = 1e150
 #: Up to ``z = _SMALL / max(1, a + b)``, the integral from the end 0 of z is computed.
 _SMALL = 0.25
@@ -54,44 +47,31 @@ def betainc(m: Any, a: Any, b: Any, x: Any) -> Any:
     """Return I_x(a, b); nan unless `a` and `b` are positive and x is between 0 and 1."""
     size, dtype = x.dtype.itemsize, x.dtype
     a, b, x = (m.cast(value, np.float64) for value in (a, b, x))
-    side = _sides(m, a, b, x)
-    near = _factor(m, side).times(m, _term(m, side, _moments(m, side, (0, 0), _RULES[size])[0, 0]))
+    side = sides(m, a, b, x)
+    near = _factor(m, side).times(m, _term(m, side, moments(m, side, (0, 0), _RULES[size])[0, 0]))
     near = m.where(near < 1, near, 1.0)
     few = ~side.lower & (near > 0.5) & side.is_small
     result = m.where(side.lower, near, m.where(few, _small_complement(m, side, ~few), 1 - near))
     result = m.where(x == 0, 0.0, m.where(x == 1, 1.0, result))
-    return m.cast(m.where(_is_undefined(a, b, x), m.literal(np.nan, np.float64), result), dtype)
-
-
-def betainc_slope(m: Any, a: Any, b: Any, x: Any, order_a: int, order_b: int) -> Any:
-    """Return the derivative of I of these orders with respect to `a` and `b`, divided by that with respect to x."""
-    size, dtype = x.dtype.itemsize, x.dtype
-    a, b, x = (m.cast(value, np.float64) for value in (a, b, x))
-    side = _sides(m, a, b, x, 0.0)
-    first = _quotient(m, side, (order_a, order_b), size)
-    if order_a == order_b:
-        result = m.where(side.lower, first, -first)
-    else:
-        result = m.where(side.lower, first, -_quotient(m, side, (order_b, order_a), size))
-    result = m.where((x == 0) | (x == 1), 0.0, result)
-    return m.cast(m.where(_is_undefined(a, b, x), m.literal(np.nan, np.float64), result), dtype)
+    return m.cast(m.where(is_undefined(a, b, x), m.literal(np.nan, np.float64), result), dtype)
 
 
 def beta_density(m: Any, a: Any, b: Any, x: Any) -> Any:
     """Return ``x**(a - 1) (1 - x)**(b - 1)`` divided by the beta function: the derivative of I with respect to x."""
     dtype = x.dtype
     a, b, x = (m.cast(value, np.float64) for value in (a, b, x))
-    side = _sides(m, a, b, x)
+    side = sides(m, a, b, x)
     density = divide(m, (side.p, 0.0), multiply_words(m, side.z, side.rest))
     result = _factor(m, side).times(m, density)
     infinity, end = m.literal(np.inf, np.float64), m.where(x == 0, a, b)
     other = m.where(x == 0, b, a)
     at_end = m.where(end < 1, infinity, m.where(end > 1, 0.0, other))
     result = m.where((x == 0) | (x == 1), at_end, result)
-    return m.cast(m.where(_is_undefined(a, b, x), m.literal(np.nan, np.float64), result), dtype)
+    return m.cast(m.where(is_undefined(a, b, x), m.literal(np.nan, np.float64), result), dtype)
 
 
-def _is_undefined(a: Any, b: Any, x: Any) -> Any:
+def is_undefined(a: Any, b: Any, x: Any) -> Any:
+    """Return where I is nan."""
     return ~((a > 0) & (b > 0) & (a < np.inf) & (b < np.inf) & (x >= 0) & (x <= 1))
 
 
@@ -99,7 +79,7 @@ def _within(m: Any, x: Any) -> Any:
     return m.where(x > 0, m.where(x < _GREATEST, x, _GREATEST), 1.0)
 
 
-class _Side(NamedTuple):
+class Side(NamedTuple):
     """The arguments of the side on which the integral is computed.
 
     They are a, b, x and 1 - x, or b, a, 1 - x and x; all words but those of p and q are two.
@@ -114,26 +94,35 @@ class _Side(NamedTuple):
     is_small: Any  #: whether z is
 
 
-def _sides(m: Any, a: Any, b: Any, x: Any, small: float = _SMALL) -> _Side:
+def limited(m: Any, a: Any, b: Any, x: Any) -> tuple[Any, Any, Any, tuple[Any, Any]]:
+    """Return the arguments with harmless values in place of those that are out of range, and 1 - x in two words."""
+    x = m.where((x > 0) & (x < 1), x, 0.5)
+    return _within(m, a), _within(m, b), x, two_sum(m, m.literal(1, np.float64), -x)
+
+
+def sides(m: Any, a: Any, b: Any, x: Any, small: float = _SMALL) -> Side:
     """Return the side of x on which the integral is computed: that of a near end, else the lower one up to the mean.
 
     `small` is the largest distance of an end, times a + b if that is above 1. For derivatives it is 0: those of an
     integral that is nearly 1 would be differences of large terms.
     """
-    a, b = _within(m, a), _within(m, b)
-    x = m.where((x > 0) & (x < 1), x, 0.5)
-    y, y_low = two_sum(m, m.literal(1, np.float64), -x)
-    n, n_low = two_sum(m, a, b)
+    a, b, x, y = limited(m, a, b, x)
+    n = a + b
     scale = m.where(n > 1, n, 1.0)
-    x_is_small, y_is_small = x * scale < small, y * scale < small
-    lower = x_is_small | ((x * b <= y * a) & ~y_is_small)
+    x_is_small, y_is_small = x * scale < small, y[0] * scale < small
+    lower = x_is_small | ((x * b <= y[0] * a) & ~y_is_small)
+    return side_of(m, lower, a, b, x, y)._replace(is_small=x_is_small | y_is_small)
+
+
+def side_of(m: Any, lower: Any, a: Any, b: Any, x: Any, y: tuple[Any, Any]) -> Side:
+    """Return the lower or the upper side of the arguments that `limited` returns."""
     p, q = m.where(lower, a, b), m.where(lower, b, a)
-    z = m.where(lower, x, y), m.where(lower, 0.0, y_low)
-    rest = m.where(lower, y, x), m.where(lower, y_low, 0.0)
-    return _Side(lower, p, q, z, rest, (n, n_low), x_is_small | y_is_small)
+    z = m.where(lower, x, y[0]), m.where(lower, 0.0, y[1])
+    rest = m.where(lower, y[0], x), m.where(lower, y[1], 0.0)
+    return Side(lower, p, q, z, rest, two_sum(m, a, b), False)
 
 
-def _small_complement(m: Any, side: _Side, skip: Any) -> Any:
+def _small_complement(m: Any, side: Side, skip: Any) -> Any:
     """Return ``1 - I_z(p, q)`` for small p and z, without cancellation; undefined where `skip` holds.
 
     With ``y = z**p / (p B(p, q))``, it is ``1 - y - p y sum((1 - q) (2 - q) ... (k - q) z**k / (k! (p + k)))`` (DLMF
@@ -169,7 +158,7 @@ def _small_complement(m: Any, side: _Side, skip: Any) -> Any:
     return result
 
 
-def _factor(m: Any, side: _Side) -> Scaled:
+def _factor(m: Any, side: Side) -> Scaled:
     """Return ``z**p rest**q gamma(n) / (gamma(p + 1) gamma(q))``.
 
     It is q / n times a quotient of ``t**p exp(-t) / gamma(p + 1)`` at t = z n, of the same for q at rest n, and of that
@@ -191,7 +180,7 @@ def _times_sum(m: Any, part: tuple[Any, Any], n: tuple[Any, Any]) -> tuple[Any, 
     return high, low + (part[0] * n[1] + part[1] * n[0])
 
 
-def _term(m: Any, side: _Side, moment: tuple[Any, Any]) -> tuple[Any, Any]:
+def _term(m: Any, side: Side, moment: tuple[Any, Any]) -> tuple[Any, Any]:
     """Return I divided by `_factor`: ``1 + z n (1 + z (n + 1) moment) / (p + 1)``, in two words."""
     one = (m.literal(1, np.float64), 0.0)
     inner = multiply_words(m, multiply_words(m, add_words(m, side.n, one), side.z), moment)
@@ -199,47 +188,28 @@ def _term(m: Any, side: _Side, moment: tuple[Any, Any]) -> tuple[Any, Any]:
     return add_words(m, multiply_words(m, multiply_words(m, side.n, side.z), shifted), one)
 
 
-def _terms(m: Any, side: _Side, orders: tuple[int, int], rule: Rule) -> dict[tuple[int, int], Any]:
-    """Return I divided by `_factor`, with its derivatives up to the orders."""
-    moments = {key: high + low for key, (high, low) in _moments(m, side, orders, rule).items()}
-    x, n = side.z[0], side.n[0]
-
-    def times_sum(values: dict[tuple[int, int], Any], total: Any, i: int, j: int) -> Any:
-        """Return the derivative of ``x total values``, where `total` is n plus a constant, plus 1."""
-        result = total * values[i, j]
-        if i:
-            result = result + i * values[i - 1, j]
-        if j:
-            result = result + j * values[i, j - 1]
-        return x * result + 1 if i == j == 0 else x * result
-
-    shifted: dict[tuple[int, int], Any] = {}
-    inverse = 1 / (side.p + 1)
-    for i, j in moments:
-        value = times_sum(moments, n + 1, i, j)
-        shifted[i, j] = (value - i * shifted[i - 1, j] if i else value) * inverse
-    return {(i, j): times_sum(shifted, n, i, j) for i, j in moments}
-
-
-def _moments(
-    m: Any, side: _Side, orders: tuple[int, int], rule: Rule
+def moments(
+    m: Any, side: Side, orders: tuple[int, int], rule: Rule, own: Any = True, raised: Any = 2.0
 ) -> dict[tuple[int, int], tuple[Any, Any]]:
-    """Return the integral of the module's docstring for p + 2, times powers of the two logarithms; in two words."""
+    """Return the integral of the module's docstring for p + 2, times powers of the two logarithms; in two words.
+
+    Where `own` is false, the first logarithm is replaced by the second. `raised` replaces the 2.
+    """
     count, cut = rule
-    x, y, a = side.z[0], side.rest[0], side.p + 2
+    x, y, a = side.z[0], side.rest[0], side.p + raised
     # The sum p + 2 is rounded, so the slope is computed without it.
-    slope = _difference_of_products(m, side.p, side.rest, side.q, side.z) + 2 * y
+    slope = difference_of_products(m, side.p, side.rest, side.q, side.z) + raised * y
     n = a + side.q
     # For x above 1/2, log(1 + x (exp(-v) - 1)) is log(1 + y (exp(v) - 1)) - v.
     small = x <= 0.5
     z = m.where(small, x, y)
-    end = _end(m, slope, n * x * y, (cut - n * m.log1p(-x)) / a, cut)
+    end = _end(m, slope, n * x * y, (cut - n * m.log(y)) / a, cut)
     # While z (exp(v) - 1) is less than 1, its logarithm log(1 + ...) is at least log(2) times that.
     growth = LOG2_E * (end + cut / (n * z))
     end = m.where(~small & (z * growth < 1), m.minimum(end, m.log1p(growth)), end)
     # The integrand bends where exp(-v) is (1 - x) / x: the intervals end there.
-    bend = m.log(x / y)
-    middle = m.where((bend > 0.25 * end) & (bend < end), bend, 0.5 * end)
+    bend = m.log(2 * x / (a * y))
+    middle = m.where((bend > 0.1 * end) & (bend < end), bend, 0.5 * end)
     keys = [(i, j) for i in range(orders[0] + 1) for j in range(orders[1] + 1)]
 
     def step(row: tuple[Any, ...], _: Any, sums: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -253,9 +223,11 @@ def _moments(
             value = (weight * width) * exp_of_minus(m, slope * v + n * (z * second - excess))
             logarithm = u - excess
             of_rest = m.where(small, -logarithm, v - logarithm)
+            first = m.where(small, -v - logarithm, -logarithm)
+            first = first if own is True else m.where(own, first, of_rest)
             new: list[Any] = []
             for (high, low), (i, j) in zip(pairs(sums), keys, strict=True):
-                high, error = two_sum(m, high, value * _power(of_rest - v, i) * _power(of_rest, j))
+                high, error = two_sum(m, high, value * _power(first, i) * _power(of_rest, j))
                 new += [high, low + error]
             sums = tuple(new)
         return sums
@@ -271,7 +243,7 @@ def _power(x: Any, exponent: int) -> Any:
     return result
 
 
-def _difference_of_products(m: Any, a: Any, y: tuple[Any, Any], b: Any, x: tuple[Any, Any]) -> Any:
+def difference_of_products(m: Any, a: Any, y: tuple[Any, Any], b: Any, x: tuple[Any, Any]) -> Any:
     """Return ``a y - b x``, where x and y have two words."""
     first, first_low = two_product(m, a, y[0])
     second, second_low = two_product(m, b, x[0])
@@ -305,67 +277,3 @@ def _log_excess(m: Any, u: Any) -> Any:
     z = s * s
     high, low = LN2_PARTS[8]
     return ((u - f) - k * high - k * low) + s * (f - z * polynomial(z, LOG_SERIES[8]))
-
-
-def _quotient(m: Any, side: _Side, orders: tuple[int, int], size: int) -> Any:
-    """Return the derivative of I, divided by the density."""
-    terms = _terms(m, side, orders, _RULES_OF_DERIVATIVES[size])
-    factors = _factor_derivatives(m, side.p, side.q, side.z[0], side.rest[0], orders)
-    total = m.literal(0, np.float64)
-    for (i, j), term in terms.items():
-        coefficient = comb(orders[0], i) * comb(orders[1], j)
-        total = total + coefficient * (factors[orders[0] - i, orders[1] - j] * term)
-    return side.z[0] * side.rest[0] / side.p * total
-
-
-def _factor_derivatives(
-    m: Any, a: Any, b: Any, x: Any, y: Any, orders: tuple[int, int]
-) -> dict[tuple[int, int], Any]:
-    """Return the derivatives of `_factor` with respect to `a` and `b`, divided by it."""
-    n = a + b
-    common = digamma_minus_log(m, n)
-    slopes: dict[tuple[int, int], Any] = {}
-    for i in range(orders[0] + 1):
-        for j in range(orders[1] + 1):
-            if i + j == 1:
-                own = (
-                    log_minus_digamma_of_next(m, a, x * n)
-                    if i
-                    else log_minus_digamma_of_next(m, b, y * n) + 1 / b
-                )
-                slopes[i, j] = own + common
-            elif i + j > 1:
-                slopes[i, j] = m.polygamma(n, i + j - 1)
-                if j == 0:
-                    slopes[i, j] = slopes[i, j] - m.polygamma(a + 1, i - 1)
-                if i == 0:
-                    slopes[i, j] = slopes[i, j] - m.polygamma(b, j - 1)
-    one = m.literal(1, np.float64)
-    return derivatives_of_exponential(slopes, one, orders, lambda p, q: p + q, lambda p, q: p * q)
-
-
-def derivatives_of_exponential(
-    slopes: dict[tuple[int, int], Any], one: Any, orders: tuple[int, int], add: Any, multiply: Any
-) -> dict[tuple[int, int], Any]:
-    """Return the derivatives of exp(f), divided by it, from the derivatives `slopes` of f; the keys are orders."""
-    results: dict[tuple[int, int], Any] = {(0, 0): one}
-    for i in range(orders[0] + 1):
-        for j in range(orders[1] + 1):
-            if i == j == 0:
-                continue
-            # The derivative of one order less, of f' exp(f).
-            first, second = (i - 1, j) if i else (i, j - 1)
-            total = None
-            for k in range(first + 1):
-                for h in range(second + 1):
-                    slope = slopes[(k + 1, h) if i else (k, h + 1)]
-                    term = (
-                        slope
-                        if k == first and h == second
-                        else multiply(slope, results[first - k, second - h])
-                    )
-                    count = comb(first, k) * comb(second, h)
-                    term = term if count == 1 else multiply(count, term)
-                    total = term if total is None else add(total, term)
-            results[i, j] = total
-    return results

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jittape.vectormath.gamma_family import beta_derivatives
 from jittape.vectormath.gamma_family import betainc as incomplete_beta
 from jittape.vectormath.gamma_family import gamma as gamma_function
 from jittape.vectormath.gamma_family import igamma as incomplete
@@ -25,5 +26,5 @@ class GammaFunctions:
     log_minus_digamma = incomplete.log_minus_digamma
 
     betainc = incomplete_beta.betainc
-    betainc_slope = incomplete_beta.betainc_slope
+    betainc_slope = beta_derivatives.betainc_slope
     beta_density = incomplete_beta.beta_density
