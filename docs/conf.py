@@ -2,6 +2,14 @@
 
 from importlib.metadata import version as installed_version
 
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from docutils.statemachine import StringList
+
+from jittape.numpy_api.numpy_functions import FUNCTIONS
+from jittape.numpy_api.numpy_protocol import UFUNCS, VALUE_FUNCTIONS
+from jittape.numpy_api.numpy_support import support
+
 project = "jittape"
 author = "The jittape developers"
 copyright = "The jittape developers"
@@ -45,5 +53,20 @@ def hide_internal_constructor(app, what, name, obj, options, signature, return_a
     return None
 
 
+class NumpySupport(Directive):
+    """The table of NumPy's functions and what becomes of them with a tensor, from the tables of the package."""
+
+    def run(self):
+        rows = [("Function", "With a tensor", "Remark"), *support(FUNCTIONS, UFUNCS, VALUE_FUNCTIONS)]
+        lines = [".. list-table::", "   :header-rows: 1", ""]
+        for name, status, remark in rows:
+            shown = name if name == "Function" else f"``{name}``"
+            lines += [f"   * - {shown}", f"     - {status}", f"     - {remark}"]
+        node = nodes.container()
+        self.state.nested_parse(StringList(lines), self.content_offset, node)
+        return node.children
+
+
 def setup(app):
+    app.add_directive("numpy-support", NumpySupport)
     app.connect("autodoc-process-signature", hide_internal_constructor, priority=900)

@@ -178,6 +178,7 @@ MOVED: list[Row] = [
     ),
     row("np.triu_indices_from", options({}, (1,))),
     row("np.tril_indices_from", options({}, (-1,))),
+    row("np.diag_indices_from", options({}, arrays=(*ARRAYS, CUBE[:, :2, :2], X[:, :2]))),
     row("np.diagflat", options({}, (1,), (-2,))),
     row(
         "np.take",

@@ -34,7 +34,6 @@ LOSES = Deviation("would cast in the middle of the sum of squares", "loses part 
 NO_ZERO_SUM = Deviation(
     "the sum of the weights is not known when it is recorded: nan", takes=lambda a, **kw: True
 )
-SUBLISTS = Deviation("an equation is a string", "the equation must be a string")
 MANY_AXES = Deviation("the number of axes must not be negative", "axes=-1 is too many")
 
 
@@ -236,7 +235,6 @@ ROWS: list[Row] = [
             ("ij->ij", COMPLEX),
             ("i,i", numbers("float32", (3,)), [1, 2, 3]),
         ),
-        SUBLISTS,
         signed_zeros=False,
         rtol=64,
     ),

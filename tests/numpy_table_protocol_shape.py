@@ -24,8 +24,6 @@ from numpy_protocol_samples import (
 from numpy_rows import BELOW, BOOL_AXIS, WHOLE, Deviation, Row
 from numpy_samples import PAIRED, each, edges, given, numbers, together, unary
 
-ONE_CONSTANT = Deviation("one constant pads all sides", "constant_values one number")
-FAR = Deviation("a tensor is mirrored once", "must be at most")
 JOINED = given(
     ([X, X],), ((X, X),), ([X, INTS],), ([BOOLS, INTS],), ([X, V],), ([V, V],), ([S, S],), ([CUBE, CUBE],), ([E, X],),
     ([X],), ([],), ([X, S],), (X,), (CUBE,), (S,), ([X, np.ones((2, 2))],), ([COMPLEX, X],),
@@ -233,9 +231,6 @@ ROWS: list[Row] = [
             (1, {"constant_values": (1, 2)}),
             (((1, 1),) * 3,),
         ),
-        NO_ARGUMENT,
-        ONE_CONSTANT,
-        FAR,
     ),
     row(
         "np.diff",

@@ -18,6 +18,7 @@ import pytest
 import jittape as jt
 import numpy_table
 import numpy_table_algebra
+import numpy_table_analysis
 import numpy_table_blocks
 import numpy_table_convolutions
 import numpy_table_functions
@@ -35,6 +36,7 @@ import numpy_table_solves
 import numpy_table_spectra
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_protocol import UFUNCS, VALUE_FUNCTIONS
+from jittape.numpy_api.numpy_support import READS_VALUES
 from jittape.numpy_api.numpy_ufunc_methods import REDUCTIONS
 from numpy_rows import Deviation, Row
 from numpy_samples import edges
@@ -54,6 +56,7 @@ TABLES = (
     numpy_table_protocol,
     numpy_table_protocol_shape,
     numpy_table_functions,
+    numpy_table_analysis,
     numpy_table_spectra,
     numpy_table_solves,
     numpy_table_gamma,
@@ -182,7 +185,7 @@ def test_compiled_code_gives_what_the_interpreter_gives(dtype: str, monkeypatch:
     """One program of all functions of one operand at the edges of a dtype, and one of all functions of two."""
     e = edges(dtype)
     # A function returns Python numbers as int32, as in TensorFlow.
-    others = {*VALUE_FUNCTIONS, np.ndim, np.size}
+    others = {*VALUE_FUNCTIONS, *READS_VALUES, np.ndim, np.size}
     rows = [row for row in (*numpy_table.ROWS, *numpy_table_protocol.ROWS) if row.call not in others]
     for args in ((e,), (e[:, None], e)):
         wanted: dict[Row, Any] = {}
@@ -262,6 +265,7 @@ WITHOUT_VALUE = {
     np.array2string: "text",
     np.array_repr: "text",
     np.array_str: "text",
+    np.einsum_path: "an order of contractions and a text",
     np.empty_like: "memory without a value",
     np.may_share_memory: "about memory",
     np.save: "writes a file",

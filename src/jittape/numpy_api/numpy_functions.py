@@ -11,21 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype, common_dtype
+from jittape.core.dtypes import common_dtype
 from jittape.core.user_calls import as_int
-from jittape.errors import DTypeError, ShapeError
+from jittape.errors import DTypeError
+from jittape.numpy_api.numpy_calculus import CALCULUS
+from jittape.numpy_api.numpy_conditions import CONDITIONS
 from jittape.numpy_api.numpy_fourier import FOURIER
 from jittape.numpy_api.numpy_linalg import LINALG_FUNCTIONS
 from jittape.numpy_api.numpy_nan_reductions import NAN_REDUCTIONS
 from jittape.numpy_api.numpy_operands import (
     array_like,
     axis_of,
-    converted,
     dtype_of,
     reject,
     shape_of,
     strong,
 )
+from jittape.numpy_api.numpy_padding import numpy_pad
+from jittape.numpy_api.numpy_polynomials import POLYNOMIALS
+from jittape.numpy_api.numpy_products import PRODUCTS
+from jittape.numpy_api.numpy_quantiles import QUANTILES
+from jittape.numpy_api.numpy_ranges import RANGES
 from jittape.numpy_api.numpy_rearranging import REARRANGING
 from jittape.numpy_api.numpy_reductions import (
     cumulative_adapter,
@@ -38,7 +44,6 @@ from jittape.numpy_api.numpy_reductions import (
     position_adapter,
     sum_adapter,
     truth_adapter,
-    wide,
 )
 from jittape.numpy_api.numpy_shapes import (
     joining_adapter,
@@ -47,10 +52,8 @@ from jittape.numpy_api.numpy_shapes import (
     numpy_column_stack,
     numpy_concatenate,
     numpy_diag,
-    numpy_diff,
     numpy_flip,
     numpy_meshgrid,
-    numpy_pad,
     numpy_ravel,
     numpy_repeat,
     numpy_reshape,
@@ -63,17 +66,16 @@ from jittape.numpy_api.numpy_shapes import (
     rank_adapter,
 )
 from jittape.numpy_api.numpy_sorting import SORTING
+from jittape.numpy_api.numpy_statistics import STATISTICS
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import multiply, positive
 from jittape.primitives.elementwise.comparison import where
-from jittape.primitives.elementwise.complex_numbers import angle, cast, conj, imag, real
+from jittape.primitives.elementwise.complex_numbers import angle, cast, imag, real
 from jittape.primitives.elementwise.division import divide
-from jittape.primitives.elementwise.piecewise import floor, maximum, minimum, round
+from jittape.primitives.elementwise.piecewise import maximum, minimum, round
 from jittape.primitives.elementwise.trigonometric import atan2
 from jittape.primitives.identity import identity, stop_gradient
 from jittape.primitives.indexing.gather import take_along_axis
-from jittape.primitives.linalg.einsum import diag_part, einsum, trace
-from jittape.primitives.linalg.matmul import matmul, outer, tensordot
 from jittape.primitives.reduce.cumulative import cumprod, cumsum
 from jittape.primitives.reduce.reductions import (
     reduce_all,
@@ -98,62 +100,6 @@ from jittape.primitives.shape.reshaping import (
 )
 
 __all__ = ["FUNCTIONS"]
-
-
-# ---- products --------------------------------------------------------------------------------------------------------
-
-
-def _dot(a: Any, b: Any, out: Any = None) -> Any:
-    reject("dot", out=out)
-    a, b = strong(a), strong(b)
-    rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
-    if rank_a == 0 or rank_b == 0:
-        return multiply(a, b)
-    if rank_b <= 2:
-        return matmul(a, b)
-    return tensordot(a, b, ([rank_a - 1], [rank_b - 2]))
-
-
-def _inner(a: Any, b: Any) -> Any:
-    a, b = strong(a), strong(b)
-    rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
-    return multiply(a, b) if 0 in (rank_a, rank_b) else tensordot(a, b, ([rank_a - 1], [rank_b - 1]))
-
-
-def _vdot(a: Any, b: Any) -> Any:
-    return matmul(conj(reshape(strong(a), -1)), reshape(strong(b), -1))
-
-
-def _outer(a: Any, b: Any, out: Any = None) -> Any:
-    reject("outer", out=out)
-    return outer(strong(a), strong(b))
-
-
-def _outer_of_vectors(x1: Any, x2: Any, /) -> Any:
-    for x in (x1, x2):
-        if len(shape_of(x)) != 1:
-            raise ShapeError(f"[np.linalg.outer] needs vectors, got shape {shape_of(x)}; np.outer flattens")
-    return _outer(x1, x2)
-
-
-def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    return tensordot(strong(a), strong(b), axes)
-
-
-def _einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
-    reject("einsum", out=out, **kwargs)
-    return einsum(*[x if isinstance(x, str) else strong(x) for x in operands])
-
-
-def _trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
-) -> Any:
-    reject("trace", out=out)
-    return trace(wide(a, dtype), offset, axis1, axis2)
-
-
-def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    return diag_part(a, offset, axis1, axis2)
 
 
 # ---- elements --------------------------------------------------------------------------------------------------------
@@ -225,23 +171,6 @@ def _constant_like(value: int, name: str) -> Callable[..., Any]:
     return like
 
 
-def _linspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-    axis: int = 0,
-) -> Any:
-    reject("linspace", retstep=retstep or None)
-    start, stop = array_like(start), array_like(stop)
-    numbers = creation.evenly_spaced(start, stop, num, axis, endpoint, broadcasts=True)
-    if dtype is None or as_dtype(dtype).kind not in "iu":
-        return converted(numbers, dtype)
-    return cast(floor(numbers), dtype)
-
-
 def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is not None and isinstance(shift, (tuple, list)) != isinstance(axis, (tuple, list)):
         shift, axis = (tuple(pair.tolist()) for pair in np.broadcast_arrays(shift, axis))
@@ -292,6 +221,10 @@ def _result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     )
 
 
+def _dtype_or_type(a: Any) -> Any:
+    return dtype_of(a) if hasattr(a, "aval") else a
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.all: truth_adapter(reduce_all, "all"),
     np.amax: extreme_adapter(reduce_max, "amax"),
@@ -306,6 +239,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.atleast_2d: rank_adapter(2),
     np.atleast_3d: rank_adapter(3),
     np.average: numpy_average,
+    np.can_cast: lambda from_, to, casting="safe": np.can_cast(
+        _dtype_or_type(from_), _dtype_or_type(to), casting
+    ),
+    np.common_type: lambda *arrays: np.common_type(*[np.empty(0, dtype_of(strong(a))) for a in arrays]),
     np.broadcast_arrays: numpy_broadcast_arrays,
     np.broadcast_to: lambda array, shape, subok=False: broadcast_to(array, shape),
     np.clip: _clip,
@@ -315,11 +252,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.cumprod: cumulative_adapter(cumprod, "cumprod"),
     np.cumsum: cumulative_adapter(cumsum, "cumsum"),
     np.diag: numpy_diag,
-    np.diagonal: _diagonal,
-    np.diff: numpy_diff,
-    np.dot: _dot,
     np.dstack: joining_adapter(3, 2),
-    np.einsum: _einsum,
     np.expand_dims: expand_dims,
     np.flip: numpy_flip,
     np.fliplr: lambda m: reverse(m, 1),
@@ -327,15 +260,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.full_like: _full_like,
     np.hstack: joining_adapter(1, 1),
     np.imag: imag,
-    np.inner: _inner,
-    np.linalg.diagonal: lambda x, /, *, offset=0: diag_part(x, offset),
-    np.linalg.matmul: lambda x1, x2, /: matmul(strong(x1), strong(x2)),
+    np.iscomplexobj: lambda x: dtype_of(strong(x)).kind == "c",
+    np.isrealobj: lambda x: dtype_of(strong(x)).kind != "c",
     np.linalg.matrix_transpose: matrix_transpose,
     np.linalg.norm: numpy_norm,
-    np.linalg.outer: _outer_of_vectors,
-    np.linalg.tensordot: lambda a, b, /, *, axes=2: _tensordot(a, b, axes),
-    np.linalg.trace: lambda x, /, *, offset=0, dtype=None: trace(wide(x, dtype), offset),
-    np.linspace: _linspace,
     np.matrix_transpose: matrix_transpose,
     np.max: extreme_adapter(reduce_max, "max"),
     np.mean: numpy_mean,
@@ -344,7 +272,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.moveaxis: moveaxis,
     np.ndim: lambda a: len(shape_of(a)),
     np.ones_like: _constant_like(1, "ones_like"),
-    np.outer: _outer,
     np.pad: numpy_pad,
     np.prod: sum_adapter(reduce_prod, reduce_all, "prod"),
     np.ptp: numpy_ptp,
@@ -364,21 +291,25 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.sum: sum_adapter(reduce_sum, reduce_any, "sum"),
     np.swapaxes: numpy_swapaxes,
     np.take_along_axis: _take_along_axis,
-    np.tensordot: _tensordot,
     np.tile: numpy_tile,
-    np.trace: _trace,
     np.transpose: lambda a, axes=None: transpose(a, axes),
     np.tril: numpy_tril,
     np.triu: numpy_triu,
     np.var: deviation_adapter(reduce_variance, "var"),
-    np.vdot: _vdot,
     np.vstack: joining_adapter(2, 0),
     np.where: _where,
     np.zeros_like: _constant_like(0, "zeros_like"),
     np.empty_like: _constant_like(0, "empty_like"),
+    **CALCULUS,
+    **CONDITIONS,
     **FOURIER,
     **LINALG_FUNCTIONS,
     **NAN_REDUCTIONS,
+    **POLYNOMIALS,
+    **PRODUCTS,
+    **QUANTILES,
+    **RANGES,
     **REARRANGING,
     **SORTING,
+    **STATISTICS,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from jittape.core.traced_scalar import TracedScalar
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.identity import identity
 from jittape.primitives.shape.joining import stack
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "given",
     "has_tensor",
     "is_mask",
+    "on_values",
     "reject",
     "shape_of",
     "strong",
@@ -75,6 +78,27 @@ def values_of(a: Any) -> np.ndarray[Any, Any]:
     if isinstance(a, (list, tuple)):
         return np.asarray([values_of(x) for x in a]) if has_tensor(a) else np.asarray(a)
     return np.asarray(a.numpy() if hasattr(a, "numpy") else a)
+
+
+def on_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a NumPy `function` that reads the values of tensors; its results are tensors without a gradient."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        reject(function.__name__, out=kwargs.pop("out", None))
+        result = function(*map(_plain, args), **{name: _plain(a) for name, a in kwargs.items()})
+        return _tensors(result)
+
+    return call
+
+
+def _plain(a: Any) -> Any:
+    if isinstance(a, (list, tuple)) and has_tensor(a):
+        return type(a)(map(_plain, a))
+    return values_of(a) if hasattr(a, "aval") else a
+
+
+def _tensors(a: Any) -> Any:
+    return type(a)(map(_tensors, a)) if isinstance(a, (list, tuple)) else identity(a)
 
 
 def strong(a: Any) -> Any:

@@ -20,7 +20,8 @@ from jittape.core.user_calls import ufunc_name
 from jittape.errors import DTypeError
 from jittape.numpy_api import numpy_ufuncs
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_operands import array_like, dtype_of, reject
+from jittape.numpy_api.numpy_operands import array_like, dtype_of, on_values, reject
+from jittape.numpy_api.numpy_support import REFUSED
 from jittape.numpy_api.numpy_ufunc_methods import ufunc_method
 from jittape.primitives.elementwise import (
     arithmetic,
@@ -138,6 +139,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.fmin: _in_one_dtype(np.fmin, numpy_ufuncs.fmin),
     np.fmod: typed(np.fmod, truncation.truncatemod),
     np.frexp: typed(np.frexp, numpy_ufuncs.frexp),
+    np.gcd: on_values(np.gcd),
     np.greater: comparison.greater,
     np.greater_equal: comparison.greater_equal,
     np.heaviside: _in_one_dtype(np.heaviside, numpy_ufuncs.heaviside),
@@ -146,6 +148,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.isfinite: bits.is_finite,
     np.isinf: bits.is_inf,
     np.isnan: bits.is_nan,
+    np.lcm: on_values(np.lcm),
     np.ldexp: _in_one_dtype(np.ldexp, numpy_ufuncs.ldexp),
     np.left_shift: bits.left_shift,
     np.less: comparison.less,
@@ -201,11 +204,9 @@ VALUE_FUNCTIONS: frozenset[Callable[..., Any]] = frozenset(
         np.array_equiv,
         np.array_repr,
         np.array_str,
-        np.bincount,
         np.flatnonzero,
-        np.histogram,
-        np.isclose,
         np.may_share_memory,
+        np.min_scalar_type,
         np.nonzero,
         np.save,
         np.savetxt,
@@ -215,10 +216,6 @@ VALUE_FUNCTIONS: frozenset[Callable[..., Any]] = frozenset(
     )
 )
 """Functions without gradients: they run in NumPy on the values of tensors."""
-
-WEIGHTS: dict[Callable[..., Any], int] = {np.bincount: 1, np.histogram: 4}
-"""Position of the argument `weights` of functions that sum weights; `np.asarray` warns that its gradient is lost."""
-
 
 _SEQUENCES = (list, tuple)
 
@@ -262,6 +259,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
 def _foreign_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record a ufunc of `scipy.special`; the module with the table is imported at the first call."""
     shown = ufunc_name(ufunc)
+    if ufunc in REFUSED:
+        raise TypeError(f"{shown} {': '.join(REFUSED[ufunc])}")
     if shown.startswith("np."):
         raise TypeError(f"{shown} is not recorded for a tensor; {LEAVE}")
     calls = import_module("jittape.scipy.special.ufunc_calls")
@@ -290,11 +289,11 @@ def array_function(
         return adapter(*args, **kwargs)
     if func in VALUE_FUNCTIONS:
         tensors = tuple(types)
-        if func in WEIGHTS:
-            np.asarray(kwargs.get("weights", args[WEIGHTS[func]] if len(args) > WEIGHTS[func] else 0.0))
         return func(
             *_as_arrays(args, tensors), **{name: _as_arrays(a, tensors) for name, a in kwargs.items()}
         )
+    if func in REFUSED:
+        raise TypeError(f"np.{func.__name__} {': '.join(REFUSED[func])}")
     name = f"{func.__module__.removeprefix('numpy').lstrip('.')}.{func.__name__}".lstrip(".")
     raise TypeError(f"np.{name} is not recorded for a tensor; {LEAVE}")
 

@@ -210,6 +210,7 @@ REARRANGING: dict[Any, Callable[..., Any]] = {
     np.block: _block,
     np.compress: _compress,
     np.delete: _delete,
+    np.diag_indices_from: lambda arr: np.diag_indices_from(np.broadcast_to(False, shape_of(arr))),
     np.diagflat: _diagflat,
     np.dsplit: _splitter(np.dsplit),
     np.extract: _extract,

@@ -23,7 +23,7 @@ from jittape.primitives.elementwise.arithmetic import subtract
 from jittape.primitives.elementwise.comparison import not_equal, where
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.getitem import getitem
-from jittape.primitives.indexing.repetition import pad, repeat, tile
+from jittape.primitives.indexing.repetition import repeat, tile
 from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.linalg.matrices import diag
 from jittape.primitives.shape.joining import concat, meshgrid, split, stack
@@ -48,7 +48,6 @@ __all__ = [
     "numpy_diff",
     "numpy_flip",
     "numpy_meshgrid",
-    "numpy_pad",
     "numpy_ravel",
     "numpy_repeat",
     "numpy_reshape",
@@ -184,29 +183,6 @@ def numpy_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list
 def numpy_flip(m: Any, axis: Any = None) -> Any:
     """``np.flip``."""
     return reverse(m, axis)
-
-
-def numpy_pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
-    """``np.pad``."""
-    value = kwargs.pop("constant_values", 0)
-    if kwargs or mode not in ("constant", "reflect", "symmetric"):
-        raise TypeError(
-            f"np.pad on a tensor supports mode constant, reflect or symmetric, got {mode!r} with {kwargs or 'no'} "
-            "options"
-        )
-    rank, given = len(shape_of(array)), np.asarray(pad_width)
-    if given.dtype.kind not in "iu" or given.min(initial=0) < 0 or np.ndim(value):
-        raise TypeError(
-            "[np.pad] on a tensor, pad_width must be non-negative integers and constant_values one number, "
-            f"got {pad_width!r} and {value!r}"
-        )
-    try:
-        widths = np.broadcast_to(given, (rank, 2)).tolist()
-    except ValueError:
-        raise ShapeError(
-            f"[np.pad] pad_width {pad_width!r} does not broadcast to a pair for {rank} axes"
-        ) from None
-    return pad(array, widths, mode, converted(value, dtype_of(array)))
 
 
 def numpy_diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:

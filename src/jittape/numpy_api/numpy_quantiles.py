@@ -1,0 +1,267 @@
+"""NumPy's medians, quantiles and percentiles, with all methods of Hyndman and Fan (Am. Stat. 50, 1996) and NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.core.primitive import apply
+from jittape.core.user_calls import shown
+from jittape.errors import DTypeError
+from jittape.numpy_api.numpy_operands import dtype_of, has_tensor, reject, shape_of, strong
+from jittape.primitives.broadcast import axis_key, normalized_axes
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.bits import is_nan
+from jittape.primitives.elementwise.comparison import (
+    equal,
+    greater_equal,
+    less,
+    logical_and,
+    logical_not,
+    where,
+)
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.division import divide, mod
+from jittape.primitives.elementwise.piecewise import ceil, floor, maximum, round
+from jittape.primitives.indexing.gather import take_along_axis
+from jittape.primitives.indexing.sorting import sort
+from jittape.primitives.reduce.reductions import reduce_any, reduce_sum
+from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, reshape, transpose
+
+__all__ = ["QUANTILES", "numpy_median"]
+
+CONTINUOUS = {
+    "hazen": (0.5, 0.5),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+    "weibull": (0.0, 0.0),
+}
+"""Parameters alpha and beta of the plotting position."""
+
+
+def _last_step(n: Any, q: Any) -> Any:
+    return multiply(subtract(n, 1.0), q)
+
+
+def _position(n: Any, q: Any, method: str) -> tuple[Any, Any]:
+    """Return the virtual index among `n` sorted elements, and the weight of the element after its floor."""
+    if method in CONTINUOUS:
+        alpha, beta = CONTINUOUS[method]
+        at = subtract(add(multiply(n, q), add(alpha, multiply(q, 1 - alpha - beta))), 1.0)
+        return at, subtract(at, floor(at))
+    at = _last_step(n, q)
+    if method == "linear":
+        return at, subtract(at, floor(at))
+    if method == "midpoint":
+        at = multiply(0.5, add(floor(at), ceil(at)))
+        return at, where(equal(mod(at, 1.0), 0.0), 0.0, 0.5)
+    if method in ("lower", "higher", "nearest"):
+        at = {"lower": floor, "higher": ceil, "nearest": round}[method](at)
+        return at, multiply(at, 0.0)
+    at = subtract(multiply(n, q), 1.5 if method == "closest_observation" else 1.0)
+    before, whole = floor(at), equal(at, floor(at))
+    if method == "averaged_inverted_cdf":
+        return at, where(whole, 0.5, 1.0)
+    if method == "closest_observation":
+        whole = logical_and(whole, equal(mod(before, 2.0), 1.0))
+    at = maximum(where(whole, before, add(before, 1.0)), 0.0)
+    return at, multiply(at, 0.0)
+
+
+METHODS = frozenset(
+    (
+        *CONTINUOUS,
+        "averaged_inverted_cdf",
+        "closest_observation",
+        "higher",
+        "inverted_cdf",
+        "linear",
+        "lower",
+        "midpoint",
+        "nearest",
+    )
+)
+
+
+def _rows(a: Any, axes: tuple[int, ...]) -> Any:
+    """Return `a` with the dimensions `axes` flattened to the last one."""
+    shape = shape_of(a)
+    kept = [i for i in range(len(shape)) if i not in axes]
+    count = int(np.prod([shape[i] for i in axes], dtype=np.int64))
+    return reshape(transpose(a, [*kept, *axes]), [*[shape[i] for i in kept], count])
+
+
+def _quantile_body(a: Any, q: Any, axes: tuple[int, ...], method: str, ignore_nan: bool) -> Any:
+    """Return the quantiles, with the dimensions of `q` last."""
+    ordered = sort(_rows(a, axes), -1)
+    length = shape_of(ordered)[-1]
+    q = reshape(q, [-1])
+    missing = is_nan(ordered) if dtype_of(a).kind == "f" else None
+    n: Any = cast(length, q.dtype)
+    if ignore_nan and missing is not None:
+        n = expand_dims(reduce_sum(cast(logical_not(missing), q.dtype), -1), -1)
+    shape = (*shape_of(ordered)[:-1], shape_of(q)[0])
+    at, weight = _position(n, q, method)
+    at, weight, n = (broadcast_to(x, shape) for x in (at, weight, n))
+    before = floor(at)
+    first, last = less(at, 0.0), greater_equal(at, subtract(n, 1.0))
+    low = where(last, subtract(n, 1.0), where(first, 0.0, before))
+    high = where(last, subtract(n, 1.0), where(first, 0.0, add(before, 1.0)))
+    low, high = (take_along_axis(ordered, cast(maximum(i, 0.0), np.int64), -1) for i in (low, high))
+    # A method without interpolation takes one element, whose infinity times the weight 0 would be nan.
+    result = low if method in DISCRETE else _between(low, high, weight)
+    if missing is not None:
+        empty = equal(n, 0.0) if ignore_nan else expand_dims(reduce_any(missing, -1), -1)
+        result = where(empty, np.nan, result)
+    return result
+
+
+DISCRETE = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
+
+
+def _between(low: Any, high: Any, weight: Any) -> Any:
+    """Return the linear interpolation, monotonic in the weight and exact at both ends."""
+    low = low if dtype_of(low).kind == "f" else cast(low, np.float64)
+    high = high if dtype_of(high).kind == "f" else cast(high, np.float64)
+    step = subtract(high, low)
+    weight = cast(weight, np.result_type(weight.dtype, step.dtype))
+    upper = greater_equal(weight, 0.5)
+    return where(
+        upper,
+        subtract(high, multiply(step, subtract(1.0, weight))),
+        add(low, multiply(step, weight)),
+    )
+
+
+def _quantile(name: str, scale: float, ignore_nan: bool) -> Callable[..., Any]:
+    """Return ``np.quantile``, ``np.percentile`` or one that ignores nan."""
+
+    def quantile(
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: bool = False,
+        method: Any = "linear",
+        keepdims: Any = False,
+        *,
+        weights: Any = None,
+    ) -> Any:
+        reject(name, out=out, weights=weights)
+        a = strong(a)
+        if dtype_of(a).kind == "c":
+            raise DTypeError(f"[np.{name}] a must be an array of real numbers, got {dtype_of(a).name}")
+        if method not in METHODS:
+            raise ValueError(
+                f"[np.{name}] {shown(method)} is not a valid method. Use one of: {sorted(METHODS)}"
+            )
+        own = np.zeros(1, dtype_of(a))
+        try:
+            weak = isinstance(q, (int, float))
+            dtype = np.quantile(own, 0.5 if weak else np.zeros((), dtype_of(strong(q))), method=method).dtype
+        except TypeError as error:
+            raise DTypeError(f"[np.{name}] {error}") from None
+        return _at(
+            name,
+            a,
+            _probabilities(name, q, scale, dtype_of(a)),
+            shape_of(strong(q)),
+            axis,
+            method,
+            keepdims,
+            ignore_nan,
+            dtype,
+        )
+
+    return quantile
+
+
+def _probabilities(name: str, q: Any, scale: float, dtype: Any) -> Any:
+    """Return `q` as floats between 0 and 1."""
+    q = strong(q)
+    if len(shape_of(q)) > 2:
+        raise ValueError(f"[np.{name}] q must be a scalar or 1d, got shape {shape_of(q)}")
+    if dtype_of(q).kind == "c":
+        raise DTypeError(f"[np.{name}] q must be real, got {dtype_of(q).name}")
+    if not has_tensor(q):
+        if not np.all((q >= 0) & (q <= scale)):
+            raise ValueError(
+                f"[np.{name}] {'Percentiles' if scale == 100 else 'Quantiles'} must be in the range [0, {scale:g}]"
+            )
+        return np.asarray(q, np.float64) / scale
+    return divide(cast(q, np.float64), scale)
+
+
+def _at(
+    name: str,
+    a: Any,
+    q: Any,
+    q_shape: Any,
+    axis: Any,
+    method: str,
+    keepdims: Any,
+    ignore_nan: bool,
+    dtype: Any,
+) -> Any:
+    shape = shape_of(a)
+    axes = normalized_axes(f"np.{name}", axis_key(axis), len(shape))
+    kept = [n for i, n in enumerate(shape) if i not in axes]
+    if not shape:
+        a, axes = reshape(a, [1]), (0,)
+    if 0 in [shape[i] for i in axes if shape]:
+        if method in DISCRETE or not ignore_nan:
+            raise IndexError(f"[np.{name}] a has no elements along axis {axis}: shape {shape}")
+        result: Any = np.full((*kept, int(np.prod(q_shape))), np.nan, dtype)
+    else:
+        result = apply(_quantile_body, (a, q), (axes, method, ignore_nan))
+    rank = len(kept)
+    result = reshape(cast(result, dtype), [*kept, *q_shape])
+    result = transpose(result, [*range(rank, rank + len(q_shape)), *range(rank)])
+    if not keepdims:
+        return result
+    return reshape(result, [*q_shape, *[1 if i in axes else n for i, n in enumerate(shape)]])
+
+
+# ---- medians ---------------------------------------------------------------------------------------------------------
+
+
+def numpy_median(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+) -> Any:
+    """``np.median``."""
+    return _median("median", a, axis, out, keepdims, False)
+
+
+def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any, ignore_nan: bool) -> Any:
+    reject(name, out=out)
+    a = strong(a)
+    if dtype_of(a).kind == "c":
+        raise DTypeError(f"[np.{name}] is not defined for {dtype_of(a).name}: complex numbers have no order")
+    dtype = np.mean(np.zeros(1, dtype_of(a))).dtype
+    shape = shape_of(a)
+    if 0 in shape:
+        axes = normalized_axes(f"np.{name}", axis_key(axis), len(shape))
+        rest = [1 if i in axes else n for i, n in enumerate(shape)]
+        result = np.full(rest, np.nan, dtype)
+        return reshape(result, rest if keepdims else [n for i, n in enumerate(shape) if i not in axes])
+    half = np.array(0.5)
+    return _at(name, a, half, (), axis, "linear", keepdims, ignore_nan, dtype)
+
+
+def _nanmedian(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+) -> Any:
+    return _median("nanmedian", a, axis, out, keepdims, True)
+
+
+QUANTILES: dict[Any, Callable[..., Any]] = {
+    np.median: numpy_median,
+    np.nanmedian: _nanmedian,
+    np.nanpercentile: _quantile("nanpercentile", 100.0, True),
+    np.nanquantile: _quantile("nanquantile", 1.0, True),
+    np.percentile: _quantile("percentile", 100.0, False),
+    np.quantile: _quantile("quantile", 1.0, False),
+}

@@ -1,0 +1,177 @@
+"""NumPy's covariances and histograms on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.numpy_api.numpy_operands import dtype_of, has_tensor, on_values, shape_of, strong, values_of
+from jittape.numpy_api.numpy_reductions import numpy_average
+from jittape.numpy_api.numpy_shapes import numpy_concatenate
+from jittape.primitives.elementwise.arithmetic import multiply, subtract
+from jittape.primitives.elementwise.complex_numbers import cast, complex, conj, imag, real
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import sqrt
+from jittape.primitives.elementwise.piecewise import clip_by_value, maximum
+from jittape.primitives.identity import identity
+from jittape.primitives.indexing.getitem import getitem
+from jittape.primitives.indexing.segments import unsorted_segment_sum
+from jittape.primitives.linalg.einsum import diag_part
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.primitives.shape.reshaping import expand_dims, matrix_transpose, reshape, squeeze, transpose
+
+__all__ = ["STATISTICS"]
+
+
+# ---- covariances -----------------------------------------------------------------------------------------------------
+
+
+def _rows(name: str, m: Any, rowvar: Any) -> Any:
+    """Return the observations with one variable per row."""
+    m = strong(m)
+    if len(shape_of(m)) > 2:
+        raise ValueError(f"[np.{name}] m has more than 2 dimensions")
+    if len(shape_of(m)) < 2:
+        return reshape(m, [1, -1])
+    return m if rowvar else transpose(m)
+
+
+def _cov(
+    m: Any,
+    y: Any = None,
+    rowvar: Any = True,
+    bias: Any = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("[np.cov] ddof must be integer")
+    m = strong(m)
+    given = [m] if y is None else [m, strong(y)]
+    dtype = np.result_type(*map(dtype_of, given), np.float64) if dtype is None else dtype
+    x = cast(_rows("cov", m, rowvar), dtype)
+    if shape_of(x)[0] == 0:
+        return identity(np.zeros((0, 0), dtype_of(x)))
+    if y is not None:
+        other = strong(y)
+        if len(shape_of(other)) > 2:
+            raise ValueError("[np.cov] y has more than 2 dimensions")
+        other = reshape(other, [1, -1]) if len(shape_of(other)) < 2 else other
+        if not rowvar and shape_of(other)[0] != 1:
+            other = transpose(other)
+        x = numpy_concatenate([x, cast(other, dtype)])
+    ddof = (1 if not bias else 0) if ddof is None else ddof
+    weights = _weights(shape_of(x)[1], fweights, aweights)
+    average, total = numpy_average(x, 1, weights, True)
+    total = _first(total)
+    factor = _degrees_of_freedom(shape_of(x)[1], total, ddof, weights, aweights)
+    x = subtract(x, expand_dims(average, 1))
+    weighted = matrix_transpose(x if weights is None else multiply(x, weights))
+    product = matmul(x, conj(weighted))
+    return squeeze(divide(product, cast(maximum(factor, 0.0), dtype_of(product))))
+
+
+def _first(a: Any) -> Any:
+    return real(getitem(a, 0))
+
+
+def _weights(count: int, fweights: Any, aweights: Any) -> Any:
+    weights = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        given = strong(given)
+        if name == "fweights" and not np.all(values_of(given) == np.around(values_of(given))):
+            raise TypeError("[np.cov] fweights must be integer")
+        if len(shape_of(given)) > 1:
+            raise RuntimeError(f"[np.cov] cannot handle multidimensional {name}")
+        if shape_of(given) != (count,):
+            raise RuntimeError(f"[np.cov] incompatible numbers of samples and {name}")
+        if np.any(values_of(given) < 0):
+            raise ValueError(f"[np.cov] {name} cannot be negative")
+        given = cast(given, np.float64)
+        weights = given if weights is None else multiply(weights, given)
+    return weights
+
+
+def _degrees_of_freedom(count: int, total: Any, ddof: int, weights: Any, aweights: Any) -> Any:
+    if weights is None:
+        return float(count - ddof)
+    if ddof == 0:
+        return total
+    if aweights is None:
+        return subtract(total, float(ddof))
+    share = reduce_sum(multiply(weights, cast(strong(aweights), np.float64)))
+    return subtract(total, divide(multiply(float(ddof), share), total))
+
+
+def _corrcoef(x: Any, y: Any = None, rowvar: Any = True, *, dtype: Any = None) -> Any:
+    c = _cov(x, y, rowvar, dtype=dtype)
+    if not shape_of(c):
+        return divide(c, c)
+    deviations = sqrt(real(diag_part(c)))
+    c = divide(divide(c, expand_dims(deviations, 1)), expand_dims(deviations, 0))
+    if dtype_of(c).kind != "c":
+        return clip_by_value(c, -1.0, 1.0)
+    return complex(clip_by_value(real(c), -1.0, 1.0), clip_by_value(imag(c), -1.0, 1.0))
+
+
+# ---- counts ----------------------------------------------------------------------------------------------------------
+
+
+def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    values = values_of(strong(x))
+    if weights is None or not has_tensor(weights):
+        return identity(np.bincount(values, weights, minlength))
+    count = len(np.bincount(values, np.zeros(shape_of(weights)), minlength))  # NumPy's checks
+    return unsorted_segment_sum(cast(weights, np.float64), values.astype(np.int64), count)
+
+
+def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    values, edges = values_of(strong(a)), bins if isinstance(bins, (int, str)) else values_of(bins)
+    weighted = weights is not None and has_tensor(weights)
+    known = values_of(weights) if weights is not None else None
+    counts, edges = np.histogram(values, edges, range, density, known)
+    if not weighted:
+        return identity(counts), identity(edges)
+    place = np.searchsorted(edges, values.ravel(), "right") - 1
+    place[values.ravel() == edges[-1]] = len(edges) - 2
+    inside = (place >= 0) & (place < len(edges) - 1)
+    kept = multiply(reshape(weights, -1), inside)
+    sums = unsorted_segment_sum(kept, np.where(inside, place, 0), len(edges) - 1)
+    if density:
+        sums = divide(divide(sums, np.diff(edges)), reduce_sum(sums))
+    return cast(sums, counts.dtype), identity(edges)
+
+
+def _unweighted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a histogram of values in several dimensions, whose weights are not recorded."""
+    counted = on_values(function)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        place = {np.histogram2d: 5, np.histogramdd: 4}[function]
+        if has_tensor(kwargs.get("weights", args[place] if len(args) > place else None)):
+            raise TypeError(
+                f"np.{function.__name__} on a tensor does not support weights= that are a tensor; use np.histogram of "
+                "one dimension or jt.math.unsorted_segment_sum"
+            )
+        return counted(*args, **kwargs)
+
+    return call
+
+
+STATISTICS: dict[Any, Callable[..., Any]] = {
+    np.bincount: _bincount,
+    np.corrcoef: _corrcoef,
+    np.cov: _cov,
+    np.histogram: _histogram,
+    np.histogram2d: _unweighted(np.histogram2d),
+    np.histogram_bin_edges: on_values(np.histogram_bin_edges),
+    np.histogramdd: _unweighted(np.histogramdd),
+}
