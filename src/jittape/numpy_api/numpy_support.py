@@ -1,4 +1,4 @@
-"""What becomes of each function of NumPy when it is called with a tensor: the support table of the documentation."""
+"""The treatment of each function of NumPy that is called with a tensor: the support table of the documentation."""
 
 from __future__ import annotations
 
