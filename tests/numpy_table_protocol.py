@@ -38,16 +38,14 @@ MANY_AXES = Deviation("the number of axes must not be negative", "axes=-1 is too
 
 
 ELEMENTWISE: dict[str, tuple[Deviation, ...]] = {
-    "equal": (FITS,),
-    "greater": (FITS, NO_ORDER),
-    "greater_equal": (FITS, NO_ORDER),
-    "less": (FITS, NO_ORDER),
-    "less_equal": (FITS, NO_ORDER),
+    "greater": (NO_ORDER,),
+    "greater_equal": (NO_ORDER,),
+    "less": (NO_ORDER,),
+    "less_equal": (NO_ORDER,),
     "fmax": (NO_ORDER,),
     "fmin": (NO_ORDER,),
     "maximum": (NO_ORDER,),
     "minimum": (NO_ORDER,),
-    "not_equal": (FITS,),
     "reciprocal": (INTEGER_ZERO,),
     "nextafter": (NO_HALF,),
     "rint": (NOT_COMPLEX,),

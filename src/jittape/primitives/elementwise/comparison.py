@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import bool_
+from jittape.core.builder import literal
+from jittape.core.dtypes import bool_, int64
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_array
 from jittape.errors import DTypeError
-from jittape.primitives.broadcast import broadcast_operands, cast_to, promote, require_equal
+from jittape.primitives.broadcast import broadcast, broadcast_operands, cast_to, promote, require_equal
 from jittape.primitives.identity import identity_op
 from jittape.primitives.record_parts import common, logical, truth_of_kinds
 from jittape.typing import Tensor, TensorLike
@@ -55,7 +56,10 @@ def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     >>> jt.equal([1.0, 2.0], 2.0).numpy()
     array([False,  True])
     """
-    return apply(equal_op, (x, y))
+    try:
+        return apply(equal_op, (x, y))
+    except OverflowError:
+        return _beyond_all(equal_op, x, y)
 
 
 not_equal_op = Primitive(
@@ -76,7 +80,10 @@ def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     >>> jt.not_equal([1.0, 2.0], 2.0).numpy()
     array([ True, False])
     """
-    return apply(not_equal_op, (x, y))
+    try:
+        return apply(not_equal_op, (x, y))
+    except OverflowError:
+        return _beyond_all(not_equal_op, x, y)
 
 
 less_op = Primitive(
@@ -97,7 +104,10 @@ def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     >>> jt.less([1.0, 2.0], 2.0).numpy()
     array([ True, False])
     """
-    return apply(less_op, (x, y))
+    try:
+        return apply(less_op, (x, y))
+    except OverflowError:
+        return _beyond_all(less_op, x, y)
 
 
 less_equal_op = Primitive(
@@ -118,7 +128,10 @@ def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     >>> jt.less_equal([1.0, 2.0, 3.0], 2.0).numpy()
     array([ True,  True, False])
     """
-    return apply(less_equal_op, (x, y))
+    try:
+        return apply(less_equal_op, (x, y))
+    except OverflowError:
+        return _beyond_all(less_equal_op, x, y)
 
 
 greater_op = Primitive(
@@ -139,7 +152,10 @@ def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     >>> jt.greater([1.0, 2.0, 3.0], 2.0).numpy()
     array([False, False,  True])
     """
-    return apply(greater_op, (x, y))
+    try:
+        return apply(greater_op, (x, y))
+    except OverflowError:
+        return _beyond_all(greater_op, x, y)
 
 
 greater_equal_op = Primitive(
@@ -160,7 +176,25 @@ def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
     >>> jt.greater_equal([1.0, 2.0, 3.0], 2.0).numpy()
     array([False,  True,  True])
     """
-    return apply(greater_equal_op, (x, y))
+    try:
+        return apply(greater_equal_op, (x, y))
+    except OverflowError:
+        return _beyond_all(greater_equal_op, x, y)
+
+
+def _beyond_all(op: Primitive, x: Any, y: Any) -> Tensor:
+    """Return the comparison of integers with a Python int that their dtype cannot hold, as NumPy does."""
+    number, other = (x, y) if type(x) is int else (y, x)
+    dtype = getattr(other, "dtype", None)
+    if type(number) is not int or dtype is None or dtype.kind not in "iu":
+        raise
+    sign = 1 if number > 0 else -1
+    truth = op.impl(0, sign) if number is y else op.impl(sign, 0)
+    return apply(_everywhere, (other,), (bool(truth),))
+
+
+def _everywhere(x: Any, truth: bool) -> Any:
+    return broadcast(cast_to(literal(int(truth), int64), bool_), x.shape)
 
 
 # ---- logic -----------------------------------------------------------------------------------------------------------
