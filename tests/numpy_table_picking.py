@@ -300,7 +300,13 @@ CREATED: list[Row] = [
         lambda n, m=None, dtype="float32": np.eye(n, m, dtype=dtype),
         given((3,), (2, 3), (0,), (3, 0), (-1,), (1.5,), (2, None, {"dtype": "int8"})),
     ),
-    Row("jt.range", jt.range, unlike("TensorFlow: int32 and float32 of Python numbers", counted), RANGES),
+    Row(
+        "jt.range",
+        jt.range,
+        unlike("TensorFlow: int32 and float32 of Python numbers", counted),
+        RANGES,
+        (Deviation("TensorFlow: a limit on the wrong side is refused", "counts the other way"),),
+    ),
     Row(
         "jt.linspace",
         jt.linspace,
