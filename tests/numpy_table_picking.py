@@ -9,7 +9,7 @@ import numpy as np
 
 import jittape as jt
 from numpy_protocol_samples import BOOLS, COMPLEX, CUBE, INTS, NO_INDEX, SEVERAL, SQUARE, E, S, V, X, per
-from numpy_rows import NO_ORDER, WHOLE, Row
+from numpy_rows import NO_ORDER, WHOLE, Deviation, Row
 from numpy_samples import PAIRED, edges, given, numbers, together, unary
 from numpy_table import checked, unlike
 

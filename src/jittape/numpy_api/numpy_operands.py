@@ -104,7 +104,8 @@ def _tensors(a: Any) -> Any:
 def strong(a: Any) -> Any:
     """Do as `array_like`, and convert Python numbers to arrays too."""
     if isinstance(a, TracedScalar):
-        return cast(a, dtype_of(a))
+        number: Any = a
+        return cast(number, dtype_of(a))
     return np.asarray(a) if isinstance(a, (int, float, complex)) else array_like(a)
 
 
