@@ -63,7 +63,8 @@ __getattr__ = _lazily(
     {
         "jittape.autograd.builtins": ("builtins", "dict", "isinstance", "list", "tuple", "type"),
         **{
-            f"jittape.autograd.{name}": (name,) for name in ("extend", "misc", "numpy", "test_util", "tracer")
+            f"jittape.autograd.{name}": (name,)
+            for name in ("extend", "misc", "numpy", "scipy", "test_util", "tracer")
         },
     },
 )
