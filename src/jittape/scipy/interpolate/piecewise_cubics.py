@@ -1,0 +1,332 @@
+"""Interpolation by piecewise polynomials, differentiable in the values, the knots and the points.
+
+Values and slopes at the knots determine each cubic piece; the classes differ in the slopes. The search for the piece of
+a point has no gradient.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import float64
+from jittape.core.user_calls import as_int
+from jittape.errors import ShapeError
+from jittape.primitives.elementwise.comparison import logical_and, logical_not, logical_or, where
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.piecewise import absolute, sign
+from jittape.primitives.indexing.gather import gather
+from jittape.primitives.indexing.sorting import searchsorted
+from jittape.primitives.linalg.tridiagonal import tridiagonal_solve
+from jittape.primitives.reduce.reductions import reduce_max
+from jittape.primitives.shape.joining import concat, stack
+from jittape.primitives.shape.reshaping import moveaxis, reshape
+from jittape.recording.convert import convert_to_tensor
+from jittape.scipy.scipy_operands import floating_operand
+
+__all__ = ["Akima1DInterpolator", "CubicSpline", "PchipInterpolator", "interp1d"]
+
+
+def _knots(function: str, x: Any, y: Any, axis: int) -> tuple[Any, Any]:
+    """Return knots and values as float64 tensors, the values with `axis` first."""
+    x, y = (cast(convert_to_tensor(floating_operand(v)), float64) for v in (x, y))
+    if len(x.shape) != 1 or x.shape[0] < 2:
+        raise ShapeError(f"[{function}] x must be a vector of at least 2 numbers, got shape {tuple(x.shape)}")
+    axis = as_int("axis", axis)
+    if not -len(y.shape) <= axis < len(y.shape) or y.shape[axis] != x.shape[0]:
+        raise ShapeError(
+            f"[{function}] y must have {x.shape[0]} elements along axis {axis}, as x, got shape {tuple(y.shape)}"
+        )
+    return x, moveaxis(y, axis, 0)
+
+
+class _Piecewise:
+    """A piecewise cubic: knots, values with the axis of the knots first, and slopes of the same shape."""
+
+    def __init__(self, x: Any, y: Any, axis: int, extrapolate: bool) -> None:
+        name = type(self).__name__
+        self.x, self._y = _knots(name, x, y, axis)
+        self.axis = axis if axis >= 0 else axis + len(self._y.shape)
+        self.extrapolate = bool(extrapolate)
+        n = self.x.shape[0]
+        flat = reshape(self._y, (n, -1))
+        self._values = flat
+        widths = reshape(self.x[1:] - self.x[:-1], (n - 1, 1))
+        self._slopes = self._slopes_at_knots(widths, (flat[1:] - flat[:-1]) / widths)
+
+    def _slopes_at_knots(self, h: Any, m: Any) -> Any:
+        """Return the slopes from the widths and the slopes of the chords, both with the intervals first."""
+        raise NotImplementedError
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: bool | None = None) -> Any:
+        """Evaluate the interpolant, or its derivative of order `nu` up to 3, at the points `x`."""
+        nu = as_int("nu", nu)
+        if not 0 <= nu <= 3:
+            raise ValueError(f"[{type(self).__name__}] nu must be between 0 and 3, got {nu}")
+        points = cast(convert_to_tensor(floating_operand(x)), float64)
+        at = reshape(points, (-1,))
+        n = self.x.shape[0]
+        found = searchsorted(self.x, at, side="right") - 1
+        piece = where(found < 0, 0, where(found > n - 2, n - 2, found))
+        value = self._evaluated(piece, reshape(at - gather(self.x, piece), (-1, 1)), nu)
+        inside = logical_and(at >= self.x[0], at <= self.x[-1])
+        allowed = self.extrapolate if extrapolate is None else extrapolate
+        if not allowed:
+            value = where(reshape(inside, (-1, 1)), value, np.nan)
+        lead, trail = tuple(points.shape), tuple(self._y.shape[1:])
+        value = reshape(value, (*lead, *trail))
+        k = len(lead)
+        return (
+            moveaxis(value, list(range(k)), list(range(self.axis, self.axis + k)))
+            if k and self.axis
+            else value
+        )
+
+    def _evaluated(self, piece: Any, w: Any, nu: int) -> Any:
+        h = reshape(gather(self.x, piece + 1) - gather(self.x, piece), (-1, 1))
+        y0, y1 = gather(self._values, piece), gather(self._values, piece + 1)
+        s0, s1 = gather(self._slopes, piece), gather(self._slopes, piece + 1)
+        chord = (y1 - y0) / h
+        bend = (s0 + s1 - 2.0 * chord) / h
+        c3, c2 = bend / h, (chord - s0) / h - bend
+        if nu == 0:
+            return y0 + w * (s0 + w * (c2 + w * c3))
+        if nu == 1:
+            return s0 + w * (2.0 * c2 + w * (3.0 * c3))
+        return 2.0 * c2 + 6.0 * c3 * w if nu == 2 else 6.0 * c3 + 0.0 * w
+
+
+# ---- cubic splines ---------------------------------------------------------------------------------------------------
+
+
+class CubicSpline(_Piecewise):
+    """Cubic spline, twice continuously differentiable.
+
+    Parameters
+    ----------
+    x : tensor-like of shape (n,)
+        Ascending knots (not checked).
+    y : tensor-like
+        Values, with n elements along `axis`.
+    axis : int
+        Dimension of the knots.
+    bc_type : str or pair
+        ``"not-a-knot"``, ``"clamped"``, ``"natural"``, or a pair of these or of ``(order, value)`` with order 1 or 2,
+        for both ends. ``"periodic"`` raises an error.
+    extrapolate : bool, optional
+        Use the outer pieces outside; True by default. Else values outside are nan.
+
+    Raises
+    ------
+    ShapeError
+        If `x` and `y` do not fit.
+    ValueError
+        For an unknown `bc_type`.
+
+    Examples
+    --------
+    >>> from jittape.scipy import interpolate
+    >>> round(float(interpolate.CubicSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])(1.5)), 6)
+    3.375
+    """
+
+    def __init__(
+        self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: bool | None = None
+    ) -> None:
+        ends = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
+        if len(ends) != 2:
+            raise ValueError(f"[CubicSpline] bc_type must be a name or a pair, got {bc_type!r}")
+        self._ends = tuple([_end_condition(end) for end in ends])
+        super().__init__(x, y, axis, extrapolate is None or extrapolate)
+
+    def _slopes_at_knots(self, h: Any, m: Any) -> Any:
+        n = self.x.shape[0]
+        first, last = self._ends
+        if n == 2:  # not-a-knot leaves the slope of the chord
+            first, last = ((1, m[0]) if end is None else end for end in (first, last))
+        if n == 3 and first is None and last is None:
+            return _parabola(h, m)
+        flat = h[:, 0]
+        main, right = 2.0 * (flat[:-1] + flat[1:]), 3.0 * (h[1:] * m[:-1] + h[:-1] * m[1:])
+        a0, b0, r0 = _end_row(first, flat, h, m)
+        reverse = slice(None, None, -1)
+        a1, b1, r1 = _end_row(last, flat[reverse], h[reverse], m[reverse], -1.0)
+        diagonal = concat([reshape(a0, (1,)), main, reshape(a1, (1,))], 0)
+        above = concat([reshape(b0, (1,)), flat[:-1], flat[:1] * 0.0], 0)
+        below = concat([flat[:1] * 0.0, flat[1:], reshape(b1, (1,))], 0)
+        rhs = concat([reshape(r0, (1, -1)), right, reshape(r1, (1, -1))], 0)
+        return tridiagonal_solve(stack([above, diagonal, below]), rhs)
+
+
+def _end_condition(end: Any) -> Any:
+    """Return None for not-a-knot, else order and value of the derivative."""
+    named = {"not-a-knot": None, "clamped": (1, 0.0), "natural": (2, 0.0)}
+    if isinstance(end, str):
+        if end not in named:
+            raise ValueError(f"[CubicSpline] bc_type must be one of {', '.join(named)}, got {end!r}")
+        return named[end]
+    if not (isinstance(end, tuple) and len(end) == 2 and end[0] in (1, 2)):
+        raise ValueError(
+            f"[CubicSpline] bc_type of an end must be a name or (1, value) or (2, value), got {end!r}"
+        )
+    return end
+
+
+def _end_row(end: Any, flat: Any, h: Any, m: Any, side: float = 1.0) -> tuple[Any, Any, Any]:
+    """Return diagonal, neighbor and right-hand side of the equation of the first knot; `side` is -1 at the last."""
+    if end is None:
+        total = flat[0] + flat[1]
+        rhs = ((h[0] + 2.0 * total) * h[1] * m[0] + h[0] * h[0] * m[1]) / total
+        return flat[1], total, rhs
+    order, value = end
+    value = floating_operand(value)
+    if order == 1:
+        return flat[0] * 0.0 + 1.0, flat[0] * 0.0, value + 0.0 * m[0]
+    return 2.0 * flat[0], flat[0], -0.5 * side * value * h[0] * h[0] + 3.0 * h[0] * m[0]
+
+
+def _parabola(h: Any, m: Any) -> Any:
+    """Return the slopes of the parabola through three points."""
+    middle = (h[1] * m[0] + h[0] * m[1]) / (h[0] + h[1])
+    return stack([2.0 * m[0] - middle, middle, 2.0 * m[1] - middle])
+
+
+# ---- local slopes ----------------------------------------------------------------------------------------------------
+
+
+class PchipInterpolator(_Piecewise):
+    """Monotone piecewise cubic (Fritsch and Butland, SIAM J. Sci. Stat. Comput. 5, 1984).
+
+    Parameters
+    ----------
+    x, y, axis, extrapolate
+        As for `CubicSpline`. Where the data change direction the slope is 0, also in the gradient.
+
+    Examples
+    --------
+    >>> from jittape.scipy import interpolate
+    >>> float(interpolate.PchipInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 1.0])(1.5))
+    1.0
+    """
+
+    def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: bool | None = None) -> None:
+        super().__init__(x, y, axis, extrapolate is None or extrapolate)
+
+    def _slopes_at_knots(self, h: Any, m: Any) -> Any:
+        if self.x.shape[0] == 2:
+            return concat([m, m], 0)
+        w1, w2 = 2.0 * h[1:] + h[:-1], h[1:] + 2.0 * h[:-1]
+        turning = logical_or(logical_not(sign(m[1:]) * sign(m[:-1]) > 0), m[1:] * 0.0 != 0.0)
+        middle = where(turning, 0.0, (w1 + w2) / (w1 / m[:-1] + w2 / m[1:]))
+        first, last = _pchip_end(h[0], h[1], m[0], m[1]), _pchip_end(h[-1], h[-2], m[-1], m[-2])
+        return concat([reshape(first, (1, -1)), middle, reshape(last, (1, -1))], 0)
+
+
+def _pchip_end(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
+    slope = ((2.0 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)
+    away = sign(slope) != sign(m0)
+    steep = logical_and(sign(m0) != sign(m1), absolute(slope) > 3.0 * absolute(m0))
+    return where(away, 0.0, where(steep, 3.0 * m0, slope))
+
+
+class Akima1DInterpolator(_Piecewise):
+    """Akima's piecewise cubic (J. ACM 17, 1970).
+
+    Parameters
+    ----------
+    x, y, axis
+        As for `CubicSpline`.
+    method : {"akima", "makima"}
+        The original weights, or modified ones, which avoid overshoots.
+    extrapolate : bool, optional
+        False by default: values outside are nan.
+
+    Raises
+    ------
+    ValueError
+        For an unknown method.
+
+    Examples
+    --------
+    >>> from jittape.scipy import interpolate
+    >>> float(interpolate.Akima1DInterpolator([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0])(1.5))
+    1.5
+    """
+
+    def __init__(
+        self, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: bool | None = None
+    ) -> None:
+        if method not in ("akima", "makima"):
+            raise ValueError(f"[Akima1DInterpolator] method must be 'akima' or 'makima', got {method!r}")
+        self._method = method
+        super().__init__(x, y, axis, bool(extrapolate))
+
+    def _slopes_at_knots(self, h: Any, m: Any) -> Any:
+        if self.x.shape[0] == 2:
+            return concat([m, m], 0)
+        before, after = 2.0 * m[:1] - m[1:2], 2.0 * m[-1:] - m[-2:-1]
+        m = concat([2.0 * before - m[:1], before, m, after, 2.0 * after - m[-1:]], 0)
+        change = absolute(m[1:] - m[:-1])
+        left, right = change[:-2], change[2:]
+        if self._method == "makima":
+            size = 0.5 * absolute(m[1:] + m[:-1])
+            left, right = left + size[:-2], right + size[2:]
+        total = left + right
+        weighted = (right * m[1:-2] + left * m[2:-1]) / total
+        return where(total > 1e-9 * reduce_max(total), weighted, 0.5 * (m[3:] + m[:-3]))
+
+
+class interp1d(_Piecewise):
+    """Linear interpolation.
+
+    Parameters
+    ----------
+    x, y
+        As for `CubicSpline`; `x` must be sorted.
+    kind : str
+        Must be ``"linear"``: the classes of this module are the others.
+    axis : int
+        Dimension of the knots; the last one by default.
+    fill_value : float, pair of floats, or "extrapolate"
+        Value outside, or below and above; nan by default. SciPy raises an error by default.
+
+    Raises
+    ------
+    ValueError
+        For another kind.
+
+    Examples
+    --------
+    >>> from jittape.scipy import interpolate
+    >>> float(interpolate.interp1d([0.0, 1.0], [0.0, 3.0])(0.5))
+    1.5
+    """
+
+    def __init__(
+        self, x: Any, y: Any, kind: str = "linear", axis: int = -1, *, fill_value: Any = np.nan
+    ) -> None:
+        if kind != "linear":
+            raise ValueError(
+                f"[interp1d] kind must be 'linear', got {kind!r}; use CubicSpline or PchipInterpolator"
+            )
+        self._fill = fill_value
+        super().__init__(x, y, axis, True)
+
+    def _slopes_at_knots(self, h: Any, m: Any) -> Any:
+        return m
+
+    def _evaluated(self, piece: Any, w: Any, nu: int) -> Any:
+        chord = gather(self._slopes, piece)
+        value = gather(self._values, piece) + w * chord
+        if isinstance(self._fill, str):
+            return value
+        low, high = self._fill if isinstance(self._fill, tuple) else (self._fill, self._fill)
+        n = self.x.shape[0]
+        below = logical_and(reshape(piece == 0, (-1, 1)), w < 0)
+        above = logical_and(reshape(piece == n - 2, (-1, 1)), w > self.x[-1] - self.x[-2])
+        return where(below, low, where(above, high, value))
+
+    def __call__(self, x: Any) -> Any:  # type: ignore[override]
+        """Evaluate the interpolant at the points `x`."""
+        return super().__call__(x)

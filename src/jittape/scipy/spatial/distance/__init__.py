@@ -1,0 +1,13 @@
+"""Distances between vectors (``jittape.scipy.spatial.distance``)."""
+
+from jittape.lazy_names import lazily as _lazily
+from jittape.scipy.spatial.distances import cdist as cdist
+from jittape.scipy.spatial.distances import pdist as pdist
+
+__all__ = ["cdist", "pdist"]
+
+__getattr__ = _lazily(__name__, {})
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,166 @@
+"""Distances between vectors, under the names of `scipy.spatial.distance`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import float64
+from jittape.errors import ShapeError
+from jittape.primitives.elementwise.comparison import where
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.exponential import sqrt
+from jittape.primitives.elementwise.piecewise import absolute
+from jittape.primitives.elementwise.powers import pow
+from jittape.primitives.indexing.gather import gather
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.reduce.reductions import reduce_max, reduce_mean, reduce_sum
+from jittape.primitives.shape.reshaping import expand_dims
+from jittape.recording.convert import convert_to_tensor
+from jittape.scipy.scipy_operands import floating_operand
+
+__all__ = ["cdist", "pdist"]
+
+
+def _root(squares: Any) -> Any:
+    """Return the square root, with gradient 0 at 0."""
+    return where(squares > 0, sqrt(squares), 0.0)
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    """Return ``a / b``, and 0 where `b` is 0."""
+    return where(b > 0, a / b, 0.0)
+
+
+def _minkowski(x: Any, y: Any, p: Any) -> Any:
+    total = reduce_sum(pow(absolute(x - y), p), -1)
+    return where(total > 0, pow(total, 1.0 / p), 0.0)
+
+
+def _cosine(x: Any, y: Any) -> Any:
+    lengths = sqrt(reduce_sum(x * x, -1)) * sqrt(reduce_sum(y * y, -1))
+    return 1.0 - reduce_sum(x * y, -1) / lengths
+
+
+def _correlation(x: Any, y: Any) -> Any:
+    return _cosine(x - reduce_mean(x, -1, keepdims=True), y - reduce_mean(y, -1, keepdims=True))
+
+
+METRICS: dict[str, Callable[[Any, Any], Any]] = {
+    "braycurtis": lambda x, y: reduce_sum(absolute(x - y), -1) / reduce_sum(absolute(x + y), -1),
+    "canberra": lambda x, y: reduce_sum(_quotient(absolute(x - y), absolute(x) + absolute(y)), -1),
+    "chebyshev": lambda x, y: reduce_max(absolute(x - y), -1),
+    "cityblock": lambda x, y: reduce_sum(absolute(x - y), -1),
+    "correlation": _correlation,
+    "cosine": _cosine,
+    "euclidean": lambda x, y: _root(reduce_sum((x - y) ** 2, -1)),
+    "sqeuclidean": lambda x, y: reduce_sum((x - y) ** 2, -1),
+}
+"""Distance of vectors in the last dimension, by name."""
+WITH_PARAMETER = {"minkowski": ("p", 2.0), "mahalanobis": ("VI", None), "seuclidean": ("V", None)}
+
+
+def _distance(function: str, metric: Any, parameters: dict[str, Any]) -> Callable[[Any, Any], Any]:
+    known = sorted([*METRICS, *WITH_PARAMETER])
+    if metric not in known:
+        raise ValueError(f"[{function}] metric must be one of {', '.join(known)}, got {metric!r}")
+    name, default = WITH_PARAMETER.get(metric, ("", None))
+    unknown = sorted(set(parameters) - {name})
+    if unknown:
+        raise TypeError(f"[{function}] the metric {metric} has no parameter {unknown[0]!r}")
+    if not name:
+        return METRICS[metric]
+    if default is None and name not in parameters:
+        raise TypeError(
+            f"[{function}] the metric {metric} needs {name}=; it is not estimated from the vectors"
+        )
+    value = floating_operand(parameters.get(name, default))
+    if metric == "minkowski":
+        return lambda x, y: _minkowski(x, y, value)
+    if metric == "seuclidean":
+        return lambda x, y: _root(reduce_sum((x - y) ** 2 / value, -1))
+
+    def mahalanobis(x: Any, y: Any) -> Any:
+        return _root(reduce_sum(matmul(x - y, value) * (x - y), -1))
+
+    return mahalanobis
+
+
+def _vectors(function: str, name: str, x: Any) -> Any:
+    x = cast(convert_to_tensor(floating_operand(x)), float64)
+    if len(x.shape) != 2:
+        raise ShapeError(f"[{function}] {name} must have two dimensions, got shape {tuple(x.shape)}")
+    return x
+
+
+def cdist(XA: Any, XB: Any, metric: str = "euclidean", **kwargs: Any) -> Any:
+    """Return the distances between all rows of two matrices.
+
+    They are computed from differences in float64, and differentiable in both matrices and in the parameters. The
+    gradient of ``"euclidean"``, ``"minkowski"``, ``"seuclidean"`` and ``"mahalanobis"`` is 0 at distance 0.
+
+    Parameters
+    ----------
+    XA : tensor-like of shape (m, k)
+        Vectors in rows.
+    XB : tensor-like of shape (n, k)
+        Vectors in rows.
+    metric : str
+        ``"braycurtis"``, ``"canberra"``, ``"chebyshev"``, ``"cityblock"``, ``"correlation"``, ``"cosine"``,
+        ``"euclidean"``, ``"mahalanobis"`` (with `VI`), ``"minkowski"`` (with `p`), ``"seuclidean"`` (with `V`) or
+        ``"sqeuclidean"``.
+    **kwargs
+        Parameter of the metric.
+
+    Returns
+    -------
+    Tensor of shape (m, n)
+        Distances.
+
+    Raises
+    ------
+    ValueError
+        For an unknown metric.
+    ShapeError
+        If the matrices do not fit.
+
+    Examples
+    --------
+    >>> from jittape.scipy.spatial import distance
+    >>> distance.cdist([[0.0, 0.0]], [[3.0, 4.0], [0.0, 1.0]]).numpy()
+    array([[5., 1.]])
+    """
+    a, b = _vectors("cdist", "XA", XA), _vectors("cdist", "XB", XB)
+    if a.shape[1] != b.shape[1]:
+        raise ShapeError(
+            f"[cdist] XA and XB must have the same number of columns, got shapes {tuple(a.shape)} and {tuple(b.shape)}"
+        )
+    return _distance("cdist", metric, kwargs)(expand_dims(a, 1), expand_dims(b, 0))
+
+
+def pdist(X: Any, metric: str = "euclidean", **kwargs: Any) -> Any:
+    """Return the distances between all pairs of rows, in the order (0, 1), (0, 2), ..., (1, 2), ...
+
+    Parameters
+    ----------
+    X : tensor-like of shape (m, k)
+        Vectors in rows.
+    metric, **kwargs
+        As in `cdist`.
+
+    Returns
+    -------
+    Tensor of shape (m (m - 1) / 2,)
+        Distances.
+
+    Examples
+    --------
+    >>> from jittape.scipy.spatial import distance
+    >>> distance.pdist([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]).numpy().round(4)
+    array([5.    , 1.    , 4.2426])
+    """
+    x = _vectors("pdist", "X", X)
+    rows, columns = np.triu_indices(x.shape[0], 1)
+    return _distance("pdist", metric, kwargs)(gather(x, rows), gather(x, columns))

@@ -1,0 +1,213 @@
+"""Interpolation, distances, image coordinates and convolutions of `jittape.scipy` against SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.interpolate
+import scipy.ndimage
+import scipy.signal
+from scipy.spatial import distance as scipy_distance
+
+import jittape as jt
+from jittape.scipy import interpolate, ndimage, signal
+from jittape.scipy.spatial import distance
+
+# ---- interpolation ---------------------------------------------------------------------------------------------------
+
+SPLINES: list[tuple[str, dict[str, Any]]] = [
+    ("CubicSpline", {}),
+    ("CubicSpline", {"bc_type": "natural"}),
+    ("CubicSpline", {"bc_type": ("clamped", "not-a-knot")}),
+    ("CubicSpline", {"bc_type": ("natural", "clamped"), "extrapolate": False}),
+    ("PchipInterpolator", {}),
+    ("Akima1DInterpolator", {}),
+    ("Akima1DInterpolator", {"method": "makima", "extrapolate": True}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), SPLINES)
+@pytest.mark.parametrize("n", [2, 3, 4, 9])
+def test_piecewise_cubics(name: str, options: dict[str, Any], n: int) -> None:
+    """Values and derivatives of all orders, inside and outside, also with equal and with turning data."""
+    rng = np.random.default_rng(n)
+    x, y = np.cumsum(rng.uniform(0.5, 1.5, n)), rng.normal(size=(2, n, 3))
+    points = rng.uniform(x[0] - 1, x[-1] + 1, (2, 5))
+    for values in (y, np.round(y)):
+        ours = getattr(interpolate, name)(x, values, axis=1, **options)
+        reference = getattr(scipy.interpolate, name)(x, values, axis=1, **options)
+        for nu in range(4):
+            np.testing.assert_allclose(ours(points, nu).numpy(), reference(points, nu), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(ours(x).numpy(), values, atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "options"), SPLINES)
+def test_gradients_of_interpolants(name: str, options: dict[str, Any]) -> None:
+    """In the knots, the values and the points."""
+    x = np.array([0.0, 1.1, 1.9, 3.2, 4.0, 5.3])
+    y = np.array([0.3, 1.2, 0.5, -0.9, -1.5, -0.2])
+    points, weights = np.array([0.4, 1.5, 2.2, 3.9, 4.4]), np.arange(1.0, 6.0)
+
+    def total(x: Any, y: Any, points: Any) -> Any:
+        return jt.reduce_sum(getattr(interpolate, name)(x, y, **options)(points) * weights)
+
+    jt.check_gradient(total, x, y, points)
+    compiled = jt.grad(jt.function(total), argnums=(0, 1, 2))(x, y, points)
+    for one, other in zip(compiled, jt.grad(total, argnums=(0, 1, 2))(x, y, points), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+def test_ends_with_given_derivatives() -> None:
+    x, y = np.linspace(0, 2, 6), np.sin(np.linspace(0, 2, 6))
+    ends = ((1, 0.3), (2, -0.7))
+    points = np.linspace(-0.5, 2.5, 11)
+    found = interpolate.CubicSpline(x, y, bc_type=ends)(points)
+    np.testing.assert_allclose(
+        found.numpy(), scipy.interpolate.CubicSpline(x, y, bc_type=ends)(points), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("fill", [np.nan, "extrapolate", (1.0, 2.0), 7.0])
+def test_linear_interpolation(fill: Any) -> None:
+    rng = np.random.default_rng(1)
+    x, y, points = np.cumsum(rng.uniform(0.5, 1.5, 6)), rng.normal(size=(2, 6)), rng.uniform(-1, 8, 30)
+    points[:6] = x
+    wanted = scipy.interpolate.interp1d(x, y, bounds_error=False, fill_value=fill)(points)
+    np.testing.assert_allclose(
+        interpolate.interp1d(x, y, fill_value=fill)(points).numpy(), wanted, rtol=1e-12
+    )
+    jt.check_gradient(
+        lambda x, y: jt.reduce_sum(interpolate.interp1d(x, y, fill_value="extrapolate")(points[6:])), x, y
+    )
+
+
+def test_interpolation_refuses() -> None:
+    with pytest.raises(jt.ShapeError, match=r"\[CubicSpline\] y must have 3 elements along axis 0"):
+        interpolate.CubicSpline([0.0, 1.0, 2.0], [1.0, 2.0])
+    with pytest.raises(jt.ShapeError, match=r"\[PchipInterpolator\] x must be a vector of at least 2"):
+        interpolate.PchipInterpolator([0.0], [1.0])
+    with pytest.raises(ValueError, match=r"bc_type must be one of .*'periodic'"):
+        interpolate.CubicSpline([0.0, 1.0], [1.0, 2.0], bc_type="periodic")
+    with pytest.raises(ValueError, match="method must be 'akima' or 'makima'"):
+        interpolate.Akima1DInterpolator([0.0, 1.0], [1.0, 2.0], method="other")
+    with pytest.raises(ValueError, match=r"\[interp1d\] kind must be 'linear'"):
+        interpolate.interp1d([0.0, 1.0], [1.0, 2.0], kind="cubic")
+    with pytest.raises(ValueError, match="nu must be between 0 and 3"):
+        interpolate.CubicSpline([0.0, 1.0], [1.0, 2.0])(0.5, 4)
+
+
+# ---- distances -------------------------------------------------------------------------------------------------------
+
+A, B = np.random.default_rng(5).uniform(0.5, 3.0, (4, 3)), np.random.default_rng(6).uniform(0.5, 3.0, (5, 3))
+SPREAD = np.array([[2.0, 0.3, 0.1], [0.3, 1.5, 0.2], [0.1, 0.2, 0.8]])
+METRICS: list[tuple[str, dict[str, Any]]] = [
+    *[
+        (m, {})
+        for m in ("braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "euclidean")
+    ],
+    ("sqeuclidean", {}),
+    ("minkowski", {"p": 3.0}),
+    ("mahalanobis", {"VI": SPREAD}),
+    ("seuclidean", {"V": np.array([0.5, 1.0, 2.0])}),
+]
+
+
+@pytest.mark.parametrize(("metric", "options"), METRICS)
+def test_distances(metric: str, options: dict[str, Any]) -> None:
+    found = distance.cdist(A, B, metric, **options)
+    np.testing.assert_allclose(found.numpy(), scipy_distance.cdist(A, B, metric, **options), rtol=1e-12)
+    pairs = distance.pdist(A, metric, **options)
+    np.testing.assert_allclose(pairs.numpy(), scipy_distance.pdist(A, metric, **options), rtol=1e-12)
+    weights = np.cos(np.arange(20.0)).reshape(4, 5)
+    names = list(options)
+
+    def total(a: Any, b: Any, *values: Any) -> Any:
+        return jt.reduce_sum(weights * distance.cdist(a, b, metric, **dict(zip(names, values, strict=True))))
+
+    jt.check_gradient(total, A, B, *[np.asarray(v) for v in options.values()])
+
+
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "minkowski", "cityblock", "chebyshev", "sqeuclidean", "canberra"]
+)
+def test_gradients_at_distance_zero_are_finite(metric: str) -> None:
+    gradient = jt.grad(lambda a: jt.reduce_sum(distance.cdist(a, A, metric)))(A)
+    assert np.isfinite(gradient).all()
+    assert (jt.grad(lambda a: distance.cdist(a, A[:1], metric)[0, 0])(A[:1]) == 0).all()
+
+
+def test_distances_refuse() -> None:
+    with pytest.raises(ValueError, match=r"\[cdist\] metric must be one of .*'hamming'"):
+        distance.cdist(A, B, "hamming")
+    with pytest.raises(TypeError, match=r"\[cdist\] the metric mahalanobis needs VI="):
+        distance.cdist(A, B, "mahalanobis")
+    with pytest.raises(TypeError, match="the metric euclidean has no parameter 'p'"):
+        distance.cdist(A, B, p=3)
+    with pytest.raises(jt.ShapeError, match="the same number of columns"):
+        distance.cdist(A, B[:, :2])
+
+
+# ---- images ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["constant", "grid-constant", "grid-wrap", "mirror", "nearest", "reflect"])
+@pytest.mark.parametrize("order", [0, 1])
+def test_map_coordinates(mode: str, order: int) -> None:
+    rng = np.random.default_rng(2)
+    for shape in ((5,), (4, 6), (3, 2, 4)):
+        image = rng.normal(size=shape)
+        points = np.stack([rng.uniform(-2.4 * n, 2.4 * n, (6, 7)) for n in shape])
+        points[:, 0] = rng.uniform(0, 1, (len(shape), 7))
+        points[:, 1] = np.floor(points[:, 1])
+        wanted = scipy.ndimage.map_coordinates(image, points, order=order, mode=mode, cval=0.3)
+        found = ndimage.map_coordinates(image, points, order, mode, 0.3)
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-9, atol=1e-9)
+    smooth = np.array([[0.3, 1.4, 2.6, -0.7, 3.8], [0.7, 4.4, 3.2, 1.3, 5.6]])
+    image = rng.normal(size=(4, 6))
+    if order == 1:
+        jt.check_gradient(lambda i, c: jt.reduce_sum(ndimage.map_coordinates(i, c, 1, mode)), image, smooth)
+    else:
+        jt.check_gradient(lambda i: jt.reduce_sum(ndimage.map_coordinates(i, smooth, 0, mode)), image)
+
+
+def test_map_coordinates_refuses() -> None:
+    with pytest.raises(ValueError, match=r"\[map_coordinates\] order must be 0 or 1, got 3"):
+        ndimage.map_coordinates(np.ones(3), np.ones((1, 2)), order=3)
+    with pytest.raises(ValueError, match="mode must be one of"):
+        ndimage.map_coordinates(np.ones(3), np.ones((1, 2)), mode="wrap")
+    with pytest.raises(jt.ShapeError, match="number of dimensions of input, 1"):
+        ndimage.map_coordinates(np.ones(3), np.ones((2, 2)))
+
+
+# ---- convolutions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+def test_convolutions(mode: str, dtype: str) -> None:
+    rng = np.random.default_rng(4)
+    tolerance = 1e-5 if dtype == "float32" else 1e-12
+    for first, second in (((7,), (3,)), ((3,), (7,)), ((1,), (1,)), ((5, 6), (2, 3)), ((4, 3, 5), (2, 2, 2))):
+        a, b = (rng.normal(size=s) + 1j * rng.normal(size=s) for s in (first, second))
+        a, b = (x.astype(dtype) if dtype == "complex128" else x.real.astype(dtype) for x in (a, b))
+        for name in ("convolve", "fftconvolve", "correlate"):
+            found, wanted = getattr(signal, name)(a, b, mode), getattr(scipy.signal, name)(a, b, mode)
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found.numpy(), wanted, rtol=tolerance, atol=tolerance)
+    if dtype == "float64":
+        a, b = rng.normal(size=(5, 4)), rng.normal(size=(2, 3))
+        for name in ("convolve", "correlate"):
+            jt.check_gradient(lambda a, b, n=name: jt.reduce_sum(getattr(signal, n)(a, b, mode) ** 2), a, b)
+
+
+def test_convolutions_refuse() -> None:
+    with pytest.raises(ValueError, match=r"\[convolve\] for mode 'valid' one array"):
+        signal.convolve(np.ones((3, 1)), np.ones((1, 3)), "valid")
+    with pytest.raises(ValueError, match=r"\[correlate\] mode must be one of"):
+        signal.correlate([1.0], [1.0], "half")
+    with pytest.raises(jt.ShapeError, match="the same number of dimensions"):
+        signal.convolve(np.ones((3, 1)), np.ones(3))
+    with pytest.raises(jt.ShapeError, match="an array is empty"):
+        signal.convolve([], [1.0])
