@@ -199,6 +199,16 @@ WRITES = [
 ]
 
 
+WRITES += [
+    lambda np, a: np.add(a, 1.5, out=a),
+    lambda np, a: np.sqrt(a, a),
+    lambda np, a: np.multiply(a, a, out=a, where=a > 3),
+    lambda np, a: np.divmod(a, 2.0, out=(a, np.array(a))),
+    lambda np, a: np.cumsum(a, axis=1, out=a),
+    lambda np, a: np.clip(a, 2, 5, out=a),
+]
+
+
 @pytest.mark.parametrize("position", range(len(WRITES)))
 def test_a_function_that_writes(position):
     t, a, v = (
@@ -252,6 +262,12 @@ def test_asarray_copies_only_what_may_change():
         (lambda: jnp.zeros(2, order="F"), ValueError, r"^\[zeros\] order must be 'C'"),
         (lambda: jnp.ones(2, device="gpu"), ValueError, r"^\[ones\] device must be 'cpu'"),
         (lambda: jnp.array(300, dtype=jnp.uint8), OverflowError, "300"),
+        (lambda: jnp.add([1.0], 1.0, out=np.ones(1)), TypeError, "cannot record into an array or a tensor"),
+        (
+            lambda: jnp.add(jnp.ones(2), 0.5, out=jnp.ones(2, int)),
+            TypeError,
+            r"^\[add\] Cannot cast float64 to int64",
+        ),
         (lambda: jnp.r_["0,2", [1, 2]], TypeError, "np.r_ takes no directives"),
         (
             lambda: jnp.fill_diagonal(np.ones((2, 2)), 0),

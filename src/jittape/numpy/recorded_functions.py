@@ -17,6 +17,7 @@ import numpy as np
 
 from jittape.errors import DTypeError
 from jittape.numpy.array_arguments import as_operand, as_result, check_device, operands_of
+from jittape.numpy.in_place_functions import copyto
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_protocol import UFUNCS, VALUE_FUNCTIONS, array_function, array_ufunc
 from jittape.recording.tensor import Tensor
@@ -133,9 +134,24 @@ def _binary(ufunc: np.ufunc) -> Callable[..., Any]:
 def _recorded_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
     """Record a call with operands of any kind, and with options."""
     operands = operands_of(inputs, ("x",) if len(inputs) == 1 else ("x1", "x2"))
+    outs = out if isinstance(out, tuple) else (out,)
+    if any(isinstance(o, _TENSORS) for o in outs):
+        where, casting = kwargs.pop("where", True), kwargs.get("casting", "same_kind")
+        found = as_result(array_ufunc(ufunc, "__call__", tuple(operands), kwargs))
+        results = found if isinstance(found, tuple) else (found,)
+        written = [_written(o, r, casting, where) for o, r in zip(outs, results, strict=True)]
+        return tuple(written) if isinstance(found, tuple) else written[0]
     if out is not None:
-        kwargs["out"] = out if isinstance(out, tuple) else (out,)
+        kwargs["out"] = outs
     return as_result(array_ufunc(ufunc, "__call__", tuple(operands), kwargs))
+
+
+def _written(out: Any, result: Any, casting: str, where: Any) -> Any:
+    """Write `result` to the tensor `out` and return it; return `result` if there is none."""
+    if out is None:
+        return result
+    copyto(out, result, casting, where)
+    return out
 
 
 def _with_methods(made: Any, ufunc: np.ufunc) -> Callable[..., Any]:
@@ -203,6 +219,9 @@ def _function(
             check_device(kwargs.pop("device"))
         if not (simple and args and args[0].__class__ is Tensor):
             args, kwargs = converted(args, kwargs)
+        if isinstance(kwargs.get("out"), _TENSORS):
+            out = kwargs.pop("out")
+            return _written(out, as_result(adapter(*args, **kwargs)), "same_kind", True)
         result = adapter(*args, **kwargs)
         return result if result.__class__ is Tensor else as_result(result)
 
