@@ -81,6 +81,14 @@ def _count(function: str, a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
     return float(np.prod([shape[i] for i in axes]))
 
 
+def _is_common(a: Any, axis: Any, out: Any, initial: Any, where: Any) -> bool:
+    """Return whether a reduction of a tensor has no options; the checks of the others take 0.7 µs."""
+    if out is not None or initial is not None or where is not True:
+        return False
+    aval = getattr(a, "aval", None)
+    return aval is not None and (axis is None or (axis.__class__ is int and aval.shape != ()))
+
+
 def sum_adapter(of: Callable[..., Any], of_bools: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return ``np.sum`` or ``np.prod``; for the dtype bool they are ``np.any`` and ``np.all``."""
     neutral, combine = (0, add) if name.endswith("sum") else (1, multiply)
@@ -94,6 +102,8 @@ def sum_adapter(of: Callable[..., Any], of_bools: Callable[..., Any], name: str)
         initial: Any = None,
         where: Any = True,
     ) -> Any:
+        if dtype is None and _is_common(a, axis, out, initial, where) and a.aval.dtype.kind in "fc":
+            return of(a, axis, bool(keepdims))
         reject(name, out=out)
         a = array_like(a)
         kind = a.dtype.kind
@@ -112,6 +122,8 @@ def numpy_mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
     """``np.mean``; an integer `dtype` truncates the mean."""
+    if dtype is None and _is_common(a, axis, out, None, where):
+        return reduce_mean(a, axis, bool(keepdims))
     reject("mean", out=out)
     a = converted(array_like(a), dtype)
     if isinstance(axis, list):
@@ -189,6 +201,8 @@ def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         initial: Any = None,
         where: Any = True,
     ) -> Any:
+        if _is_common(a, axis, out, initial, where) and a.aval.size:
+            return of(a, axis, bool(keepdims))
         reject(name, out=out)
         a = array_like(a)
         if is_mask(where):
