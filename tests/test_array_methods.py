@@ -133,3 +133,12 @@ def test_methods_record():
 def test_what_cannot_be_done_is_refused(call, message):
     with pytest.raises(TypeError, match=message):
         call(jt.constant(FLOATS))
+
+
+def test_item_takes_indices_and_bytes_are_numpys():
+    array = np.arange(6.0).reshape(2, 3)
+    t = jt.constant(array)
+    assert (t.item(4), t.item(1, 2), t.item((0, 1))) == (4.0, 5.0, 1.0)
+    assert t.tobytes() == array.tobytes()
+    with pytest.raises(IndexError):
+        t.item(9)

@@ -75,12 +75,16 @@ class Operators(StaticInfo, ArrayMethods):
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def item(self) -> Any:
-        """Return the only element as a Python scalar."""
+    def item(self, *args: Any) -> Any:
+        """Return the only element, or that at a flat index or at indices, as a Python scalar."""
         recorder = active.recorder
         if recorder.intervals:
             look(recorder, self, "item()")
-        return self._computed().array.item()
+        return self._computed().array.item(*args)
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        """Return the bytes of the elements; see `numpy.ndarray.tobytes`."""
+        return self.numpy().tobytes(order)
 
     def tolist(self) -> Any:
         """Return the value as nested Python lists."""
