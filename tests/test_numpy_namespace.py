@@ -234,6 +234,24 @@ def test_joined_tensors_and_writes_differentiate():
     jt.check_gradient(total, jnp.array([1.5, -0.5]))
 
 
+def test_a_python_int_fits_the_loop_of_numpy():
+    big = np.array([5, 2], np.uint64)
+    same(jnp.atan2(jnp.asarray(big), -1), np.arctan2(big, -1))
+    with pytest.raises(OverflowError, match="does not fit uint8"):
+        jnp.add(jnp.ones(2, np.uint8), -1)
+
+
+def test_shapes_of_arguments_stay_general_inside_a_function():
+    @jt.function
+    def f(x):
+        filled = jnp.zeros(x.shape) + jnp.ones(x.shape[0]) + jnp.full((x.shape[0],), 2.0)
+        return jnp.sum(x * filled)
+
+    for n in range(2, 9):
+        assert float(f(np.ones(n))) == 3.0 * n
+    assert f.trace_count <= 3
+
+
 def test_asarray_copies_only_what_may_change():
     t = jnp.ones(3)
     assert jnp.asarray(t) is t

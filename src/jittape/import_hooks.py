@@ -8,10 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
 
 __all__ = ["install"]
 
@@ -19,8 +20,8 @@ _ENTRIES = {"einops._backends": "jittape.einops_backend"}
 """Module of another library -> module of jittape whose `register` makes the entry."""
 
 
-class _Finder(MetaPathFinder):
-    """Lets the other finders find a module, and makes its entry after it was run."""
+class _Finder:
+    """Finder of ``sys.meta_path`` that makes the entry of a module after it was run."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

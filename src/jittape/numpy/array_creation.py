@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import as_dtype
+from jittape.core.symbolic.extents import Extent
 from jittape.core.user_calls import named, shown
 from jittape.numpy.array_arguments import as_operand, as_result, as_tensor, check_device, dtype_found, fresh
 from jittape.numpy_api.numpy_functions import FUNCTIONS
@@ -17,6 +18,7 @@ from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.identity import identity
+from jittape.primitives.shape import creation
 from jittape.primitives.shape.reshaping import broadcast_to, reshape
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors
@@ -125,20 +127,22 @@ def full(
     """Return a tensor filled with a value, which may be a tensor; see `numpy.full`."""
     check_device(device)
     _check_order(order)
-    if not _is_recorded(fill_value):
-        return fresh(np.full(_extents(shape), fill_value, dtype))
-    return broadcast_to(as_tensor(fill_value, dtype), _extents(shape))
+    extents = _extents(shape)
+    if not _is_recorded(fill_value) and not _is_general(extents):
+        return fresh(np.full(extents, fill_value, dtype))
+    return broadcast_to(as_tensor(fill_value, dtype), extents)
 
 
 def _filled(name: str) -> Callable[..., Tensor]:
-    create = getattr(np, name)
+    create, general = getattr(np, name), getattr(creation, name)
 
     def filled(
         shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
     ) -> Tensor:
         check_device(device)
         _check_order(order)
-        return fresh(create(_extents(shape), float if dtype is None else as_dtype(dtype)))
+        extents, wanted = _extents(shape), as_dtype(float if dtype is None else dtype)
+        return general(extents, wanted) if _is_general(extents) else fresh(create(extents, wanted))
 
     return _called(filled, name, f"Return a tensor of {name}; see `numpy.{name}`.")
 
@@ -151,10 +155,15 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
 def _extents(shape: Any) -> Any:
     """Return a shape, which may hold 0-d tensors of integers."""
     if isinstance(shape, (list, tuple)):
-        return tuple([operator.index(n) for n in shape])
+        return tuple([n if n.__class__ is Extent else operator.index(n) for n in shape])
     if isinstance(shape, Operators):
-        return tuple(shape.numpy().tolist()) if shape.shape else operator.index(shape)
-    return shape
+        return tuple(shape.numpy().tolist()) if shape.shape else (operator.index(shape),)
+    return (shape if shape.__class__ is Extent else operator.index(shape),)
+
+
+def _is_general(extents: tuple[Any, ...]) -> bool:
+    """Return whether a shape holds numbers that vary between the calls of a trace."""
+    return any(n.__class__ is Extent for n in extents)
 
 
 def _called(made: Any, name: str, summary: str) -> Any:

@@ -103,7 +103,7 @@ def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
             try:
                 result = function(x)
                 return result if result.__class__ is Tensor else as_result(result)
-            except DTypeError:  # bools have another loop
+            except (DTypeError, OverflowError):  # NumPy's loop may have another dtype
                 pass
         return _recorded_ufunc(ufunc, (x,), out, kwargs)
 
@@ -124,7 +124,7 @@ def _binary(ufunc: np.ufunc) -> Callable[..., Any]:
             try:
                 result = function(x1, x2)
                 return result if result.__class__ is Tensor else as_result(result)
-            except DTypeError:
+            except (DTypeError, OverflowError):
                 pass
         return _recorded_ufunc(ufunc, (x1, x2), out, kwargs)
 
@@ -137,13 +137,20 @@ def _recorded_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, kwargs: 
     outs = out if isinstance(out, tuple) else (out,)
     if any(isinstance(o, _TENSORS) for o in outs):
         where, casting = kwargs.pop("where", True), kwargs.get("casting", "same_kind")
-        found = as_result(array_ufunc(ufunc, "__call__", tuple(operands), kwargs))
+        found = _called(ufunc, tuple(operands), kwargs)
         results = found if isinstance(found, tuple) else (found,)
         written = [_written(o, r, casting, where) for o, r in zip(outs, results, strict=True)]
         return tuple(written) if isinstance(found, tuple) else written[0]
     if out is not None:
         kwargs["out"] = outs
-    return as_result(array_ufunc(ufunc, "__call__", tuple(operands), kwargs))
+    return _called(ufunc, tuple(operands), kwargs)
+
+
+def _called(ufunc: np.ufunc, operands: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        return as_result(array_ufunc(ufunc, "__call__", operands, dict(kwargs)))
+    except OverflowError:  # a Python int need only fit the dtype of NumPy's loop: ``arctan2(uint8, -1)``
+        return as_result(array_ufunc(ufunc, "__call__", operands, {"casting": "same_kind", **kwargs}))
 
 
 def _written(out: Any, result: Any, casting: str, where: Any) -> Any:
