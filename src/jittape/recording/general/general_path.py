@@ -28,12 +28,10 @@ _MOST_EXECUTABLES = 64
 class _Fixed(NamedTuple):
     """The contents of a node that do not depend on extents.
 
-    `markers` are the positions of the markers with extents in the key, and whether each is trainable. `nbytes` is the
-    size of the other array inputs.
+    `markers` are the positions of the markers with extents in the key, and whether each is trainable.
     """
 
     markers: tuple[tuple[int, bool | None], ...]
-    nbytes: int
     scalars: tuple[ScalarInput, ...]
     takes_scalars_as_given: bool
     takes_one_float: bool
@@ -54,6 +52,7 @@ class _Varying(NamedTuple):
     inputs: tuple[tuple[int, Aval, bool | None], ...]
     aval: Aval
     results: tuple[tuple[int, Aval] | None, ...] | None
+    nbytes: int
 
 
 class GeneralPath:
@@ -136,17 +135,15 @@ class GeneralPath:
         parent = self.base
         for i, (fixed, varying) in enumerate(zip(self._fixed, found, strict=True)):
             node = Node(parent)
-            key, node.inputs, node.aval, node.results = varying
+            key, node.inputs, node.aval, node.results, node.nbytes = varying
             if fixed.markers:
                 parts: list[Any] = list(key)
                 for position, trainable in fixed.markers:
-                    node.nbytes += parts[position].nbytes
                     parts[position] = marker_for(parts[position], trainable)
                 key = tuple(parts)
-            (_, nbytes, node.scalars, node.takes_scalars_as_given, node.takes_one_float, *totals) = fixed[:9]
-            node.nbytes += nbytes
+            (_, node.scalars, node.takes_scalars_as_given, node.takes_one_float, *totals) = fixed[:8]
             node.slot, node.n_slots, node.n_inputs, node.n_ops = totals
-            node.source, node.is_whole_gradient, node.unknown, node.notes = fixed[9:]
+            node.source, node.is_whole_gradient, node.unknown, node.notes = fixed[8:]
             node.derive((self, i, values))
             made.append((key, node))
             parent = node
@@ -182,8 +179,7 @@ class GeneralPath:
 
 def _fixed(key: tuple[Any, ...], node: Node) -> _Fixed:
     markers = [(i, part.trainable) for i, part in enumerate(key) if _varies(part)]
-    nbytes = sum([part.aval.nbytes for part in key if part.__class__ is Marker and not _varies(part)])
-    return _Fixed(tuple(markers), nbytes, *[getattr(node, name) for name in _Fixed._fields[2:]])
+    return _Fixed(tuple(markers), *[getattr(node, name) for name in _Fixed._fields[1:]])
 
 
 def _varying(key: tuple[Any, ...], node: Node) -> _Varying:
