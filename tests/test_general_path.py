@@ -225,3 +225,54 @@ def test_a_parameter_of_any_type_may_be_part_of_a_path():
         for shape in (None, [None, 3], jt.TensorShape([None, None])):
             found = jt.ensure_shape(x, shape) * 2.0
             np.testing.assert_array_equal(found.numpy(), 2.0 * x.numpy())
+
+
+W = jt.Variable(np.linspace(-1.0, 1.0, 9).reshape(3, 3))
+FILTERS = jt.Variable(np.linspace(-1.0, 1.0, 18).reshape(2, 3, 1, 3))
+OPTIMIZER = jt.optimizers.Adam()
+
+
+def fitted(loss_of: Callable[[Any], Any], variable: Any, n: int) -> Any:
+    with jt.GradientTape() as tape:
+        loss = loss_of(jt.constant(arguments(n)[0]))
+    OPTIMIZER.apply_gradients([(tape.gradient(loss, variable), variable)])
+    return loss.numpy()
+
+
+STEPS: dict[str, Callable[[int], Any]] = {
+    "dropout": lambda n: fitted(lambda x: jt.reduce_mean(jt.square(jt.nn.dropout(x, 0.5) @ W)), W, n),
+    "softmax": lambda n: fitted(lambda x: jt.reduce_mean(jt.nn.log_softmax(x @ W)[:, 1]), W, n),
+    "conv2d": lambda n: fitted(
+        lambda x: jt.reduce_mean(jt.nn.conv2d(x[None, :, :, None], FILTERS, 1, "SAME") ** 2), FILTERS, n
+    ),
+    "attention": lambda n: fitted(lambda x: jt.reduce_sum(jt.nn.softmax(x @ jt.transpose(x @ W)) @ x), W, n),
+    "slice": lambda n: jt.reduce_sum(jt.constant(arguments(100)[0])[:n] * 2.0).numpy(),
+    "reshape": lambda n: jt.reduce_sum(jt.reshape(jt.constant(arguments(n)[0]), [n * 3])[1:]).numpy(),
+    "two lengths": lambda n: jt.concat(
+        [jt.constant(arguments(n)[0]), jt.constant(arguments(2 * n + 1)[0])], 0
+    ).numpy(),
+    "value_and_grad": lambda n: jt.value_and_grad(lambda x: jt.reduce_sum(x**3))(arguments(n)[0])[1].sum(),
+    "numpy": lambda n: np.asarray(np.sum(np.exp(jt.constant(arguments(n)[0])), 0)),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_typical_steps_are_general(name):
+    """From the third length on, each step runs compiled at its first visit; the interpreter agrees."""
+    step = STEPS[name]
+    for n in (50, 51, 52, 53):
+        state = jt.random.get_state()
+        weights = [W.numpy(), FILTERS.numpy(), *[v.numpy() for v in OPTIMIZER.variables]]
+        found = step(n)
+        executable, ran_compiled = counters.last, counters.last.ran_compiled
+        jt.random.set_state(state)
+        for variable, value in zip([W, FILTERS, *OPTIMIZER.variables], weights, strict=False):
+            variable.assign(value)
+        jt.config.interpret = True
+        try:
+            expected = step(n)
+        finally:
+            jt.config.interpret = False
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    assert ran_compiled
+    assert type(executable).__name__ == "GeneralPathExecutable"

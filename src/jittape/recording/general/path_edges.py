@@ -10,7 +10,7 @@ from jittape.errors import ProgramError
 from jittape.recording.trie import Node
 from jittape.recording.trie_insertion import Marker
 
-__all__ = ["Edge", "edges_to", "is_same_content", "key_with", "skeleton_of", "value_with"]
+__all__ = ["Edge", "edges_to", "is_same_content", "key_with", "skeleton_of", "value_with", "varying_ints"]
 
 Edge = tuple[tuple[Any, ...], Node]
 """The key of a call or gradient, and the node that it leads to."""
@@ -92,6 +92,43 @@ def value_with(first: Any, second: Any, number: Callable[[int, int], Any]) -> An
     if type(first) is int:
         return number(first, second)
     raise ProgramError("two calls differ in more than extents")
+
+
+def varying_ints(
+    first: tuple[Any, ...], second: tuple[Any, ...], other: tuple[Any, ...]
+) -> list[tuple[tuple[int, int], int]]:
+    """Return the ints that differ in two keys, as pairs, each with the int at its place in `other`, a third key.
+
+    Raises
+    ------
+    ProgramError
+        If the third key differs from the second in anything else.
+    """
+    found: list[tuple[tuple[int, int], int]] = []
+    if len(first) != len(other) or first[0] is not other[0] or isinstance(first[0], str):
+        raise ProgramError("a call of another function")
+    _add_varying(found, first[1], second[1], other[1])
+    for a, b, c in zip(first[2:], second[2:], other[2:], strict=True):
+        if a.__class__ is Marker and c.__class__ is Marker and b.__class__ is Marker:
+            if (b.aval.dtype, b.trainable) != (c.aval.dtype, c.trainable):
+                raise ProgramError("an operand of another dtype")
+            a, b, c = a.aval.shape, b.aval.shape, c.aval.shape
+        _add_varying(found, a, b, c)
+    return found
+
+
+def _add_varying(found: list[tuple[tuple[int, int], int]], first: Any, second: Any, other: Any) -> None:
+    if first is second is other:
+        return
+    if not type(first) is type(second) is type(other):
+        raise ProgramError("two calls differ in more than extents")
+    if _is_plain_tuple(first) and len(first) == len(second) == len(other):
+        for a, b, c in zip(first, second, other, strict=True):
+            _add_varying(found, a, b, c)
+    elif type(first) is int and first != second:
+        found.append(((first, second), other))
+    elif not first == second == other:
+        raise ProgramError("two calls differ in more than extents")
 
 
 def is_same_content(one: Node, other: Node) -> bool:

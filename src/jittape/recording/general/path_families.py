@@ -19,9 +19,8 @@ from jittape.core.locks import rlock
 from jittape.core.symbolic.extents import Extents
 from jittape.errors import ProgramError
 from jittape.recording.general.general_path import GeneralPath
-from jittape.recording.general.path_edges import Edge, edges_to, key_with, skeleton_of
+from jittape.recording.general.path_edges import Edge, edges_to, key_with, skeleton_of, varying_ints
 from jittape.recording.trie import Node, trie
-from jittape.recording.trie_insertion import Marker
 from jittape.runtime.gc_pause import gc_paused
 
 __all__ = ["Families", "note_path"]
@@ -144,11 +143,8 @@ class _Family:
             raise ProgramError("the paths are equal")
         self.base = base
         self._first, self._second = first[at:], second[at:]
-        self._pairs: list[tuple[int, int]] = []
-        self._axes: dict[tuple[int, int], int] = {}
-        for i, (a, b) in enumerate(zip(first[at][0], second[at][0], strict=True)):
-            if a is not b and a.__class__ is Marker:
-                self._add_axes(i, a, b)
+        key = second[at][0]
+        self._pairs = list(dict.fromkeys([pair for pair, _ in varying_ints(first[at][0], key, key)]))
         if not self._pairs or min([n for pair in self._pairs for n in pair]) < _SMALLEST:
             raise ProgramError("no extents that vary")
         for (a, _), (b, _) in zip(self._first, self._second, strict=True):
@@ -157,17 +153,12 @@ class _Family:
         self._failed = False
         self._unused = 0
 
-    def _add_axes(self, position: int, first: Marker, second: Marker) -> None:
-        for axis, pair in enumerate(zip(first.aval.shape, second.aval.shape, strict=True)):
-            if pair[0] != pair[1]:
-                if pair not in self._pairs:
-                    self._pairs.append(pair)
-                self._axes[position, axis] = self._pairs.index(pair)
-
     def _number(self, variables: Sequence[Any]) -> Any:
         """Return a function that expresses ints of the two samples by `variables`, their first extents."""
 
         def number(a: int, b: int) -> Any:
+            if (a, b) in self._pairs:
+                return variables[self._pairs.index((a, b))]
             for (before, now), variable in zip(self._pairs, variables, strict=True):
                 factor, rest = divmod(b - a, now - before)
                 if rest == 0:
@@ -199,30 +190,14 @@ class _Family:
 
     def _values(self, key: tuple[Any, ...]) -> list[int] | None:
         """Return the extents of a call with this key at the base; None if the call belongs to no path of the family."""
-        pattern = self._second[0][0]
-        if len(key) != len(pattern) or key[0] is not pattern[0]:
+        found: dict[tuple[int, int], int] = {}
+        try:
+            for pair, extent in varying_ints(self._first[0][0], self._second[0][0], key):
+                if found.setdefault(pair, extent) != extent:
+                    return None
+        except ProgramError:
             return None
-        values = [0] * len(self._pairs)
-        for i, (own, part) in enumerate(zip(pattern, key, strict=True)):
-            if own is part or i < 2:
-                continue
-            if own.__class__ is not Marker or part.__class__ is not Marker:
-                if own != part:
-                    return None
-                continue
-            if (own.aval.dtype, own.trainable, len(own.aval.shape)) != (
-                *(part.aval.dtype, part.trainable, len(part.aval.shape)),
-            ):
-                return None
-            for axis, extent in enumerate(part.aval.shape):
-                number = self._axes.get((i, axis))
-                if number is None:
-                    if own.aval.shape[axis] != extent:
-                        return None
-                elif values[number] not in (0, extent):
-                    return None
-                else:
-                    values[number] = extent
+        values = [found[pair] for pair in self._pairs]
         return values if min(values) >= _SMALLEST else None
 
     def _general_path(self) -> GeneralPath | None:
