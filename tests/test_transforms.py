@@ -723,3 +723,15 @@ def test_grad_pass_through() -> None:
         with pytest.warns(jt.UnconnectedGradientWarning):
             assert tape.gradient(z, v) is None
         assert jt.jvp(jt.grad_pass_through(jt.round), [x], [x])[1].tolist() == pytest.approx([0.4, 1.6])
+
+
+@pytest.mark.parametrize("function", [np.logaddexp, np.logaddexp2])
+def test_second_derivatives_where_operands_are_equal(function):
+    """The sum of exponentials is smooth there; the derivative is 1/2 for equal infinities too."""
+    first = jt.grad(function)
+    x = np.float64(1.5)
+    step = 1e-5
+    numeric = (first(x + step, 1.5) - first(x - step, 1.5)) / (2 * step)
+    np.testing.assert_allclose(jt.grad(first)(x, 1.5), numeric, rtol=1e-7)
+    assert first(np.float64(np.inf), np.inf) == 0.5
+    assert first(np.float64(-np.inf), -np.inf) == 0.5

@@ -17,7 +17,8 @@ from jittape.primitives.elementwise.arithmetic import (
     subtract,
     zero_dominant_multiply,
 )
-from jittape.primitives.elementwise.comparison import equal, where
+from jittape.primitives.elementwise.bits import is_inf
+from jittape.primitives.elementwise.comparison import equal, logical_and, where
 from jittape.primitives.elementwise.division import reciprocal
 from jittape.primitives.elementwise.exponential import rsqrt
 from jittape.primitives.record_parts import common_float, floating, one_float, same_float, same_real_float
@@ -247,8 +248,8 @@ def softplus(features: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _share(x: Any, y: Any) -> Any:
-    """Return the derivative of ``logaddexp`` with respect to `x`; 1/2 if the operands are equal, also if infinite."""
-    return where(equal(x, y), 0.5, sigmoid(subtract(x, y)))
+    """Return the derivative of ``logaddexp`` with respect to `x`; 1/2 if the operands are the same infinity."""
+    return where(logical_and(equal(x, y), is_inf(x)), 0.5, sigmoid(subtract(x, y)))
 
 
 def _logaddexp_expression(m: Any, x: Any, y: Any) -> Any:
