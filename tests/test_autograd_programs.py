@@ -518,14 +518,90 @@ v = np.arange(4.0)
 result = [*params, *hessian_vector_product(negative_log_likelihood)(params, v)]
 """
 
+CALLS = """
+np.cumsum(x, axis=1)
+np.prod(x, axis=1)
+np.var(x, axis=0, ddof=1)
+np.std(x)
+np.max(x, axis=1)
+np.amin(x)
+np.sort(x[0])
+np.tile(x, (2, 3))
+np.repeat(x, 2, axis=1)
+np.kron(x, A)
+np.inner(x, A)
+np.einsum("ij,kj->ik", x, A)
+np.tensordot(x, A, axes=([0, 1], [0, 1]))
+np.roll(x, 1, axis=0)
+np.rot90(np.flipud(np.fliplr(x)))
+np.moveaxis(x[:, None], 0, 2)
+np.swapaxes(x, 0, 1)
+np.diag(x[0])
+np.triu(x, 1) + np.tril(x, -1)
+np.trace(x[:, :3])
+np.clip(x, -0.5, 0.5)
+np.where(x > 0, x**2, -x)
+np.select([A > 0, A < -1], [x, x**2], 0.0)
+np.logaddexp(x, A)
+np.mod(x, 0.7)
+np.hypot(x, A) + np.arctan2(x, A)
+np.sinc(x) + np.reciprocal(x) + np.exp2(x)
+np.pad(x, 1, mode="constant")
+np.concatenate(np.split(x, 2, axis=1), axis=0)
+np.hsplit(x, 2)[1]
+x[[0, 0, 1]]
+x[1:, ::-1]
+x[..., None, 0]
+x[[0, 1], [1, 2]]
+x[np.argsort(A[:, 0])]
+np.ravel(x, order="F")
+x.sum(axis=0) + x.mean() + x.std() + x.max()
+np.power(np.abs(x), 1.5) + 2.0**x + x**-1
+x * np.floor(x) + x * np.sign(x) + x * np.round(x)
+np.gradient(x, axis=1)
+np.diff(x, n=2, axis=1)
+np.linspace(x[0, 0], x[1, 1], 7)
+np.linalg.inv(np.dot(x, x.T))
+np.linalg.pinv(x)
+np.linalg.det(np.dot(x, x.T))
+np.linalg.slogdet(np.dot(x, x.T))[1]
+np.linalg.solve(np.dot(x, x.T), x)
+np.linalg.cholesky(np.dot(x, x.T))
+np.linalg.eigh(np.dot(x, x.T))[0]
+np.linalg.svd(x, full_matrices=False)[1]
+np.linalg.norm(x) + np.linalg.norm(x, "nuc")
+np.linalg.norm(x, ord=3, axis=1)
+np.abs(np.fft.fft(x))
+np.real(np.fft.ifft2(x * (1 + 2j)))
+np.fft.fftshift(x)
+np.abs(np.exp(1j * x) + x)
+np.imag(np.linalg.inv(np.dot(x, x.T) + 1j * np.eye(3)))
+np.real(np.conj(x * 1j) * (x + 2j))
+np.angle(x + 1j * x**2)
+"""
+
+FUNCTIONS = """
+import {0}.numpy as np
+from {0} import grad
+
+A = np.array([[0.3, -1.2, 0.8, 2.1], [1.5, 0.4, -0.6, -1.9], [-0.7, 0.9, 1.1, 0.2]])
+result = []
+for call in calls:
+    def weighted(x, call=call):
+        value = eval(call, {{"np": np, "A": A, "x": x}})
+        return np.sum(value * np.cos(np.arange(1.0 * np.size(value))).reshape(np.shape(value)))
+    result += [*grad(weighted)(1.3 * A).ravel()]
+"""
+
 PROGRAMS = {
     "logistic": LOGISTIC, "network": NETWORK, "recurrent": RECURRENT, "pendulum": PENDULUM, "mixture": MIXTURE,
+    "functions": FUNCTIONS,
 }  # fmt: skip
 
 
 def run_program(name, package):
     """Return the numbers that a program computes with `package`."""
-    namespace = {"__name__": name}
+    namespace = {"__name__": name, "calls": CALLS.strip().splitlines()}
     exec(
         compile(PROGRAMS[name].replace("{0}", package).replace("{{", "{").replace("}}", "}"), name, "exec"),
         namespace,
