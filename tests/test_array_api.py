@@ -302,7 +302,7 @@ def calls(xp):
         "count_nonzero": lambda: (xp.count_nonzero(b), xp.count_nonzero(m > 1, axis=0, keepdims=True)),
         "cumulative_prod": lambda: xp.cumulative_prod(v, include_initial=True),
         "cumulative_sum": lambda: (xp.cumulative_sum(v), xp.cumulative_sum(m, axis=1, include_initial=True)),
-        "diff": lambda: (xp.diff(v, n=2), xp.diff(m, axis=0)),
+        "diff": lambda: (xp.diff(v, n=2), xp.diff(m, axis=0, prepend=m[:1], append=m[:2])),
         "empty": lambda: xp.empty((2, 0), dtype=xp.int16),
         "empty_like": lambda: xp.empty_like(v[:0]),
         "expand_dims": lambda: xp.expand_dims(m, axis=1),

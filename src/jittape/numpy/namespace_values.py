@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,13 @@ def ndim(a: Any) -> int:
     return len(a.shape) if isinstance(a, Operators) else CREATION["asarray"](a).ndim
 
 
+def ndenumerate(arr: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Yield the indices and the value of each element; see `numpy.ndenumerate`."""
+    tensor = CREATION["asarray"](arr)
+    for index in np.ndindex(*tensor.shape):
+        yield index, tensor[index]
+
+
 def iscomplexobj(x: Any) -> bool:
     """Return whether the dtype is complex; see `numpy.iscomplexobj`."""
     return np.dtype(CREATION["asarray"](x).dtype).kind == "c"
@@ -117,6 +125,7 @@ OWN: dict[str, Any] = {
     "issubdtype": issubdtype,
     "min_scalar_type": min_scalar_type,
     "ndarray": Tensor,
+    "ndenumerate": ndenumerate,
     "ndim": ndim,
     "promote_types": promote_types,
     "result_type": result_type,

@@ -200,12 +200,14 @@ def _on_values(function: Any) -> Callable[..., Any]:
 def _roles(function: Any) -> tuple[tuple[tuple[int, str], ...], tuple[tuple[int, str], ...], str]:
     """Return position and name of each array and of each sequence of arrays, and the name of ``*args`` of arrays."""
     signature = _signature(function)
+    if function is np.block:  # its lists are nested
+        return (), (), ""
     if signature is None:
         return ((0, "a"),), (), ""
     arrays, sequences, rest = [], [], ""
     for position, (name, parameter) in enumerate(signature.parameters.items()):
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            rest = name if name in _SEQUENCES.split() else ""
+            rest = name if position == 0 and name in _SEQUENCES.split() else ""
         elif name in _ARRAYS.split():
             arrays.append((position, name))
         elif name in _SEQUENCES.split():

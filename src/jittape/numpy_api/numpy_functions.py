@@ -71,6 +71,7 @@ from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import multiply, positive
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import angle, cast, imag, real
+from jittape.primitives.elementwise.complex_numbers import complex as complex_of
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.piecewise import maximum, minimum, round
 from jittape.primitives.elementwise.trigonometric import atan2
@@ -133,6 +134,8 @@ def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
         raise DTypeError("[np.round] bools cannot be rounded to decimals; cast them first")
     if kind in "iu" and decimals >= 0:
         return identity(a)
+    if kind == "c":
+        return complex_of(_round(real(a), decimals), _round(imag(a), decimals))
     if not decimals:
         return round(cast(a, np.float16) if kind == "b" else a)
     # NumPy's formula, so that results are bit-identical: a positive power of ten, and float64 for integers.
