@@ -14,6 +14,7 @@ import pytest
 import jittape.primitives
 import primitive_table
 import primitive_table_bessel
+import primitive_table_complex
 import primitive_table_gamma
 import primitive_table_lapack
 import primitive_table_order
@@ -45,6 +46,7 @@ ROWS: tuple[Row, ...] = (
     *primitive_table_bessel.ROWS,
     *primitive_table_solves.ROWS,
     *primitive_table_systems.ROWS,
+    *primitive_table_complex.ROWS,
     *primitive_table_signal.ROWS,
     *primitive_table_spectra.ROWS,
     *primitive_table_segments.ROWS,

@@ -89,7 +89,8 @@ def strided_slice(
     key = tuple(
         [_entry(*part, {n: bool(m >> i & 1) for n, m in masks.items()}) for i, part in enumerate(parts)]
     )
-    source = np.asarray(input_) if isinstance(input_, (list, tuple)) else input_
+    plain = isinstance(input_, (list, tuple, bool, int, float, complex))
+    source = np.asarray(input_) if plain else input_
     shape_of(source)
     try:
         return getitem(source, key)
