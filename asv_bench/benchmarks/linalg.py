@@ -202,6 +202,41 @@ class OrthogonalIteration:
         self.function(self.operand)
 
 
+class AroundFactorization:
+    """A scaled right-hand side and the sum of the logarithms of the diagonal, as parts of a likelihood's gradient."""
+
+    params = ((1, 3), (1, 30), (1, 300), (1_000, 3), (1_000, 8))
+    param_names = ("batch, order",)
+    unit = "ratio"
+
+    def track_share(self, shape: tuple[int, int]) -> float:
+        jt.config.threads = 1
+        batch, n = shape
+        x = np.random.default_rng(0).normal(size=(batch, n, n))
+        operands = jt.constant(x @ np.swapaxes(x, 1, 2) + n * np.eye(n)), jt.constant(x[..., :1]), 1.7
+
+        def bare(k, y, scale):
+            factor = jt.linalg.cholesky(k)
+            return factor, jt.linalg.triangular_solve(factor, y)
+
+        def whole(k, y, scale):
+            factor = jt.linalg.cholesky(k)
+            solution = jt.linalg.triangular_solve(factor, scale * y)
+            return factor, solution, jt.reduce_sum(jt.math.log(jt.linalg.diag_part(factor)), -1)
+
+        @jt.grad
+        def gradient(k, y, scale):
+            _, solution, logarithms = whole(k, y, scale)
+            return 0.5 * jt.reduce_sum(jt.square(solution)) + jt.reduce_sum(logarithms)
+
+        functions = [jt.function(f) for f in (bare, whole, gradient)]
+        least = [float("inf")] * 3
+        for _ in range(ROUNDS // 4):
+            for i, function in enumerate(functions):
+                least[i] = min(least[i], seconds(lambda function=function: function(*operands)))
+        return (least[1] - least[0]) / least[2]
+
+
 def seconds(function):
     start = time.perf_counter()
     function()
