@@ -200,6 +200,7 @@ PUBLIC_MODULES = (
     jt.scipy,
     jt.scipy.integrate,
     jt.scipy.interpolate,
+    jt.scipy.linalg,
     jt.scipy.ndimage,
     jt.scipy.optimize,
     jt.scipy.signal,

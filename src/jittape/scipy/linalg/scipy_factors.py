@@ -1,0 +1,339 @@
+"""Factorizations and decompositions with SciPy's conventions, over `jt.linalg`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.indexing.gather import gather
+from jittape.primitives.indexing.sorting import argsort
+from jittape.primitives.linalg import cholesky as cholesky_functions
+from jittape.primitives.linalg import lu as lu_functions
+from jittape.primitives.linalg import qr as qr_functions
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.linalg.matrices import adjoint, band_part, diag
+from jittape.primitives.linalg.triangular import triangular_solve
+from jittape.primitives.shape.creation import eye
+from jittape.primitives.spectra import eig as eig_functions
+from jittape.primitives.spectra import eigh as eigh_functions
+from jittape.primitives.spectra import svd as svd_functions
+from jittape.recording.convert import convert_to_tensor
+from jittape.scipy.scipy_operands import floating_operand
+
+__all__ = [
+    "cho_factor", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "lu", "lu_factor", "matrix_argument", "polar", "qr",
+    "svd", "svdvals", "with_scipy_options",
+]  # fmt: skip
+
+OPTIONS = {"check_finite", "driver", "lapack_driver", "lwork", "overwrite_a", "overwrite_ab", "overwrite_b"}
+"""Parameters of SciPy's functions that do not change results; here they have no effect."""
+
+
+def with_scipy_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that also takes, and ignores, SciPy's options of memory and routines."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **{name: value for name, value in kwargs.items() if name not in OPTIONS})
+
+    return call
+
+
+def matrix_argument(a: Any) -> Any:
+    """Return an argument as a tensor of floating or complex numbers; integers and lists become float64."""
+    return convert_to_tensor(floating_operand(a))
+
+
+def _with_lower(a: Any, lower: bool) -> Any:
+    """Return a Hermitian matrix whose lower triangle has the values of the triangle to be read."""
+    return a if lower else adjoint(a)
+
+
+# ---- factorizations --------------------------------------------------------------------------------------------------
+
+
+@with_scipy_options
+def cholesky(a: Any, lower: bool = False) -> Any:
+    """Factorize a Hermitian, positive definite matrix: ``U^H U``, or ``L L^H`` with `lower`.
+
+    Parameters
+    ----------
+    a : tensor-like of shape (..., m, m)
+        Only the triangle that `lower` names is read; the gradient is symmetric.
+    lower : bool
+        Return the lower factor. The upper one is SciPy's default.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrix is not positive definite.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]).numpy()
+    array([[2., 1.],
+           [0., 2.]])
+    """
+    factor = cholesky_functions.cholesky(_with_lower(matrix_argument(a), lower))
+    return factor if lower else adjoint(factor)
+
+
+@with_scipy_options
+def cho_factor(a: Any, lower: bool = False) -> tuple[Any, bool]:
+    """Return the factor of `cholesky` and `lower`, for `cho_solve`. The other triangle is zero.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.cho_solve(linalg.cho_factor([[4.0, 2.0], [2.0, 5.0]]), [6.0, 7.0]).numpy()
+    array([1., 1.])
+    """
+    return cholesky(a, lower), bool(lower)
+
+
+@with_scipy_options
+def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> tuple[Any, ...]:
+    """Factorize a square matrix as ``P @ L @ U`` by partial pivoting.
+
+    Parameters
+    ----------
+    a : tensor-like of shape (..., m, m)
+        Rectangular matrices raise an error.
+    permute_l : bool
+        Return ``P @ L`` and U.
+    p_indices : bool
+        Return, in place of P, the indices p with ``a = L[p] @ U``.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> p, l, u = linalg.lu([[0.0, 2.0], [4.0, 0.0]])
+    >>> (p @ l @ u).numpy()
+    array([[0., 2.],
+           [4., 0.]])
+    """
+    a = matrix_argument(a)
+    packed, order = lu_functions.lu(a)
+    n = a.shape[-1]
+    identity = eye(n, dtype=a.aval.dtype)
+    lower, upper = band_part(packed, -1, 0), band_part(packed, 0, -1)
+    lower = lower - band_part(packed, 0, 0) + identity
+    positions = argsort(order, axis=-1)
+    if permute_l:
+        return matmul(gather(identity, positions), lower), upper
+    return (positions if p_indices else gather(identity, positions)), lower, upper
+
+
+@with_scipy_options
+def lu_factor(a: Any) -> tuple[Any, Any]:
+    """Return both factors in one matrix, and the order of the rows, for `lu_solve`.
+
+    The order is a permutation: ``a[order] = L @ U``. SciPy returns exchanges of rows.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.lu_solve(linalg.lu_factor([[0.0, 2.0], [4.0, 0.0]]), [2.0, 4.0]).numpy()
+    array([1., 1.])
+    """
+    packed, order = lu_functions.lu(matrix_argument(a))
+    return packed, order
+
+
+@with_scipy_options
+def qr(a: Any, *, mode: str = "full", pivoting: bool = False) -> Any:
+    """Factorize a matrix as ``Q @ R``.
+
+    Parameters
+    ----------
+    a : tensor-like of shape (..., m, n)
+        Matrix.
+    mode : {"full", "r", "economic"}
+        Square Q, only R (as a tuple of one), or at most n columns of Q. The gradient of a square Q of a tall matrix
+        raises a `NoGradientError`.
+    pivoting : bool
+        Must be False.
+
+    Raises
+    ------
+    ValueError
+        For ``mode="raw"`` and for `pivoting`.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> q, r = linalg.qr([[3.0], [4.0]], mode="economic")
+    >>> abs(r.numpy())
+    array([[5.]])
+    """
+    if mode not in ("full", "r", "economic") or pivoting:
+        raise ValueError(
+            f"[qr] mode must be 'full', 'r' or 'economic', without pivoting; got mode={mode!r}, pivoting={pivoting}"
+        )
+    a = matrix_argument(a)
+    if mode == "r":
+        rows, columns = a.shape[-2:]
+        return (qr_functions.qr(a, full_matrices=rows > columns)[1],)
+    q, r = qr_functions.qr(a, full_matrices=mode == "full")
+    return q, r
+
+
+# ---- singular values and eigenvalues ---------------------------------------------------------------------------------
+
+
+@with_scipy_options
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """Return U, the singular values, and the adjoint of V; or the values only.
+
+    Parameters
+    ----------
+    a : tensor-like of shape (..., m, n)
+        Matrix.
+    full_matrices : bool
+        Square U and V. Their gradient exists for square matrices only; else pass False.
+    compute_uv : bool
+        Compute the vectors.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.svd([[3.0, 0.0], [0.0, 2.0]], compute_uv=False).numpy()
+    array([3., 2.])
+    """
+    a = matrix_argument(a)
+    if not compute_uv:
+        return svd_functions.svdvals(a)
+    s, u, v = svd_functions.svd(a, full_matrices=full_matrices)
+    return u, s, adjoint(v)
+
+
+@with_scipy_options
+def svdvals(a: Any) -> Any:
+    """Return the singular values, greatest first.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.svdvals([[3.0, 0.0], [0.0, 4.0]]).numpy()
+    array([4., 3.])
+    """
+    return svd_functions.svdvals(matrix_argument(a))
+
+
+@with_scipy_options
+def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
+    """Return a unitary U and a positive semidefinite P with ``a = U @ P``, or ``P @ U`` for the left side.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> u, p = linalg.polar([[0.0, -2.0], [2.0, 0.0]])
+    >>> abs(p.numpy().round(6))
+    array([[2., 0.],
+           [0., 2.]])
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"[polar] side must be 'left' or 'right', got {side!r}")
+    u, s, vh = svd(a, full_matrices=False)
+    middle = cast(diag(s), u.aval.dtype)
+    basis = adjoint(vh) if side == "right" else u
+    return matmul(u, vh), matmul(matmul(basis, middle), adjoint(basis))
+
+
+@with_scipy_options
+def eigh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    type: int = 1,
+    subset_by_index: Any = None,
+) -> Any:
+    """Return eigenvalues in ascending order, and eigenvectors, of ``a v = w v`` or ``a v = w b v``.
+
+    Parameters
+    ----------
+    a : tensor-like of shape (..., m, m)
+        Hermitian; only the triangle that `lower` names is read.
+    b : tensor-like of shape (..., m, m), optional
+        Hermitian and positive definite; the same triangle is read.
+    lower, eigvals_only
+        As in SciPy.
+    type : int
+        Must be 1.
+    subset_by_index : pair of int, optional
+        First and last of the eigenvalues to return.
+
+    Raises
+    ------
+    ValueError
+        For another type.
+    LinAlgError
+        If `b` is not positive definite.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.eigh([[2.0, 0.0], [0.0, 6.0]], [[1.0, 0.0], [0.0, 2.0]], eigvals_only=True).numpy()
+    array([2., 3.])
+    """
+    if type != 1:
+        raise ValueError(f"[eigh] type must be 1, got {type!r}; multiply by b or its inverse first")
+    a = _with_lower(matrix_argument(a), lower)
+    low, high = (0, a.shape[-1] - 1) if subset_by_index is None else subset_by_index
+    kept = slice(int(low), int(high) + 1)
+    factor = None
+    if b is not None:
+        factor = cholesky_functions.cholesky(_with_lower(matrix_argument(b), lower))
+        whole = band_part(a, -1, 0) + adjoint(band_part(a, -1, 0) - band_part(a, 0, 0))
+        half = triangular_solve(factor, whole)
+        a = adjoint(triangular_solve(factor, adjoint(half)))
+    if eigvals_only:
+        return eigh_functions.eigvalsh(a)[..., kept]
+    w, v = eigh_functions.eigh(a)
+    v = v if factor is None else triangular_solve(factor, v, adjoint=True)
+    return w[..., kept], v[..., kept]
+
+
+@with_scipy_options
+def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, type: int = 1, subset_by_index: Any = None) -> Any:
+    """Return the eigenvalues of `eigh`.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy()
+    array([1., 2.])
+    """
+    return eigh(a, b, lower=lower, eigvals_only=True, type=type, subset_by_index=subset_by_index)
+
+
+@with_scipy_options
+def eig(a: Any) -> tuple[Any, Any]:
+    """Return the eigenvalues and right eigenvectors of a square matrix, which are complex.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.eig([[0.0, 1.0], [-1.0, 0.0]])[0].numpy().imag
+    array([ 1., -1.])
+    """
+    w, v = eig_functions.eig(matrix_argument(a))
+    return w, v
+
+
+@with_scipy_options
+def eigvals(a: Any) -> Any:
+    """Return the eigenvalues of a square matrix, which are complex.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.eigvals([[2.0, 1.0], [0.0, 2.0]]).numpy().real
+    array([2., 2.])
+    """
+    return eig_functions.eigvals(matrix_argument(a))

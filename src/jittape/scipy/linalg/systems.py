@@ -1,0 +1,383 @@
+"""Linear systems, matrix functions and special matrices with SciPy's conventions, over `jt.linalg`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import float64
+from jittape.errors import ShapeError
+from jittape.primitives.elementwise.complex_numbers import cast, conj
+from jittape.primitives.elementwise.piecewise import absolute
+from jittape.primitives.indexing.gather import gather
+from jittape.primitives.linalg import determinants
+from jittape.primitives.linalg import lstsq as lstsq_functions
+from jittape.primitives.linalg import solve as solve_functions
+from jittape.primitives.linalg.cholesky import cholesky_solve
+from jittape.primitives.linalg.lu import lu_solve as solve_with_order
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.linalg.matrices import adjoint, band_part, set_diag
+from jittape.primitives.linalg.triangular import triangular_solve
+from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.primitives.shape.creation import ones, zeros
+from jittape.primitives.shape.joining import concat
+from jittape.primitives.shape.reshaping import expand_dims, matrix_transpose, reshape, reverse, squeeze
+from jittape.primitives.spectra import matrix_functions, pseudoinverse
+from jittape.primitives.spectra.svd import svdvals
+from jittape.scipy.linalg.scipy_factors import cholesky, matrix_argument, with_scipy_options
+
+__all__ = [
+    "block_diag", "cho_solve", "circulant", "det", "expm", "hankel", "inv", "logm", "lstsq", "lu_solve", "pinv",
+    "solve", "solve_triangular", "sqrtm", "toeplitz",
+]  # fmt: skip
+
+STRUCTURES = ("gen", "general", "sym", "symmetric", "her", "hermitian", "pos", "positive definite", "diagonal",
+              "tridiagonal", "banded", "upper triangular", "lower triangular")  # fmt: skip
+
+
+def _columns(function: str, a: Any, b: Any) -> tuple[Any, bool]:
+    """Return right-hand sides in columns, and whether `b` is one vector."""
+    b = matrix_argument(b)
+    vector = len(b.shape) == 1
+    if not len(b.shape) or b.shape[-1 if vector else -2] != a.shape[-2]:
+        raise ShapeError(
+            f"[{function}] b must have {a.shape[-2]} rows, as a of shape {tuple(a.shape)}, got shape {tuple(b.shape)}"
+        )
+    return (expand_dims(b, -1) if vector else b), vector
+
+
+# ---- systems ---------------------------------------------------------------------------------------------------------
+
+
+@with_scipy_options
+def solve(a: Any, b: Any, lower: bool = False, assume_a: str | None = None, transposed: bool = False) -> Any:
+    """Solve ``a @ x = b``.
+
+    Parameters
+    ----------
+    a : tensor-like of shape (..., m, m)
+        Matrix.
+    b : tensor-like of shape (m,) or (..., m, n)
+        One right-hand side, or several in columns.
+    lower : bool
+        For symmetric, Hermitian and positive definite matrices: read the lower triangle.
+    assume_a : str, optional
+        One of SciPy's names. ``"pos"`` uses the Cholesky factor, triangular ones substitution, all others LU.
+    transposed : bool
+        Solve with the transposed matrix; not for complex numbers, as in SciPy.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrix is singular, or not positive definite for ``"pos"``.
+    ValueError
+        For an unknown structure.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 4.0], assume_a="pos").numpy()
+    array([1., 1.])
+    """
+    if assume_a is not None and assume_a not in STRUCTURES:
+        raise ValueError(f"[solve] assume_a must be one of {', '.join(STRUCTURES)}, got {assume_a!r}")
+    a = matrix_argument(a)
+    rhs, vector = _columns("solve", a, b)
+    if transposed and a.aval.dtype.kind == "c":
+        raise NotImplementedError(
+            "[solve] transposed=True is not defined for complex matrices; transpose a first"
+        )
+    if assume_a in ("pos", "positive definite"):
+        factor = cholesky(a, lower)
+        x = cholesky_solve(factor if lower else adjoint(factor), rhs)
+    elif assume_a in ("upper triangular", "lower triangular"):
+        x = solve_triangular(a, rhs, trans=int(transposed), lower=assume_a.startswith("lower"))
+    else:
+        if assume_a in ("sym", "symmetric", "her", "hermitian"):
+            a = _from_triangle(a, lower, hermitian=assume_a.startswith("h"))
+        x = solve_functions.solve(matrix_transpose(a) if transposed else a, rhs)
+    return squeeze(x, -1) if vector else x
+
+
+def _from_triangle(a: Any, lower: bool, hermitian: bool) -> Any:
+    """Return the matrix that one triangle and its symmetry determine."""
+    half = band_part(a, -1, 0) if lower else band_part(a, 0, -1)
+    strict = half - band_part(a, 0, 0)
+    return half + (adjoint(strict) if hermitian else matrix_transpose(strict))
+
+
+@with_scipy_options
+def solve_triangular(a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False) -> Any:
+    """Solve a triangular system by substitution; the upper triangle is SciPy's default.
+
+    Parameters
+    ----------
+    a : tensor-like of shape (..., m, m)
+        Only one triangle is read.
+    b : tensor-like of shape (m,) or (..., m, n)
+        Right-hand sides.
+    trans : {0, 1, 2, "N", "T", "C"}
+        Solve with the matrix, its transpose, or its adjoint.
+    lower : bool
+        Read the lower triangle.
+    unit_diagonal : bool
+        Take ones for the diagonal.
+
+    Notes
+    -----
+    A zero on the diagonal gives infinities or nans, where SciPy raises an error.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.solve_triangular([[2.0, 1.0], [0.0, 4.0]], [3.0, 4.0]).numpy()
+    array([1., 1.])
+    """
+    if trans not in (0, 1, 2, "N", "T", "C"):
+        raise ValueError(f"[solve_triangular] trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
+    a = matrix_argument(a)
+    rhs, vector = _columns("solve_triangular", a, b)
+    if unit_diagonal:
+        a = set_diag(a, ones(a.shape[:-1], dtype=a.aval.dtype))
+    if trans in (1, "T"):
+        a = conj(a)
+    x = triangular_solve(a, rhs, lower=lower, adjoint=trans not in (0, "N"))
+    return squeeze(x, -1) if vector else x
+
+
+@with_scipy_options
+def cho_solve(c_and_lower: Any, b: Any) -> Any:
+    """Solve a system from the result of `cho_factor`, with one right-hand side or several in columns."""
+    c, lower = c_and_lower
+    c = matrix_argument(c)
+    rhs, vector = _columns("cho_solve", c, b)
+    x = cholesky_solve(c if lower else adjoint(c), rhs)
+    return squeeze(x, -1) if vector else x
+
+
+@with_scipy_options
+def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
+    """Solve a system from the result of `lu_factor` of this package; `trans` must be 0."""
+    if trans != 0:
+        raise ValueError(f"[lu_solve] trans must be 0, got {trans!r}; factorize the transposed matrix")
+    packed, order = lu_and_piv
+    rhs, vector = _columns("lu_solve", packed, b)
+    x = solve_with_order(packed, order, rhs)
+    return squeeze(x, -1) if vector else x
+
+
+@with_scipy_options
+def lstsq(a: Any, b: Any, cond: float | None = None) -> tuple[Any, Any, Any, Any]:
+    """Solve a least-squares problem: return the solution, sums of squared residuals, the rank and singular values.
+
+    Parameters
+    ----------
+    a : tensor-like of shape (m, n)
+        Matrix; the solution has the least norm if the rank is less than n.
+    b : tensor-like of shape (m,) or (m, k)
+        Right-hand sides.
+    cond : None
+        Must be left out: the rank is that of rounding errors.
+
+    Notes
+    -----
+    The sums of squares are empty unless m > n. SciPy also leaves them out if the rank is less than n.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.lstsq([[1.0], [1.0]], [1.0, 3.0])[0].numpy().round(6)
+    array([2.])
+    """
+    if cond is not None:
+        raise ValueError("[lstsq] cond= is not recorded; use pinv(a, rtol=cond) @ b")
+    a = matrix_argument(a)
+    rhs, vector = _columns("lstsq", a, b)
+    x = lstsq_functions.lstsq(a, rhs, fast=False)
+    squares = reduce_sum(absolute(rhs - matmul(a, x)) ** 2, -2)
+    squares = squares if a.shape[-2] > a.shape[-1] else zeros((0,), dtype=float64)
+    if vector:
+        x, squares = squeeze(x, -1), (reshape(squares, ()) if squares.shape != (0,) else squares)
+    return x, squares, pseudoinverse.matrix_rank(a), svdvals(a)
+
+
+# ---- functions of matrices -------------------------------------------------------------------------------------------
+
+
+@with_scipy_options
+def det(a: Any) -> Any:
+    """Return the determinant.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> round(float(linalg.det([[1.0, 2.0], [3.0, 4.0]])), 6)
+    -2.0
+    """
+    return determinants.det(matrix_argument(a))
+
+
+@with_scipy_options
+def inv(a: Any) -> Any:
+    """Return the inverse; a singular matrix raises a `LinAlgError`.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.inv([[2.0, 0.0], [0.0, 4.0]]).numpy()
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    return solve_functions.inv(matrix_argument(a))
+
+
+@with_scipy_options
+def pinv(a: Any, *, rtol: float | None = None) -> Any:
+    """Return the pseudoinverse; singular values of at most `rtol` times the greatest count as 0.
+
+    Parameters
+    ----------
+    a : tensor-like of shape (..., m, n)
+        Matrix.
+    rtol : float, optional
+        ``max(m, n) * eps`` by default.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.pinv([[2.0], [0.0]]).numpy()
+    array([[0.5, 0. ]])
+    """
+    a = matrix_argument(a)
+    limit = max(a.shape[-2:]) * float(np.finfo(a.aval.dtype).eps) if rtol is None else rtol
+    return pseudoinverse.pinv(a, rcond=limit)
+
+
+@with_scipy_options
+def expm(A: Any) -> Any:
+    """Return the exponential of a square matrix.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.expm([[0.0, 1.0], [0.0, 0.0]]).numpy()
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    return matrix_functions.expm(matrix_argument(A))
+
+
+@with_scipy_options
+def sqrtm(A: Any) -> Any:
+    """Return the principal square root. A real matrix without a real root gives nan: make it complex.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]]).numpy()
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    return matrix_functions.sqrtm(matrix_argument(A))
+
+
+@with_scipy_options
+def logm(A: Any) -> Any:
+    """Return the principal logarithm. A real matrix without a real logarithm gives nan: make it complex.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.logm([[1.0, 0.0], [0.0, 1.0]]).numpy()
+    array([[0., 0.],
+           [0., 0.]])
+    """
+    return matrix_functions.logm(matrix_argument(A))
+
+
+# ---- special matrices ------------------------------------------------------------------------------------------------
+
+
+def block_diag(*arrs: Any) -> Any:
+    """Return a matrix with the given matrices on its diagonal; a vector is one row.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.block_diag([[1.0]], [2.0, 3.0]).numpy()
+    array([[1., 0., 0.],
+           [0., 2., 3.]])
+    """
+    if not arrs:
+        raise ValueError("[block_diag] needs at least one matrix")
+    blocks = []
+    for a in arrs:
+        a = matrix_argument(a)
+        if len(a.shape) > 2:
+            raise ShapeError(f"[block_diag] needs matrices, got shape {tuple(a.shape)}")
+        blocks.append(reshape(a, (1,) * (2 - len(a.shape)) + tuple(a.shape)))
+    dtype = np.result_type(*[b.aval.dtype for b in blocks])
+    width, left, rows = sum(b.shape[1] for b in blocks), 0, []
+    for block in blocks:
+        m, n = block.shape
+        before, after = zeros((m, left), dtype=dtype), zeros((m, width - left - n), dtype=dtype)
+        rows.append(concat([before, cast(block, dtype), after], 1))
+        left += n
+    return concat(rows, 0)
+
+
+def toeplitz(c: Any, r: Any = None) -> Any:
+    """Return the matrix with first column `c` and first row `r`, the conjugate of `c` by default; ``r[0]`` is not read.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.toeplitz([1.0, 2.0], [0.0, 3.0, 4.0]).numpy()
+    array([[1., 3., 4.],
+           [2., 1., 3.]])
+    """
+    c = _vector("toeplitz", c)
+    r = conj(c) if r is None else _vector("toeplitz", r)
+    values = concat([reverse(c, [0]), r[1:]], 0)
+    m, n = c.shape[0], r.shape[0]
+    return gather(values, np.arange(m - 1, -1, -1)[:, None] + np.arange(n))
+
+
+def hankel(c: Any, r: Any = None) -> Any:
+    """Return the matrix with first column `c` and last row `r`, zeros by default; ``r[0]`` is not read.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.hankel([1.0, 2.0], [0.0, 3.0]).numpy()
+    array([[1., 2.],
+           [2., 3.]])
+    """
+    c = _vector("hankel", c)
+    r = c * 0.0 if r is None else _vector("hankel", r)
+    values = concat([c, r[1:]], 0)
+    return gather(values, np.arange(c.shape[0])[:, None] + np.arange(r.shape[0]))
+
+
+def circulant(c: Any) -> Any:
+    """Return the matrix whose columns are rotations of `c`.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.circulant([1.0, 2.0, 3.0]).numpy()
+    array([[1., 3., 2.],
+           [2., 1., 3.],
+           [3., 2., 1.]])
+    """
+    c = _vector("circulant", c)
+    n = c.shape[0]
+    return gather(c, (np.arange(n)[:, None] - np.arange(n)) % n)
+
+
+def _vector(function: str, c: Any) -> Any:
+    c = matrix_argument(c)
+    if len(c.shape) != 1 or c.shape[0] == 0:
+        raise ShapeError(f"[{function}] needs a vector, got shape {tuple(c.shape)}")
+    return c

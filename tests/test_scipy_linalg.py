@@ -1,0 +1,160 @@
+"""Linear algebra of `jittape.scipy.linalg`: SciPy's conventions and values, and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import jittape as jt
+from jittape.scipy import linalg
+
+RNG = np.random.default_rng(0)
+A = RNG.normal(size=(4, 4)) + 3 * np.eye(4)
+POSITIVE = A @ A.T / 4 + np.eye(4)
+MIXED = np.triu(POSITIVE) + np.tril(RNG.normal(size=(4, 4)), -1)
+"""The upper triangle is that of a positive definite matrix, the lower one is not."""
+B = RNG.normal(size=(4, 3))
+TALL = RNG.normal(size=(5, 3))
+
+
+def flat(result: Any) -> list[Any]:
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    return [r for r in results if not isinstance(r, bool)]
+
+
+def values(result: Any) -> list[Any]:
+    return [r.numpy() if hasattr(r, "numpy") else np.asarray(r) for r in flat(result)]
+
+
+CASES: dict[str, Callable[[Any], Any]] = {
+    "block_diag": lambda m: m.block_diag(A, [1.0, 2.0], 3, TALL),
+    "cho_solve lower": lambda m: m.cho_solve(m.cho_factor(MIXED.T, lower=True), B),
+    "cho_solve": lambda m: m.cho_solve(m.cho_factor(MIXED), B[:, 0]),
+    "cholesky complex": lambda m: m.cholesky(POSITIVE + 0.2j * (np.triu(B @ B.T) - np.tril(B @ B.T))),
+    "cholesky lower": lambda m: m.cholesky(MIXED.T, lower=True),
+    "cholesky": lambda m: m.cholesky(MIXED, check_finite=False),
+    "circulant": lambda m: m.circulant(B[:, 0]),
+    "det": lambda m: m.det(A),
+    "eigvalsh generalized": lambda m: m.eigvalsh(MIXED, POSITIVE, lower=False),
+    "eigh subset": lambda m: m.eigh(POSITIVE, eigvals_only=True, subset_by_index=(1, 2)),
+    "expm": lambda m: m.expm(A),
+    "hankel": lambda m: (m.hankel([1.0, 2.0, 3.0]), m.hankel([1.0, 2.0, 3.0], [7.0, 8.0])),
+    "inv": lambda m: m.inv(A),
+    "logm": lambda m: m.logm(POSITIVE),
+    "lstsq": lambda m: m.lstsq(TALL, np.ones(5)),
+    "lstsq columns": lambda m: m.lstsq(TALL, np.stack([np.ones(5), TALL[:, 0] ** 2], 1)),
+    "lstsq wide": lambda m: m.lstsq(TALL.T, np.ones(3)),
+    "lu": lambda m: m.lu(A),
+    "lu indices": lambda m: m.lu(A, p_indices=True),
+    "lu permuted": lambda m: m.lu(A, permute_l=True),
+    "lu_solve": lambda m: m.lu_solve(m.lu_factor(A), B),
+    "pinv": lambda m: m.pinv(TALL),
+    "polar": lambda m: m.polar(A),
+    "polar left": lambda m: m.polar(A, side="left"),
+    "qr r": lambda m: [np.abs(x) for x in values(m.qr(TALL, mode="r"))],
+    "solve": lambda m: m.solve(A, B),
+    "solve transposed": lambda m: m.solve(A, B[:, 0], transposed=True),
+    "solve sym": lambda m: m.solve(MIXED, B, assume_a="sym"),
+    "solve her lower": lambda m: m.solve(MIXED.T + 0j, B, assume_a="her", lower=True),
+    "solve pos": lambda m: m.solve(MIXED, B, assume_a="pos"),
+    "solve upper": lambda m: m.solve(MIXED, B, assume_a="upper triangular"),
+    "solve lower": lambda m: m.solve(MIXED.T, B, assume_a="lower triangular"),
+    "solve_triangular": lambda m: [m.solve_triangular(MIXED, B, trans=t) for t in (0, "T", 2)],
+    "solve_triangular lower": lambda m: m.solve_triangular(A, B, lower=True, unit_diagonal=True),
+    "solve_triangular complex": lambda m: [m.solve_triangular(A + 1j * POSITIVE, B, trans=t) for t in (1, 2)],
+    "sqrtm": lambda m: m.sqrtm(POSITIVE),
+    "svd values": lambda m: m.svd(TALL, compute_uv=False),
+    "svdvals": lambda m: m.svdvals(TALL),
+    "toeplitz": lambda m: (m.toeplitz(B[:, 0]), m.toeplitz([1.0, 2.0, 3.0], [9.0, 7.0])),
+    "toeplitz complex": lambda m: m.toeplitz([1.0 + 0j, 2.0 + 1j]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_are_scipys(name: str) -> None:
+    call = CASES[name]
+    found, wanted = values(call(linalg)), values(call(scipy.linalg))
+    assert len(found) == len(wanted)
+    for one, other in zip(found, wanted, strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+
+
+def test_factors_multiply_to_the_matrix() -> None:
+    """Where signs are the routine's choice."""
+    for mode in ("full", "economic"):
+        q, r = linalg.qr(TALL, mode=mode)
+        assert q.shape == ((5, 5) if mode == "full" else (5, 3))
+        np.testing.assert_allclose((q @ r).numpy(), TALL, atol=1e-12)
+    for full in (True, False):
+        u, s, vh = linalg.svd(TALL, full_matrices=full)
+        assert u.shape == ((5, 5) if full else (5, 3))
+        np.testing.assert_allclose((u[:, :3] * s @ vh).numpy(), TALL, atol=1e-12)
+    w, v = linalg.eigh(MIXED, POSITIVE, lower=False)
+    np.testing.assert_allclose((POSITIVE @ v).numpy(), (POSITIVE @ v * w).numpy(), atol=1e-10)
+    w, v = linalg.eig(A)
+    np.testing.assert_allclose((A @ v).numpy(), (v * w).numpy(), atol=1e-10)
+    assert linalg.eigvals([[1, 2], [0, 3]]).dtype == "complex128"
+    assert linalg.det([[1, 2], [3, 4]]).dtype == "float64"
+    assert linalg.inv(np.float32(A)).dtype == "float32"
+
+
+def total(x: Any) -> Any:
+    weights = np.cos(np.arange(np.prod(x.shape, dtype=int))).reshape(tuple(x.shape))
+    return jt.reduce_sum(x * weights)
+
+
+GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "block_diag": (lambda a, b: total(linalg.block_diag(a, b)), (A, TALL)),
+    "cholesky": (lambda a: total(linalg.cholesky((a + jt.transpose(a)) / 2)), (POSITIVE,)),
+    "eigh": (
+        lambda a, b: total(linalg.eigvalsh(a @ jt.transpose(a), b @ jt.transpose(b))),
+        (A, A + np.eye(4)),
+    ),
+    "expm": (lambda a: total(linalg.expm(a / 4)), (A,)),
+    "lstsq": (lambda a, b: total(linalg.lstsq(a, b)[0]), (TALL, TALL[:, 0] ** 2)),
+    "lu": (lambda a: total(linalg.lu(a)[1]) + total(linalg.lu(a)[2]), (A,)),
+    "lu_solve": (lambda a, b: total(linalg.lu_solve(linalg.lu_factor(a), b)), (A, B)),
+    "pinv": (lambda a: total(linalg.pinv(a)), (TALL,)),
+    "polar": (lambda a: total(linalg.polar(a)[0]) + total(linalg.polar(a)[1]), (A,)),
+    "solve pos": (lambda a, b: total(linalg.solve(a @ jt.transpose(a), b, assume_a="pos")), (A, B)),
+    "solve sym": (lambda a, b: total(linalg.solve(a, b, assume_a="sym")), (A, B)),
+    "solve_triangular": (lambda a, b: total(linalg.solve_triangular(a, b, trans="T")), (A, B)),
+    "sqrtm": (lambda a: total(linalg.sqrtm(a)), (POSITIVE,)),
+    "toeplitz": (lambda c, r: total(linalg.toeplitz(c, r)), (B[:, 0], B[:3, 1])),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients(name: str) -> None:
+    function, operands = GRADIENTS[name]
+    jt.check_gradient(function, *operands)
+    argnums = tuple(range(len(operands)))
+    compiled = jt.grad(jt.function(function), argnums=argnums)(*operands)
+    for one, other in zip(compiled, jt.grad(function, argnums=argnums)(*operands), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+
+
+def test_refusals() -> None:
+    with pytest.raises(ValueError, match=r"\[solve\] assume_a must be one of"):
+        linalg.solve(A, B, assume_a="spd")
+    with pytest.raises(jt.ShapeError, match=r"\[solve\] b must have 4 rows"):
+        linalg.solve(A, np.ones(3))
+    with pytest.raises(ValueError, match=r"\[qr\] mode must be"):
+        linalg.qr(A, mode="raw")
+    with pytest.raises(ValueError, match=r"\[eigh\] type must be 1"):
+        linalg.eigh(A, POSITIVE, type=2)
+    with pytest.raises(jt.ShapeError, match=r"\[toeplitz\] needs a vector"):
+        linalg.toeplitz(A)
+    with pytest.raises(ValueError, match=r"\[solve_triangular\] trans must be"):
+        linalg.solve_triangular(A, B, trans="X")
+    with pytest.raises(ValueError, match=r"\[lstsq\] cond= is not recorded"):
+        linalg.lstsq(A, B, cond=1e-3)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        linalg.inv(A, assume_a="pos")
+    with pytest.raises(jt.LinAlgError):
+        linalg.cholesky(-POSITIVE).numpy()
