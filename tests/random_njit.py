@@ -153,10 +153,69 @@ class Generator:
         self.line(self.random.choice(["break", "continue", f"return {self.expression(1)}"]))
         self.depth -= 1
 
+    def _sums(self) -> None:
+        """Write loops that add to a total; most of them run forward and backward in one pass."""
+        self.line("total = s")
+        for _ in range(self.random.randrange(1, 3)):
+            self._sum(2)
+        self.line(
+            self.random.choice(["return 0.5 * total - t", "return (s - total) / n", "return total * s"])
+        )
+
+    def _sum(self, level: int) -> None:
+        name = f"i{next(_numbers)}"
+        header = self.random.choice(["range(5)", "range(n)", "range(3, 0, -1)"])
+        self.line(f"for {name} in {header}:")
+        self.counters.append(name)
+        self.depth += 1
+        for _ in range(self.random.randrange(1, 4)):
+            kind = self.random.choice(
+                ["add", "add", "if", "local", "call", *["sum", "inner"] * level, "jump", "odd"]
+            )
+            if kind == "add":
+                self.line(f"total {self.random.choice(['+=', '-='])} {self.expression()}")
+            elif kind == "if":
+                self.line(f"if {self.condition()}:")
+                self.line(f"    total += {self.expression()}")
+            elif kind == "local":
+                self.line(f"d = x * {self.atom()} - {self.random.choice(['w', 'x[::-1]'])}")
+                self.line("total -= math.sqrt(0.1 + np.sum(d * d)) + d[1] / math.sqrt(1.0 + d[0] ** 2)")
+            elif kind == "call":
+                self.line("v = w.copy()")
+                self.line(f"relax(x, v, {self.atom()})")
+                self.line("total += np.sum(v)")
+            elif kind == "sum":
+                self._sum(level - 1)
+            elif kind == "inner":
+                self.line("u = 0.0")
+                self.line(f"for j in range({self.random.randrange(3)}, 5):")
+                self.line(f"    u += {self.expression()} * x[j]")
+                self.line("total += math.tanh(u)")
+            elif kind == "jump":
+                self.line(f"if {self.condition()}:")
+                self.line(f"    {self.random.choice(['break', 'continue'])}")
+            else:
+                self.line(
+                    self.random.choice(
+                        [
+                            "total *= 0.9",
+                            "x[1] += 0.1 * total",
+                            "t = total",
+                            "total = max(total, w[2])",
+                            "k += 2",
+                        ]
+                    )
+                )
+        self.depth -= 1
+        self.counters.pop()
+
     def text(self) -> str:
         for _ in range(self.random.randrange(3, 7)):
             self.statement(3)
-        self.line("return s + 0.5 * t + np.sum(x * x) + 0.3 * w[1]")
+        if self.random.random() < 0.5:
+            self._sums()
+        else:
+            self.line("return s + 0.5 * t + np.sum(x * x) + 0.3 * w[1]")
         return HEADER + "\n".join(self.lines) + "\n"
 
 

@@ -545,6 +545,23 @@ def test_threads_derive_a_gradient_once(monkeypatch):
 
 
 @njit
+def counts_last(x, n):
+    count = 0
+    if n > 3:
+        x[0] *= x[1]
+    else:
+        while count < n:
+            count += 1
+            if x[count - 1] < 0.0:
+                break
+    return x[0] * x[0] * count
+
+
+def test_the_adjoint_of_a_branch_may_be_an_empty_loop():
+    np.testing.assert_allclose(jt.njit_grad(counts_last)(np.array([1.5, 3.0]), 2), [6.0, 0.0])
+
+
+@njit
 def larger(x, y):
     return max(x, y)
 

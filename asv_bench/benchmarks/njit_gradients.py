@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
+from typing import Any
 
 import numba
 import numpy as np
@@ -69,6 +70,95 @@ def bodies_by_hand(x, m):
     return total, b
 
 
+@numba.njit
+def slope(u, v, p):
+    return p[0] * u - p[1] * u * v, p[2] * u * v - p[3] * v
+
+
+@numba.njit
+def predators(p, steps, h):
+    u, v = 1.0, 0.5
+    for _ in range(steps):
+        a1, b1 = slope(u, v, p)
+        a2, b2 = slope(u + 0.5 * h * a1, v + 0.5 * h * b1, p)
+        a3, b3 = slope(u + 0.5 * h * a2, v + 0.5 * h * b2, p)
+        a4, b4 = slope(u + h * a3, v + h * b3, p)
+        u += h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
+        v += h / 6.0 * (b1 + 2.0 * b2 + 2.0 * b3 + b4)
+    return u * v
+
+
+@numba.njit
+def slope_vjp(a, b, u, v, p, p_b):
+    p_b[0] += a * u
+    p_b[1] -= a * u * v
+    p_b[2] += b * u * v
+    p_b[3] -= b * v
+    return a * (p[0] - p[1] * v) + b * p[2] * v, b * (p[2] * u - p[3]) - a * p[1] * u
+
+
+@numba.njit
+def predators_by_hand(p, steps, h):
+    us, vs = np.empty(steps), np.empty(steps)
+    u, v = 1.0, 0.5
+    for k in range(steps):
+        us[k], vs[k] = u, v
+        a1, b1 = slope(u, v, p)
+        a2, b2 = slope(u + 0.5 * h * a1, v + 0.5 * h * b1, p)
+        a3, b3 = slope(u + 0.5 * h * a2, v + 0.5 * h * b2, p)
+        a4, b4 = slope(u + h * a3, v + h * b3, p)
+        u += h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
+        v += h / 6.0 * (b1 + 2.0 * b2 + 2.0 * b3 + b4)
+    value, p_b, w = u * v, np.zeros(4), h / 6.0
+    u_b, v_b = v, u
+    for k in range(steps - 1, -1, -1):
+        u, v = us[k], vs[k]
+        a1, b1 = slope(u, v, p)
+        u2, v2 = u + 0.5 * h * a1, v + 0.5 * h * b1
+        a2, b2 = slope(u2, v2, p)
+        u3, v3 = u + 0.5 * h * a2, v + 0.5 * h * b2
+        a3, b3 = slope(u3, v3, p)
+        x4, y4 = slope_vjp(w * u_b, w * v_b, u + h * a3, v + h * b3, p, p_b)
+        x3, y3 = slope_vjp(2.0 * w * u_b + h * x4, 2.0 * w * v_b + h * y4, u3, v3, p, p_b)
+        x2, y2 = slope_vjp(2.0 * w * u_b + 0.5 * h * x3, 2.0 * w * v_b + 0.5 * h * y3, u2, v2, p, p_b)
+        x1, y1 = slope_vjp(w * u_b + 0.5 * h * x2, w * v_b + 0.5 * h * y2, u, v, p, p_b)
+        u_b += x1 + x2 + x3 + x4
+        v_b += y1 + y2 + y3 + y4
+    return value, p_b
+
+
+@numba.njit
+def normal_cdf(x):
+    return 0.5 * math.erfc(-x * math.sqrt(0.5))
+
+
+@numba.njit
+def options(price, strike, time, rate, volatility):
+    total = 0.0
+    for i in range(len(price)):
+        spread = volatility * math.sqrt(time[i])
+        d = (math.log(price[i] / strike[i]) + (rate + 0.5 * volatility**2) * time[i]) / spread
+        discounted = strike[i] * math.exp(-rate * time[i])
+        total += price[i] * normal_cdf(d) - discounted * normal_cdf(d - spread)
+    return total
+
+
+@numba.njit
+def options_by_hand(price, strike, time, rate, volatility):
+    total, delta = 0.0, np.empty(len(price))
+    density = 1.0 / math.sqrt(2.0 * math.pi)
+    for i in range(len(price)):
+        spread = volatility * math.sqrt(time[i])
+        d = (math.log(price[i] / strike[i]) + (rate + 0.5 * volatility**2) * time[i]) / spread
+        e = d - spread
+        discounted = strike[i] * math.exp(-rate * time[i])
+        first, second = normal_cdf(d), normal_cdf(e)
+        total += price[i] * first - discounted * second
+        change = price[i] * density * math.exp(-0.5 * d * d) - discounted * density * math.exp(-0.5 * e * e)
+        delta[i] = first + change / (spread * price[i])
+    return total, delta
+
+
 def ratio(run, other):
     """Return the median ratio of the times of two functions, called in turn."""
     ratios = []
@@ -81,56 +171,83 @@ def ratio(run, other):
     return statistics.median(ratios)
 
 
-class Seidel:
+class _Program:
+    """A function, its gradient, and an adjoint written by hand."""
+
+    unit = "times"
+    function: Any
+    by_hand: Any
+
+    def arguments(self, rng: Any) -> tuple[Any, ...]:
+        """Return arguments of the function."""
+        raise NotImplementedError
+
+    def setup(self) -> None:
+        self.args = self.arguments(np.random.default_rng(0))
+        self.gradient = jt.njit_value_and_grad(type(self).function)
+        value, gradient = self.time_gradient()
+        expected, by_hand = self.time_by_hand()
+        np.testing.assert_allclose(value, expected)
+        np.testing.assert_allclose(gradient, by_hand, rtol=1e-6)
+        self.time_function()
+
+    def time_function(self) -> Any:
+        return type(self).function(*self.args)
+
+    def time_gradient(self) -> Any:
+        return self.gradient(*self.args)
+
+    def time_by_hand(self) -> Any:
+        return type(self).by_hand(*self.args)
+
+    def track_gradient_to_function(self) -> float:
+        return ratio(self.time_gradient, self.time_function)
+
+    def track_gradient_to_adjoint_by_hand(self) -> float:
+        return ratio(self.time_gradient, self.time_by_hand)
+
+
+class Seidel(_Program):
     """Ten in-place sweeps over 40 x 40 elements; nothing is recorded."""
 
-    unit = "times"
+    function, by_hand = seidel, seidel_by_hand
 
-    def setup(self) -> None:
-        self.a = np.random.default_rng(0).normal(size=(40, 40))
-        self.gradient = jt.njit_value_and_grad(seidel)
-        for run in (self.time_function, self.time_gradient, self.time_by_hand):
-            run()
+    def arguments(self, rng: Any) -> tuple[Any, ...]:
+        return rng.normal(size=(40, 40)), 10
 
-    def time_function(self) -> None:
-        seidel(self.a, 10)
+    def time_function(self) -> Any:
+        return seidel(self.args[0].copy(), 10)
 
-    def time_gradient(self) -> None:
-        self.gradient(self.a, 10)
+    def time_gradient(self) -> Any:
+        return self.gradient(self.args[0].copy(), 10)
 
-    def time_by_hand(self) -> None:
-        seidel_by_hand(self.a, 10)
-
-    def track_gradient_to_function(self) -> float:
-        return ratio(self.time_gradient, self.time_function)
-
-    def track_gradient_to_adjoint_by_hand(self) -> float:
-        return ratio(self.time_gradient, self.time_by_hand)
+    def time_by_hand(self) -> Any:
+        return seidel_by_hand(self.args[0].copy(), 10)
 
 
-class Bodies:
-    """The energy of 64 bodies, a double loop."""
+class Bodies(_Program):
+    """The energy of 64 bodies, a double loop that runs forward and backward in one pass."""
 
-    unit = "times"
+    function, by_hand = bodies, bodies_by_hand
 
-    def setup(self) -> None:
-        rng = np.random.default_rng(0)
-        self.arguments = rng.normal(size=(64, 3)), rng.uniform(size=64)
-        self.gradient = jt.njit_value_and_grad(bodies)
-        for run in (self.time_function, self.time_gradient, self.time_by_hand):
-            run()
+    def arguments(self, rng: Any) -> tuple[Any, ...]:
+        return rng.normal(size=(64, 3)), rng.uniform(size=64)
 
-    def time_function(self) -> None:
-        bodies(*self.arguments)
 
-    def time_gradient(self) -> None:
-        self.gradient(*self.arguments)
+class Predators(_Program):
+    """10,000 Runge-Kutta steps of the equations of Lotka and Volterra; two numbers a step are recorded."""
 
-    def time_by_hand(self) -> None:
-        bodies_by_hand(*self.arguments)
+    function, by_hand = predators, predators_by_hand
 
-    def track_gradient_to_function(self) -> float:
-        return ratio(self.time_gradient, self.time_function)
+    def arguments(self, rng: Any) -> tuple[Any, ...]:
+        return np.array([1.1, 0.4, 0.1, 0.4]), 10_000, 1e-3
 
-    def track_gradient_to_adjoint_by_hand(self) -> float:
-        return ratio(self.time_gradient, self.time_by_hand)
+
+class Options(_Program):
+    """Prices of 10,000 options by the formula of Black and Scholes."""
+
+    function, by_hand = options, options_by_hand
+
+    def arguments(self, rng: Any) -> tuple[Any, ...]:
+        price, strike = rng.uniform(50.0, 150.0, size=(2, 10_000))
+        return price, strike, rng.uniform(0.2, 2.0, size=10_000), 0.03, 0.2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from jittape.numba_ad.structured_ir import (
     walk,
 )
 
-__all__ = ["Activity", "find_active"]
+__all__ = ["Activity", "contributions", "dependents", "find_active", "partial_fields"]
 
 
 @dataclass
@@ -39,6 +40,25 @@ def find_active(function: Function, sources: list[Any]) -> Activity:
     varied = _closure({_place(one) for one in sources}, edges)
     useful = _closure({_place(function.result)}, [(y, x) for x, y in edges])
     return Activity(varied & useful)
+
+
+def dependents(function: Function, source: Any) -> set[Any]:
+    """Return the values and roots that depend on a value, with the value itself."""
+    return _closure({source}, _edges(function))
+
+
+def contributions(statement: Op, activity: Activity) -> list[tuple[Any, str]]:
+    """Return the active operands of an operation and the texts of what they receive."""
+    pairs = zip(statement.operands, statement.rule.partials, strict=True)
+    return [
+        (x, partial) for x, partial in pairs if partial is not None and isinstance(x, Value) and x in activity
+    ]
+
+
+def partial_fields(statement: Op, partial: str) -> list[Any]:
+    """Return the operands and the result that the text of a partial derivative contains."""
+    fields = sorted(set(re.findall(r"{(\w)}", partial)) - {"g"})
+    return [statement.result if field == "r" else statement.operands[int(field)] for field in fields]
 
 
 def _place(one: Any) -> Any:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numba import types
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 
 from jittape.errors import NoGradientError
-from jittape.numba_ad.scalar_rules import BINARY, COMPARE, UNARY
+from jittape.numba_ad.scalar_rules import BINARY, COMPARE, DIVIDE_BY_ROOT, FUNCTIONS, UNARY
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Array,
@@ -35,6 +37,9 @@ from jittape.numba_ad.structured_ir import (
 )
 
 __all__ = ["Builder", "constant", "is_float", "result_type", "undefined", "unified"]
+
+ROOTS = (FUNCTIONS[math.sqrt], FUNCTIONS[np.sqrt])
+"""Rules of square roots."""
 
 FOLDED = (
     {BINARY[name]: BINARY[name].function for name in ("Add", "Sub", "Mult", "FloorDiv", "Mod")}
@@ -78,6 +83,10 @@ def unified(one: Any, other: Any) -> Any:
 def is_float(one: Any) -> bool:
     """Return whether a Numba type is float32 or float64."""
     return isinstance(one, types.Float)
+
+
+def _is_root(one: Scalar) -> bool:
+    return isinstance(one, Value) and isinstance(one.statement, Op) and one.statement.rule in ROOTS
 
 
 def constant(value: Any) -> Constant:
@@ -140,6 +149,8 @@ class Builder:
                     "complex numbers are not supported", "Compute with the real and imaginary parts."
                 )
             found = Value(self.name(base), kind, self.block)
+            if rule is BINARY["Div"] and _is_root(operands[1]):
+                rule = DIVIDE_BY_ROOT
             self._append(found, Op(self.where, found, rule, operands))
             self.block.known[key] = found
         return found

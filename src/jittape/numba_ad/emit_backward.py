@@ -1,15 +1,17 @@
 """Python text of the backward pass.
 
-The cotangent of a value ``x`` is ``x_b``; the shadow of an array holds the cotangents of its elements.
+The cotangent of a value ``x`` is ``x_b``; the shadow of an array holds the cotangents of its elements. Loops that run
+forward and backward in one pass are written here too.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from jittape.numba_ad.activity import Activity
+from jittape.numba_ad.activity import Activity, contributions
 from jittape.numba_ad.emit_forward import (
     Branch,
+    ForwardPass,
     Pop,
     Recompute,
     Writer,
@@ -19,7 +21,7 @@ from jittape.numba_ad.emit_forward import (
     trip_count_text,
     view_actions,
 )
-from jittape.numba_ad.recording_plan import Plan, contributions
+from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Array,
@@ -41,8 +43,8 @@ __all__ = ["BackwardPass"]
 class BackwardPass:
     """Writes the adjoints of statements in reverse order."""
 
-    def __init__(self, plan: Plan, activity: Activity, writer: Writer) -> None:
-        self._plan, self._activity, self._writer = plan, activity, writer
+    def __init__(self, plan: Plan, activity: Activity, writer: Writer, forward: ForwardPass) -> None:
+        self._plan, self._activity, self._writer, self._forward = plan, activity, writer, forward
         self.started: set[Value] = set()
 
     def run(self, block: Block, result: Any, seed: str) -> None:
@@ -53,7 +55,7 @@ class BackwardPass:
                 self._writer.line(f"add_into({result.name}_b, {seed})")
         else:
             self.add(result, seed)
-        self._block(block)
+        self._finish(block)
 
     def add(self, one: Any, cotangent: str, where: Any = None) -> None:
         """Add a cotangent to that of a value; the first one in the value's own block is assigned."""
@@ -77,6 +79,46 @@ class BackwardPass:
     def _block(self, block: Block) -> None:
         for statement in reversed(block.statements):
             self._statement(statement)
+
+    def _finish(self, block: Block) -> None:
+        """Write the rest of a block, from its first single-pass loop on, and the adjoints of all its statements."""
+        tail = self._plan.single_pass.tail(block)
+        rest = block.statements[tail:]
+        for s in reversed(rest):
+            if s in self._plan.single_pass.loops:
+                assert isinstance(s, Loop)
+                self.start(self._outer_operands(s))
+                for phi in self._start_carried(s):
+                    self.add(phi.init, f"{phi.inner.name}_c", s.where)
+            elif isinstance(s, Op):
+                self._statement(s)
+        for s in rest:
+            if s in self._plan.single_pass.loops:
+                assert isinstance(s, Loop)
+                self._single_pass_loop(s)
+            else:
+                self._forward.statement(s)
+                self._restore_array(s)
+        for s in reversed(block.statements[:tail]):
+            self._statement(s)
+
+    def _single_pass_loop(self, s: Loop) -> None:
+        self._forward.begin_loop(s)
+        self._forward.run(s.body)
+        self._restore(restore_actions(s.body, self._plan, self._activity))
+        for phi in s.phis:
+            if phi.inner in self._activity:
+                self.add(phi.next, f"{phi.inner.name}_c")
+        self._finish(s.body)
+        self._forward.end_loop(s)
+
+    def _start_carried(self, s: Loop) -> list[LoopPhi]:
+        """Give the variables that a loop carries their cotangents after the loop; return the active ones."""
+        carried = [phi for phi in s.phis if phi.inner in self._activity]
+        for phi in carried:
+            out = f"{phi.out.name}_b" if phi.out in self.started else "0.0"
+            self._writer.line(f"{phi.inner.name}_c = {out}", s.where)
+        return carried
 
     def _statement(self, s: Statement) -> None:
         activity = self._activity
@@ -126,16 +168,12 @@ class BackwardPass:
         self._restore_arrays(s.orelse)
         self._block(s.orelse)
         writer.end()
-        if writer.lines[-1].strip() == "pass":
-            del writer.lines[-2:]
+        writer.remove_empty_else()
 
     def _loop(self, s: Loop) -> None:
         writer = self._writer
         self.start(self._outer_operands(s))
-        carried = [phi for phi in s.phis if phi.inner in self._activity]
-        for phi in carried:
-            out = f"{phi.out.name}_b" if phi.out in self.started else "0.0"
-            writer.line(f"{phi.inner.name}_c = {out}", s.where)
+        carried = self._start_carried(s)
         self._reversed_loop(s)
         self._restore(restore_actions(s.body, self._plan, self._activity))
         for phi in carried:
@@ -167,8 +205,11 @@ class BackwardPass:
 
     def _restore_arrays(self, block: Block) -> None:
         for s in block.statements:
-            if isinstance(s, (Alloc, View)):
-                self._restore(view_actions(s, self._plan) + shadow_actions(s, self._plan, self._activity))
+            self._restore_array(s)
+
+    def _restore_array(self, s: Statement) -> None:
+        if isinstance(s, (Alloc, View)):
+            self._restore(view_actions(s, self._plan) + shadow_actions(s, self._plan, self._activity))
 
     def _restore(self, actions: list[Any]) -> None:
         writer = self._writer

@@ -15,7 +15,6 @@ from jittape.numba_ad.structured_ir import (
     Block,
     Dim,
     Effect,
-    Function,
     If,
     Load,
     Loop,
@@ -69,6 +68,11 @@ class Writer:
         if self.lines[-1].endswith(":"):
             self.lines.append("    " * self._depth + "pass")
         self._depth -= 1
+
+    def remove_empty_else(self) -> None:
+        """Remove the ``else`` that was ended last if it is empty."""
+        if [line.strip() for line in self.lines[-2:]] == ["else:", "pass"]:
+            del self.lines[-2:]
 
 
 def text_of(statement: Statement) -> str:
@@ -161,6 +165,8 @@ def shadow_actions(s: Alloc | View, plan: Plan, activity: Activity) -> list[Any]
 def restore_actions(block: Block, plan: Plan, activity: Activity) -> list[Any]:
     """Return the actions that make available, for one iteration, what the adjoints of `block` need.
 
+    Statements from the first loop on that runs forward and backward in one pass are left out.
+
     Shadows of arrays that a branch makes are made again in the adjoint of the branch, because Numba requires that a
     variable is assigned on each path to its use.
     """
@@ -172,7 +178,7 @@ def restore_actions(block: Block, plan: Plan, activity: Activity) -> list[Any]:
         elif one in plan.needed and plan.is_inside_loop(one):
             actions.append(Recompute(f"{one.name} = {text}", where))
 
-    for s in block.statements:
+    for s in block.statements[: plan.single_pass.tail(block)]:
         if isinstance(s, (Op, Dim, Load)):
             value(s.result, text_of(s), s.where)
         elif isinstance(s, (Alloc, View)):
@@ -204,7 +210,7 @@ def restore_actions(block: Block, plan: Plan, activity: Activity) -> list[Any]:
 class ForwardPass:
     """Writes the forward pass of a function."""
 
-    def __init__(self, function: Function, plan: Plan, activity: Activity, writer: Writer) -> None:
+    def __init__(self, plan: Plan, activity: Activity, writer: Writer) -> None:
         self._plan, self._activity, self._writer = plan, activity, writer
         self.stacks = sorted({Pop(value).stack for value in plan.recorded if plan.is_inside_loop(value)})
         for stack in self.stacks:
@@ -213,13 +219,18 @@ class ForwardPass:
             if isinstance(value, Value) and plan.is_in_branch(value):
                 zero = {types.boolean: "False", types.float64: "0.0", types.int64: "0"}.get(value.type)
                 writer.line(f"{value.name} = {zero or f'np.{value.type}(0)'}")
-        self._block(function.body)
+
+    def run(self, block: Block) -> None:
+        """Write the statements of a block before the first loop that runs forward and backward in one pass."""
+        for statement in block.statements[: self._plan.single_pass.tail(block)]:
+            self.statement(statement)
 
     def _block(self, block: Block) -> None:
         for statement in block.statements:
-            self._statement(statement)
+            self.statement(statement)
 
-    def _statement(self, s: Statement) -> None:
+    def statement(self, s: Statement) -> None:
+        """Write one statement."""
         writer = self._writer
         if isinstance(s, (Op, Dim, Load, Alloc, View)):
             writer.line(f"{s.result.name} = {text_of(s)}", s.where)
@@ -248,8 +259,6 @@ class ForwardPass:
 
     def _loop(self, s: Loop) -> None:
         writer = self._writer
-        for phi in s.phis:
-            writer.line(f"{phi.inner.name} = {phi.init.name}", s.where)
         if s.trips is not None:
             writer.line(f"{s.trips.name} = 0", s.where)
         actions = restore_actions(s.body, self._plan, self._activity)
@@ -260,14 +269,7 @@ class ForwardPass:
             for stack, count in counts.items():
                 if count:
                     writer.line(f"{stack} = reserve({stack}, {stack}_at, {trips} * {count})")
-        if s.counter is not None:
-            start, stop, step = [x.name for x in s.bounds]
-            writer.begin(f"for {s.counter.name} in range({start}, {stop}, {step}):", s.where)
-        else:
-            writer.begin("while True:", s.where)
-            if s.header is not None:
-                self._block(s.header)
-                writer.line(f"if not {s.condition.name}: break", s.where)
+        self.begin_loop(s)
         self._block(s.body)
         if not reserved:
             for stack, count in counts.items():
@@ -276,6 +278,25 @@ class ForwardPass:
         self._record(actions)
         if s.trips is not None:
             writer.line(f"{s.trips.name} += 1")
+        self.end_loop(s)
+
+    def begin_loop(self, s: Loop) -> None:
+        """Write what precedes the body of a loop."""
+        writer = self._writer
+        for phi in s.phis:
+            writer.line(f"{phi.inner.name} = {phi.init.name}", s.where)
+        if s.counter is not None:
+            start, stop, step = [x.name for x in s.bounds]
+            writer.begin(f"for {s.counter.name} in range({start}, {stop}, {step}):", s.where)
+        else:
+            writer.begin("while True:", s.where)
+            if s.header is not None:
+                self._block(s.header)
+                writer.line(f"if not {s.condition.name}: break", s.where)
+
+    def end_loop(self, s: Loop) -> None:
+        """Write what follows the body of a loop."""
+        writer = self._writer
         moved = [phi for phi in s.phis if phi.next is not phi.inner]
         if moved:
             values = ", ".join(phi.next.name for phi in moved)

@@ -62,11 +62,12 @@ def generate(
     writer = Writer()
     parameters = _parameters(form)
     _prologue(form, parameters, writer, purpose)
-    ForwardPass(form, plan, activity, writer)
+    forward = ForwardPass(plan, activity, writer)
+    forward.run(form.body)
     seed = "seed" if returned == "vjp" else "1.0"
     writer.line("# backward pass")
     _shadows(form, activity, writer)
-    backward = BackwardPass(plan, activity, writer)
+    backward = BackwardPass(plan, activity, writer, forward)
     backward.run(form.body, form.result, seed)
     gradients = [_gradient(one, activity, backward) for one in wanted]
     joined = f"({', '.join(gradients)},)" if isinstance(argnums, tuple) else gradients[0]

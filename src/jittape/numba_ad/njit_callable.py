@@ -6,12 +6,15 @@ from typing import Any
 
 import numba
 from numba import types
+from numba._dispatcher import compute_fingerprint
 from numba.extending import overload, typeof_impl
 
 from jittape.numba_ad.gradient_code import GradientCode, generate
 from jittape.numba_ad.load_gradient import compiled
 
-__all__ = ["front_function", "gradient_code", "gradient_dispatcher", "register", "types_of"]
+__all__ = [
+    "compute_fingerprint", "front_function", "gradient_code", "gradient_dispatcher", "register", "types_of",
+]  # fmt: skip
 
 
 def types_of(arguments: Any) -> tuple[Any, ...]:

@@ -30,9 +30,10 @@ class NjitGradient:
     def __init__(
         self, function: Any, argnums: int | tuple[int, ...], returned: str, purpose: str, cache: bool
     ) -> None:
-        from jittape.numba_ad.njit_callable import register
+        from jittape.numba_ad.njit_callable import compute_fingerprint, register
 
         register(type(self))
+        self._fingerprint_of = compute_fingerprint
         self.function = function
         self.argnums = argnums
         self.returned = returned
@@ -43,18 +44,30 @@ class NjitGradient:
         self.parameters = ["seed_", *names] if returned == "vjp" else names
         self.__name__ = f"{purpose}({function.py_func.__name__})"
         self._derived: dict[tuple[Any, ...], Any] = {}
+        self._by_fingerprint: dict[bytes, Any] = {}
         self._front: Any = None
         self._lock = threading.RLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the gradient; the arguments are those of the function."""
-        from jittape.numba_ad.njit_callable import types_of
-
         if (kwargs or len(args) != len(self.parameters)) and self.returned != "vjp":
             bound = self._signature.bind(*args, **kwargs)
             bound.apply_defaults()
             args = bound.args
-        return self.derived(types_of(args))(*args)
+        try:
+            # 0.1 us for two arrays; their Numba types take 20 us.
+            fingerprint = self._fingerprint_of(args)
+        except NotImplementedError:
+            return self._derived_for(args)(*args)
+        found = self._by_fingerprint.get(fingerprint)
+        if found is None:
+            found = self._by_fingerprint[fingerprint] = self._derived_for(args)
+        return found(*args)
+
+    def _derived_for(self, args: tuple[Any, ...]) -> Any:
+        from jittape.numba_ad.njit_callable import types_of
+
+        return self.derived(types_of(args))
 
     def derived(self, argument_types: tuple[Any, ...]) -> Any:
         """Return the ``@njit`` function for arguments of these Numba types."""

@@ -1,17 +1,18 @@
 """To-be-recorded analysis: which values the backward pass needs, and which of them it cannot compute again.
 
-Values outside loops stay in local variables. A value inside a loop is recomputed from other values, read again from
-an array that is not written afterwards, or recorded: once per iteration of the loop that defines it.
+Values outside loops stay in local variables, and so do those of an iteration whose adjoint follows it. A value inside
+another loop is recomputed from other values, read again from an array that is not written afterwards, or recorded: once
+per iteration of the loop that defines it.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from numba import types
 
-from jittape.numba_ad.activity import Activity
+from jittape.numba_ad.activity import Activity, contributions, partial_fields
+from jittape.numba_ad.single_pass_loops import SinglePass
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Array,
@@ -23,21 +24,14 @@ from jittape.numba_ad.structured_ir import (
     Load,
     Loop,
     Op,
+    Root,
     Store,
     Value,
     View,
     walk,
 )
 
-__all__ = ["Plan", "contributions", "make_plan"]
-
-
-def contributions(statement: Op, activity: Activity) -> list[tuple[Any, str]]:
-    """Return the active operands of an operation and the texts of what they receive."""
-    pairs = zip(statement.operands, statement.rule.partials, strict=True)
-    return [
-        (x, partial) for x, partial in pairs if partial is not None and isinstance(x, Value) and x in activity
-    ]
+__all__ = ["Plan", "make_plan"]
 
 
 class Plan:
@@ -48,6 +42,7 @@ class Plan:
         self.needed: set[Any] = set()
         self.shadowed: set[Array] = set()
         self.activity = activity
+        self.single_pass = SinglePass(function, activity)
         self._top = function.body
         self._phis: dict[Value, IfPhi] = {}
         self._stores: dict[Any, list[tuple[int, set[Loop]]]] = {}
@@ -59,12 +54,13 @@ class Plan:
 
     def add_store(self, statement: Store, block: Block) -> None:
         """Note where an array is written."""
-        place = self._position[statement], set(block.loops())
+        place = self._position[statement], self._loops(block)
         self._stores.setdefault(statement.array.root, []).append(place)
 
     def is_inside_loop(self, one: Any) -> bool:
-        """Return whether a value or array is defined in a loop."""
-        return one.block is not None and one.block.loop is not None
+        """Return whether a value or array is defined in a loop that runs backward after it has run forward."""
+        loop = one.block.loop if one.block is not None else None
+        return loop is not None and loop not in self.single_pass.loops
 
     def is_in_branch(self, one: Any) -> bool:
         """Return whether a value is defined on one side of a branch only."""
@@ -78,13 +74,24 @@ class Plan:
     def can_read_again(self, load: Load) -> bool:
         """Return whether the backward pass finds the same element in the array."""
         root = load.array.root
-        if root.block is not None and root.block is not self._top:
+        if not self._is_kept(root):
             return False
-        loops = set(load.result.block.loops()) if load.result.block is not None else set()
+        loops = self._loops(load.result.block)
         return not any(
             position > self._position[load] or loops & around
             for position, around in self._stores.get(root, ())
         )
+
+    def _is_kept(self, root: Root) -> bool:
+        """Return whether the memory of an array still exists in the backward pass."""
+        block = root.block
+        if block is None or block is self._top:
+            return True
+        return block.loop is not None and block is block.loop.body and block.loop in self.single_pass.loops
+
+    def _loops(self, block: Block | None) -> set[Loop]:
+        """Return the loops around a block that run backward after they have run forward."""
+        return set() if block is None else set(block.loops()) - self.single_pass.loops
 
     def operands(self, one: Any) -> list[Any] | None:
         """Return what `one` is computed from again; None if it has to be recorded."""
@@ -98,8 +105,7 @@ class Plan:
         if isinstance(definition, Op):
             return list(definition.operands)
         if isinstance(definition, Dim):
-            root = definition.array.root
-            return None if root.block is not None and root.block is not self._top else [definition.array]
+            return [definition.array] if self._is_kept(definition.array.root) else None
         if isinstance(definition, Load):
             return [definition.array, *definition.indices] if self.can_read_again(definition) else None
         if isinstance(definition, Loop) and one is definition.counter:
@@ -188,8 +194,8 @@ def _needs(block: Block, plan: Plan, choices: list[Any]) -> bool:
         if isinstance(s, Op) and s.result in activity:
             found = True
             for _, partial in contributions(s, activity):
-                for field in set(re.findall(r"{(\w)}", partial)) - {"g"}:
-                    plan.need(s.result if field == "r" else s.operands[int(field)])
+                for one in partial_fields(s, partial):
+                    plan.need(one)
         elif isinstance(s, (Load, Store)) and s.array in activity:
             if isinstance(s, Load) and s.result not in activity:
                 continue
@@ -207,5 +213,6 @@ def _needs(block: Block, plan: Plan, choices: list[Any]) -> bool:
             _needs(s.body, plan, choices) or any(phi.out in activity for phi in s.phis)
         ):
             found = True
-            choices.extend(s.bounds if s.trips is None else [s.trips, *(s.bounds[::2])])
+            if s not in plan.single_pass.loops:
+                choices.extend(s.bounds if s.trips is None else [s.trips, *(s.bounds[::2])])
     return found

@@ -1,0 +1,147 @@
+"""Loops that run forward and backward in one pass: sums whose cotangent is known before the loop.
+
+All terms of a sum have the same cotangent. If the statements after the loop are linear in the sum, that cotangent is
+known before the loop runs, and the adjoint of an iteration can follow the iteration itself. Then nothing is computed
+twice or recorded. (Hascoët, Fidanova and Held, Adjoining Independent Computations, 2002.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jittape.numba_ad.activity import Activity, contributions, dependents, partial_fields
+from jittape.numba_ad.structured_ir import (
+    Alloc,
+    Block,
+    Function,
+    If,
+    IfPhi,
+    Load,
+    Loop,
+    LoopPhi,
+    Op,
+    Statement,
+    Store,
+    Value,
+    walk,
+)
+
+__all__ = ["SinglePass"]
+
+
+class SinglePass:
+    """The loops of a function that run forward and backward in one pass.
+
+    Attributes
+    ----------
+    loops : set of Loop
+    tails : dict
+        For each block with such loops, the position of the first of them. All later statements that have an adjoint
+        are such loops too, or linear operations.
+    """
+
+    def __init__(self, function: Function, activity: Activity) -> None:
+        self.loops: set[Loop] = set()
+        self.tails: dict[Block, int] = {}
+        self._function, self._activity = function, activity
+        self._phis: dict[Value, IfPhi | LoopPhi] = {}
+        for s in walk(function.body):
+            if isinstance(s, If):
+                self._phis.update({phi.result: phi for phi in s.phis})
+            elif isinstance(s, Loop):
+                self._phis.update({phi.out: phi for phi in s.phis})
+        if isinstance(function.result, Value):
+            self._find(function.body)
+
+    def tail(self, block: Block) -> int:
+        """Return the position of the first such loop in a block, or the number of its statements."""
+        return self.tails.get(block, len(block.statements))
+
+    def _find(self, block: Block) -> None:
+        """Collect the loops at the end of `block`, and those at the ends of their bodies."""
+        later: list[Op] = []
+        for position in reversed(range(len(block.statements))):
+            s = block.statements[position]
+            if not self._has_adjoint(s):
+                continue
+            if isinstance(s, Op):
+                later.append(s)
+            elif (
+                isinstance(s, Loop)
+                and all(self._needs_nothing_after(position, block, op) for op in later)
+                and self._is_sum(s)
+            ):
+                self.loops.add(s)
+                self.tails[block] = position
+                self._find(s.body)
+            else:
+                return
+
+    def _has_adjoint(self, s: Statement) -> bool:
+        activity = self._activity
+        if isinstance(s, (Op, Load, Alloc)):
+            return s.result in activity
+        if isinstance(s, Store):
+            return s.array in activity
+        if isinstance(s, (If, Loop)):
+            results = [phi.result if isinstance(phi, IfPhi) else phi.out for phi in s.phis]
+            blocks = [s.then, s.orelse] if isinstance(s, If) else [s.body]
+            inner = (one for block in blocks for one in block.statements)
+            return any(one in activity for one in results) or any(map(self._has_adjoint, inner))
+        return False
+
+    def _needs_nothing_after(self, position: int, block: Block, op: Op) -> bool:
+        """Return whether the adjoint of an operation can be computed before the statement at `position`."""
+        after = set(block.statements[position:])
+        for _, partial in contributions(op, self._activity):
+            for one in partial_fields(op, partial):
+                if isinstance(one, Value) and one.block is block and one.statement in after:
+                    return False
+        return True
+
+    def _is_sum(self, loop: Loop) -> bool:
+        """Return whether iterations are independent but for variables that are only added to."""
+        inside = {loop.body}
+        for s in walk(loop.body):
+            if isinstance(s, If):
+                inside |= {s.then, s.orelse}
+            elif isinstance(s, Loop):
+                inside.add(s.body)
+            elif isinstance(s, Store) and s.array in self._activity and s.array.root.block not in inside:
+                return False
+        return all(
+            self._slope(phi) == 1
+            for phi in loop.phis
+            if phi.inner in self._activity or phi.out in self._activity
+        )
+
+    def _slope(self, phi: LoopPhi) -> int | None:
+        """Return the derivative of the next value of a variable with respect to its value; None if it varies."""
+        dependent = dependents(self._function, phi.inner)
+        known: dict[Value, int | None] = {phi.inner: 1}
+
+        def slope(one: Any) -> int | None:
+            if not isinstance(one, Value) or one not in dependent:
+                return 0
+            if one not in known:
+                known[one] = of_definition(one)
+            return known[one]
+
+        def of_definition(one: Value) -> int | None:
+            statement, inner = one.statement, self._phis.get(one)
+            if isinstance(inner, IfPhi):
+                then, orelse = slope(inner.then), slope(inner.orelse)
+                return then if then == orelse else None
+            if isinstance(inner, LoopPhi):
+                return slope(inner.init) if self._slope(inner) == 1 else None
+            if isinstance(statement, Op) and statement.rule.partials in LINEAR:
+                signs = LINEAR[statement.rule.partials]
+                parts = [slope(x) for x in statement.operands]
+                return None if None in parts else sum(map(int.__mul__, signs, parts))  # type: ignore[arg-type]
+            return None
+
+        return slope(phi.next)
+
+
+LINEAR = {("{g}", "{g}"): (1, 1), ("{g}", "-{g}"): (1, -1), ("{g}",): (1,), ("-{g}",): (-1,)}
+"""Signs of the operands of sums and differences, by the partial derivatives of their rules."""
