@@ -134,5 +134,6 @@ SAMPLED = {
     "test_checkpoint.py": 5,
     "test_solves_numba.py": 8,
     "test_njit_grad.py": 8,
+    "test_single_pass_loops.py": 8,
 }
 """Files with many similar tests or with tests that start processes -> n: every n-th test is fast, from the first."""
