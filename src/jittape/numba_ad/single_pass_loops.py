@@ -100,7 +100,7 @@ class SinglePass:
         return True
 
     def _is_sum(self, loop: Loop) -> bool:
-        """Return whether iterations are independent but for variables that are only added to."""
+        """Return whether iterations share no variables, apart from sums that each of them adds to."""
         inside = {loop.body}
         for s in walk(loop.body):
             if isinstance(s, If):
