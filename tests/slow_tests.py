@@ -135,5 +135,6 @@ SAMPLED = {
     "test_solves_numba.py": 8,
     "test_njit_grad.py": 8,
     "test_single_pass_loops.py": 8,
+    "test_njit_forward.py": 8,
 }
 """Files with many similar tests or with tests that start processes -> n: every n-th test is fast, from the first."""

@@ -92,6 +92,8 @@ from jittape.lazy_names import lazily as _lazily
 from jittape.module import Module as Module
 from jittape.numba_ad import NjitGradient as NjitGradient
 from jittape.numba_ad import njit_grad as njit_grad
+from jittape.numba_ad import njit_hvp as njit_hvp
+from jittape.numba_ad import njit_jvp as njit_jvp
 from jittape.numba_ad import njit_rule as njit_rule
 from jittape.numba_bridge import NativeFunction as NativeFunction
 from jittape.numba_bridge import NumbaOp as NumbaOp
@@ -337,9 +339,10 @@ __all__ = [
     "left_shift", "less", "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or",
     "logical_xor", "losses", "map_fn", "math", "matmul", "matrix_square_root", "maximum", "meshgrid", "metrics",
     "minimum", "mod", "multiply", "multiply_no_nan", "name_scope", "negative", "nest", "newaxis",
-    "njit_function", "njit_grad", "njit_rule", "njit_value_and_grad", "nn", "no_op", "norm", "not_equal",
-    "numba_op", "numpy", "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "optimizers", "pad",
-    "pow", "print", "py_function", "random", "random_normal_initializer", "random_uniform_initializer", "range",
+    "njit_function", "njit_grad", "njit_hvp", "njit_jvp", "njit_rule", "njit_value_and_grad", "nn", "no_op", "norm",
+    "not_equal", "numba_op", "numpy", "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like",
+    "optimizers", "pad", "pow", "print", "py_function", "random", "random_normal_initializer",
+    "random_uniform_initializer", "range",
     "rank", "real", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max",
     "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reset_stats", "reshape", "reverse",
     "reverse_sequence", "rfftnd", "right_shift", "roll", "round", "saturate_cast", "scalar_mul", "scan",

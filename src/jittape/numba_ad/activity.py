@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from jittape.numba_ad.build_ir import is_float
+from jittape.numba_ad.lower.build_ir import is_float
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Array,
@@ -21,7 +21,7 @@ from jittape.numba_ad.structured_ir import (
     walk,
 )
 
-__all__ = ["Activity", "contributions", "dependents", "find_active", "partial_fields"]
+__all__ = ["Activity", "contributions", "dependents", "find_active", "partial_fields", "results_of"]
 
 
 @dataclass
@@ -38,8 +38,20 @@ def find_active(function: Function, sources: list[Any]) -> Activity:
     """Return the values and roots that lie on a path from `sources` to the result."""
     edges = _edges(function)
     varied = _closure({_place(one) for one in sources}, edges)
-    useful = _closure({_place(function.result)}, [(y, x) for x, y in edges])
+    useful = _closure({_place(one) for one in results_of(function)}, [(y, x) for x, y in edges])
     return Activity(varied & useful)
+
+
+def results_of(function: Function) -> list[Any]:
+    """Return the results of a function, those in tuples too."""
+    found, work = [], [function.result]
+    while work:
+        one = work.pop()
+        if isinstance(one, tuple):
+            work.extend(one)
+        else:
+            found.append(one)
+    return found
 
 
 def dependents(function: Function, source: Any) -> set[Any]:

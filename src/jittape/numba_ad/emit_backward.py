@@ -22,6 +22,7 @@ from jittape.numba_ad.emit_forward import (
     view_actions,
 )
 from jittape.numba_ad.recording_plan import Plan
+from jittape.numba_ad.single_pass_loops import independent
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Array,
@@ -84,6 +85,9 @@ class BackwardPass:
         """Write the rest of a block, from its first single-pass loop on, and the adjoints of all its statements."""
         tail = self._plan.single_pass.tail(block)
         rest = block.statements[tail:]
+        early = independent(rest)
+        for s in early:
+            self._forward.statement(s)
         for s in reversed(rest):
             if s in self._plan.single_pass.loops:
                 assert isinstance(s, Loop)
@@ -96,7 +100,7 @@ class BackwardPass:
             if s in self._plan.single_pass.loops:
                 assert isinstance(s, Loop)
                 self._single_pass_loop(s)
-            else:
+            elif s not in early:
                 self._forward.statement(s)
                 self._restore_array(s)
         for s in reversed(block.statements[:tail]):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from numba import types
 
 from jittape.numba_ad.activity import Activity
-from jittape.numba_ad.build_ir import is_float
+from jittape.numba_ad.lower.build_ir import is_float
 from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.structured_ir import (
     Alloc,
@@ -19,6 +20,7 @@ from jittape.numba_ad.structured_ir import (
     Load,
     Loop,
     Op,
+    Resize,
     Statement,
     Store,
     Value,
@@ -33,12 +35,20 @@ __all__ = [
     "Pop",
     "Recompute",
     "Writer",
+    "begin_loop",
     "element",
+    "index_text",
+    "resize_text",
     "restore_actions",
     "shadow_actions",
+    "text_of",
     "trip_count_text",
     "view_actions",
+    "zeros_text",
 ]
+
+FIRST_SIZE = 64
+"""Size of a new stack."""
 
 STACKS = {True: "floats", False: "ints"}
 
@@ -91,6 +101,24 @@ def text_of(statement: Statement) -> str:
 def element(statement: Load | Store, suffix: str = "") -> str:
     """Return the text of the element that a statement reads or writes, or, with a suffix, of that of the shadow."""
     return f"{statement.array.name}{suffix}[{', '.join(x.name for x in statement.indices)}]"
+
+
+def zeros_text(statement: Alloc) -> str:
+    """Return the text of zeros with the shape of a new array."""
+    dims = "".join(f"{x.name}, " for x in statement.operands)
+    return f"np.zeros(({dims}), dtype=np.{statement.result.type.dtype})"
+
+
+def resize_text(statement: Resize, suffix: str = "") -> str:
+    """Return the text that makes room in a stack, or, with a suffix, in its shadow."""
+    name = statement.array.name + suffix
+    return f"{name} = reserve({name}, {', '.join(x.name for x in statement.operands)})"
+
+
+def most_text(statement: Alloc | Resize) -> str:
+    """Return the name of the largest size of a stack; the shadow of the stack gets that size."""
+    array = statement.result if isinstance(statement, Alloc) else statement.array
+    return f"{array.root.name}_most"
 
 
 def index_text(view: View) -> str:
@@ -153,8 +181,8 @@ def shadow_actions(s: Alloc | View, plan: Plan, activity: Activity) -> list[Any]
     if s.result not in activity:
         return []
     if isinstance(s, Alloc):
-        dims = "".join(f"{x.name}, " for x in s.operands)
-        text = f"np.zeros(({dims}), dtype=np.{s.result.type.dtype})"
+        grows = s.result.root in plan.resized
+        text = f"np.zeros({most_text(s)}, dtype=np.{s.result.type.dtype})" if grows else zeros_text(s)
     elif s.result in plan.shadowed:
         text = f"{s.base.name}_b{index_text(s)}"
     else:
@@ -207,6 +235,20 @@ def restore_actions(block: Block, plan: Plan, activity: Activity) -> list[Any]:
     return actions
 
 
+def begin_loop(s: Loop, writer: Writer, run: Callable[[Block], None]) -> None:
+    """Write what precedes the body of a loop; `run` writes the statements of its header."""
+    for phi in s.phis:
+        writer.line(f"{phi.inner.name} = {phi.init.name}", s.where)
+    if s.counter is not None:
+        start, stop, step = [x.name for x in s.bounds]
+        writer.begin(f"for {s.counter.name} in range({start}, {stop}, {step}):", s.where)
+    else:
+        writer.begin("while True:", s.where)
+        if s.header is not None:
+            run(s.header)
+            writer.line(f"if not {s.condition.name}: break", s.where)
+
+
 class ForwardPass:
     """Writes the forward pass of a function."""
 
@@ -214,7 +256,9 @@ class ForwardPass:
         self._plan, self._activity, self._writer = plan, activity, writer
         self.stacks = sorted({Pop(value).stack for value in plan.recorded if plan.is_inside_loop(value)})
         for stack in self.stacks:
-            writer.line(f"{stack}, {stack}_at = np.empty(64, dtype=np.{stack[:-1]}64), 0")
+            writer.line(f"{stack}, {stack}_at = np.empty({FIRST_SIZE}, dtype=np.{stack[:-1]}64), 0")
+        for root in plan.resized:
+            writer.line(f"{root.name}_most = {FIRST_SIZE}")
         for value in sorted(plan.needed, key=lambda one: one.name):
             if isinstance(value, Value) and plan.is_in_branch(value):
                 zero = {types.boolean: "False", types.float64: "0.0", types.int64: "0"}.get(value.type)
@@ -238,6 +282,9 @@ class ForwardPass:
             writer.line(f"{element(s)} {s.sign}= {s.value.name}", s.where)
         elif isinstance(s, Effect):
             writer.line(text_of(s), s.where)
+        elif isinstance(s, Resize):
+            writer.line(resize_text(s), s.where)
+            writer.line(f"{most_text(s)} = max({most_text(s)}, {s.array.name}.size)")
         elif isinstance(s, If):
             self._branch(s)
         elif isinstance(s, Loop):
@@ -282,17 +329,7 @@ class ForwardPass:
 
     def begin_loop(self, s: Loop) -> None:
         """Write what precedes the body of a loop."""
-        writer = self._writer
-        for phi in s.phis:
-            writer.line(f"{phi.inner.name} = {phi.init.name}", s.where)
-        if s.counter is not None:
-            start, stop, step = [x.name for x in s.bounds]
-            writer.begin(f"for {s.counter.name} in range({start}, {stop}, {step}):", s.where)
-        else:
-            writer.begin("while True:", s.where)
-            if s.header is not None:
-                self._block(s.header)
-                writer.line(f"if not {s.condition.name}: break", s.where)
+        begin_loop(s, self._writer, self._block)
 
     def end_loop(self, s: Loop) -> None:
         """Write what follows the body of a loop."""

@@ -24,15 +24,17 @@ def types_of(arguments: Any) -> tuple[Any, ...]:
 
 def gradient_code(gradient: Any, argument_types: tuple[Any, ...]) -> GradientCode:
     """Return the code of a gradient for arguments of these types."""
-    return generate(
-        gradient.function, list(argument_types), gradient.argnums, gradient.returned, gradient.purpose
-    )
+    function = gradient.function
+    if hasattr(function, "derived"):
+        own = argument_types[gradient.tangent_count :]
+        function = function.derived(tuple([types.unliteral(kind) for kind in own]))
+    return generate(function, list(argument_types), gradient.argnums, gradient.returned, gradient.purpose)
 
 
 def gradient_dispatcher(gradient: Any, argument_types: tuple[Any, ...]) -> Any:
     """Return the ``@njit`` function that computes a gradient for arguments of these types."""
     code = gradient_code(gradient, argument_types)
-    return compiled(code, gradient.function.targetoptions.get("boundscheck"), gradient.cache)
+    return compiled(code, gradient.boundscheck, gradient.cache)
 
 
 def front_function(gradient: Any) -> Any:

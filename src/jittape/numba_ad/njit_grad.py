@@ -10,7 +10,9 @@ from typing import Any
 from jittape.core.user_calls import as_int
 from jittape.numba_ad.user_rules import add_rule
 
-__all__ = ["NjitGradient", "gradient_of_dispatcher", "is_dispatcher", "njit_grad", "njit_rule"]
+__all__ = [
+    "NjitGradient", "gradient_of_dispatcher", "is_dispatcher", "njit_grad", "njit_hvp", "njit_jvp", "njit_rule",
+]  # fmt: skip
 
 
 class NjitGradient:
@@ -39,10 +41,15 @@ class NjitGradient:
         self.returned = returned
         self.purpose = purpose
         self.cache = cache
-        self._signature = inspect.signature(function.py_func)
-        names = list(self._signature.parameters)
-        self.parameters = ["seed_", *names] if returned == "vjp" else names
-        self.__name__ = f"{purpose}({function.py_func.__name__})"
+        self.boundscheck = _boundscheck(function)
+        count = len(argnums) if isinstance(argnums, tuple) else 1
+        self.tangent_count = count if returned in ("jvp", "tangent") else 0
+        signature = signature_of(function)
+        first = ["seed_"] if returned == "vjp" else [f"tangent_{i}_" for i in range(self.tangent_count)]
+        new = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in first]
+        self._signature = signature.replace(parameters=[*new, *signature.parameters.values()])
+        self.parameters = list(self._signature.parameters)
+        self.__name__ = f"{purpose}({function_name(function)})"
         self._derived: dict[tuple[Any, ...], Any] = {}
         self._by_fingerprint: dict[bytes, Any] = {}
         self._front: Any = None
@@ -50,7 +57,7 @@ class NjitGradient:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the gradient; the arguments are those of the function."""
-        if (kwargs or len(args) != len(self.parameters)) and self.returned != "vjp":
+        if kwargs or len(args) != len(self.parameters):
             bound = self._signature.bind(*args, **kwargs)
             bound.apply_defaults()
             args = bound.args
@@ -106,23 +113,43 @@ def is_dispatcher(function: Any) -> bool:
     return hasattr(function, "py_func") and hasattr(function, "targetoptions")
 
 
+def signature_of(function: Any) -> inspect.Signature:
+    """Return the signature of an ``@njit`` function or of a gradient."""
+    return function._signature if isinstance(function, NjitGradient) else inspect.signature(function.py_func)
+
+
+def function_name(function: Any) -> str:
+    """Return the name of an ``@njit`` function or of a gradient."""
+    name: str = function.__name__ if isinstance(function, NjitGradient) else function.py_func.__name__
+    return name
+
+
+def _boundscheck(function: Any) -> bool | None:
+    found: bool | None = (
+        function.boundscheck
+        if isinstance(function, NjitGradient)
+        else function.targetoptions.get("boundscheck")
+    )
+    return found
+
+
 def gradient_of_dispatcher(
     function: Any, argnums: int | tuple[int, ...], returned: str, purpose: str, cache: bool
 ) -> NjitGradient:
     """Return a gradient of an ``@njit`` function; `returned` is what a call returns."""
-    if not is_dispatcher(function):
+    if not (is_dispatcher(function) or isinstance(function, NjitGradient)):
         raise TypeError(
             f"[{purpose}] a function compiled by numba.njit is needed, got {function!r}. Decorate it with @numba.njit, "
             "or use jt.grad for a function of tensors"
         )
-    if function.targetoptions.get("forceobj"):
+    if is_dispatcher(function) and function.targetoptions.get("forceobj"):
         raise TypeError(f"[{purpose}] object mode has no gradient; use @numba.njit")
-    count = len(inspect.signature(function.py_func).parameters)
+    count = len(signature_of(function).parameters)
     numbers = [as_int("argnums", i) for i in (argnums if isinstance(argnums, tuple) else (argnums,))]
     for number in numbers:
         if not -count <= number < count:
             raise ValueError(
-                f"[{purpose}] argnums={argnums} requires argument {number}, but {function.py_func.__name__} has {count}"
+                f"[{purpose}] argnums={argnums} requires argument {number}, but {function_name(function)} has {count}"
             )
     if not numbers or len({number % count for number in numbers}) < len(numbers):
         raise ValueError(f"[{purpose}] argnums={argnums} must name at least one argument, and each once")
@@ -183,6 +210,104 @@ def njit_grad(
     array([ 4.617,  2.617,  5.802, 19.185])
     """
     return gradient_of_dispatcher(f, argnums, "gradient", "njit_grad", cache)
+
+
+def njit_jvp(
+    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, cache: bool = False
+) -> NjitGradient:
+    """Return the directional derivative of an ``@njit`` function, in forward mode, as compiled code.
+
+    Parameters
+    ----------
+    f : callable
+        An ``@njit`` function, or a gradient that `njit_grad` returned. It returns numbers, arrays or tuples of them.
+    argnums : int or tuple of int
+        Numbers of the arguments that have tangents: floats, or arrays of floats.
+    cache : bool
+        Keep the generated and compiled code on disk.
+
+    Returns
+    -------
+    NjitGradient
+        Function ``(*tangents, *args)`` that returns the value of `f` and its derivative along the tangents, which have
+        the shapes of the arguments. ``@njit`` code can call it. An argument array holds after the call what `f` leaves
+        in it; tangents are not changed.
+
+    Raises
+    ------
+    NoGradientError
+        At the first call with new types, if `f` contains code without a derivative.
+    TypeError
+        If an argument or a tangent is not a float or an array of floats.
+    ValueError
+        If a tangent has another shape than its argument.
+
+    Notes
+    -----
+    Nothing is recorded. For the derivatives of one number with respect to many, `njit_grad` is faster (Griewank and
+    Walther, Evaluating Derivatives, 2008, chapter 3).
+
+    Examples
+    --------
+    >>> import numba
+    >>> import numpy as np
+    >>> import jittape as jt
+    >>> @numba.njit
+    ... def trajectory(speed, steps):
+    ...     x = np.zeros(steps)
+    ...     for i in range(1, steps):
+    ...         x[i] = x[i - 1] + 0.1 * (speed - x[i - 1] ** 2)
+    ...     return x
+    >>> value, tangent = jt.njit_jvp(trajectory)(1.0, 2.0, 4)
+    >>> tangent.round(3)
+    array([0.   , 0.1  , 0.196, 0.281])
+    """
+    return gradient_of_dispatcher(f, argnums, "jvp", "njit_jvp", cache)
+
+
+def njit_hvp(f: Callable[..., Any], argnum: int = 0, *, cache: bool = False) -> NjitGradient:
+    """Return the product of the Hessian of an ``@njit`` function with a vector, as compiled code.
+
+    Parameters
+    ----------
+    f : callable
+        An ``@njit`` function that returns a float.
+    argnum : int
+        Number of the argument to differentiate with respect to: a float, or an array of floats.
+    cache : bool
+        Keep the generated and compiled code on disk.
+
+    Returns
+    -------
+    NjitGradient
+        Function ``(v, *args)`` that returns the Hessian with respect to the argument, times `v`. The product has the
+        shape of the argument.
+
+    Raises
+    ------
+    NoGradientError, TypeError, ValueError
+        As `njit_grad` and `njit_jvp`.
+
+    Notes
+    -----
+    The product is the tangent of the gradient along `v`: forward mode over reverse mode.
+
+    Examples
+    --------
+    >>> import numba
+    >>> import numpy as np
+    >>> import jittape as jt
+    >>> @numba.njit
+    ... def energy(x):
+    ...     total = 0.0
+    ...     for i in range(1, len(x)):
+    ...         total += (x[i] - x[i - 1]) ** 4
+    ...     return total
+    >>> jt.njit_hvp(energy)(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 3.0]))
+    array([ 12., -12.,   0.])
+    """
+    gradient = gradient_of_dispatcher(f, argnum, "gradient", "njit_hvp", False)
+    return gradient_of_dispatcher(gradient, argnum, "tangent", "njit_hvp", cache)
 
 
 def njit_rule(f: Callable[..., Any], vjp: Callable[..., Any]) -> None:

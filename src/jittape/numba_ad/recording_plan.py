@@ -24,6 +24,7 @@ from jittape.numba_ad.structured_ir import (
     Load,
     Loop,
     Op,
+    Resize,
     Root,
     Store,
     Value,
@@ -43,6 +44,7 @@ class Plan:
         self.shadowed: set[Array] = set()
         self.activity = activity
         self.single_pass = SinglePass(function, activity)
+        self.resized = list(dict.fromkeys(s.array.root for s in walk(function.body) if isinstance(s, Resize)))
         self._top = function.body
         self._phis: dict[Value, IfPhi] = {}
         self._stores: dict[Any, list[tuple[int, set[Loop]]]] = {}

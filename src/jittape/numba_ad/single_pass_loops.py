@@ -13,6 +13,7 @@ from jittape.numba_ad.activity import Activity, contributions, dependents, parti
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Block,
+    Dim,
     Function,
     If,
     IfPhi,
@@ -26,7 +27,24 @@ from jittape.numba_ad.structured_ir import (
     walk,
 )
 
-__all__ = ["SinglePass"]
+__all__ = ["SinglePass", "independent"]
+
+
+def independent(statements: list[Statement]) -> list[Statement]:
+    """Return the operations that could run before all others of the statements."""
+    found: list[Statement] = []
+    late: set[Any] = set()
+    for s in statements:
+        operands = s.operands if isinstance(s, Op) else [s.array] if isinstance(s, Dim) else None
+        if operands is not None and late.isdisjoint(operands):
+            found.append(s)
+        elif isinstance(s, If):
+            late.update(phi.result for phi in s.phis)
+        elif isinstance(s, Loop):
+            late.update(phi.out for phi in s.phis)
+        else:
+            late.add(getattr(s, "result", None))
+    return found
 
 
 class SinglePass:
@@ -92,7 +110,7 @@ class SinglePass:
 
     def _needs_nothing_after(self, position: int, block: Block, op: Op) -> bool:
         """Return whether the adjoint of an operation can be computed before the statement at `position`."""
-        after = set(block.statements[position:])
+        after = set(block.statements[position:]) - set(independent(block.statements[position:]))
         for _, partial in contributions(op, self._activity):
             for one in partial_fields(op, partial):
                 if isinstance(one, Value) and one.block is block and one.statement in after:

@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = [
     "Alloc", "Array", "Block", "Constant", "Dim", "Effect", "Function", "If", "IfPhi", "Load", "Loop", "LoopPhi", "Op",
-    "Root", "Scalar", "Statement", "Store", "Value", "View", "Where", "walk",
+    "Resize", "Root", "Scalar", "Statement", "Store", "Value", "View", "Where", "walk",
 ]  # fmt: skip
 
 
@@ -155,6 +155,14 @@ class View(Statement):
     result: Array
     base: Array
     template: str
+    operands: list[Any]
+
+
+@dataclass(eq=False)
+class Resize(Statement):
+    """Room for more elements in an array that generated code uses as a stack: those used, and those wanted."""
+
+    array: Array
     operands: list[Any]
 
 

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from numba import from_dtype, types
 
-from jittape.numba_ad.build_ir import Builder, constant, is_float, result_type
-from jittape.numba_ad.function_source import PythonObject
-from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS, SELECT
-from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
-from jittape.numba_ad.whole_arrays import (
+from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, result_type
+from jittape.numba_ad.lower.function_source import PythonObject
+from jittape.numba_ad.lower.whole_arrays import (
     Lazy,
     as_lazy,
     assign,
@@ -24,6 +22,8 @@ from jittape.numba_ad.whole_arrays import (
     matmul,
     reduction,
 )
+from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS, SELECT
+from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
 
 __all__ = ["attribute", "call_function", "call_method", "known_function", "known_method"]
 

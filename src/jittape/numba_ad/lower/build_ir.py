@@ -28,6 +28,7 @@ from jittape.numba_ad.structured_ir import (
     Loop,
     LoopPhi,
     Op,
+    Resize,
     Root,
     Scalar,
     Store,
@@ -216,6 +217,10 @@ class Builder:
             self._append(found, View(self.where, found, base, template, operands))
             self.block.known[key] = found
         return found
+
+    def resize(self, array: Array, operands: list[Any]) -> None:
+        """Append the growth of a stack."""
+        self.block.statements.append(Resize(self.where, array, operands))
 
     def effect(self, template: str, operands: list[Any]) -> None:
         """Append a statement that is only run for its effect."""

@@ -10,15 +10,15 @@ from typing import Any
 import numba
 from numba import types
 
-from jittape.numba_ad.build_ir import constant, undefined, unified
-from jittape.numba_ad.control_flow import (
+from jittape.numba_ad.lower.build_ir import constant, undefined, unified
+from jittape.numba_ad.lower.control_flow import (
     VALUE,
     assigned_names,
     loaded_names,
     rebound_names,
 )
-from jittape.numba_ad.lower_expressions import Unusable, is_scalar
-from jittape.numba_ad.lower_statements import REBOUND, Statements, no_value
+from jittape.numba_ad.lower.lower_expressions import Unusable, is_scalar
+from jittape.numba_ad.lower.lower_statements import REBOUND, Statements, no_value
 from jittape.numba_ad.structured_ir import (
     Array,
     Block,
@@ -120,7 +120,7 @@ class Loops(Statements):
         builder, frame = self.builder, self.frame
         assigned = assigned_names([statement])
         inside = loaded_names(statement)
-        rebound = rebound_names(statement)
+        rebound = rebound_names(statement, self.is_resize)
         outside = {name for name in assigned if frame.loads.get(name, 0) > inside.get(name, 0)}
         known = self.carried_types.setdefault((*frame.path, statement.lineno, statement.col_offset), {})
         before, where = dict(frame.variables), builder.where

@@ -11,12 +11,18 @@ import numpy as np
 from numba import types
 
 from jittape.errors import NoGradientError
-from jittape.numba_ad.build_ir import Builder, constant, result_type
-from jittape.numba_ad.function_source import PythonObject, Source
-from jittape.numba_ad.known_calls import attribute, call_function, call_method, known_function, known_method
+from jittape.numba_ad.lower.build_ir import Builder, constant, result_type
+from jittape.numba_ad.lower.function_source import PythonObject, Source
+from jittape.numba_ad.lower.known_calls import (
+    attribute,
+    call_function,
+    call_method,
+    known_function,
+    known_method,
+)
+from jittape.numba_ad.lower.whole_arrays import Lazy, elementwise, evaluated, matmul
 from jittape.numba_ad.scalar_rules import BINARY, COMPARE, UNARY, Rule, constant_power
 from jittape.numba_ad.structured_ir import Array, Constant, Value, Where
-from jittape.numba_ad.whole_arrays import Lazy, elementwise, evaluated, matmul
 
 __all__ = ["Expressions", "Frame", "Unusable", "is_scalar"]
 

@@ -13,6 +13,7 @@ from jittape.numba_ad.structured_ir import (
     IfPhi,
     Loop,
     LoopPhi,
+    Resize,
     Statement,
     Store,
     Value,
@@ -46,7 +47,7 @@ def remove_dead_statements(function: Function) -> None:
             phis.update({phi.result: phi for phi in statement.phis})
         elif isinstance(statement, Loop):
             phis.update({value: phi for phi in statement.phis for value in (phi.inner, phi.out)})
-        if isinstance(statement, (Store, Effect, If, Loop)):
+        if isinstance(statement, (Store, Resize, Effect, If, Loop)):
             work.extend(operands_of(statement))
     live: set[Any] = set()
     while work:
@@ -82,7 +83,10 @@ def _prune(block: Block, live: set[Any]) -> None:
             endless = statement.counter is None or statement.stop is not None
             if not (statement.phis or statement.body.statements or endless):
                 continue
-        elif not isinstance(statement, (Store, Effect)) and getattr(statement, "result", None) not in live:
+        elif (
+            not isinstance(statement, (Store, Resize, Effect))
+            and getattr(statement, "result", None) not in live
+        ):
             continue
         kept.append(statement)
     block.statements = kept

@@ -9,8 +9,8 @@ from typing import Any
 from numba import types
 from numba.extending import is_jitted
 
-from jittape.numba_ad.build_ir import Builder, constant
-from jittape.numba_ad.control_flow import (
+from jittape.numba_ad.lower.build_ir import Builder, constant
+from jittape.numba_ad.lower.control_flow import (
     RETURNED,
     VALUE,
     always_returns,
@@ -18,9 +18,11 @@ from jittape.numba_ad.control_flow import (
     loaded_names,
     without_jumps,
 )
-from jittape.numba_ad.function_source import PythonObject, Source, read_source
-from jittape.numba_ad.lower_expressions import Frame, is_scalar
-from jittape.numba_ad.lower_loops import Loops
+from jittape.numba_ad.lower.function_source import PythonObject, Source, read_source
+from jittape.numba_ad.lower.lower_expressions import Frame, is_scalar
+from jittape.numba_ad.lower.lower_loops import Loops
+from jittape.numba_ad.lower.whole_arrays import assign, evaluated
+from jittape.numba_ad.scalar_rules import Rule
 from jittape.numba_ad.structured_ir import (
     Array,
     Function,
@@ -28,10 +30,13 @@ from jittape.numba_ad.structured_ir import (
     Value,
     Where,
 )
+from jittape.numba_ad.tape_support import add_into, overlap
 from jittape.numba_ad.user_rules import rule_of
-from jittape.numba_ad.whole_arrays import evaluated
 
 __all__ = ["lower_function"]
+
+OVERLAP = Rule("overlap({0}, {1})", overlap, (None, None))
+"""Rule of the check of two arrays."""
 
 
 def lower_function(function: Any, argument_types: list[Any], purpose: str) -> Function:
@@ -77,6 +82,13 @@ def _argument(builder: Builder, name: str, kind: Any, arguments: dict[str, Any])
     raise builder.refusal(f"the argument {name} is {kind}", "Pass numbers, arrays and tuples of them.")
 
 
+def _type_of(one: Any) -> Any:
+    """Return the Numba type of a lowered value."""
+    if isinstance(one, tuple):
+        return types.Tuple([_type_of(item) for item in one])
+    return types.none if isinstance(one, PythonObject) else one.type
+
+
 class _Calls(Loops):
     """Lowers calls of the user's functions."""
 
@@ -113,6 +125,13 @@ class _Calls(Loops):
             if keywords or not all(is_scalar(x) for x in arguments):
                 raise self.refusal(node, "a function with a rule takes numbers by position", "Pass numbers.")
             return self.builder.op(rule, arguments, rule.name)
+        if function is overlap:
+            return self.builder.op(OVERLAP, arguments, "overlap")
+        if function is add_into:
+            target, values = arguments
+            return assign(self.builder, target, values, "+", buffered=False)
+        if hasattr(function, "derived"):  # a gradient: its generated code is lowered
+            function = function.derived(tuple([_type_of(one) for one in arguments]))
         if not is_jitted(function):
             name = getattr(function, "__name__", type(function).__name__)
             raise self.refusal(node, f"the derivative of {name} is unknown")

@@ -7,7 +7,7 @@ guard the rest. Names with a percent sign cannot clash with those of the user.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 __all__ = [
@@ -140,9 +140,13 @@ def assigned_names(body: list[ast.stmt]) -> list[str]:
     return sorted(found | {name for s in body for name in _flags(s)})
 
 
-def rebound_names(node: ast.stmt) -> set[str]:
-    """Return the names that statements inside `node` bind; an update such as ``x += 1`` binds no array."""
-    updated = [n.target for n in ast.walk(node) if isinstance(n, ast.AugAssign)]
+def rebound_names(node: ast.stmt, is_resize: Callable[[ast.Assign], bool]) -> set[str]:
+    """Return the names that statements inside `node` bind.
+
+    An update such as ``x += 1`` binds no array, and neither does an assignment for which `is_resize` is true.
+    """
+    updated: list[ast.expr] = [n.target for n in ast.walk(node) if isinstance(n, ast.AugAssign)]
+    updated += [n.targets[0] for n in ast.walk(node) if isinstance(n, ast.Assign) and is_resize(n)]
     names = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     return {name.id for name in names if name not in updated}
 

@@ -9,15 +9,16 @@ from typing import Any
 
 from numba import types
 
-from jittape.numba_ad.build_ir import Builder, constant, is_float, undefined
-from jittape.numba_ad.function_source import PythonObject
-from jittape.numba_ad.lower_expressions import Expressions, Unusable, is_scalar
+from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, undefined
+from jittape.numba_ad.lower.function_source import PythonObject
+from jittape.numba_ad.lower.lower_expressions import Expressions, Unusable, is_scalar
+from jittape.numba_ad.lower.whole_arrays import assign, evaluated
 from jittape.numba_ad.structured_ir import (
     Array,
     Constant,
     Where,
 )
-from jittape.numba_ad.whole_arrays import assign, evaluated
+from jittape.numba_ad.tape_support import reserve
 
 __all__ = ["REBOUND", "Statements", "no_value"]
 
@@ -66,7 +67,21 @@ class Statements(Expressions):
         if statement.value is not None:
             self._assign(statement.target, self.expression(statement.value))
 
+    def is_resize(self, statement: ast.Assign) -> bool:
+        """Return whether generated code makes room in a stack, ``stack = reserve(stack, used, wanted)``."""
+        target, call = statement.targets[0], statement.value
+        if not (
+            isinstance(target, ast.Name) and isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        ):
+            return False
+        name = call.func.id
+        return name == "reserve" and self.frame.source.function.__globals__.get(name) is reserve
+
     def _Assign(self, statement: ast.Assign) -> None:
+        if self.is_resize(statement):
+            array, *operands = [self.expression(one) for one in statement.value.args]  # type: ignore[attr-defined]
+            self.builder.resize(array, operands)
+            return
         value = self.expression(statement.value)
         if not isinstance(statement.targets[0], ast.Subscript):
             value = evaluated(self.builder, value, getattr(statement.targets[0], "id", "t"))
