@@ -110,7 +110,7 @@ def zeros_text(statement: Alloc) -> str:
 
 
 def resize_text(statement: Resize, suffix: str = "") -> str:
-    """Return the text that makes room in a stack, or, with a suffix, in its shadow."""
+    """Return the text that enlarges a stack if needed, or, with a suffix, its shadow."""
     name = statement.array.name + suffix
     return f"{name} = reserve({name}, {', '.join(x.name for x in statement.operands)})"
 

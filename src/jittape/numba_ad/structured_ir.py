@@ -160,7 +160,7 @@ class View(Statement):
 
 @dataclass(eq=False)
 class Resize(Statement):
-    """Room for more elements in an array that generated code uses as a stack: those used, and those wanted."""
+    """A stack of generated code that is enlarged if it is too small; the operands are the elements used and wanted."""
 
     array: Array
     operands: list[Any]

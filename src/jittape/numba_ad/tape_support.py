@@ -12,7 +12,7 @@ __all__ = ["add_into", "overlap", "reserve", "trip_count"]
 
 @njit(nogil=True)
 def reserve(stack: Any, used: Any, wanted: Any) -> Any:
-    """Return a stack with room for `wanted` more elements; it grows by half at least."""
+    """Return a stack that can take `wanted` more elements; a larger one grows by half at least."""
     if used + wanted <= stack.size:
         return stack
     larger = np.empty(used + wanted + stack.size // 2, dtype=stack.dtype)

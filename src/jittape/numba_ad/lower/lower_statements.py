@@ -68,7 +68,7 @@ class Statements(Expressions):
             self._assign(statement.target, self.expression(statement.value))
 
     def is_resize(self, statement: ast.Assign) -> bool:
-        """Return whether generated code makes room in a stack, ``stack = reserve(stack, used, wanted)``."""
+        """Return whether generated code enlarges a stack: ``stack = reserve(stack, used, wanted)``."""
         target, call = statement.targets[0], statement.value
         if not (
             isinstance(target, ast.Name) and isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
