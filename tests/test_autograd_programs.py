@@ -127,6 +127,8 @@ def test_bools_count_as_numbers():
 def test_what_is_not_recorded_is_refused_by_name():
     with pytest.raises(TypeError, match="copyto"):
         grad(lambda x: np.copyto(x, 1.0))(X)
+    with pytest.raises(ValueError, match=r"\[dot\] shapes \(3,\) and \(4,\)"):
+        grad(lambda x: np.dot(x, onp.ones(4)))(X)
     with pytest.raises(NotImplementedError, match="offset"):
         np.make_diagonal(X)
 

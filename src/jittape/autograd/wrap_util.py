@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Unary", "get_name", "root_of", "unary_to_nary"]
+__all__ = ["Unary", "get_name", "root_of", "unary_to_nary", "wrapping"]
 
 
 class Unary:
@@ -56,6 +56,13 @@ def get_name(fun: Any) -> str:
     'len'
     """
     return getattr(fun, "__name__", "[unknown name]")
+
+
+def wrapping(wrapper: Any, function: Any) -> Any:
+    """Return `wrapper` with the name of `function`, which errors take from its code."""
+    functools.update_wrapper(wrapper, function)
+    wrapper.__code__ = wrapper.__code__.replace(co_name=get_name(function))
+    return wrapper
 
 
 def root_of(fun: Any) -> Any:

@@ -6,7 +6,6 @@ and tuples that contain tensors are stacked.
 
 from __future__ import annotations
 
-import functools
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,6 +15,7 @@ import numpy as np
 
 from jittape.autograd.containers import holds_boxes
 from jittape.autograd.numpy.short_ways import RECORDERS, SHORT, as_operand
+from jittape.autograd.wrap_util import wrapping
 from jittape.core.primitive import apply
 from jittape.core.traced_scalar import TracedScalar
 from jittape.errors import DTypeError
@@ -94,8 +94,7 @@ def wrapped(function: Any) -> Function:
         return function(*args, **kwargs)
 
     result = of_boxes if short is None else _shortened(short, of_boxes)
-    functools.update_wrapper(result, function)
-    result.fun = function  # type: ignore[attr-defined]
+    wrapping(result, function).fun = function
     return result
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jittape.autograd.containers import holds_boxes
+from jittape.autograd.wrap_util import wrapping
 
 __all__ = ["distributions", "namespace"]
 
@@ -62,8 +62,8 @@ def _wrapped(label: str, theirs: Any, ours: Function | None) -> Function:
             f"scipy.{label} is not recorded: give it a derivative with jittape.autograd.extend.primitive and defvjp"
         )
 
-    functools.update_wrapper(of_boxes, theirs)
-    return of_boxes
+    found: Function = wrapping(of_boxes, theirs)
+    return found
 
 
 class _Distribution(types.ModuleType):
