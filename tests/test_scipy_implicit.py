@@ -220,6 +220,16 @@ def test_a_tensor_from_outside_is_refused_inside_a_function() -> None:
         loss(B)
 
 
+def test_a_function_that_leaves_the_tape_is_refused() -> None:
+    with (
+        pytest.warns(jt.UnconnectedGradientWarning),
+        pytest.raises(
+            TypeError, match=r"\[minimize\] the function must compute with x by jittape's operations"
+        ),
+    ):
+        optimize.minimize(lambda x: jt.reduce_sum(jt.ones(3)), np.zeros(3))
+
+
 def test_refusals() -> None:
     with pytest.raises(TypeError, match=r"\[minimize\] leave out jac="):
         optimize.minimize(energy, np.zeros(3), args=(B,), jac=lambda x: x)

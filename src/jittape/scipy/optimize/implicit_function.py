@@ -80,6 +80,10 @@ class Problem:
         self.args = tuple(rebuild(leaves))
         before = current_trace().node
         trial = self.residual(start, *self.args)
+        if trial is None:
+            raise TypeError(
+                f"[{self.function}] the function must compute with x by jittape's operations: no gradient"
+            )
         if tuple(trial.shape) != tuple(start.shape):
             raise ShapeError(
                 f"[{self.function}] the function must return the shape of x, {tuple(start.shape)}, "
