@@ -117,16 +117,28 @@ def _check_lengths(name: str, lengths: Any) -> None:
             )
 
 
+def _shift(name: str) -> Callable[..., Any]:
+    """Return ``np.fft.fftshift`` or its inverse."""
+
+    def shift(x: Any, axes: Any = None) -> Any:
+        x = strong(x)
+        if not shape_of(x):
+            raise ShapeError(f"[np.fft.{name}] x must have at least 1 dimension, got a scalar")
+        return _signal(name)(x, axes)
+
+    return shift
+
+
 FOURIER: dict[Any, Callable[..., Any]] = {
     np.fft.fft: _of_one_axis("fftnd", "fft"),
     np.fft.fft2: _of_axes("fftnd", "fft2", True),
     np.fft.fftn: _of_axes("fftnd", "fftn"),
-    np.fft.fftshift: lambda x, axes=None: _signal("fftshift")(strong(x), axes),
+    np.fft.fftshift: _shift("fftshift"),
     np.fft.hfft: _of_one_axis("hfft", "hfft"),
     np.fft.ifft: _of_one_axis("ifftnd", "ifft"),
     np.fft.ifft2: _of_axes("ifftnd", "ifft2", True),
     np.fft.ifftn: _of_axes("ifftnd", "ifftn"),
-    np.fft.ifftshift: lambda x, axes=None: _signal("ifftshift")(strong(x), axes),
+    np.fft.ifftshift: _shift("ifftshift"),
     np.fft.ihfft: _of_one_axis("ihfft", "ihfft"),
     np.fft.irfft: _of_one_axis("irfftnd", "irfft"),
     np.fft.irfft2: _of_axes("irfftnd", "irfft2", True),

@@ -120,6 +120,10 @@ def _clip(
     reject("clip", out=out)
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     a = array_like(a)
+    if dtype_of(a).kind in "iu":  # a bound beyond all numbers of the dtype limits nothing
+        limits = np.iinfo(dtype_of(a))
+        low = None if type(low) is int and low < limits.min else low
+        high = None if type(high) is int and high > limits.max else high
     if low is None and high is None:
         return positive(a)
     a = a if low is None else maximum(a, array_like(low))

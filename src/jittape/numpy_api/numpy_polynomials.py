@@ -94,7 +94,7 @@ def _polyval(p: Any, x: Any) -> Any:
     _check_no_poly1d("polyval", p, x)
     p, x = strong(p), strong(x)
     if not shape_of(p):
-        raise ShapeError("[np.polyval] p must be a vector of coefficients, got a scalar")
+        raise TypeError("[np.polyval] p must be a vector of coefficients, got a scalar")
     y = broadcast_to(np.zeros((), dtype_of(x)), shape_of(x))
     for i in range(shape_of(p)[0]):
         y = add(multiply(y, x), getitem(p, i))

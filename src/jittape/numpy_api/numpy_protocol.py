@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import as_dtype
 from jittape.core.primitive import apply
 from jittape.core.user_calls import ufunc_name
@@ -62,7 +63,12 @@ def _loop(ufunc: np.ufunc, dtypes: tuple[Any, ...], dtype: Any, casting: Any) ->
 
 def _own_dtypes(inputs: Sequence[Any]) -> tuple[Any, ...]:
     """Return the dtypes of operands, and the types of Python scalars."""
-    return tuple([type(x) if type(x) in (int, float, complex) else dtype_of(x) for x in inputs])
+    return tuple(
+        [
+            x.kind if type(x) is WeakScalar else type(x) if type(x) in (int, float, complex) else dtype_of(x)
+            for x in inputs
+        ]
+    )
 
 
 def _as_in_loop(
@@ -78,18 +84,24 @@ def _as_in_loop(
 
 
 def typed(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function` with its operands cast to the dtypes of NumPy's loop."""
-    return lambda *inputs: function(*_as_in_loop(ufunc, inputs))
+    """Return `function` with its operands cast to the dtypes of NumPy's loop, recorded as one call."""
+    return lambda *inputs: apply(_typed, inputs, (ufunc, function))
+
+
+def _typed(*inputs_and_static: Any) -> Any:
+    *inputs, ufunc, function = inputs_and_static
+    return function(*_as_in_loop(ufunc, inputs))
 
 
 def _in_one_dtype(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return `function` with its operands, Python scalars too, as tensors in the dtypes of NumPy's loop."""
+    return lambda *inputs: apply(_strongly_typed, inputs, (ufunc, function))
 
-    def call(*inputs: Any) -> Any:
-        loop = _loop(ufunc, _own_dtypes(inputs), None, "same_kind")
-        return function(*map(complex_numbers.cast, inputs, loop))
 
-    return call
+def _strongly_typed(*inputs_and_static: Any) -> Any:
+    *inputs, ufunc, function = inputs_and_static
+    loop = _loop(ufunc, _own_dtypes(inputs), None, "same_kind")
+    return function(*map(complex_numbers.cast, inputs, loop))
 
 
 def _step(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -228,6 +240,10 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     TypeError
         For a ufunc or ufunc method without a counterpart, and for ``out=`` and ``where=``.
     """
+    if method == "__call__" and not kwargs:
+        function = UFUNCS.get(ufunc)
+        if function is not None:
+            return _called(ufunc, function, inputs)
     out = kwargs.pop("out", None)
     if out is not None and any(o is not None for o in out):
         raise TypeError(
@@ -240,20 +256,24 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     function = UFUNCS.get(ufunc)
     if function is None:
         return _foreign_ufunc(ufunc, inputs, kwargs)
+    if ufunc is np.vecdot and "axis" in kwargs:
+        return vecdot(array_like(inputs[0]), array_like(inputs[1]), kwargs["axis"])
+    dtype, casting = kwargs.pop("dtype", None), kwargs.pop("casting", "same_kind")
+    reject(ufunc.__name__, **kwargs)
+    inputs = tuple([array_like(x) for x in inputs])
+    return _called(ufunc, function, tuple(_as_in_loop(ufunc, inputs, dtype, casting)))
+
+
+def _called(ufunc: np.ufunc, function: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
+    """Record the call of a ufunc; bools become int8 if the op is not defined for them."""
     if inputs[0].__class__ in _SEQUENCES or inputs[-1].__class__ in _SEQUENCES:
         inputs = tuple([array_like(x) for x in inputs])
-    if ufunc is np.vecdot and "axis" in kwargs:
-        return vecdot(inputs[0], inputs[1], kwargs["axis"])
-    if kwargs:
-        dtype, casting = kwargs.pop("dtype", None), kwargs.pop("casting", "same_kind")
-        reject(ufunc.__name__, **kwargs)
-        inputs = tuple(_as_in_loop(ufunc, inputs, dtype, casting))
     try:
         return function(*inputs)
     except DTypeError:
         if not any(isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_ for x in inputs):
             raise
-    return function(*_as_in_loop(ufunc, inputs))  # bools become int8
+    return function(*_as_in_loop(ufunc, inputs))
 
 
 def _foreign_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

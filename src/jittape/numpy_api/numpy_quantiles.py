@@ -164,22 +164,13 @@ def _quantile(name: str, scale: float, ignore_nan: bool) -> Callable[..., Any]:
             dtype = np.quantile(own, 0.5 if weak else np.zeros((), dtype_of(strong(q))), method=method).dtype
         except TypeError as error:
             raise DTypeError(f"[np.{name}] {error}") from None
-        return _at(
-            name,
-            a,
-            _probabilities(name, q, scale, dtype_of(a)),
-            shape_of(strong(q)),
-            axis,
-            method,
-            keepdims,
-            ignore_nan,
-            dtype,
-        )
+        q = _probabilities(name, q, scale)
+        return apply(_at, (a, q), (name, axis_key(axis), method, bool(keepdims), ignore_nan, dtype))
 
     return quantile
 
 
-def _probabilities(name: str, q: Any, scale: float, dtype: Any) -> Any:
+def _probabilities(name: str, q: Any, scale: float) -> Any:
     """Return `q` as floats between 0 and 1."""
     q = strong(q)
     if len(shape_of(q)) > 2:
@@ -191,34 +182,27 @@ def _probabilities(name: str, q: Any, scale: float, dtype: Any) -> Any:
             raise ValueError(
                 f"[np.{name}] {'Percentiles' if scale == 100 else 'Quantiles'} must be in the range [0, {scale:g}]"
             )
-        return np.asarray(q, np.float64) / scale
+        return float(q) / scale if not shape_of(q) else np.asarray(q, np.float64) / scale
     return divide(cast(q, np.float64), scale)
 
 
 def _at(
-    name: str,
-    a: Any,
-    q: Any,
-    q_shape: Any,
-    axis: Any,
-    method: str,
-    keepdims: Any,
-    ignore_nan: bool,
-    dtype: Any,
+    a: Any, q: Any, name: str, axis: Any, method: str, keepdims: bool, ignore_nan: bool, dtype: Any
 ) -> Any:
-    shape = shape_of(a)
-    axes = normalized_axes(f"np.{name}", axis_key(axis), len(shape))
+    """Return the quantiles at `q`, whose dimensions come first."""
+    q = cast(q, np.float64)
+    shape, q_shape = shape_of(a), shape_of(q)
+    axes = normalized_axes(f"np.{name}", axis, len(shape))
     kept = [n for i, n in enumerate(shape) if i not in axes]
     if not shape:
         a, axes = reshape(a, [1]), (0,)
     if 0 in [shape[i] for i in axes if shape]:
         if method in DISCRETE or not ignore_nan:
             raise IndexError(f"[np.{name}] a has no elements along axis {axis}: shape {shape}")
-        result: Any = np.full((*kept, int(np.prod(q_shape))), np.nan, dtype)
+        result = broadcast_to(cast(np.nan, dtype), [*kept, *q_shape])
     else:
-        result = apply(_quantile_body, (a, q), (axes, method, ignore_nan))
+        result = reshape(cast(_quantile_body(a, q, axes, method, ignore_nan), dtype), [*kept, *q_shape])
     rank = len(kept)
-    result = reshape(cast(result, dtype), [*kept, *q_shape])
     result = transpose(result, [*range(rank, rank + len(q_shape)), *range(rank)])
     if not keepdims:
         return result
@@ -240,15 +224,14 @@ def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any, ignore_nan: b
     a = strong(a)
     if dtype_of(a).kind == "c":
         raise DTypeError(f"[np.{name}] is not defined for {dtype_of(a).name}: complex numbers have no order")
-    dtype = np.mean(np.zeros(1, dtype_of(a))).dtype
+    dtype = dtype_of(a) if dtype_of(a).kind == "f" else np.dtype(np.float64)
     shape = shape_of(a)
     if 0 in shape:
         axes = normalized_axes(f"np.{name}", axis_key(axis), len(shape))
         rest = [1 if i in axes else n for i, n in enumerate(shape)]
         result = np.full(rest, np.nan, dtype)
         return reshape(result, rest if keepdims else [n for i, n in enumerate(shape) if i not in axes])
-    half = np.array(0.5)
-    return _at(name, a, half, (), axis, "linear", keepdims, ignore_nan, dtype)
+    return apply(_at, (a, 0.5), (name, axis_key(axis), "linear", bool(keepdims), ignore_nan, dtype))
 
 
 def _nanmedian(

@@ -51,10 +51,12 @@ def _lexical_order(keys: tuple[Any, ...], axis: int) -> Any:
 
 
 def _sorted_body(a: Any, axis: int) -> Any:
+    axis = one_axis("np.sort", axis, len(a.shape))
     return sort(a, axis) if dtype_of(a).kind != "c" else take_along_axis(a, _order_of(a, axis), axis)
 
 
 def _order_body(a: Any, axis: int) -> Any:
+    axis = one_axis("np.argsort", axis, len(a.shape))
     return cast(_order_of(a, axis), np.intp)
 
 
@@ -64,7 +66,8 @@ def _checked(name: str, a: Any, axis: Any, kind: Any, order: Any, stable: Any) -
         raise ValueError(f"[np.{name}] Cannot specify order when the array has no fields: a tensor has none")
     if kind is not None and stable is not None:
         raise ValueError(f"[np.{name}] `kind` and `stable` parameters can't be provided at the same time")
-    np.sort(np.empty(0), kind=kind)  # NumPy's check of the name
+    if kind is not None:
+        np.sort(np.empty(0), kind=kind)  # NumPy's check of the name
     a = strong(a)
     if axis is None:
         return reshape(a, -1), 0
@@ -73,14 +76,18 @@ def _checked(name: str, a: Any, axis: Any, kind: Any, order: Any, stable: Any) -
 
 def numpy_sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """``np.sort``; the sort is always stable."""
+    if axis.__class__ is int and kind is order is stable is None and hasattr(a, "aval"):
+        return apply(_sorted_body, (a,), (axis,))
     return apply(_sorted_body, *_recorded(_checked("sort", a, axis, kind, order, stable)))
 
 
 def numpy_argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """``np.argsort``; equal elements keep their order."""
     a = strong(a)
-    if not shape_of(a):
+    if not a.shape:
         a = reshape(a, -1)
+    elif axis.__class__ is int and kind is order is stable is None:
+        return apply(_order_body, (a,), (axis,))
     return apply(_order_body, *_recorded(_checked("argsort", a, axis, kind, order, stable)))
 
 

@@ -1,0 +1,22 @@
+"""Random NumPy expressions on tensors, with fresh seeds: see `random_numpy`."""
+
+import secrets
+
+import pytest
+
+import jittape as jt
+from random_numpy import disagreement, random_expression
+
+COUNT = 300
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_random_expressions_agree_with_numpy(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.setattr(jt.config, "interpret", True)
+    seed = request.config.getoption("--seed") or secrets.randbits(32)
+    for i in range(request.config.getoption("--programs") or COUNT):
+        expression = random_expression((seed, i))
+        text = disagreement(expression)
+        assert text is None, f"--seed {seed}, number {i}: {text}\n{expression}"
