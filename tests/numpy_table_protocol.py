@@ -281,7 +281,6 @@ ROWS: list[Row] = [
                 (COMPLEX, 0, 1),
             ),
         ),
-        FITS,
         NO_ORDER,
         signed_zeros=False,
     ),

@@ -65,10 +65,19 @@ def _own_dtypes(inputs: Sequence[Any]) -> tuple[Any, ...]:
     """Return the dtypes of operands, and the types of Python scalars."""
     return tuple(
         [
-            x.kind if type(x) is WeakScalar else type(x) if type(x) in (int, float, complex) else dtype_of(x)
+            type(x)
+            if type(x) in (int, float, complex)
+            else _weak_kind(x.kind)
+            if type(x) is WeakScalar
+            else dtype_of(x)
             for x in inputs
         ]
     )
+
+
+def _weak_kind(kind: type) -> Any:
+    """Return the type of a Python number in a body; a bool is no weak number."""
+    return np.dtype(np.bool_) if kind is bool else kind
 
 
 def _as_in_loop(
