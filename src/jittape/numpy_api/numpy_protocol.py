@@ -63,21 +63,15 @@ def _loop(ufunc: np.ufunc, dtypes: tuple[Any, ...], dtype: Any, casting: Any) ->
 
 def _own_dtypes(inputs: Sequence[Any]) -> tuple[Any, ...]:
     """Return the dtypes of operands, and the types of Python scalars."""
-    return tuple(
-        [
-            type(x)
-            if type(x) in (int, float, complex)
-            else _weak_kind(x.kind)
-            if type(x) is WeakScalar
-            else dtype_of(x)
-            for x in inputs
-        ]
-    )
+    return tuple([_weak_kind(x) or dtype_of(x) for x in inputs])
 
 
-def _weak_kind(kind: type) -> Any:
-    """Return the type of a Python number in a body; a bool is no weak number."""
-    return np.dtype(np.bool_) if kind is bool else kind
+def _weak_kind(x: Any) -> Any:
+    """Return the type of a Python number, also in a body; None for other operands. A bool is no weak number."""
+    kind = x.kind if type(x) is WeakScalar else type(x)
+    if kind is bool:
+        return np.dtype(np.bool_)
+    return kind if kind in (int, float, complex) else None
 
 
 def _as_in_loop(
