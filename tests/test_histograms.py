@@ -50,6 +50,14 @@ def test_derivatives_of_each_mode(f: Callable[[Any], Any], x: Any, mode: str) ->
         assert np.max(np.abs(jt.hessian(lambda x: jt.reduce_sum(f(x) ** 3))(x))) > 0.1
 
 
+def test_slices_of_plain_numbers_have_the_dtypes_of_tensors() -> None:
+    for x in (1.5, [1.5, 2.5], [1, 2], [[1j]], [True]):
+        rank = np.ndim(x)
+        found = jt.strided_slice(x, [0] * rank, [1] * rank)
+        assert found.dtype == jt.constant(x).dtype
+        np.testing.assert_array_equal(found, np.asarray(x)[(slice(1),) * rank])
+
+
 def test_a_distinct_element_has_the_gradient_of_its_first_appearance(mode: str) -> None:
     x = jt.Variable([3.0, 1.0, 3.0])
     for _ in range(2):
@@ -248,6 +256,7 @@ def test_values_out_of_range_are_named(
         (lambda: jt.dynamic_stitch([[-1]], [[1.0]]), ValueError, r"indices\[0\] must not be negative"),
         (lambda: jt.reverse_sequence([[1]], [1], 0), ValueError, "seq_axis and batch_axis must differ"),
         (lambda: jt.reverse_sequence([[1]], [2], 1), ValueError, "seq_lengths must be from 0 to 1"),
+        (lambda: jt.strided_slice(1.0, [3], [4]), IndexError, r"\[strided_slice\]"),
         (
             lambda: jt.strided_slice([1], [3], [4], shrink_axis_mask=1),
             IndexError,

@@ -28,6 +28,7 @@ from jittape.core.tuning import tuning
 from jittape.errors import LinAlgError
 from jittape.primitives.broadcast import broadcast
 from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.indexing import row_order
 from jittape.primitives.linalg.cholesky import cholesky_op
 from jittape.primitives.linalg.cholesky_rules import cholesky_diagonal_op, cholesky_solve_op
 from jittape.primitives.linalg.lu_factors import lu_factor_op, lu_solve_op
@@ -119,6 +120,17 @@ def test_factors_and_solutions_are_those_of_the_interpreter(
         for lower in (False, True):
             params = {"lower": lower, "adjoint": adjoint}
             check(lambda x, y, params=params: triangular_solve_op.bind(x, y, **params), a, b)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_orders_of_exchanges_are_those_of_the_interpreter(backwards: bool) -> None:
+    n = 12
+    targets = np.minimum(np.arange(n) + np.random.default_rng(2).integers(0, n, (3, n)), n - 1)
+    program = simplify(program_of(lambda x: row_order.exchanged(x, backwards), targets))
+    (expected,) = interpret(program, [targets])
+    for (found,) in (compiled(program, (targets,)), evaluated(schedule(program), [targets], seed=1)):
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.sort(expected), np.broadcast_to(np.arange(n), (3, n)))
 
 
 @pytest.mark.parametrize("n", [3, 20])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from jittape.core.user_calls import as_int, named
 from jittape.errors import ShapeError
+from jittape.primitives.identity import identity
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.shape.reshaping import as_shape, shape_of
 from jittape.typing import Tensor, TensorLike
@@ -90,7 +89,7 @@ def strided_slice(
         [_entry(*part, {n: bool(m >> i & 1) for n, m in masks.items()}) for i, part in enumerate(parts)]
     )
     plain = isinstance(input_, (list, tuple, bool, int, float, complex))
-    source = np.asarray(input_) if plain else input_
+    source = identity(input_) if plain else input_
     shape_of(source)
     try:
         return getitem(source, key)
