@@ -66,11 +66,21 @@ class GeneralExecutable:
 
     def at(self, values: Sequence[int], program_of: Callable[[], Program]) -> CompiledExecutable:
         """Return the executable of ``program_of()``, the program for these values."""
+        made = self.derived_at(values, program_of)
+        if made is None:
+            began = time.perf_counter()
+            made = executable_of(program_of(), self._scalars, self._donated)
+            count_program(made, began)
+        return made
+
+    def derived_at(
+        self, values: Sequence[int], program_of: Callable[[], Program]
+    ) -> CompiledExecutable | None:
+        """Return the executable from a variant, as `at` does; None if the passes must run for these values only."""
         began = time.perf_counter()
         made = self._known_at(values, program_of)
-        if made is None:
-            made = executable_of(program_of(), self._scalars, self._donated)
-        count_program(made, began)
+        if made is not None:
+            count_program(made, began)
         return made
 
     def _known_at(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from jittape.core.buffers import Buffer, owned
@@ -71,9 +71,6 @@ class PathExecutable:
         "visits",
     )
 
-    _waits: ClassVar[bool] = True
-    """Whether the first visits are interpreted."""
-
     def __init__(
         self,
         program: Program,
@@ -110,10 +107,12 @@ class PathExecutable:
             counters.compiled_runs += 1
             return fast(inputs)
         if config._interpret or compiled is None:
-            if config._interpret or (self._waits and self.visits <= config.compile_after):
-                self.ran_compiled = False
-                return self.interpret(inputs, available)
-            compiled = self._compile(inputs)
+            compiled = None if config._interpret else self._derived()
+            if compiled is None:
+                if config._interpret or self.visits <= config.compile_after:
+                    self.ran_compiled = False
+                    return self.interpret(inputs, available)
+                compiled = self._compile(inputs)
         elif self._lacks_fast_run:
             self._prepare(compiled, inputs)
         self.ran_compiled = True
@@ -139,6 +138,10 @@ class PathExecutable:
 
     def _picked(self, inputs: list[Any], available: list[Buffer]) -> list[Any]:
         return [inputs[i] if i >= 0 else available[-1 - i] for i in self._picks]
+
+    def _derived(self) -> Any:
+        """Return the compiled program if that takes little time; None else."""
+        return None
 
     def _compile(self, inputs: list[Any]) -> Any:
         compiled = compiled_from(self.program, self.scalars, self._donated)
@@ -175,7 +178,8 @@ class GeneralProgram(NamedTuple):
     program_at : callable
         Returns the program for values of the extents.
     compiled_at : callable
-        Returns the `CompiledExecutable` for a sequence of values and a function that returns the program.
+        Returns the `CompiledExecutable` for a sequence of values and a function that returns the program; None if the
+        passes must run.
     picks, scalars, donated
         As for `PathExecutable`.
     """
@@ -188,10 +192,12 @@ class GeneralProgram(NamedTuple):
 
 
 class GeneralPathExecutable(PathExecutable):
-    """A `PathExecutable` for one of the lengths that a general path serves. It is compiled at the first visit."""
+    """A `PathExecutable` for one of the lengths that a general path serves.
+
+    It is compiled at the first visit, unless the passes must run for this length.
+    """
 
     __slots__ = ("_general", "_values")
-    _waits = False
 
     def __init__(self, general: GeneralProgram, values: Sequence[int]) -> None:
         super().__init__(_UNKNOWN, *general[2:])
@@ -204,11 +210,11 @@ class GeneralPathExecutable(PathExecutable):
             self._program = self._general.program_at(*self._values)
         return self._program
 
-    def _compile(self, inputs: list[Any]) -> Any:
-        # Most lengths are met once: the second visit makes the fast path.
+    def _derived(self) -> Any:
         compiled = self._general.compiled_at(self._values, lambda: self.program)
-        self._keep(compiled)
-        self._lacks_fast_run = True
+        if compiled is not None:
+            self._keep(compiled)
+            self._lacks_fast_run = True  # most lengths are met once: the second visit makes the fast path
         return compiled
 
 

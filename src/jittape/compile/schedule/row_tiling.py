@@ -9,7 +9,6 @@ each block, as a sum that is divided into tasks has.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -181,7 +180,7 @@ def groups_of(blocks: int, region: int) -> int:
         tuning.row_tile_groups_limit,
         max(tuning.row_tile_min_groups, tuning.row_tile_memory_bytes // max(1, region)),
     )
-    return math.ceil(blocks / math.ceil(blocks / wanted))
+    return -(-blocks // -(-blocks // wanted))
 
 
 class TileStep(NamedTuple):
@@ -206,7 +205,7 @@ class Found(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        return math.ceil(self.rows / self.block)
+        return -(-self.rows // self.block)
 
     @property
     def whole(self) -> frozenset[int]:
@@ -307,7 +306,7 @@ class RowTileFinder:
         saved = sum([self._nbytes[slot] for slots in used for slot in slots]) - nbytes
         block = min(rows, _power_of_two(tuning.row_tile_bytes * rows // max(1, nbytes)))
         partial = sum([self._nbytes[slot] for _, cut in members for slot in cut.partial])
-        blocks = math.ceil(rows / block)
+        blocks = -(-rows // block)
         if len(members) < 2 or blocks < 2 or nbytes <= tuning.row_tile_cached_bytes or 4 * saved < nbytes:
             return None, 0
         if 4 * partial * blocks > saved:

@@ -174,7 +174,7 @@ class GeneralPath:
         program, picks, scalars, donated = parts_of(path_to(node), key, inputs)
         program_at = self._extents.function(program)
         general = GeneralExecutable(program_at, scalars, donated_positions(donated, picks))
-        return GeneralProgram(program_at, general.at, tuple(picks), scalars, donated)
+        return GeneralProgram(program_at, general.derived_at, tuple(picks), scalars, donated)
 
 
 def _fixed(key: tuple[Any, ...], node: Node) -> _Fixed:
