@@ -299,7 +299,6 @@ ROWS: list[Row] = [
             (V, V, {"sparse": True}),
             (np.zeros(0), V),
         ),
-        NO_ARGUMENT,
     ),
     row(
         "np.take",

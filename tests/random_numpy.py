@@ -73,7 +73,8 @@ OPS = [
     ),
     *named("sum mean std var nansum nanmean nanstd", 1, by_axis(*KEEP)),
     *named("max min prod any all ptp median nanmax", 1, by_axis(*KEEP[:2]), exact=True),
-    *named("argmax argmin argsort sort count_nonzero", 1, by_axis(), exact=True),
+    *named("argmax argmin sort count_nonzero", 1, by_axis(), exact=True),
+    *named("argsort", 1, tuple({"axis": axis, "kind": "stable"} for axis in AXES), exact=True),
     *named("cumsum cumprod cumulative_sum nancumsum diff trapezoid", 1, by_axis()),
     *named(
         "reshape",

@@ -32,6 +32,7 @@ __all__ = [
     "function_name",
     "is_of_user",
     "named",
+    "numpy_call",
     "refuse_deferred",
     "shown",
     "stack_level",
@@ -118,14 +119,20 @@ def ufunc_name(ufunc: np.ufunc) -> str:
     return f"np.{name}" if getattr(np, name, None) is ufunc else f"scipy.special.{name}"
 
 
+def numpy_call(frame: FrameType) -> str | None:
+    """Return the function of NumPy that called one of the protocol's methods in `frame`; None for other frames."""
+    name = frame.f_code.co_name
+    if name == "__array_ufunc__":
+        return ufunc_name(frame.f_locals["ufunc"])
+    return f"np.{frame.f_locals['func'].__name__}" if name == "__array_function__" else None
+
+
 def _name_of(frame: FrameType) -> str:
     name = frame.f_code.co_name
     if name in _OF_CLASS and "self" in frame.f_locals:
         return type(frame.f_locals["self"]).__name__
-    if name == "__array_ufunc__":
-        return ufunc_name(frame.f_locals["ufunc"])
-    if name == "__array_function__":
-        return f"np.{frame.f_locals['func'].__name__}"
+    if (called := numpy_call(frame)) is not None:
+        return called
     if not name.startswith("__"):
         return name.rstrip("_")
     bare = name.strip("_")

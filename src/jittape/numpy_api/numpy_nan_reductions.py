@@ -64,8 +64,8 @@ def _averaging(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def average(a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
         a = strong(a)
-        axis = axis_of("nanmean", a, axis)
         if has_nan(a):
+            axis = axis_of("nanmean", a, axis)
             numbers, mask = logical_not(is_nan(a)), kwargs.pop("where", True)
             kwargs["where"] = logical_and(numbers, mask) if is_mask(mask) else numbers
         return function(a, axis, *args, **kwargs)

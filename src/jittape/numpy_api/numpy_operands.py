@@ -42,7 +42,7 @@ def reject(function: str, **arguments: Any) -> None:
                 "Variable.assign for state, or x.numpy() to leave the tape"
             )
         raise TypeError(
-            f"np.{function} on a tensor does not support {name}=; use jt.where, or x.numpy() to leave the tape"
+            f"np.{function} on a tensor does not support {name}=; use np.where, or x.numpy() to leave the tape"
         )
 
 

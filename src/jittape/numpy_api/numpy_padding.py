@@ -202,7 +202,12 @@ def _odd(x: Any, axis: int, pair: list[int], mode: str) -> Any:
         head = numpy_flip(_part(x, axis, edge, edge + left), axis)
         tail = numpy_flip(_part(x, axis, n - edge - right, n - edge), axis)
         x = numpy_concatenate(
-            [subtract(multiply(first, 2), head), x, subtract(multiply(last, 2), tail)], axis
+            [
+                cast(subtract(multiply(first, 2), head), dtype_of(x)),
+                x,
+                cast(subtract(multiply(last, 2), tail), dtype_of(x)),
+            ],
+            axis,
         )
         before, after = before - left, after - right
     return x

@@ -247,5 +247,9 @@ def numpy_meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Any, ...]:
     """``np.meshgrid``."""
-    reject("meshgrid", sparse=sparse or None)
-    return tuple(meshgrid(*xi, indexing=indexing))
+    if not sparse:
+        return tuple(meshgrid(*xi, indexing=indexing))
+    flat = [reshape(x, -1) for x in xi]
+    order = [shape_of(x)[0] for x in flat]
+    grids = np.meshgrid(*[np.empty(n, bool) for n in order], sparse=True, indexing=indexing)  # type: ignore[call-overload]
+    return tuple([reshape(x, grid.shape) for x, grid in zip(flat, grids, strict=True)])

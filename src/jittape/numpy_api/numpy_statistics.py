@@ -57,7 +57,7 @@ def _cov(
     dtype = np.result_type(*map(dtype_of, given), np.float64) if dtype is None else dtype
     x = cast(_rows("cov", m, rowvar), dtype)
     if shape_of(x)[0] == 0:
-        return identity(np.zeros((0, 0), dtype_of(x)))
+        return identity(np.zeros((0, 0)))
     if y is not None:
         other = strong(y)
         if len(shape_of(other)) > 2:

@@ -6,7 +6,7 @@ import sys
 from types import FrameType, TracebackType
 
 from jittape.core.program import SourceLine
-from jittape.core.user_calls import frame_of_user, is_of_user
+from jittape.core.user_calls import frame_of_user, is_of_user, numpy_call
 
 __all__ = ["call_of_user", "line_of_error", "user_line"]
 
@@ -35,6 +35,6 @@ def call_of_user() -> str:
     frame: FrameType | None = sys._getframe(1)
     name = ""
     while frame is not None and not is_of_user(frame):
-        name = frame.f_code.co_name
+        name = numpy_call(frame) or frame.f_code.co_name
         frame = frame.f_back
     return name.strip("_")
