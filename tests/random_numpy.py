@@ -197,7 +197,10 @@ def computed(expression: Expression, arrays: Any) -> tuple[list[Any], Exception 
         for op, operands, options in expression.steps:
             try:
                 result = op.function(*[values[i] for i in operands], **options)
-                values.append(result[0] if isinstance(result, (list, tuple)) else result)
+                result = result[0] if isinstance(result, (list, tuple)) else result
+                if op.name in ("solve", "inv") and hasattr(result, "aval"):
+                    result.numpy()  # a singular matrix is an error of the run
+                values.append(result)
             except Exception as error:
                 return values, error
     return values, None
