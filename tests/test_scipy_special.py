@@ -161,6 +161,16 @@ def test_edges_of_two_operands(name: str) -> None:
     np.testing.assert_allclose(getattr(special, name)(x, y).numpy(), wanted, rtol=1e-12, atol=1e-15)
 
 
+def test_boxcox_overflows_with_its_result() -> None:
+    x, power = np.array([2.8587238231899534, 0.3]), np.array([525.944789826035, -590.0])
+    for name, shift in (("boxcox1p", 0.0), ("boxcox", 1.0)):
+        found = getattr(special, name)(x + shift, np.abs(power)).numpy()
+        np.testing.assert_allclose(found, getattr(scipy.special, name)(x + shift, np.abs(power)), rtol=1e-12)
+    np.testing.assert_allclose(
+        special.boxcox(0.3, -590.0).numpy(), scipy.special.boxcox(0.3, -590.0), rtol=1e-12
+    )
+
+
 def test_smooth_at_removable_singularities() -> None:
     """Second derivatives exist where the textbook formula divides by 0."""
     at = np.array([0.0, 1e-9, -1e-9])
@@ -249,8 +259,6 @@ def test_refusals_name_the_function_and_the_way_out() -> None:
     x = jt.constant(np.ones(2))
     with pytest.raises(TypeError, match=r"scipy.special.airy is not recorded.*x.numpy\(\)"):
         scipy.special.airy(x)
-    with pytest.raises(TypeError, match="np.spacing is not recorded"):
-        np.spacing(x)
     with pytest.raises(TypeError, match="cannot record into an array"):
         scipy.special.erf(x, out=np.zeros(2))
     with pytest.raises(jt.DTypeError, match=r"scipy.special.erf\] is recorded for real numbers only"):

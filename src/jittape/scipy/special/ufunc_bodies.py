@@ -71,7 +71,9 @@ def _logit(p: Any) -> Any:
 
 def central_power(x: Any, lmbda: Any, logarithm: Any, at_zero: Any) -> Any:
     """Return ``(exp(lmbda * logarithm) - 1) / lmbda``, smooth at ``lmbda = 0``."""
-    value = multiply(logarithm, _exprel(multiply(lmbda, logarithm)))
+    exponent = multiply(lmbda, logarithm)
+    large = multiply(sign(lmbda), exp(subtract(exponent, log(absolute(lmbda)))))  # overflows with the result
+    value = where(greater(exponent, 80.0), large, multiply(logarithm, _exprel(exponent)))
     edge = where(greater(lmbda, 0), divide(-1.0, lmbda), -INF)
     return where(at_zero, edge, value)
 
