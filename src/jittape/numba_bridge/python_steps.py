@@ -10,14 +10,16 @@ from __future__ import annotations
 import ctypes
 import itertools
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.compile.schedule.steps import NumpyStep
 from jittape.core.buffers import address_of
 from jittape.core.interpret import run_ops
 from jittape.core.program import Aval, Program, is_dynamic_dim
+
+if TYPE_CHECKING:
+    from jittape.compile.schedule.steps import NumpyStep
 
 __all__ = ["Carried", "PythonStep", "Release"]
 
