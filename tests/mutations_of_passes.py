@@ -115,7 +115,7 @@ PASSES = (
     ),
     Mutation(
         "row tiling: last block", "compile/schedule/row_tiling.py",
-        "return math.ceil(self.rows / self.block)",
+        "return -(-self.rows // self.block)",
         "return self.rows // self.block",
         "rows after the last whole block are left out", "tests/test_row_tiling.py",
     ),

@@ -296,7 +296,6 @@ ROWS: list[Row] = [
                     (edges("float64"), -1),
                 ),
             ),
-            NOT_COMPLEX,
         )
         for n in ("round", "around")
     ],

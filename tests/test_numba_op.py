@@ -526,8 +526,8 @@ def test_each_sentence_about_a_gradient_that_cannot_be_derived_ends(function):
         watched(jt.numba_op(function), np.array([3.0]))
 
 
-def test_a_second_derivative_without_rules_is_refused():
-    op, x = jt.numba_op(cube), jt.constant([2.0])
+def test_a_second_derivative_with_a_plain_rule_is_refused():
+    op, x = jt.numba_op(cube, cube_vjp), jt.constant([2.0])
     with jt.GradientTape() as outer:
         outer.watch(x)
         (dx,) = watched_gradients(op, x)
@@ -536,6 +536,52 @@ def test_a_second_derivative_without_rules_is_refused():
         jt.NoGradientError, match=r"cube_vjp, recorded at .*test_numba_op.py:\d+.*second derivatives"
     ):
         outer.gradient(dx, x)
+
+
+@njit
+def iterated(x):
+    s = 0.5
+    for k in range(4):
+        s = math.sin(x * k + s) * x
+    return s
+
+
+def change(f, x, step=1e-5):
+    return (np.asarray(f(x + step)) - np.asarray(f(x - step))) / (2 * step)
+
+
+@pytest.mark.parametrize("x", [np.array(0.7), np.linspace(0.1, 1.0, 4).reshape(2, 2)])
+def test_second_derivatives_are_derived_for_a_function_of_numbers(x):
+    op = jt.numba_op(iterated)
+    slope = jt.grad(lambda x: jt.reduce_sum(op(x) ** 2))
+    curvature = jt.grad(lambda x: jt.reduce_sum(slope(x)))
+    np.testing.assert_allclose(slope(x), change(lambda x: op(x).numpy() ** 2, x), rtol=1e-7)
+    np.testing.assert_allclose(curvature(x), change(slope, x), rtol=1e-7)
+
+
+def test_third_derivatives_and_tangents_are_derived():
+    op, x = jt.numba_op(cube), np.array([0.5, 2.0])
+    slope = jt.grad(lambda x: jt.reduce_sum(op(x) ** 2))
+    curvature = jt.grad(lambda x: jt.reduce_sum(slope(x)))
+    np.testing.assert_allclose(jt.grad(lambda x: jt.reduce_sum(curvature(x)))(x), 120.0 * x**3)
+    _, tangent = jt.jvp(op, [x], [np.ones(2)])
+    np.testing.assert_allclose(tangent, 3.0 * x**2)
+
+
+@njit
+def products(u):
+    v = u.copy()
+    for i in range(1, len(u)):
+        v[i] = u[i] * v[i - 1]
+    return v
+
+
+def test_second_derivatives_are_derived_for_a_function_of_arrays():
+    op = jt.numba_op(products, result=lambda u: u)
+    u, v = np.linspace(0.5, 1.5, 4), np.array([1.0, -0.5, 2.0, 0.3])
+    slope = jt.grad(lambda u: jt.reduce_sum(op(u) ** 2))
+    product = jt.grad(lambda u: jt.reduce_sum(slope(u) * v))
+    np.testing.assert_allclose(product(u), change(lambda t: slope(u + t * v), np.array(0.0)), rtol=1e-7)
 
 
 def test_derived_gradients_in_native_code():

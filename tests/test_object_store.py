@@ -698,7 +698,7 @@ def test_command_line_without_a_cache(monkeypatch, capsys, action):
 @pytest.mark.parametrize("visits", [0, 1, 3])
 def test_compile_after(visits, monkeypatch):
     monkeypatch.setattr(jt.config, "_compile_after", visits)
-    x = jt.constant(np.ones(3 + visits))
+    x = jt.constant(np.ones((2,) * (3 + visits)))
     before = jt.stats()
     for _ in range(4):
         jt.sin(x * 0.5).numpy()

@@ -101,7 +101,7 @@ IMPLICIT: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "math.log": (lambda x: math.log(x[0]), "math.log", "jt.math.log records"),
     "math.fsum": (lambda x: math.fsum(x), "math.fsum", "jt.reduce_sum records"),
     "vectorize": (lambda x: np.vectorize(lambda v: v * v)(x), "vectorize", "jt.vectorized_map"),
-    "bincount": (lambda x: np.bincount([0, 1, 1], weights=x), "np.bincount", "scatter"),
+    "bincount": (lambda x: np.bincount([0, 1, 1], weights=list(x)), "np.bincount", "scatter"),
     "full": (lambda x: np.full(3, x[0]), "np.full", "jt.stack"),
     "norm": (lambda x: np.linalg.norm([x[0], x[1]]), "np.linalg.norm", "jt.stack"),
     "fromiter": (lambda x: np.fromiter(x, float), "np.fromiter", "records"),

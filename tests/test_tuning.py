@@ -42,6 +42,7 @@ FIXED = {
         "ONE_ARGUMENT",
         "_FASTCALL",
     },
+    "runtime/launch_tables.py": {"_MASK"},
     "compile/llvm/interrupts.py": {"_ASSERTION", "_INTERRUPTED", "_NEVER", "_NO_MEMORY"},
     "compile/llvm/object_file.py": {"_COFF_EXTERNAL", "_ELF_SYMBOL_TABLE", "_MACHO_SYMBOL_TABLE"},
     "compile/llvm/symbols.py": {"PYTHON_FUNCTIONS"},

@@ -260,7 +260,7 @@ def njit_jvp(
     ...     return x
     >>> value, tangent = jt.njit_jvp(trajectory)(1.0, 2.0, 4)
     >>> tangent.round(3)
-    array([0.   , 0.1  , 0.196, 0.281])
+    array([0.   , 0.1  , 0.196, 0.28 ])
     """
     return gradient_of_dispatcher(f, argnums, "jvp", "njit_jvp", cache)
 

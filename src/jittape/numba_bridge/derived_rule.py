@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import re
 from typing import Any
@@ -17,18 +18,7 @@ from jittape.primitives.broadcast import broadcast_operands, cast_to, promote
 
 __all__ = ["DerivedRule"]
 
-_ON_NUMBERS = """\
-def vjp(g, out, {operands}):
-    return derived(g, {operands})
-"""
-
-_ON_ELEMENTS = """\
-def vjp(g, out, {operands}):
-    result = np.empty(out.shape, dtype=out.dtype)
-    for i in np.ndindex(out.shape):
-        result[i] = derived(g[i], {elements})
-    return result
-"""
+_files = itertools.count()
 
 _ALLOCATES = re.compile(r"np\.(empty|zeros|ones|full|arange|linspace)|copy\(")
 
@@ -76,14 +66,12 @@ class DerivedRule:
         # Inlined code in a kernel cannot allocate stacks for recorded values, so such a rule runs between kernels.
         allocates = _allocates(derived)
         names = [f"x{i}" for i in range(len(kinds))]
-        text = (_ON_ELEMENTS if rank and allocates else _ON_NUMBERS).format(
-            operands=", ".join(names), elements=", ".join([f"{name}[i]" for name in names])
-        )
+        text = _text_on_elements(names, rank) if rank and allocates else _text_on_numbers(names)
         position = self._operand
         result = (
             (lambda g, out, *operands: operands[position]) if allocates or op._result is not None else None
         )
-        return type(op)(_function(text, f"{op.name}_vjp", derived), None, result, derive=False)._body
+        return type(op)(_function(text, f"{op.name}_vjp", derived), None, result)._body
 
 
 def _numba_type(dtype: Any, rank: int) -> Any:
@@ -96,9 +84,26 @@ def _allocates(derived: Any) -> bool:
     return _ALLOCATES.search("".join(lines)) is not None
 
 
+def _text_on_numbers(names: list[str]) -> str:
+    return f"def vjp(g, out, {', '.join(names)}):\n    return derived(g, {', '.join(names)})\n"
+
+
+def _text_on_elements(names: list[str], rank: int) -> str:
+    """Return the text of a function that applies the rule to each element of arrays with `rank` dimensions."""
+    lines = [f"def vjp(g, out, {', '.join(names)}):", "result = np.empty(out.shape, dtype=out.dtype)"]
+    lines += [f"{'    ' * axis}for i{axis} in range(out.shape[{axis}]):" for axis in range(rank)]
+    index = ", ".join([f"i{axis}" for axis in range(rank)])
+    elements = ", ".join([f"{name}[{index}]" for name in ["g", *names]])
+    lines += [f"{'    ' * rank}result[{index}] = derived({elements})", "return result"]
+    return "\n    ".join(lines) + "\n"
+
+
 def _function(text: str, name: str, derived: Any) -> Any:
+    """Compile the text of a rule; its lines are kept, as the second derivative is derived from them."""
     namespace: dict[str, Any] = {"derived": derived, "np": np}
-    exec(text, namespace)
+    file = f"<jittape {name} {next(_files)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), namespace)
     function = namespace["vjp"]
     function.__name__ = function.__qualname__ = name
     return njit(error_model="numpy")(function)

@@ -258,7 +258,7 @@ def numba_op(forward: Callable[..., Any] | None = None, vjp: Any = None, *, resu
         Derivative, in the same form: ``vjp(g, out, *operands)`` returns the cotangent of the operand for the cotangent
         `g` of the result `out`. For several operands, it returns a tuple of cotangents, or `vjp` is a tuple of
         functions, one for each operand, None for an operand without a gradient. If the functions are `numba_op`, second
-        derivatives exist. Without `vjp`, jittape derives the first derivative from the source as `njit_grad` does.
+        derivatives exist. Without `vjp`, jittape derives derivatives of any order from the source as `njit_grad` does.
     result : TensorSpec or callable, optional
         Makes `forward` a function of whole arrays: shape and dtype of its result, or a function that returns them for
         the `TensorSpec` of each operand. `forward` must return a new array of this shape and dtype. Its operands are
@@ -275,8 +275,8 @@ def numba_op(forward: Callable[..., Any] | None = None, vjp: Any = None, *, resu
     TypeError
         At a call, if Numba cannot compile the function for the dtypes of the operands.
     NoGradientError
-        If a gradient is requested, there is no `vjp`, and none can be derived; or for a second derivative, unless the
-        `vjp` is a `numba_op`.
+        If a gradient is requested, there is no `vjp`, and none can be derived; or for a second derivative, if `vjp` is
+        not a `numba_op`.
 
     Notes
     -----

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from jittape.core.dtypes import NATIVE
 from jittape.numpy.array_arguments import check_device
 from jittape.numpy.scalar_types import SCALAR_TYPES, ScalarType
 from jittape.recording.static_info import DEVICE
 
 __all__ = ["ArrayNamespaceInfo"]
 
+_LETTERS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "real floating": "f",
+    "complex floating": "c",
+}
+# The standard has no float16.
 _KINDS = {
-    "bool": ("bool",),
-    "signed integer": ("int8", "int16", "int32", "int64"),
-    "unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
-    "real floating": ("float32", "float64"),
-    "complex floating": ("complex64", "complex128"),
+    kind: tuple(
+        [d.name for d in sorted(NATIVE, key=lambda d: d.itemsize) if d.kind == letter and d != np.float16]
+    )
+    for kind, letter in _LETTERS.items()
 }
 _KINDS["integral"] = _KINDS["signed integer"] + _KINDS["unsigned integer"]
 _KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["complex floating"]

@@ -212,7 +212,8 @@ def _sinc(x: Any) -> Any:
         raise DTypeError(
             "[np.sinc] on a tensor is not defined for complex numbers; divide np.sin(np.pi * x) by np.pi * x"
         )
-    return sinc(x if dtype_of(x).kind == "f" else cast(x, np.float64))
+    x = x if dtype_of(x).kind == "f" else cast(x, np.float64)
+    return where(is_inf(x), cast(np.nan, x.dtype), sinc(x))
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
