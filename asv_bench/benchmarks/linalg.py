@@ -205,7 +205,7 @@ class OrthogonalIteration:
 class AroundFactorization:
     """A scaled right-hand side and the sum of the logarithms of the diagonal, as parts of a likelihood's gradient."""
 
-    params = ((1, 3), (1, 30), (1, 300), (1_000, 3), (1_000, 8))
+    params = ([(1, 3), (1, 30), (1, 300), (1_000, 3), (1_000, 8)],)
     param_names = ("batch, order",)
     unit = "ratio"
 
