@@ -1,6 +1,6 @@
 """The tests that `make test-fast` leaves out: they have the marker `slow`.
 
-Measured with ``python -m pytest -n 2 --durations=1500``. Together the other tests take five and a half minutes on two cores.
+Measured with ``python -m pytest -n 2 --durations=1500``. The other tests take five and a half minutes on two cores.
 """
 
 __all__ = ["SAMPLED", "SLOW"]
