@@ -381,3 +381,8 @@ def test_gradients_of_ufuncs_of_two_operands(name):
         d = (step, 0) if position == 0 else (0, step)
         expected = (ufunc(x + d[0], y + d[1]) - ufunc(x - d[0], y - d[1])) / (2 * step)
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_sinc_of_infinity_is_nan_as_in_numpy():
+    x = np.array([np.inf, -np.inf, 0.0, 0.5])
+    np.testing.assert_allclose(np.sinc(jt.constant(x)), [np.nan, np.nan, 1.0, 2.0 / np.pi])
