@@ -84,11 +84,7 @@ class SinglePass:
                 continue
             if isinstance(s, Op):
                 later.append(s)
-            elif (
-                isinstance(s, Loop)
-                and all(self._needs_nothing_after(position, block, op) for op in later)
-                and self._is_sum(s)
-            ):
+            elif isinstance(s, Loop) and self._can_run_before(later, position, block) and self._is_sum(s):
                 self.loops.add(s)
                 self.tails[block] = position
                 self._find(s.body)
@@ -108,14 +104,18 @@ class SinglePass:
             return any(one in activity for one in results) or any(map(self._has_adjoint, inner))
         return False
 
-    def _needs_nothing_after(self, position: int, block: Block, op: Op) -> bool:
-        """Return whether the adjoint of an operation can be computed before the statement at `position`."""
+    def _can_run_before(self, later: list[Op], position: int, block: Block) -> bool:
+        """Return whether the adjoints of later operations can be computed before the statement at `position`."""
         after = set(block.statements[position:]) - set(independent(block.statements[position:]))
-        for _, partial in contributions(op, self._activity):
-            for one in partial_fields(op, partial):
-                if isinstance(one, Value) and one.block is block and one.statement in after:
-                    return False
-        return True
+        needed = [
+            one
+            for op in later
+            for _, partial in contributions(op, self._activity)
+            for one in partial_fields(op, partial)
+        ]
+        return not any(
+            isinstance(one, Value) and one.block is block and one.statement in after for one in needed
+        )
 
     def _is_sum(self, loop: Loop) -> bool:
         """Return whether iterations share no variables, apart from sums that each of them adds to."""
