@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,13 +37,14 @@ __all__ = [
     "Writer",
     "begin_loop",
     "element",
+    "end_loop",
     "index_text",
     "resize_text",
     "restore_actions",
     "shadow_actions",
-    "text_of",
     "trip_count_text",
     "view_actions",
+    "write_simple",
     "zeros_text",
 ]
 
@@ -249,6 +250,31 @@ def begin_loop(s: Loop, writer: Writer, run: Callable[[Block], None]) -> None:
             writer.line(f"if not {s.condition.name}: break", s.where)
 
 
+def end_loop(s: Loop, writer: Writer, more: Sequence[tuple[str, str]] = ()) -> None:
+    """Write what follows the body of a loop; `more` are pairs of names and values to assign with its variables."""
+    moved = [(phi.inner.name, phi.next.name) for phi in s.phis if phi.next is not phi.inner] + list(more)
+    if moved:
+        writer.line(f"{', '.join(x for x, _ in moved)} = {', '.join(y for _, y in moved)}")
+    if s.stop is not None:
+        writer.line(f"if {s.stop.name}: break")
+    writer.end()
+    for phi in s.phis:
+        writer.line(f"{phi.out.name} = {phi.inner.name}")
+
+
+def write_simple(s: Statement, writer: Writer) -> None:
+    """Write a statement that contains no others."""
+    if isinstance(s, Store):
+        writer.line(f"{element(s)} {s.sign}= {s.value.name}", s.where)
+    elif isinstance(s, Resize):
+        writer.line(resize_text(s), s.where)
+    elif isinstance(s, Effect):
+        writer.line(text_of(s), s.where)
+    else:
+        assert isinstance(s, (Op, Dim, Load, Alloc, View))
+        writer.line(f"{s.result.name} = {text_of(s)}", s.where)
+
+
 class ForwardPass:
     """Writes the forward pass of a function."""
 
@@ -275,20 +301,14 @@ class ForwardPass:
 
     def statement(self, s: Statement) -> None:
         """Write one statement."""
-        writer = self._writer
-        if isinstance(s, (Op, Dim, Load, Alloc, View)):
-            writer.line(f"{s.result.name} = {text_of(s)}", s.where)
-        elif isinstance(s, Store):
-            writer.line(f"{element(s)} {s.sign}= {s.value.name}", s.where)
-        elif isinstance(s, Effect):
-            writer.line(text_of(s), s.where)
-        elif isinstance(s, Resize):
-            writer.line(resize_text(s), s.where)
-            writer.line(f"{most_text(s)} = max({most_text(s)}, {s.array.name}.size)")
-        elif isinstance(s, If):
+        if isinstance(s, If):
             self._branch(s)
         elif isinstance(s, Loop):
             self._loop(s)
+        else:
+            write_simple(s, self._writer)
+        if isinstance(s, Resize):
+            self._writer.line(f"{most_text(s)} = max({most_text(s)}, {s.array.name}.size)")
 
     def _branch(self, s: If) -> None:
         writer = self._writer
@@ -333,16 +353,7 @@ class ForwardPass:
 
     def end_loop(self, s: Loop) -> None:
         """Write what follows the body of a loop."""
-        writer = self._writer
-        moved = [phi for phi in s.phis if phi.next is not phi.inner]
-        if moved:
-            values = ", ".join(phi.next.name for phi in moved)
-            writer.line(f"{', '.join(phi.inner.name for phi in moved)} = {values}")
-        if s.stop is not None:
-            writer.line(f"if {s.stop.name}: break")
-        writer.end()
-        for phi in s.phis:
-            writer.line(f"{phi.out.name} = {phi.inner.name}")
+        end_loop(s, self._writer)
 
     def _inner_pushes(self, block: Block) -> bool:
         """Return whether a loop inside `block` records values."""

@@ -1,4 +1,4 @@
-"""Python text of forward mode: each statement, and before it the tangent of its result.
+"""Python text of forward mode: each statement with the tangent of its result.
 
 The tangent of a value ``x`` is ``x_d``; the shadow of an array holds the tangents of its elements.
 """
@@ -12,17 +12,16 @@ from jittape.numba_ad.emit_forward import (
     Writer,
     begin_loop,
     element,
+    end_loop,
     index_text,
     resize_text,
-    text_of,
+    write_simple,
     zeros_text,
 )
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Array,
     Block,
-    Dim,
-    Effect,
     If,
     Load,
     Loop,
@@ -58,24 +57,19 @@ class TangentPass:
 
     def _statement(self, s: Statement) -> None:
         writer, activity = self._writer, self._activity
-        if isinstance(s, (Op, Dim, Load, Alloc, View)):
-            writer.line(f"{s.result.name} = {text_of(s)}", s.where)
-            if not isinstance(s, Dim) and s.result in activity:
-                writer.line(f"{s.result.name}_d = {self._tangent_text(s)}", s.where)
-        elif isinstance(s, Store):
-            if s.array in activity and not (s.sign and s.value not in activity):
-                writer.line(f"{element(s, '_d')} {s.sign}= {self.tangent(s.value)}", s.where)
-            writer.line(f"{element(s)} {s.sign}= {s.value.name}", s.where)
-        elif isinstance(s, Effect):
-            writer.line(text_of(s), s.where)
-        elif isinstance(s, Resize):
-            if s.array in activity:
-                writer.line(resize_text(s, "_d"), s.where)
-            writer.line(resize_text(s), s.where)
-        elif isinstance(s, If):
+        if isinstance(s, If):
             self._branch(s)
-        elif isinstance(s, Loop):
+            return
+        if isinstance(s, Loop):
             self._loop(s)
+            return
+        if isinstance(s, Store) and s.array in activity and not (s.sign and s.value not in activity):
+            writer.line(f"{element(s, '_d')} {s.sign}= {self.tangent(s.value)}", s.where)
+        elif isinstance(s, Resize) and s.array in activity:
+            writer.line(resize_text(s, "_d"), s.where)
+        write_simple(s, writer)
+        if isinstance(s, (Op, Load, Alloc, View)) and s.result in activity:
+            writer.line(f"{s.result.name}_d = {self._tangent_text(s)}", s.where)
 
     def _tangent_text(self, s: Op | Load | Alloc | View) -> str:
         if isinstance(s, Load):
@@ -113,17 +107,8 @@ class TangentPass:
             writer.line(f"{phi.inner.name}_d = {self.tangent(phi.init)}", s.where)
         begin_loop(s, writer, self.run)
         self.run(s.body)
-        moved = [(phi.inner.name, phi.next.name) for phi in s.phis if phi.next is not phi.inner]
-        moved += [
-            (f"{phi.inner.name}_d", self.tangent(phi.next)) for phi in carried if phi.next is not phi.inner
-        ]
-        if moved:
-            writer.line(f"{', '.join(x for x, _ in moved)} = {', '.join(y for _, y in moved)}")
-        if s.stop is not None:
-            writer.line(f"if {s.stop.name}: break")
-        writer.end()
-        for phi in s.phis:
-            writer.line(f"{phi.out.name} = {phi.inner.name}")
+        moved = [phi for phi in carried if phi.next is not phi.inner]
+        end_loop(s, writer, [(f"{phi.inner.name}_d", self.tangent(phi.next)) for phi in moved])
         for phi in carried:
             if phi.out in self._activity:
                 writer.line(f"{phi.out.name}_d = {phi.inner.name}_d")
