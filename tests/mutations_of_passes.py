@@ -152,8 +152,8 @@ PASSES = (
     ),
     Mutation(
         "memory planning: free ranges", "compile/schedule/memory_planning.py",
-        "[(start + wanted, size - wanted)]",
-        "[(start, size - wanted)]",
+        "[_Range(start + wanted, rest, known)]",
+        "[_Range(start, rest, known)]",
         "a range that was handed out stays free", "tests/test_schedule.py tests/test_schedule_validation.py",
     ),
     Mutation(

@@ -9,6 +9,7 @@ import numpy as np
 
 from jittape.primitives.indexing import gather as ga
 from jittape.primitives.indexing import getitem as ix
+from jittape.primitives.indexing import masks
 from jittape.primitives.indexing import repetition as ti
 from jittape.primitives.indexing import scatter as sc
 from jittape.primitives.indexing.gather_ops import last_write_op
@@ -173,6 +174,16 @@ def keyed() -> Iterator[Row]:
         )
 
 
+MASK = np.array([[True, False, True, True], [False, False, True, True]])
+
+
+def scattered(values: Array, mask: Array) -> Array:
+    """Return zeros with `values` where the mask is true."""
+    result = np.zeros(mask.shape, values.dtype)
+    result[mask] = values
+    return result
+
+
 def flat(indices: Array) -> tuple[Array, ...]:
     """Return an index of coordinates in the last dimension, in NumPy's form."""
     return tuple(np.moveaxis(indices, -1, 0))
@@ -234,6 +245,25 @@ INDEXING = (
             rng.standard_normal(()),
         ),
         put,
+    ),
+    Row(
+        "masked",
+        lambda x, mask: masks.masked_op.bind(x, mask, axis=0, count=5),
+        lambda rng: (rng.standard_normal((2, 4, 3)), MASK),
+        lambda x, mask: x[mask],
+    ),
+    Row(
+        "unmasked",
+        lambda v, mask: masks.unmasked_op.bind(v, mask, axis=1),
+        lambda rng: (rng.standard_normal((3, 5)), MASK),
+        lambda v, mask: np.stack([scattered(one, mask) for one in v]),
+    ),
+    Row(
+        "coordinates",
+        lambda mask: masks.coordinates_op.bind(mask, count=5),
+        lambda rng: (MASK,),
+        np.argwhere,
+        wrt=(),
     ),
     Row("gather", ga.gather, rows(2, 4), lambda x, i: x[i]),
     Row("gather axis", lambda x, i: ga.gather(x, i, axis=-2), rows(3), lambda x, i: x[i]),

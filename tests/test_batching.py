@@ -99,5 +99,11 @@ def test_few_primitives_run_row_by_row() -> None:
         op.primitive for row in ROWS for op in program_of(row.function, *row.sample(rng())).ops if op.args
     }
     rowwise = {p.name for p in used if p.batch is None and not isinstance(p.lowering, Map)}
-    assert rowwise <= {"scatter_combine", "scatter_extremum", "last_write", "invert_permutation"}
+    assert rowwise <= {
+        "coordinates",
+        "scatter_combine",
+        "scatter_extremum",
+        "last_write",
+        "invert_permutation",
+    }
     assert all(isinstance(p.batch, Batch) or callable(p.batch) for p in used if p.batch is not None)

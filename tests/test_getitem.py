@@ -163,7 +163,7 @@ def test_an_index_that_is_a_tensor_is_checked_when_it_is_looked_at() -> None:
     t = jt.constant(X)
     i = jt.constant([1]) * 5
     bad = t[i]
-    with pytest.raises(IndexError, match=r"\[gather\] index 5 is out of bounds for axis 0 with size 5"):
+    with pytest.raises(IndexError, match=r"\[getitem\] index 5 is out of bounds for axis 0 with size 5"):
         bad.numpy()
     np.testing.assert_array_equal((t[i - 1]).numpy(), X[[4]])
 

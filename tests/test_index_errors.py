@@ -144,10 +144,10 @@ def test_an_index_that_is_computed_late() -> None:
 @pytest.mark.parametrize(
     ("op", "call"),
     [
-        ("scatter_add", lambda x, i: jt.scatter_nd(i[:, None], x[:2], [5])),
-        ("scatter_update", lambda x, i: jt.tensor_scatter_nd_update(x, i[:, None], x[:2])),
-        ("scatter_max", lambda x, i: jt.tensor_scatter_nd_max(x, i[:, None], x[:2])),
-        ("gather", lambda x, i: x[i]),
+        ("scatter_nd", lambda x, i: jt.scatter_nd(i[:, None], x[:2], [5])),
+        ("tensor_scatter_nd_update", lambda x, i: jt.tensor_scatter_nd_update(x, i[:, None], x[:2])),
+        ("tensor_scatter_nd_max", lambda x, i: jt.tensor_scatter_nd_max(x, i[:, None], x[:2])),
+        ("getitem", lambda x, i: x[i]),
         ("gather", lambda x, i: jt.gather(x, i[1])),
     ],
 )
@@ -232,7 +232,9 @@ def test_mapped_over_a_batch() -> None:
     for _ in range(3):
         got = function(x, i)
     np.testing.assert_array_equal(got.numpy(), x[np.arange(5), i])
-    with pytest.raises(IndexError, match=r"^\[gather\] index 4 is out of bounds for axis \d with size 4"):
+    with pytest.raises(
+        IndexError, match=r"^\[vectorized_map\] index 4 is out of bounds for axis \d with size 4"
+    ):
         function(x, np.array([0, 1, 4, 3, -1]))
 
 

@@ -145,9 +145,9 @@ def with_zero(x, *index):
         ),
         (
             lambda: jt.linalg.tensorsolve(np.zeros((2, 3, 6)), np.ones((2, 3))),
-            r"\[solve\] Input matrix is not invertible",
+            r"\[tensorsolve\] Input matrix is not invertible",
         ),
-        (lambda: jt.linalg.tensorinv(np.zeros((2, 3, 6))), r"\[solve\] Input matrix is not invertible"),
+        (lambda: jt.linalg.tensorinv(np.zeros((2, 3, 6))), r"\[tensorinv\] Input matrix is not invertible"),
     ],
 )
 def test_the_banded_or_rectangular_matrix_that_does_not_fit_is_named(do, message, mode):
@@ -282,3 +282,22 @@ def test_the_banded_or_rectangular_matrix_that_does_not_fit_is_named(do, message
 def test_operands_of_banded_and_rectangular_systems_that_do_not_fit(do, error, message):
     with pytest.raises(error, match=message):
         do()
+
+
+def test_messages_name_the_function_that_was_called() -> None:
+    """Not the op that it is made of, interpreted, compiled and in a function."""
+    singular, indices = jt.constant(SINGULAR), jt.constant([0, 9])
+    table = jt.constant(np.eye(3))
+    calls = {
+        "inv": lambda: jt.linalg.inv(singular),
+        "logdet": lambda: jt.linalg.logdet(singular),
+        "matrix_power": lambda: jt.linalg.matrix_power(singular, -2),
+        "np.inv": lambda: np.linalg.inv(singular),
+        "embedding_lookup": lambda: jt.nn.embedding_lookup(table, indices),
+        "getitem": lambda: table[indices],
+        "take": lambda: jt.numpy.take(table, indices, axis=0),
+    }
+    for name, call in calls.items():
+        for run in (call, call, jt.function(call)):
+            with pytest.raises((jt.errors.LinAlgError, IndexError), match=rf"^\[{name}\] "):
+                run().numpy()

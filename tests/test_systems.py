@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.compile.schedule.schedule import schedule
+from jittape.core.interpret import interpret
+from jittape.core.simplify import simplify
+from programs import compiled, program_of
 
 RNG = np.random.default_rng(6)
 
@@ -267,3 +271,24 @@ def test_empty_matrices(shape, mode):
         for fast in (True, False):
             solution = jt.linalg.lstsq(x, np.zeros((*shape[:-1], 2)), fast=fast)
             np.testing.assert_array_equal(solution, np.zeros((*shape[:-2], shape[-1], 2)))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_pivoting_is_compiled(dtype, override_tuning):
+    """Against dense systems, with random pivots, one row to many, and several tasks; no step runs in NumPy."""
+    override_tuning(parallel_work_ns=1, max_decomposition_tasks=3)
+    for lead in ((), (5,), (2, 4)):
+        for rows, columns in ((1, 2), (2, 1), (3, 5), (40, 1)):
+            x = normal(*lead, 3, rows).astype(dtype)
+            b = normal(*lead, rows, columns).astype(dtype)
+            program = simplify(program_of(lambda x, b: jt.linalg.tridiagonal_solve(x, b), x, b))
+            made = schedule(program)
+            assert all(step.kernel is not None for step in made.steps)
+            expected = interpret(program, (x, b))[0]
+            dense = np.zeros((*lead, rows, rows))
+            for k, row in ((1, 0), (0, 1), (-1, 2)):
+                i = np.arange(max(0, -k), rows - max(0, k))
+                dense[..., i, i + k] = x[..., row, i]
+            scale = np.abs(dense).max() * np.abs(expected).max()
+            for got in (compiled(program, (x, b), fill=7.0)[0], expected):
+                assert np.abs(dense @ got - b).max() < 100 * np.finfo(dtype).eps * scale

@@ -167,7 +167,7 @@ def test_each_op_names_its_own_line():
     y = jt.sin(x)
     z = jt.sin(y)
     sources = [op.source for op in path_to(current_trace().node).ops]
-    assert [type(source) for source in sources] == [SourceLine] * 2
+    assert [isinstance(source, SourceLine) for source in sources] == [True, True]
     assert sources[1].line == sources[0].line + 1
     assert z.shape == (2,)
 

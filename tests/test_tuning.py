@@ -27,6 +27,7 @@ FIXED = {
     "compile/ir/table_layouts.py": {"ABORTABLE", "CELL_BITS", "DIAGONAL_LOOPS", "ON_DEMAND", "SHARES_SHIFT"},
     "compile/kernels/lapack/decompositions.py": {"_EXPONENTS"},
     "compile/kernels/loop/pairwise.py": {"LEVELS"},
+    "compile/kernels/masks/emit_masks.py": {"_ONES"},
     "compile/kernels/scalar_vm/bytecode.py": {
         "CONSTANT",
         "END",
@@ -42,6 +43,7 @@ FIXED = {
         "ONE_ARGUMENT",
         "_FASTCALL",
     },
+    "runtime/clocked_executable.py": {"_EVENTS"},
     "runtime/launch_tables.py": {"_MASK"},
     "compile/llvm/interrupts.py": {"_ASSERTION", "_INTERRUPTED", "_NEVER", "_NO_MEMORY"},
     "compile/llvm/object_file.py": {"_COFF_EXTERNAL", "_ELF_SYMBOL_TABLE", "_MACHO_SYMBOL_TABLE"},

@@ -131,6 +131,40 @@ def test_loops_that_vectors_do_not_fit_are_left_to_llvm(function: Any, obstacle:
     assert obstacle in {obstacle_to_lanes(kernel) for kernel in left}
 
 
+def strided(x: Any, step: int, start: int) -> Any:
+    size = len(range(x.shape[-1])[start::step])
+    return slice_op.bind(x, region=Region((len(x.shape) - 1,), (start % x.shape[-1],), (size,), (step,)))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int8", "bool"])
+def test_distant_elements_under_expensive_mathematics_are_put_into_lanes(dtype: str, masks: Masks) -> None:
+    """Columns, diagonals and reversed rows, of one vector, of several, and with a part of one at the end."""
+    masks(True)
+
+    def light_and_heavy(x: Any) -> Any:
+        value = exp(cast_op.bind(strided(x, 2, 0), dtype=np.dtype("float32")))
+        backwards = strided(x, -1, x.shape[-1] - 1)
+        return tanh(sin(value)), subtract(sin(tanh(backwards)), exp(x)) if dtype[0] == "f" else value
+
+    for shape in [(3,), (16,), (17,), (40,), (3, 67)]:
+        x = np.random.default_rng(1).normal(size=shape).astype(dtype)
+        kernels = [kernel for kernel in kernels_of(light_and_heavy, x) if vectorize.strided_loads(kernel)]
+        assert kernels
+        assert all(lanes_in(kernel) is not None for kernel in kernels)
+        assert_same(light_and_heavy, x)
+    if dtype[0] == "f":
+        square_matrix = np.random.default_rng(2).normal(size=(21, 21)).astype(dtype)
+        assert_same(lambda x: sum_op.bind(sin(exp(sin(jt.linalg.diag_part(x)))), axes=(0,)), square_matrix)
+
+
+def test_cheap_loops_over_distant_elements_are_left_to_llvm(masks: Masks) -> None:
+    """Each element would be loaded by itself, for nothing."""
+    masks(True)
+    kernel = kernel_of(lambda x: multiply(strided(x, 2, 0), 3.0), np.ones(50))
+    assert vectorize.strided_loads(kernel)
+    assert obstacle_to_lanes(kernel) == NOT_ADJACENT
+
+
 def test_a_scan_along_an_outer_loop_is_written_as_vectors(masks: Masks) -> None:
     masks(True)
     (kernel,) = kernels_of(lambda x: cumsum_op.bind(exp(x), axis=0), np.ones((50, 60)))

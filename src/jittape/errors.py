@@ -220,6 +220,13 @@ class ControlFlowError(ValueError):
     """
 
 
+class RecompileWarning(UserWarning):
+    """A loop without `jt.function` records another program at many steps, such as for another value of a parameter.
+
+    The message says what changed, and the remedy; the warning points to the line. It is given once for each place.
+    """
+
+
 class FunctionWarning(UserWarning):
     """A `jt.function` works, but slower than it could: it is often retraced, or cannot be compiled.
 

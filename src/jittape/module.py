@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from jittape.core.name_scopes import current_prefix, name_scope
+from jittape.html_report import html_table
 from jittape.recording.variable import Variable
 
 __all__ = ["Module", "parts_of", "snake_case"]
@@ -205,6 +206,13 @@ class Module:
     def __repr__(self) -> str:
         count = sum(v.size for v in self.trainable_variables)
         return f"<{type(self).__name__} {self.name!r}: {len(self.variables)} variables, {count} trainable numbers>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (path, f"{variable.dtype.name}{list(variable.shape)}", f"{variable.size:,}", variable.trainable)
+            for path, variable in _named(self).items()
+        ]
+        return html_table(repr(self).strip("<>"), rows, ("variable", "shape", "numbers", "trainable"))
 
 
 def snake_case(name: str) -> str:

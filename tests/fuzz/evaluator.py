@@ -21,7 +21,9 @@ from scalar_machine import run_table
 from jittape.compile.ir.exchanges import Exchanges
 from jittape.compile.ir.kernel import Gemm, LoopKernel
 from jittape.compile.ir.lapack import Lapack
+from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
 from jittape.compile.ir.table_layouts import DIAGONAL_HEAD, DIAGONAL_OPERAND, ON_DEMAND, SHARES_SHIFT
+from jittape.compile.ir.tridiagonal_kernel import TridiagonalSolve
 from jittape.compile.kernels.control.control_plan import ControlDriver, Release, Stop
 from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
 from jittape.compile.rewrite.diagonal_op import DiagonalScatter
@@ -31,6 +33,7 @@ from jittape.compile.schedule.validate import touched_by
 from jittape.core.forms import Control
 from jittape.core.interpret import run_control, run_op
 from jittape.core.program import Aval, is_dynamic_dim
+from jittape.primitives.linalg.tridiagonal import solved_with_exchanges
 
 MOST_SHARES = 3
 
@@ -175,6 +178,12 @@ class Run:
                 self._scatter_diagonals(step.kernel, pointers, step.sizes)
             case Exchanges():
                 self._exchange(pointers, step.sizes)
+            case MaskCounts():
+                self._count_mask(pointers, step.sizes, task)
+            case MaskLoop():
+                self._mask_loop(step.kernel, pointers, step.sizes, task)
+            case TridiagonalSolve():
+                self._solve_tridiagonal(step.kernel, pointers, step.sizes, task)
             case ControlDriver(kind="loop"):
                 self.controls.loop(step, pointers)
             case ControlDriver():
@@ -210,6 +219,50 @@ class Run:
         for row, own in zip(result, targets, strict=True):
             for at in [first + step * i for i in range(length)]:
                 row[[at, own[at]]] = row[[own[at], at]]
+
+    def _block(self, mask: Pointer, sizes: Sequence[int], task: int) -> Array:
+        """Return the places of the true elements of one block of a mask."""
+        share = sizes[1]
+        own = self.heap.array(mask, Aval((sizes[0],), np.dtype(bool)))[task * share : (task + 1) * share]
+        return task * share + np.flatnonzero(own)
+
+    def _count_mask(self, pointers: Sequence[Pointer], sizes: Sequence[int], task: int) -> None:
+        blocks = Aval((-(-sizes[0] // sizes[1]),), np.dtype(np.int64))
+        self.heap.array(pointers[1], blocks)[task] = len(self._block(pointers[0], sizes, task))
+
+    def _mask_loop(
+        self, kernel: MaskLoop, pointers: Sequence[Pointer], sizes: Sequence[int], task: int
+    ) -> None:
+        """Do one block of a mask, behind the true elements that the blocks before it have."""
+        elements, share, count = sizes
+        places, first = self._block(pointers[0], sizes, task), 0
+        if kernel.counted:
+            counts = self.heap.array(pointers[1], Aval((-(-elements // share),), np.dtype(np.int64)))
+            first = int(counts[:task].sum())
+        kind = np.dtype((np.void, kernel.nbytes))
+        if kernel.form == "expand":
+            values = self.heap.array(pointers[-2], Aval((count,), kind))
+            result = self.heap.array(pointers[-1], Aval((elements,), kind))
+            result[task * share : (task + 1) * share] = np.zeros((), kind)
+            result[places] = values[first : first + len(places)]
+            return
+        dtype = np.dtype(np.int64) if kernel.form == "places" else kind
+        result = self.heap.array(pointers[-1], Aval((count,), dtype))
+        own = places
+        if kernel.form == "select":
+            own = self.heap.array(pointers[-2], Aval((elements,), kind))[places]
+        result[first : first + len(places)] = own
+
+    def _solve_tridiagonal(
+        self, kernel: TridiagonalSolve, pointers: Sequence[Pointer], sizes: Sequence[int], task: int
+    ) -> None:
+        systems, share, rows, columns = sizes
+        own = slice(task * share, min(systems, (task + 1) * share))
+        matrices = self.heap.array(pointers[0], Aval((systems, 3, rows), kernel.dtype))[own]
+        side = Aval((systems, rows, columns), kernel.dtype)
+        solutions, singular = solved_with_exchanges(matrices, self.heap.array(pointers[1], side)[own])
+        self.heap.array(pointers[kernel.solution], side)[own] = solutions
+        self.heap.array(pointers[kernel.flags], Aval((systems,), np.dtype(bool)))[own] = singular
 
     def _scatter_diagonals(
         self, kernel: DiagonalScatter, pointers: Sequence[Pointer], sizes: Sequence[int]

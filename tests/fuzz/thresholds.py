@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from jittape.core.tuning import tuning
 
 CHOICES = {
+    "mask_block_elements": (3, 1 << 15),
     "split_cost_limit": (4, 16, 40, 120, 768),
     "split_piece_cost": (1, 4, 12, 40, 128),
     "row_tile_cached_bytes": (1, 256, 4096, 1 << 20),

@@ -16,6 +16,7 @@ from jittape.core.user_calls import function_name
 from jittape.primitives.identity import custom_gradient_op
 from jittape.recording.body_tracing import BodyTrace
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
+from jittape.recording.extent_trace import body_trace
 from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
@@ -132,7 +133,7 @@ def _custom_vjp(
     gradients: Callable[..., list[Tensor | None]],
 ) -> list[Any]:
     """Trace the gradient function inside the body of a loop; the program becomes a parameter of the results."""
-    trace = BodyTrace("custom_gradient", outer, f, None)
+    trace = body_trace("custom_gradient", outer, f, None)
     to: list[int] = []
 
     def function(upstream: list[Tensor]) -> list[Tensor]:
@@ -145,7 +146,8 @@ def _custom_vjp(
         recorded = trace.finished(made, len(results))
     finally:
         trace.close()
-    static = (body_of(recorded.program), len(results), tuple(to))
+    with outer.deriving():
+        static = (body_of(recorded.program), len(results), tuple(to))
     return list(outer.apply(_with_rule, (*results, *inputs, *recorded.captured), static))
 
 

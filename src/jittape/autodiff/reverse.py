@@ -62,7 +62,7 @@ def record_gradient(
         key = (*key, opaque_rules)
     node = trace.node.children.get(key)
     if node is None:
-        with gc_paused():
+        with gc_paused(), trace.deriving():
             node = _derive(trace, key, path_to(trace.node), opaque_rules)
     trace.node = node
     while node.callback is not None:

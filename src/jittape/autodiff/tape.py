@@ -23,6 +23,7 @@ from jittape.autodiff.tape_arguments import (
 )
 from jittape.autodiff.tape_interval import TapeInterval
 from jittape.autodiff.tape_jacobians import batch_jacobian_of, jacobians_of
+from jittape.autodiff.tape_report import TapeReport
 from jittape.core.primitive import active, recording_with
 from jittape.core.user_calls import stack_level
 from jittape.errors import TapeUsageWarning, UnconnectedGradientWarning
@@ -42,7 +43,7 @@ _USED_UP = (
 )
 
 
-class GradientTape:
+class GradientTape(TapeReport):
     """A recorder of operations for automatic differentiation.
 
     Parameters

@@ -1,7 +1,7 @@
 """Bodies of loops and branches: programs with canonical slots, one object per structure.
 
-`body_of` numbers the slots canonically and looks the program up by its structure. Bodies with the same ops are
-therefore the same object and can be part of a trie key: a loop recorded twice is one path.
+`body_of` numbers the slots canonically, and `Body.of` looks the program up by its structure. Bodies with the same ops
+are therefore the same object and can be part of a trie key: a loop recorded twice is one path.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from typing import Any
 
 from jittape.core.builder import Builder, Symbol, literal
 from jittape.core.forms import Alias, Control, Iota, Map, Pad, View
-from jittape.core.locks import lock
 from jittape.core.primitive import recording_with
-from jittape.core.program import Aval, Body, Op, Program, check, dead_code_removed, is_dynamic_dim
-from jittape.core.tickets import WeakValues
+from jittape.core.program import Aval, Body, Op, Program, dead_code_removed, is_dynamic_dim
 from jittape.errors import NoGradientError
 from jittape.primitives.broadcast import broadcast
 from jittape.primitives.elementwise.arithmetic import add_op
@@ -34,10 +32,6 @@ __all__ = [
     "total",
     "zeros",
 ]
-
-
-_bodies: WeakValues[Any, Body] = WeakValues()
-_lock = lock()
 
 
 def _unpickled(program: Program) -> Body:
@@ -69,13 +63,7 @@ def numbered(program: Program) -> tuple[Body, dict[int, int]]:
         ops.append(op._replace(args=tuple([number[slot] for slot in op.args]), out=number[op.out]))
     inputs, outputs = tuple(range(len(program.inputs))), tuple([number[slot] for slot in program.outputs])
     avals = {number[slot]: aval for slot, aval in program.avals.items()}
-    key = (tuple([avals[slot] for slot in inputs]), tuple([op.key for op in ops]), outputs)
-    with _lock:
-        body = _bodies.get(key)
-        if body is None:
-            body = Body(check(Program(inputs, tuple(ops), outputs, avals)))
-            _bodies.set(key, body)
-    return body, number
+    return Body.of(Program(inputs, tuple(ops), outputs, avals)), number
 
 
 def inlined(body: Body, operands: Sequence[Any]) -> list[Any]:

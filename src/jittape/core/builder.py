@@ -112,12 +112,12 @@ class Builder:
         return body(*handles, *static)
 
     def lifted(self, value: Any) -> Symbol | WeakScalar:
-        """Return `value` as a handle; Python and NumPy scalars become literals."""
+        """Return `value` as a handle; Python and NumPy scalars, and arrays of shape (), become literals."""
         if isinstance(value, (Symbol, WeakScalar)):
             return value
         if type(value) in WEAK_EXAMPLES:
             return WeakScalar(type(value), lambda dtype: literal(value, dtype))
-        if isinstance(value, np.generic):
+        if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.shape):
             return literal(value.item(), as_dtype(value.dtype))
         if value.__class__ is Extent:
             return WeakScalar(type(hint_of(value)), lambda dtype: literal(value, dtype))

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jittape.html_report import html_table
+
 __all__ = ["TESTED", "Config", "config", "is_traced"]
 
 TESTED = ((3, 11), (3, 12), (3, 13))
@@ -339,6 +341,17 @@ class Config:
     def list_logical_devices(self, device_type: str | None = None) -> list[PhysicalDevice]:
         """Return the same devices as `list_physical_devices`, named as for `jt.device`."""
         return [device._replace(name="/device:CPU:0") for device in self.list_physical_devices(device_type)]
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{name} = {value!r}" for name, value in self._settings().items()])
+
+    def _repr_html_(self) -> str:
+        return html_table("jt.config", self._settings().items())
+
+    def _settings(self) -> dict[str, object]:
+        return {
+            name: getattr(self, name) for name, kind in vars(type(self)).items() if isinstance(kind, property)
+        }
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever a setting that is read at the beginning of a step changes."""

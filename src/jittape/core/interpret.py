@@ -10,8 +10,9 @@ import numpy as np
 from jittape.core.config import config
 from jittape.core.dtypes import is_differentiable
 from jittape.core.forms import Control, runs_of
-from jittape.core.program import Op, Program, is_dynamic_dim
-from jittape.errors import NumericsError, ProgramError
+from jittape.core.program import CallLine, Op, Program, is_dynamic_dim
+from jittape.core.user_calls import named
+from jittape.errors import InvalidIndexError, LinAlgError, NumericsError, ProgramError
 
 __all__ = ["interpret", "not_finite", "run_control", "run_op", "run_ops"]
 
@@ -71,11 +72,17 @@ def run_ops(program: Program, run: Sequence[Op], operands: list[Any]) -> list[np
 
 
 def run_op(program: Program, op: Op, operands: list[Any]) -> np.ndarray[Any, Any]:
-    """Evaluate one op. Exceptions of Python and NumPy get a note that names the op and its source line."""
+    """Evaluate one op.
+
+    Exceptions get a note that names the op and its source line. Messages about matrices and indices that an op does not
+    accept start with the function that the line calls instead of the op.
+    """
     try:
         with np.errstate(all="ignore"):
             result = np.asarray(op.primitive.impl(*operands, **dict(op.params)))
     except Exception as error:
+        if isinstance(error, LinAlgError | InvalidIndexError) and isinstance(op.source, CallLine):
+            named(error, op.source.called)
         error.add_note(f"in op {op.primitive.name}, recorded at {op.source or 'an unknown line'}")
         raise
     aval = program.avals[op.out]

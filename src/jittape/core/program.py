@@ -7,12 +7,15 @@ each op defines one slot, and an op may use only slots that are defined before i
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from jittape.core.locks import lock
+from jittape.core.tickets import WeakValues
 from jittape.core.user_calls import file_shown
 from jittape.errors import ProgramError
 
@@ -24,10 +27,13 @@ __all__ = [
     "DYNAMIC_DIM",
     "Aval",
     "Body",
+    "CallLine",
+    "GradientLine",
     "Op",
     "Program",
     "SourceLine",
     "bodies_of",
+    "bodies_of_thread",
     "check",
     "dead_code_removed",
     "is_dynamic_dim",
@@ -95,6 +101,24 @@ class SourceLine(NamedTuple):
         return f"{self.link} in {self.function}"
 
 
+class GradientLine(SourceLine):
+    """The line of an op that a gradient appended: the line of the differentiated op. It equals that `SourceLine`."""
+
+    __slots__ = ()
+
+
+class CallLine(SourceLine):
+    """A line with the function of jittape that it calls, which does not count in comparisons.
+
+    Attributes
+    ----------
+    called : str
+        Name of the function; empty if it is unknown.
+    """
+
+    called: str = ""
+
+
 class Op(NamedTuple):
     """One application of a primitive. `params` is a tuple of sorted pairs, so that an op is hashable."""
 
@@ -146,7 +170,7 @@ class Program:
 
 
 class Body:
-    """A program as a parameter of an op, such as the body of a loop. `control.body_of` makes one object per program.
+    """A program as a parameter of an op, such as the body of a loop.
 
     Attributes
     ----------
@@ -159,8 +183,35 @@ class Body:
     def __init__(self, program: Program) -> None:
         self.program = program
 
+    @staticmethod
+    def of(program: Program) -> Body:
+        """Return the body of a program in canonical form: one object for all programs with the same ops."""
+        avals = program.avals
+        inputs = tuple([avals[slot] for slot in program.inputs])
+        key = (inputs, tuple([op.key for op in program.ops]), program.outputs)
+        own = bodies_of_thread.table
+        if own is not None:
+            return own.get(key) or own.setdefault(key, Body(check(program)))
+        with _lock:
+            body = _bodies.get(key)
+            if body is None:
+                body = Body(check(program))
+                _bodies.set(key, body)
+        return body
+
     def __repr__(self) -> str:
         return f"<body of {len(self.program.ops)} ops>"
+
+
+class _BodiesOfThread(threading.local):
+    """The table that `Body.of` uses in this thread in place of the common one: bodies with extents are in no other."""
+
+    table: dict[Any, Body] | None = None
+
+
+bodies_of_thread = _BodiesOfThread()
+_bodies: WeakValues[Any, Body] = WeakValues()
+_lock = lock()
 
 
 def dead_code_removed(program: Program, keep_inputs: bool = True) -> Program:

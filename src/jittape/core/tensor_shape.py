@@ -6,11 +6,11 @@ Only public properties make it. The package itself computes with the plain tuple
 from __future__ import annotations
 
 import math
-import operator
 import sys
 from collections.abc import Iterator
 from typing import Any, NoReturn, SupportsIndex
 
+from jittape.core.symbolic.extent_functions import index_of
 from jittape.errors import ShapeError
 
 __all__ = ["SHOWN", "TensorShape", "shown_shape"]
@@ -334,7 +334,7 @@ def _extents(dims: Any) -> tuple[int | None, ...]:
         )
     try:
         items = tuple(dims) if hasattr(dims, "__iter__") and getattr(dims, "ndim", None) != 0 else (dims,)
-        extents = tuple([None if n is None else operator.index(n) for n in items])
+        extents = tuple([None if n is None else index_of(n) for n in items])
     except TypeError:
         raise TypeError(f"a shape has integers and None as extents, got {dims!r}") from None
     negative = [n for n in extents if n is not None and n < 0]

@@ -25,6 +25,13 @@ class Tuning:
     AVX-512. A limit is the largest value to which a rule applies; a minimum is the smallest.
     """
 
+    # ---- primitives --------------------------------------------------------------------------------------------------
+
+    mask_block_elements: int = 1 << 15
+    """Minimum elements of a boolean mask in each block whose true elements are counted; a block is a task."""
+    mask_blocks_limit: int = 32
+    """Maximum blocks of a boolean mask."""
+
     # ---- compile/ir --------------------------------------------------------------------------------------------------
 
     unrolled_elements: int = 4
@@ -244,6 +251,8 @@ class Tuning:
 
     480 such loops compile in 2.1 s instead of 2.2. Where LLVM vectorizes them, it takes 3.3 s instead of 4.8.
     """
+    strided_load_cost: int = 20
+    """Minimum cost of a vectorized loop for each load of elements that are not adjacent, which is one load per lane."""
     heavy_loop_cost: int = 320
     """Maximum cost of a loop that handles two vectors at a time; one vector of a larger loop has enough parallelism."""
     vector_loop_loads: int = 10

@@ -27,6 +27,7 @@ __all__ = [
     "as_float",
     "as_function",
     "as_int",
+    "called_name",
     "file_shown",
     "frame_of_user",
     "function_name",
@@ -122,9 +123,9 @@ def ufunc_name(ufunc: np.ufunc) -> str:
 def numpy_call(frame: FrameType) -> str | None:
     """Return the function of NumPy that called one of the protocol's methods in `frame`; None for other frames."""
     name = frame.f_code.co_name
-    if name == "__array_ufunc__":
+    if name in ("__array_ufunc__", "array_ufunc"):
         return ufunc_name(frame.f_locals["ufunc"])
-    return f"np.{frame.f_locals['func'].__name__}" if name == "__array_function__" else None
+    return f"np.{frame.f_locals['func'].__name__}" if name == "array_function" else None
 
 
 def _name_of(frame: FrameType) -> str:
@@ -138,6 +139,12 @@ def _name_of(frame: FrameType) -> str:
     bare = name.strip("_")
     reflected = bare[1:] if bare[:1] == "r" and bare not in ("rshift", "round") else bare
     return _OPERATORS.get(reflected, reflected)
+
+
+def called_name() -> str:
+    """Return the name of the function of jittape that the user's line has called; empty if there is none."""
+    frame = _called_frame()
+    return "" if frame is None else _name_of(frame)
 
 
 def argument_of_user(value: Any) -> str:
@@ -154,11 +161,11 @@ def argument_of_user(value: Any) -> str:
 Error = TypeVar("Error", bound=Exception)
 
 
-def named(error: Error) -> Error:
-    """Return `error` with a message that starts with the name of the function that the user has called."""
-    frame = _called_frame()
-    if frame is not None and len(error.args) == 1 and isinstance(error.args[0], str):
-        error.args = (f"[{_name_of(frame)}] {_LABEL.sub('', error.args[0])}",)
+def named(error: Error, name: str | None = None) -> Error:
+    """Return `error` with a message that starts with `name`, the function that the user has called by default."""
+    name = called_name() if name is None else name
+    if name and len(error.args) == 1 and isinstance(error.args[0], str):
+        error.args = (f"[{name}] {_LABEL.sub('', error.args[0])}",)
     return error
 
 
@@ -202,7 +209,7 @@ class ValueNeeded(BaseException):
 
 
 def as_int(argument: str, value: Any) -> int:
-    """Return `value`, given as `argument`, as a Python int.
+    """Return `value`, given as `argument`, as a Python int; an extent as it is.
 
     Raises
     ------
@@ -210,7 +217,8 @@ def as_int(argument: str, value: Any) -> int:
         If it is not an int. The message names the function that the user has called.
     """
     try:
-        return operator.index(value)
+        as_extent = getattr(value, "as_extent", None)
+        return operator.index(value) if as_extent is None else as_extent()
     except TypeError:
         raise named(TypeError(f"{argument} must be an int, got {shown(value)}")) from None
 

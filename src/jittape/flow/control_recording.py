@@ -25,8 +25,9 @@ from jittape.primitives.elementwise.comparison import logical_and
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import reshape
-from jittape.recording.body_tracing import BodyTrace, Recorded
+from jittape.recording.body_tracing import Recorded
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.extent_trace import body_trace
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
 
@@ -115,7 +116,7 @@ class Loop:
         recompute: bool,
     ) -> tuple[list[Any], list[Any]]:
         outer = current_trace()
-        trace = BodyTrace(self.op, outer, self.function, trips if trips >= 0 else None)
+        trace = body_trace(self.op, outer, self.function, trips if trips >= 0 else None)
         rows = [Aval(t.aval.shape[1:], t.aval.dtype) for t in stacks]
         avals = [_NUMBER, *[t.aval for t in carried], *rows]
         n = len(carried)
@@ -132,7 +133,8 @@ class Loop:
             trace.close()
         body = recorded.bodies.get(n)
         if body is None:
-            body = recorded.bodies[n] = _loop_body(recorded, n)
+            with outer.deriving():
+                body = recorded.bodies[n] = _loop_body(recorded, n)
         first = n + (self.going is not None)
         picks = [carry(i) for i in range(n)] + [stack(slot) for slot in body.program.outputs[first:]]
         head = [] if self.going is None else [self.going(carried)]
@@ -285,7 +287,7 @@ def branch(
     outer = current_trace()
     recorded: list[Recorded] = []
     for function in functions:
-        trace = BodyTrace(op, outer, function, None)
+        trace = body_trace(op, outer, function, None)
         try:
             tensors, _ = trace.record(lambda _, f=function: f(), [], flatten)  # type: ignore[misc]
             recorded.append(trace.finished(tensors, 0))
@@ -293,7 +295,8 @@ def branch(
             trace.close()
     _check_alike(op, recorded)
     captured = [value for one in recorded for value in one.captured]
-    bodies = tuple([body_of(program) for program in _with_all_inputs(recorded)])
+    with outer.deriving():
+        bodies = tuple([body_of(program) for program in _with_all_inputs(recorded)])
     operands = (cast(which, INT64), *captured)
     return list(outer.apply(_branch, operands, (bodies,))) if recorded[0].result else []
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 from jittape.control.loop_parts import WHILE
 from jittape.core.dtypes import common_dtype
+from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.user_calls import as_function, as_int
 from jittape.errors import ControlFlowError, DTypeError
 from jittape.flow.control_recording import Loop, predicate, segment_length
@@ -167,7 +167,7 @@ def fori_loop(
     if isinstance(lower, Operators) or isinstance(upper, Operators):
         return _fori_as_while(lower, upper, body_fun, leaves, tree, names, checkpoint)
     first, last = _bound(lower), _bound(upper)
-    trips = last - first
+    trips: Any = last - first
     if trips < 0:
         raise ControlFlowError(
             f"[fori_loop] upper {last} is less than lower {first}, a negative number of iterations: "
@@ -191,7 +191,7 @@ def fori_loop(
 
 def _bound(value: Any) -> int:
     try:
-        return operator.index(value)
+        return index_of(value)
     except TypeError:
         raise DTypeError(f"[fori_loop] a bound must be an integer, but is {value!r}: use int(...)") from None
 

@@ -17,8 +17,8 @@ from jittape.flow.structure import flatten_elems, flatten_tree, leaf_names, leav
 from jittape.functions.signature import TensorSpec
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import expand_dims
-from jittape.recording.body_tracing import BodyTrace
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.extent_trace import body_trace
 from jittape.recording.trace import current_trace
 
 __all__ = ["foldl", "foldr", "map_fn", "scan", "vectorized_map"]
@@ -285,7 +285,7 @@ def vectorized_map(
     as_function("fn", fn)
     stacks, elem_tree, n = flatten_elems("vectorized_map", elems)
     outer = current_trace()
-    trace = BodyTrace("vectorized_map", outer, fn, n)
+    trace = body_trace("vectorized_map", outer, fn, n)
     trees: list[Any] = []
 
     def function(rows: list[Any]) -> list[Any]:
@@ -298,7 +298,8 @@ def vectorized_map(
         recorded = trace.finished(tensors, len(stacks))
     finally:
         trace.close()
-    body = body_of(recorded.program)
+    with outer.deriving():
+        body = body_of(recorded.program)
     if n == 0 or any(op.primitive.batch_loses_gradient for op in body.program.ops):
         if not fallback_to_while_loop:
             raise ControlFlowError(

@@ -55,10 +55,10 @@ def flatten_elems(op: str, elems: Any) -> tuple[list[Any], Any, int]:
             raise ShapeError(
                 f"[{op}] elems must have a first axis to iterate over, but one leaf is a scalar{hint}"
             )
-    lengths = {tensor.aval.shape[0] for tensor in tensors}
-    if len(lengths) > 1:
+    length = tensors[0].aval.shape[0]
+    if any([tensor.aval.shape[0] != length for tensor in tensors]):
         shapes = ", ".join(str(tensor.shape) for tensor in tensors)
         raise ShapeError(
             f"[{op}] all leaves of elems must have the same length along their first axis, but have shapes {shapes}"
         )
-    return tensors, tree, lengths.pop()
+    return tensors, tree, length

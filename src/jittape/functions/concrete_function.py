@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jittape.core.buffers import LARGE, Buffer
 from jittape.core.config import config
-from jittape.core.program import Aval
+from jittape.core.program import Program
 from jittape.core.scalar_program import GuardFailed, ScalarProgram
-from jittape.core.symbolic.extents import Extent, applied
+from jittape.core.symbolic.extent_functions import converted
+from jittape.core.symbolic.extents import Extent
 from jittape.core.traced_scalar import TracedScalar, static
+from jittape.functions.printing import print_values, printed_at_each_call
 from jittape.functions.replay import Replay
 from jittape.functions.signature import GUARD_FAILED, Call, TensorSpec, is_same_array
 from jittape.functions.variable_arguments import ArgumentVariable, VariableGuard
@@ -30,7 +32,7 @@ from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
 from jittape.runtime.path_executable import compiled_from, interpreted
 
-__all__ = ["Concrete"]
+__all__ = ["Concrete", "no_fast_path"]
 
 
 class Concrete:
@@ -95,12 +97,17 @@ class Concrete:
         }
         self.assigned = [numbers_of.get(id(variable), variable) for variable, *_ in tracing.assigned.values()]
         outputs += [slot for _, slot, *_ in tracing.assigned.values()]
-        self.prints, printed = _printing(tracing)
+        self.prints, printed = printed_at_each_call(tracing)
         self._n_printed = len(printed)
         outputs += printed
-        self.program, sources = tracing.program(tuple(outputs))
+        program, sources = tracing.program(tuple(outputs))
+        self._program_of: Callable[[], Program] = lambda: program
+        # No cached properties: they write to the instance's dict, and each attribute of it then takes 16 ns longer.
+        self._known_program: Program | None = program
+        self._known_replay: Replay | None = None
+        self._input_dtypes = [program.avals[slot].dtype for slot in program.inputs]
         self.sources = [numbers_of.get(id(source), source) for source in sources]
-        special = any(op.primitive.reads_variable or op.primitive.calls_back for op in self.program.ops)
+        special = any(op.primitive.reads_variable or op.primitive.calls_back for op in program.ops)
         self.recordable = not (special or self.prints)
         self.specialized = list(tracing.specialized)
         numbers = [source for source in self.sources if isinstance(source, TracedScalar)]
@@ -109,11 +116,10 @@ class Concrete:
         self.visits = 0
         self._recordings = 0
         self.ran_compiled = True
-        self._replay = Replay(self.program)
         self._compiled: Any = None
         self._executable: Callable[[], Any] | None = None
         self._prepared = False
-        self.fast_call: Callable[[tuple[Any, ...]], Any] = _no_fast_path
+        self.fast_call: Callable[[tuple[Any, ...]], Any] = no_fast_path
 
     def _take_result(self, tracing: FunctionTrace, result: Any) -> None:
         """Find the tensors among the result's leaves; the other leaves are constant."""
@@ -138,22 +144,42 @@ class Concrete:
     @property
     def has_fast_path(self) -> bool:
         """Whether the trace has a fast path and native code is enabled."""
-        return config._native and self.fast_call is not _no_fast_path
+        return config._native and self.fast_call is not no_fast_path
 
     @property
     def uses(self) -> int:
         """Number of times the trace was called or recorded."""
         return self.visits + self._recordings
 
-    def at(self, keys: tuple[Any, ...], parts: tuple[Any, ...], executable: Callable[[], Any]) -> Concrete:
+    @property
+    def program(self) -> Program:
+        """The recorded program."""
+        if self._known_program is None:
+            self._known_program = self._program_of()
+        return self._known_program
+
+    @property
+    def _replay(self) -> Replay:
+        if self._known_replay is None:
+            self._known_replay = Replay(self.program)
+        return self._known_replay
+
+    def at(
+        self,
+        keys: tuple[Any, ...],
+        parts: tuple[Any, ...],
+        program_of: Callable[[], Program],
+        executable: Callable[[], Any],
+    ) -> Concrete:
         """Return this trace, which has not run, for other extents.
 
-        `parts` are the program, the sources, the avals and the constant leaves in place of its own.
+        `parts` are the sources, the avals and the constant leaves in place of its own. The program is made when it is
+        needed: most lengths are met once.
         """
         other = copy.copy(self)
-        other.keys, other.program = keys, parts[0]
-        other.sources, other.avals, other._leaves = map(list, parts[1:])
-        other._replay, other._executable = Replay(other.program), executable
+        other._known_program = other._known_replay = None
+        other.keys, other._program_of, other._executable = keys, program_of, executable
+        other.sources, other.avals, other._leaves = map(list, parts)
         return other
 
     @property
@@ -219,7 +245,7 @@ class Concrete:
         last = len(buffers) - self._n_printed
         for variable, buffer in zip(self.assigned_at(leaves), buffers[len(self.avals) : last], strict=True):
             variable._set(buffer)
-        _print(self.prints, buffers[last:])
+        print_values(self.prints, buffers[last:])
         return self.unflatten_result(buffers)
 
     def assigned_at(self, leaves: tuple[Any, ...]) -> list[Variable]:
@@ -254,10 +280,10 @@ class Concrete:
         """
         values = iter(numbers)
         inputs: list[Any] = []
-        for slot, source in zip(self.program.inputs, self.sources, strict=True):
+        for dtype, source in zip(self._input_dtypes, self.sources, strict=True):
             if isinstance(source, Leaf):
                 leaf = leaves[source.number]
-                inputs.append(_buffer_of(leaf) if isinstance(leaf, Tensor) else self._copied(slot, leaf))
+                inputs.append(_buffer_of(leaf) if isinstance(leaf, Tensor) else _copied(leaf, dtype))
             elif isinstance(source, TracedScalar):
                 value = next(values)
                 inputs.append(value.item() if isinstance(value, np.generic) else value)
@@ -275,10 +301,6 @@ class Concrete:
         for i, buffer in zip(draws, drawn, strict=True):
             inputs[i] = buffer
         return inputs
-
-    def _copied(self, slot: int, leaf: np.ndarray[Any, Any]) -> Buffer:
-        """Return a buffer with a copy of an array: the caller may write to the array after the call."""
-        return Buffer(np.array(leaf, self.program.avals[slot].dtype, order="C", subok=False))
 
     # ---- compiling -------------------------------------------------------------------------------------------------
 
@@ -306,7 +328,7 @@ class Concrete:
         """Return the program's inputs that are constants of the function."""
         avals = self.program.avals
         return {
-            slot: applied(_as_number, source, avals[slot].dtype)
+            slot: converted(_as_number, source, avals[slot].dtype)
             for slot, source in zip(self.program.inputs, self.sources, strict=True)
             if type(source) in (int, float, Extent) and avals[slot].dtype.kind in "iuf"
         }
@@ -330,7 +352,7 @@ class Concrete:
         from jittape.functions.fast_path import fast_call
 
         self._prepared = True
-        self.fast_call = fast_call(self, self.compiled, leaves) or _no_fast_path
+        self.fast_call = fast_call(self, self.compiled, leaves) or no_fast_path
 
     # ---- under a tape ----------------------------------------------------------------------------------------------
 
@@ -362,35 +384,6 @@ class Concrete:
         return self.unflatten_result(results)
 
 
-def _printing(tracing: FunctionTrace) -> tuple[list[tuple[list[Any], dict[str, Any]]], list[int]]:
-    """Return the printed values, with `_Printed` in place of tensors, and the slots of these tensors."""
-    slots: list[int] = []
-    prints: list[tuple[list[Any], dict[str, Any]]] = []
-    for values, options in tracing.prints:
-        pieces: list[Any] = []
-        for value in values:
-            if tracing.owns(value):
-                pieces.append(_Printed(len(slots), value.aval))
-                slots.append(value._slot)
-            else:
-                pieces.append(value)
-        prints.append((pieces, options))
-    return prints, slots
-
-
-class _Printed(NamedTuple):
-    """A printed tensor, by the number of its output."""
-
-    output: int
-    aval: Aval
-
-
-def _print(prints: list[tuple[list[Any], dict[str, Any]]], buffers: list[Buffer]) -> None:
-    for pieces, options in prints:
-        values = [buffers[piece.output].view() if isinstance(piece, _Printed) else piece for piece in pieces]
-        print(*values, **options)
-
-
 def _buffer_of(tensor: Tensor) -> Buffer:
     """Return the value of an argument; raise its error if computing it failed."""
     buffer: Any = tensor._computed()
@@ -400,12 +393,18 @@ def _buffer_of(tensor: Tensor) -> Buffer:
     return value
 
 
+def _copied(leaf: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Buffer:
+    """Return a buffer with a copy of an array: the caller may write to the array after the call."""
+    return Buffer(np.array(leaf, dtype, order="C", subok=False))
+
+
 def _constant(leaf: Any) -> Any:
     """Return a constant leaf of the result. Numbers in a set become plain: hashing them has specialized the trace."""
     return type(leaf)(map(static, leaf)) if type(leaf) in (set, frozenset) else leaf
 
 
-def _no_fast_path(leaves: tuple[Any, ...]) -> Any:
+def no_fast_path(leaves: tuple[Any, ...]) -> Any:
+    """Return `GUARD_FAILED`: the fast path of a trace without one."""
     return GUARD_FAILED
 
 

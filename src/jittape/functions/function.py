@@ -32,6 +32,7 @@ from jittape.functions.general_trace import Families, traced_with_extents
 from jittape.functions.open_signature import is_open, open_signature_of
 from jittape.functions.python_function import (
     call_python,
+    is_array,
     placeholders_of,
     run_python,
     tests_bool_identity,
@@ -43,7 +44,6 @@ from jittape.functions.signature import (
     Call,
     TensorSpec,
     flatten_call,
-    is_array_like,
     keys_of,
     leaf_names,
     match_signature,
@@ -67,10 +67,9 @@ from jittape.functions.variable_arguments import to_pin, variable_positions, wit
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.nested import flatten
-from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 
-__all__ = ["Function"]
+__all__ = ["Function", "all_functions"]
 
 _RETRACES = 5
 """Number of signatures above which a warning states why the function is retraced."""
@@ -81,7 +80,7 @@ class Function(FunctionInterface):
 
     def __init__(self, python: Callable[..., Any], input_signature: Sequence[Any] | None = None) -> None:
         functools.update_wrapper(self, python)
-        self._trace_count = 0
+        self._trace_count = self._inlined = 0
         self._python = python
         self._input_signature = input_signature
         self._traces = TraceTable()
@@ -93,7 +92,7 @@ class Function(FunctionInterface):
         self._pins_variables = False
         self._bound: Companions[Function] = Companions()
         self._unbound: Function = self
-        _all_functions.set(id(self), self)
+        all_functions.set(id(self), self)
 
     # ---- calling ---------------------------------------------------------------------------------------------------
 
@@ -114,6 +113,7 @@ class Function(FunctionInterface):
         recorder = active_recorder()
         eager = config.functions_run_eagerly()
         if eager or recorder.traced_in is not None or not isinstance(recorder, Trace):
+            self._inlined += not eager and recorder.traced_in is not None
             call = self._flatten_arguments(owner, args, kwargs)
             return run_python(self._python, self._name, owner, call, converts=not eager)
         call = self._flatten_arguments(owner, args, kwargs)
@@ -202,7 +202,7 @@ class Function(FunctionInterface):
         except (TypeError, ValueError):
             return {}
         defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-        return {name: value for name, value in defaults.items() if any(map(_is_array, flatten(value)[0]))}
+        return {name: value for name, value in defaults.items() if any(map(is_array, flatten(value)[0]))}
 
     @property
     def _function(self) -> Function:
@@ -226,15 +226,14 @@ class Function(FunctionInterface):
                 return derived
             names = leaf_names(self._python, call, len(owner))
             reason = reason_of_trace(self._traces.traces(), call, keys, names)
-            run = partial(self._trace_general, owner, call, keys, names, self._pins_variables)
+            run = partial(self._general, (owner, call, keys, names))
             general = self._families.generalized(call, keys, run)
-            trace: Concrete | Uncompiled
             needed: ValueNeeded | None = None
             if general is None:
                 trace, needed = self._trace(owner, call, keys, names)
             else:
                 trace, keys = general
-            values = [] if isinstance(trace, Uncompiled) else trace.specialized
+            values = () if isinstance(trace, Uncompiled) else trace.specialized
             holds_for = tuple([(number.text, value) for number, value in values])
             arguments = described_leaves(trace, names, keys)
             recorded = "" if needed is None else recorded_because(needed)
@@ -245,10 +244,11 @@ class Function(FunctionInterface):
         self._warn(needed, reason)
         return trace
 
-    def _trace_general(self, *arguments: Any) -> Concrete:
-        """Run the Python function with extents in the avals of its arguments."""
+    def _general(self, given: tuple[Any, ...], may_create: bool, *general: Any) -> Concrete:
+        """Trace the function for all extents."""
         self._trace_count += 1
-        return traced_with_extents(self._python, self._name, *arguments)
+        given = *given, self._pins_variables, may_create and not self._traces.added, *general
+        return traced_with_extents(self._python, self._name, *given)
 
     def _trace(
         self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...], names: list[str]
@@ -393,10 +393,6 @@ class Function(FunctionInterface):
         return f"<jt.function {self._name}>"
 
 
-def _is_array(leaf: Any) -> bool:
-    return isinstance(leaf, (np.ndarray, Tensor)) or is_array_like(leaf)
-
-
 def _key(call: Call, keys: tuple[Any, ...]) -> Any:
     """Return the key of the trace table."""
     return call.structure, config.default_float, keys
@@ -407,12 +403,12 @@ def _new_function() -> Function:
     return Function.__new__(Function)
 
 
-_all_functions: WeakValues[int, Function] = WeakValues()
+all_functions: WeakValues[int, Function] = WeakValues()
 
 
 def _settings_changed() -> None:
     """Disable the fast paths of all functions until the next call: a trace depends on the settings."""
-    for one in _all_functions.values():
+    for one in all_functions.values():
         one._recent = one._recent_nested = None
 
 

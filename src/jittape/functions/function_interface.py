@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from jittape.functions.signature_text import pretty_signature
 from jittape.functions.trace_report import Signature
+from jittape.html_report import html_table
 
 if TYPE_CHECKING:
     from jittape.functions.bound_function import ConcreteFunction
@@ -49,8 +50,8 @@ class FunctionInterface:
 
     @property
     def trace_count(self) -> int:
-        """Number of times the Python function has run to be traced."""
-        return self._own._trace_count
+        """Number of times the Python function has run to be traced, also as a part of a gradient or function."""
+        return self._own._trace_count + self._own._inlined
 
     def experimental_get_tracing_count(self) -> int:
         """Return `trace_count`; TensorFlow's name."""
@@ -87,6 +88,17 @@ class FunctionInterface:
         own, skip = self._own, len(self._owner)
         return "\n".join([pretty_signature(own._python, skip, trace) for trace in own._traces.traces()])
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                ", ".join([f"{name}: {what}" for name, what in one.arguments]),
+                one.why,
+                one.recorded or "compiled",
+            )
+            for one in self.signatures()
+        ]
+        return html_table(repr(self), rows, ("arguments", "traced because", "state"))
+
     def explain(self) -> str:
         """Return a report that states for each signature why it was traced and how it runs.
 
@@ -108,6 +120,9 @@ class FunctionInterface:
         """
         own = self._own
         count, dropped = len(own._traces), own._traces.dropped
-        head = f"{own._name}: {count} signature{'' if count == 1 else 's'}, traced {own._trace_count} times"
+        head = f"{own._name}: {count} signature{'' if count == 1 else 's'}, traced {self.trace_count} times"
+        head += (
+            f", {own._inlined} of them as a part of a gradient or another function" if own._inlined else ""
+        )
         head += f"; {dropped} more have been dropped" if dropped else ""
         return "\n".join([head, *[f"{i}. {s}" for i, s in enumerate(self.signatures(), 1)]])

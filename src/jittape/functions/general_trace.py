@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from jittape.core.config import config
-from jittape.core.forms import Control
 from jittape.core.primitive import recording_with
-from jittape.core.program import DYNAMIC_DIM, Aval, Program
+from jittape.core.program import DYNAMIC_DIM, Aval
 from jittape.core.symbolic.extents import Extent, Extents
 from jittape.core.user_calls import ValueNeeded, VariableNeeded
 from jittape.errors import ProgramError
@@ -36,8 +35,10 @@ from jittape.functions.variable_arguments import to_pin, variable_positions, wit
 from jittape.recording.extent_trace import ExtentTrace
 from jittape.recording.tensor import Tensor
 
-__all__ = ["Families", "GeneralTrace", "Varying"]
+__all__ = ["SAMPLES", "Families", "GeneralTrace", "Varying"]
 
+SAMPLES = (101, 103, 107, 109, 113, 127, 131, 137, 139, 149)
+"""Extents that functions with open signatures are traced for: unlikely to occur elsewhere in a function."""
 _PLAIN = frozenset((bool, int, float, complex, str, type(None), Tensor, Extent))
 """Types of constant results that contain no extent, or are one. The arrays of tensors contain none."""
 _MOST_VARIANTS = 8
@@ -46,6 +47,18 @@ _MOST_FAILURES = 2
 """Number of failed attempts after which a family gets ordinary traces only."""
 _SMALLEST = 3
 """Smallest extent that a general trace is made from: 0 and 1 have meanings of their own, and 2 is a common constant."""
+
+
+class _VariablesCreated(Exception):
+    """Raised after a run of a function that has created Variables: the trace is that of the next run."""
+
+
+class _PositionError(ProgramError):
+    """Error of a trace whose extents equal other numbers by accident; `numbers` are those of its program."""
+
+    def __init__(self, numbers: set[Any]) -> None:
+        super().__init__("the extents are in no general position")
+        self.numbers = numbers
 
 
 def _without_extents(key: Any) -> Any:
@@ -63,6 +76,11 @@ class Varying:
         self.positions = positions
         self.hints = list(dict.fromkeys([keys[i].shape[axis] for i, axis in positions]))
         self.numbers = [self.hints.index(keys[i].shape[axis]) for i, axis in positions]
+
+    @property
+    def numbers_of_arguments(self) -> set[int]:
+        """The extents of all arguments."""
+        return {n for key in self.keys if key.__class__ is Aval for n in key.shape}
 
     def values(self, keys: tuple[Any, ...]) -> list[int] | None:
         """Return the values of the variables in a call of the family; None if other extents differ."""
@@ -111,6 +129,11 @@ class GeneralTrace:
     extents : Extents
     varying : Varying
 
+    Attributes
+    ----------
+    numbers : set
+        The plain numbers of the program, from which extents must differ.
+
     Raises
     ------
     ProgramError
@@ -126,23 +149,19 @@ class GeneralTrace:
             raise ProgramError("a general trace cannot print or call Python")
         if not all(map(_is_plain, trace.result_leaves)):
             raise ProgramError("a result may hide an extent")
-        if any([isinstance(op.primitive.lowering, Control) for op in program.ops]):
-            raise ProgramError("a general trace has no loops and branches")
         bound = with_constants(program, trace.constants())
-        if not extents.is_general(numbers_of(program)):
-            raise ProgramError("the extents are in no general position")
+        self.numbers = numbers_of(program)
+        if not extents.is_general(self.numbers):
+            raise _PositionError(self.numbers)
         self._varying = varying
         self._trace = trace
         self._scalars = trace.scalar_inputs()
         donated = trace.donated()
-        parts = (bound, program, tuple(trace.sources), tuple(trace.avals), trace.result_leaves)
+        parts = (tuple(trace.sources), tuple(trace.avals), trace.result_leaves)
         self._parts_at = extents.function(parts)
+        self._program_at = extents.function(program)
+        self._bound_at = extents.function(bound)
         self._executables = GeneralExecutable(self._bound_at, self._scalars, donated)
-
-    def _bound_at(self, *values: Any) -> Program | None:
-        """Return the program with bound constants for values of the variables, which may be extents."""
-        parts = self._parts_at(*values)
-        return None if parts is None else parts[0]
 
     def at(self, keys: tuple[Any, ...]) -> Concrete | None:
         """Return the trace for a call with these keys; None if a guard fails."""
@@ -150,8 +169,8 @@ class GeneralTrace:
         parts = None if values is None else self._parts_at(*values)
         if values is None or parts is None:
             return None
-        bound, *others = parts
-        return self._trace.at(keys, tuple(others), partial(self._executables.at, values, lambda: bound))
+        bound, program = partial(self._bound_at, *values), partial(self._program_at, *values)
+        return self._trace.at(keys, parts, program, partial(self._executables.at, values, bound))
 
 
 def traced_with_extents(
@@ -162,6 +181,7 @@ def traced_with_extents(
     keys: tuple[Any, ...],
     names: Sequence[str],
     pins_variables: bool,
+    may_create: bool,
     extents: Extents,
     avals: dict[int, Aval],
 ) -> Concrete:
@@ -175,7 +195,7 @@ def traced_with_extents(
     numbers = {i: issubclass(key, SPECIALIZABLE) for i, key in enumerate(keys) if isinstance(key, type)}
     bools = [i for i in numbers if keys[i] is bool]
     plain = bools if bools and tests_bool_identity(python) else []
-    tracing = ExtentTrace(name, call.leaves, extents)
+    tracing = ExtentTrace(name, call.leaves, may_create, extents)
     with tracing:
         placeholders = placeholders_of(tracing, call, names, numbers, plain, {}, avals)
         pins = pins_variables or tests_object_identity(python)
@@ -183,6 +203,8 @@ def traced_with_extents(
         placeholders = with_variable_placeholders(tracing, placeholders, pinned)
         with recording_with(tracing):
             result = call_python(python, name, owner, call, placeholders)
+        if tracing.made:
+            raise _VariablesCreated
         fails = to_pin(tracing, call.leaves, failed=False).difference(pinned)
         if fails or tracing.needed_value is not None or shared_leaves(call.leaves, tracing.distinct):
             raise ProgramError("the function needs an ordinary trace")
@@ -212,6 +234,10 @@ class Families:
         """Return the trace with this key that a general trace gave before; None without one."""
         return self._derived.get(key)
 
+    def traces(self) -> list[Concrete]:
+        """Return all traces that a general trace gave."""
+        return list(self._derived.values())
+
     def derived(self, key: Any, call: Call, keys: tuple[Any, ...]) -> Concrete | None:
         """Return the trace for a call from a general trace; None without one. The table keeps it under `key`."""
         found = self._of(call, keys).trace_at(call, keys)
@@ -222,11 +248,11 @@ class Families:
         return found
 
     def generalized(
-        self, call: Call, keys: tuple[Any, ...], trace: Callable[[Extents, dict[int, Aval]], Concrete]
+        self, call: Call, keys: tuple[Any, ...], trace: Callable[[bool, Extents, dict[int, Aval]], Concrete]
     ) -> tuple[Concrete, tuple[Any, ...]] | None:
         """Return the trace for a call from a new general trace, and the keys with unknown extents; None without one.
 
-        ``trace(extents, avals)`` runs the Python function with these avals in place of those of the arguments.
+        ``trace(may_create, extents, avals)`` runs the Python function with these avals for the arguments.
         """
         return self._of(call, keys).generalized(call, keys, trace)
 
@@ -252,6 +278,7 @@ class _Family:
         self.open_axes = open_axes
         self._variants: list[GeneralTrace] = []
         self._failures = 0
+        self._numbers: set[Any] = set()
 
     def trace_at(self, call: Call, keys: tuple[Any, ...]) -> Concrete | None:
         """Return the trace for a call from a general trace whose guards hold; None without one."""
@@ -262,45 +289,79 @@ class _Family:
         return None
 
     def generalized(
-        self, call: Call, keys: tuple[Any, ...], trace: Callable[[Extents, dict[int, Aval]], Concrete]
+        self, call: Call, keys: tuple[Any, ...], trace: Callable[[bool, Extents, dict[int, Aval]], Concrete]
     ) -> tuple[Concrete, tuple[Any, ...]] | None:
         """Do what `Families.generalized` does, and keep the general trace."""
         varying = self._varying(keys)
         if varying is None:
             return None
-        extents = Extents(varying.hints)
+        hints = varying.hints
+        if self.open_axes and not self._variants:
+            hints = [n for n in SAMPLES if n not in varying.numbers_of_arguments][: len(hints)]
+        found, may_repeat = self._traced(varying, hints, keys, trace)
+        if found is None and may_repeat:
+            again = self._varying(keys)
+            if again is not None and (again.positions != varying.positions or hints is not varying.hints):
+                varying = again
+                found, _ = self._traced(varying, varying.hints, keys, trace)
+        if found is None:
+            self._failures += 1
+            return None
+        return found, varying.open_keys()
+
+    def _traced(
+        self,
+        varying: Varying,
+        hints: Sequence[int],
+        keys: tuple[Any, ...],
+        trace: Callable[[bool, Extents, dict[int, Aval]], Concrete],
+    ) -> tuple[Concrete | None, bool]:
+        """Return the trace for a call from a new general trace; if it is None, whether other hints may give one."""
+        extents = Extents(hints)
         try:
-            traced = trace(extents, varying.avals(extents))
+            try:
+                traced = trace(True, extents, varying.avals(extents))
+            except _VariablesCreated:
+                extents.close()
+                extents = Extents(hints)
+                traced = trace(False, extents, varying.avals(extents))
             with extents.hashed_by_expression():
                 general = GeneralTrace(traced, extents, varying)
-            found = general.at(keys)
+            self._numbers |= general.numbers
+            self._variants.insert(0, general)
+            return general.at(keys), True
+        except _PositionError as error:
+            self._numbers |= error.numbers
+            return None, not extents.is_pinned
         except (
             Exception,
             ValueNeeded,
             VariableNeeded,
         ):  # an error of the user's is raised by the ordinary trace that follows
-            found = None
+            return None, False
         finally:
             extents.close()
-        if found is None:
-            self._failures += 1
-            return None
-        self._variants.insert(0, general)
-        return found, varying.open_keys()
 
     def _varying(self, keys: tuple[Any, ...]) -> Varying | None:
-        """Return the extents that the next trace should leave open; None for an ordinary trace."""
+        """Return the extents that the next trace should leave open; None for an ordinary trace.
+
+        An extent that equals a number of the program or another extent by accident is not left open: such as a batch of
+        32 sequences if the layer has 32 units.
+        """
         if self._failures >= _MOST_FAILURES or len(self._variants) >= _MOST_VARIANTS:
             return None
+        arrays = [(i, key.shape) for i, key in enumerate(keys) if key.__class__ is Aval]
         positions = self.open_axes or [
             (i, axis)
-            for i, key in enumerate(keys)
-            if key.__class__ is Aval
-            for axis, extent in enumerate(key.shape)
-            if extent != self._first[i].shape[axis]
+            for i, shape in arrays
+            for axis, n in enumerate(shape)
+            if n != self._first[i].shape[axis]
         ]
-        found = Varying(keys, positions)
-        arrays = [(i, key.shape) for i, key in enumerate(keys) if key.__class__ is Aval]
-        others = {n for i, shape in arrays for axis, n in enumerate(shape) if (i, axis) not in positions}
-        fits = found.hints and min(found.hints) >= _SMALLEST and others.isdisjoint(found.hints)
-        return found if fits else None
+        fixed = {n for i, shape in arrays for axis, n in enumerate(shape) if (i, axis) not in positions}
+        fixed |= self._numbers
+        kept = [
+            (i, axis)
+            for i, axis in positions
+            if keys[i].shape[axis] >= _SMALLEST and keys[i].shape[axis] not in fixed
+        ]
+        return Varying(keys, kept) if kept else None

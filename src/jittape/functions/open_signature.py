@@ -7,14 +7,12 @@ from typing import Any
 
 from jittape.core.program import DYNAMIC_DIM, Aval
 from jittape.functions.concrete_function import Concrete
+from jittape.functions.general_trace import SAMPLES
 from jittape.functions.signature import Call, TensorSpec, keys_of, leaf_names, open_axes
 from jittape.functions.trace_report import Signature, Uncompiled, described_leaves
 from jittape.recording.nested import flatten
 
 __all__ = ["is_open", "open_keys", "open_result", "open_signature_of", "sample_calls", "takes"]
-
-_SAMPLE = (101, 103, 107, 109, 113, 127, 131, 137, 139, 149)
-"""Extents for which functions with open signatures are traced: unlikely to occur elsewhere in a function."""
 
 
 def is_open(call: Call) -> bool:
@@ -26,8 +24,8 @@ def is_open(call: Call) -> bool:
 def sample_calls(call: Call, offset: int = 0) -> Iterator[Call]:
     """Yield calls with numbers for the open extents: first equal numbers for all arguments, then different ones."""
     axes = open_axes(call.leaves)
-    equal = dict.fromkeys(axes, _SAMPLE[offset])
-    different = {place: _SAMPLE[(offset + i) % len(_SAMPLE)] for i, place in enumerate(axes)}
+    equal = dict.fromkeys(axes, SAMPLES[offset])
+    different = {place: SAMPLES[(offset + i) % len(SAMPLES)] for i, place in enumerate(axes)}
     for extents in (equal, different):
         leaves = list(call.leaves)
         for i, leaf in enumerate(leaves):

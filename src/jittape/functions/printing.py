@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import Any, NamedTuple
 
+from jittape.core.buffers import Buffer
 from jittape.core.primitive import active_recorder
+from jittape.core.program import Aval
 from jittape.core.traced_scalar import TracedScalar
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.operators import Operators
 
-__all__ = ["print"]
+__all__ = ["print", "print_values", "printed_at_each_call"]
 
 
 def print(
@@ -51,3 +53,33 @@ def print(
         recorder.prints.append((tuple(values), options))
     else:
         builtins.print(*[x.numpy() if isinstance(x, Operators) else x for x in inputs], **options)
+
+
+def printed_at_each_call(tracing: FunctionTrace) -> tuple[list[tuple[list[Any], dict[str, Any]]], list[int]]:
+    """Return the printed values, with `_Printed` in place of tensors, and the slots of these tensors."""
+    slots: list[int] = []
+    prints: list[tuple[list[Any], dict[str, Any]]] = []
+    for values, options in tracing.prints:
+        pieces: list[Any] = []
+        for value in values:
+            if tracing.owns(value):
+                pieces.append(_Printed(len(slots), value.aval))
+                slots.append(value._slot)
+            else:
+                pieces.append(value)
+        prints.append((pieces, options))
+    return prints, slots
+
+
+class _Printed(NamedTuple):
+    """A printed tensor, by the number of its output."""
+
+    output: int
+    aval: Aval
+
+
+def print_values(prints: list[tuple[list[Any], dict[str, Any]]], buffers: list[Buffer]) -> None:
+    """Print what `printed_at_each_call` found, with the values of the tensors."""
+    for pieces, options in prints:
+        values = [buffers[piece.output].view() if isinstance(piece, _Printed) else piece for piece in pieces]
+        builtins.print(*values, **options)

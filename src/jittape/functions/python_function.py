@@ -17,10 +17,11 @@ import numpy as np
 from jittape.core.dtypes import KINDS, int64
 from jittape.core.primitive import active_recorder, apply
 from jittape.core.program import Aval
-from jittape.core.symbolic.extents import plain_of
+from jittape.core.symbolic.extents import Extent, plain_of
 from jittape.core.traced_scalar import TracedScalar
-from jittape.functions.signature import NUMBERS, Call, aval_of_leaf, parameters_of
+from jittape.functions.signature import NUMBERS, Call, aval_of_leaf, is_array_like, parameters_of
 from jittape.primitives.elementwise.bits import bitcast_op
+from jittape.primitives.shape.shape_extents import ShapeExtents
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.handles import own_handles
@@ -28,9 +29,21 @@ from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
-__all__ = ["call_python", "placeholders_of", "run_python", "tests_bool_identity", "tests_object_identity"]
+__all__ = [
+    "call_python",
+    "is_array",
+    "placeholders_of",
+    "run_python",
+    "tests_bool_identity",
+    "tests_object_identity",
+]
 
 _SINGLETONS = (bool, type(None), type(...))
+
+
+def is_array(leaf: Any) -> bool:
+    """Return whether a leaf of the arguments is a tensor, an array or an object that becomes one."""
+    return isinstance(leaf, (np.ndarray, Tensor)) or is_array_like(leaf)
 
 
 def call_python(
@@ -128,7 +141,8 @@ def _with_tensors(result: Any, converts: bool) -> Any:
 
 def _as_tensor(leaf: Any, converts: bool) -> Any:
     """Return a result as TensorFlow's functions do: the value of a Variable, and a tensor for a number or an array."""
-    leaf = plain_of(leaf)
+    if isinstance(leaf, (Extent, ShapeExtents)):
+        return convert_to_tensor(leaf) if converts else plain_of(leaf)
     if isinstance(leaf, Variable):
         return leaf.value()
     if not converts:

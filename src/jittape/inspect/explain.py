@@ -18,7 +18,7 @@ from jittape.runtime.path_executable import PathExecutable
 if TYPE_CHECKING:
     from jittape.compile.schedule.steps import KernelStep, NumpyStep
 
-__all__ = ["Explanation", "PassExplanation", "StepExplanation", "explain"]
+__all__ = ["Explanation", "PassExplanation", "StepExplanation", "explain", "operations_of", "size_text"]
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class StepExplanation:
         state = "" if self.found is None else ", found" if self.found else ", compiled for this program"
         tasks = f" in {self.tasks} tasks" if self.tasks > 1 else ""
         head = (
-            f"{self.title}: {_plural(self.loops, 'loop')}{tasks}{state}; reads {_size(self.bytes_read)}, "
-            f"writes {_size(self.bytes_written)}, {self.operations:,} operations"
+            f"{self.title}: {_plural(self.loops, 'loop')}{tasks}{state}; reads {size_text(self.bytes_read)}, "
+            f"writes {size_text(self.bytes_written)}, {self.operations:,} operations"
         )
         lines = [head, *(f"  {line}" for line in _by_line(self.ops))]
         if self.listing:
@@ -208,12 +208,12 @@ def _explained(executable: PathExecutable) -> Explanation:
         name = f"NumPy step {step.ops[0].primitive.name}" if kernel is None else f"kernel {kernel.name}"
         inner = _inner_steps(step)
         kernels = [one.kernel for _, one in inner if not one.bodies] or ([] if kernel is None else [kernel])
-        operations = [_operations(program, op) for op in step.ops]
+        operations = [operations_of(program, op) for op in step.ops]
         if (
             kernel is not None and kernel.effectful and not inner
         ):  # a check reads one truth value for each task
             read, written, operations = sum(step.sizes), 0, []
-        operations += [_operations(body, op) for body, one in inner if not one.bodies for op in one.ops]
+        operations += [operations_of(body, op) for body, one in inner if not one.bodies for op in one.ops]
         steps.append(
             StepExplanation(
                 title=step.ops[0].primitive.name if inner else name,
@@ -269,7 +269,8 @@ _OPERATIONS_PER_ELEMENT = {
 """Operations for an element of a decomposed matrix, divided by the lesser extent (Golub and Van Loan, 4th edition)."""
 
 
-def _operations(program: Program, op: Op) -> int:
+def operations_of(program: Program, op: Op) -> int:
+    """Return the number of arithmetic operations on elements; 0 for ops that move elements or contain programs."""
     form = op.primitive.lowering
     if isinstance(form, Map):
         return program.avals[op.out].size
@@ -295,7 +296,8 @@ def _by_line(ops: Sequence[Op]) -> list[str]:
     return [f"{where}  {', '.join(dict.fromkeys(names))}" for where, names in lines.items()]
 
 
-def _size(nbytes: int) -> str:
+def size_text(nbytes: int) -> str:
+    """Return a size in bytes with its unit."""
     for unit in ("B", "kB", "MB"):
         if nbytes < 1000:
             return f"{nbytes:.4g} {unit}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import alike, along_axes, in_shape
 
 __all__ = [
+    "aligned_shapes",
     "as_symbol",
     "axis_key",
     "broadcast_operands",
@@ -325,6 +327,31 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(common)
 
 
+def aligned_shapes(*shapes: tuple[int, ...]) -> str:
+    """Return a picture of shapes that do not broadcast: one below the other, with marks where they disagree.
+
+    >>> print(aligned_shapes((4, 20, 3), (2, 3)))
+        (4, 20, 3)
+        (    2, 3)
+            ^^
+    """
+    rank = max(map(len, shapes))
+    rows = [[""] * (rank - len(shape)) + [str(extent) for extent in shape] for shape in shapes]
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    marks = [
+        "^" * w if len({*column} - {"", "1"}) > 1 else "" for column, w in zip(columns, widths, strict=True)
+    ]
+
+    def line(cells: Iterable[str], comma: str) -> str:
+        text = [
+            cell.rjust(width) + (comma if cell else " ") for cell, width in zip(cells, widths, strict=True)
+        ]
+        return " ".join(text)[:-1]
+
+    return "\n".join([*[f"    ({line(row, ',')})" for row in rows], f"     {line(marks, ' ')}".rstrip()])
+
+
 def broadcast_operands(*operands: Any, op: str = "broadcast") -> tuple[Any, ...]:
     """Return the operands broadcast to their common shape."""
     first = operands[0].shape
@@ -336,7 +363,7 @@ def broadcast_operands(*operands: Any, op: str = "broadcast") -> tuple[Any, ...]
         shapes = " and ".join(str(x.shape) for x in operands)
         raise ShapeError(
             f"[{op}] shapes {shapes} do not broadcast: counted from the last, dimensions must be equal or 1; "
-            "reshape or expand_dims one of them"
+            f"reshape or expand_dims one of them\n{aligned_shapes(*[x.shape for x in operands])}"
         ) from None
     return tuple([broadcast(x, shape) for x in operands])
 

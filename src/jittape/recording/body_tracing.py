@@ -105,10 +105,11 @@ class BodyTrace(SymbolicTrace):
         flatten: Callable[[Any], list[Any]],
     ) -> tuple[list[Tensor], Any]:
         """Run `function` with placeholders; return the tensors that `flatten` finds in its result, and the result."""
-        markers = [marker_for(aval, None) for aval in avals]
-        key = (_placeholders, (self._code,), *markers)
-        node = self.node.children.get(key)
-        self.node = insert_call(self.node, key) if node is None else node
+        with self.deriving():
+            markers = [marker_for(aval, None) for aval in avals]
+            key = (_placeholders, (self._code,), *markers)
+            node = self.node.children.get(key)
+            self.node = insert_call(self.node, key) if node is None else node
         self.inputs.extend([_Placeholder(i) for i in range(len(avals))])
         placeholders = self.tensors_at(self.node)
         with recording_with(self):

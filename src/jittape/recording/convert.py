@@ -9,7 +9,9 @@ import numpy as np
 
 from jittape.core.buffers import copied
 from jittape.core.dtypes import KINDS, WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64, kind_of
+from jittape.core.primitive import active_recorder
 from jittape.core.program import Aval
+from jittape.core.symbolic.extents import Extent, hint_of, plain_of
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import argument_of_user, named, refuse_deferred
 from jittape.errors import DTypeError, ShapeError
@@ -17,6 +19,7 @@ from jittape.primitives.broadcast import cast_op
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
 from jittape.primitives.shape.reshaping import as_shape, broadcast_to, reshape
+from jittape.primitives.shape.shape_extents import ShapeExtents
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
 
@@ -112,6 +115,12 @@ def convert_to_tensor(
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(value, TracedScalar):
         return _from_traced(value, wanted, dtype_hint)
+    if value.__class__ is Extent:
+        return _from_extent(value, wanted, dtype_hint)
+    if value.__class__ is ShapeExtents:
+        dtype = convert_to_tensor(np.zeros((), value.dtype), wanted).dtype
+        numbers = [_from_extent(n.as_extent(), dtype, None) for n in (value if value.ndim else [value])]
+        return stacked(numbers) if value.ndim else numbers[0]
     if isinstance(value, Operators):
         if wanted is not None and value.aval.dtype != wanted:
             raise named(
@@ -149,6 +158,15 @@ def _from_traced(number: TracedScalar, dtype: np.dtype[Any] | None, hint: Any) -
             f"Cannot convert the {number.described} to a tensor of dtype {dtype.name}; use jt.cast"
         )
     return cast(operand, dtype)
+
+
+def _from_extent(number: Any, dtype: np.dtype[Any] | None, hint: Any) -> Tensor:
+    """Return an extent of a traced function as a tensor, of the dtype that a plain int would get."""
+    now = hint_of(number)
+    recorded = number.__class__ is Extent and number.belongs_to(getattr(active_recorder(), "extents", None))
+    if not recorded or type(now) is not int or not -(2**31) <= number < 2**31:
+        return convert_to_tensor(plain_of(number), dtype, hint)
+    return cast(number, convert_to_tensor(now, dtype, hint).dtype)
 
 
 def is_tensor(x: Any) -> bool:

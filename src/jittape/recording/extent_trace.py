@@ -1,4 +1,4 @@
-"""`ExtentTrace`: the trace of a function whose arguments have extents in their shapes."""
+"""Traces whose values have extents in their shapes: of a function, and of the bodies of its loops and branches."""
 
 from __future__ import annotations
 
@@ -7,36 +7,31 @@ from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Any
 
+from jittape.core.buffers import Buffer
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import Extent, Extents, hint_of
-from jittape.recording.function_trace import FunctionTrace
+from jittape.errors import ProgramError
+from jittape.recording.body_tracing import BodyTrace, Recorded
+from jittape.recording.function_trace import FunctionTrace, Leaf
+from jittape.recording.symbolic_trace import SymbolicTrace
 from jittape.recording.tensor import Tensor
+from jittape.recording.trace import Trace
+from jittape.recording.trie import trie
 from jittape.recording.variable import Variable
 
-__all__ = ["ExtentTrace"]
+__all__ = ["ExtentTrace", "body_trace"]
 
 
-class ExtentTrace(FunctionTrace):
-    """The trace of a function with extents in the avals of its placeholders.
+class _WithExtents(SymbolicTrace):
+    """A trace of values with extents in their shapes.
 
-    Parameters
+    Attributes
     ----------
-    name, leaves
-        As for `FunctionTrace`.
     extents : Extents
         They hash by their expressions while jittape's code runs, and by their values in the user's.
     """
 
-    def __init__(self, name: str, leaves: Sequence[Any], extents: Extents) -> None:
-        super().__init__(name, leaves, False)
-        self.extents = extents
-
-    def placeholders(
-        self, avals: Sequence[tuple[int, Aval]], same: Mapping[int, int] = MappingProxyType({})
-    ) -> dict[int, Tensor]:
-        """Do what `FunctionTrace.placeholders` does."""
-        with self.deriving():
-            return super().placeholders(avals, same)
+    extents: Extents
 
     def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
         """Record a call, as `Trace.apply` does; parameters and operands may be extents."""
@@ -57,3 +52,58 @@ class ExtentTrace(FunctionTrace):
         parts, fresh, scalars = super()._any_operands(parts, tuple(map(hint_of, arrays)))
         given = iter([a for a in arrays if not isinstance(a, (Tensor, Variable))])
         return parts, fresh, [a if a.__class__ is Extent else s for s, a in zip(scalars, given, strict=True)]
+
+
+class ExtentTrace(_WithExtents, FunctionTrace):
+    """The trace of a function with extents in the avals of its placeholders.
+
+    Parameters
+    ----------
+    name, leaves, may_create
+        As for `FunctionTrace`.
+    extents : Extents
+    """
+
+    def __init__(self, name: str, leaves: Sequence[Any], may_create: bool, extents: Extents) -> None:
+        FunctionTrace.__init__(self, name, leaves, may_create)
+        self.extents = extents
+
+    def placeholders(
+        self, avals: Sequence[tuple[int, Aval]], same: Mapping[int, int] = MappingProxyType({})
+    ) -> dict[int, Tensor]:
+        """Do what `FunctionTrace.placeholders` does."""
+        with self.deriving():
+            return super().placeholders(avals, same)
+
+    def created(self, initial: Tensor) -> Buffer:
+        """Return the initial value of a Variable, as `FunctionTrace.created` does."""
+        if self.owns(initial) and any([isinstance(s, Leaf) for s in self.program((initial._slot,))[1]]):
+            raise ProgramError(
+                "the arguments, which determine a Variable, have other extents than the placeholders"
+            )
+        return super().created(initial)
+
+
+class _ExtentBodyTrace(_WithExtents, BodyTrace):
+    """The trace of a body within an `ExtentTrace`. Its paths have a root of their own, as no other trace uses them."""
+
+    def __init__(self, op: str, outer: _WithExtents, function: Callable[..., Any], trips: int | None) -> None:
+        BodyTrace.__init__(self, op, outer, function, trips)
+        self.extents = outer.extents
+        self._root = self.node = trie.separate_root()
+
+    def finished(self, results: Sequence[Tensor], count: int) -> Recorded:
+        """Do what `BodyTrace.finished` does."""
+        with self.deriving():
+            return super().finished(results, count)
+
+    def close(self) -> None:
+        """End the recording."""
+        trie.forget(self._root)
+        super().close()
+
+
+def body_trace(op: str, outer: Trace, function: Callable[..., Any], trips: int | None) -> BodyTrace:
+    """Return the trace of a body, with the arguments of `BodyTrace`."""
+    made = _ExtentBodyTrace if isinstance(outer, _WithExtents) else BodyTrace
+    return made(op, outer, function, trips)  # type: ignore[arg-type]

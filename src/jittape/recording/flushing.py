@@ -192,6 +192,8 @@ class Flushing:
         node = self.node
         if node.derivation is None:
             note_path(node)
+            if not node.executables:
+                trie.on_new_program(node)
             executable = self._build_executable(key)
         else:
             path, number, values = node.derivation

@@ -148,11 +148,8 @@ class Operators(StaticInfo, ArrayMethods):
 
     # ---- NumPy's protocols -------------------------------------------------------------------------------------
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return array_ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return array_function(func, types, args, kwargs)
+    __array_ufunc__ = array_ufunc
+    __array_function__ = array_function
 
     # ---- the Array API standard --------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import float64, int64
-from jittape.core.symbolic.extents import applied
+from jittape.core.symbolic.extent_functions import converted
 from jittape.core.traced_scalar import TracedScalar, derived
 from jittape.core.user_calls import named
 from jittape.primitives.broadcast import cast_op
@@ -37,7 +37,7 @@ def _fitted(value: Any, dtype: np.dtype[Any]) -> Any:
     try:
         if type(value) is TracedScalar:
             return derived(within, value.text, value, dtype)
-        return applied(within, value, dtype)
+        return converted(within, value, dtype)
     except OverflowError as error:
         named(error)
         raise

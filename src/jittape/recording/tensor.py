@@ -15,6 +15,7 @@ from jittape.core.dtypes import as_dtype, common_dtype
 from jittape.core.primitive import active
 from jittape.core.program import Aval
 from jittape.core.traced_scalar import TracedScalar
+from jittape.html_report import html_table, summary_of
 from jittape.primitives.elementwise import arithmetic
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing import getitem
@@ -149,6 +150,13 @@ class Tensor(Operators):
 
     def __repr__(self) -> str:
         return f"<jt.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={self._text(repr)}>"
+
+    def _repr_html_(self) -> str:
+        if self._buffer is None and self._trace.traced_in is not None:
+            return html_table(
+                "Tensor", [("shape", self.shape), ("dtype", self.dtype.name), ("value", self._text())]
+            )
+        return html_table("Tensor", summary_of(self.numpy()))
 
     def _text(self, form: Any = str) -> str:
         if self._buffer is None and self._trace.traced_in is not None:

@@ -24,7 +24,7 @@ from jittape.primitives.identity import identity_op
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor
 from jittape.recording.trie import UNPLACED, Node, ScalarInput, trie
-from jittape.recording.user_line import user_line
+from jittape.recording.user_line import recording_line
 from jittape.transform.templates import Memory, Template, is_pure, types_of
 
 __all__ = [
@@ -103,7 +103,7 @@ def insert_call(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) 
             _calls.keep(template_key, _Call.of(node, key, parent.n_slots), node.n_slots - parent.n_slots)
         return attached
     node = Node(parent)
-    node.source = user_line()
+    node.source = recording_line()
     known.put(node, key, parent.n_slots)
     return insert_node(parent, key, node)
 
@@ -130,7 +130,7 @@ def _template_key(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> 
 def _run(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Node, Builder]:
     """Run the body of a call; return its node and the builder with the recorded ops."""
     node = Node(parent)
-    node.source = user_line()
+    node.source = recording_line()
     builder = Builder(parent.n_slots, node.source)
     scalars = _ScalarInputs(builder)
     body, static, *operands = key

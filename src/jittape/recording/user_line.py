@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from types import FrameType, TracebackType
 
-from jittape.core.program import SourceLine
-from jittape.core.user_calls import frame_of_user, is_of_user, numpy_call
+from jittape.core.program import CallLine, SourceLine
+from jittape.core.user_calls import called_name, frame_of_user, is_of_user, numpy_call
 
-__all__ = ["call_of_user", "line_of_error", "user_line"]
+__all__ = ["call_of_user", "line_of_error", "recording_line", "user_line"]
 
 
 def user_line() -> SourceLine | None:
@@ -17,6 +17,16 @@ def user_line() -> SourceLine | None:
     return (
         None if frame is None else SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
     )
+
+
+def recording_line() -> SourceLine | None:
+    """Return `user_line` with the function of jittape that it calls, for an op that is recorded."""
+    line = user_line()
+    if line is None:
+        return None
+    call = CallLine(*line)
+    call.called = called_name()
+    return call
 
 
 def line_of_error(error: BaseException) -> SourceLine | None:

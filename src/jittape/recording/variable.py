@@ -13,6 +13,7 @@ from jittape.core.dtypes import as_dtype
 from jittape.core.name_scopes import current_prefix
 from jittape.core.primitive import Primitive, active, active_recorder, apply
 from jittape.core.program import Aval
+from jittape.html_report import html_table, summary_of
 from jittape.primitives.elementwise import arithmetic, division
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing import getitem
@@ -323,6 +324,12 @@ class Variable(Scattering):
         array = self.numpy()
         text = str(array) if array.ndim == 0 else repr(array)
         return f"<jt.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={text}>"
+
+    def _repr_html_(self) -> str:
+        trainable = "trainable" if self.trainable else "not trainable"
+        if active_recorder().traced_in is not None:
+            return html_table(repr(self), [])
+        return html_table(f"Variable '{self.name}', {trainable}", summary_of(self.numpy()))
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.numpy(), self.trainable, self.name, self.constraint)

@@ -27,7 +27,7 @@ from jittape.errors import LinAlgError
 from jittape.runtime.launch_tables import LaunchTable, announce, segments
 from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace, array_of
 
-__all__ = ["CompiledExecutable", "UsedKernel", "executable_of"]
+__all__ = ["CompiledExecutable", "UsedKernel", "executable_of", "with_bodies"]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class CompiledExecutable:
         self.memory = self.schedule
         self.is_cached = cached is not None
         self.scalar_inputs = scalar_inputs
-        schedules = _with_bodies(self.schedule)
+        schedules = with_bodies(self.schedule)
         steps = [step for one in schedules for step in one.steps if isinstance(step, KernelStep)]
         kernels = {step.kernel.name: step.kernel for step in steps}
         spare = [kernel for one in schedules for kernel in one.spare]
@@ -124,7 +124,7 @@ class CompiledExecutable:
     @property
     def kernels(self) -> tuple[UsedKernel, ...]:
         """The kernels of the steps."""
-        steps = [step for one in _with_bodies(self.explained) for step in one.steps]
+        steps = [step for one in with_bodies(self.explained) for step in one.steps]
         kernels = {step.kernel.name: step.kernel for step in steps if step.kernel is not None}
         return tuple([UsedKernel(k, self.origins[k.name]) for k in kernels.values()])
 
@@ -245,7 +245,7 @@ def _failures(program: Program) -> list[str]:
     return found
 
 
-def _with_bodies(schedule: Schedule) -> list[Schedule]:
+def with_bodies(schedule: Schedule) -> list[Schedule]:
     """Return the schedule and those of the bodies of its loops and branches."""
     found, waiting = [], [schedule]
     while waiting:

@@ -23,13 +23,14 @@ from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep, Schedule
 from jittape.core.buffers import Buffer
 from jittape.core.config import config
+from jittape.core.forms import Control
 from jittape.core.locks import cached_property
-from jittape.core.program import Op, Program
+from jittape.core.program import Body, Op, Program
 from jittape.core.simplify import simplify
 from jittape.core.symbolic.extents import Extents
 from jittape.errors import ProgramError
 from jittape.runtime.executable import CompiledExecutable, executable_of
-from jittape.runtime.launch_tables import TableTemplate
+from jittape.runtime.launch_tables import TableNumbers, TableTemplate, kernels_of, table_numbers
 from jittape.runtime.path_executable import count_program
 from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace
 
@@ -63,6 +64,7 @@ class GeneralExecutable:
         self._donated = donated
         self._variants: list[_Variant] = []
         self._failures = 0
+        self._numbers: set[Any] = set()
 
     def at(self, values: Sequence[int], program_of: Callable[[], Program]) -> CompiledExecutable:
         """Return the executable of ``program_of()``, the program for these values."""
@@ -95,6 +97,8 @@ class GeneralExecutable:
                 return found
         if self._failures >= _MOST_FAILURES or len(self._variants) >= _MOST_VARIANTS or min(values) <= 1:
             return None
+        if not self._numbers.isdisjoint(values):  # in no general position
+            return None
         made = self._new_variant(values)
         if made is None:
             return None
@@ -110,7 +114,8 @@ class GeneralExecutable:
                 if general is None:
                     return None
                 found = _without_ops(schedule(simplify(general), self._donated))
-                if not extents.is_general(numbers_of(general)):
+                self._numbers = numbers_of(general, products=True)
+                if not extents.is_general(self._numbers):
                     raise ProgramError("the extents are in no general position")
                 return _Variant(extents, found, values, self._scalars, self._donated)
         except Exception:
@@ -133,13 +138,9 @@ class _Variant:
     ) -> None:
         self._schedule_at: Callable[..., Schedule | None] = extents.function(found)
         steps: Any = found.steps
-        numbers = (
-            replace(found, steps=(), spare=()),
-            tuple([n for step in steps for n in step.sizes]),
-            tuple([(step.tasks, step.work) for step in steps]),
-        )
         self._numbers_at: Callable[..., Any] | None = None
         if all([step.tile is None for step in steps]):
+            numbers = replace(found, steps=(), spare=()), table_numbers(steps)
             self._numbers_at = extents.function(numbers)
         self._values = list(values)
         self._scalars = scalars
@@ -172,9 +173,9 @@ class _Variant:
         made = CompiledExecutable(program, self._scalars, self._donated, replace(found, program=program))
         if self._is_verified:
             steps: Any = found.steps
-            self._kernels = [step.kernel for step in steps]
+            self._kernels = kernels_of(steps)
             self._layout = made.layout
-            self._template = TableTemplate(steps, made.layout)
+            self._template = TableTemplate(steps, made.layout.cell_of)
         return made
 
     def schedule_of(self, values: Sequence[int], program: Program) -> Schedule:
@@ -212,7 +213,7 @@ class _Derived(CompiledExecutable):
         template: TableTemplate,
         layout: Layout,
         code: _Code,
-        numbers: tuple[Schedule, Sequence[int], Sequence[tuple[int, int]]],
+        numbers: tuple[Schedule, TableNumbers],
     ) -> None:
         self._variant, self._values, self._program_of = variant, values, program_of
         self._donated = variant._donated
@@ -220,9 +221,9 @@ class _Derived(CompiledExecutable):
         self.scalar_inputs = variant._scalars
         self._code = code
         self.origins = code.origins
-        self.memory, sizes, work = numbers
+        self.memory, in_tables = numbers
         self._layout = layout.with_results(self.memory.results)
-        self._segments = [template.table(code.addresses, sizes, work)]
+        self._segments = [template.table(code.addresses, in_tables)]
         self._drive = registry.driver()
         self.free_workspaces = []
         self._has_run = False
@@ -260,24 +261,26 @@ class _Derived(CompiledExecutable):
 
 
 def _without_ops(found: Schedule) -> Schedule:
-    """Return a schedule of kernels without its program and the ops that explain it."""
+    """Return a schedule of kernels without the ops of its program and those that explain it."""
     steps = []
     for step in found.steps:
-        if not isinstance(step, KernelStep) or step.bodies:
-            raise ProgramError("a general schedule has kernels without bodies only")
-        steps.append(replace(step, ops=()))
-    return replace(found, steps=tuple(steps), program=_NOTHING)
-
-
-_NOTHING = Program((), (), (), {})
+        if not isinstance(step, KernelStep):
+            raise ProgramError("a general schedule has kernels only")
+        steps.append(replace(step, ops=(), bodies=tuple(map(_without_ops, step.bodies))))
+    return replace(found, steps=tuple(steps), program=Program(found.program.inputs, (), (), {}))
 
 
 def _comparable(found: Schedule) -> Schedule:
-    """Return a schedule with the names of its kernels in place of them."""
-    steps: Any = found.steps
-    kernels: Any = [replace(step, kernel=step.kernel.name) for step in steps]
+    """Return what a schedule has in common with one of plain numbers: not the places of values in the arena."""
+    steps = []
+    for step in found.steps:
+        assert isinstance(step, KernelStep)
+        # The table of a loop or a branch has the places of its body's values.
+        sizes: Any = len(step.sizes) if step.bodies else step.sizes
+        name: Any = step.kernel.name
+        steps.append(replace(step, kernel=name, sizes=sizes, bodies=tuple(map(_comparable, step.bodies))))
     spare: Any = sorted([kernel.name for kernel in found.spare])
-    return replace(found, steps=tuple(kernels), spare=tuple(spare))
+    return replace(found, steps=tuple(steps), spare=tuple(spare), offsets=(), lengths=(), arena=0)
 
 
 def with_constants(program: Program, constants: Mapping[int, float]) -> Program:
@@ -285,28 +288,36 @@ def with_constants(program: Program, constants: Mapping[int, float]) -> Program:
     return bind_constants(program, constants)
 
 
-def numbers_of(program: Program) -> set[Any]:
-    """Return the plain numbers of a program, from which extents must differ to be in general position."""
+def numbers_of(program: Program, products: bool = False) -> set[Any]:
+    """Return the plain numbers of a program, from which extents must differ to be in general position.
+
+    With `products`, these are also the extents of dimensions that loops may join.
+    """
     found: set[Any] = {0, 1, 2}
     for aval in program.avals.values():
         product = 1
         for n in aval.shape:
             if type(n) is int:
                 product *= n
-                found.update((n, product))
+                found.update((n, product) if products else (n,))
     for op in program.ops:
-        found.update(_numbers_in(op))
+        found.update(_numbers_in(op, products))
     return found
 
 
-def _numbers_in(op: Op) -> list[Any]:
-    """Return the plain numbers among the parameters of an op."""
-    found: list[Any] = []
-    waiting: list[Any] = [value for _, value in op.params]
+def _numbers_in(op: Op, products: bool) -> set[Any]:
+    """Return the plain numbers among the parameters of an op, and those of its bodies."""
+    found: set[Any] = set()
+    # The slots and the numbers of results among the parameters of a loop are no extents.
+    is_loop = isinstance(op.primitive.lowering, Control)
+    names = {"body", "bodies", "trips", "limit"} if is_loop else {name for name, _ in op.params}
+    waiting: list[Any] = [value for name, value in op.params if name in names]
     while waiting:
         value = waiting.pop()
         if type(value) in (int, float):
-            found.append(value)
+            found.add(value)
         elif isinstance(value, tuple):
             waiting += value
+        elif isinstance(value, Body):
+            found |= numbers_of(value.program, products)
     return found

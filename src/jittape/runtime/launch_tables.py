@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any
+from itertools import chain, groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jittape.compile.cache.emit_kernel import Definition
 from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.ir.kernel import Kernel
 from jittape.compile.ir.table_layouts import (
     ABORTABLE,
     KERNEL_CALL,
@@ -31,7 +32,17 @@ from jittape.core.tuning import tuning
 from jittape.runtime.threads import MOST, announce_helper, pool_address
 from jittape.runtime.workspace import Layout
 
-__all__ = ["LaunchTable", "TableTemplate", "announce", "segments"]
+__all__ = [
+    "LaunchTable",
+    "TableNumbers",
+    "TableTemplate",
+    "announce",
+    "kernels_of",
+    "segments",
+    "table_numbers",
+]
+
+Clock = Callable[[Sequence[KernelStep]], dict[str, int]]
 
 _TILE_LOOP = Definition("tiles", KERNEL_TYPE, define_row_tiles, Effort.LEAST)
 
@@ -53,21 +64,30 @@ def announce(schedules: Sequence[Schedule]) -> None:
         announce_helper()
 
 
-def segments(schedule: Schedule, layout: Layout, addresses: dict[str, int]) -> list[LaunchTable | NumpyStep]:
-    """Return the steps of a schedule, with consecutive kernels joined to launch tables."""
+def segments(
+    schedule: Schedule, layout: Layout, addresses: dict[str, int], clock: Clock | None = None
+) -> list[LaunchTable | NumpyStep]:
+    """Return the steps of a schedule, with consecutive kernels joined to launch tables.
+
+    `clock` returns the call of a clock for the steps that ran since the clock before it; none at the start of a table.
+    """
     found: list[LaunchTable | NumpyStep] = []
     for _, group in groupby(schedule.steps, lambda step: isinstance(step, KernelStep)):
         steps = list(group)
         kernels = [step for step in steps if isinstance(step, KernelStep)]
         if kernels:
-            found.append(_launch_table(kernels, layout.cell_of, layout.cells, addresses))
+            found.append(_launch_table(kernels, layout.cell_of, layout.cells, addresses, clock))
         else:
             found += [step for step in steps if isinstance(step, NumpyStep)]
     return found
 
 
 def _launch_table(
-    steps: list[KernelStep], cell_of: Sequence[int], cells: int, addresses: dict[str, int]
+    steps: list[KernelStep],
+    cell_of: Sequence[int],
+    cells: int,
+    addresses: dict[str, int],
+    clock: Clock | None = None,
 ) -> LaunchTable:
     """Return the launch table of these steps, on a slot table of `cells` cells."""
     slots = np.array([cell_of[s] for step in steps for s in step.storages], np.int32)
@@ -90,20 +110,57 @@ def _launch_table(
         calls.append({"kernel": address, "slots": slot, "sizes": size, "tasks": tasks, "threads": worth})
         slot += slots.itemsize * len(step.storages)
         size += sizes.itemsize * len(own)
-    table: list[int] = []
+    table: list[int] = KERNEL_CALL.pack(**clock([])) if clock is not None else []
     for tile, group in groupby(range(len(steps)), lambda i: steps[i].tile):
-        found = [calls[i] for i in group]
+        numbers = list(group)
+        found = [calls[i] for i in numbers]
         if tile is not None:
             blocks = _tile_table(tile, cell_of, cells, found)
             memory.append(blocks)
             address, size = registry.address_of(_TILE_LOOP), address_of(blocks)
             worth = min(tile.groups, max(1, tile.work // tuning.work_per_thread_ns))
             found = [{"kernel": address, "slots": 0, "sizes": size, "tasks": tile.groups, "threads": worth}]
-        for call in found:
+        for i, call in enumerate(found):
             table += KERNEL_CALL.pack(**call)
+            if clock is not None:
+                done = [steps[k] for k in (numbers[i : i + 1] if tile is None else numbers)]
+                table += KERNEL_CALL.pack(**clock(done))
     head = LAUNCH_HEAD.pack(calls=len(table) // KERNEL_CALL.words, pool=pool_address(_most_threads(steps)))
     launch = np.array([*head, *table], np.int64)
     return LaunchTable(address_of(launch), (launch, *memory))
+
+
+class TableNumbers(NamedTuple):
+    """The numbers in a launch table that depend on extents.
+
+    Attributes
+    ----------
+    sizes : sequence of int
+        The sizes of all steps, one after the other, with 0 in place of the addresses of the bodies' tables.
+    work : sequence of (int, int)
+        The tasks and the work of each step.
+    bodies : sequence of TableNumbers
+        Of the bodies of all steps.
+    """
+
+    sizes: Sequence[int]
+    work: Sequence[tuple[int, int]]
+    bodies: Sequence[TableNumbers]
+
+
+def table_numbers(steps: Sequence[KernelStep]) -> TableNumbers:
+    """Return the numbers in the launch table of these steps."""
+    return TableNumbers(
+        tuple([n for step in steps for n in with_tables([0] * len(step.bodies), step.sizes)]),
+        tuple([(step.tasks, step.work) for step in steps]),
+        tuple([table_numbers(_kernel_steps(body)) for step in steps for body in step.bodies]),
+    )
+
+
+def kernels_of(steps: Sequence[KernelStep]) -> list[Kernel]:
+    """Return the kernels of these steps and of their bodies."""
+    inner = [kernels_of(_kernel_steps(body)) for step in steps for body in step.bodies]
+    return [*[step.kernel for step in steps], *chain.from_iterable(inner)]
 
 
 class TableTemplate:
@@ -112,41 +169,34 @@ class TableTemplate:
     Parameters
     ----------
     steps : sequence of KernelStep
-        Steps without bodies and tile loops.
-    layout : Layout
+        Steps without tile loops.
+    cell_of : sequence of int
+        The cell of each storage in the slot table.
     """
 
-    def __init__(self, steps: Sequence[KernelStep], layout: Layout) -> None:
-        cells = [layout.cell_of[s] for step in steps for s in step.storages]
-        self._slots = np.array(cells, np.int32)
+    def __init__(self, steps: Sequence[KernelStep], cell_of: Sequence[int]) -> None:
+        self._slots = np.array([cell_of[s] for step in steps for s in step.storages], np.int32)
         self._words = LAUNCH_HEAD.pack(calls=len(steps), pool=0)
         self._calls: list[tuple[str, int, int]] = []
+        self._bodies: list[tuple[int, TableTemplate]] = []
         slot, count = address_of(self._slots), 0
         for step in steps:
             self._calls.append((step.kernel.name, count, ABORTABLE if step.kernel.abortable else 0))
             self._words += KERNEL_CALL.pack(kernel=0, slots=slot, sizes=0, tasks=0, threads=0)
             slot += self._slots.itemsize * len(step.storages)
-            count += len(step.sizes)
+            tables = with_tables(range(-len(step.bodies), 0), ())
+            for at, body in enumerate(step.bodies, len(tables) - len(step.bodies)):
+                self._bodies.append((count + at, TableTemplate(_kernel_steps(body), _cells_of_body(body))))
+            count += len(tables) + len(step.sizes)
 
-    def table(
-        self, addresses: Mapping[str, int], sizes: Sequence[int], work: Sequence[tuple[int, int]]
-    ) -> LaunchTable:
-        """Return the launch table.
-
-        Parameters
-        ----------
-        addresses : mapping
-            Addresses of the kernels by name.
-        sizes : sequence of int
-            The sizes of all steps, one after the other.
-        work : sequence of (int, int)
-            The tasks and the work of each step.
-        """
-        words = [*self._words, *sizes]
+    def table(self, addresses: Mapping[str, int], numbers: TableNumbers) -> LaunchTable:
+        """Return the launch table; `addresses` are those of the kernels by name."""
+        words = [*self._words, *numbers.sizes]
         launch = np.empty(len(words), np.int64)
+        memory: tuple[np.ndarray[Any, Any], ...] = (launch, self._slots)
         first = address_of(launch) + WORD * len(self._words)
         at, most = LAUNCH_HEAD.words, 1
-        for (name, count, abortable), (tasks, time) in zip(self._calls, work, strict=True):
+        for (name, count, abortable), (tasks, time) in zip(self._calls, numbers.work, strict=True):
             threads = _threads(tasks, time)
             most = max(most, threads)
             words[at + _KERNEL] = addresses[name]
@@ -155,11 +205,15 @@ class TableTemplate:
             words[at + _THREADS] = threads
             at += KERNEL_CALL.words
         words[LAUNCH_HEAD.word("pool")] = pool_address(most)
+        for (count, body), inner in zip(self._bodies, numbers.bodies, strict=True):
+            made = body.table(addresses, inner)
+            words[len(self._words) + count] = made.address
+            memory += made.memory
         try:
             launch[:] = words
         except OverflowError:  # the bits of a negative float
             launch.view(np.uint64)[:] = [n & _MASK for n in words]
-        return LaunchTable(address_of(launch), (launch, self._slots))
+        return LaunchTable(address_of(launch), memory)
 
 
 _KERNEL, _SIZES, _TASKS, _THREADS = map(KERNEL_CALL.word, ("kernel", "sizes", "tasks", "threads"))
@@ -199,5 +253,13 @@ def _tile_table(
 
 def _body_table(body: Schedule, addresses: dict[str, int]) -> LaunchTable:
     """Return the launch table of a body, in whose frame each storage has the cell of its own number."""
-    cells = range(len(body.program.inputs) + len(body.results) + len(body.offsets))
-    return _launch_table([s for s in body.steps if isinstance(s, KernelStep)], cells, len(cells), addresses)
+    cells = _cells_of_body(body)
+    return _launch_table(_kernel_steps(body), cells, len(cells), addresses)
+
+
+def _cells_of_body(body: Schedule) -> range:
+    return range(len(body.program.inputs) + len(body.results) + len(body.offsets))
+
+
+def _kernel_steps(body: Schedule) -> list[KernelStep]:
+    return [step for step in body.steps if isinstance(step, KernelStep)]

@@ -23,6 +23,7 @@ __all__ = [
     "GeneralProgram",
     "PathExecutable",
     "compiled_from",
+    "compiled_paths",
     "count_program",
     "donated_positions",
     "interpreted",
@@ -156,7 +157,7 @@ class PathExecutable:
         registry.relieve = release_cold
         self._compiled = compiled
         self._visits_before = 0
-        _compiled_paths.append(ref(self))
+        compiled_paths.append(ref(self))
 
     def _prepare(self, compiled: CompiledExecutable, inputs: list[Any]) -> None:
         """Make the fast path of the compiled program; its code is announced, to be compiled with the first kernels."""
@@ -221,7 +222,7 @@ class GeneralPathExecutable(PathExecutable):
 _UNKNOWN = Program((), (), (), {})
 """The program of a `GeneralPathExecutable` that nobody has asked for."""
 
-_compiled_paths: list[ref[PathExecutable]] = []
+compiled_paths: list[ref[PathExecutable]] = []
 
 
 def donated_positions(
@@ -236,7 +237,7 @@ def release_cold() -> None:
 
     A released path is compiled again at its next run.
     """
-    paths = [path for known in _compiled_paths if (path := known()) is not None and path.compiled is not None]
+    paths = [path for known in compiled_paths if (path := known()) is not None and path.compiled is not None]
     # The sort is stable: equal paths stay in the order of compilation.
     paths.sort(key=lambda path: path.visits != path._visits_before)
     count = -(-len(paths) // 2)
@@ -244,7 +245,7 @@ def release_cold() -> None:
         path._release()
     for path in paths[count:]:
         path._visits_before = path.visits
-    _compiled_paths[:] = [ref(path) for path in paths[count:]]
+    compiled_paths[:] = [ref(path) for path in paths[count:]]
 
 
 def interpreted(program: Program, values: Sequence[Any]) -> list[Buffer]:

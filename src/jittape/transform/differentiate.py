@@ -20,7 +20,7 @@ from jittape.core.config import config
 from jittape.core.dtypes import is_differentiable
 from jittape.core.forms import Control, runs_of
 from jittape.core.primitive import recording_with
-from jittape.core.program import Aval, Op, is_dynamic_dim
+from jittape.core.program import Aval, GradientLine, Op, is_dynamic_dim
 from jittape.errors import NoGradientError, ProgramError
 from jittape.primitives.broadcast import real_op
 from jittape.primitives.elementwise.arithmetic import add_op
@@ -204,7 +204,7 @@ class Reverse:
                 cotangents.setdefault(dict(one.params)["result_index"], []).extend(found)
         if not cotangents:
             return
-        builder.source = op.source
+        builder.source = _line_of_gradient(op)
         operands = [Symbol(slot, self.avals[slot]) for slot in op.args]
         parts = form.vjp(cotangents, along, operands, **params)
         for i, part in parts.items():
@@ -232,7 +232,7 @@ class Reverse:
                 f"No gradient is defined for {op.primitive.name}, recorded at {op.source or 'an unknown line'}; "
                 "wrap it with jt.custom_gradient, or stop the path there with jt.stop_gradient"
             )
-        builder.source = op.source
+        builder.source = _line_of_gradient(op)
         given = (cotangent.slot, op.out, *op.args)
         same = () if len(set(given)) == len(given) else tuple([given.index(slot) for slot in given])
         avals = map(self.avals.__getitem__, given[1:])
@@ -313,6 +313,10 @@ class _Rule(NamedTuple):
         if part is None:
             return cls(template, None)
         return cls(template, (template.slots(first, given).index(part.slot), part.aval))
+
+
+def _line_of_gradient(op: Op) -> GradientLine | None:
+    return None if op.source is None else tuple.__new__(GradientLine, op.source)
 
 
 _rules: Memory[tuple[_Rule, ...]] = Memory()

@@ -22,7 +22,7 @@ from jittape.primitives.indexing.index_keys import Picking, Slicing
 
 __all__ = ["Memory", "Template", "has_pure_rules", "is_pure", "types_of"]
 
-PURE = ("jittape.primitives.", "jittape.optimizers.", "jittape.core.casts")
+PURE = ("jittape.primitives.", "jittape.optimizers.", "jittape.numpy_api.", "jittape.core.casts")
 """Prefixes of modules whose functions record ops that depend on their operands and parameters only."""
 
 LIMIT = 20_000

@@ -20,6 +20,7 @@ from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import as_function, as_int
 from jittape.errors import ShapeError
 from jittape.functions.function import Function
+from jittape.functions.trace_report import Signature
 from jittape.primitives.identity import identity
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten, flatten_like
@@ -79,6 +80,27 @@ class Transformed:
             return self._apply(self._f, args, kwargs, **self._options)
         result = self._compiled(*args, **kwargs)
         return as_host(result) if all([_is_host(args[i]) for i in self._varied]) else result
+
+    def _function(self, name: str) -> Function:
+        """Return the compiled function; raise `AttributeError` for a transform of a plain function."""
+        if self._compiled is None:
+            raise AttributeError(
+                f"{self!r} has no {name}: only transforms of a jt.function are compiled as functions"
+            )
+        return self._compiled
+
+    @property
+    def trace_count(self) -> int:
+        """Number of times the transform has been traced, if it is one of a `jt.function`."""
+        return self._function("trace_count").trace_count
+
+    def signatures(self) -> tuple[Signature, ...]:
+        """Return the traced signatures of the transform of a `jt.function`, oldest first."""
+        return self._function("signatures").signatures()
+
+    def explain(self) -> str:
+        """Return a report that states for each signature of the transform of a `jt.function` why it was traced."""
+        return self._function("explain").explain()
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)

@@ -15,6 +15,8 @@ from llvmlite import ir
 from jittape.compile.ir.exchanges import Exchanges
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.lapack import DECOMPOSITIONS, Lapack
+from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
+from jittape.compile.ir.tridiagonal_kernel import TridiagonalSolve
 from jittape.compile.kernels.control.control_plan import ControlDriver, Release, Stop
 from jittape.compile.kernels.control.emit_control import (
     define_branch,
@@ -33,8 +35,10 @@ from jittape.compile.kernels.lapack.lapack_calls import define_lapack
 from jittape.compile.kernels.lapack.unrolled import define_unrolled
 from jittape.compile.kernels.loop.emit_loops import define_loops
 from jittape.compile.kernels.loop.vectorize import lanes_in
+from jittape.compile.kernels.masks.emit_masks import define_mask_counts, define_mask_loop
 from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
 from jittape.compile.kernels.scalar_vm.emit_bytecode import define_scalar_vm
+from jittape.compile.kernels.tridiagonal.emit_tridiagonal import define_tridiagonal_solve
 from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
 from jittape.compile.llvm.target import Effort
 from jittape.compile.rewrite.diagonal_op import DiagonalScatter
@@ -69,6 +73,12 @@ def definition_of(kernel: Kernel) -> Definition:
                 define_diagonal_scatter(kernel, function)
             elif isinstance(kernel, Exchanges):
                 define_exchanges(function)
+            elif isinstance(kernel, MaskCounts):
+                define_mask_counts(function)
+            elif isinstance(kernel, MaskLoop):
+                define_mask_loop(kernel, function)
+            elif isinstance(kernel, TridiagonalSolve):
+                define_tridiagonal_solve(kernel, function)
             elif isinstance(kernel, Lapack):
                 _lapack_definer(kernel)(kernel, function)
             elif isinstance(kernel, Release):
@@ -89,7 +99,11 @@ def _effort(kernel: Kernel) -> Effort:
         return Effort.LITTLE
     if isinstance(kernel, Lapack):
         return Effort.LOOPS if kernel.routine == "potri" else Effort.LITTLE
-    return Effort.LOOPS if isinstance(kernel, ScalarVM | DiagonalScatter) else Effort.LITTLE
+    return (
+        Effort.LOOPS
+        if isinstance(kernel, ScalarVM | DiagonalScatter | MaskCounts | TridiagonalSolve)
+        else Effort.LITTLE
+    )
 
 
 def _definer(kernel: Gemm) -> Callable[[Gemm, ir.Function], None]:

@@ -39,7 +39,18 @@ from jittape.core.user_calls import stack_level
 from jittape.errors import CacheWarning
 from jittape.version import __version__
 
-__all__ = ["Batch", "DiskCache", "Summary", "cache_directory", "clear", "current", "summarize"]
+__all__ = [
+    "Batch",
+    "DiskCache",
+    "Summary",
+    "cache_directory",
+    "clear",
+    "current",
+    "folders",
+    "header_of",
+    "read_private",
+    "summarize",
+]
 
 DIRECTORY_VARIABLE = "JITTAPE_CACHE_DIR"
 
@@ -117,7 +128,7 @@ class DiskCache:
     def _find(self, name: str) -> Batch | None:
         pointer = self.folder / name
         try:
-            target = _read(pointer).decode("ascii", "replace")
+            target = read_private(pointer).decode("ascii", "replace")
             if not _BATCH.fullmatch(target):
                 raise _Damaged
             batch = self._read_batch(target)
@@ -136,7 +147,7 @@ class DiskCache:
         """Delete the batch of the function `name`, which could not be loaded."""
         with contextlib.suppress(OSError, _Damaged):
             pointer = self.folder / name
-            target = _read(pointer).decode("ascii", "replace")
+            target = read_private(pointer).decode("ascii", "replace")
             pointer.unlink(missing_ok=True)
             if _BATCH.fullmatch(target):
                 (self.folder / target).unlink(missing_ok=True)
@@ -144,7 +155,7 @@ class DiskCache:
     def _read_batch(self, target: str) -> Batch:
         path = self.folder / target
         try:
-            return _unpacked(_read(path), self.parts)
+            return _unpacked(read_private(path), self.parts)
         except _Damaged:
             path.unlink(missing_ok=True)
             raise
@@ -223,10 +234,10 @@ class DiskCache:
                 break
             total -= _size_on_disk(found)
             with contextlib.suppress(OSError, ValueError, KeyError, _Damaged):
-                names = _header(_read(path))["kernels"]
+                names = header_of(read_private(path))["kernels"]
                 for name in names:
                     pointer = path.parent / name
-                    if _read(pointer) == path.name.encode():
+                    if read_private(pointer) == path.name.encode():
                         pointer.unlink()
                         total -= _BLOCK
             path.unlink(missing_ok=True)
@@ -294,19 +305,20 @@ def summarize(root: Path) -> Summary:
     """Count the contents of a cache."""
     kernels, batches = len(_entries(root, _POINTER)), len(_entries(root, _BATCH))
     nbytes = sum(_size_on_disk(found) for _, found in _entries(root))
-    return Summary(kernels, batches, len(_folders(root)), nbytes)
+    return Summary(kernels, batches, len(folders(root)), nbytes)
 
 
 def clear(root: Path) -> None:
     """Delete the files that jittape wrote there, and no others."""
     for path, _ in _entries(root):
         path.unlink(missing_ok=True)
-    for folder in _folders(root):
+    for folder in folders(root):
         with contextlib.suppress(OSError):
             folder.rmdir()
 
 
-def _folders(root: Path) -> list[Path]:
+def folders(root: Path) -> list[Path]:
+    """Return the folders of the environments below the folder of a cache."""
     try:
         return [path for path in root.iterdir() if _FOLDER.fullmatch(path.name) and path.is_dir()]
     except (FileNotFoundError, NotADirectoryError):
@@ -316,7 +328,7 @@ def _folders(root: Path) -> list[Path]:
 def _entries(root: Path, *kinds: re.Pattern[str]) -> list[tuple[Path, os.stat_result]]:
     """Return the cache's files with names of these `kinds`, by default all; other processes may delete them."""
     found = []
-    for folder in _folders(root):
+    for folder in folders(root):
         with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
             for entry in entries:
                 if any(kind.fullmatch(entry.name) for kind in kinds or (_BATCH, _POINTER, _PLAN, _TEMPORARY)):
@@ -356,20 +368,21 @@ def _unpacked(content: bytes, parts: Mapping[str, str]) -> Batch:
     checksum = content[len(_MAGIC) : len(_MAGIC) + _DIGEST_SIZE]
     if not content.startswith(_MAGIC) or checksum != _digest(content[len(_MAGIC) + _DIGEST_SIZE :]):
         raise _Damaged
-    header = _header(content)
+    header = header_of(content)
     if header["environment"] != parts:
         raise _Damaged
     length = int.from_bytes(content[_HEADER_START - 4 : _HEADER_START], "little")
     return Batch(tuple(header["kernels"]), content[_HEADER_START + length :])
 
 
-def _header(content: bytes) -> dict[str, Any]:
+def header_of(content: bytes) -> dict[str, Any]:
+    """Return the header of a batch: its environment and the names of its kernels."""
     length = int.from_bytes(content[_HEADER_START - 4 : _HEADER_START], "little")
     header: dict[str, Any] = json.loads(content[_HEADER_START : _HEADER_START + length])
     return header
 
 
-def _read(path: Path) -> bytes:
+def read_private(path: Path) -> bytes:
     """Return the content of a file that only the user may write; opening a pipe does not block."""
     handle = os.open(path, os.O_RDONLY | _BINARY | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(handle, "rb") as file:

@@ -18,6 +18,9 @@ __all__ = [
     "BYTECODE_HEAD",
     "CARRY",
     "CELL_BITS",
+    "CLOCK_EVENT",
+    "CLOCK_LOG",
+    "CLOCK_RECORD",
     "DIAGONAL_HEAD",
     "DIAGONAL_LOOPS",
     "DIAGONAL_OPERAND",
@@ -165,3 +168,14 @@ TILE_TEMPORARY = RecordLayout("cell", "nbytes")
 
 TILE_STEP = RecordLayout("kernel", "slots", "sizes")
 """A kernel call of a tile loop: the first fields of a `KERNEL_CALL`."""
+
+# ---- clocks of a profile: see `compile.llvm.step_clock` --------------------------------------------------------------
+
+CLOCK_RECORD = RecordLayout("total", "count", "log")
+"""Sums of a clock: the time since the clock before it, in ns, and the number of runs; the address of a `CLOCK_LOG`."""
+
+CLOCK_LOG = RecordLayout("used", "capacity")
+"""Head of a log: the number of `CLOCK_EVENT` records that were written or dropped, and that there is memory for."""
+
+CLOCK_EVENT = RecordLayout("began", "ended", "record", "run")
+"""A step that ran: its begin and end in ns, and the addresses of the clock's record and of the run's slot table."""

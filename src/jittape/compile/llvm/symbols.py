@@ -62,6 +62,14 @@ def _clock(name: str) -> None:
     llvm.add_symbol(name, ctypes.cast(getattr(ctypes.CDLL(library), clock), ctypes.c_void_p).value)
 
 
+def _nanoseconds(name: str) -> None:
+    """Register Python's clock `time.perf_counter_ns`; its function takes a second argument before Python 3.13."""
+    found = getattr(ctypes.pythonapi, "PyTime_PerfCounterRaw", None)
+    found = found or getattr(ctypes.pythonapi, "_PyTime_GetPerfCounterWithInfo", None)
+    if found is not None:
+        llvm.add_symbol(name, ctypes.cast(found, ctypes.c_void_p).value)
+
+
 PROVIDERS: dict[str, Callable[[str], None]] = {
     "PyErr_CheckSignals": _from_python,
     "PyErr_NoMemory": _from_python,
@@ -73,6 +81,7 @@ PROVIDERS: dict[str, Callable[[str], None]] = {
     "PyLong_FromVoidPtr": _from_python,
     **dict.fromkeys(PYTHON_FUNCTIONS, _from_python),
     "PyTuple_GetItem": _from_python,
+    "jittape_nanoseconds": _nanoseconds,
     "jittape_seconds": _clock,
     **{symbol(routine): _from_blas for routine in ROUTINES},
 }

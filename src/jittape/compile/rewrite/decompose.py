@@ -10,7 +10,7 @@ import numpy as np
 
 from jittape.compile.rewrite.program_editor import Editor, primitives_of
 from jittape.core.dtypes import BLAS, info_of
-from jittape.core.forms import Alias, Call, CheckedMap, Decomposition, Iota, Reduce, View
+from jittape.core.forms import Alias, Call, CheckedMap, Control, Decomposition, Iota, Reduce, View
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op, Program
 from jittape.core.simplify import common_subexpressions_merged
@@ -41,7 +41,10 @@ def decompose(program: Program, dtypes: Container[Any]) -> Program:
         else:
             editor.ops.append(op)
     result = editor.result()
-    if partners:
+    # Ops with the same mask find its places once: equal ops of a `Control` primitive would be one run.
+    if partners or any(
+        isinstance(p.lowering, Control) for p in primitives_of(result) - primitives_of(program)
+    ):
         result = common_subexpressions_merged(result)
     return _with_checks(_with_wide_reductions(result))
 

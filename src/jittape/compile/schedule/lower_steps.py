@@ -203,7 +203,10 @@ class _Lowering:
         if plan is None:
             return UnplacedStep(depth, position, run, operands, None)
         operands += tuple([self.draft.temporary(aval) for aval in plan.temporaries])
-        return UnplacedStep(depth, position, run, operands, plan.kernel, plan.words, bodies=plan.bodies)
+        tasks, work = plan.tasks, plan.work
+        return UnplacedStep(
+            depth, position, run, operands, plan.kernel, plan.words, tasks, work, bodies=plan.bodies
+        )
 
 
 def steps_of_kernel(

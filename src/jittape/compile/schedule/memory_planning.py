@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from jittape.compile.schedule.row_tiling import RowTile, groups_of
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule, Step
 from jittape.compile.schedule.unplaced_steps import Draft, TiledRows, UnplacedStep
 from jittape.core.program import ALIGNMENT, Aval, Program
+from jittape.core.symbolic.extent_functions import never_negative
+from jittape.core.symbolic.extents import hint_of
 
 __all__ = ["Arena", "plan_memory", "planned"]
 
@@ -123,34 +126,65 @@ class _Planner:
         return RowTile(tile.blocks, groups, own.size, moved, tile.work)
 
 
+class _Range(NamedTuple):
+    """A free range of bytes; `sure` bytes of it are there for all values of the extents in `size`."""
+
+    start: int
+    size: int
+    sure: int
+
+
 class Arena:
-    """First-fit allocator of byte ranges. The free list is sorted; adjacent ranges are merged."""
+    """First-fit allocator of byte ranges. The free list is sorted; adjacent ranges are merged.
+
+    If sizes are extents, a range is reused where it fits for all lengths. Otherwise the places of values would be other
+    ones for each length at which one value outgrows another.
+    """
 
     def __init__(self) -> None:
         self.size = 0
-        self._free: list[tuple[int, int]] = []
-        self._taken: dict[int, tuple[int, int]] = {}
+        self._free: list[_Range] = []
+        self._taken: dict[int, _Range] = {}
 
     def take(self, owner: int, nbytes: int) -> int:
         """Allocate at least `nbytes` for `owner` and return the offset."""
-        wanted = max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
-        for i, (start, size) in enumerate(self._free):
-            if size >= wanted:
-                self._free[i : i + 1] = [(start + wanted, size - wanted)] if size > wanted else []
+        nbytes = max(1, nbytes)
+        wanted = -(-nbytes // ALIGNMENT) * ALIGNMENT
+        for i, (start, size, sure) in enumerate(self._free):
+            if never_negative(sure - nbytes):  # all sizes are multiples of `ALIGNMENT`
+                rest = size - wanted
+                # The difference of two roundings is not the rounding of the difference.
+                known = rest if rest.__class__ is int else sure - nbytes - (ALIGNMENT - 1)
+                is_rest = rest.__class__ is not int or rest > 0
+                self._free[i : i + 1] = [_Range(start + wanted, rest, known)] if is_rest else []
                 break
         else:
             start, self.size = self.size, self.size + wanted
-        self._taken[owner] = (start, wanted)
+        sure = wanted if type(wanted) is int else nbytes
+        self._taken[owner] = _Range(start, wanted, sure)
         return start
 
     def give_back(self, owner: int) -> None:
         """Free the range of `owner`."""
-        start, size = self._taken.pop(owner)
-        first = last = bisect(self._free, (start, size))
-        if first and sum(self._free[first - 1]) == start:
+        start, size, sure = self._taken.pop(owner)
+        # The order of the ranges is the same for all values of the extents.
+        first = last = bisect(self._free, hint_of(start), key=_place)
+        if first and _meet(self._free[first - 1], start):
             first -= 1
-            start, size = self._free[first][0], self._free[first][1] + size
-        if last < len(self._free) and start + size == self._free[last][0]:
-            size += self._free[last][1]
+            before = self._free[first]
+            start, size, sure = before.start, before.size + size, before.sure + sure
+        if last < len(self._free) and _meet(_Range(start, size, sure), self._free[last].start):
+            size, sure = size + self._free[last].size, sure + self._free[last].sure
             last += 1
-        self._free[first:last] = [(start, size)]
+        self._free[first:last] = [_Range(start, size, sure)]
+
+
+def _place(free: _Range) -> int:
+    place: int = hint_of(free.start)
+    return place
+
+
+def _meet(free: _Range, start: int) -> bool:
+    """Return whether a range ends where another one starts, for all values of the extents."""
+    distance = start - free.start - free.size
+    return distance.__class__ is int and distance == 0

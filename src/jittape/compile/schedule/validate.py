@@ -15,6 +15,7 @@ from jittape.compile.ir.lapack import Lapack
 from jittape.compile.kernels.control.control_plan import Release, Stop
 from jittape.compile.schedule.steps import KernelStep, Schedule, Step
 from jittape.core.program import ALIGNMENT
+from jittape.core.symbolic.extents import hint_of
 from jittape.errors import ProgramError
 
 __all__ = ["Touched", "check_schedule", "schedule_text", "touched_by"]
@@ -154,7 +155,7 @@ class _Place(NamedTuple):
 
 
 def _check_arena(schedule: Schedule, touched: list[Touched]) -> None:
-    """Check that temporaries that are in use at the same time do not overlap.
+    """Check that temporaries that are in use at the same time do not overlap, for the present values of extents.
 
     The steps of a tile loop take turns, so temporaries outside of the loop's own memory count all of them as one step.
     """
@@ -176,16 +177,17 @@ def _check_arena(schedule: Schedule, touched: list[Touched]) -> None:
             start = min([place.start for place in inner])
             if any(place.begin < begin or place.end > end for place in inner):
                 _fail(schedule, begin, "begins a tile loop whose own memory other steps use")
-            _check_apart(schedule, inner, start + tile.region)
-            places.append(_Place(begin, end, start, start + tile.groups * tile.region, inner[0].storage))
+            region = hint_of(tile.region)
+            _check_apart(schedule, inner, start + region)
+            places.append(_Place(begin, end, start, start + hint_of(tile.groups) * region, inner[0].storage))
     places += [_place(schedule, s, turns[a][0], turns[ended[s]][1]) for s, a in begun.items()]
-    _check_apart(schedule, places, schedule.arena)
+    _check_apart(schedule, places, hint_of(schedule.arena))
 
 
 def _place(schedule: Schedule, storage: int, begin: int, end: int) -> _Place:
     number = storage - len(schedule.program.inputs) - len(schedule.results)
-    start = schedule.offsets[number]
-    return _Place(begin, end, start, start + max(1, schedule.lengths[number]), storage)
+    start, length = hint_of(schedule.offsets[number]), hint_of(schedule.lengths[number])
+    return _Place(begin, end, start, start + max(1, length), storage)
 
 
 def _check_apart(schedule: Schedule, places: list[_Place], end: int) -> None:

@@ -1,12 +1,17 @@
-"""`ExpressionWriter`: nested data with varying numbers as the text of a Python expression."""
+"""`ExpressionWriter`: nested data with varying numbers as the text of a Python expression; functions of such texts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-__all__ = ["ExpressionWriter"]
+from jittape.core.program import Body
+
+__all__ = ["ExpressionWriter", "guarded_function"]
+
+_ATOM = re.compile(r"\bt(\d+)\b")
 
 
 class ExpressionWriter:
@@ -65,6 +70,10 @@ class ExpressionWriter:
             return f"{{{', '.join([f'{k}: {v}' for k, v, _ in pairs])}}}", any(
                 [varies for *_, varies in pairs]
             )
+        if isinstance(value, Body):
+            text, varies = self._written(value.program)
+            self.constants["body"] = Body.of
+            return f"body({text})", varies
         if is_dataclass(value) and not isinstance(value, type):
             items = [self._written(getattr(value, f.name)) for f in fields(value)]
             inner = ", ".join([text for text, _ in items])
@@ -75,3 +84,60 @@ class ExpressionWriter:
         name = f"c_{type(value).__name__}"
         self.constants[name] = type(value)
         return name
+
+
+def guarded_function(
+    variables: Sequence[str],
+    atoms: Sequence[str],
+    tests: Sequence[str],
+    results: Sequence[str],
+    names: dict[str, Any],
+) -> Callable[..., Any]:
+    """Return a function of `variables` that returns the last of `results`, or None if a test fails.
+
+    Parameters
+    ----------
+    variables : sequence of str
+    atoms : sequence of str
+        Assignments to ``t<number>``, whose numbers follow those of the variables.
+    tests : sequence of str
+        Conditions.
+    results : sequence of str
+        Assignments, and an expression.
+    names : dict
+        Values by the names that the texts use.
+    """
+    *lines, value = results
+    tested = _lines_with(len(variables), atoms, tests, results)
+    source = "\n".join(
+        [
+            f"def instantiate({', '.join(variables)}):",
+            "    try:",
+            *[f"        {line}" for line in tested or ["pass"]],
+            "    except (ArithmeticError, ValueError):",
+            "        return None",
+            *[f"    {line}" for line in lines],
+            f"    return {value}",
+        ]
+    )
+    found = dict(names)
+    exec(source, found)
+    made: Callable[..., Any] = found["instantiate"]
+    return made
+
+
+def _lines_with(first: int, atoms: Sequence[str], tests: Sequence[str], results: Sequence[str]) -> list[str]:
+    """Return the lines of the atoms that are needed, each followed by the tests that it makes possible."""
+    last = [max(map(int, _ATOM.findall(test)), default=first - 1) for test in tests]
+    needed = set(map(int, _ATOM.findall(" ".join([*tests, *results]))))
+    for number in range(first + len(atoms) - 1, first - 1, -1):
+        if number in needed:
+            needed.update(map(int, _ATOM.findall(atoms[number - first])))
+    lines: list[str] = []
+    for number in [first - 1, *sorted(number for number in needed if number >= first)]:
+        if number >= first:
+            lines.append(atoms[number - first])
+        ready = [test for test, at in zip(tests, last, strict=True) if at == number]
+        if ready:
+            lines += [f"if not ({' and '.join(ready)}):", "    return None"]
+    return lines

@@ -17,7 +17,6 @@ of the program. Numbers that are equal by accident, such as a batch of 3 rows of
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -25,14 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.symbolic.expression_writer import ExpressionWriter
+from jittape.core.program import Body, bodies_of_thread
+from jittape.core.symbolic.expression_writer import ExpressionWriter, guarded_function
 
-__all__ = ["Extent", "Extents", "applied", "hint_of", "plain_of"]
+__all__ = ["Extent", "Extents", "applied", "hint_of", "open_extents", "plain_of"]
 
 _Terms = tuple[tuple[tuple[int, ...], int], ...]
 """A polynomial: pairs of a monomial (the sorted numbers of its atoms) and a coefficient, in order."""
 
-_ATOM = re.compile(r"\bt(\d+)\b")
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -52,6 +51,10 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
+open_extents: list[Extents] = []
+"""The runs that go on. If there is none, all shapes consist of plain ints."""
+
+
 class Extents:
     """The variables of one run with extents, the atoms computed from them, and the guards.
 
@@ -66,6 +69,8 @@ class Extents:
         One for each hint.
     is_open : bool
         Whether the run goes on. Afterwards extents, which caches or Python code may hold, are like their values.
+    is_pinned : bool
+        Whether code needed the value of an extent.
     """
 
     def __init__(self, hints: Sequence[Any]) -> None:
@@ -73,32 +78,37 @@ class Extents:
         self._numbered: dict[Any, Extent] = {}
         self._guards: dict[str, bool] = {}
         self._hashed: dict[_Terms, Any] = {}
-        self._pinned = False
+        self.is_pinned = False
         self._lines: list[str] = []
         self._functions: dict[str, Any] = {}
         self._constants: frozenset[int] = frozenset()
+        self._bodies: dict[Any, Body] = {}
         self.is_open = True
+        open_extents.append(self)
         self.hashes_by_value = True
         self.variables = [Extent(self, (((i,), 1),), hint) for i, hint in enumerate(hints)]
 
     @contextmanager
     def hashed_by_expression(self) -> Iterator[None]:
         """Let extents be keys of dictionaries by their expressions, in code that only jittape's own passes run."""
-        before, self.hashes_by_value = self.hashes_by_value, False
+        before = self.hashes_by_value, bodies_of_thread.table
+        self.hashes_by_value, bodies_of_thread.table = False, self._bodies
         try:
             yield
         finally:
-            self.hashes_by_value = before
+            self.hashes_by_value, bodies_of_thread.table = before
 
     def close(self) -> None:
+        """End the run."""
         self.is_open = False
+        open_extents.remove(self)
 
     def is_general(self, constants: Iterable[int]) -> bool:
         """Return whether the present values are in general position among `constants`; other values must be, too."""
         self._constants = frozenset(constants)
         values = {(type(hint), hint) for hint in self._hashed.values()}
         apart = len(values) == len(self._hashed) and self._constants.isdisjoint(self._hashed.values())
-        return apart and not self._pinned
+        return apart and not self.is_pinned
 
     def function(self, result: Any) -> Callable[..., Any]:
         """Return a function of the values of the variables: `result` for these values; None if a guard fails.
@@ -113,38 +123,9 @@ class Extents:
                 apart = f"len(hashed := {{{', '.join(hashed)}}}) == {len(hashed)}"
                 tests.append(f"({apart} and constants.isdisjoint(hashed))")
         value = writer.text(result)
-        source = "\n".join(
-            [
-                f"def instantiate({', '.join(self._atoms[: len(self.variables)])}):",
-                "    try:",
-                *[f"        {line}" for line in self._lines_with(tests, [*writer.lines, value])],
-                "    except ArithmeticError:",
-                "        return None",
-                *[f"    {line}" for line in writer.lines],
-                f"    return {value}",
-            ]
-        )
-        found: dict[str, Any] = {**self._functions, **writer.constants, "constants": self._constants}
-        exec(source, found)
-        made: Callable[..., Any] = found["instantiate"]
-        return made
-
-    def _lines_with(self, tests: Sequence[str], results: Sequence[str]) -> list[str]:
-        """Return the lines of the atoms that are needed, each followed by the tests that it makes possible."""
-        first = len(self.variables)
-        last = [max(map(int, _ATOM.findall(test)), default=first - 1) for test in tests]
-        needed = set(map(int, _ATOM.findall(" ".join([*tests, *results]))))
-        for number in range(len(self._atoms) - 1, first - 1, -1):
-            if number in needed:
-                needed.update(map(int, _ATOM.findall(self._lines[number - first])))
-        lines: list[str] = []
-        for number in [first - 1, *sorted(number for number in needed if number >= first)]:
-            if number >= first:
-                lines.append(self._lines[number - first])
-            ready = [test for test, at in zip(tests, last, strict=True) if at == number]
-            if ready:
-                lines += [f"if not ({' and '.join(ready)}):", "    return None"]
-        return lines
+        names = {**self._functions, **writer.constants, "constants": self._constants}
+        variables = self._atoms[: len(self.variables)]
+        return guarded_function(variables, self._lines, tests, [*writer.lines, value], names)
 
     def _atom(self, key: Any, text: str, hint: Any) -> Extent:
         known = self._numbered.get(key)
@@ -187,9 +168,7 @@ class Extents:
 
 def applied(function: Callable[..., Any], value: Any, *constants: Any) -> Any:
     """Return ``function(value, *constants)``; recomputed for other values if `value` is an extent."""
-    if value.__class__ is Extent and value._owner.is_open:
-        return value._owner._computed(function, value, *constants)
-    return function(hint_of(value), *constants)
+    return value.mapped(function, *constants) if value.__class__ is Extent else function(value, *constants)
 
 
 def _terms_of(value: Any) -> _Terms:
@@ -262,6 +241,9 @@ class Extent:
     def __rmod__(self, other: Any) -> Any:
         return _operation("%", other, self)
 
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
     def __truediv__(self, other: Any) -> Any:
         return _operation("/", self, other)
 
@@ -287,10 +269,13 @@ class Extent:
 
     def bit_length(self) -> Any:
         """Return the number of bits, as `int.bit_length`."""
-        return applied(int.bit_length, self)
+        return self.mapped(int.bit_length)
 
     def __trunc__(self) -> Any:
-        return applied(int, self)
+        return self.mapped(int)
+
+    def as_extent(self) -> Extent:
+        return self
 
     def _quotient(self, other: Any) -> Any:
         """Return ``self // other``, without an atom if the division has no remainder for all values."""
@@ -340,10 +325,20 @@ class Extent:
 
     # ---- escapes: the value becomes plain --------------------------------------------------------------------------
 
+    def mapped(self, function: Callable[..., Any], *constants: Any) -> Any:
+        """Return ``function(self, *constants)``, which is recomputed for other values."""
+        if self._owner.is_open:
+            return self._owner._computed(function, self, *constants)
+        return function(self._hint, *constants)
+
+    def belongs_to(self, extents: Any) -> bool:
+        """Return whether the extent is one of `extents`, whose run goes on."""
+        return self._owner is extents and self._owner.is_open
+
     def plain(self) -> Any:
         """Return the present value, and add the guard that the extent has it."""
         if self._owner.is_open:
-            self._owner._pinned = True
+            self._owner.is_pinned = True
             _compared("==", self, self._hint)
         return self._hint
 
@@ -392,9 +387,13 @@ def _operation(symbol: str, left: Any, right: Any) -> Any:
                 raise TypeError("extents of different runs")
         elif type(value) not in (int, bool, float):
             return NotImplemented
-    texts = [v._source if v.__class__ is Extent else f"({v!r})" for v in (left, right)]
+    texts = [f"({v._source if v.__class__ is Extent else repr(v)})" for v in (left, right)]
     key = (symbol, *[v._terms if v.__class__ is Extent else (type(v), v) for v in (left, right)])
-    hint = _OPERATORS[symbol](hint_of(left), hint_of(right))
+    try:
+        hint = _OPERATORS[symbol](hint_of(left), hint_of(right))
+    except (ArithmeticError, ValueError):  # such as a division by zero; other values may give none
+        plain_of(left), plain_of(right)
+        raise
     return extent._owner._atom(key, f"{texts[0]} {symbol} {texts[1]}", hint)
 
 

@@ -11,10 +11,8 @@ from jittape.core.dtypes import bool_, int64
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
-from jittape.core.user_calls import as_array
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import broadcast, broadcast_operands, cast_to, promote, require_equal
-from jittape.primitives.identity import identity_op
 from jittape.primitives.record_parts import common, logical, truth_of_kinds
 from jittape.typing import Tensor, TensorLike
 
@@ -30,6 +28,7 @@ __all__ = [
     "logical_xor",
     "not_equal",
     "where",
+    "where_op",
 ]
 
 STEP = "a comparison is constant between its jumps"
@@ -309,32 +308,9 @@ where_op = Primitive(
 )
 
 
-def where(
-    condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
-) -> Tensor:
+def where(condition: TensorLike, x: TensorLike, y: TensorLike) -> Tensor:
     """Return the elements of `x` where `condition` is true and those of `y` elsewhere.
 
-    The branch that is not selected does not influence the gradient, even if its value is nan or its derivative
-    infinite.
-
-    Parameters
-    ----------
-    condition : tensor of bool
-        Nonzero numbers are true.
-    x, y : tensor
-        Broadcast to a common shape and dtype. Without `x` and `y`, the result contains the coordinates of the true
-        elements, one row each, in int64. Its shape depends on the value of `condition`, so pending operations run.
-
-    Examples
-    --------
-    >>> x = jt.Variable([0.0, 2.0])
-    >>> with jt.GradientTape() as tape:
-    ...     y = jt.where(x > 0, jt.math.log(x), 0.0)
-    >>> tape.gradient(y, x).numpy()
-    array([0. , 0.5], dtype=float32)
+    The public function, in `jittape.primitives.indexing.masks`, also finds coordinates.
     """
-    if x is None and y is None:
-        return apply(identity_op, (np.argwhere(as_array("condition", condition)),))
-    if x is None or y is None:
-        raise ValueError("[where] requires both x and y or neither: give the other one too")
     return apply(where_op, (condition, x, y))

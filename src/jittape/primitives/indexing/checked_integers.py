@@ -30,7 +30,7 @@ def placed_at(wrong: np.ndarray[Any, Any]) -> str:
 
 def check_integers(op: str, argument: str, values: np.ndarray[Any, Any], size: int = UNBOUNDED) -> None:
     """Raise `ValueError` if one of the `values`, given as `argument`, is negative or not less than `size`."""
-    if values.size and (values.min() < 0 or values.max() >= size):
+    if values.size and (values.min() < 0 or int(values.max()) >= size):
         wrong = (values < 0) | (values >= size)
         bounds = "must not be negative" if size == UNBOUNDED else f"must be from 0 to {size - 1}"
         raise ValueError(f"[{op}] {argument} {bounds}, got {argument}{placed_at(wrong)} = {values[wrong][0]}")

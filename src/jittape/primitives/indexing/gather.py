@@ -11,7 +11,15 @@ from jittape.core.dtypes import int64
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_array, as_int
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, iota, one_axis_key, to_shape
+from jittape.primitives.broadcast import (
+    as_symbol,
+    broadcast,
+    broadcast_shapes,
+    cast_to,
+    iota,
+    one_axis_key,
+    to_shape,
+)
 from jittape.primitives.indexing.gather_ops import check_range, gather_op, integer_index
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.indexing.index_keys import check_mask
@@ -162,7 +170,7 @@ def _take_along_axis(x: Any, indices: Any, axis: int) -> Any:
         raise ShapeError(
             f"[take_along_axis] indices {indices.shape} do not fit shape {x.shape} along axis {axis}"
         )
-    shape = np.broadcast_shapes(indices.shape, tuple([n if d != a else 1 for d, n in enumerate(x.shape)]))
+    shape = broadcast_shapes(indices.shape, tuple([n if d != a else 1 for d, n in enumerate(x.shape)]))
     x = broadcast(x, tuple([n if d != a else x.shape[a] for d, n in enumerate(shape)]))
     where = [broadcast(indices, shape) if d == a else iota(shape, d, int64) for d in range(len(shape))]
     return gather_op.bind(x, *where, axis=0)

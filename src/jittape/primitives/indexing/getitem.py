@@ -14,12 +14,13 @@ import numpy as np
 from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import KINDS, int64, kind_of
 from jittape.core.primitive import apply
-from jittape.core.traced_scalar import TracedScalar
+from jittape.core.symbolic.extents import open_extents
 from jittape.errors import DTypeError, InvalidIndexError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, broadcast_operands, cast_to, to_shape
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.indexing.gather_ops import gather_op, integer_index, scatter_update_op
-from jittape.primitives.indexing.index_keys import Picking, Slicing, check_mask, parsed
+from jittape.primitives.indexing.index_keys import Picking, Slicing, check_mask, parsed, selection_of
+from jittape.primitives.indexing.masks import masked_op, unmasked_op
 from jittape.primitives.shape.views import Region, dynamic_update_slice_op, inverse, permuted, slice_op
 from jittape.typing import Tensor
 
@@ -64,6 +65,10 @@ def _pick(x: Any, *operands_and_picking: Any) -> Any:
     return gather_op.bind(permuted(part, order), *indices, axis=axis)
 
 
+def _select(x: Any, mask: Any, axis: int, count: int) -> Any:
+    return masked_op.bind(as_symbol(x), mask, axis=axis, count=count)
+
+
 @lru_cache(maxsize=1024)
 def _row(shape: tuple[int, ...]) -> Slicing:
     """Return the structure of ``x[i]``."""
@@ -84,14 +89,14 @@ def _plain_shape(x: Any) -> tuple[int, ...]:
 _plans: dict[Any, tuple[Any, tuple[Any, ...]]] = {}
 """Structure and operands of ``x[key]`` by shape and key, for keys of ints and slices. Analysis takes 4 to 8 µs."""
 _MOST_PLANS = 4096
+_PLAIN = frozenset((int, type(None)))
 
 
 def _known_plan(shape: tuple[int, ...], key: Any) -> Any:
     """Return the structure and the operands of a key of plain ints, slices, None and Ellipsis; None for other keys."""
+    if open_extents:  # to hash an extent would make the trace less general
+        return None
     parts: list[Any] = [shape]
-    for n in shape:
-        if type(n) is not int:
-            return None
     for part in key if type(key) is tuple else (key,):
         if type(part) is slice:
             for bound in (part.start, part.stop, part.step):
@@ -127,7 +132,7 @@ def getitem(x: Any, key: Any) -> Tensor:
         If an index is out of range: immediately if its value is known, when the result is read if it is a tensor.
     """
     shape = _plain_shape(x)
-    if type(key) is int and shape and type(shape[0]) is int:
+    if type(key) is int and shape and not open_extents:
         size = shape[0]
         if not -size <= key < size:
             raise InvalidIndexError(f"[getitem] index {key} is out of bounds for axis 0 with size {size}")
@@ -136,8 +141,9 @@ def getitem(x: Any, key: Any) -> Tensor:
         type(key) is slice
         and key.step is None
         and shape
-        and type(shape[0]) is int
-        and not (isinstance(key.start, TracedScalar) or isinstance(key.stop, TracedScalar))
+        and not open_extents
+        and type(key.start) in _PLAIN
+        and type(key.stop) in _PLAIN
     ):
         # The two fast paths, for typical loops: 0.4 and 0.8 µs instead of 3.3 µs.
         start, stop, _ = key.indices(shape[0])
@@ -146,6 +152,9 @@ def getitem(x: Any, key: Any) -> Tensor:
     known = _known_plan(shape, key)
     if known is not None:
         return apply(_slice, (x, *known[1]), (known[0],))
+    selection = selection_of("getitem", shape, key)
+    if selection is not None:
+        return apply(_select, (x, selection.mask), (selection.axis, selection.size))
     plan, operands = parsed("getitem", shape, key)
     return apply(_slice if isinstance(plan, Slicing) else _pick, (x, *operands), (plan,))
 
@@ -215,6 +224,14 @@ def _set_masked(x: Any, value: Any, mask: Any) -> Any:
     return where(to_shape(mask, (*mask.shape, *(1,) * rest)), value, x)
 
 
+def _set_selected(x: Any, value: Any, mask: Any, axis: int, count: int) -> Any:
+    x = as_symbol(x)
+    picked = (*x.shape[:axis], count, *x.shape[axis + len(mask.shape) :])
+    value = _filling(_cast_value(value, x.dtype), picked)
+    selected = to_shape(mask, (*mask.shape, *(1,) * (len(x.shape) - axis - len(mask.shape))))
+    return where(selected, unmasked_op.bind(value, mask, axis=axis), x)
+
+
 def setitem(x: Any, key: Any, value: Any) -> Tensor:
     """Return `x` as it would be after ``x[key] = value``; `x` itself does not change.
 
@@ -235,5 +252,8 @@ def setitem(x: Any, key: Any, value: Any) -> Tensor:
     if scalar and getattr(key, "dtype", None) == np.bool_ and len(key.shape) <= len(_plain_shape(x)):
         check_mask("setitem", key.shape, _plain_shape(x), 0)
         return apply(_set_masked, (x, value, key))
+    selection = selection_of("setitem", _plain_shape(x), key)
+    if selection is not None:
+        return apply(_set_selected, (x, value, selection.mask), (selection.axis, selection.size))
     plan, operands = parsed("setitem", _plain_shape(x), key)
     return apply(_set_slice if isinstance(plan, Slicing) else _set_picked, (x, value, *operands), (plan,))

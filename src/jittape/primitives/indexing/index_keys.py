@@ -7,17 +7,18 @@ depends on them.
 
 from __future__ import annotations
 
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jittape.core.symbolic.extent_functions import index_of
+from jittape.core.symbolic.extents import Extent
 from jittape.core.traced_scalar import TracedScalar, traced_index, traced_slice
 from jittape.errors import InvalidIndexError
 from jittape.primitives.indexing.gather_ops import check_range
 from jittape.primitives.shape.views import Region
 
-__all__ = ["Picking", "Slicing", "check_mask", "parsed"]
+__all__ = ["Picking", "Selection", "Slicing", "check_mask", "parsed", "selection_of"]
 
 
 class Slicing(NamedTuple):
@@ -54,6 +55,24 @@ class Picking(NamedTuple):
     front: bool
 
 
+class Selection(NamedTuple):
+    """A key of one mask and complete slices.
+
+    Attributes
+    ----------
+    mask : ndarray
+        At least one dimension.
+    axis : int
+        The dimension of the array that corresponds to the first one of the mask.
+    size : int
+        Number of true elements.
+    """
+
+    mask: np.ndarray[Any, Any]
+    axis: int
+    size: int
+
+
 class _Parts:
     """Parts collected from a key; `parsed` makes a `Slicing` or a `Picking` from them."""
 
@@ -79,7 +98,7 @@ class _Parts:
         self.steps.append(step)
         self.axis += 1
 
-    def add_integer(self, index: int | TracedScalar) -> None:
+    def add_integer(self, index: Any) -> None:
         size = self.shape[self.axis]
         if isinstance(index, TracedScalar):
             self.take(traced_index(self.op, index, self.axis, size), 1, 1)
@@ -144,13 +163,13 @@ def _consumed(part: Any) -> int:
 
 
 def _is_mask(part: Any) -> bool:
-    return not isinstance(part, (int, slice, np.generic)) and part.dtype.kind == "b"
+    return not isinstance(part, (int, slice, np.generic, Extent)) and part.dtype.kind == "b"
 
 
 def _is_pick(part: Any) -> bool:
     """Return whether a part of a key needs a gather: arrays, tensors and 0-d masks."""
     return isinstance(part, bool) or not (
-        part is None or part is Ellipsis or isinstance(part, (int, slice, TracedScalar))
+        part is None or part is Ellipsis or isinstance(part, (int, slice, TracedScalar, Extent))
     )
 
 
@@ -160,7 +179,7 @@ def _normalized(op: str, part: Any) -> Any:
         if part.can_index:
             return part
         part = part.concretize()
-    if part is None or part is Ellipsis or isinstance(part, (int, slice)):
+    if part is None or part is Ellipsis or isinstance(part, (int, slice, Extent)):
         return part
     if isinstance(part, np.generic):
         part = part.item() if part.dtype.kind in "iub" else np.asarray(part)
@@ -176,7 +195,7 @@ def _normalized(op: str, part: Any) -> Any:
         dtype = part.dtype
     except AttributeError:
         try:
-            return operator.index(part)
+            return index_of(part)
         except TypeError:
             dtype = type(part).__name__
     if getattr(dtype, "kind", None) not in ("i", "u", "b"):
@@ -195,7 +214,7 @@ def _bounds(op: str, part: slice) -> slice:
     kept = (int, TracedScalar, type(None))
     if all(type(b) in kept for b in (part.start, part.stop, part.step)):
         return part
-    return slice(*[b if type(b) in kept else operator.index(b) for b in (part.start, part.stop, part.step)])
+    return slice(*[b if type(b) in kept else index_of(b) for b in (part.start, part.stop, part.step)])
 
 
 def _expanded(op: str, shape: tuple[int, ...], key: Any) -> list[Any]:
@@ -218,7 +237,7 @@ def _expanded(op: str, shape: tuple[int, ...], key: Any) -> list[Any]:
 
 def range_of(part: slice, extent: int) -> tuple[int, int, int]:
     """Return the first index, the number of indices and the step of a slice of `extent` elements."""
-    if type(extent) is int:
+    if type(extent) is int and Extent not in (type(part.start), type(part.stop)):
         start, stop, step = part.indices(extent)
         return start, len(range(start, stop, step)), step
     # The definition of `slice.indices`, for an extent that is symbolic.
@@ -255,7 +274,7 @@ def parsed(op: str, shape: tuple[int, ...], key: Any) -> tuple[Slicing | Picking
             parts.add_slice(_bounds(op, part))
         elif isinstance(part, bool):
             parts.add_truth(part)
-        elif not isinstance(part, (int, TracedScalar)):
+        elif not isinstance(part, (int, TracedScalar, Extent)):
             _add_picks(parts, part)
         elif picks and isinstance(part, TracedScalar):
             parts.add_array(traced_index(op, part, parts.axis, shape[parts.axis]))
@@ -268,6 +287,28 @@ def parsed(op: str, shape: tuple[int, ...], key: Any) -> tuple[Slicing | Picking
         return slicing, tuple(parts.starts)
     arrays = [int(a) if isinstance(a, np.ndarray) and not a.ndim else a for a in parts.arrays]
     return Picking(slicing, tuple(parts.array_axes), parts.runs > 1), (*parts.starts, *arrays)
+
+
+def selection_of(op: str, shape: tuple[int, ...], key: Any) -> Selection | None:
+    """Return the mask of a key that has a mask and complete slices; None for other keys. The mask's value is read."""
+    parts = key if type(key) is tuple else (key,)
+    masks = [i for i, part in enumerate(parts) if getattr(part, "dtype", None) == np.bool_]
+    if len(masks) != 1 or not parts[masks[0]].shape:
+        return None
+    (at,) = masks
+    others = [part for i, part in enumerate(parts) if i != at]
+    ellipses = sum([part is Ellipsis for part in others])
+    ndim = len(parts[at].shape)
+    if ellipses > 1 or ndim + len(others) - ellipses > len(shape):
+        return None
+    if any([part is not Ellipsis and not (type(part) is slice and part == slice(None)) for part in others]):
+        return None
+    axis = at
+    if any([part is Ellipsis for part in parts[:at]]):
+        axis = len(shape) - ndim - (len(parts) - 1 - at)
+    check_mask(op, parts[at].shape, shape, axis)
+    mask = np.asarray(parts[at])
+    return Selection(mask, axis, int(np.count_nonzero(mask)))
 
 
 def _add_picks(parts: _Parts, part: Any) -> None:

@@ -6,11 +6,13 @@ of all three, so the last element of the first row and the first one of the last
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from jittape.core.forms import Decomposition, Scan
+from jittape.core.dtypes import bool_
+from jittape.core.forms import Control, Decomposition, Scan
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag, shown
@@ -26,7 +28,7 @@ from jittape.primitives.broadcast import (
     to_shape,
 )
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
-from jittape.primitives.elementwise.assertions import MADE
+from jittape.primitives.elementwise.assertions import MADE, end_run_where
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.linalg.lu_factors import NOT_INVERTIBLE
@@ -42,7 +44,7 @@ from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.primitives.shape.views import flipped, placed, sliced
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["tridiagonal_matmul", "tridiagonal_solve"]
+__all__ = ["solved_with_exchanges", "tridiagonal_matmul", "tridiagonal_solve"]
 
 FORMATS = ("compact", "sequence", "matrix")
 
@@ -136,20 +138,25 @@ def _impl(x: Any, b: Any, *, pivoting: bool) -> Any:
         return np.empty_like(b)
     if not pivoting:
         return _eliminated(x, b)
+    result, singular = solved_with_exchanges(x, b)
+    raise_for_first(singular, *_SINGULAR)
+    return result
+
+
+def solved_with_exchanges(x: Any, b: Any) -> tuple[Any, Any]:
+    """Return the solutions with partial pivoting, and whether each matrix is singular."""
+    lead = b.shape[:-2]
     if b.shape[-2] == 1:
-        raise_for_first(x[..., 1, 0] == 0, *_SINGULAR)
-        return b / x[..., 1, :, None]
+        return b / x[..., 1, :, None], x[..., 1, 0] == 0
     from scipy.linalg.lapack import get_lapack_funcs  # imported on first use, not with the package
 
     (gtsv,) = get_lapack_funcs(("gtsv",), (x, b))
-    lead = b.shape[:-2]
     result, singular = np.empty_like(b), np.zeros(lead, bool)
     for index in np.ndindex(lead):
         above, diagonal, below = x[index]
         *_, result[index], info = gtsv(below[1:], diagonal, above[:-1], b[index])
         singular[index] = info > 0
-    raise_for_first(singular, *_SINGULAR)
-    return result
+    return result, singular
 
 
 _SINGULAR = (f"[tridiagonal_solve] {NOT_INVERTIBLE}", "is singular: a pivot is zero", "solve another system")
@@ -192,10 +199,37 @@ def _ratios(above: Any, diagonal: Any, below: Any, axis: int) -> Any:
     return result
 
 
-def _in_scans(x: Any, b: Any, *, pivoting: bool) -> Any:
-    """Return the elimination without pivoting as scans, for compiled code."""
-    if pivoting or b.dtype.kind == "c" or not b.aval.size:
+def _no_gradient(*_: Any, **__: Any) -> Mapping[int, Any]:
+    raise NotImplementedError("only compiled code has this op")
+
+
+exchanges_op = Primitive(
+    "tridiagonal_exchanges",
+    abstract_eval=lambda x, b, *, result_index: Aval(b.shape[:-2], bool_) if result_index else b,
+    impl=lambda x, b, *, result_index: solved_with_exchanges(x, b)[result_index],
+    lowering=Control(
+        "tridiagonal",
+        lambda operands, picks: [solved_with_exchanges(*operands)[i] for i in picks],
+        _no_gradient,
+    ),
+    gradient_stops=MADE,
+)
+"""The solutions with partial pivoting, and whether the matrices are singular."""
+
+
+def _decomposed(x: Any, b: Any, *, pivoting: bool) -> Any:
+    """Return a kernel of its own with pivoting, and scans without, for compiled code."""
+    if b.dtype.kind == "c" or not b.aval.size:
         return None
+    if not pivoting:
+        return _in_scans(x, b)
+    singular = exchanges_op.bind(x, b, result_index=1)
+    end_run_where(singular, "ValueError", _SINGULAR[0])
+    return exchanges_op.bind(x, b, result_index=0)
+
+
+def _in_scans(x: Any, b: Any) -> Any:
+    """Return the elimination without pivoting as scans."""
     above, diagonal, below = _rows(x)
     axis = len(diagonal.shape) - 1
     # Zeros replace the two elements that are not used.
@@ -233,7 +267,7 @@ tridiagonal_solve_op: Primitive = Primitive(
     abstract_eval=_abstract_eval,
     impl=_impl,
     vjp=(_diagonals_vjp, _rhs_vjp),
-    lowering=Decomposition(_in_scans),
+    lowering=Decomposition(_decomposed),
     batch=alike(),
 )
 
@@ -301,8 +335,8 @@ def tridiagonal_solve(
     name : str, optional
         Ignored.
     partial_pivoting : bool
-        Exchange rows if necessary. Matrices that are diagonally dominant or positive definite do not need it; compiled
-        loops then solve the system. Without exchanges a zero pivot gives infinities or nans.
+        Exchange rows if necessary. Matrices that are diagonally dominant or positive definite do not need it. Without
+        exchanges a zero pivot gives infinities or nans.
     perturb_singular : bool
         Must be False: solutions with perturbed pivots are not supported.
 

@@ -24,6 +24,7 @@ from jittape.core.dtypes import (
     kind_of,
 )
 from jittape.core.primitive import any_dtype, apply
+from jittape.core.symbolic.extents import Extent
 from jittape.core.user_calls import argument_of_user, as_array, as_flag, as_int, named
 from jittape.errors import DTypeError, InvalidArgumentError, ShapeError
 from jittape.primitives.broadcast import (
@@ -41,6 +42,7 @@ from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.comparison import equal, less, where
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.shape.reshaping import as_shape, one_axis, shape_of
+from jittape.primitives.shape.shape_extents import ShapeExtents
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
@@ -192,7 +194,7 @@ def range(
     first, last, step = numbers
     if step == 0:
         raise InvalidArgumentError("[range] delta must not be 0")
-    if not all(math.isfinite(n) for n in numbers):
+    if not all(n.__class__ is Extent or math.isfinite(n) for n in numbers):
         raise InvalidArgumentError(
             f"[range] start, limit and delta must be finite, got {first}, {last} and {step}"
         )
@@ -203,19 +205,24 @@ def range(
             f"a delta of {-step} counts the other way"
         )
     if dtype is None:
-        known = [n.dtype for n in (start, limit, delta) if not isinstance(n, (int, float))]
+        known = [n.dtype for n in (start, limit, delta) if not isinstance(n, (int, float, Extent))]
         found = common_dtype(*known) if known else int32
         floating = any(isinstance(n, float) for n in numbers)
         found = default_dtype(float) if floating and not is_floating(found) else found
     else:
         found = as_dtype(dtype)
-    count = math.ceil((last - first) / step)
+    if any(n.__class__ is Extent for n in numbers) and not any(type(n) is float for n in numbers):
+        count = -(-(last - first) // step)
+    else:
+        count = math.ceil((last - first) / step)
     return apply(_range, (first, step), (count, found))
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float, Extent)):
         return value
+    if isinstance(value, ShapeExtents) and not value.ndim:
+        return value.as_extent()
     array = np.asarray(value, None if shape_of(value) == () else object)
     if array.size != 1 or kind_of(array.dtype) not in "biuf":
         raise named(TypeError(f"{argument_of_user(value)}must be one real number, got {value!r}"))

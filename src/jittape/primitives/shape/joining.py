@@ -10,6 +10,8 @@ from jittape.core.user_calls import as_int, named
 from jittape.errors import ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, one_axis_key, promote, to_shape
 from jittape.primitives.shape.reshaping import as_shape, hashable, one_axis
+from jittape.primitives.shape.shape_arrays import ShapeArray, shape_of_parts
+from jittape.primitives.shape.shape_extents import ShapeExtents
 from jittape.primitives.shape.views import concat_op, sliced
 from jittape.typing import Tensor, TensorLike
 
@@ -38,7 +40,9 @@ def _concat(*operands_and_axis: Any) -> Any:
 
 def concat(values: Sequence[TensorLike], axis: int, name: str | None = None) -> Tensor:
     """Join the tensors `values` along the existing dimension `axis`."""
-    return apply(_concat, _members("concat", values), (one_axis_key(axis),))
+    members = _members("concat", values)
+    known = shape_of_parts(members, stacked=False)
+    return apply(_concat, members, (one_axis_key(axis),)) if known is None else known
 
 
 def _stack(*operands_and_axis: Any) -> Any:
@@ -57,7 +61,9 @@ def _stack(*operands_and_axis: Any) -> Any:
 
 def stack(values: Sequence[TensorLike], axis: int = 0, name: str | None = None) -> Tensor:
     """Join the tensors `values`, which have equal shapes, along a new dimension `axis`."""
-    return apply(_stack, _members("stack", values), (one_axis_key(axis),))
+    members = _members("stack", values)
+    known = shape_of_parts(members, stacked=True)
+    return apply(_stack, members, (one_axis_key(axis),)) if known is None else known
 
 
 def _split(x: Any, sizes: int | tuple[int, ...], axis: int, keep: bool) -> tuple[Any, ...]:
@@ -116,6 +122,8 @@ def unstack(
     value: TensorLike, num: int | None = None, axis: int = 0, name: str | None = None
 ) -> list[Tensor]:
     """Return the tensors that make up `value` along the dimension `axis`, which is removed."""
+    if isinstance(value, (ShapeArray, ShapeExtents)) and value.ndim == 1 and num in (None, len(value)):
+        return list(value)
     return list(apply(_unstack, (value,), (None if num is None else as_int("num", num), one_axis_key(axis))))
 
 

@@ -6,7 +6,6 @@ that join and split are in `joining`.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from jittape.core.dtypes import int32
 from jittape.core.primitive import apply
+from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.symbolic.extents import Extent
 from jittape.core.tensor_shape import TensorShape
 from jittape.core.user_calls import argument_of_user, as_flag, named
@@ -26,6 +26,7 @@ from jittape.primitives.broadcast import (
     normalized_axes,
     to_shape,
 )
+from jittape.primitives.shape.shape_extents import ShapeExtents
 from jittape.primitives.shape.views import concat_op, flipped, permuted, sliced
 from jittape.typing import Tensor, TensorLike
 
@@ -63,9 +64,11 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
         return shape
     try:
         if isinstance(shape, (tuple, list)):
-            return tuple([operator.index(n) for n in shape])
-        if isinstance(shape, (int, np.integer)):
-            return (operator.index(shape),)
+            return tuple([index_of(n) for n in shape])
+        if isinstance(shape, ShapeExtents) and shape.ndim:
+            return tuple([index_of(n) for n in shape])
+        if isinstance(shape, (int, np.integer, Extent, ShapeExtents)):
+            return (index_of(shape),)
         array = np.asarray(shape)
         if array.ndim <= 1 and array.dtype.kind in "iu":
             return tuple(array.reshape(-1).tolist())
@@ -102,6 +105,10 @@ def hashable(value: Any) -> Any:
         return tuple([hashable(v) for v in value])
     if value is None or isinstance(value, (int, np.bool_)):
         return None if value is None else int(value)
+    if isinstance(value, (Extent, ShapeExtents)):
+        return (
+            as_shape("a shape", value) if isinstance(value, ShapeExtents) and value.ndim else index_of(value)
+        )
     array = np.asarray(value)
     if array.dtype.kind not in "iu":
         raise named(

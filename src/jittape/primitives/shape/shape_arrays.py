@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from jittape.core.dtypes import as_dtype, int32
+from jittape.core.symbolic.extent_functions import index_of
+from jittape.core.symbolic.extents import Extent
 from jittape.core.user_calls import named, shown
 from jittape.primitives.shape.reshaping import shape_of
+from jittape.primitives.shape.shape_extents import ShapeExtents
 from jittape.typing import TensorLike
 
-__all__ = ["ShapeArray", "rank", "shape", "shape_n", "size"]
+__all__ = ["ShapeArray", "rank", "shape", "shape_n", "shape_of_parts", "size"]
 
 
 class ShapeArray(np.ndarray[Any, Any]):
@@ -29,13 +32,43 @@ class ShapeArray(np.ndarray[Any, Any]):
     def __getitem__(self, key: Any) -> Any:
         return as_shape_array(np.asarray(self)[key])
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[i] for i in range(len(self))])
+
     def __repr__(self) -> str:
         return repr(np.asarray(self))
 
 
-def as_shape_array(value: Any, dtype: Any = None) -> ShapeArray:
-    """Return integers as a `ShapeArray`."""
+_INTEGERS = (int, np.integer, Extent, ShapeArray, ShapeExtents)
+
+
+def as_shape_array(value: Any, dtype: Any = None) -> Any:
+    """Return integers as a `ShapeArray`, or as `ShapeExtents` if there are extents among them."""
+    numbers = value if isinstance(value, tuple) else (value,)
+    if any([n.__class__ is Extent for n in numbers]):
+        return ShapeExtents(tuple(value) if isinstance(value, tuple) else value, dtype)
     return np.asarray(value, dtype).view(ShapeArray)
+
+
+def shape_of_parts(values: Sequence[Any], stacked: bool) -> Any:
+    """Return the shape that a program puts together with `concat` or `stack`; None if it is another value.
+
+    A tensor would not do, as for `jt.shape` itself.
+    """
+    shapes = [v for v in values if isinstance(v, (ShapeArray, ShapeExtents))]
+    if not shapes:
+        return None
+    parts: list[Any] = []
+    for value in values:
+        if stacked:
+            parts.append(value)
+        elif isinstance(value, (list, tuple)) or any([value is v and v.ndim == 1 for v in shapes]):
+            parts.extend(value)
+        else:
+            return None
+    if not all([isinstance(part, _INTEGERS) and not getattr(part, "ndim", 0) for part in parts]):
+        return None
+    return as_shape_array(tuple(map(index_of, parts)), np.result_type(*[v.dtype for v in shapes]))
 
 
 def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> ShapeArray:

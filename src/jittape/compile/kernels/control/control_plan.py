@@ -20,6 +20,7 @@ import numpy as np
 
 from jittape.compile.ir.exchanges import Exchanges
 from jittape.compile.ir.kernel import Kernel
+from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
 from jittape.compile.ir.table_layouts import (
     BODY_COUNT,
     BRANCH,
@@ -31,6 +32,7 @@ from jittape.compile.ir.table_layouts import (
     LOOP,
     STACKED_ROW,
 )
+from jittape.compile.ir.tridiagonal_kernel import TridiagonalSolve
 from jittape.compile.kernels.scalar_vm.bytecode import instructions_of
 from jittape.compile.rewrite.diagonal_op import DiagonalScatter, table_of
 from jittape.control.body import body_part
@@ -40,6 +42,7 @@ from jittape.core.locks import cached_property
 from jittape.core.program import ALIGNMENT, Aval, Body, Op, Program
 from jittape.core.records import WORD
 from jittape.core.simplify import simplify
+from jittape.core.tuning import tuning
 
 __all__ = ["STACK_AVAL", "ControlDriver", "Plan", "Release", "Stop", "plan_of", "with_tables"]
 
@@ -94,12 +97,16 @@ class Plan:
     temporaries : tuple of Aval
     words : tuple of int
         The kernel's table, without the launch tables of the bodies.
+    tasks, work : int
+        Number of tasks, and the estimated time on one thread, in ns.
     """
 
     kernel: Kernel
     bodies: tuple[Any, ...]
     temporaries: tuple[Aval, ...]
     words: tuple[int, ...]
+    tasks: int = 1
+    work: int = 0
 
 
 def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[[Program], Any]) -> Plan | None:
@@ -112,6 +119,12 @@ def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[[Pr
         return _diagonals(run[0], avals)
     if form.kind == "exchanges":
         return _exchanges(run[0], avals)
+    if form.kind == "mask_counts":
+        return _mask_counts(run[0], avals)
+    if form.kind == "mask_loop":
+        return _mask_loop(run[0], avals)
+    if form.kind == "tridiagonal":
+        return _tridiagonal(run, avals)
     if form.kind == "branch":
         return _Branch(run, schedule).plan()
     return _Loop(run, schedule).plan()
@@ -139,6 +152,34 @@ def _exchanges(op: Op, avals: Mapping[int, Aval]) -> Plan:
     shape = avals[op.out].shape
     first, step = (shape[-1] - 1, -1) if dict(op.params)["backwards"] else (0, 1)
     return Plan(Exchanges(()), (), (), (math.prod(shape[:-1]), shape[-1], first, step))
+
+
+def _mask_counts(op: Op, avals: Mapping[int, Aval]) -> Plan:
+    (elements,), (blocks,) = avals[op.args[0]].shape, avals[op.out].shape
+    return Plan(MaskCounts(()), (), (), (elements, dict(op.params)["share"]), blocks, elements // 16)
+
+
+def _mask_loop(op: Op, avals: Mapping[int, Aval]) -> Plan:
+    mask, *others = [avals[slot] for slot in op.args]
+    params, out = dict(op.params), avals[op.out]
+    form, counted = params["form"], params["share"] < mask.shape[0]
+    count = others[-1].shape[0] if form == "expand" else out.shape[0]
+    kernel = MaskLoop((), form, out.dtype.itemsize, counted)
+    tasks = others[0].shape[0] if counted else 1
+    return Plan(kernel, (), (), (mask.shape[0], params["share"], count), tasks, mask.shape[0])
+
+
+def _tridiagonal(run: Sequence[Op], avals: Mapping[int, Aval]) -> Plan | None:
+    matrix, side = (avals[slot] for slot in run[0].args)
+    results = {dict(op.params)["result_index"]: 2 + i for i, op in enumerate(run)}
+    if len(results) < 2:
+        return None
+    kernel = TridiagonalSolve((), side.dtype, results[0], results[1])
+    systems, (rows, columns) = math.prod(side.shape[:-2]), side.shape[-2:]
+    work = systems * rows * (20 + 4 * columns)
+    tasks = min(systems, tuning.max_decomposition_tasks) if work >= tuning.parallel_work_ns else 1
+    share = -(-systems // tasks)
+    return Plan(kernel, (), (matrix,), (systems, share, rows, columns), -(-systems // share), work)
 
 
 def _native(scheduled: Any) -> bool:

@@ -11,7 +11,14 @@ from llvmlite import ir
 from jittape.compile.ir.instructions import Address, Instruction, KernelLoad, Linear
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop.scalar_body import NO_WRAP, ScalarBody
-from jittape.compile.kernels.loop.vectorize import Lanes, addresses_of, loads_of, reads_ahead, written_twice
+from jittape.compile.kernels.loop.vectorize import (
+    Lanes,
+    addresses_of,
+    loads_of,
+    reads_ahead,
+    strided_loads,
+    written_twice,
+)
 from jittape.compile.llvm.ir_helpers import for_steps, integer
 from jittape.compile.llvm.ir_value import IRValue, memory_type
 from jittape.compile.llvm.ir_vectors import first_lanes, like, masked_load, masked_store, numbered, spread
@@ -51,6 +58,8 @@ class VectorBody(ScalarBody):
         self._rows: dict[Address, tuple[ir.Value, ir.Type]] = {}
         # The same for the row before along an outer loop, or the row itself if it is the first.
         self._rows_before: dict[Address, tuple[ir.Value, ir.Type]] = {}
+        # The rows whose elements are not adjacent, and how far apart these are.
+        self._strides: dict[Address, ir.Value] = {}
         # Values that are loaded before the loop's body, and stores that follow it.
         self._ahead: dict[Instruction, IRValue] = {}
         self._late: list[Callable[[], None]] | None = None
@@ -70,6 +79,9 @@ class VectorBody(ScalarBody):
         """
         self._find_rows(start, addresses_of(self.kernel))
         self._find_rows_before()
+        self._strides = {
+            _row(load.address): self._step(load.address.linear) for load in strided_loads(self.kernel)
+        }
         first = integer(0)
         if written_twice(self.kernel):
             first = self._whole_vectors(count, start, body)
@@ -160,14 +172,18 @@ class VectorBody(ScalarBody):
         ahead = self._ahead.get(instruction)
         return super().instruction(instruction) if ahead is None else ahead
 
+    def _step(self, linear: Linear) -> ir.Value:
+        """Emit the difference between two elements of the innermost loop."""
+        here, self.integers[self._loop] = self.integers[self._loop], integer(1)
+        step = self.linear(Linear(tuple([term for term in linear.terms if term[0] == self._loop])))
+        self.integers[self._loop] = here
+        return step
+
     def whole(self, linear: Linear) -> ir.Value:
         first = self.linear(linear)
         if self.width is None:
             return first
-        here, self.integers[self._loop] = self.integers[self._loop], integer(1)
-        step = self.linear(Linear(tuple([term for term in linear.terms if term[0] == self._loop])))
-        self.integers[self._loop] = here
-        first, step = (spread(self.builder, number, self.width) for number in (first, step))
+        first, step = (spread(self.builder, number, self.width) for number in (first, self._step(linear)))
         return self.builder.add(first, self.builder.mul(numbered(self.width), step))
 
     def masked_load(self, address: Address, mask: int, dtype: np.dtype[Any]) -> IRValue:
@@ -193,7 +209,24 @@ class VectorBody(ScalarBody):
         else:
             self._late.append(lambda: self._store_lanes(address, value, self.mask))
 
+    def _load_strided(self, address: Address, dtype: np.dtype[Any], mask: ir.Value | None) -> IRValue:
+        """Emit loads of single elements; lanes that do not exist get the first one."""
+        builder, stride = self.builder, self._strides[_row(address)]
+        assert self.width is not None
+        first = self._place_of_lanes(address)
+        loaded: ir.Value = ir.Constant(like(memory_type(dtype), self.width), ir.Undefined)
+        for lane in range(self.width):
+            ahead = builder.mul(stride, integer(lane), flags=NO_WRAP)
+            if mask is not None and lane:
+                ahead = builder.select(builder.extract_element(mask, integer(lane)), ahead, integer(0))
+            place = builder.gep(first, [ahead], inbounds=True, source_etype=memory_type(dtype))
+            element = builder.load(place, align=dtype.alignment, typ=memory_type(dtype))
+            loaded = builder.insert_element(loaded, element, integer(lane))
+        return self.from_memory(loaded, dtype)
+
     def _load_lanes(self, address: Address, dtype: np.dtype[Any], mask: ir.Value | None) -> IRValue:
+        if _row(address) in self._strides:
+            return self._load_strided(address, dtype, mask)
         builder, place = self.builder, self._place_of_lanes(address)
         kind = like(memory_type(dtype), self.width)
         if mask is None:
@@ -211,6 +244,8 @@ class VectorBody(ScalarBody):
         """Emit the address of the first lane."""
         _, index = self.counted[self._loop]
         row, element = self._rows[_row(address)]
+        stride = self._strides.get(_row(address))
+        index = index if stride is None else self.builder.mul(index, stride, flags=NO_WRAP)
         place = self.builder.gep(row, [index], inbounds=True, source_etype=element)
         fixed = address.linear.fixed
         if not fixed:

@@ -4,7 +4,8 @@ LLVM's vectorizer makes three loops of one: over several vectors at a time, over
 elements that are left. Written as vectors there are two loops, and masks in the second one protect the elements beyond
 the end. LLVM then runs four passes instead of about a hundred: the kernels of an LSTM compile in 0.10 s instead of
 0.22 s. The processor must have masked instructions (AVX-512), unless an expression has a loop of its own. All other
-loops are left to LLVM's vectorizer.
+loops are left to LLVM's vectorizer, as are those over elements that are not adjacent unless their mathematics is
+expensive: LLVM computes single elements where it finds a stride too slow to load.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ __all__ = [
     "loads_of",
     "obstacle_to_lanes",
     "reads_ahead",
+    "strided_loads",
     "written_twice",
 ]
 
@@ -126,8 +128,23 @@ def _varying_terms(kernel: LoopKernel, linear: Linear) -> list[tuple[str, Factor
     ]
 
 
+def strided_loads(kernel: LoopKernel) -> list[KernelLoad]:
+    """Return the loads of elements that are not adjacent along the innermost loop, but equally far apart."""
+    loads = [(load, _varying_terms(kernel, load.address.linear)) for load in loads_of(kernel)]
+    innermost = f"i{kernel.depth - 1}"
+    return [load for load, terms in loads if [name for name, _ in terms] == [innermost] and terms[0][1] != 1]
+
+
 def _has_distant_elements(kernel: LoopKernel) -> bool:
-    terms = [_varying_terms(kernel, address.linear) for address in addresses_of(kernel)]
+    """Return whether elements are not adjacent, except in strided loads for which expensive mathematics pays."""
+    strided = strided_loads(kernel)
+    if strided and (
+        cost_of_innermost(kernel) < tuning.strided_load_cost * len(strided)
+        or any(load.mask is not None or load.dtype.kind == "c" for load in strided)
+    ):
+        return True
+    apart = {load.address for load in strided}
+    terms = [_varying_terms(kernel, a.linear) for a in addresses_of(kernel) if a not in apart]
     return not all(own == [(f"i{kernel.depth - 1}", 1)] for own in terms)
 
 

@@ -1,0 +1,1 @@
+"""Counts and places of the true elements of masks."""

@@ -1,0 +1,1 @@
+"""Tridiagonal systems of equations."""

@@ -1,0 +1,46 @@
+"""Functions of ints that may be extents."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.core.symbolic.extents import Extent, applied, hint_of
+
+__all__ = ["converted", "index_of", "never_negative"]
+
+
+def converted(function: Callable[..., Any], value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return ``function(value, dtype)``, a conversion; an extent that fits an integer dtype as it is."""
+    if value.__class__ is Extent and type(hint_of(value)) is int and dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        if (
+            limits.min <= value <= limits.max
+        ):  # another expression of the same number would be in no general position
+            return value
+    return applied(function, value, dtype)
+
+
+def never_negative(value: Any) -> bool:
+    """Return whether a number is not negative; for an extent, whether all values of its variables from 2 on give that.
+
+    If that depends on the values, the answer is False. So a decision by this function holds for all lengths.
+    """
+    if value.__class__ is not Extent:
+        return bool(value >= 0)
+    count = len(value._owner.variables)
+    least = 0
+    for monomial, factor in value._terms:
+        if monomial and factor < 0:
+            return False
+        least += factor * 2 ** len(monomial) if all([i < count for i in monomial]) else 0
+    return least >= 0 and bool(value >= 0)
+
+
+def index_of(value: Any) -> Any:
+    """Return ``operator.index(value)``; an extent as it is, and the one in `ShapeExtents`."""
+    as_extent = getattr(value, "as_extent", None)
+    return operator.index(value) if as_extent is None else as_extent()

@@ -1,0 +1,234 @@
+"""Programs that differ from an earlier one: the line where they part, and what was new there.
+
+Paths of the trie that begin on the same line and record the same ops share nodes. A new program leaves the known paths
+at one node, where its key differs from the keys of the other children. These *siblings* say what changed: a shape, a
+dtype, a Python value, or the operation itself after a branch.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.core.primitive import Primitive
+from jittape.core.program import SourceLine
+from jittape.errors import RecompileWarning
+from jittape.recording.trie import Node, trie
+from jittape.recording.trie_insertion import Marker
+
+__all__ = ["NewProgram", "new_program_at", "place_at"]
+
+_PROGRAMS = 5
+"""Number of programs that part at one node above which a warning says why."""
+_SHOWN = 60
+"""Maximum number of characters of a value in a message."""
+_PLACES = 1000
+"""Maximum number of nodes that are remembered as warned about."""
+_warned: dict[int, Node] = {}
+
+
+class NewProgram(NamedTuple):
+    """A program that leaves the paths of earlier programs.
+
+    Attributes
+    ----------
+    line : SourceLine or None
+        Line of the first call that differs.
+    operation : str
+        Name of the function that it calls.
+    kind : str
+        ``"shape"``, ``"dtype"``, ``"value"``, ``"type"``, ``"operand"`` or ``"branch"``.
+    what : str
+        Name of the argument that differs.
+    old, new : str
+        Its description before and now.
+    programs : int
+        Number of different programs at this place, with the first.
+    """
+
+    line: SourceLine | None
+    operation: str
+    kind: str
+    what: str
+    old: str
+    new: str
+    programs: int
+
+    @property
+    def change(self) -> str:
+        """The difference in words."""
+        if self.kind == "branch":
+            return f"{self.new} runs where {self.old} ran before"
+        return f"{self.what} of {self.operation} changed from {self.old} to {self.new}"
+
+    @property
+    def remedy(self) -> str:
+        """Advice on the code to write instead."""
+        return _REMEDIES[self.kind]
+
+    def __str__(self) -> str:
+        place = "an unknown line" if self.line is None else self.line.link
+        return f"{place}: {self.programs} programs part here, the last because {self.change}: {self.remedy}"
+
+
+_REMEDIES = {
+    "shape": "use arrays of few shapes, padded if necessary",
+    "dtype": "convert the operand to one dtype before the loop",
+    "value": "a Python value that is part of the program must not change at each step: use a tensor or a float, "
+    "jt.fori_loop, jt.scan, jt.gather or jt.where",
+    "type": "always use numbers of the same type",
+    "operand": "use the same Variables and tensors in the same order",
+    "branch": "use jt.cond, jt.switch_case or jt.where, or a Python loop with the same number of iterations",
+}
+
+
+def _siblings_of(parent: Node, child: Node, derived: bool) -> list[tuple[Any, Node]]:
+    """Return the keys and children of `parent` that call the same function as `child`, oldest first.
+
+    Unless `derived` is True, nodes that a general path has derived are left out: they cost little.
+    """
+    key = next((key for key, node in parent.children.items() if node is child), None)
+    if key is None:
+        return []
+    return [
+        (other, node)
+        for other, node in parent.children.items()
+        if other[0] is key[0] and (derived or node.derivation is None) and len(other) == len(key)
+    ]
+
+
+def new_program_at(node: Node, least: int = 1, derived: bool = False) -> NewProgram | None:
+    """Return where the program of `node` leaves earlier ones; None if fewer than `least` others part there.
+
+    Of several places, the one with the most programs counts. `derived` says whether programs that a general path has
+    derived count too.
+    """
+    found: NewProgram | None = None
+    for parent, child in _edges(node):
+        if len(parent.children) <= least or (child.derivation is not None and not derived):
+            continue
+        described = place_at(parent, child, derived)
+        if described is not None and described.programs > max(least, 0 if found is None else found.programs):
+            found = described
+    return found
+
+
+def _edges(node: Node) -> Iterator[tuple[Node, Node]]:
+    """Yield the nodes of a path with their parents, the last first."""
+    child = node
+    while child.parent is not None:
+        yield child.parent, child
+        child = child.parent
+
+
+def place_at(parent: Node, child: Node, derived: bool = False) -> NewProgram | None:
+    """Return the difference between `child` and the sibling before it, or the child before it after a branch."""
+    known = _siblings_of(parent, child, derived)
+    position = next((i for i, (_, node) in enumerate(known) if node is child), 0)
+    if position:
+        (old, _), (new, _) = known[position - 1], known[position]
+        change = _change(old, new)
+        return None if change is None else NewProgram(child.source, _name(new[0]), *change, position + 1)
+    others = [(key, node) for key, node in parent.children.items() if node.derivation is None]
+    last = next((i for i, (_, node) in enumerate(others) if node is child), 0)
+    if not last or not callable(others[last][0][0]) or not callable(others[last - 1][0][0]):
+        return None
+    (old, before), (new, _) = others[last - 1], others[last]
+    was, now = f"{_name(old[0])} at {_place(before)}", f"{_name(new[0])} at {_place(child)}"
+    return NewProgram(child.source, _name(new[0]), "branch", "operation", was, now, last + 1)
+
+
+def _change(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[str, str, str, str] | None:
+    """Return kind, argument, old and new description of the first difference between two keys of one function."""
+    body = old[0]
+    if not callable(body):
+        return ("operand", "the sources", "others", "these") if old != new else None
+    names = _parameters(body)
+    operands = len(old) - 2
+    for i, (a, b) in enumerate(zip(old[2:], new[2:], strict=True)):
+        what = f"operand {names[i] if i < len(names) else i + 1}"
+        if a == b and a.__class__ is b.__class__:
+            continue
+        if isinstance(a, Marker) and isinstance(b, Marker):
+            if a.aval.dtype != b.aval.dtype:
+                return "dtype", what, str(a.aval), str(b.aval)
+            if a.aval != b.aval:
+                return "shape", what, str(a.aval), str(b.aval)
+            return "operand", what, _kind(a), _kind(b)
+        if isinstance(a, type | np.dtype) or isinstance(b, type | np.dtype):
+            return "type", what, _kind(a), _kind(b)
+        return "operand", what, _kind(a), _kind(b)
+    for i, (a, b) in enumerate(zip(old[1], new[1], strict=False)):
+        if a is not b and (a != b or a.__class__ is not b.__class__):
+            at = operands + i
+            name = names[at] if at < len(names) else f"parameter {i + 1}"
+            return "value", name, _shown(a, b), _shown(b, a)
+    return None
+
+
+def _parameters(body: Any) -> list[str]:
+    try:
+        parameters = inspect.signature(body).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+
+
+def _name(body: Any) -> str:
+    if isinstance(body, Primitive):
+        return f"`{body.name}`"
+    name = getattr(body, "__name__", None)
+    return f"`{name.strip('_').removesuffix('_body')}`" if name is not None else f"a {type(body).__name__}"
+
+
+def _kind(part: Any) -> str:
+    if isinstance(part, Marker):
+        return f"a new value {part.aval}"
+    if isinstance(part, type):
+        return f"a Python {part.__name__}"
+    if isinstance(part, np.dtype):
+        return f"a NumPy {part.name}"
+    return "an earlier value"
+
+
+def _shown(value: Any, other: Any) -> str:
+    """Return the text of a value, of a long one the part that differs from another value."""
+    text, second = repr(value), repr(other)
+    if len(text) <= _SHOWN:
+        return text
+    pairs = zip(text, second, strict=False)
+    same = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(text), len(second)))
+    first = max(0, same - _SHOWN // 2)
+    return (
+        f"{'...' if first else ''}{text[first : first + _SHOWN]}{'...' if first + _SHOWN < len(text) else ''}"
+    )
+
+
+def _place(node: Node) -> str:
+    return "an unknown line" if node.source is None else f"line {node.source.line}"
+
+
+def _warn(node: Node) -> None:
+    """Warn if many programs part at one node of the path to `node`, once for each such node."""
+    found = new_program_at(node, _PROGRAMS)
+    if found is None or found.line is None or found.kind == "branch":
+        return
+    for parent, child in _edges(node):
+        if child.source == found.line and len(parent.children) > _PROGRAMS:
+            if id(parent) in _warned:
+                return
+            if len(_warned) >= _PLACES:
+                _warned.clear()
+            _warned[id(parent)] = parent
+    message = (
+        f"{found.programs} different programs have been recorded from this line, this time because {found.change}. "
+        f"Each is interpreted once and then compiled: {found.remedy}. jt.explain_recompiles() lists all"
+    )
+    warnings.warn_explicit(message, RecompileWarning, found.line.file, found.line.line)
+
+
+trie.on_new_program = _warn
