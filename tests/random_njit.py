@@ -170,7 +170,7 @@ class Generator:
         self.depth += 1
         for _ in range(self.random.randrange(1, 4)):
             kind = self.random.choice(
-                ["add", "add", "if", "local", "call", *["sum", "inner"] * level, "jump", "odd"]
+                ["add", "add", "if", "local", "call", *["sum", "inner", "mean"] * level, "jump", "odd"]
             )
             if kind == "add":
                 self.line(f"total {self.random.choice(['+=', '-='])} {self.expression()}")
@@ -186,6 +186,10 @@ class Generator:
                 self.line("total += np.sum(v)")
             elif kind == "sum":
                 self._sum(level - 1)
+            elif kind == "mean":
+                self.line(f"u = np.sum(x) * {self.atom()}")
+                self.line("for j in range(5):")
+                self.line("    total += (x[j] - u) ** 2")
             elif kind == "inner":
                 self.line("u = 0.0")
                 self.line(f"for j in range({self.random.randrange(3)}, 5):")

@@ -505,20 +505,21 @@ def test_an_explicit_vjp_wins():
 
 
 @njit
-def gamma(x):
-    return math.lgamma(x)
+def spacing(x):
+    return np.spacing(x)
 
 
 def test_a_gradient_that_cannot_be_derived_names_the_way_out():
-    op = jt.numba_op(gamma)
-    assert float(op(3.0)) == pytest.approx(math.log(2.0))
+    op = jt.numba_op(spacing)
+    assert float(op(np.float64(3.0))) == np.spacing(3.0)
     with pytest.raises(
-        jt.NoGradientError, match=r"(?s)gamma, recorded at .*test_numba_op.py:\d+.*lgamma.*vjp=\.\.\."
+        jt.NoGradientError,
+        match=r"(?s)spacing, recorded at .*test_numba_op.py:\d+.*np.spacing.*vjp=\.\.\.",
     ):
         watched(op, np.array([3.0]))
 
 
-@pytest.mark.parametrize("function", [gamma, njit(lambda x: x * x)])
+@pytest.mark.parametrize("function", [spacing, njit(lambda x: x * x)])
 def test_each_sentence_about_a_gradient_that_cannot_be_derived_ends(function):
     with pytest.raises(
         jt.NoGradientError, match=r"(rule with jt\.njit_rule|Use `def`)\. Or pass the derivative"

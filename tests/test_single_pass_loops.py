@@ -159,10 +159,44 @@ def needs_a_later_value(x, p):
     return total * (other + p)
 
 
+@numba.njit
+def variance(x, p):
+    mean = np.sum(x) / 14.0
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += (x[i, 0] - mean) ** 2
+    return p * total
+
+
+@numba.njit
+def factor_between(x, p):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i, 0] ** 2
+    factor = math.sin(p)
+    for i in range(x.shape[0]):
+        for j in range(2):
+            total += x[i, j] * factor
+    return total
+
+
+@numba.njit
+def sum_in_sum(x, p):
+    total = 0.0
+    for i in range(x.shape[0]):
+        row = 0.0
+        for j in range(2):
+            row += p * x[i, j]
+        for j in range(2):
+            total += (x[i, j] - row) ** 2
+    return total
+
+
 ONE_PASS = (pairs, mean_of_losses, local_array, two_sums, until)
 NOT = (
     square_of_sum, decays, last_one, twice, by_memory, writes, some_doubled, maximum, needs_a_later_value,
 )  # fmt: skip
+LATE_COTANGENTS = (variance, factor_between, sum_in_sum)
 X = rng.normal(size=(7, 2))
 
 
@@ -183,7 +217,7 @@ def loops(code):
     return sum(line.startswith(("    for ", "    while ")) for line in code.splitlines())
 
 
-@pytest.mark.parametrize("f", [*ONE_PASS, after_updates, *NOT])
+@pytest.mark.parametrize("f", [*ONE_PASS, after_updates, *NOT, *LATE_COTANGENTS])
 @pytest.mark.parametrize("count", [7, 1, 0])
 def test_gradients_equal_differences(f, count):
     check(f, X[:count].copy(), 0.7)

@@ -11,6 +11,7 @@ import numba
 import numpy as np
 
 import jittape as jt
+from npbench import FILTERS, KERNELS
 
 
 @numba.njit
@@ -251,3 +252,33 @@ class Options(_Program):
     def arguments(self, rng: Any) -> tuple[Any, ...]:
         price, strike = rng.uniform(50.0, 150.0, size=(2, 10_000))
         return price, strike, rng.uniform(0.2, 2.0, size=10_000), 0.03, 0.2
+
+
+class Kernels:
+    """Kernels of NPBench, a filter, a loop with random waiting times and a network in loops."""
+
+    unit = "times"
+    params = ("cholesky", "trmm", "deriche", "vadv", "nbody", "kalman", "gillespie", "lstm")
+    param_names = ("kernel",)
+
+    def setup(self, name: str) -> None:
+        (kernel,) = [one for one in [*KERNELS, *FILTERS] if one.name == name]
+        self.function = kernel.function
+        self.args = kernel.arguments(np.random.default_rng(0), kernel.size)
+        self.gradient = jt.njit_value_and_grad(kernel.function, argnums=kernel.argnums)
+        self.time_gradient(name)
+        self.time_function(name)
+
+    def time_function(self, name: str) -> Any:
+        return self.function(*self.args)
+
+    def time_gradient(self, name: str) -> Any:
+        return self.gradient(*self.args)
+
+    def track_gradient_to_function(self, name: str) -> float:
+        return ratio(lambda: self.time_gradient(name), lambda: self.time_function(name))
+
+    def track_kept_bytes(self, name: str) -> int:
+        return self.gradient.kept_bytes(*self.args)
+
+    track_kept_bytes.unit = "bytes"

@@ -1,8 +1,8 @@
 """Gradients of the user's ``@njit`` functions: reverse mode as a source transformation."""
 
-from jittape.numba_ad.njit_grad import NjitGradient as NjitGradient
+from jittape.numba_ad.gradient_function import NjitGradient as NjitGradient
+from jittape.numba_ad.gradient_function import is_dispatcher as is_dispatcher
 from jittape.numba_ad.njit_grad import gradient_of_dispatcher as gradient_of_dispatcher
-from jittape.numba_ad.njit_grad import is_dispatcher as is_dispatcher
 from jittape.numba_ad.njit_grad import njit_grad as njit_grad
 from jittape.numba_ad.njit_grad import njit_hvp as njit_hvp
 from jittape.numba_ad.njit_grad import njit_jvp as njit_jvp

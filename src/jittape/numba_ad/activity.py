@@ -9,11 +9,14 @@ from typing import Any
 from jittape.numba_ad.lower.build_ir import is_float
 from jittape.numba_ad.structured_ir import (
     Alloc,
+    Apply,
     Array,
+    Block,
     Function,
     If,
     Load,
     Loop,
+    LoopPhi,
     Op,
     Root,
     Store,
@@ -21,7 +24,9 @@ from jittape.numba_ad.structured_ir import (
     walk,
 )
 
-__all__ = ["Activity", "contributions", "dependents", "find_active", "partial_fields", "results_of"]
+__all__ = [
+    "Activity", "contributions", "dependents", "find_active", "outer_operands", "partial_fields", "results_of", "sides",
+]  # fmt: skip
 
 
 @dataclass
@@ -73,6 +78,44 @@ def partial_fields(statement: Op, partial: str) -> list[Any]:
     return [statement.result if field == "r" else statement.operands[int(field)] for field in fields]
 
 
+def sides(s: If | Loop) -> list[Block]:
+    """Return the blocks of a statement that have adjoints; the header of a loop has none."""
+    return [s.then, s.orelse] if isinstance(s, If) else [s.body]
+
+
+def outer_operands(s: If | Loop, activity: Activity) -> list[Value]:
+    """Return the active values from outside that the adjoints of inner blocks add to."""
+    found: dict[Any, None] = {}
+    inside: set[Block] = set()
+
+    def visit(block: Block) -> None:
+        inside.add(block)
+        for one in block.statements:
+            if isinstance(one, Op):
+                found.update((x, None) for x, _ in contributions(one, activity))
+            elif isinstance(one, Store):
+                found[one.value] = None
+            elif isinstance(one, Apply):
+                found.update((x, None) for x in one.operands)
+            elif isinstance(one, (If, Loop)):
+                phi_operands(one)
+                for inner in sides(one):
+                    visit(inner)
+
+    def phi_operands(one: If | Loop) -> None:
+        for phi in one.phis:
+            pair = (phi.init, phi.next) if isinstance(phi, LoopPhi) else (phi.then, phi.orelse)
+            found.update((x, None) for x in pair)
+
+    for block in sides(s):
+        visit(block)
+    if isinstance(s, If):
+        phi_operands(s)
+    else:
+        found.update((loop_phi.next, None) for loop_phi in s.phis)
+    return [x for x in found if isinstance(x, Value) and x in activity and x.block not in inside]
+
+
 def _place(one: Any) -> Any:
     """Return what carries the derivative: the memory of an array, or a value itself."""
     return one.root if isinstance(one, Array) else one
@@ -86,6 +129,8 @@ def _edges(function: Function) -> list[tuple[Any, Any]]:
             pairs += [
                 (x, s.result) for x, p in zip(s.operands, s.rule.partials, strict=True) if p is not None
             ]
+        elif isinstance(s, Apply):
+            pairs += [(_place(x), _place(s.result)) for x in s.operands]
         elif isinstance(s, Load):
             pairs.append((s.array.root, s.result))
         elif isinstance(s, Store):

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.numba_ad.activity import Activity, contributions
-from jittape.numba_ad.emit_forward import (
+from jittape.numba_ad.activity import Activity, contributions, outer_operands, sides
+from jittape.numba_ad.emit_forward import ForwardPass, Writer
+from jittape.numba_ad.kept_arrays import PopArray, kept_names
+from jittape.numba_ad.recording_plan import Plan
+from jittape.numba_ad.restore_actions import (
     Branch,
-    ForwardPass,
     Pop,
     Recompute,
-    Writer,
-    element,
     restore_actions,
     shadow_actions,
-    trip_count_text,
     view_actions,
 )
-from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.single_pass_loops import independent
+from jittape.numba_ad.stack_sizes import trip_count_text
+from jittape.numba_ad.statement_text import element
 from jittape.numba_ad.structured_ir import (
     Alloc,
+    Apply,
     Array,
     Block,
     If,
@@ -47,6 +48,7 @@ class BackwardPass:
     def __init__(self, plan: Plan, activity: Activity, writer: Writer, forward: ForwardPass) -> None:
         self._plan, self._activity, self._writer, self._forward = plan, activity, writer, forward
         self.started: set[Value] = set()
+        self.results: list[Array] = []
 
     def run(self, block: Block, result: Any, seed: str) -> None:
         """Write the backward pass of the body of a function; `seed` is the cotangent of its result."""
@@ -85,16 +87,16 @@ class BackwardPass:
         """Write the rest of a block, from its first single-pass loop on, and the adjoints of all its statements."""
         tail = self._plan.single_pass.tail(block)
         rest = block.statements[tail:]
-        early = independent(rest)
+        early, delayed = independent(rest), self._plan.single_pass.delayed
         for s in early:
             self._forward.statement(s)
         for s in reversed(rest):
             if s in self._plan.single_pass.loops:
                 assert isinstance(s, Loop)
-                self.start(self._outer_operands(s))
+                self.start(outer_operands(s, self._activity))
                 for phi in self._start_carried(s):
                     self.add(phi.init, f"{phi.inner.name}_c", s.where)
-            elif isinstance(s, Op):
+            elif isinstance(s, Op) and s not in delayed:
                 self._statement(s)
         for s in rest:
             if s in self._plan.single_pass.loops:
@@ -103,6 +105,9 @@ class BackwardPass:
             elif s not in early:
                 self._forward.statement(s)
                 self._restore_array(s)
+        for s in reversed(rest):
+            if s in delayed:
+                self._statement(s)
         for s in reversed(block.statements[:tail]):
             self._statement(s)
 
@@ -132,33 +137,51 @@ class BackwardPass:
             for operand, partial in contributions(s, activity):
                 self.add(operand, partial.format(*names, r=s.result.name, g=cotangent), s.where)
         elif isinstance(s, Load) and s.result in self.started and s.array in activity:
-            self._writer.line(f"{element(s, '_b')} += {s.result.name}_b", s.where)
+            guard = "" if s.guard is None else f"if {s.guard.name}: "
+            self._writer.line(f"{guard}{element(s, '_b')} += {s.result.name}_b", s.where)
         elif isinstance(s, Store) and s.array in activity:
             cotangent = element(s, "_b")
             self.add(s.value, f"-{cotangent}" if s.sign == "-" else cotangent, s.where)
             if not s.sign:
                 self._writer.line(f"{cotangent} = 0.0", s.where)
+        elif isinstance(s, Apply) and s.result in activity:
+            self._apply(s)
         elif isinstance(s, If) and self._has_adjoint(s):
             self._branch(s)
         elif isinstance(s, Loop) and self._has_adjoint(s):
             self._loop(s)
 
+    def _apply(self, s: Apply) -> None:
+        """Write the adjoint of a function of arrays: a call of its rule."""
+        if isinstance(s.result, Value) and s.result not in self.started:
+            return
+        name = s.result.name
+        call = f"{s.rule.vjp}({', '.join([f'{name}_b', *kept_names(s, self._plan)])})"
+        self._writer.line(f"{name}_g = {call}", s.where)
+        for i, x in enumerate(s.operands):
+            cotangent = f"{name}_g" if len(s.operands) == 1 else f"{name}_g[{i}]"
+            if isinstance(x, Array) and x in self._activity:
+                self._writer.line(f"add_into({x.name}_b, {cotangent})")
+            else:
+                self.add(x, cotangent)
+
     def _has_adjoint(self, s: If | Loop) -> bool:
         results = [phi.result for phi in s.phis] if isinstance(s, If) else [phi.out for phi in s.phis]
         if any(one in self.started for one in results):
             return True
-        return any(self._writes_cotangents(block) for block in _sides(s))
+        return any(self._writes_cotangents(block) for block in sides(s))
 
     def _writes_cotangents(self, block: Block) -> bool:
         return any(
             (isinstance(s, (Load, Store)) and s.array in self._activity)
+            or (isinstance(s, Apply) and s.result in self._activity)
             or (isinstance(s, (If, Loop)) and self._has_adjoint(s))
             for s in block.statements
         )
 
     def _branch(self, s: If) -> None:
         writer = self._writer
-        self.start(self._outer_operands(s))
+        self.start(outer_operands(s, self._activity))
         received = [phi for phi in s.phis if phi.result in self.started]
         writer.begin(f"if {s.condition.name}:", s.where)
         for phi in received:
@@ -176,9 +199,16 @@ class BackwardPass:
 
     def _loop(self, s: Loop) -> None:
         writer = self._writer
-        self.start(self._outer_operands(s))
+        self.start(outer_operands(s, self._activity))
         carried = self._start_carried(s)
-        self._reversed_loop(s)
+        checkpoint = self._plan.checkpoints.get(s)
+        if checkpoint is not None:
+            self._keep_results()
+            writer.begin(checkpoint.segments(), s.where)
+            for line in checkpoint.restore():
+                writer.line(line)
+            self._forward.segment(checkpoint)
+        self._reversed_loop(s if checkpoint is None else checkpoint.segment)
         self._restore(restore_actions(s.body, self._plan, self._activity))
         for phi in carried:
             self.add(phi.next, f"{phi.inner.name}_c")
@@ -187,8 +217,23 @@ class BackwardPass:
             inner = f"{phi.inner.name}_b" if phi.inner in self.started else "0.0"
             writer.line(f"{phi.inner.name}_c = {inner}")
         writer.end()
+        if checkpoint is not None:
+            writer.end()
         for phi in carried:
             self.add(phi.init, f"{phi.inner.name}_c", s.where)
+
+    def _keep_results(self) -> None:
+        """Copy the argument arrays that loops with segments restore to earlier states."""
+        if not self.results:
+            states = [one for checkpoint in self._plan.checkpoints.values() for one in checkpoint.state]
+            self.results = [one for one in dict.fromkeys(states) if one.statement is None]
+            for one in self.results:
+                self._writer.line(f"{one.name}_result = {one.name}.copy()")
+
+    def put_back_results(self) -> None:
+        """Write what the function leaves in its argument arrays."""
+        for one in self.results:
+            self._writer.line(f"copy_into({one.name}, {one.name}_result)")
 
     def _reversed_loop(self, s: Loop) -> None:
         writer = self._writer
@@ -212,6 +257,8 @@ class BackwardPass:
             self._restore_array(s)
 
     def _restore_array(self, s: Statement) -> None:
+        if isinstance(s, Apply):
+            self._restore(shadow_actions(s, self._plan, self._activity))
         if isinstance(s, (Alloc, View)):
             self._restore(view_actions(s, self._plan) + shadow_actions(s, self._plan, self._activity))
 
@@ -222,6 +269,8 @@ class BackwardPass:
                 stack = action.stack
                 writer.line(f"{stack}_at -= 1")
                 writer.line(f"{action.value.name} = {action.converted(f'{stack}[{stack}_at]')}")
+            elif isinstance(action, PopArray):
+                action.restore(writer)
             elif isinstance(action, Recompute):
                 writer.line(action.text, action.where)
             elif isinstance(action, Branch):
@@ -232,38 +281,3 @@ class BackwardPass:
                     writer.begin("else:")
                     self._restore(action.orelse)
                     writer.end()
-
-    def _outer_operands(self, s: If | Loop) -> list[Value]:
-        """Return the active values from outside that the adjoints of inner blocks add to."""
-        found: dict[Value, None] = {}
-        inside: set[Block] = set()
-
-        def visit(block: Block) -> None:
-            inside.add(block)
-            for one in block.statements:
-                if isinstance(one, Op):
-                    found.update((x, None) for x, _ in contributions(one, self._activity))
-                elif isinstance(one, Store):
-                    found[one.value] = None
-                elif isinstance(one, (If, Loop)):
-                    phi_operands(one)
-                    for inner in _sides(one):
-                        visit(inner)
-
-        def phi_operands(one: If | Loop) -> None:
-            for phi in one.phis:
-                pair = (phi.init, phi.next) if isinstance(phi, LoopPhi) else (phi.then, phi.orelse)
-                found.update((x, None) for x in pair)
-
-        for block in _sides(s):
-            visit(block)
-        if isinstance(s, If):
-            phi_operands(s)
-        else:
-            found.update((loop_phi.next, None) for loop_phi in s.phis)
-        return [x for x in found if isinstance(x, Value) and x in self._activity and x.block not in inside]
-
-
-def _sides(s: If | Loop) -> list[Block]:
-    """Return the blocks of a statement that have adjoints; the header of a loop has none."""
-    return [s.then, s.orelse] if isinstance(s, If) else [s.body]

@@ -10,16 +10,17 @@ from typing import Any
 from numba import types
 
 from jittape.errors import NoGradientError
-from jittape.numba_ad import tape_support
+from jittape.numba_ad import linear_algebra_rules, tape_support
 from jittape.numba_ad.activity import find_active
 from jittape.numba_ad.emit_backward import BackwardPass
 from jittape.numba_ad.emit_forward import ForwardPass, Writer
 from jittape.numba_ad.emit_tangents import TangentPass
+from jittape.numba_ad.loop_invariants import move_invariants
 from jittape.numba_ad.lower.build_ir import is_float
 from jittape.numba_ad.lower.dead_statements import remove_dead_statements
 from jittape.numba_ad.lower.lower_function import lower_function
-from jittape.numba_ad.recording_plan import make_plan
-from jittape.numba_ad.structured_ir import Array, Constant, Function, Op, Store, Value, walk
+from jittape.numba_ad.recording_plan import Plan, make_plan
+from jittape.numba_ad.structured_ir import Apply, Array, Constant, Function, Op, Store, Value, walk
 from jittape.numba_ad.user_rules import UserRule
 
 __all__ = ["GradientCode", "generate"]
@@ -27,16 +28,26 @@ __all__ = ["GradientCode", "generate"]
 
 @dataclass(frozen=True)
 class GradientCode:
-    """Source text of a gradient, the sources it was derived from, and the user's rules that it calls."""
+    """Source text of a gradient, the sources it was derived from, and the user's rules that it calls.
+
+    If the gradient records values, `written` has the numbers of the arguments whose arrays it writes.
+    """
 
     name: str
     text: str
     sources: tuple[str, ...]
     rules: tuple[UserRule, ...]
+    written: tuple[int, ...]
 
 
 def generate(
-    function: Any, argument_types: list[Any], argnums: int | tuple[int, ...], returned: str, purpose: str
+    function: Any,
+    argument_types: list[Any],
+    argnums: int | tuple[int, ...],
+    returned: str,
+    purpose: str,
+    checkpoint: int | str | None = None,
+    tangents: int | None = None,
 ) -> GradientCode:
     """Return the code of a gradient.
 
@@ -51,55 +62,95 @@ def generate(
     returned : str
         ``"gradient"``, ``"value_and_gradient"``, ``"vjp"``: then the first argument is the cotangent of the result, or
         ``"jvp"``: then the first arguments are tangents, and value and tangent are returned. ``"tangent"`` is ``"jvp"``
-        without the value.
+        without the value. ``"kept_bytes"`` is the size of the values that the forward pass of a gradient keeps.
     purpose : str
         Text before error messages.
+    checkpoint : int or "sqrt", optional
+        Length of the segments of time loops.
+    tangents : int, optional
+        Number of tangents; each tangent argument has them along a first axis.
     """
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     tangent_types = argument_types[: len(numbers)] if returned in ("jvp", "tangent") else []
     argument_types = argument_types[len(tangent_types) :]
     form = lower_function(function, argument_types, purpose)
     remove_dead_statements(form)
+    move_invariants(form)
     wanted = [_differentiated(form, i, argument_types, purpose) for i in numbers]
     activity = find_active(form, wanted)
+    plan = None
     writer = Writer()
     parameters = _parameters(form)
     _prologue(form, parameters, writer, purpose)
+    passive = [path for path, one in form.arguments.items() if one not in activity]
+    if passive:
+        writer.line(f"# passive: {', '.join(passive)}")
     if tangent_types:
         extra = [f"tangent_of_{form.parameters[i]}" for i in numbers]
-        _start_tangents(form, wanted, list(zip(extra, tangent_types, strict=True)), writer, purpose)
-        _shadows([one for one in form.arguments.values() if one not in wanted], activity, writer, "_d")
-        tangents = TangentPass(activity, writer)
-        tangents.run(form.body)
+        _start_tangents(form, wanted, list(zip(extra, tangent_types, strict=True)), writer, purpose, tangents)
+        suffixes = _suffixes(tangents)
+        for suffix in suffixes:
+            _shadows([one for one in form.arguments.values() if one not in wanted], activity, writer, suffix)
+        tangent_pass = TangentPass(activity, writer, suffixes)
+        tangent_pass.run(form.body)
         value = f"{_text(form.result)}, " if returned == "jvp" else ""
-        writer.line(f"return {value}{tangents.tangent(form.result)}")
+        writer.line(f"return {value}{tangent_pass.result(form.result)}")
     else:
         extra = ["seed"] if returned == "vjp" else []
         _check_result(form, returned, purpose)
-        result = _write_reverse(form, activity, wanted, writer, isinstance(argnums, tuple), extra)
+        plan = make_plan(form, activity, checkpoint)
+        result = _write_reverse(form, plan, wanted, writer, isinstance(argnums, tuple), extra, returned)
         writer.line(
             f"return {_text(form.result)}, {result}"
             if returned == "value_and_gradient"
             else f"return {result}"
         )
+    written = (
+        _written_arguments(form)
+        if plan is not None and (plan.recorded or plan.kept or plan.checkpoints)
+        else ()
+    )
     name = f"{form.name}_{returned}"
     signature = ", ".join(extra + list(parameters.values()))
     text = "\n".join([f"def {name}({signature}):", *writer.lines]) + "\n"
-    rules = {s.rule for s in walk(form.body) if isinstance(s, Op) and isinstance(s.rule, UserRule)}
-    return GradientCode(name, text, tuple(form.sources), tuple(sorted(rules, key=lambda rule: rule.name)))
+    applied = [s.rule for s in walk(form.body) if isinstance(s, Op)]
+    applied += [s.rule.user for s in walk(form.body) if isinstance(s, Apply)]
+    rules = {rule for rule in applied if isinstance(rule, UserRule)}
+    return GradientCode(
+        name, text, tuple(form.sources), tuple(sorted(rules, key=lambda rule: rule.name)), written
+    )
+
+
+def _written_arguments(form: Function) -> tuple[int, ...]:
+    roots = {s.array.root for s in walk(form.body) if isinstance(s, Store)}
+    names = {
+        path.partition("[")[0]
+        for path, one in form.arguments.items()
+        if isinstance(one, Array) and one.root in roots
+    }
+    return tuple([position for position, name in enumerate(form.parameters) if name in names])
 
 
 def _write_reverse(
-    form: Function, activity: Any, wanted: list[Any], writer: Writer, is_tuple: bool, seed: list[str]
+    form: Function,
+    plan: Plan,
+    wanted: list[Any],
+    writer: Writer,
+    is_tuple: bool,
+    seed: list[str],
+    returned: str,
 ) -> str:
     """Write the forward and the backward pass; return the text of the gradients."""
-    plan = make_plan(form, activity)
+    activity = plan.activity
     forward = ForwardPass(plan, activity, writer)
     forward.run(form.body)
+    if returned == "kept_bytes":
+        return forward.kept_bytes()
     writer.line("# backward pass")
     _shadows(list(form.arguments.values()), activity, writer, "_b")
     backward = BackwardPass(plan, activity, writer, forward)
     backward.run(form.body, form.result, seed[0] if seed else "1.0")
+    backward.put_back_results()
     gradients = [_gradient(one, activity, backward) for one in wanted]
     return f"({', '.join(gradients)},)" if is_tuple else gradients[0]
 
@@ -111,26 +162,42 @@ def _text(result: Any) -> str:
     return name
 
 
+def _suffixes(count: int | None) -> tuple[str, ...]:
+    return ("_d",) if count is None else tuple([f"_d{i}" for i in range(count)])
+
+
 def _start_tangents(
-    form: Function, wanted: list[Any], tangents: list[tuple[str, Any]], writer: Writer, purpose: str
+    form: Function,
+    wanted: list[Any],
+    tangents: list[tuple[str, Any]],
+    writer: Writer,
+    purpose: str,
+    count: int | None,
 ) -> None:
     """Check the tangents of arguments and give them their names; copy those of arrays that the function writes."""
     written = {s.array.root for s in walk(form.body) if isinstance(s, Store)}
     for one, (name, kind) in zip(wanted, tangents, strict=True):
         kind = types.unliteral(kind)
         rank = one.type.ndim if isinstance(one, Array) else 0
-        if getattr(kind, "ndim", 0) != rank or not is_float(getattr(kind, "dtype", kind)):
+        wanted_rank = rank + (count is not None)
+        if getattr(kind, "ndim", 0) != wanted_rank or not is_float(getattr(kind, "dtype", kind)):
+            several = "" if count is None else f", with {count} tangents along a first axis"
             raise TypeError(
-                f"{purpose}: {name} is {kind}, but the argument is {one.type}. Pass a tangent with the argument's shape"
+                f"{purpose}: {name} is {kind}, but the argument is {one.type}. Pass a tangent with the argument's "
+                f"shape{several}"
             )
-        if rank:
-            message = f"{purpose}: {name} must have the shape of the argument"
-            writer.begin(f"if {name}.shape != {one.name}.shape:")
+        if wanted_rank:
+            shape = f"{one.name}.shape" if rank else "()"
+            if count is not None:
+                shape = f"({count},) + {shape}" if rank else f"({count},)"
+            first = "" if count is None else f", after a first axis of size {count}"
+            message = f"{purpose}: {name} must have the shape of the argument{first}"
+            writer.begin(f"if {name}.shape != {shape}:")
             writer.line(f"raise ValueError({message!r})")
             writer.end()
-        writer.line(
-            f"{one.name}_d = {name}.copy()" if rank and one.root in written else f"{one.name}_d = {name}"
-        )
+        for i, suffix in enumerate(_suffixes(count)):
+            text = name if count is None else f"{name}[{i}]"
+            writer.line(f"{one.name}{suffix} = {text}" + (".copy()" if rank and one.root in written else ""))
 
 
 def _differentiated(form: Function, number: int, argument_types: list[Any], purpose: str) -> Any:
@@ -159,10 +226,12 @@ def _check_result(form: Function, returned: str, purpose: str) -> None:
 
 def _parameters(form: Function) -> dict[str, str]:
     reserved = {"np", "math", "floats", "ints", "floats_at", "ints_at", "seed"}
-    reserved |= {*tape_support.__all__, *dir(builtins)}
+    reserved |= {*tape_support.__all__, *linear_algebra_rules.__all__, *dir(builtins)}
     found = {}
     for name in form.parameters:
-        clash = name in reserved or re.fullmatch(r".*_\d+(_[bcd]|_most)?|tangent_of_.*", name) is not None
+        clash = (
+            name in reserved or re.fullmatch(r".*_\d+(_[a-z]+\d*(_n\d+)?)?|tangent_of_.*", name) is not None
+        )
         found[name] = f"argument_{name}_" if clash else name
     return found
 

@@ -15,7 +15,7 @@ from typing import Any
 import numba
 
 from jittape.compile.cache.object_store import cache_directory
-from jittape.numba_ad import tape_support
+from jittape.numba_ad import linear_algebra_rules, tape_support
 from jittape.numba_ad.gradient_code import GradientCode
 from jittape.version import __version__
 
@@ -26,6 +26,7 @@ import math
 
 import numpy as np
 
+from jittape.numba_ad.linear_algebra_rules import {", ".join(linear_algebra_rules.__all__)}
 from jittape.numba_ad.tape_support import {", ".join(tape_support.__all__)}
 
 """
@@ -36,7 +37,12 @@ def compiled(code: GradientCode, boundscheck: bool | None, cache: bool) -> Any:
     text = IMPORTS + "\n" + code.text
     # A rule is bound to functions that the text does not determine, so its machine code is not cached.
     folder = cache_directory() if cache and not code.rules else None
-    versions = (__version__, numba.__version__, sys.version, inspect.getsource(tape_support))
+    versions = (
+        __version__,
+        numba.__version__,
+        sys.version,
+        *map(inspect.getsource, (tape_support, linear_algebra_rules)),
+    )
     digest = hashlib.blake2b(
         repr((text, code.sources, versions, boundscheck)).encode(), digest_size=12
     ).hexdigest()
@@ -50,6 +56,7 @@ def compiled(code: GradientCode, boundscheck: bool | None, cache: bool) -> Any:
         namespace = vars(_module(name, folder / "njit_gradients" / f"{name}.py", text))
     for rule in code.rules:
         namespace[rule.name], namespace[rule.vjp_name] = rule.function, rule.vjp
+        namespace[rule.jvp_name] = rule.jvp
     options = {"nogil": True, "error_model": "numpy", "cache": folder is not None}
     if boundscheck is not None:
         options["boundscheck"] = boundscheck

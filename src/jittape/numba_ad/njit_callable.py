@@ -28,13 +28,24 @@ def gradient_code(gradient: Any, argument_types: tuple[Any, ...]) -> GradientCod
     if hasattr(function, "derived"):
         own = argument_types[gradient.tangent_count :]
         function = function.derived(tuple([types.unliteral(kind) for kind in own]))
-    return generate(function, list(argument_types), gradient.argnums, gradient.returned, gradient.purpose)
+    return generate(
+        function,
+        list(argument_types),
+        gradient.argnums,
+        gradient.returned,
+        gradient.purpose,
+        gradient.checkpoint,
+        gradient.tangents,
+    )
 
 
-def gradient_dispatcher(gradient: Any, argument_types: tuple[Any, ...]) -> Any:
-    """Return the ``@njit`` function that computes a gradient for arguments of these types."""
+def gradient_dispatcher(gradient: Any, argument_types: tuple[Any, ...]) -> tuple[Any, tuple[int, ...]]:
+    """Return the ``@njit`` function that computes a gradient for arguments of these types.
+
+    The second result has the numbers of the arguments whose arrays a gradient that records values writes.
+    """
     code = gradient_code(gradient, argument_types)
-    return compiled(code, gradient.boundscheck, gradient.cache)
+    return compiled(code, gradient.boundscheck, gradient.cache), code.written
 
 
 def front_function(gradient: Any) -> Any:

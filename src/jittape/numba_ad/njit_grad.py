@@ -3,140 +3,32 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from jittape.core.user_calls import as_int
+from jittape.numba_ad.gradient_function import NjitGradient, function_name, is_dispatcher, signature_of
 from jittape.numba_ad.user_rules import add_rule
 
-__all__ = [
-    "NjitGradient", "gradient_of_dispatcher", "is_dispatcher", "njit_grad", "njit_hvp", "njit_jvp", "njit_rule",
-]  # fmt: skip
-
-
-class NjitGradient:
-    """The gradient of an ``@njit`` function, created by `njit_grad` or `njit_value_and_grad`.
-
-    It can be called from Python and, as a global, from a closure or as an argument, from ``@njit`` code. The code is
-    derived and compiled at the first call with new types.
-
-    Attributes
-    ----------
-    function : callable
-        The ``@njit`` function.
-    argnums : int or tuple of int
-        Numbers of the arguments that are differentiated.
-    """
-
-    def __init__(
-        self, function: Any, argnums: int | tuple[int, ...], returned: str, purpose: str, cache: bool
-    ) -> None:
-        from jittape.numba_ad.njit_callable import compute_fingerprint, register
-
-        register(type(self))
-        self._fingerprint_of = compute_fingerprint
-        self.function = function
-        self.argnums = argnums
-        self.returned = returned
-        self.purpose = purpose
-        self.cache = cache
-        self.boundscheck = _boundscheck(function)
-        count = len(argnums) if isinstance(argnums, tuple) else 1
-        self.tangent_count = count if returned in ("jvp", "tangent") else 0
-        signature = signature_of(function)
-        first = ["seed_"] if returned == "vjp" else [f"tangent_{i}_" for i in range(self.tangent_count)]
-        new = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in first]
-        self._signature = signature.replace(parameters=[*new, *signature.parameters.values()])
-        self.parameters = list(self._signature.parameters)
-        self.__name__ = f"{purpose}({function_name(function)})"
-        self._derived: dict[tuple[Any, ...], Any] = {}
-        self._by_fingerprint: dict[bytes, Any] = {}
-        self._front: Any = None
-        self._lock = threading.RLock()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the gradient; the arguments are those of the function."""
-        if kwargs or len(args) != len(self.parameters):
-            bound = self._signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            args = bound.args
-        try:
-            # 0.1 us for two arrays; their Numba types take 20 us.
-            fingerprint = self._fingerprint_of(args)
-        except NotImplementedError:
-            return self._derived_for(args)(*args)
-        found = self._by_fingerprint.get(fingerprint)
-        if found is None:
-            found = self._by_fingerprint[fingerprint] = self._derived_for(args)
-        return found(*args)
-
-    def _derived_for(self, args: tuple[Any, ...]) -> Any:
-        from jittape.numba_ad.njit_callable import types_of
-
-        return self.derived(types_of(args))
-
-    def derived(self, argument_types: tuple[Any, ...]) -> Any:
-        """Return the ``@njit`` function for arguments of these Numba types."""
-        found = self._derived.get(argument_types)
-        if found is None:
-            from jittape.numba_ad.njit_callable import gradient_dispatcher
-
-            with self._lock:
-                found = self._derived.get(argument_types)  # of another thread that held the lock
-                if found is None:
-                    own = argument_types[1:] if self.returned == "vjp" else argument_types
-                    found = self._derived[argument_types] = gradient_dispatcher(self, own)
-        return found
-
-    @property
-    def dispatcher(self) -> Any:
-        """The Numba function that ``@njit`` code calls."""
-        if self._front is None:
-            from jittape.numba_ad.njit_callable import front_function
-
-            self._front = front_function(self)
-        return self._front
-
-    def inspect(self, *args: Any) -> str:
-        """Return the generated Python code for arguments like `args`; comments show the user's lines."""
-        from jittape.numba_ad.njit_callable import gradient_code, types_of
-
-        return gradient_code(self, types_of(args)).text
-
-    def __repr__(self) -> str:
-        return f"<jt.NjitGradient {self.__name__}>"
-
-
-def is_dispatcher(function: Any) -> bool:
-    """Return whether `function` was decorated with ``@njit``."""
-    return hasattr(function, "py_func") and hasattr(function, "targetoptions")
-
-
-def signature_of(function: Any) -> inspect.Signature:
-    """Return the signature of an ``@njit`` function or of a gradient."""
-    return function._signature if isinstance(function, NjitGradient) else inspect.signature(function.py_func)
-
-
-def function_name(function: Any) -> str:
-    """Return the name of an ``@njit`` function or of a gradient."""
-    name: str = function.__name__ if isinstance(function, NjitGradient) else function.py_func.__name__
-    return name
-
-
-def _boundscheck(function: Any) -> bool | None:
-    found: bool | None = (
-        function.boundscheck
-        if isinstance(function, NjitGradient)
-        else function.targetoptions.get("boundscheck")
-    )
-    return found
+__all__ = ["gradient_of_dispatcher", "njit_grad", "njit_hvp", "njit_jvp", "njit_rule"]
 
 
 def gradient_of_dispatcher(
-    function: Any, argnums: int | tuple[int, ...], returned: str, purpose: str, cache: bool
+    function: Any,
+    argnums: int | tuple[int, ...],
+    returned: str,
+    purpose: str,
+    cache: bool,
+    checkpoint: int | str | None = None,
+    tangents: int | None = None,
 ) -> NjitGradient:
     """Return a gradient of an ``@njit`` function; `returned` is what a call returns."""
+    if checkpoint not in (None, "sqrt") and (
+        isinstance(checkpoint, (bool, str)) or not isinstance(checkpoint, int) or checkpoint < 1
+    ):
+        raise ValueError(
+            f"[{purpose}] checkpoint must be 'sqrt' or a positive number of iterations, but is {checkpoint!r}"
+        )
     if not (is_dispatcher(function) or isinstance(function, NjitGradient)):
         raise TypeError(
             f"[{purpose}] a function compiled by numba.njit is needed, got {function!r}. Decorate it with @numba.njit, "
@@ -155,11 +47,15 @@ def gradient_of_dispatcher(
         raise ValueError(f"[{purpose}] argnums={argnums} must name at least one argument, and each once")
     positive = tuple([number % count for number in numbers])
     selected = positive if isinstance(argnums, tuple) else positive[0]
-    return NjitGradient(function, selected, returned, purpose, cache)
+    return NjitGradient(function, selected, returned, purpose, cache, checkpoint, tangents)
 
 
 def njit_grad(
-    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, cache: bool = False
+    f: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    cache: bool = False,
+    checkpoint: int | Literal["sqrt"] | None = None,
 ) -> NjitGradient:
     """Return the gradient of an ``@njit`` function, with its loops and in-place updates, as compiled code.
 
@@ -172,6 +68,10 @@ def njit_grad(
     cache : bool
         Keep the generated and compiled code on disk, so that another process compiles nothing. The folder is that of
         jittape's kernels.
+    checkpoint : int or "sqrt", optional
+        Number of iterations per segment of outermost loops over ranges that have no ``break`` and record values. Such a
+        loop keeps its state before each segment, and the backward pass runs each segment again. ``"sqrt"`` is the
+        square root of the number of iterations.
 
     Returns
     -------
@@ -186,8 +86,10 @@ def njit_grad(
         message names the file, the line, the expression and the way out.
     TypeError
         If `f` is not an ``@njit`` function, or a differentiated argument is not a float or an array of floats.
+    MemoryError
+        If recorded values do not fit in memory. A call from Python then leaves argument arrays as `f` does.
     ValueError
-        If two argument arrays overlap in memory and `f` writes to one of them.
+        If two argument arrays overlap in memory and `f` writes to one of them, or `checkpoint` is invalid.
 
     Notes
     -----
@@ -209,11 +111,15 @@ def njit_grad(
     >>> jt.njit_grad(smoothed)(np.array([1.0, 2.0, 4.0, 8.0]), 1).round(3)
     array([ 4.617,  2.617,  5.802, 19.185])
     """
-    return gradient_of_dispatcher(f, argnums, "gradient", "njit_grad", cache)
+    return gradient_of_dispatcher(f, argnums, "gradient", "njit_grad", cache, checkpoint)
 
 
 def njit_jvp(
-    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, cache: bool = False
+    f: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    tangents: int | None = None,
+    cache: bool = False,
 ) -> NjitGradient:
     """Return the directional derivative of an ``@njit`` function, in forward mode, as compiled code.
 
@@ -223,6 +129,9 @@ def njit_jvp(
         An ``@njit`` function, or a gradient that `njit_grad` returned. It returns numbers, arrays or tuples of them.
     argnums : int or tuple of int
         Numbers of the arguments that have tangents: floats, or arrays of floats.
+    tangents : int, optional
+        Number of tangents that one call propagates. Each tangent has them along a first axis of this size, and so has
+        the derivative that is returned. Values are computed once for all of them.
     cache : bool
         Keep the generated and compiled code on disk.
 
@@ -261,8 +170,13 @@ def njit_jvp(
     >>> value, tangent = jt.njit_jvp(trajectory)(1.0, 2.0, 4)
     >>> tangent.round(3)
     array([0.   , 0.1  , 0.196, 0.28 ])
+    >>> jt.njit_jvp(trajectory, tangents=2)(np.array([1.0, -2.0]), 2.0, 4)[1].round(3)
+    array([[ 0.   ,  0.1  ,  0.196,  0.28 ],
+           [ 0.   , -0.2  , -0.392, -0.561]])
     """
-    return gradient_of_dispatcher(f, argnums, "jvp", "njit_jvp", cache)
+    if tangents is not None and as_int("tangents", tangents) < 1:
+        raise ValueError(f"[njit_jvp] tangents must be at least 1, got {tangents}")
+    return gradient_of_dispatcher(f, argnums, "jvp", "njit_jvp", cache, tangents=tangents)
 
 
 def njit_hvp(f: Callable[..., Any], argnum: int = 0, *, cache: bool = False) -> NjitGradient:
@@ -310,21 +224,26 @@ def njit_hvp(f: Callable[..., Any], argnum: int = 0, *, cache: bool = False) -> 
     return gradient_of_dispatcher(gradient, argnum, "tangent", "njit_hvp", cache)
 
 
-def njit_rule(f: Callable[..., Any], vjp: Callable[..., Any]) -> None:
-    """Give an ``@njit`` function of numbers a derivative that `njit_grad` uses in place of the function's source.
+def njit_rule(f: Callable[..., Any], vjp: Callable[..., Any], jvp: Callable[..., Any] | None = None) -> None:
+    """Give an ``@njit`` function a derivative that `njit_grad` uses in place of the function's source.
 
     Parameters
     ----------
     f : callable
-        An ``@njit`` function of numbers that returns a float.
+        An ``@njit`` function of numbers and arrays that returns a float or a new array of floats. It must not write its
+        arguments.
     vjp : callable
         An ``@njit`` function ``vjp(g, out, *operands)`` that returns the cotangent of the operand for the cotangent `g`
-        of the result `out`; for several operands, a tuple of cotangents.
+        of the result `out`; for several operands, a tuple of cotangents. A cotangent has the shape of its operand; that
+        of an operand without a derivative is ignored.
+    jvp : callable, optional
+        An ``@njit`` function ``jvp(out, *operands, *tangents)`` that returns the tangent of the result. Forward mode
+        requires it for functions of arrays. The tangents of operands without a derivative are zero.
 
     Raises
     ------
     TypeError
-        If `f` or `vjp` is not an ``@njit`` function, or `vjp` has another number of parameters.
+        If `f`, `vjp` or `jvp` is not an ``@njit`` function, or has another number of parameters.
 
     Examples
     --------
@@ -346,13 +265,19 @@ def njit_rule(f: Callable[..., Any], vjp: Callable[..., Any]) -> None:
     >>> round(jt.njit_grad(length)(8.0), 6)
     0.166667
     """
-    for one in (f, vjp):
+    functions = [f, vjp] + ([] if jvp is None else [jvp])
+    for one in functions:
         if not is_dispatcher(one):
             raise TypeError(f"[njit_rule] a function compiled by numba.njit is needed, got {one!r}")
-    parameters = [len(inspect.signature(one.py_func).parameters) for one in (f, vjp)]  # type: ignore[attr-defined]
-    if parameters[1] != parameters[0] + 2:
+    count, *others = [len(inspect.signature(one.py_func).parameters) for one in functions]  # type: ignore[attr-defined]
+    if others[0] != count + 2:
         raise TypeError(
-            f"[njit_rule] vjp must take the cotangent, the result and the {parameters[0]} operands of the function; "
-            f"it takes {parameters[1]} arguments"
+            f"[njit_rule] vjp must take the cotangent, the result and the {count} operands of the function; "
+            f"it takes {others[0]} arguments"
         )
-    add_rule(f, vjp, parameters[0])
+    if jvp is not None and others[1] != 2 * count + 1:
+        raise TypeError(
+            f"[njit_rule] jvp must take the result, the {count} operands of the function and as many tangents; "
+            f"it takes {others[1]} arguments"
+        )
+    add_rule(f, vjp, count, jvp)

@@ -12,9 +12,12 @@ from typing import Any
 from numba import types
 
 from jittape.numba_ad.activity import Activity, contributions, partial_fields
+from jittape.numba_ad.checkpoints import find_checkpoints
+from jittape.numba_ad.index_order import is_overwritten_by
 from jittape.numba_ad.single_pass_loops import SinglePass
 from jittape.numba_ad.structured_ir import (
     Alloc,
+    Apply,
     Array,
     Block,
     Dim,
@@ -38,16 +41,18 @@ __all__ = ["Plan", "make_plan"]
 class Plan:
     """Values that are recorded, and values and arrays that the backward pass needs."""
 
-    def __init__(self, function: Function, activity: Activity) -> None:
+    def __init__(self, function: Function, activity: Activity, checkpoint: int | str | None = None) -> None:
         self.recorded: set[Any] = set()
         self.needed: set[Any] = set()
         self.shadowed: set[Array] = set()
+        self.kept: dict[Apply, list[bool]] = {}
         self.activity = activity
         self.single_pass = SinglePass(function, activity)
+        self.checkpoints = find_checkpoints(function, checkpoint, self.single_pass.loops)
         self.resized = list(dict.fromkeys(s.array.root for s in walk(function.body) if isinstance(s, Resize)))
         self._top = function.body
         self._phis: dict[Value, IfPhi] = {}
-        self._stores: dict[Any, list[tuple[int, set[Loop]]]] = {}
+        self._stores: dict[Any, list[tuple[int, Store, Block]]] = {}
         self._position: dict[Any, int] = {}
         for position, statement in enumerate(walk(function.body)):
             self._position[statement] = position
@@ -56,7 +61,7 @@ class Plan:
 
     def add_store(self, statement: Store, block: Block) -> None:
         """Note where an array is written."""
-        place = self._position[statement], self._loops(block)
+        place = self._position[statement], statement, block
         self._stores.setdefault(statement.array.root, []).append(place)
 
     def is_inside_loop(self, one: Any) -> bool:
@@ -73,16 +78,40 @@ class Plan:
             and (block.loop is None or block is not block.loop.body)
         )
 
+    def keep_operands(self, s: Apply) -> None:
+        """Keep the result and the operands of a function of arrays: as they are, or, if they change, as copies."""
+        block = s.result.block
+        loops = self._loops(block)
+        copies = []
+        for one in [s.result, *s.operands]:
+            stores = self._stores.get(one.root, ()) if isinstance(one, Array) else ()
+            changes = any(
+                place > self._position[s] or loops & self._loops(around) for place, _, around in stores
+            )
+            copied = isinstance(one, Array) and (changes or not self._is_kept(one.root))
+            copies.append(copied)
+            if not copied:
+                self.need(one)
+        self.kept[s] = copies
+
     def can_read_again(self, load: Load) -> bool:
         """Return whether the backward pass finds the same element in the array."""
-        root = load.array.root
-        if not self._is_kept(root):
+        assert load.result.block is not None
+        return self._is_final(load.array, load.indices, load.result.block, self._position[load])
+
+    def _is_final(self, array: Array, indices: list[Any], block: Block, position: int) -> bool:
+        """Return whether an element that is accessed at a position keeps its value until the backward pass."""
+        if not self._is_kept(array.root):
             return False
-        loops = self._loops(load.result.block)
-        return not any(
-            position > self._position[load] or loops & around
-            for position, around in self._stores.get(root, ())
-        )
+        loops = self._loops(block)
+        for store_position, store, store_block in self._stores.get(array.root, ()):
+            is_before = position < store_position
+            repeated = loops & self._loops(store_block)
+            if (is_before or repeated) and is_overwritten_by(
+                array, indices, block, is_before, store, store_block, repeated
+            ):
+                return False
+        return True
 
     def _is_kept(self, root: Root) -> bool:
         """Return whether the memory of an array still exists in the backward pass."""
@@ -105,11 +134,12 @@ class Plan:
             return [phi.result.statement.condition, phi.then, phi.orelse]  # type: ignore[union-attr]
         definition = one.statement
         if isinstance(definition, Op):
-            return list(definition.operands)
+            return list(definition.operands) if definition.repeatable else None
         if isinstance(definition, Dim):
             return [definition.array] if self._is_kept(definition.array.root) else None
         if isinstance(definition, Load):
-            return [definition.array, *definition.indices] if self.can_read_again(definition) else None
+            read = [definition.array, *definition.indices, definition.guard]
+            return read if self.can_read_again(definition) else None
         if isinstance(definition, Loop) and one is definition.counter:
             return []
         return None
@@ -129,6 +159,19 @@ class Plan:
                 self.recorded.add(one)
             else:
                 work.extend(operands)
+
+    def reason(self, one: Value) -> str:
+        """Return the reason for which a value is recorded."""
+        definition = one.statement
+        if isinstance(definition, Load):
+            kept = self._is_kept(definition.array.root)
+            return "its element is overwritten later" if kept else "its array is local to an iteration"
+        if isinstance(definition, Loop):
+            if one is definition.trips:
+                return "number of iterations"
+            carried = any(one is phi.inner for phi in definition.phis)
+            return "changes in each iteration" if carried else "result of an inner loop"
+        return "decides a branch, an index or a size"
 
     def missing(self, one: Any, seen: set[Any]) -> set[Any]:
         """Return the values that would have to be recorded to compute `one` again."""
@@ -165,9 +208,9 @@ class Plan:
             self.need(one)
 
 
-def make_plan(function: Function, activity: Activity) -> Plan:
-    """Return the plan of the backward pass."""
-    plan = Plan(function, activity)
+def make_plan(function: Function, activity: Activity, checkpoint: int | str | None = None) -> Plan:
+    """Return the plan of the backward pass; `checkpoint` is the length of segments of time loops."""
+    plan = Plan(function, activity, checkpoint)
     choices: list[Any] = []
     _collect_stores(function.body, plan)
     _needs(function.body, plan, choices)
@@ -175,6 +218,8 @@ def make_plan(function: Function, activity: Activity) -> Plan:
         plan.need_shadow(function.result, choices)
     for one in choices:
         plan.need_choice(one)
+    recording = {loop for one in plan.recorded if one.block is not None for loop in one.block.loops()}
+    plan.checkpoints = {loop: one for loop, one in plan.checkpoints.items() if loop in recording}
     return plan
 
 
@@ -202,8 +247,14 @@ def _needs(block: Block, plan: Plan, choices: list[Any]) -> bool:
             if isinstance(s, Load) and s.result not in activity:
                 continue
             found = True
-            choices.extend(s.indices)
+            choices.extend([*s.indices, getattr(s, "guard", None)])
             plan.need_shadow(s.array, choices)
+        elif isinstance(s, Apply) and s.result in activity:
+            found = True
+            plan.keep_operands(s)
+            for one in s.operands:
+                if isinstance(one, Array) and one in activity:
+                    plan.need_shadow(one, choices)
         elif isinstance(s, Alloc) and s.result in activity:
             choices.extend(s.operands)
         elif isinstance(s, If):

@@ -15,19 +15,33 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BINARY", "COMPARE", "DIVIDE_BY_ROOT", "FUNCTIONS", "SELECT", "UNARY", "Rule", "constant_power"]
+from jittape.core.dtypes import SUPPORTED
+
+__all__ = [
+    "BINARY",
+    "CASTS",
+    "COMPARE",
+    "DIVIDE_BY_ROOT",
+    "DRAWS",
+    "FUNCTIONS",
+    "SELECT",
+    "UNARY",
+    "Rule",
+    "constant_power",
+]
 
 
 @dataclass(frozen=True)
 class Rule:
     """A scalar function: the text of a call, the function that gives its type, and its partial derivatives.
 
-    A partial of None is zero by definition.
+    A partial of None is zero by definition. A rule that draws gives another number at each call.
     """
 
     template: str
     function: Any
     partials: tuple[str | None, ...]
+    draws: bool = False
 
 
 def _binary(symbol: str, function: Any, *partials: str | None) -> Rule:
@@ -126,6 +140,15 @@ ONE_OPERAND: dict[str, tuple[str | None, str, str]] = {
     "isnan": (None, "isnan", "isnan"),
     "isinf": (None, "isinf", "isinf"),
     "isfinite": (None, "isfinite", "isfinite"),
+    "cbrt": ("({g} / (3.0 * {r} * {r}) if {g} != 0.0 else 0.0)", "", "cbrt"),
+    "deg2rad": ("{g} * 0.017453292519943295", "", "deg2rad"),
+    "rad2deg": ("{g} * 57.29577951308232", "", "rad2deg"),
+    "gamma": ("{g} * {r} * digamma({0})", "gamma", ""),
+    "lgamma": ("{g} * digamma({0})", "lgamma", ""),
+    "signbit": (None, "", "signbit"),
+    "logical_not": (None, "", "logical_not"),
+    "invert": (None, "", "invert"),
+    "positive": ("{g}", "", "positive"),
 }
 
 TWO_OPERANDS: dict[str, tuple[tuple[str | None, str | None], str, str]] = {
@@ -154,7 +177,22 @@ TWO_OPERANDS: dict[str, tuple[tuple[str | None, str | None], str, str]] = {
     "subtract": (("{g}", "-{g}"), "", "subtract"),
     "multiply": (("{g} * {1}", "{g} * {0}"), "", "multiply"),
     "divide": (("{g} / {1}", "-{g} * {r} / {1}"), "", "divide"),
-}
+    "fmax": (("({g} if {r} == {0} else 0.0)", "(0.0 if {r} == {0} else {g})"), "", "fmax"),
+    "fmin": (("({g} if {r} == {0} else 0.0)", "(0.0 if {r} == {0} else {g})"), "", "fmin"),
+    "float_power": ((POWER_OF_X, POWER_OF_P), "", "float_power"),
+    "fmod": (("{g}", "-{g} * np.trunc({0} / {1})"), "", "fmod"),
+    "remainder": (("{g}", "-{g} * np.floor({0} / {1})"), "", "remainder"),
+    "floor_divide": ((None, None), "", "floor_divide"),
+    "logaddexp": (("{g} * np.exp({0} - {r})", "{g} * np.exp({1} - {r})"), "", "logaddexp"),
+    "logaddexp2": (("{g} * np.exp2({0} - {r})", "{g} * np.exp2({1} - {r})"), "", "logaddexp2"),
+    **{
+        name: ((None, None), "", name)
+        for name in (
+            "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
+            "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
+        )
+    },
+}  # fmt: skip
 
 FUNCTIONS: dict[Any, Rule] = {
     builtins.abs: Rule("abs({0})", builtins.abs, (ABSOLUTE,)),
@@ -168,12 +206,38 @@ FUNCTIONS: dict[Any, Rule] = {
     builtins.int: Rule("int({0})", builtins.int, (None,)),
     builtins.bool: Rule("bool({0})", builtins.bool, (None,)),
     builtins.round: Rule("round({0})", builtins.round, (None,)),
-    np.float64: Rule("np.float64({0})", np.float64, ("{g}",)),
-    np.float32: Rule("np.float32({0})", np.float32, ("{g}",)),
-    np.int64: Rule("np.int64({0})", np.int64, (None,)),
-    np.int32: Rule("np.int32({0})", np.int32, (None,)),
 }
 """Rules of functions, by the function."""
+
+_DRAWN: dict[str, tuple[str | None, ...]] = {
+    "random": (),
+    "standard_normal": (),
+    "randint": (None, None),
+    "normal": ("{g}", "{g} * ({r} - {0}) / {1}"),
+    "uniform": ("{g} * ({1} - {r}) / ({1} - {0})", "{g} * ({r} - {0}) / ({1} - {0})"),
+    "exponential": ("{g} * {r} / {0}",),
+}
+
+DRAWS: dict[Any, Rule] = {
+    getattr(np.random, name): Rule(
+        f"np.random.{name}({', '.join(f'{{{i}}}' for i in range(len(partials)))})",
+        getattr(np.random, name),
+        partials,
+        draws=True,
+    )
+    for name, partials in _DRAWN.items()
+}
+"""Rules of random numbers; the derivatives are those for fixed underlying draws."""
+
+_TO_BOOL = Rule("np.bool_({0})", np.bool_, (None,))
+CASTS: dict[str, Rule] = {
+    dtype.name: Rule(f"np.{dtype.name}({{0}})", dtype.type, ("{g}",) if dtype.kind == "f" else (None,))
+    for dtype in sorted(SUPPORTED, key=str)
+    if dtype.kind in "fiu" and dtype != np.float16  # Numba computes nothing with float16
+} | {"bool": _TO_BOOL, "bool_": _TO_BOOL}
+"""Rules of conversions, by the name of the dtype."""
+
+FUNCTIONS.update({rule.function: rule for rule in CASTS.values()})
 
 # A root is 0 or at least 2e-162, so its reciprocal does not overflow. LLVM computes the reciprocal once for both
 # operands and for the derivative of the root: the energy of 64 bodies takes 1.17 times an adjoint by hand, not 1.33.

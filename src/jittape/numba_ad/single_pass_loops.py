@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.numba_ad.activity import Activity, contributions, dependents, partial_fields
+from jittape.numba_ad.activity import Activity, contributions, dependents, outer_operands, partial_fields
 from jittape.numba_ad.structured_ir import (
     Alloc,
+    Apply,
     Block,
     Dim,
     Function,
@@ -36,7 +37,8 @@ def independent(statements: list[Statement]) -> list[Statement]:
     late: set[Any] = set()
     for s in statements:
         operands = s.operands if isinstance(s, Op) else [s.array] if isinstance(s, Dim) else None
-        if operands is not None and late.isdisjoint(operands):
+        draws = isinstance(s, Op) and s.draws
+        if operands is not None and late.isdisjoint(operands) and not draws:
             found.append(s)
         elif isinstance(s, If):
             late.update(phi.result for phi in s.phis)
@@ -55,12 +57,15 @@ class SinglePass:
     loops : set of Loop
     tails : dict
         For each block with such loops, the position of the first of them. All later statements that have an adjoint
-        are such loops too, or linear operations.
+        are such loops too, reads, linear operations, or operations whose results these loops use.
+    delayed : set of Statement
+        Reads and operations after such a loop whose adjoints follow all loops of the block.
     """
 
     def __init__(self, function: Function, activity: Activity) -> None:
         self.loops: set[Loop] = set()
         self.tails: dict[Block, int] = {}
+        self.delayed: set[Statement] = set()
         self._function, self._activity = function, activity
         self._phis: dict[Value, IfPhi | LoopPhi] = {}
         for s in walk(function.body):
@@ -78,13 +83,25 @@ class SinglePass:
     def _find(self, block: Block) -> None:
         """Collect the loops at the end of `block`, and those at the ends of their bodies."""
         later: list[Op] = []
+        used: set[Any] = set()  # values whose cotangents the loops found so far, or delayed adjoints, add to
         for position in reversed(range(len(block.statements))):
             s = block.statements[position]
             if not self._has_adjoint(s):
                 continue
-            if isinstance(s, Op):
+            if isinstance(s, Load):
+                self.delayed.add(s)
+            elif isinstance(s, Op) and s.result in used:
+                self.delayed.add(s)
+                used.update(x for x, _ in contributions(s, self._activity))
+            elif isinstance(s, Op):
                 later.append(s)
-            elif isinstance(s, Loop) and self._can_run_before(later, position, block) and self._is_sum(s):
+            elif (
+                isinstance(s, Loop)
+                and used.isdisjoint(phi.out for phi in s.phis)
+                and self._can_run_before(later, position, block)
+                and self._is_sum(s)
+            ):
+                used.update(outer_operands(s, self._activity))
                 self.loops.add(s)
                 self.tails[block] = position
                 self._find(s.body)
@@ -93,7 +110,7 @@ class SinglePass:
 
     def _has_adjoint(self, s: Statement) -> bool:
         activity = self._activity
-        if isinstance(s, (Op, Load, Alloc)):
+        if isinstance(s, (Op, Load, Alloc, Apply)):
             return s.result in activity
         if isinstance(s, Store):
             return s.array in activity

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
-    "Alloc", "Array", "Block", "Constant", "Dim", "Effect", "Function", "If", "IfPhi", "Load", "Loop", "LoopPhi", "Op",
-    "Resize", "Root", "Scalar", "Statement", "Store", "Value", "View", "Where", "walk",
+    "Alloc", "Apply", "Array", "Block", "Constant", "Dim", "Effect", "Function", "If", "IfPhi", "Load", "Loop",
+    "LoopPhi", "Op", "Resize", "Root", "Scalar", "Statement", "Store", "Value", "View", "Where", "walk",
 ]  # fmt: skip
 
 
@@ -56,12 +56,16 @@ Scalar = Value | Constant
 
 @dataclass(eq=False)
 class Root:
-    """The memory of an argument or of an allocated array."""
+    """The memory of an argument or of an allocated array.
+
+    That of a name which a loop rebinds has an `origin`: the memory from before the loop, and its epoch after it.
+    """
 
     name: str
     dtype: Any
     block: Block | None = None
     epoch: int = 0
+    origin: tuple[Root, int] | None = None
 
 
 @dataclass(eq=False)
@@ -110,6 +114,16 @@ class Op(Statement):
     rule: Any
     operands: list[Any]
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same operands give the same result later; arrays may be written meanwhile."""
+        return not (self.draws or any(isinstance(x, Array) for x in self.operands))
+
+    @property
+    def draws(self) -> bool:
+        """Whether the result is a random number."""
+        return bool(getattr(self.rule, "draws", False))
+
 
 @dataclass(eq=False)
 class Dim(Statement):
@@ -122,11 +136,12 @@ class Dim(Statement):
 
 @dataclass(eq=False)
 class Load(Statement):
-    """``result = array[indices]``."""
+    """``result = array[indices]``; zero if there is a guard and it is false."""
 
     result: Value
     array: Array
     indices: list[Any]
+    guard: Value | None = None
 
 
 @dataclass(eq=False)
@@ -145,6 +160,15 @@ class Alloc(Statement):
 
     result: Array
     template: str
+    operands: list[Any]
+
+
+@dataclass(eq=False)
+class Apply(Statement):
+    """``result = rule(operands)``: a function of arrays with a rule; an array as the result is new memory."""
+
+    result: Any
+    rule: Any
     operands: list[Any]
 
 

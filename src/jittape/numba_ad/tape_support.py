@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-__all__ = ["add_into", "overlap", "reserve", "trip_count"]
+__all__ = ["add_into", "copy_into", "digamma", "load_array", "overlap", "reserve", "save_array", "trip_count"]
 
 
 @njit(nogil=True)
@@ -21,6 +22,42 @@ def reserve(stack: Any, used: Any, wanted: Any) -> Any:
     ):  # Numba takes 2.4 s to compile ``larger[:used] = stack[:used]``, and 0.2 s for this loop
         larger[i] = stack[i]
     return larger
+
+
+@njit(nogil=True)
+def digamma(x: Any) -> Any:
+    """Return the derivative of ``log(gamma(x))`` (DLMF 5.5.2, 5.5.4 and 5.11.2)."""
+    total = 0.0
+    y = x
+    if y <= 0.0:
+        if y == math.floor(y):
+            return math.nan
+        total -= math.pi / math.tan(math.pi * y)
+        y = 1.0 - y
+    while y < 8.0:
+        total -= 1.0 / y
+        y += 1.0
+    s = 1.0 / (y * y)
+    series = s * (1 / 12 - s * (1 / 120 - s * (1 / 252 - s * (1 / 240 - s * (1 / 132 - s * (691 / 32760))))))
+    return total + math.log(y) - 0.5 / y - series
+
+
+@njit(nogil=True)
+def save_array(stack: Any, at: Any, array: Any) -> None:
+    """Write the elements of an array in C order to a stack, from place `at` on."""
+    flat = array.reshape(array.size)
+    for i in range(flat.size):
+        stack[at + i] = flat[i]
+
+
+@njit(nogil=True)
+def load_array(stack: Any, at: Any, shape: Any) -> Any:
+    """Return a new array with elements of a stack, from place `at` on."""
+    array = np.empty(shape, dtype=stack.dtype)
+    flat = array.reshape(array.size)
+    for i in range(flat.size):
+        flat[i] = stack[at + i]
+    return array
 
 
 @njit(nogil=True)
@@ -59,3 +96,10 @@ def add_into(target: Any, values: Any) -> None:
         raise ValueError("the cotangent must have the shape of the result")
     for index in np.ndindex(target.shape):
         target[index] += values[index]
+
+
+@njit(nogil=True)
+def copy_into(target: Any, values: Any) -> None:
+    """Copy the elements of an array to another of the same shape."""
+    for index in np.ndindex(target.shape):
+        target[index] = values[index]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["UserRule", "add_rule", "rule_of"]
+__all__ = ["ArrayRule", "UserRule", "add_rule", "rule_of"]
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class UserRule:
     function: Any
     vjp: Any
     count: int
+    jvp: Any = None
 
     @property
     def partials(self) -> tuple[str, ...]:
@@ -30,15 +31,35 @@ class UserRule:
         """Name of the derivative in the generated code."""
         return f"{self.name}_vjp"
 
+    @property
+    def jvp_name(self) -> str:
+        """Name of the derivative in forward mode in the generated code."""
+        return f"{self.name}_jvp"
+
+    @property
+    def of_arrays(self) -> ArrayRule:
+        """Rule for operands that are arrays."""
+        return ArrayRule(self.template, self.vjp_name, self.jvp_name if self.jvp is not None else "", self)
+
+
+@dataclass(frozen=True)
+class ArrayRule:
+    """A function of arrays: the text of a call, and the names of its derivatives in the generated code."""
+
+    template: str
+    vjp: str
+    jvp: str
+    user: UserRule | None = None
+
 
 _RULES: dict[Any, UserRule] = {}
 
 
-def add_rule(function: Any, vjp: Any, count: int) -> None:
+def add_rule(function: Any, vjp: Any, count: int, jvp: Any = None) -> None:
     """Give `function` a derivative."""
     name = f"rule_{len(_RULES)}_{function.__name__}"
     operands = ", ".join(f"{{{i}}}" for i in range(count))
-    _RULES[function] = UserRule(name, f"{name}({operands})", function, vjp, count)
+    _RULES[function] = UserRule(name, f"{name}({operands})", function, vjp, count, jvp)
 
 
 def rule_of(function: Any) -> UserRule | None:

@@ -13,7 +13,7 @@ from numba.np.numpy_support import from_dtype
 
 from jittape.core.primitive import active_recorder
 from jittape.errors import NoGradientError
-from jittape.numba_ad import NjitGradient, gradient_of_dispatcher
+from jittape.numba_ad import gradient_of_dispatcher
 from jittape.primitives.broadcast import broadcast_operands, cast_to, promote
 
 __all__ = ["DerivedRule"]
@@ -29,7 +29,6 @@ class DerivedRule:
     def __init__(self, op: Any, operand: int) -> None:
         self._op = op
         self._operand = operand
-        self._gradient: NjitGradient | None = None
         self._rules: dict[tuple[Any, ...], Any] = {}
 
     def __call__(self, g: Any, out: Any, *inputs: Any, **params: Any) -> Any:
@@ -47,16 +46,16 @@ class DerivedRule:
 
     def _derive(self, kinds: list[Any], rank: int) -> Any:
         """Return the recorder of the derived function for operands of these Numba types."""
-        from jittape.numba_bridge.scalar_function import as_dispatcher
-
-        op = self._op
+        op, position = self._op, self._operand
+        names = [f"x{i}" for i in range(len(kinds))]
+        elementwise = op._result is None if op._vjp_of is None else op._vjp_of[2]
+        if (
+            elementwise and op._result is not None
+        ):  # the rule of a function of numbers that runs between kernels
+            rank = getattr(kinds[0], "ndim", 0)
+            kinds = [getattr(kind, "dtype", kind) for kind in kinds]
         try:
-            if self._gradient is None:
-                dispatcher = as_dispatcher(op._forward)
-                self._gradient = gradient_of_dispatcher(
-                    dispatcher, self._operand, "vjp", f"numba_op({op.name})", False
-                )
-            derived = self._gradient.derived((types.float64, *kinds))
+            dispatcher, derived, used = self._gradient_of(kinds, names)
         except (NoGradientError, TypeError) as error:
             builder: Any = active_recorder()
             raise NoGradientError(
@@ -65,13 +64,32 @@ class DerivedRule:
             ) from None
         # Inlined code in a kernel cannot allocate stacks for recorded values, so such a rule runs between kernels.
         allocates = _allocates(derived)
-        names = [f"x{i}" for i in range(len(kinds))]
-        text = _text_on_elements(names, rank) if rank and allocates else _text_on_numbers(names)
-        position = self._operand
+        loops = rank and (allocates or op._result is not None)
+        text = _text_on_elements(names, used, rank) if loops else _text_on_numbers(names, used)
         result = (
             (lambda g, out, *operands: operands[position]) if allocates or op._result is not None else None
         )
-        return type(op)(_function(text, f"{op.name}_vjp", derived), None, result)._body
+        vjp_of = None if dispatcher is None else (dispatcher, position, elementwise)
+        return type(op)(_function(text, f"{op.name}_vjp", derived), None, result, vjp_of=vjp_of)._body
+
+    def _gradient_of(self, kinds: list[Any], names: list[str]) -> tuple[Any, Any, list[str]]:
+        """Return the function if it is no derivative, the derived one, and the names of its arguments."""
+        op, purpose = self._op, f"numba_op({self._op.name})"
+        if op._vjp_of is None:
+            from jittape.numba_bridge.scalar_function import as_dispatcher
+
+            dispatcher = as_dispatcher(op._forward)
+            gradient = gradient_of_dispatcher(dispatcher, self._operand, "vjp", purpose, False)
+            return dispatcher, gradient.derived((types.float64, *kinds)), ["g", *names]
+        # A Hessian is symmetric: the derivative of a cotangent, multiplied by a vector, is a tangent of cotangents.
+        dispatcher, number, _ = op._vjp_of
+        own, tangent = kinds[2:], kinds[2 + number]
+        if self._operand == 0:
+            gradient = gradient_of_dispatcher(dispatcher, number, "tangent", purpose, False)
+            return None, gradient.derived((tangent, *own)), ["g", *names[2:]]
+        first = gradient_of_dispatcher(dispatcher, self._operand - 2, "vjp", purpose, False)
+        gradient = gradient_of_dispatcher(first, number + 1, "tangent", purpose, False)
+        return None, gradient.derived((tangent, kinds[0], *own)), ["g", names[0], *names[2:]]
 
 
 def _numba_type(dtype: Any, rank: int) -> Any:
@@ -84,16 +102,16 @@ def _allocates(derived: Any) -> bool:
     return _ALLOCATES.search("".join(lines)) is not None
 
 
-def _text_on_numbers(names: list[str]) -> str:
-    return f"def vjp(g, out, {', '.join(names)}):\n    return derived(g, {', '.join(names)})\n"
+def _text_on_numbers(names: list[str], used: list[str]) -> str:
+    return f"def vjp(g, out, {', '.join(names)}):\n    return derived({', '.join(used)})\n"
 
 
-def _text_on_elements(names: list[str], rank: int) -> str:
+def _text_on_elements(names: list[str], used: list[str], rank: int) -> str:
     """Return the text of a function that applies the rule to each element of arrays with `rank` dimensions."""
     lines = [f"def vjp(g, out, {', '.join(names)}):", "result = np.empty(out.shape, dtype=out.dtype)"]
     lines += [f"{'    ' * axis}for i{axis} in range(out.shape[{axis}]):" for axis in range(rank)]
     index = ", ".join([f"i{axis}" for axis in range(rank)])
-    elements = ", ".join([f"{name}[{index}]" for name in ["g", *names]])
+    elements = ", ".join([f"{name}[{index}]" for name in used])
     lines += [f"{'    ' * rank}result[{index}] = derived({elements})", "return result"]
     return "\n    ".join(lines) + "\n"
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from jittape.core.user_calls import as_function, as_int
 from jittape.numba_ad import NjitGradient, gradient_of_dispatcher, is_dispatcher
@@ -67,7 +67,11 @@ def njit_function(f: Callable[..., Any], *specs: Any) -> NativeFunction:
 
 
 def njit_value_and_grad(
-    f: Callable[..., Any], *specs: Any, argnums: int | tuple[int, ...] = 0, cache: bool = False
+    f: Callable[..., Any],
+    *specs: Any,
+    argnums: int | tuple[int, ...] = 0,
+    cache: bool = False,
+    checkpoint: int | Literal["sqrt"] | None = None,
 ) -> NativeFunction | NjitGradient:
     """Compile a function and its gradient for use in Numba's ``@njit`` code.
 
@@ -82,6 +86,8 @@ def njit_value_and_grad(
         Numbers of the arguments to differentiate with respect to.
     cache : bool
         For an ``@njit`` function: keep the compiled code on disk for other processes.
+    checkpoint : int or "sqrt", optional
+        For an ``@njit`` function: number of iterations per segment of time loops, as in `njit_grad`.
 
     Returns
     -------
@@ -119,7 +125,13 @@ def njit_value_and_grad(
                 "[njit_value_and_grad] an @njit function takes no specs: its gradient is derived for the types of each "
                 "call. Remove them"
             )
-        return gradient_of_dispatcher(f, argnums, "value_and_gradient", "njit_value_and_grad", cache)
+        return gradient_of_dispatcher(
+            f, argnums, "value_and_gradient", "njit_value_and_grad", cache, checkpoint
+        )
+    if checkpoint is not None:
+        raise TypeError(
+            "[njit_value_and_grad] checkpoint is only for @njit functions; loops of tensors have their own"
+        )
     as_function("f", f)
     numbers = [as_int("argnums", i) for i in (argnums if isinstance(argnums, tuple) else (argnums,))]
     for number in numbers:

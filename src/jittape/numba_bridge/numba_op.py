@@ -35,13 +35,18 @@ class NumbaOp:
         Names of its parameters.
     """
 
-    def __init__(self, forward: Callable[..., Any], vjp: Any, result: Any, derive: bool = True) -> None:
+    def __init__(
+        self, forward: Callable[..., Any], vjp: Any, result: Any, derive: bool = True, vjp_of: Any = None
+    ) -> None:
         from jittape.numba_bridge.scalar_function import python_function
 
         self._python = python_function(forward)
         functools.update_wrapper(self, self._python)
         self._forward = forward
         self._result = result
+        # For the derived rule of an operand: the differentiated Numba function, the number of the operand, and whether
+        # the function is one of numbers.
+        self._vjp_of = vjp_of
         self.name: str = self._python.__name__
         self.operands = tuple(inspect.signature(self._python).parameters)
         self._rules = self._derived_rules() if vjp is None and derive else self._gradient_rules(vjp)
@@ -59,7 +64,9 @@ class NumbaOp:
         """Return gradient rules that are derived from the function's source at their first use."""
         from jittape.numba_bridge.derived_rule import DerivedRule
 
-        return tuple([DerivedRule(self, i) for i in range(len(self.operands))])
+        # A derived rule takes the result of the function as its second operand and does not use it.
+        unused = None if self._vjp_of is None else 1
+        return tuple([None if i == unused else DerivedRule(self, i) for i in range(len(self.operands))])
 
     def _gradient_rules(self, vjp: Any) -> tuple[Any, ...] | None:
         """Return the gradient rule of each operand; None without `vjp`."""

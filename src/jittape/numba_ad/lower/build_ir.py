@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import re
@@ -17,6 +18,7 @@ from jittape.errors import NoGradientError
 from jittape.numba_ad.scalar_rules import BINARY, COMPARE, DIVIDE_BY_ROOT, FUNCTIONS, UNARY
 from jittape.numba_ad.structured_ir import (
     Alloc,
+    Apply,
     Array,
     Block,
     Constant,
@@ -37,7 +39,7 @@ from jittape.numba_ad.structured_ir import (
     Where,
 )
 
-__all__ = ["Builder", "constant", "is_float", "result_type", "undefined", "unified"]
+__all__ = ["Builder", "constant", "is_float", "is_scalar_type", "result_type", "undefined", "unified"]
 
 ROOTS = (FUNCTIONS[math.sqrt], FUNCTIONS[np.sqrt])
 """Rules of square roots."""
@@ -50,8 +52,15 @@ FOLDED = (
 """Functions of rules that are computed here if all operands are ints or bools."""
 
 
+@functools.cache
+def _load_implementations() -> None:
+    """Let Numba import its NumPy functions; it does so when it compiles for the first time."""
+    cpu_target.target_context.refresh()
+
+
 def result_type(function: Any, operands: list[Any]) -> Any:
     """Return the type that Numba gives to ``function(*operands)``; raise TypeError without one."""
+    _load_implementations()
     context = cpu_target.typing_context
     context.refresh()
     if function is operator.pow and is_float(operands[0]) and isinstance(operands[1], types.IntegerLiteral):
@@ -61,7 +70,7 @@ def result_type(function: Any, operands: list[Any]) -> Any:
         known = function if known is None and type(function).__module__ == "_operator" else known
         known = known or context.resolve_value_type(function)
         signature = context.resolve_function_type(known, tuple(operands), {})
-    except (NumbaError, KeyError) as error:
+    except (NumbaError, KeyError, ValueError) as error:
         raise TypeError(str(error).strip().splitlines()[0]) from None
     if signature is None:
         raise TypeError(f"Numba has no {function} for ({', '.join(str(t) for t in operands)})")
@@ -79,6 +88,14 @@ def operand_types(operands: list[Scalar]) -> list[Any]:
 def unified(one: Any, other: Any) -> Any:
     """Return the type that holds values of both types; None without one."""
     return one if one == other else cpu_target.typing_context.unify_types(one, other)
+
+
+def is_scalar_type(function: Any, operands: list[Any]) -> bool:
+    """Return whether Numba's type of ``function(*operands)`` is a number."""
+    try:
+        return isinstance(result_type(function, operands), types.Number)
+    except TypeError:
+        return True
 
 
 def is_float(one: Any) -> bool:
@@ -128,14 +145,18 @@ class Builder:
         self._names[base] = number = self._names.get(base, 0) + 1
         return f"{base}_{number}"
 
-    def op(self, rule: Any, operands: list[Scalar], base: str = "t") -> Scalar:
+    def op(self, rule: Any, operands: list[Any], base: str = "t") -> Scalar:
         """Append an operation on scalars."""
         if rule in FOLDED and all(isinstance(x, Constant) and isinstance(x.value, int) for x in operands):
             values = [x.value for x in operands if isinstance(x, Constant)]
             if not (rule in (BINARY["FloorDiv"], BINARY["Mod"]) and values[1] == 0):
                 return constant(FOLDED[rule](*values))
-        key = (rule.template, *[_key(x) for x in operands])
-        found = self._find(key)
+        key: tuple[Any, ...] = (rule.template, *[_key(x) for x in operands])
+        for x in operands:
+            if isinstance(x, Array):
+                self.check_origin(x)
+                key = (*key, x.root.epoch, self._epoch)
+        found = None if getattr(rule, "draws", False) else self._find(key)
         if found is None:
             try:
                 kind = (
@@ -179,6 +200,7 @@ class Builder:
 
     def load(self, array: Array, indices: list[Scalar]) -> Scalar:
         """Append the read of an element."""
+        self.check_origin(array)
         key = ("load", id(array), array.root.epoch, self._epoch, *[_key(x) for x in indices])
         found = self._find(key)
         if found is None:
@@ -187,11 +209,25 @@ class Builder:
             self.block.known[key] = found
         return found
 
+    def check_origin(self, array: Array) -> None:
+        """Refuse to read an array that a loop rebinds if the array from before the loop was written after it."""
+        origin = array.root.origin
+        if origin is not None and origin[0].epoch != origin[1]:
+            raise self.refusal(
+                f"a loop rebinds the array {array.name}, and the array from before the loop is written after it",
+                "Copy the array before the loop, as in `u = u.copy()`.",
+            )
+
     def store(self, array: Array, indices: list[Scalar], value: Scalar, sign: str = "") -> None:
         """Append the write or the update of an element."""
         if not array.type.mutable:
             raise self.refusal(
                 f"the array {array.name} is read-only", "Pass a writable array or write to a copy."
+            )
+        if array.root.origin is not None:
+            raise self.refusal(
+                f"a loop rebinds the array {array.name}; without iterations, this writes the array from before it",
+                "Write to a copy, as in `u = u.copy()`.",
             )
         if not isinstance(array.type.dtype, types.Float) and is_float(value.type):
             value_kind = f"a float is stored in an array of {array.type.dtype}"
@@ -207,6 +243,36 @@ class Builder:
         array = Array(root.name, types.Array(dtype, len(dims), "C"), root, self.block, None, list(dims))
         self._append(array, Alloc(self.where, array, text, list(dims)))
         return array
+
+    def passive_array(self, template: str, operands: list[Any], dtype: Any, dims: list[Scalar]) -> Array:
+        """Append a new array in C order whose elements have no derivative."""
+        for x in operands:
+            if isinstance(x, Array):
+                self.check_origin(x)
+        root = Root(self.name("passive"), dtype, self.block)
+        array = Array(root.name, types.Array(dtype, len(dims), "C"), root, self.block, None, list(dims))
+        self._append(array, Alloc(self.where, array, template, operands))
+        return array
+
+    def apply(self, rule: Any, function: Any, operands: list[Any], base: str) -> Any:
+        """Append a call of a function of arrays with a rule; return its result."""
+        for x in operands:
+            if isinstance(x, Array):
+                self.check_origin(x)
+        try:
+            kind = types.unliteral(result_type(function, [x.type for x in operands]))
+        except TypeError as error:
+            raise self.refusal(str(error), "Pass arguments that Numba supports.") from None
+        result: Any
+        if isinstance(kind, types.Array) and is_float(kind.dtype) and kind.ndim > 0:
+            name = self.name(base)
+            result = Array(name, kind, Root(name, kind.dtype, self.block), self.block)
+        elif is_float(kind):
+            result = Value(self.name(base), kind, self.block)
+        else:
+            raise self.refusal(f"{base} returns {kind}", "Return a float or an array of floats.")
+        self._append(result, Apply(self.where, result, rule, operands))
+        return result
 
     def view(self, base: Array, template: str, operands: list[Any], kind: Any, dims: list[Any]) -> Array:
         """Append a view; ``dims`` has None for sizes that are read when they are needed."""

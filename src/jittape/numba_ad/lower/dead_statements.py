@@ -13,6 +13,7 @@ from jittape.numba_ad.structured_ir import (
     IfPhi,
     Loop,
     LoopPhi,
+    Op,
     Resize,
     Statement,
     Store,
@@ -30,7 +31,7 @@ def operands_of(statement: Statement) -> list[Any]:
     if isinstance(statement, Loop):
         return [*statement.bounds, statement.condition, statement.stop]
     found: list[Any] = []
-    for name in ("array", "base", "value"):
+    for name in ("array", "base", "value", "guard"):
         if hasattr(statement, name):
             found.append(getattr(statement, name))
     for name in ("operands", "indices"):
@@ -49,6 +50,8 @@ def remove_dead_statements(function: Function) -> None:
             phis.update({value: phi for phi in statement.phis for value in (phi.inner, phi.out)})
         if isinstance(statement, (Store, Resize, Effect, If, Loop)):
             work.extend(operands_of(statement))
+        elif isinstance(statement, Op) and statement.draws:
+            work.append(statement.result)
     live: set[Any] = set()
     while work:
         one = work.pop()

@@ -11,7 +11,7 @@ from typing import Any
 
 from jittape.errors import NoGradientError
 
-__all__ = ["PythonObject", "Source", "read_source"]
+__all__ = ["NamedItems", "PythonObject", "Source", "read_source"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,19 @@ class PythonObject:
     """An object that is known when the gradient is derived: a function, a module, a dtype, None, a string."""
 
     value: Any
+
+
+class NamedItems(tuple[Any, ...]):
+    """The lowered items of a named tuple; `kind` is its class."""
+
+    kind: Any
+
+    @classmethod
+    def of(cls, kind: Any, items: Any) -> NamedItems:
+        """Return a named tuple with these items."""
+        found = cls(items)
+        found.kind = kind
+        return found
 
 
 @dataclass(frozen=True)

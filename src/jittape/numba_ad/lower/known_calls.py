@@ -3,40 +3,64 @@
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import from_dtype, types
+from numba import types
 
+from jittape.numba_ad.lower import inlined_functions
+from jittape.numba_ad.lower.array_calls import (
+    ARRAY_CALLS,
+    as_shape,
+    astype,
+    flattened,
+    numba_dtype,
+    reshaped,
+    transposed,
+)
 from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, result_type
 from jittape.numba_ad.lower.function_source import PythonObject
+from jittape.numba_ad.lower.lower_reductions import REDUCTIONS, count_nonzero, reduction
+from jittape.numba_ad.lower.rule_calls import RULE_CALLS
 from jittape.numba_ad.lower.whole_arrays import (
     Lazy,
     as_lazy,
     assign,
     elementwise,
     evaluated,
-    materialize,
     matmul,
-    reduction,
 )
 from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS, SELECT
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
 
-__all__ = ["attribute", "call_function", "call_method", "known_function", "known_method"]
+__all__ = [
+    "INLINED_METHODS", "attribute", "call_function", "call_method", "inlined_function", "known_function",
+    "known_method",
+]  # fmt: skip
 
-REDUCTIONS = {np.sum: "sum", np.mean: "mean", np.min: "min", np.max: "max"}
 WAY_OUT = "Write a loop, or give the function a rule with jt.njit_rule."
 
 
 def known_function(function: Any) -> bool:
     """Return whether `call_function` has a meaning for `function`."""
     try:
-        return function in FUNCTIONS or function in CALLS or function in REDUCTIONS
+        return function in FUNCTIONS or function in CALLS
     except TypeError:
         return False
+
+
+def inlined_function(function: Any, arguments: list[Any]) -> Any:
+    """Return the ``@njit`` function whose source stands for a NumPy function; None without one."""
+    if function is np.interp and arguments:
+        is_number = isinstance(arguments[0], (Value, Constant))
+        return inlined_functions.interpolated if is_number else inlined_functions.interpolated_vector
+    try:
+        return INLINED.get(function)
+    except TypeError:
+        return None
 
 
 def known_method(name: str) -> bool:
@@ -63,10 +87,10 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
             return constant(base.type.ndim)
         if name == "dtype":
             return PythonObject(np.dtype(str(base.type.dtype)))
+        if name == "itemsize":
+            return constant(base.type.dtype.bitwidth // 8)
         if name == "T":
-            kind = base.type
-            layout = {"C": "F", "F": "C"}.get(kind.layout, "A") if kind.ndim > 1 else kind.layout
-            return builder.view(base, ".T", [], kind.copy(layout=layout), base.dims[::-1])
+            return transposed(builder, base)
     return None
 
 
@@ -74,14 +98,8 @@ def call_function(builder: Builder, function: Any, arguments: list[Any], keyword
     """Return the result of a call of a known function."""
     if function in CALLS:
         return _called(builder, CALLS[function], _name(function), arguments, keywords)
-    if keywords and not (set(keywords) == {"out"} and function not in REDUCTIONS):
+    if keywords and set(keywords) != {"out"}:
         raise builder.refusal(f"keyword arguments of {_name(function)} are not supported", WAY_OUT)
-    if function in REDUCTIONS:
-        if len(arguments) != 1:
-            raise builder.refusal(
-                f"{_name(function)} is only supported without an axis", "Write a loop over the axis."
-            )
-        return reduction(builder, REDUCTIONS[function], arguments[0])
     return _scalar_function(builder, function, arguments, keywords)
 
 
@@ -122,30 +140,9 @@ def _name(function: Any) -> str:
     return str(getattr(function, "__name__", function))
 
 
-def _shape(builder: Builder, shape: Any) -> list[Scalar]:
-    sizes = list(shape) if isinstance(shape, tuple) else [shape]
-    if not all(
-        isinstance(size, (Value, Constant)) and isinstance(size.type, types.Integer) for size in sizes
-    ):
-        raise builder.refusal("a shape must be an int or a tuple of ints", "Write it as a tuple.")
-    return sizes
-
-
-def _dtype(builder: Builder, dtype: Any) -> Any:
-    """Return the Numba type of an argument ``dtype=``; the default is float64."""
-    if dtype is None:
-        return types.float64
-    try:
-        return from_dtype(np.dtype(str(dtype.value) if isinstance(dtype.value, types.Type) else dtype.value))
-    except (TypeError, AttributeError, NotImplementedError):
-        raise builder.refusal(
-            "this dtype is not supported", "Use np.float64, np.float32 or an int type."
-        ) from None
-
-
 def _filled(name: str) -> Callable[..., Any]:
     def allocate(builder: Builder, shape: Any, dtype: Any = None) -> Array:
-        return builder.alloc("array", _dtype(builder, dtype), _shape(builder, shape), name)
+        return builder.alloc("array", numba_dtype(builder, dtype), as_shape(builder, shape), name)
 
     return allocate
 
@@ -154,52 +151,49 @@ def _like(name: str) -> Callable[..., Any]:
     def allocate(builder: Builder, x: Any, dtype: Any = None) -> Array:
         lazy = as_lazy(builder, x)
         return builder.alloc(
-            "array", lazy.dtype if dtype is None else _dtype(builder, dtype), lazy.dims, name
+            "array", lazy.dtype if dtype is None else numba_dtype(builder, dtype), lazy.dims, name
         )
 
     return allocate
 
 
 def _full(builder: Builder, shape: Any, value: Any, dtype: Any = None) -> Array:
-    kind = value.type if dtype is None else _dtype(builder, dtype)
-    array = builder.alloc("array", kind, _shape(builder, shape))
+    kind = value.type if dtype is None else numba_dtype(builder, dtype)
+    array = builder.alloc("array", kind, as_shape(builder, shape))
     assign(builder, array, value)
     return array
-
-
-def _full_like(builder: Builder, x: Any, value: Any) -> Array:
-    array: Array = _like("empty")(builder, x)
-    assign(builder, array, value)
-    return array
-
-
-def _copy(builder: Builder, x: Any) -> Array:
-    return materialize(builder, as_lazy(builder, x), getattr(x, "name", "copy"))
 
 
 def _arange(builder: Builder, *bounds: Any) -> Lazy:
-    for bound in bounds:
-        if not isinstance(bound, (Value, Constant)) or not isinstance(bound.type, types.Integer):
-            raise builder.refusal("np.arange is only supported for ints", "Use np.linspace, or a loop.")
-    if len(bounds) > 2 or not bounds:
-        raise builder.refusal(
-            "np.arange with a step is not supported", "Multiply np.arange(n) with the step."
-        )
-    start, stop = (constant(0), bounds[0]) if len(bounds) == 1 else bounds
-    size = builder.binary("Sub", stop, start)
-    if len(bounds) == 2:
+    if not 1 <= len(bounds) <= 3 or not all(isinstance(bound, (Value, Constant)) for bound in bounds):
+        raise builder.refusal("np.arange needs one to three numbers", "Pass start, stop and step.")
+    start, stop = (constant(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
+    step = bounds[2] if len(bounds) == 3 else constant(1)
+    floats = any(is_float(bound.type) for bound in bounds)
+    if floats or len(bounds) == 3:
+        quotient = builder.binary("Div", builder.binary("Sub", stop, start), step)
+        size = builder.op(FUNCTIONS[builtins.int], [builder.op(FUNCTIONS[math.ceil], [quotient])])
+    else:
+        size = builder.binary("Sub", stop, start)
+    if len(bounds) > 1 or floats:
         size = builder.op(FUNCTIONS[builtins.max], [size, constant(0)])
-    return Lazy([size], types.int64, lambda indices: builder.binary("Add", indices[0], start), [])
+
+    def element(indices: list[Scalar]) -> Scalar:
+        moved = indices[0] if len(bounds) < 3 else builder.binary("Mult", indices[0], step)
+        return builder.binary("Add", moved, start)
+
+    return Lazy([size], types.float64 if floats else types.int64, element, [])
 
 
-def _linspace(builder: Builder, start: Any, stop: Any, num: Any) -> Lazy:
-    last = builder.binary("Sub", num, constant(1))
+def _linspace(builder: Builder, start: Any, stop: Any, num: Any = None) -> Lazy:
+    count = constant(50) if num is None else num
+    last = builder.op(FUNCTIONS[builtins.max], [builder.binary("Sub", count, constant(1)), constant(1)])
     step = builder.binary("Div", builder.binary("Sub", stop, start), last)
 
     def element(indices: list[Scalar]) -> Scalar:
         return builder.binary("Add", start, builder.binary("Mult", step, indices[0]))
 
-    return Lazy([num], types.float64, element, [])
+    return Lazy([count], types.float64, element, [])
 
 
 def _where(builder: Builder, condition: Any, x: Any, y: Any) -> Any:
@@ -260,21 +254,6 @@ def _print(builder: Builder, *arguments: Any) -> PythonObject:
     return PythonObject(None)
 
 
-def _reshape(builder: Builder, x: Any, *shape: Any) -> Array:
-    x = evaluated(builder, x)
-    sizes = _shape(builder, shape[0] if len(shape) == 1 else tuple(shape))
-    if x.type.layout != "C":
-        raise builder.refusal("only arrays in C order can be reshaped", "Copy the array first.")
-    if any(isinstance(size, Constant) and size.value < 0 for size in sizes):
-        raise builder.refusal("a size of -1 is not supported", "Write the size.")
-    text = ".reshape((" + "".join(f"{{{i}}}, " for i in range(len(sizes))) + "))"
-    return builder.view(x, text, sizes, x.type.copy(ndim=len(sizes)), list(sizes))
-
-
-def _ravel(builder: Builder, x: Any) -> Array:
-    return _reshape(builder, x, attribute(builder, x, "size"))
-
-
 def _dot(builder: Builder, x: Any, y: Any, out: Any = None) -> Any:
     if all(isinstance(one, (Value, Constant)) for one in (x, y)):
         return builder.op(BINARY["Mult"], [x, y])
@@ -296,28 +275,59 @@ CALLS: dict[Any, Callable[..., Any]] = {
     np.zeros_like: _like("zeros"),
     np.ones_like: _like("ones"),
     np.full: _full,
-    np.full_like: _full_like,
-    np.copy: _copy,
     np.arange: _arange,
     np.linspace: _linspace,
     np.where: _where,
     np.cumsum: _cumsum,
     np.dot: _dot,
-    np.reshape: _reshape,
-    np.ravel: _ravel,
+    np.count_nonzero: count_nonzero,
+    **ARRAY_CALLS,
+    **RULE_CALLS,
+    **REDUCTIONS,
 }
 """Functions that are not applied element by element."""
 
+INLINED: dict[Any, Any] = {
+    getattr(np, name): getattr(inlined_functions, name)
+    for name in (
+        "append", "average", "convolve", "corrcoef", "correlate", "cov", "cross", "cumprod", "diag", "diff", "eye",
+        "fill_diagonal", "identity", "kron", "median", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd",
+        "nansum", "nanvar", "outer", "percentile", "quantile", "repeat", "roll", "sort", "std", "trace", "trapezoid",
+        "tri", "tril", "triu", "vander", "var",
+    )
+    if hasattr(np, name)
+} | {np.ptp: inlined_functions.peak_to_peak, np.linalg.norm: inlined_functions.norm}  # fmt: skip
+"""NumPy functions whose derivatives follow from a source in loops."""
+
+INLINED_METHODS = {
+    name: getattr(inlined_functions, name) for name in ("var", "std", "repeat", "trace", "cumprod")
+}
+"""Methods of the same kind."""
+
 METHODS: dict[str, Callable[..., Any]] = {
-    "sum": lambda builder, x: reduction(builder, "sum", x),
-    "mean": lambda builder, x: reduction(builder, "mean", x),
-    "min": lambda builder, x: reduction(builder, "min", x),
-    "max": lambda builder, x: reduction(builder, "max", x),
-    "copy": _copy,
+    **{
+        name: CALLS[getattr(np, name)]
+        for name in (
+            "sum",
+            "mean",
+            "min",
+            "max",
+            "prod",
+            "any",
+            "all",
+            "copy",
+            "ravel",
+            "clip",
+            "argmax",
+            "argmin",
+            "argsort",
+        )
+    },
     "dot": _dot,
-    "reshape": _reshape,
-    "ravel": _ravel,
-    "flatten": lambda builder, x: _copy(builder, _ravel(builder, x)),
+    "reshape": reshaped,
+    "transpose": transposed,
+    "flatten": flattened,
+    "astype": astype,
     "fill": lambda builder, x, value: assign(builder, x, value),
     "cumsum": _cumsum,
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import operator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,15 +10,19 @@ import numpy as np
 from numba import types
 
 from jittape.errors import NoGradientError
-from jittape.numba_ad.lower.build_ir import Builder, constant, result_type
-from jittape.numba_ad.lower.function_source import PythonObject, Source
+from jittape.numba_ad.lower.advanced_indexing import Mask, Places
+from jittape.numba_ad.lower.build_ir import Builder, constant
+from jittape.numba_ad.lower.function_source import NamedItems, PythonObject, Source
 from jittape.numba_ad.lower.known_calls import (
+    INLINED_METHODS,
     attribute,
     call_function,
     call_method,
+    inlined_function,
     known_function,
     known_method,
 )
+from jittape.numba_ad.lower.lower_subscripts import subscript
 from jittape.numba_ad.lower.whole_arrays import Lazy, elementwise, evaluated, matmul
 from jittape.numba_ad.scalar_rules import BINARY, COMPARE, UNARY, Rule, constant_power
 from jittape.numba_ad.structured_ir import Array, Constant, Value, Where
@@ -44,13 +47,14 @@ class Unusable:
 
 @dataclass(eq=False)
 class Frame:
-    """One inlined call: its source and variables."""
+    """One inlined call: its source and variables; inside a function of jittape, the user's line that calls it."""
 
     source: Source
     variables: dict[str, Any]
     path: tuple[Any, ...]
     loads: dict[str, int] = field(default_factory=dict)
     local_names: frozenset[str] = frozenset()
+    line: Where | None = None
 
 
 def is_scalar(x: Any) -> bool:
@@ -67,7 +71,7 @@ class Expressions:
 
     def refusal(self, node: ast.AST, reason: str, way_out: str = REWRITE) -> NoGradientError:
         """Return the error for a syntax node."""
-        if hasattr(node, "lineno"):
+        if hasattr(node, "lineno") and self.frame.line is None:
             text = ast.unparse(node).splitlines()[0].replace("%", "")
             self.builder.where = Where(self.frame.source.file, node.lineno, text)
         return self.builder.refusal(reason, way_out)
@@ -141,6 +145,10 @@ class Expressions:
     def _Tuple(self, node: ast.Tuple) -> Any:
         return tuple([self.evaluated(item) for item in node.elts])
 
+    def _List(self, node: ast.List) -> Any:
+        """Return a tuple: the methods and the statements that change a list are refused."""
+        return tuple([self.evaluated(item) for item in node.elts])
+
     def _Attribute(self, node: ast.Attribute) -> Any:
         base = self.expression(node.value)
         if isinstance(base, PythonObject):
@@ -148,6 +156,8 @@ class Expressions:
                 return self.wrapped(getattr(base.value, node.attr), node)
             except AttributeError:
                 raise self.refusal(node, f"there is no attribute {node.attr}") from None
+        if isinstance(base, NamedItems) and node.attr in base.kind._fields:
+            return base[base.kind._fields.index(node.attr)]
         found = attribute(self.builder, evaluated(self.builder, base), node.attr)
         if found is None:
             raise self.refusal(node, f"the attribute {node.attr} is not supported")
@@ -286,69 +296,19 @@ class Expressions:
             raise self.refusal(
                 node, "only arrays and tuples can be indexed", "Use arrays in place of lists and dicts."
             )
-        array, indices = self.element_or_view(node, base)
-        return array if indices is None else self.builder.load(array, indices)
-
-    def element_or_view(self, node: ast.Subscript, base: Array) -> tuple[Array, list[Any] | None]:
-        """Return an array and the indices of one element, or a view and None."""
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        texts: list[str] = []
-        operands: list[Any] = []
-        kinds: list[Any] = []
-        dims: list[Any] = []
-        for part in parts:
-            if isinstance(part, ast.Slice):
-                text, kind = self._slice(part, operands)
-                whole = part.lower is None and part.upper is None and part.step is None
-                known = base.dims[len(kinds)] if whole and base.dims and len(kinds) < base.type.ndim else None
-                dims.append(known)
-                texts.append(text)
-                kinds.append(kind)
-                continue
-            index = self.expression(part)
-            for one in index if isinstance(index, tuple) else (index,):
-                if not is_scalar(one) or not isinstance(one.type, types.Integer):
-                    raise self.refusal(
-                        node, "an index must be an int or a slice", "Write a loop over the elements."
-                    )
-                texts.append(f"{{{len(operands)}}}")
-                operands.append(one)
-                kinds.append(one.type)
-        if len(kinds) > base.type.ndim:
-            raise self.refusal(
-                node, f"too many indices for an array with {base.type.ndim} dimensions", "Remove some."
-            )
-        sliced = any(isinstance(kind, types.SliceType) for kind in kinds)
-        if not sliced and len(kinds) == base.type.ndim:
-            return base, operands
-        index_type = types.Tuple(kinds) if len(kinds) > 1 else kinds[0]
-        try:
-            kind = result_type(operator.getitem, [base.type, index_type])
-        except TypeError as error:
-            raise self.refusal(node, str(error)) from None
-        rest = [base.dims[axis] if base.dims else None for axis in range(len(kinds), base.type.ndim)]
-        view = self.builder.view(base, f"[{', '.join(texts)}]", operands, kind, dims + rest)
-        return view, None
-
-    def _slice(self, part: ast.Slice, operands: list[Any]) -> tuple[str, Any]:
-        texts = []
-        for bound in (part.lower, part.upper, part.step):
-            if bound is None:
-                texts.append("")
-                continue
-            value = self.scalar(bound)
-            if not isinstance(value.type, types.Integer):
-                raise self.refusal(bound, "the bounds of a slice must be ints", "Convert them with int(...).")
-            texts.append(f"{{{len(operands)}}}")
-            operands.append(value)
-        kind = types.slice2_type if part.step is None else types.slice3_type
-        return ":".join(texts if part.step is not None else texts[:2]), kind
+        array, where = subscript(self, node, base)
+        if isinstance(where, (Places, Mask)):
+            return where.read(self.builder)
+        return array if where is None else self.builder.load(array, where)
 
     def _Call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Attribute):
             owner = self.expression(node.func.value)
             if not isinstance(owner, PythonObject):
                 arguments, keywords = self._arguments(node)
+                inlined = INLINED_METHODS.get(node.func.attr)
+                if inlined is not None and isinstance(owner, (Array, Lazy)):
+                    return self.user_call(node, inlined, [owner, *arguments], keywords, is_library=True)
                 if not known_method(node.func.attr):
                     raise self.refusal(node, f"the method {node.func.attr} is not supported")
                 return call_method(self.builder, owner, node.func.attr, arguments, keywords)
@@ -356,12 +316,36 @@ class Expressions:
         if not isinstance(function, PythonObject):
             raise self.refusal(node, "only functions known when the gradient is derived can be called")
         arguments, keywords = self._arguments(node)
+        if isinstance(function.value, type) and hasattr(function.value, "_fields"):
+            return self._named_tuple(node, function.value, arguments, keywords)
+        inlined = inlined_function(function.value, arguments)
+        if inlined is not None:
+            return self.user_call(node, inlined, arguments, keywords, is_library=True)
         if known_function(function.value):
             return call_function(self.builder, function.value, arguments, keywords)
         return self.user_call(node, function.value, arguments, keywords)
 
-    def user_call(self, node: ast.Call, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        """Return the result of a call of another function of the user."""
+    def _named_tuple(
+        self, node: ast.Call, kind: Any, arguments: list[Any], keywords: dict[str, Any]
+    ) -> NamedItems:
+        items = dict(zip(kind._fields, arguments, strict=False)) | keywords
+        for field_name, value in kind._field_defaults.items():
+            items.setdefault(field_name, self.wrapped(value, node))
+        if sorted(items) != sorted(kind._fields) or len(arguments) > len(kind._fields):
+            raise self.refusal(
+                node, f"{kind.__name__} has the fields {', '.join(kind._fields)}", "Pass each."
+            )
+        return NamedItems.of(kind, [evaluated(self.builder, items[name]) for name in kind._fields])
+
+    def user_call(
+        self,
+        node: ast.Call,
+        function: Any,
+        arguments: list[Any],
+        keywords: dict[str, Any],
+        is_library: bool = False,
+    ) -> Any:
+        """Return the result of a call of another function of the user, or of one of `inlined_functions`."""
         raise NotImplementedError
 
     def _arguments(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:

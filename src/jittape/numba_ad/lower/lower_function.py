@@ -9,7 +9,7 @@ from typing import Any
 from numba import types
 from numba.extending import is_jitted
 
-from jittape.numba_ad.lower.build_ir import Builder, constant
+from jittape.numba_ad.lower.build_ir import Builder, constant, is_scalar_type
 from jittape.numba_ad.lower.control_flow import (
     RETURNED,
     VALUE,
@@ -18,7 +18,7 @@ from jittape.numba_ad.lower.control_flow import (
     loaded_names,
     without_jumps,
 )
-from jittape.numba_ad.lower.function_source import PythonObject, Source, read_source
+from jittape.numba_ad.lower.function_source import NamedItems, PythonObject, Source, read_source
 from jittape.numba_ad.lower.lower_expressions import Frame, is_scalar
 from jittape.numba_ad.lower.lower_loops import Loops
 from jittape.numba_ad.lower.whole_arrays import assign, evaluated
@@ -30,7 +30,7 @@ from jittape.numba_ad.structured_ir import (
     Value,
     Where,
 )
-from jittape.numba_ad.tape_support import add_into, overlap
+from jittape.numba_ad.tape_support import add_into, copy_into, overlap
 from jittape.numba_ad.user_rules import rule_of
 
 __all__ = ["lower_function"]
@@ -76,7 +76,8 @@ def _argument(builder: Builder, name: str, kind: Any, arguments: dict[str, Any])
             _argument(builder, f"{name}[{position}]", item, arguments)
             for position, item in enumerate(kind.types)
         ]
-        return tuple(items)
+        named = isinstance(kind, types.BaseNamedTuple)
+        return NamedItems.of(kind.instance_class, items) if named else tuple(items)
     if isinstance(kind, (types.NoneType, types.Omitted)):
         return PythonObject(getattr(kind, "value", None))
     raise builder.refusal(f"the argument {name} is {kind}", "Pass numbers, arrays and tuples of them.")
@@ -84,6 +85,8 @@ def _argument(builder: Builder, name: str, kind: Any, arguments: dict[str, Any])
 
 def _type_of(one: Any) -> Any:
     """Return the Numba type of a lowered value."""
+    if isinstance(one, NamedItems):
+        return types.NamedTuple([_type_of(item) for item in one], one.kind)
     if isinstance(one, tuple):
         return types.Tuple([_type_of(item) for item in one])
     return types.none if isinstance(one, PythonObject) else one.type
@@ -97,15 +100,17 @@ class _Calls(Loops):
         self.sources: list[str] = []
         self._active: list[Any] = []
 
-    def inline(self, source: Source, variables: dict[str, Any], path: tuple[Any, ...]) -> Any:
-        """Lower the body of a function; return its result."""
+    def inline(
+        self, source: Source, variables: dict[str, Any], path: tuple[Any, ...], line: Where | None = None
+    ) -> Any:
+        """Lower the body of a function; return its result. `line` is shown in place of its own lines."""
         self.sources.append(ast.unparse(source.tree))
         body = without_jumps(source.tree.body)
         outer, where = self.frame, self.builder.where
         module = ast.Module(body, [])
         names = frozenset(assigned_names(body))
         self.frame = Frame(
-            source, {**variables, RETURNED: constant(False)}, path, loaded_names(module), names
+            source, {**variables, RETURNED: constant(False)}, path, loaded_names(module), names, line
         )
         self.frame.loads[VALUE] = self.frame.loads[RETURNED] = 1000
         if not always_returns(source.tree.body):
@@ -118,18 +123,45 @@ class _Calls(Loops):
         self.frame, self.builder.where = outer, where
         return result
 
-    def user_call(self, node: ast.Call, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    def _by_rule(self, node: ast.Call, rule: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """Call a function with a rule of the user."""
+        arguments = [evaluated(self.builder, x) for x in arguments]
+        if keywords or not all(is_scalar(x) or isinstance(x, Array) for x in arguments):
+            raise self.refusal(
+                node, "a function with a rule takes numbers and arrays by position", "Pass them."
+            )
+        if len(arguments) != rule.count:
+            raise self.refusal(node, f"the function takes {rule.count} arguments", "Pass all of them.")
+        kinds = [x.type for x in arguments]
+        if all(is_scalar(x) for x in arguments) and is_scalar_type(rule.function, kinds):
+            return self.builder.op(rule, arguments, rule.name)
+        result = self.builder.apply(rule.of_arrays, rule.function, arguments, rule.name)
+        for x in arguments:
+            if isinstance(x, Array) and isinstance(result, Array):
+                shared = self.builder.op(OVERLAP, [result, x], "overlap")
+                message = (
+                    f"{self.builder.purpose}: a function with a rule returned memory of its argument; copy it"
+                )
+                self.builder.effect(f"if {{0}}: raise ValueError({message!r})", [shared])
+        return result
+
+    def user_call(
+        self,
+        node: ast.Call,
+        function: Any,
+        arguments: list[Any],
+        keywords: dict[str, Any],
+        is_library: bool = False,
+    ) -> Any:
         """Inline an ``@njit`` function, or apply its rule."""
         rule = rule_of(function)
         if rule is not None:
-            if keywords or not all(is_scalar(x) for x in arguments):
-                raise self.refusal(node, "a function with a rule takes numbers by position", "Pass numbers.")
-            return self.builder.op(rule, arguments, rule.name)
+            return self._by_rule(node, rule, arguments, keywords)
         if function is overlap:
             return self.builder.op(OVERLAP, arguments, "overlap")
-        if function is add_into:
+        if function in (add_into, copy_into):
             target, values = arguments
-            return assign(self.builder, target, values, "+", buffered=False)
+            return assign(self.builder, target, values, "+" if function is add_into else "", buffered=False)
         if hasattr(function, "derived"):  # a gradient: its generated code is lowered
             function = function.derived(tuple([_type_of(one) for one in arguments]))
         if not is_jitted(function):
@@ -150,6 +182,7 @@ class _Calls(Loops):
             known = is_scalar(value) or isinstance(value, (Array, tuple, PythonObject))
             variables[name] = value if known else self.wrapped(value, node)
         self._active.append(python)
-        result = self.inline(source, variables, (*self.frame.path, node.lineno, node.col_offset))
+        line = self.builder.where if is_library else self.frame.line
+        result = self.inline(source, variables, (*self.frame.path, node.lineno, node.col_offset), line)
         self._active.pop()
         return result

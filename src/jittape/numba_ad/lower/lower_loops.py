@@ -11,6 +11,7 @@ import numba
 from numba import types
 
 from jittape.numba_ad.lower.build_ir import constant, undefined, unified
+from jittape.numba_ad.lower.carried_arrays import CarriedArrays
 from jittape.numba_ad.lower.control_flow import (
     VALUE,
     assigned_names,
@@ -124,14 +125,23 @@ class Loops(Statements):
         outside = {name for name in assigned if frame.loads.get(name, 0) > inside.get(name, 0)}
         known = self.carried_types.setdefault((*frame.path, statement.lineno, statement.col_offset), {})
         before, where = dict(frame.variables), builder.where
+        rebound_arrays = {
+            name: before[name]
+            for name in assigned
+            if isinstance(before.get(name), Array) and name in rebound and (name in inside or name in outside)
+        }
+        carried = CarriedArrays(builder, rebound_arrays)
         stop = None if getattr(statement, "number", None) is None else f"%stop{statement.number}"
         while True:
             loop = builder.new_loop(bounds)
             frame.variables = dict(before)
             phis: dict[str, Any] = {}
             starts: dict[str, Any] = {}
+            arrays = carried.begin()
             for name in assigned:
-                if isinstance(before.get(name), Array) and name not in rebound:
+                if name in arrays:
+                    phis[name], frame.variables[name] = None, arrays[name]
+                elif isinstance(before.get(name), Array) and name not in rebound:
                     phis[name] = None
                 else:
                     phis[name] = self._carry(loop, name, before.get(name), known)
@@ -146,10 +156,16 @@ class Loops(Statements):
             outside |= {name for name in assigned if getattr(starts[name], "merged", False)}
             if not self._widened(phis, after, outside, known):
                 break
+        arrays = carried.finish(loop, after, outside)
         frame.variables = {**after, **before}
         for name in assigned:
             phi, value = phis[name], after.get(name)
-            if phi is None:
+            if name in arrays:
+                frame.variables[name] = arrays[name]
+            elif phi is None and no_value(before.get(name)) and (value is None or value is starts[name]):
+                if name not in before:  # a folded branch would have assigned it
+                    frame.variables.pop(name, None)
+            elif phi is None:
                 unchanged = value is not None and value is before.get(name)
                 frame.variables[name] = (
                     value

@@ -9,9 +9,11 @@ from typing import Any
 
 from numba import types
 
+from jittape.numba_ad.lower.advanced_indexing import Mask, Places
 from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, undefined
-from jittape.numba_ad.lower.function_source import PythonObject
+from jittape.numba_ad.lower.function_source import NamedItems, PythonObject
 from jittape.numba_ad.lower.lower_expressions import Expressions, Unusable, is_scalar
+from jittape.numba_ad.lower.lower_subscripts import subscript
 from jittape.numba_ad.lower.whole_arrays import assign, evaluated
 from jittape.numba_ad.structured_ir import (
     Array,
@@ -36,7 +38,8 @@ class Statements(Expressions):
         """Lower statements."""
         for statement in body:
             source = self.frame.source
-            self.builder.where = Where(source.file, statement.lineno, source.text(statement.lineno))
+            if self.frame.line is None:
+                self.builder.where = Where(source.file, statement.lineno, source.text(statement.lineno))
             handler = getattr(self, f"_{type(statement).__name__}", None)
             if handler is None:
                 raise self.refusal(statement, f"the statement {type(statement).__name__} is not supported")
@@ -112,19 +115,21 @@ class Statements(Expressions):
         array, indices = self._target(target)
         if isinstance(value, tuple):
             value = self._as_array(target, value)
-        if indices is None:
+        if isinstance(indices, (Mask, Places)):
+            indices.write(self.builder, value)
+        elif indices is None:
             assign(self.builder, array, value)
         elif is_scalar(value):
             self.builder.store(array, indices, value)
         else:
             raise self.refusal(target, "a number is needed here", "Use a slice as the target.")
 
-    def _target(self, target: ast.Subscript) -> tuple[Array, list[Any] | None]:
-        """Return the array and the indices of an element that is assigned, or a view and None."""
+    def _target(self, target: ast.Subscript) -> tuple[Array, list[Any] | Places | Mask | None]:
+        """Return the array and the indices of an element that is assigned, a view and None, or a selection."""
         base = self.expression(target.value)
         if not isinstance(base, Array):
             raise self.refusal(target, "only elements of arrays can be assigned", "Use an array.")
-        return self.element_or_view(target, base)
+        return subscript(self, target, base)
 
     def _as_array(self, target: ast.AST, items: tuple[Any, ...]) -> Array:
         if not items or not all(is_scalar(item) for item in items):
@@ -151,6 +156,11 @@ class Statements(Expressions):
         if not isinstance(target, ast.Subscript):
             raise self.refusal(statement, "only variables and elements of arrays can be updated")
         array, indices = self._target(target)
+        if isinstance(indices, (Mask, Places)):
+            current = indices.read(self.builder)
+            value = evaluated(self.builder, self.expression(statement.value))
+            indices.write(self.builder, self.binary(statement, name, current, value))
+            return
         value = self.expression(statement.value)
         floats = is_float(array.type.dtype)
         if indices is None:
@@ -199,7 +209,9 @@ class Statements(Expressions):
         if one is other or (isinstance(one, PythonObject) and one == other):
             return one
         if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
-            return tuple([self._merged(name, a, b, phi) for a, b in zip(one, other, strict=True)])
+            items = tuple([self._merged(name, a, b, phi) for a, b in zip(one, other, strict=True)])
+            named = isinstance(one, NamedItems) and isinstance(other, NamedItems) and one.kind is other.kind
+            return NamedItems.of(one.kind, items) if named else items  # type: ignore[attr-defined]
         for start in (one, other):
             if isinstance(start, Unusable):
                 start.merged = True

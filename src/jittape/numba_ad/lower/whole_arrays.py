@@ -6,14 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numba import types
-
 from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, result_type
-from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS, Rule
+from jittape.numba_ad.scalar_rules import BINARY, Rule
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
 
-__all__ = ["Lazy", "as_lazy", "assign", "elementwise", "evaluated", "materialize", "matmul", "reduction"]
+__all__ = [
+    "Lazy", "as_lazy", "assign", "check_unwritten", "elementwise", "evaluated", "materialize", "matmul",
+]  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -120,33 +119,6 @@ def assign(builder: Builder, target: Array, value: Any, sign: str = "", buffered
         builder.store(target, indices, lazy.element(used), sign)
 
     builder.nest(sizes, write)
-
-
-def reduction(builder: Builder, name: str, x: Any) -> Scalar:
-    """Return the sum, mean, minimum or maximum of all elements."""
-    lazy = as_lazy(builder, x)
-    check_unwritten(builder, lazy)
-    if name in ("min", "max"):
-        if not is_float(lazy.dtype):
-            raise builder.refusal(f"{name} of {lazy.dtype} is not supported", "Write a loop.")
-        rule = FUNCTIONS[np.minimum if name == "min" else np.maximum]
-        for size in lazy.dims:
-            builder.effect("if {0} == 0: raise ValueError('zero-size array to reduction operation')", [size])
-        first = lazy.element([constant(0) for _ in lazy.dims])
-        return builder.reduce(
-            lazy.dims, first, lambda indices, best: builder.op(rule, [best, lazy.element(indices)]), "best"
-        )
-    kind = lazy.dtype if is_float(lazy.dtype) else types.int64
-    zero = Constant(0.0 if is_float(kind) else 0, kind)
-    total = builder.reduce(
-        lazy.dims, zero, lambda indices, acc: builder.binary("Add", acc, lazy.element(indices))
-    )
-    if name != "mean":
-        return total
-    count: Scalar = constant(1)
-    for size in lazy.dims:
-        count = builder.binary("Mult", count, size)
-    return builder.binary("Div", total, count)
 
 
 def matmul(builder: Builder, x: Any, y: Any) -> Any:

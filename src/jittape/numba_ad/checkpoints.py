@@ -1,0 +1,170 @@
+"""Time loops that keep their state at the beginning of segments and run each segment again in the backward pass.
+
+With n iterations in segments of n ** 0.5, the memory is that of 2 * n ** 0.5 iterations, and the loop runs twice.
+(Griewank and Walther, Evaluating Derivatives, 2008, chapter 12.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from numba import types
+
+from jittape.numba_ad.stack_sizes import trip_count_text
+from jittape.numba_ad.structured_ir import (
+    Array,
+    Block,
+    Constant,
+    Function,
+    If,
+    Load,
+    Loop,
+    LoopPhi,
+    Op,
+    Resize,
+    Root,
+    Statement,
+    Store,
+    Value,
+    View,
+    walk,
+)
+
+__all__ = ["Checkpoint", "find_checkpoints"]
+
+
+def find_checkpoints(
+    function: Function, checkpoint: int | str | None, excluded: set[Loop]
+) -> dict[Loop, Checkpoint]:
+    """Return the outermost loops over ranges that can run in segments; `excluded` loops record nothing."""
+    if checkpoint is None:
+        return {}
+    roots = {one.root: one for one in function.arguments.values() if isinstance(one, Array)}
+    for s in walk(function.body):
+        result = getattr(s, "result", None)
+        if isinstance(result, Array) and not isinstance(s, View):
+            roots[result.root] = result
+    found = {}
+    for position, s in enumerate(function.body.statements):
+        if any(isinstance(one, Op) and one.draws for one in walk(Block(statements=[s]))):
+            continue  # a second run would draw other numbers
+        if not isinstance(s, Loop) or s.counter is None or s.trips is not None or s in excluded:
+            continue
+        inside = {s.body, *_inner_blocks(s.body)}
+        changed = _roots(s.body.statements, Store)
+        later = _roots(function.body.statements[position + 1 :], Store)
+        changed |= {root: None for root in _roots(s.body.statements, Load) if root in later}
+        state = [roots[root] for root in changed if root.block not in inside]
+        if isinstance(s.bounds[2], Constant) and not any(isinstance(one, Resize) for one in walk(s.body)):
+            found[s] = Checkpoint(s, state, checkpoint)
+    return found
+
+
+def _roots(statements: list[Statement], kind: type) -> dict[Root, None]:
+    """Return the memory that statements of a kind access, in order."""
+    return dict.fromkeys(s.array.root for s in walk(Block(statements=statements)) if isinstance(s, kind))  # type: ignore[attr-defined]
+
+
+class Checkpoint:
+    """A loop in segments: the text that saves and restores its state, and the loop over one segment."""
+
+    def __init__(self, loop: Loop, state: list[Array], length: int | str) -> None:
+        assert loop.counter is not None
+        self._loop, self.state, self._length = loop, state, length
+        name = loop.counter.name
+        self._names = {one: f"{name}_{one}" for one in ("trips", "length", "count", "segment", "at", "end")}
+        bounds = [
+            Value(self._names["at"], types.int64),
+            Value(self._names["end"], types.int64),
+            loop.bounds[2],
+        ]
+        phis = [
+            LoopPhi(
+                phi.inner,
+                Value(f"{phi.inner.name}_at", phi.inner.type),
+                Value(f"{phi.out.name}_end", phi.out.type),
+                phi.next,
+            )
+            for phi in loop.phis
+        ]
+        self.segment = replace(loop, bounds=bounds, phis=phis)
+
+    def before(self) -> list[str]:
+        """Return the lines before the forward loop."""
+        n = self._names
+        square_root = f"max(1, int(math.sqrt({n['trips']})))"
+        lines = [
+            f"{n['trips']} = max(0, {trip_count_text(self._loop)})",
+            f"{n['length']} = {square_root if self._length == 'sqrt' else self._length}",
+            f"{n['count']} = ({n['trips']} + {n['length']} - 1) // {n['length']}",
+            f"{n['segment']} = 0",
+        ]
+        for phi in self._loop.phis:
+            lines.append(
+                f"{self._saved(phi.inner)} = np.empty({n['count']}, dtype=np.{_dtype(phi.inner.type)})"
+            )
+        for one in self.state:
+            sizes = "".join(f"{one.name}.shape[{axis}], " for axis in range(one.type.ndim))
+            lines.append(
+                f"{self._saved(one)} = np.empty(({n['count']}, {sizes}), dtype=np.{_dtype(one.type.dtype)})"
+            )
+        return lines
+
+    def at_iteration(self) -> list[str]:
+        """Return the lines at the beginning of each iteration of the forward loop."""
+        n, counter = self._names, self._loop.counter
+        assert counter is not None
+        start, _, step = [x.name for x in self._loop.bounds]
+        lines = [f"if {counter.name} == {start} + {n['segment']} * {n['length']} * {step}:"]
+        lines += [
+            f"    {self._saved(phi.inner)}[{n['segment']}] = {phi.inner.name}" for phi in self._loop.phis
+        ]
+        lines += [f"    copy_into({self._saved(one)}[{n['segment']}], {one.name})" for one in self.state]
+        return [*lines, f"    {n['segment']} += 1"]
+
+    def segments(self) -> str:
+        """Return the head of the loop over the segments, the last one first."""
+        return f"for {self._names['segment']} in range({self._names['count']} - 1, -1, -1):"
+
+    def first_segment(self) -> str:
+        """Return the line that selects the first segment."""
+        return f"{self._names['segment']} = 0"
+
+    def restore(self) -> list[str]:
+        """Return the lines that set the state to that before a segment."""
+        n = self._names
+        start, _, step = [x.name for x in self._loop.bounds]
+        lines = [
+            f"{n['at']} = {start} + {n['segment']} * {n['length']} * {step}",
+            f"{n['end']} = {start} + min({n['trips']}, ({n['segment']} + 1) * {n['length']}) * {step}",
+        ]
+        lines += [
+            f"{phi.inner.name}_at = {self._saved(phi.inner)}[{n['segment']}]" for phi in self._loop.phis
+        ]
+        return lines + [f"copy_into({one.name}, {self._saved(one)}[{n['segment']}])" for one in self.state]
+
+    def sizes(self) -> list[str]:
+        """Return texts of the numbers of bytes that are saved."""
+        return [
+            f"{self._saved(one)}.nbytes" for one in [*[phi.inner for phi in self._loop.phis], *self.state]
+        ]
+
+    def _saved(self, one: Any) -> str:
+        """Return the name of the states of a variable or an array before each segment."""
+        assert self._loop.counter is not None
+        return f"{self._loop.counter.name}_{one.name}_saved"
+
+
+def _dtype(kind: Any) -> str:
+    return "bool_" if kind == types.boolean else str(kind)
+
+
+def _inner_blocks(block: Block) -> list[Block]:
+    found: list[Block] = []
+    for s in walk(block):
+        if isinstance(s, If):
+            found += [s.then, s.orelse]
+        elif isinstance(s, Loop):
+            found.append(s.body)
+    return found

@@ -1,0 +1,67 @@
+"""Arrays that the adjoints of functions with rules need: as they are, as copies, or on a stack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numba import types
+
+from jittape.numba_ad.lower.build_ir import is_float
+from jittape.numba_ad.recording_plan import Plan
+from jittape.numba_ad.structured_ir import Apply, Array
+
+__all__ = ["STACKS", "PopArray", "kept_copies", "kept_names"]
+
+STACKS = {True: "floats", False: "ints"}
+"""Names of the stacks of floats and of other numbers."""
+
+
+def kept_names(s: Apply, plan: Plan) -> list[str]:
+    """Return the names that the adjoint of a function of arrays uses for the result and the operands."""
+    pairs = zip(plan.kept[s], [s.result, *s.operands], strict=True)
+    return [f"{s.result.name}_k{i}" if copied else one.name for i, (copied, one) in enumerate(pairs)]
+
+
+def kept_copies(s: Apply, plan: Plan) -> list[tuple[str, Array]]:
+    """Return the names of copies and the arrays."""
+    if s not in plan.kept:
+        return []
+    triples = zip(plan.kept[s], kept_names(s, plan), [s.result, *s.operands], strict=True)
+    return [(name, one) for copied, name, one in triples if copied]
+
+
+@dataclass(frozen=True)
+class PopArray:
+    """Take a copy of an array from its stack, and the sizes from that of the ints."""
+
+    name: str
+    array: Array
+
+    @property
+    def stack(self) -> str:
+        """Name of the stack of the elements."""
+        return STACKS[is_float(self.array.type.dtype)]
+
+    def record(self, writer: Any, more: int) -> None:
+        """Write the push; `more` is the number of values that may follow on the stack."""
+        stack = self.stack
+        writer.line(f"{stack} = reserve({stack}, {stack}_at, {self.name}.size + {more})")
+        writer.line(f"save_array({stack}, {stack}_at, {self.name})")
+        writer.line(f"{stack}_at += {self.name}.size")
+        for axis in range(self.array.type.ndim):
+            writer.line(f"ints[ints_at] = {self.name}.shape[{axis}]")
+            writer.line("ints_at += 1")
+
+    def restore(self, writer: Any) -> None:
+        """Write the pop."""
+        stack, kind = self.stack, self.array.type
+        sizes = [f"{self.name}_n{axis}" for axis in range(kind.ndim)]
+        for size in reversed(sizes):
+            writer.line("ints_at -= 1")
+            writer.line(f"{size} = ints[ints_at]")
+        writer.line(f"{stack}_at -= {' * '.join(sizes)}")
+        text = f"load_array({stack}, {stack}_at, ({', '.join(sizes)},))"
+        if kind.dtype not in (types.float64, types.int64):
+            text += f".astype(np.{kind.dtype})"
+        writer.line(f"{self.name} = {text}")

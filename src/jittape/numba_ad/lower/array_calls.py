@@ -1,0 +1,386 @@
+"""NumPy functions that make, join and rearrange arrays, and those whose results are passive."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numba import from_dtype, types
+
+from jittape.numba_ad.lower.build_ir import Builder, constant, result_type, unified
+from jittape.numba_ad.lower.function_source import PythonObject
+from jittape.numba_ad.lower.whole_arrays import (
+    Lazy,
+    as_lazy,
+    assign,
+    check_unwritten,
+    elementwise,
+    evaluated,
+    materialize,
+)
+from jittape.numba_ad.scalar_rules import CASTS, FUNCTIONS, Rule
+from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
+
+__all__ = [
+    "ARRAY_CALLS",
+    "as_array",
+    "as_shape",
+    "astype",
+    "copied",
+    "flattened",
+    "numba_dtype",
+    "reshaped",
+    "transposed",
+]
+
+
+def numba_dtype(builder: Builder, dtype: Any) -> Any:
+    """Return the Numba type of an argument ``dtype=``; the default is float64."""
+    if dtype is None:
+        return types.float64
+    try:
+        value = dtype.value
+        return from_dtype(np.dtype(str(value) if isinstance(value, types.Type) else value))
+    except (TypeError, AttributeError, NotImplementedError):
+        raise builder.refusal(
+            "this dtype is not supported", "Use np.float64, np.float32 or an int type."
+        ) from None
+
+
+def as_shape(builder: Builder, shape: Any) -> list[Scalar]:
+    """Return the sizes that an argument ``shape`` names."""
+    sizes = list(shape) if isinstance(shape, tuple) else [shape]
+    if not all(
+        isinstance(size, (Value, Constant)) and isinstance(size.type, types.Integer) for size in sizes
+    ):
+        raise builder.refusal("a shape must be an int or a tuple of ints", "Write it as a tuple.")
+    return sizes
+
+
+def _literal(builder: Builder, name: str, value: Any) -> int:
+    if isinstance(value, Constant) and isinstance(value.value, int):
+        return value.value
+    raise builder.refusal(f"{name} must be a literal int", "Write the number.")
+
+
+def as_array(builder: Builder, x: Any) -> Array:
+    """Return an array; refuse a number."""
+    found = evaluated(builder, x)
+    if not isinstance(found, Array):
+        raise builder.refusal("an array is needed here", "Pass an array.")
+    return found
+
+
+def copied(builder: Builder, x: Any) -> Array:
+    """Return a copy in C order."""
+    return materialize(builder, as_lazy(builder, x), getattr(x, "name", "copy"))
+
+
+def reshaped(builder: Builder, x: Any, *shape: Any) -> Array:
+    """Return a view of an array in C order; a size of -1 is computed."""
+    x = as_array(builder, x)
+    sizes = as_shape(builder, shape[0] if len(shape) == 1 else tuple(shape))
+    if x.type.layout != "C":
+        raise builder.refusal("only arrays in C order can be reshaped", "Copy the array first.")
+    unknown = [i for i, size in enumerate(sizes) if isinstance(size, Constant) and size.value < 0]
+    if unknown:
+        total: Scalar = constant(1)
+        for axis in range(x.type.ndim):
+            total = builder.binary("Mult", total, builder.dim(x, axis))
+        for i, size in enumerate(sizes):
+            if i not in unknown:
+                total = builder.binary("FloorDiv", total, size)
+        sizes[unknown[0]] = total
+    text = ".reshape((" + "".join(f"{{{i}}}, " for i in range(len(sizes))) + "))"
+    return builder.view(x, text, sizes, x.type.copy(ndim=len(sizes)), list(sizes))
+
+
+def _raveled(builder: Builder, x: Any) -> Array:
+    x = as_array(builder, x)
+    return reshaped(builder, x if x.type.layout == "C" else copied(builder, x), constant(-1))
+
+
+def flattened(builder: Builder, x: Any) -> Array:
+    """Return the elements in C order in a new vector."""
+    return reshaped(builder, copied(builder, x), constant(-1))
+
+
+def transposed(builder: Builder, x: Any, *axes: Any) -> Array:
+    """Return a view with the axes in another order."""
+    x = as_array(builder, x)
+    rank = x.type.ndim
+    given = list(axes[0]) if len(axes) == 1 and isinstance(axes[0], tuple) else list(axes)
+    if not given or getattr(given[0], "value", 0) is None:
+        layout = {"C": "F", "F": "C"}.get(x.type.layout, "A") if rank > 1 else x.type.layout
+        return builder.view(x, ".T", [], x.type.copy(layout=layout), x.dims[::-1])
+    order = [_literal(builder, "an axis", axis) % rank for axis in given]
+    if sorted(order) != list(range(rank)):
+        raise builder.refusal("the axes are no order of all axes", "Name each axis once.")
+    text = f".transpose(({', '.join(str(axis) for axis in order)},))"
+    return builder.view(x, text, [], x.type.copy(layout="A"), [x.dims[i] for i in order] if x.dims else [])
+
+
+def _swapped(builder: Builder, x: Any, one: Any, other: Any) -> Array:
+    x = as_array(builder, x)
+    order = list(range(x.type.ndim))
+    i, j = [_literal(builder, "an axis", axis) % x.type.ndim for axis in (one, other)]
+    order[i], order[j] = order[j], order[i]
+    return transposed(builder, x, tuple([constant(axis) for axis in order]))
+
+
+def _expanded(builder: Builder, x: Any, axis: Any) -> Array:
+    x = as_array(builder, x)
+    place = _literal(builder, "axis", axis) % (x.type.ndim + 1)
+    return _with_axes(builder, x, [place])
+
+
+def _with_axes(builder: Builder, x: Array, places: list[int]) -> Array:
+    """Return a view with axes of size 1 at these places."""
+    rank = x.type.ndim + len(places)
+    parts = ["None" if i in places else ":" for i in range(rank)]
+    old = iter(x.dims or [None] * x.type.ndim)
+    dims = [constant(1) if i in places else next(old) for i in range(rank)]
+    index = types.Tuple([types.none if part == "None" else types.slice2_type for part in parts])
+    kind = result_type(operator.getitem, [x.type, index])
+    return builder.view(x, f"[{', '.join(parts)}]", [], kind, dims)
+
+
+def _at_least(rank: int) -> Callable[..., Array]:
+    def lower(builder: Builder, x: Any) -> Array:
+        x = as_array(builder, x)
+        if x.type.ndim >= rank:
+            return x
+        if (x.type.ndim, rank) != (1, 2):
+            raise builder.refusal("this form of atleast is not supported", "Index with None.")
+        return _with_axes(builder, x, [0])
+
+    return lower
+
+
+def _flipped(*axes: int) -> Callable[..., Array]:
+    def lower(builder: Builder, x: Any) -> Array:
+        x = as_array(builder, x)
+        parts = ["::-1" if not axes or axis in axes else ":" for axis in range(x.type.ndim)]
+        return builder.view(x, f"[{', '.join(parts)}]", [], x.type.copy(layout="A"), list(x.dims))
+
+    return lower
+
+
+def astype(builder: Builder, x: Any, dtype: Any) -> Any:
+    """Return a copy with another dtype."""
+    kind = numba_dtype(builder, dtype)
+    return elementwise(builder, CASTS[str(kind)], [x])
+
+
+def _from_items(builder: Builder, x: Any, dtype: Any = None) -> Array:
+    """Return an array of the items of nested tuples, or a copy of an array."""
+    if not isinstance(x, tuple):
+        return copied(builder, x if dtype is None else astype(builder, x, dtype))
+    dims: list[Scalar] = []
+    level: Any = x
+    while isinstance(level, tuple):
+        dims.append(constant(len(level)))
+        level = level[0] if level else None
+    items: list[tuple[list[Scalar], Scalar]] = []
+
+    def collect(one: Any, indices: list[Scalar]) -> None:
+        if len(indices) == len(dims):
+            if not isinstance(one, (Value, Constant)):
+                raise builder.refusal("the items of np.array must be numbers", "Use np.stack for arrays.")
+            items.append((indices, one))
+            return
+        if not isinstance(one, tuple) or len(one) != dims[len(indices)].value:  # type: ignore[union-attr]
+            raise builder.refusal("the items of np.array have different lengths", "Assign each element.")
+        for position, item in enumerate(one):
+            collect(item, [*indices, constant(position)])
+
+    collect(x, [])
+    if not items:
+        raise builder.refusal("np.array of nothing is not supported", "Use np.empty(0).")
+    kind = reduce(unified, [item.type for _, item in items]) if dtype is None else numba_dtype(builder, dtype)
+    array = builder.alloc("array", kind, dims)
+    for indices, item in items:
+        builder.store(array, indices, item)
+    return array
+
+
+def _as_array(builder: Builder, x: Any, dtype: Any = None) -> Any:
+    if isinstance(x, Array) and (dtype is None or numba_dtype(builder, dtype) == x.type.dtype):
+        return x
+    return _from_items(builder, x, dtype)
+
+
+def _in_order(builder: Builder, x: Any) -> Array:
+    x = as_array(builder, x)
+    return x if x.type.layout == "C" else copied(builder, x)
+
+
+def _joined(builder: Builder, arrays: Any, axis: Any = None) -> Array:
+    """Return arrays one after the other along an axis."""
+    lazies = _lazies(builder, arrays)
+    rank = len(lazies[0].dims)
+    place = 0 if axis is None else _literal(builder, "axis", axis) % max(rank, 1)
+    if rank == 0 or any(len(one.dims) != rank for one in lazies):
+        raise builder.refusal("the arrays have different ranks", "Reshape them first.")
+    dims = list(lazies[0].dims)
+    for one in lazies[1:]:
+        for i in range(rank):
+            if i != place:
+                builder.require_equal(dims[i], one.dims[i])
+        dims[place] = builder.binary("Add", dims[place], one.dims[place])
+    result = builder.alloc("joined", _common(builder, lazies), dims)
+    start: Scalar = constant(0)
+    for one in lazies:
+
+        def copy(indices: list[Scalar], one: Lazy = one, start: Scalar = start) -> None:
+            at = builder.binary("Add", indices[place], start)
+            builder.store(result, [*indices[:place], at, *indices[place + 1 :]], one.element(indices))
+
+        builder.nest(one.dims, copy)
+        start = builder.binary("Add", start, one.dims[place])
+    return result
+
+
+def _lazies(builder: Builder, arrays: Any) -> list[Lazy]:
+    if not isinstance(arrays, tuple) or not arrays:
+        raise builder.refusal("a tuple of arrays is needed here", "Write the arrays in a tuple.")
+    lazies = [as_lazy(builder, one) for one in arrays]
+    for one in lazies:
+        check_unwritten(builder, one)
+    return lazies
+
+
+def _common(builder: Builder, lazies: list[Lazy]) -> Any:
+    return reduce(lambda x, y: result_type(operator.add, [x, y]), [one.dtype for one in lazies])
+
+
+def _stacked(builder: Builder, arrays: Any, axis: Any = None) -> Array:
+    """Return arrays of one shape along a new axis."""
+    lazies = _lazies(builder, arrays)
+    rank = len(lazies[0].dims)
+    place = 0 if axis is None else _literal(builder, "axis", axis) % (rank + 1)
+    for one in lazies[1:]:
+        if len(one.dims) != rank:
+            raise builder.refusal("the arrays have different ranks", "Reshape them first.")
+        for i in range(rank):
+            builder.require_equal(lazies[0].dims[i], one.dims[i])
+    dims = lazies[0].dims
+    count = constant(len(lazies))
+    result = builder.alloc("stacked", _common(builder, lazies), [*dims[:place], count, *dims[place:]])
+    for position, one in enumerate(lazies):
+
+        def copy(indices: list[Scalar], one: Lazy = one, position: int = position) -> None:
+            at = constant(position)
+            builder.store(result, [*indices[:place], at, *indices[place:]], one.element(indices))
+
+        builder.nest(dims, copy)
+    return result
+
+
+def _side_by_side(builder: Builder, arrays: Any) -> Array:
+    rank = len(_lazies(builder, arrays)[0].dims)
+    return _joined(builder, arrays, constant(min(1, rank - 1)))
+
+
+def _rows(builder: Builder, arrays: Any) -> Array:
+    rank = len(_lazies(builder, arrays)[0].dims)
+    return _stacked(builder, arrays) if rank == 1 else _joined(builder, arrays)
+
+
+def _columns(builder: Builder, arrays: Any) -> Array:
+    lazies = _lazies(builder, arrays)
+    if all(len(one.dims) == 1 for one in lazies):
+        return _stacked(builder, arrays, constant(1))
+    return _joined(builder, arrays, constant(1))
+
+
+def _clipped(builder: Builder, x: Any, low: Any, high: Any) -> Any:
+    for function, bound in ((np.maximum, low), (np.minimum, high)):
+        if getattr(bound, "value", 0) is not None:
+            operands = [x, bound]
+            scalars = all(isinstance(one, (Value, Constant)) for one in operands)
+            rule = FUNCTIONS[function]
+            x = builder.op(rule, operands) if scalars else elementwise(builder, rule, operands)
+    return x
+
+
+def _passive_number(function: Any) -> Callable[..., Scalar]:
+    """Return the lowering of a function of arrays whose result is an int or a bool."""
+
+    def lower(builder: Builder, *operands: Any) -> Scalar:
+        arrays = [evaluated(builder, one) for one in operands]
+        rule = Rule(_call_text(function, len(arrays)), function, (None,) * len(arrays))
+        return builder.op(rule, arrays, function.__name__)
+
+    return lower
+
+
+def _call_text(function: Any, count: int) -> str:
+    return f"np.{function.__name__}({', '.join(f'{{{i}}}' for i in range(count))})"
+
+
+def _places_of(builder: Builder, a: Any, v: Any, side: Any = None) -> Any:
+    """Lower ``np.searchsorted`` for a number or a vector."""
+    text = "np.searchsorted({0}, {1})"
+    if side is not None:
+        if not isinstance(side, PythonObject) or side.value not in ("left", "right"):
+            raise builder.refusal("side must be a literal", "Write 'left' or 'right'.")
+        text = f"np.searchsorted({{0}}, {{1}}, side={side.value!r})"
+    array, values = as_array(builder, a), evaluated(builder, v)
+    if isinstance(values, Array):
+        return builder.passive_array(text, [array, values], types.intp, [builder.dim(values, 0)])
+    return builder.op(Rule(text, np.searchsorted, (None, None)), [array, values], "place")
+
+
+def _order(builder: Builder, a: Any) -> Array:
+    array = as_array(builder, a)
+    if array.type.ndim != 1:
+        raise builder.refusal("only vectors are sorted", "Sort one row after the other.")
+    return builder.passive_array("np.argsort({0})", [array], types.intp, [builder.dim(array, 0)])
+
+
+def _divided(builder: Builder, x: Any, y: Any) -> tuple[Scalar, Scalar]:
+    return builder.binary("FloorDiv", x, y), builder.binary("Mod", x, y)
+
+
+def _filled_like(builder: Builder, x: Any, value: Any) -> Array:
+    lazy = as_lazy(builder, x)
+    array = builder.alloc("array", lazy.dtype, lazy.dims)
+    assign(builder, array, value)
+    return array
+
+
+ARRAY_CALLS: dict[Any, Callable[..., Any]] = {
+    divmod: _divided,
+    np.copy: copied,
+    np.reshape: reshaped,
+    np.ravel: _raveled,
+    np.transpose: transposed,
+    np.swapaxes: _swapped,
+    np.expand_dims: _expanded,
+    np.atleast_1d: _at_least(1),
+    np.atleast_2d: _at_least(2),
+    np.flip: _flipped(),
+    np.flipud: _flipped(0),
+    np.fliplr: _flipped(1),
+    np.array: _from_items,
+    np.asarray: _as_array,
+    np.ascontiguousarray: _in_order,
+    np.concatenate: _joined,
+    np.stack: _stacked,
+    np.hstack: _side_by_side,
+    np.vstack: _rows,
+    np.column_stack: _columns,
+    np.full_like: _filled_like,
+    np.clip: _clipped,
+    np.argmax: _passive_number(np.argmax),
+    np.argmin: _passive_number(np.argmin),
+    np.array_equal: _passive_number(np.array_equal),
+    np.allclose: _passive_number(np.allclose),
+    np.searchsorted: _places_of,
+    np.argsort: _order,
+}
+"""Lowerings of NumPy functions."""

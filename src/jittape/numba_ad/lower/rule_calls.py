@@ -1,0 +1,103 @@
+"""NumPy functions with rules of their own: linear algebra of LAPACK, and random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from jittape.numba_ad.lower.array_calls import as_array, as_shape
+from jittape.numba_ad.lower.build_ir import Builder, constant
+from jittape.numba_ad.lower.function_source import PythonObject
+from jittape.numba_ad.scalar_rules import DRAWS, Rule
+from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
+from jittape.numba_ad.user_rules import ArrayRule
+
+__all__ = ["RULE_CALLS"]
+
+
+def _linear_algebra(name: str) -> Callable[..., Any]:
+    """Return the lowering of a function of matrices that LAPACK computes."""
+    function = getattr(np.linalg, name)
+
+    def lower(builder: Builder, *operands: Any) -> Any:
+        arrays = [as_array(builder, x) for x in operands]
+        text = f"np.linalg.{name}({', '.join(f'{{{i}}}' for i in range(len(arrays)))})"
+        vjp = f"{name}_vjp"
+        if name == "solve":
+            vjp = "solve_vector_vjp" if arrays[-1].type.ndim == 1 else "solve_matrix_vjp"
+        return builder.apply(ArrayRule(text, vjp, f"{name}_jvp"), function, arrays, name)
+
+    return lower
+
+
+def _sign_and_logarithm(builder: Builder, a: Any) -> tuple[Any, Any]:
+    """Lower ``np.linalg.slogdet``."""
+    array = as_array(builder, a)
+    sign = builder.op(Rule("np.linalg.slogdet({0})[0]", np.linalg.det, (None,)), [array], "sign")
+    rule = ArrayRule("np.linalg.slogdet({0})[1]", "logdet_vjp", "logdet_jvp")
+    return sign, builder.apply(rule, np.linalg.det, [array], "logdet")
+
+
+def _drawn(function: Any, defaults: tuple[float, ...]) -> Callable[..., Any]:
+    """Return the lowering of a random number, or of an array of them if a size follows the parameters."""
+    rule = DRAWS[function]
+
+    def lower(builder: Builder, *arguments: Any, size: Any = None) -> Any:
+        count = len(rule.partials)
+        parameters = [*arguments[:count], *map(constant, defaults[len(arguments[:count]) :])]
+        sizes = arguments[count:] if size is None else (size,)
+        if len(parameters) != count or len(sizes) > 1:
+            raise builder.refusal(f"this form of {function.__name__} is not supported", "Draw in a loop.")
+        if any(not isinstance(x, (Value, Constant)) for x in parameters):
+            raise builder.refusal("the parameters of a distribution must be numbers", "Draw in a loop.")
+        if not sizes:
+            return builder.op(rule, parameters, function.__name__)
+        return _draw_all(builder, rule, parameters, as_shape(builder, sizes[0]))
+
+    return lower
+
+
+def _draw_all(builder: Builder, rule: Rule, parameters: list[Any], dims: list[Scalar]) -> Array:
+    kind = types.int64 if rule.function is np.random.randint else types.float64
+    array = builder.alloc("draws", kind, dims)
+    builder.nest(dims, lambda indices: builder.store(array, indices, builder.op(rule, parameters, "draw")))
+    return array
+
+
+def _drawn_with_sizes(function: Any) -> Callable[..., Any]:
+    """Return the lowering of ``np.random.rand`` and ``randn``, whose arguments are sizes."""
+
+    def lower(builder: Builder, *sizes: Any) -> Any:
+        rule = DRAWS[function]
+        if not sizes:
+            return builder.op(rule, [], "draw")
+        return _draw_all(builder, rule, [], as_shape(builder, tuple(sizes)))
+
+    return lower
+
+
+def _seeded(builder: Builder, seed: Any) -> PythonObject:
+    builder.effect("np.random.seed({0})", [seed])
+    return PythonObject(None)
+
+
+RULE_CALLS: dict[Any, Callable[..., Any]] = {
+    np.random.random: _drawn(np.random.random, ()),
+    np.random.standard_normal: _drawn(np.random.standard_normal, ()),
+    np.random.randint: _drawn(np.random.randint, ()),
+    np.random.normal: _drawn(np.random.normal, (0.0, 1.0)),
+    np.random.uniform: _drawn(np.random.uniform, (0.0, 1.0)),
+    np.random.exponential: _drawn(np.random.exponential, (1.0,)),
+    np.random.rand: _drawn_with_sizes(np.random.random),
+    np.random.randn: _drawn_with_sizes(np.random.standard_normal),
+    np.random.seed: _seeded,
+    **{
+        getattr(np.linalg, name): _linear_algebra(name)
+        for name in ("solve", "inv", "det", "cholesky", "eigvalsh")
+    },
+    np.linalg.slogdet: _sign_and_logarithm,
+}
+"""Lowerings of NumPy functions with rules."""

@@ -1,0 +1,50 @@
+"""Python text of statements that contain no others."""
+
+from __future__ import annotations
+
+from jittape.numba_ad.structured_ir import Alloc, Apply, Dim, Effect, Load, Op, Resize, Statement, Store, View
+
+__all__ = ["element", "index_text", "most_text", "resize_text", "text_of", "zeros_text"]
+
+
+def text_of(statement: Statement) -> str:
+    """Return the text of what a statement computes or does."""
+    if isinstance(statement, Dim):
+        return f"{statement.array.name}.shape[{statement.axis}]"
+    if isinstance(statement, Load):
+        if statement.guard is None:
+            return element(statement)
+        return f"{element(statement)} if {statement.guard.name} else np.{statement.result.type}(0)"
+    if isinstance(statement, View):
+        return statement.base.name + index_text(statement)
+    assert isinstance(statement, (Op, Alloc, Apply, Effect))
+    template: str = statement.rule.template if isinstance(statement, (Op, Apply)) else statement.template
+    return template.format(*[x.name for x in statement.operands])
+
+
+def element(statement: Load | Store, suffix: str = "") -> str:
+    """Return the text of the element that a statement reads or writes, or, with a suffix, of that of the shadow."""
+    return f"{statement.array.name}{suffix}[{', '.join(x.name for x in statement.indices)}]"
+
+
+def zeros_text(statement: Alloc) -> str:
+    """Return the text of zeros with the shape of a new array."""
+    dims = "".join(f"{x.name}, " for x in statement.operands)
+    return f"np.zeros(({dims}), dtype=np.{statement.result.type.dtype})"
+
+
+def resize_text(statement: Resize, suffix: str = "") -> str:
+    """Return the text that enlarges a stack if needed, or, with a suffix, its shadow."""
+    name = statement.array.name + suffix
+    return f"{name} = reserve({name}, {', '.join(x.name for x in statement.operands)})"
+
+
+def most_text(statement: Alloc | Resize) -> str:
+    """Return the name of the largest size of a stack; the shadow of the stack gets that size."""
+    array = statement.result if isinstance(statement, Alloc) else statement.array
+    return f"{array.root.name}_most"
+
+
+def index_text(view: View) -> str:
+    """Return the text that follows the name of the base, or that of its shadow."""
+    return view.template.format(*[x.name for x in view.operands])

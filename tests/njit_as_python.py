@@ -1,0 +1,89 @@
+"""Generated gradients of ``@njit`` functions, run by Python: nothing is compiled, so many programs can be tested."""
+
+import linecache
+import math
+
+import numpy as np
+
+from jittape.numba_ad import gradient_of_dispatcher, tape_support
+from random_njit import directional_difference, random_arguments, random_program
+
+ARGNUMS = (0, 1, 2)
+
+
+def as_python(gradient, arguments):
+    """Return the generated code for arguments like these as a Python function."""
+    text = gradient.inspect(*arguments)
+    name = text.split("(", 1)[0].removeprefix("def ")
+    namespace = {"np": np, "math": math}
+    namespace |= {one: getattr(tape_support, one) for one in tape_support.__all__}
+    file = f"<{gradient.__name__}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), namespace)
+    return namespace[name]
+
+
+def copies(arguments):
+    return [x.copy() if isinstance(x, np.ndarray) else x for x in arguments]
+
+
+def disagreement(function, arguments, seed, run=as_python):
+    """Compare the derivatives of a function in both modes with each other and with differences.
+
+    Return a text about what differs, or None, and whether the function is smooth at the arguments.
+    """
+    primal = function.py_func
+    directions = [np.random.default_rng(seed).normal(size=np.shape(arguments[i])) for i in ARGNUMS]
+    checkpoint = (None, None, "sqrt", 1, 2)[seed % 5]
+    gradient = gradient_of_dispatcher(function, ARGNUMS, "value_and_gradient", "test", False, checkpoint)
+    reverse = run(gradient, arguments)
+    forward = run(gradient_of_dispatcher(function, ARGNUMS, "jvp", "test", False), [*directions, *arguments])
+    left = [copies(arguments) for _ in range(3)]
+    try:
+        expected = primal(*left[2])
+    except (OverflowError, ValueError):  # where compiled code has inf or nan, as in math.sin(inf), Python raises
+        return None, False
+    value, gradients = reverse(*left[0])
+    forward_value, tangent = forward(*directions, *left[1])
+    slope = sum(np.sum(g * d) for g, d in zip(gradients, directions, strict=True))
+    if not np.allclose([value, forward_value], expected, rtol=1e-10, atol=1e-10, equal_nan=True):
+        return f"value {value}, {forward_value} in forward mode, expected {expected}", True
+    for position, one in enumerate(left[2]):
+        for other in (left[0], left[1]):
+            if not np.allclose(one, other[position], rtol=1e-10, atol=1e-10, equal_nan=True):
+                return f"argument {position} holds {other[position]}, expected {one}", True
+    if not abs(expected) < 1e100:  # products of cotangents overflow
+        return None, False
+    if not np.isfinite(slope) and not np.isfinite(tangent):
+        return None, False
+    if not abs(slope - tangent) <= 1e-8 * (1 + abs(slope)):
+        return f"reverse {slope}, forward {tangent}", True
+    shift = [*directions, *[None] * (len(arguments) - len(ARGNUMS))]
+    difference, smooth = directional_difference(
+        lambda *shifted: primal(*copies(shifted)), arguments, shift, 1e-5
+    )
+    if smooth and abs(slope - difference) > 1e-4 * (1 + abs(difference)):
+        return f"reverse {slope}, difference {difference}", True
+    return None, smooth
+
+
+def check_programs(seeds, program=random_program):
+    """Check random programs; return the number of smooth ones."""
+    smooth = 0
+    for seed in seeds:
+        function, text = program(seed)
+        with np.errstate(all="ignore"):  # compiled code does not warn about overflows either
+            found, is_smooth = disagreement(function, random_arguments(seed), seed)
+        assert found is None, f"seed {seed}: {found}\n{text}"
+        smooth += is_smooth
+    return smooth
+
+
+def check_compiled(function, text, arguments, seed):
+    """Check that Numba's and Python's runs of the generated code of a program agree."""
+    gradient = gradient_of_dispatcher(function, ARGNUMS, "value_and_gradient", "test", False)
+    value, gradients = gradient(*copies(arguments))
+    expected, others = as_python(gradient, arguments)(*copies(arguments))
+    np.testing.assert_allclose(value, expected, rtol=1e-10, err_msg=f"seed {seed}\n{text}")
+    for one, other in zip(gradients, others, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10, err_msg=f"seed {seed}\n{text}")

@@ -1,0 +1,132 @@
+"""Time loops in segments, the size of what is kept, and memory that runs out."""
+
+import numba
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.numba_ad import gradient_of_dispatcher
+from njit_as_python import as_python, copies
+from processes import run_python
+
+njit = numba.njit
+U = np.linspace(0.2, 1.0, 7) ** 2
+
+
+@njit
+def heat(u, rate, steps):
+    new = u.copy()
+    for _ in range(steps):
+        for i in range(1, len(u) - 1):
+            new[i] = u[i] + rate * (u[i - 1] - 2.0 * u[i] + u[i + 1]) * u[i]
+        u[:] = new
+    total = 0.0
+    for i in range(len(u)):
+        total += u[i] ** 2
+    return total
+
+
+@njit
+def two_time_loops(u, rate, steps):
+    """Between the loops and after them, arrays change that the first loop reads."""
+    s, hot, factor = 1.0, False, np.full(2, rate)
+    for k in range(3 + 2 * steps, 3, -2):
+        s = s * u[k % 3] + factor[0]
+        hot = hot or s > 0.9
+        if hot:
+            u[1] *= np.sin(s) + factor[1]
+    factor[0] *= s
+    u[2] = factor[0] * u[3]
+    t = s
+    for k in range(steps):
+        w = u * t
+        t = np.tanh(np.sum(w) + factor[0])
+        u[k % 7] += t * t
+    factor[1] = 7.0
+    return t * u[1] + s * factor[0]
+
+
+@pytest.mark.parametrize("function", [heat, two_time_loops])
+@pytest.mark.parametrize("checkpoint", ["sqrt", 1, 3, 100])
+def test_segments_change_no_gradient(function, checkpoint):
+    for steps in (0, 1, 2, 10):
+        results = []
+        for length in (None, checkpoint):
+            arguments = copies((U, 0.1, steps))
+            gradient = gradient_of_dispatcher(function, (0, 1), "value_and_gradient", "test", False, length)
+            value, (u_b, rate_b) = as_python(gradient, arguments)(*arguments)
+            results.append([value, rate_b, *u_b, *arguments[0]])
+        np.testing.assert_allclose(results[1], results[0], rtol=1e-12)
+
+
+def test_a_compiled_gradient_in_segments_and_its_size():
+    plain, segments = (jt.njit_value_and_grad(heat, checkpoint=one) for one in (None, "sqrt"))
+    arrays = [U.copy(), U.copy()]
+    for one, other in zip(plain(arrays[0], 0.1, 100), segments(arrays[1], 0.1, 100), strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-12)
+    np.testing.assert_array_equal(arrays[1], arrays[0])
+    assert plain.kept_bytes(arrays[0], 0.1, 100) == 8 * 100 * 5 * 3
+    states, steps = 10 * 2 * 7, 10 * 5 * 3
+    assert segments.kept_bytes(arrays[0], 0.1, 100) == 8 * (states + steps)
+    np.testing.assert_array_equal(arrays[1], arrays[0])
+    assert jt.njit_jvp(heat).kept_bytes(U, U, 0.1, 100) == 0
+
+
+def test_inspect_says_what_is_passive_and_why_values_are_kept():
+    code = jt.njit_grad(two_time_loops).inspect(U, 0.1, 5)
+    assert "# passive: rate, steps" in code or "# passive: steps" in code
+    for reason in ("its element is overwritten later", "changes in each iteration"):
+        assert f"# kept: {reason}" in code
+
+
+@njit
+def noisy(x, n):
+    for i in range(n):
+        x[0] = np.sin(x[0]) * x[1]
+        if i == 2:
+            print("third", i)
+    return x[0]
+
+
+def test_an_effect_is_not_repeated(capfd):
+    jt.njit_grad(noisy, checkpoint=2)(np.ones(2), 5)
+    assert capfd.readouterr().out.split() == ["third", "2"]
+
+
+@pytest.mark.parametrize("checkpoint", [0, -1, "square", True, 2.0])
+def test_other_lengths_of_segments_are_refused(checkpoint):
+    with pytest.raises(ValueError, match=r"\[njit_grad\] checkpoint must be 'sqrt' or a positive number"):
+        jt.njit_grad(heat, checkpoint=checkpoint)
+
+
+OUT_OF_MEMORY = """
+import resource
+import numba
+import numpy as np
+import jittape as jt
+
+@numba.njit
+def chaotic(x, n):
+    for _ in range(n):
+        x[0] = 3.9 * x[0] * (1.0 - x[0])
+    return x[0]
+
+n = 100_000_000
+gradient = jt.njit_grad(chaotic)
+gradient(np.array([0.3]), 10)
+expected, x = np.array([0.3]), np.array([0.3])
+chaotic(expected, n)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + n, -1))
+try:
+    gradient(x, n)
+except MemoryError:
+    print("MemoryError", x[0] == expected[0])
+"""
+
+
+def test_arrays_are_as_the_primal_leaves_them_if_memory_runs_out(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(OUT_OF_MEMORY)
+    done = run_python(str(script))
+    assert done.stdout.split() == ["MemoryError", "True"], done.stderr

@@ -1,0 +1,194 @@
+"""Functions of arrays with rules inside ``@njit`` code, named tuples and random numbers."""
+
+# ruff: noqa: NPY002
+
+import collections
+import copy
+
+import numba
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.numba_ad.load_gradient import IMPORTS
+from random_njit import directional_difference
+
+njit = numba.njit
+rng = np.random.default_rng(5)
+Scales = collections.namedtuple("Scales", ["inner", "outer"])
+
+
+@njit
+def factorizations(a, b):
+    sign, logarithm = np.linalg.slogdet(a)
+    factor = np.linalg.cholesky(a)
+    inverse, values = np.linalg.inv(a), np.linalg.eigvalsh(a)
+    total = sign * logarithm + np.sum(factor**2 * np.outer(b, b)) + np.sum(inverse * np.outer(b, b**2))
+    solved = np.linalg.solve(a, np.outer(b, b[:2]) ** 2)
+    factor[0, 0] = 0.0
+    return total + np.sum(values**3 * b) + np.linalg.det(a) + np.sum(solved**2 * b[:2])
+
+
+@njit
+def filtered(a, b):
+    """Linear algebra in a loop, in a branch, and of arrays that change later."""
+    x = b.copy()
+    for i in range(3):
+        x[:] = np.linalg.solve(a, x) + 0.1 * x**2
+        a[0, 0] += 0.1 * x[0]
+        if x[1] > 0.0:
+            x += np.linalg.solve(a, b) * x[2]
+            b[i] *= 1.1
+    return np.sum(x**2) + np.linalg.det(a)
+
+
+@njit
+def implicit(a, b):
+    x = np.zeros_like(b)
+    for _ in range(60):
+        x = b - 0.1 * np.dot(a, x)
+    return x
+
+
+@njit
+def implicit_vjp(g, out, a, b):
+    cotangent = np.linalg.solve(np.eye(len(b)) + 0.1 * np.ascontiguousarray(a.T), g)
+    return -0.1 * np.outer(cotangent, out), cotangent
+
+
+@njit
+def implicit_jvp(out, a, b, a_tangent, b_tangent):
+    return np.linalg.solve(np.eye(len(b)) + 0.1 * a, b_tangent - 0.1 * np.dot(a_tangent, out))
+
+
+jt.njit_rule(implicit, implicit_vjp, implicit_jvp)
+
+
+@njit
+def by_rule(a, b):
+    total = 0.0
+    for i in range(2):
+        x = implicit(a, b * (i + 1.0))
+        total += np.sum(x**3)
+        a *= 0.9
+    return total
+
+
+@njit
+def named(a, b):
+    scales = Scales(b[0], outer=b[1] ** 2)
+    if a[0, 0] > 0.0:
+        scales = Scales(scales.inner, 2.0 * scales.outer)
+    inner, _ = scales
+    return np.sum(a**2) * scales.outer * inner + scales[1]
+
+
+@njit
+def drawn(a, b):
+    np.random.seed(3)
+    total = 0.0
+    for i in range(3):
+        np.random.randint(0, 4)
+        z = np.random.normal(b[i], b[1])
+        total += z**2 * np.random.random() + np.random.uniform(b[0], a[0, 0]) ** 2
+    noise = np.random.randn(3)
+    for i in range(3):
+        total += noise[i] * b[i] ** 2 * np.random.exponential(a[1, 1])
+    return total
+
+
+CASES = (factorizations, filtered, by_rule, named, drawn)
+A = np.array([[3.0, 0.4, -0.3], [0.4, 2.5, 0.2], [-0.3, 0.2, 2.0]])
+B = np.array([0.7, 0.5, -0.4])
+
+
+def compute(gradient, *args):
+    """Run generated code in Python, or compiled if it calls rules of the user."""
+    if gradient.function is by_rule:
+        return gradient(*copy.deepcopy(args))
+    namespace = {}
+    exec(IMPORTS + gradient.inspect(*args), namespace)
+    (name,) = [name for name in namespace if name.startswith(gradient.function.py_func.__name__)]
+    return namespace[name](*copy.deepcopy(args))
+
+
+@pytest.mark.parametrize("f", CASES)
+def test_gradients_equal_differences_and_tangents(f):
+    value, gradients = compute(jt.njit_value_and_grad(f, argnums=(0, 1)), A, B)
+    python = f.py_func
+    np.testing.assert_allclose(value, python(A.copy(), B.copy()), rtol=1e-10)
+    for number, gradient in enumerate(gradients):
+        for place in np.ndindex(gradient.shape):
+            directions = [np.zeros_like(A), np.zeros_like(B)]
+            directions[number][place] = 1.0
+            expected, _ = directional_difference(
+                lambda *a: python(*copy.deepcopy(a)), (A, B), directions, 1e-5
+            )
+            np.testing.assert_allclose(gradient[place], expected, rtol=1e-6, atol=1e-6, err_msg=str(place))
+    directions = rng.normal(size=A.shape), rng.normal(size=B.shape)
+    _, tangent = compute(jt.njit_jvp(f, argnums=(0, 1)), *directions, A, B)
+    expected = np.sum(gradients[0] * directions[0]) + np.sum(gradients[1] * directions[1])
+    np.testing.assert_allclose(tangent, expected, rtol=1e-8)
+
+
+def test_a_rule_of_arrays_has_second_derivatives():
+    v, step = np.array([0.3, -1.0, 0.7]), 1e-5
+    gradient = jt.njit_grad(by_rule, 1)
+    change = gradient(A.copy(), B + step * v) - gradient(A.copy(), B - step * v)
+    product = jt.njit_hvp(by_rule, 1)(v, A.copy(), B)
+    np.testing.assert_allclose(product, change / (2 * step), rtol=1e-6, atol=1e-7)
+
+
+@njit
+def same_memory(x):
+    return x[1:]
+
+
+@njit
+def same_memory_vjp(g, out, x):
+    return np.zeros_like(x)
+
+
+jt.njit_rule(same_memory, same_memory_vjp)
+
+
+@njit
+def uses_same_memory(x):
+    return np.sum(same_memory(x))
+
+
+def test_bad_rules_are_refused():
+    with pytest.raises(ValueError, match="returned memory of its argument"):
+        jt.njit_grad(uses_same_memory)(B)
+    with pytest.raises(jt.NoGradientError, match=r"same_memory\(x\).*Pass jvp= to jt\.njit_rule"):
+        jt.njit_jvp(uses_same_memory)(B, B)
+    with pytest.raises(TypeError, match="jvp must take the result, the 2 operands"):
+        jt.njit_rule(implicit, implicit_vjp, implicit_vjp)
+
+
+@njit
+def two_results(x, p):
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] > 0.0:
+            total += x[i] ** 2 * p
+        x[i] *= p
+    return total, x * 2.0
+
+
+def test_several_tangents_at_once():
+    directions, changes = rng.normal(size=(3, 4)), rng.normal(size=3)
+    x = rng.normal(size=4)
+    several = jt.njit_jvp(two_results, argnums=(0, 1), tangents=3)
+    _, (totals, vectors) = several(directions, changes, x.copy(), 0.7)
+    one = jt.njit_jvp(two_results, argnums=(0, 1))
+    for k in range(3):
+        _, (total, vector) = one(directions[k], changes[k], x.copy(), 0.7)
+        np.testing.assert_allclose(totals[k], total, rtol=1e-14)
+        np.testing.assert_allclose(vectors[k], vector, rtol=1e-14)
+    with pytest.raises(ValueError, match="after a first axis of size 3"):
+        several(directions[:2], changes, x, 0.7)
+    with pytest.raises(TypeError, match="with 3 tangents along a first axis"):
+        several(directions[0], changes, x, 0.7)
+    with pytest.raises(ValueError, match="tangents must be at least 1"):
+        jt.njit_jvp(two_results, tangents=0)
