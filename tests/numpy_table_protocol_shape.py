@@ -384,6 +384,5 @@ ROWS: list[Row] = [
                 (np.array(1e308), -1e308, 3),
             )
         ),
-        NO_ARGUMENT,
     ),
 ]

@@ -224,6 +224,7 @@ NO_ARRAYS = {
         "jittape.execution",
         "jittape.core.name_scopes",
     ),
+    "profiles and progress": ("jittape.profiling", "jittape.progress_bar"),
     "random": ("jittape.random.dropout",),
     "transforms, which test_signal compares": ("jittape.primitives.signal",),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -328,7 +329,7 @@ def in_place(t: Any) -> None:
     [
         (lambda t: np.add(t, 1, out=np.zeros((3, 4))), r"np.add cannot record into an array .*Variable"),
         (in_place, "Write `array = array \\+ tensor`"),
-        (lambda t: np.add(t, 1, out=t), r"np.add cannot record into an array or a tensor"),
+        (lambda t: np.add(t, 0.5, out=jt.zeros((3, 4), int)), r"^\[np.add\] Cannot cast float64 to int"),
         (lambda t: np.sum(t, out=np.zeros(())), "np.sum cannot record into out="),
         (lambda t: np.add(t, t, where=X > 0), "np.add on a tensor does not support where="),
         (lambda t: np.linalg.norm(jt.cast(t, "float16"), 2), "must have one of the dtypes .*, got float16"),
@@ -386,3 +387,86 @@ def test_gradients_of_ufuncs_of_two_operands(name):
 def test_sinc_of_infinity_is_nan_as_in_numpy():
     x = np.array([np.inf, -np.inf, 0.0, 0.5])
     np.testing.assert_allclose(np.sinc(jt.constant(x)), [np.nan, np.nan, 1.0, 2.0 / np.pi])
+
+
+def test_out_and_where_write_to_tensors() -> None:
+    """Values and dtypes are NumPy's, the results are the tensors in `out`, and gradients follow the mask."""
+    x, mask = np.array([4.0, -1.0, 9.0]), np.array([True, False, True])
+    t = jt.constant(x)
+    calls: list[Callable[[Any, Any], Any]] = [
+        lambda a, o: np.sqrt(a, out=o, where=mask),
+        lambda a, o: np.divide(a, [2.0, 0.0, 3.0], out=o, where=mask),
+        lambda a, o: np.add(a, 1, o),
+        lambda a, o: np.multiply(a, a, out=o, where=a > 0, casting="unsafe", dtype=np.float32),
+        lambda a, o: np.cumsum(a, out=o),
+        lambda a, o: np.clip(a, 0, 5, out=o),
+    ]
+    for call in calls:
+        ours, reference = jt.ones(3, np.float64), np.ones(3)
+        found, wanted = call(t, ours), call(x, reference)
+        assert found is ours
+        np.testing.assert_array_equal(ours.numpy(), reference)
+        assert ours.dtype == reference.dtype == wanted.dtype
+    state, parts = jt.Variable(np.zeros(3)), (jt.zeros(3, np.float64), None)
+    assert np.add(t, 1.0, out=state) is state
+    assert np.divmod(t, 2.0, out=parts)[0] is parts[0]
+    np.testing.assert_array_equal([*state.numpy(), *parts[0].numpy()], [5, 0, 10, 2, -1, 4])
+    total = jt.zeros((), np.float64)
+    assert t.sum(out=total) is total
+    assert np.sum(t, out=total) is total
+
+    def masked(x: Any) -> Any:
+        out = np.zeros_like(x)
+        np.divide(1.0, x, out=out, where=mask)
+        return np.sum(3.0 * out)
+
+    np.testing.assert_allclose(jt.grad(masked)(x), np.where(mask, -3 / x**2, 0), rtol=1e-12)
+    for options in ({"dtype": int, "casting": "unsafe"}, {"order": "F"}, {"subok": False}):
+        found, wanted = np.add(t, 1.5, **options), np.add(x, 1.5, **options)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found.numpy(), wanted)
+
+
+def test_one_call_on_a_known_path_reads_the_same_arguments() -> None:
+    """Equal keys mean the same: True, 1 and 1.0 are equal, but only 1 is an axis of NumPy."""
+    x = np.arange(6.0).reshape(2, 3)
+    t = jt.constant(x)
+    for axis in (1, (1,), -1, (0, 1), None, np.int64(1)):
+        np.testing.assert_array_equal(np.sum(t, axis=axis).numpy(), np.sum(x, axis=axis))
+        np.testing.assert_array_equal(t.sum(axis, keepdims=True).numpy(), x.sum(axis, keepdims=True))
+        np.testing.assert_array_equal(
+            t.max(axis, initial=2, where=x > 0).numpy(), x.max(axis, initial=2, where=x > 0)
+        )
+    for wrong in (1.0, "1"):
+        with pytest.raises(TypeError):
+            np.sum(t, axis=wrong)
+        with pytest.raises(TypeError):
+            t.sum(axis=wrong)
+    np.testing.assert_array_equal(np.reshape(t, (3, -1)).numpy(), x.reshape(3, -1))
+    np.testing.assert_array_equal(np.diff(t, n=1, axis=0).numpy(), np.diff(x, n=1, axis=0))
+    np.testing.assert_array_equal(np.where(t > 2, t, t * 0).numpy(), np.where(x > 2, x, 0))
+
+
+def test_values_that_random_expressions_found() -> None:
+    """Quantiles of integers at integers, a gradient next to nan, float16 angles, spacings with a vector as base."""
+    t = jt.constant
+    x, holes = np.array([1, 2, 3, 5]), np.array([1.0, np.nan, 0.5, 2.0])
+    half = np.linspace(0.1, 5, 50).astype(np.float16)
+    calls: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+        *[(f, (x, q)) for f in (np.percentile, np.nanpercentile) for q in ([25, 50], 25, 0)],
+        *[(f, (x, q)) for f in (np.quantile, np.nanquantile) for q in ([0, 1], 1, 0.5)],
+        (np.gradient, (holes,)),
+        (np.gradient, (holes, 2.0)),
+        *[(f, (half,)) for f in (np.deg2rad, np.rad2deg, np.radians, np.degrees)],
+        (lambda a: np.median(a, axis=0), (np.zeros((0, 3), np.float32),)),
+        (lambda a, b: np.logspace(a, 2.0, 4, base=b), (np.array(0.5), np.array([2.0, 3.0]))),
+        (lambda a: np.linspace(a, 7, 4, endpoint=False, retstep=True)[1], (np.array(1),)),
+        (lambda a: np.linspace(a, 7, 1, retstep=True)[1], (np.array(1),)),
+    ]
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for function, arguments in calls:
+            found, wanted = t(function(t(arguments[0]), *arguments[1:])), function(*arguments)
+            wanted = np.asarray(wanted)
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-14)

@@ -202,7 +202,8 @@ def test_solvers_inside_a_function() -> None:
     for b in (B, 2 * B, 3 * B):
         np.testing.assert_allclose(jt.grad(loss)(b), jt.grad(plain)(b), rtol=1e-6)
         np.testing.assert_allclose(loss(b).numpy(), plain(b).numpy(), rtol=1e-7)
-    assert loss.trace_count == 1
+    assert len(loss.signatures()) == 1
+    assert loss.trace_count == 1 + 3  # each gradient function traces it once
     whole = jt.function(
         lambda a: jt.jacobian(lambda a: optimize.root(equations, np.zeros(2), args=(a,)).x)(a)
     )
@@ -243,3 +244,14 @@ def test_refusals() -> None:
         optimize.least_squares(lambda x: x, [1.0], loss="squared")
     with pytest.raises(ValueError, match=r"\[root_scalar\] needs bracket= or x0="):
         optimize.root_scalar(lambda x: x)
+
+
+def test_functions_return_lists_as_for_scipy() -> None:
+    """A list with numbers and tensors is a float64 vector."""
+    equations = lambda x, a: [x[0] - 0.1 * a, x[1] * 0.1 - 0.3]  # noqa: E731
+    for solve in (optimize.root, optimize.least_squares):
+        solution = lambda a, s=solve: s(equations, [0.0, 0.0], args=(a,)).x  # noqa: E731
+        np.testing.assert_allclose(solution(np.float64(2.0)).numpy(), [0.2, 3.0], rtol=1e-12)
+        np.testing.assert_allclose(jt.jacobian(solution)(np.float64(2.0)), [0.1, 0.0], rtol=1e-12, atol=1e-15)
+    found = optimize.fixed_point(lambda x: [0.1, jt.cos(x[1])], [0.5, 0.5])
+    np.testing.assert_allclose(found.numpy(), [0.1, 0.7390851332151607], rtol=1e-9)

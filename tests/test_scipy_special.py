@@ -281,3 +281,12 @@ def test_nothing_is_imported_before_it_is_used() -> None:
         "assert 'scipy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_infinite_and_missing_arguments() -> None:
+    ends = np.array([np.inf, -np.inf, np.nan, 1.0])
+    np.testing.assert_allclose(special.erfi(ends).numpy(), scipy.special.erfi(ends))
+    np.testing.assert_allclose(special.huber(ends, 2.0).numpy(), scipy.special.huber(ends, 2.0))
+    assert float(jt.grad(special.erfi)(np.float64(1.0))) == pytest.approx(
+        2 * np.e / np.sqrt(np.pi), rel=1e-12
+    )

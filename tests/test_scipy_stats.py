@@ -197,14 +197,16 @@ def test_refusals() -> None:
         stats.norm.pdf(1.0, 2.0, loc=2.0)
     with pytest.raises(TypeError, match=r"\[norm.pdf\] takes the parameters loc, scale, got 3 values"):
         stats.norm.pdf(1.0, 2.0, 3.0, 4.0)
-    with pytest.raises(TypeError, match=r"scipy.stats.poisson.ppf"):
-        stats.poisson.ppf(0.5, 2.0)
+    with pytest.raises(AttributeError, match=r"\[poisson.rvs\] is missing: .*jittape.numpy.random"):
+        stats.poisson.rvs(2.0)
+    with pytest.raises(AttributeError, match=r"\[norm.fit\] is not recorded; call scipy.stats.norm.fit"):
+        stats.norm.fit([1.0])
     with pytest.raises(NotImplementedError, match="call scipy.stats.poisson.entropy on arrays"):
         stats.poisson.entropy(2.0)
     with pytest.raises(AttributeError, match=r"poisson has logpmf"):
         stats.poisson.logpdf(1, 2.0)
-    with pytest.raises(AttributeError, match="frozen norm has no attribute 'rvs'"):
-        stats.norm().rvs  # noqa: B018
+    with pytest.raises(AttributeError, match="frozen norm has no attribute 'shape'"):
+        stats.norm().shape  # noqa: B018
     with pytest.raises(jt.DTypeError, match="real numbers only"):
         stats.norm.logpdf(1j)
 
@@ -259,3 +261,31 @@ def test_dirichlet_and_multinomial() -> None:
     np.testing.assert_allclose(found, counts[:2].sum(0) / x)
     with pytest.raises(jt.ShapeError, match=r"\[dirichlet.pdf\]"):
         stats.dirichlet.pdf([0.5], alpha)
+
+
+@pytest.mark.parametrize("name", sorted(DISCRETE))
+def test_inverses_of_discrete_distributions(name: str) -> None:
+    """The values are SciPy's; the gradient of a step function is None, and the reason is given."""
+    ours, reference = getattr(stats, name), getattr(scipy.stats, name)
+    shapes, levels = SHAPES.get(name, ()), np.array([-0.1, 0.0, 0.07, 0.5, 0.93, 1.0])
+    for method in ("ppf", "isf"):
+        wanted = getattr(reference, method)(levels, *shapes, loc=2)
+        np.testing.assert_array_equal(getattr(ours, method)(levels, *shapes, loc=2).numpy(), wanted)
+        compiled = jt.function(lambda q, m=method: getattr(ours, m)(q, *shapes, loc=2))
+        for _ in range(2):
+            np.testing.assert_array_equal(compiled(levels).numpy(), wanted)
+    assert float(ours.median(*shapes)) == reference.median(*shapes)
+    assert [float(end) for end in ours.interval(0.9, *shapes)] == [*reference.interval(0.9, *shapes)]
+    with jt.GradientTape() as tape:
+        q = jt.Variable(levels)
+        y = ours.ppf(q, *shapes)
+    assert "piecewise constant" in str(tape.explain(y, q))
+
+
+def test_medians_and_intervals_are_differentiable() -> None:
+    low, high = stats.gamma.interval(0.9, 2.0, scale=1.5)
+    np.testing.assert_allclose([low, high], scipy.stats.gamma.interval(0.9, 2.0, scale=1.5), rtol=1e-12)
+    slope = jt.grad(lambda s: stats.norm.median(0.5, s) + stats.norm.interval(0.9, 0.5, s)[1])(
+        np.float64(2.0)
+    )
+    assert float(slope) == pytest.approx(scipy.stats.norm.ppf(0.95), rel=1e-12)

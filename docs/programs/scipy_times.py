@@ -31,7 +31,8 @@ def trajectory(start: Any) -> Any:
 
 def last(start: Any, adjoint: bool = False) -> Any:
     """Return the last position."""
-    return integrate.solve_ivp(oscillator, (0.0, 10.0), start, "DOP853", adjoint=adjoint, **TIGHT).y[0, -1]
+    ends = (0.0, 10.0)
+    return integrate.solve_ivp(oscillator, ends, start, "DOP853", ends, adjoint=adjoint, **TIGHT).y[0, -1]
 
 
 by_steps = jt.function(jt.grad(last))

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import as_dtype
+from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.symbolic.extents import Extent
+from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import named, shown
 from jittape.numpy.array_arguments import as_operand, as_result, as_tensor, check_device, dtype_found, fresh
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.complex_numbers import cast
-from jittape.primitives.elementwise.division import divide
-from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.identity import identity
 from jittape.primitives.shape import creation
 from jittape.primitives.shape.reshaping import broadcast_to, reshape
@@ -38,7 +37,7 @@ def _check_order(order: Any) -> None:
 
 
 def _is_recorded(*values: Any) -> bool:
-    return any(isinstance(v, Operators) or holds_tensors(v) for v in values)
+    return any(isinstance(v, (Operators, TracedScalar)) or holds_tensors(v) for v in values)
 
 
 # ---- from data -------------------------------------------------------------------------------------------------------
@@ -155,10 +154,10 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
 def _extents(shape: Any) -> Any:
     """Return a shape, which may hold 0-d tensors of integers."""
     if isinstance(shape, (list, tuple)):
-        return tuple([n if n.__class__ is Extent else operator.index(n) for n in shape])
+        return tuple(map(index_of, shape))
     if isinstance(shape, Operators):
         return tuple(shape.numpy().tolist()) if shape.shape else (operator.index(shape),)
-    return (shape if shape.__class__ is Extent else operator.index(shape),)
+    return (index_of(shape),)
 
 
 def _is_general(extents: tuple[Any, ...]) -> bool:
@@ -195,21 +194,8 @@ def linspace(
     if not _is_recorded(start, stop):
         given: Any = (start, stop, num, endpoint, retstep, dtype, axis)
         return as_result(np.linspace(*given))
-    start, stop = _real(start), _real(stop)
-    numbers = as_result(FUNCTIONS[np.linspace](start, stop, num, endpoint, dtype=dtype, axis=axis))
-    if not retstep:
-        return numbers
-    return numbers, divide(stop - start, float(max(num - endpoint, 1)))
-
-
-def _real(value: Any) -> Any:
-    """Return the end of an interval as an operand; integers and bools become float64, as in NumPy."""
-    value = as_operand(value, "start")
-    return (
-        cast(value, np.float64)
-        if isinstance(value, Operators) and dtype_found(value).kind in "biu"
-        else value
-    )
+    ends = as_operand(start, "start"), as_operand(stop, "stop")
+    return as_result(FUNCTIONS[np.linspace](*ends, num, endpoint, retstep, dtype, axis))
 
 
 def logspace(
@@ -224,10 +210,9 @@ def logspace(
     """Return numbers spaced evenly on a log scale; see `numpy.logspace`."""
     if not _is_recorded(start, stop, base):
         return as_result(np.logspace(start, stop, num, endpoint, base, dtype, axis))
-    if isinstance(base, Operators) and base.shape:
-        raise named(TypeError("a tensor as base must be one number; use base ** linspace(start, stop)"))
-    numbers = pow(base, linspace(start, stop, num, endpoint, axis=axis))
-    return numbers if dtype is None else cast(numbers, dtype)
+    ends = as_operand(start, "start"), as_operand(stop, "stop")
+    base = as_operand(base, "base", weak=False)
+    return as_result(FUNCTIONS[np.logspace](*ends, num, endpoint, base, dtype, axis))
 
 
 def geomspace(
@@ -236,13 +221,8 @@ def geomspace(
     """Return numbers spaced evenly on a log scale, from one end to the other; see `numpy.geomspace`."""
     if not _is_recorded(start, stop):
         return as_result(np.geomspace(start, stop, num, endpoint, dtype, axis))
-    start, stop = _real(start), _real(stop)
-    exponents = linspace(0.0, 1.0, num, endpoint)
-    rank = max(np.ndim(start) if not isinstance(start, Operators) else len(start.shape), len(np.shape(stop)))
-    steps = reshape(exponents, (num, *(1,) * rank))
-    numbers = multiply(start, pow(divide(stop, start), steps))
-    moved = FUNCTIONS[np.moveaxis](numbers, 0, axis)
-    return moved if dtype is None else cast(moved, dtype)
+    ends = as_operand(start, "start"), as_operand(stop, "stop")
+    return as_result(FUNCTIONS[np.geomspace](*ends, num, endpoint, dtype, axis))
 
 
 def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:

@@ -56,7 +56,7 @@ def explanation(module: str, name: str, known: list[str], in_numpy: bool) -> str
     for entry in MISSING:
         if any(fnmatchcase(path, pattern) for pattern in entry.names.split()):
             return f"{start}: {entry.reason}; use {entry.instead}"
-    near = difflib.get_close_matches(name, known, 1, 0.8)
+    near = difflib.get_close_matches(name, known, 1, 0.7)
     if near:
         return f"{start}; did you mean {module}.{near[0]}?"
     if not in_numpy:

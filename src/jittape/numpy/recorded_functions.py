@@ -17,9 +17,9 @@ import numpy as np
 
 from jittape.errors import DTypeError
 from jittape.numpy.array_arguments import as_operand, as_result, check_device, operands_of
-from jittape.numpy.in_place_functions import copyto
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_protocol import UFUNCS, VALUE_FUNCTIONS, array_function, array_ufunc
+from jittape.numpy_api.numpy_operands import write
+from jittape.numpy_api.numpy_protocol import UFUNCS, VALUE_FUNCTIONS, WITH_PATHS, array_function, array_ufunc
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
@@ -49,7 +49,12 @@ def recorded(function: Any, module: str, name: str) -> Callable[..., Any]:
         made = _unary(function) if function.nin == 1 else _binary(function)
         return _with_methods(described(made, function, module, name), function)
     adapter = FUNCTIONS.get(function) or _on_values(function)
-    made = _einsum(adapter) if function is np.einsum else _function(adapter, *_roles(function))
+    if function is np.einsum:
+        made = _einsum(adapter)
+    elif WITH_PATHS.get(function) == 1:
+        made = _on_known_path(function, _function(adapter, *_roles(function)))
+    else:
+        made = _function(adapter, *_roles(function))
     return described(made, function, module, name)
 
 
@@ -134,31 +139,21 @@ def _binary(ufunc: np.ufunc) -> Callable[..., Any]:
 def _recorded_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
     """Record a call with operands of any kind, and with options."""
     operands = operands_of(inputs, ("x",) if len(inputs) == 1 else ("x1", "x2"))
-    outs = out if isinstance(out, tuple) else (out,)
-    if any(isinstance(o, _TENSORS) for o in outs):
-        where, casting = kwargs.pop("where", True), kwargs.get("casting", "same_kind")
-        found = _called(ufunc, tuple(operands), kwargs)
-        results = found if isinstance(found, tuple) else (found,)
-        written = [_written(o, r, casting, where) for o, r in zip(outs, results, strict=True)]
-        return tuple(written) if isinstance(found, tuple) else written[0]
+    if "where" in kwargs and not isinstance(kwargs["where"], bool):
+        kwargs["where"] = as_operand(kwargs["where"], "where")
     if out is not None:
-        kwargs["out"] = outs
+        kwargs["out"] = out if isinstance(out, tuple) else (out,)
+        return array_ufunc(None, ufunc, "__call__", *operands, **kwargs)
     return _called(ufunc, tuple(operands), kwargs)
 
 
 def _called(ufunc: np.ufunc, operands: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
-        return as_result(array_ufunc(ufunc, "__call__", operands, dict(kwargs)))
+        return as_result(array_ufunc(None, ufunc, "__call__", *operands, **kwargs))
     except OverflowError:  # a Python int need only fit the dtype of NumPy's loop: ``arctan2(uint8, -1)``
-        return as_result(array_ufunc(ufunc, "__call__", operands, {"casting": "same_kind", **kwargs}))
-
-
-def _written(out: Any, result: Any, casting: str, where: Any) -> Any:
-    """Write `result` to the tensor `out` and return it; return `result` if there is none."""
-    if out is None:
-        return result
-    copyto(out, result, casting, where)
-    return out
+        return as_result(
+            array_ufunc(None, ufunc, "__call__", *operands, **{"casting": "same_kind", **kwargs})
+        )
 
 
 def _with_methods(made: Any, ufunc: np.ufunc) -> Callable[..., Any]:
@@ -176,7 +171,7 @@ def _method(ufunc: np.ufunc, method: str, module: str) -> Callable[..., Any]:
         count = 2 if method == "outer" else 1
         names = ("array", "indices", "values") if method != "outer" else ("A", "B")
         inputs = operands_of(args[:count], names)
-        return as_result(array_ufunc(ufunc, method, (*inputs, *args[count:]), kwargs))
+        return as_result(array_ufunc(None, ufunc, method, *inputs, *args[count:], **kwargs))
 
     call.__name__ = call.__qualname__ = f"{ufunc.__name__}.{method}"
     call.__module__ = module
@@ -191,7 +186,7 @@ def _on_values(function: Any) -> Callable[..., Any]:
     """Return `function`, which has no gradient, of the values of tensors."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return array_function(function, _TENSORS, args, kwargs)
+        return array_function(None, function, _TENSORS, args, kwargs)
 
     return call
 
@@ -230,7 +225,7 @@ def _function(
             args, kwargs = converted(args, kwargs)
         if isinstance(kwargs.get("out"), _TENSORS):
             out = kwargs.pop("out")
-            return _written(out, as_result(adapter(*args, **kwargs)), "same_kind", True)
+            return write(out, as_result(adapter(*args, **kwargs)))
         result = adapter(*args, **kwargs)
         return result if result.__class__ is Tensor else as_result(result)
 
@@ -249,6 +244,18 @@ def _function(
             elif name in kwargs:
                 kwargs[name] = _parts(kwargs[name], name)
         return given, kwargs
+
+    return call
+
+
+def _on_known_path(function: Any, general: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that records calls with one tensor as one call, and others as `general` does."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args and args[0].__class__ is Tensor and "out" not in kwargs and "device" not in kwargs:
+            result = array_function(None, function, _TENSORS, args, kwargs)
+            return result if result.__class__ is Tensor else as_result(result)
+        return general(*args, **kwargs)
 
     return call
 

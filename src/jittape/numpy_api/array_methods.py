@@ -7,9 +7,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_operands import converted
+from jittape.numpy_api.numpy_operands import are_ints, converted, with_names, write
 from jittape.primitives.elementwise.complex_numbers import cast, conj, imag, real
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.sorting import argsort, sort
@@ -69,53 +70,105 @@ class ArrayMethods:
 
     # ---- reductions ------------------------------------------------------------------------------------------------
 
-    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    def sum(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
         """Return the sum along `axis`; see `numpy.sum`."""
-        return FUNCTIONS[np.sum](self, axis, dtype, out, keepdims)
+        return _reduced(np.sum, self, axis, keepdims, dtype, out, where, initial)
 
-    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    def prod(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
         """Return the product along `axis`; see `numpy.prod`."""
-        return FUNCTIONS[np.prod](self, axis, dtype, out, keepdims)
+        return _reduced(np.prod, self, axis, keepdims, dtype, out, where, initial)
 
-    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    def mean(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        *,
+        where: Any = True,
+    ) -> Any:
         """Return the mean along `axis`; see `numpy.mean`."""
-        return FUNCTIONS[np.mean](self, axis, dtype, out, keepdims)
+        return _reduced(np.mean, self, axis, keepdims, dtype, out, where)
 
     def std(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: Any = 0,
+        keepdims: Any = False,
+        *,
+        where: Any = True,
+        mean: Any = None,
+        correction: Any = None,
     ) -> Any:
         """Return the standard deviation along `axis`; see `numpy.std`."""
-        return FUNCTIONS[np.std](self, axis, dtype, out, ddof, keepdims)
+        if ddof != 0 or mean is not None or correction is not None:
+            more = {"ddof": ddof, "mean": mean, "correction": correction}
+            return FUNCTIONS[np.std](self, axis, dtype, out, keepdims=keepdims, where=where, **more)
+        return _reduced(np.std, self, axis, keepdims, dtype, out, where)
 
     def var(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: Any = 0,
+        keepdims: Any = False,
+        *,
+        where: Any = True,
+        mean: Any = None,
+        correction: Any = None,
     ) -> Any:
         """Return the variance along `axis`; see `numpy.var`."""
-        return FUNCTIONS[np.var](self, axis, dtype, out, ddof, keepdims)
+        if ddof != 0 or mean is not None or correction is not None:
+            more = {"ddof": ddof, "mean": mean, "correction": correction}
+            return FUNCTIONS[np.var](self, axis, dtype, out, keepdims=keepdims, where=where, **more)
+        return _reduced(np.var, self, axis, keepdims, dtype, out, where)
 
-    def max(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    def max(
+        self, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+    ) -> Any:
         """Return the greatest element along `axis`; see `numpy.max`."""
-        return FUNCTIONS[np.max](self, axis, out, keepdims)
+        return _reduced(np.max, self, axis, keepdims, None, out, where, initial)
 
-    def min(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    def min(
+        self, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+    ) -> Any:
         """Return the smallest element along `axis`; see `numpy.min`."""
-        return FUNCTIONS[np.min](self, axis, out, keepdims)
+        return _reduced(np.min, self, axis, keepdims, None, out, where, initial)
 
     def argmax(self, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         """Return the index of the greatest element along `axis`; see `numpy.argmax`."""
-        return FUNCTIONS[np.argmax](self, axis, out, keepdims=keepdims)
+        return _reduced(np.argmax, self, axis, keepdims, None, out)
 
     def argmin(self, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         """Return the index of the smallest element along `axis`; see `numpy.argmin`."""
-        return FUNCTIONS[np.argmin](self, axis, out, keepdims=keepdims)
+        return _reduced(np.argmin, self, axis, keepdims, None, out)
 
-    def all(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    def all(self, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
         """Return whether all elements along `axis` are true; see `numpy.all`."""
-        return FUNCTIONS[np.all](self, axis, out, keepdims)
+        return _reduced(np.all, self, axis, keepdims, None, out, where)
 
-    def any(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    def any(self, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
         """Return whether any element along `axis` is true; see `numpy.any`."""
-        return FUNCTIONS[np.any](self, axis, out, keepdims)
+        return _reduced(np.any, self, axis, keepdims, None, out, where)
 
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the cumulative sum along `axis`; see `numpy.cumsum`."""
@@ -135,15 +188,18 @@ class ArrayMethods:
 
     def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Any:
         """Return the elements in another shape, given as ints or as one sequence; see `numpy.reshape`."""
-        return FUNCTIONS[np.reshape](self, _one_or_many(shape), order, copy=copy)
+        target = _one_or_many(shape)
+        if order == "C" and copy is None and (target.__class__ is int or are_ints(target)):
+            return apply(FUNCTIONS[np.reshape], (self,), (target,))
+        return FUNCTIONS[np.reshape](self, target, order, copy=copy)
 
     def ravel(self, order: str = "C") -> Any:
         """Return the elements as a vector; see `numpy.ravel`."""
-        return FUNCTIONS[np.ravel](self, order)
+        return apply(FUNCTIONS[np.ravel], (self,), (order,))
 
     def flatten(self, order: str = "C") -> Any:
         """Return the elements as a vector; see `numpy.ravel`."""
-        return FUNCTIONS[np.ravel](self, order)
+        return apply(FUNCTIONS[np.ravel], (self,), (order,))
 
     def squeeze(self, axis: Any = None) -> Any:
         """Return the tensor without dimensions of one element; see `numpy.squeeze`."""
@@ -224,6 +280,35 @@ class ArrayMethods:
         raise TypeError(
             "fill() would change the tensor: write jt.fill(x.shape, value), or assign to a jt.Variable"
         )
+
+
+def _reduced(
+    function: Any,
+    x: Any,
+    axis: Any,
+    keepdims: Any,
+    dtype: Any,
+    out: Any,
+    where: Any = True,
+    initial: Any = None,
+) -> Any:
+    """Record a reduction of NumPy; without unusual options it is one call on a known path."""
+    if (
+        dtype is None
+        and out is None
+        and where is True
+        and initial is None
+        and keepdims.__class__ is bool
+        and (axis is None or axis.__class__ is int or are_ints(axis))
+    ):
+        if keepdims:
+            return apply(with_names(FUNCTIONS[function]), (x,), ((axis,), (("keepdims", True),)))
+        return apply(FUNCTIONS[function], (x,), (axis,))
+    named = {"dtype": dtype, "initial": initial, "where": None if where is True else where}
+    named = {name: value for name, value in named.items() if value is not None}
+    if hasattr(out, "aval"):
+        return write(out, FUNCTIONS[function](x, axis, keepdims=keepdims, **named))
+    return FUNCTIONS[function](x, axis, out=out, keepdims=keepdims, **named)
 
 
 def _one_or_many(arguments: tuple[Any, ...]) -> Any:

@@ -146,7 +146,10 @@ def _slope(f: Any, h: Any, axis: int, edge_order: int) -> Any:
     before, after = _sliced(steps, axis, None, -1), _sliced(steps, axis, 1, None)
     width = add(before, after)
     left, right = _sliced(slopes, axis, None, -1), _sliced(slopes, axis, 1, None)
-    middle = divide(add(multiply(after, left), multiply(before, right)), width)
+    if uniform:  # the element between is not read: it may be nan
+        middle = divide(subtract(_sliced(f, axis, 2, None), _sliced(f, axis, None, -2)), width)
+    else:
+        middle = divide(add(multiply(after, left), multiply(before, right)), width)
     first, last = _sliced(slopes, axis, 0, 1), _sliced(slopes, axis, -1, None)
     if edge_order == 2:
         ratio, end = (

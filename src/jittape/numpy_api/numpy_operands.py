@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from jittape.core.dtypes import as_dtype
 from jittape.core.traced_scalar import TracedScalar
+from jittape.core.user_calls import named
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import axis_key
+from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
 from jittape.primitives.shape.joining import stack
 
 __all__ = [
+    "are_ints",
     "array_like",
     "axis_of",
     "converted",
@@ -28,6 +32,8 @@ __all__ = [
     "shape_of",
     "strong",
     "values_of",
+    "with_names",
+    "write",
 ]
 
 
@@ -49,6 +55,11 @@ def reject(function: str, **arguments: Any) -> None:
 def given(argument: Any) -> bool:
     """Return whether an optional argument is given: neither None nor NumPy's mark of a missing one."""
     return argument is not None and argument is not np._NoValue
+
+
+def are_ints(value: Any) -> bool:
+    """Return whether `value` is a tuple of Python ints, which a key may contain: True equals 1, but is no int."""
+    return value.__class__ is tuple and all([i.__class__ is int for i in value])
 
 
 def is_mask(where: Any) -> bool:
@@ -151,3 +162,36 @@ def converted(a: Any, dtype: Any, casting: Any = "unsafe") -> Any:
             f"[cast] Cannot cast {dtype_of(a).name} to {as_dtype(dtype).name} by the rule {casting!r}; use jt.cast"
         )
     return cast(a, dtype)
+
+
+@cache
+def with_names(adapter: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `adapter` as a body whose last two parameters are tuples: positional and named arguments."""
+
+    def called(*operands_and_static: Any) -> Any:
+        *operands, rest, named = operands_and_static
+        return adapter(*operands, *rest, **dict(named))
+
+    return called
+
+
+def write(out: Any, result: Any, casting: Any = "same_kind", mask: Any = True) -> Any:
+    """Write `result` to the tensor or Variable `out`, where `mask` is true, as NumPy's ``out=`` does; return `out`.
+
+    Raises
+    ------
+    TypeError
+        If NumPy's rule `casting` forbids the cast.
+    """
+    dtype = out.aval.dtype
+    if not np.can_cast(dtype_of(result), dtype, casting):
+        raise named(
+            DTypeError(
+                f"Cannot cast {dtype_of(result).name} to {dtype.name} according to the rule {casting!r}"
+            )
+        )
+    result = cast(result, dtype)
+    if is_mask(mask):
+        result = where(array_like(mask), result, out.value() if hasattr(out, "value") else out)
+    out[...] = result
+    return out

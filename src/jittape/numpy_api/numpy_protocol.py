@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,16 @@ from jittape.core.user_calls import ufunc_name
 from jittape.errors import DTypeError
 from jittape.numpy_api import numpy_ufuncs
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_operands import array_like, dtype_of, on_values, reject
+from jittape.numpy_api.numpy_operands import (
+    are_ints,
+    array_like,
+    dtype_of,
+    is_mask,
+    on_values,
+    reject,
+    with_names,
+    write,
+)
 from jittape.numpy_api.numpy_support import REFUSED
 from jittape.numpy_api.numpy_ufunc_methods import ufunc_method
 from jittape.primitives.elementwise import (
@@ -77,11 +87,11 @@ def _weak_kind(x: Any) -> Any:
 def _as_in_loop(
     ufunc: np.ufunc, inputs: Sequence[Any], dtype: Any = None, casting: Any = "same_kind"
 ) -> list[Any]:
-    """Cast `inputs` to the dtypes of NumPy's loop; Python scalars stay weak."""
+    """Cast `inputs` to the dtypes of NumPy's loop; Python scalars stay weak, unless `dtype` names the loop."""
     own = _own_dtypes(inputs)
     loop = _loop(ufunc, own, None if dtype is None else as_dtype(dtype), casting)
     return [
-        x if old is new or isinstance(old, type) else complex_numbers.cast(x, new)
+        x if old is new or (dtype is None and isinstance(old, type)) else complex_numbers.cast(x, new)
         for x, old, new in zip(inputs, own, loop, strict=True)
     ]
 
@@ -138,8 +148,8 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.copysign: _in_one_dtype(np.copysign, numpy_ufuncs.copysign),
     np.cos: trig.cos,
     np.cosh: hyperbolic.cosh,
-    np.deg2rad: typed(np.deg2rad, lambda x: arithmetic.multiply(x, np.pi / 180)),
-    np.degrees: typed(np.degrees, lambda x: arithmetic.multiply(x, 180 / np.pi)),
+    np.deg2rad: typed(np.deg2rad, lambda x: numpy_ufuncs.scaled(x, np.pi / 180)),
+    np.degrees: typed(np.degrees, lambda x: numpy_ufuncs.scaled(x, 180 / np.pi)),
     np.divide: division.divide,
     np.divmod: _divmod,
     np.equal: comparison.equal,
@@ -189,8 +199,8 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.not_equal: comparison.not_equal,
     np.positive: arithmetic.positive,
     np.power: powers.pow,
-    np.rad2deg: typed(np.rad2deg, lambda x: arithmetic.multiply(x, 180 / np.pi)),
-    np.radians: typed(np.radians, lambda x: arithmetic.multiply(x, np.pi / 180)),
+    np.rad2deg: typed(np.rad2deg, lambda x: numpy_ufuncs.scaled(x, 180 / np.pi)),
+    np.radians: typed(np.radians, lambda x: numpy_ufuncs.scaled(x, np.pi / 180)),
     np.reciprocal: typed(np.reciprocal, _reciprocal),
     np.remainder: division.mod,
     np.right_shift: bits.right_shift,
@@ -210,61 +220,80 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.vecmat: numpy_ufuncs.vecmat,
 }
 
-VALUE_FUNCTIONS: frozenset[Callable[..., Any]] = frozenset(
-    (
-        np.allclose,
-        np.argwhere,
-        np.array2string,
-        np.array_equal,
-        np.array_equiv,
-        np.array_repr,
-        np.array_str,
-        np.flatnonzero,
-        np.may_share_memory,
-        np.min_scalar_type,
-        np.nonzero,
-        np.save,
-        np.savetxt,
-        np.savez,
-        np.savez_compressed,
-        np.shares_memory,
-    )
+
+def _numpy_function(name: str) -> Any:
+    """Return the function of NumPy that is called `name`, as in ``linalg.norm``."""
+    return attrgetter(name)(np)
+
+
+_OF_VALUES = (
+    "allclose argwhere array2string array_equal array_equiv array_repr array_str flatnonzero may_share_memory "
+    "min_scalar_type nonzero save savetxt savez savez_compressed shares_memory"
 )
+VALUE_FUNCTIONS: frozenset[Callable[..., Any]] = frozenset(map(_numpy_function, _OF_VALUES.split()))
 """Functions without gradients: they run in NumPy on the values of tensors."""
 
 _SEQUENCES = (list, tuple)
 
 
-def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record a call of a NumPy ufunc with a tensor among its `inputs`.
+def array_ufunc(handle: Any, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
+    """Record a call of a NumPy ufunc with a tensor among its `inputs`: the method ``__array_ufunc__``.
+
+    ``out=`` writes to tensors and Variables, with ``where=`` the elements in the mask.
 
     Raises
     ------
     TypeError
-        For a ufunc or ufunc method without a counterpart, and for ``out=`` and ``where=``.
+        For a ufunc or ufunc method without a counterpart, for an array as ``out=``, and for ``where=`` without it.
     """
-    if method == "__call__" and not kwargs:
-        function = UFUNCS.get(ufunc)
-        if function is not None:
-            return _called(ufunc, function, inputs)
+    if method == "__call__" and not kwargs and ufunc in UFUNCS:
+        known = UFUNCS[ufunc]
+        if inputs[0].__class__ not in _SEQUENCES and inputs[-1].__class__ not in _SEQUENCES:
+            try:
+                return known(*inputs)
+            except DTypeError:
+                pass
+        return _called(ufunc, known, inputs)
     out = kwargs.pop("out", None)
     if out is not None and any(o is not None for o in out):
+        if method == "__call__" and all(o is None or hasattr(o, "aval") for o in out):
+            return _into(out, ufunc, inputs, kwargs)
         raise TypeError(
-            f"{ufunc_name(ufunc)} cannot record into an array or a tensor (out=, or an in-place operator such as "
+            f"{ufunc_name(ufunc)} cannot record into an array (out=, or an in-place operator such as "
             "`array += tensor`): the gradient would be lost. Write `array = array + tensor`, use a jt.Variable, or "
             "add tensor.numpy()"
         )
     if method != "__call__":
         return ufunc_method(ufunc, method, inputs, kwargs)
+    if is_mask(kwargs.get("where")):
+        raise TypeError(
+            f"{ufunc_name(ufunc)} on a tensor does not support where= without out=, a tensor: the elements outside of "
+            "the mask would be undefined. Use np.where, or x.numpy() to leave the tape"
+        )
     function = UFUNCS.get(ufunc)
     if function is None:
         return _foreign_ufunc(ufunc, inputs, kwargs)
     if ufunc is np.vecdot and "axis" in kwargs:
         return vecdot(array_like(inputs[0]), array_like(inputs[1]), kwargs["axis"])
     dtype, casting = kwargs.pop("dtype", None), kwargs.pop("casting", "same_kind")
+    for name in _WITHOUT_EFFECT:
+        kwargs.pop(name, None)
     reject(ufunc.__name__, **kwargs)
     inputs = tuple([array_like(x) for x in inputs])
     return _called(ufunc, function, tuple(_as_in_loop(ufunc, inputs, dtype, casting)))
+
+
+_WITHOUT_EFFECT = ("order", "subok")
+"""Arguments of ufuncs that concern the memory and the class of an ndarray."""
+
+
+def _into(out: tuple[Any, ...], ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record a call and write its results to the tensors in `out`; return these, and the results without one."""
+    where, casting = kwargs.pop("where", True), kwargs.get("casting", "same_kind")
+    found = array_ufunc(None, ufunc, "__call__", *inputs, **kwargs)
+    results = found if isinstance(found, tuple) else (found,)
+    written = [r if o is None else write(o, r, casting, where) for o, r in zip(out, results, strict=True)]
+    return tuple(written) if isinstance(found, tuple) else written[0]
 
 
 def _called(ufunc: np.ufunc, function: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
@@ -297,18 +326,65 @@ def _foreign_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, A
 LEAVE = "x.numpy() returns an ndarray, which leaves the tape"
 
 
+_ONE_TENSOR = (
+    "all amax amin any argmax argmin argsort atleast_1d atleast_2d copy cumprod cumsum diagonal diff expand_dims flip "
+    "fliplr flipud imag linalg.det linalg.inv linalg.norm max mean min moveaxis prod ravel real reshape rot90 "
+    "sort squeeze std sum swapaxes trace transpose var"
+)
+_TWO_TENSORS = "dot inner linalg.solve outer tensordot vdot"
+WITH_PATHS: dict[Any, int] = {
+    **{_numpy_function(name): 1 for name in _ONE_TENSOR.split()},
+    **{_numpy_function(name): 2 for name in _TWO_TENSORS.split()},
+    np.where: 3,
+}
+"""Number of leading tensors of functions that are recorded as one call: all other arguments are structure."""
+
+
+def _is_structure(rest: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether arguments may be part of a key. Equal keys must mean the same: True equals 1, but is no axis."""
+    for value in rest:
+        if value.__class__ not in _STRUCTURE and not are_ints(value):
+            return False
+    for name, value in kwargs.items():
+        if (
+            value.__class__ not in _STRUCTURE
+            and not are_ints(value)
+            and not (name == "keepdims" and value.__class__ is bool)
+        ):
+            return False
+    return True
+
+
+_STRUCTURE = frozenset((int, str, type(None)))
+
+
+def _are_of(types: Any, operands: tuple[Any, ...]) -> bool:
+    return all([x.__class__ in types for x in operands])
+
+
 def array_function(
-    func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    handle: Any, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Record a call of a NumPy function with a tensor among its arguments.
+    """Record a call of a NumPy function with a tensor among its arguments: the method ``__array_function__``.
 
     Raises
     ------
     TypeError
         For a function without a counterpart.
     """
+    count = WITH_PATHS.get(func)
+    if count is not None and len(args) >= count and (count == 1 or _are_of(types, args[:count])):
+        rest = args[count:]
+        if not kwargs and (not rest or _is_structure(rest, kwargs)):
+            return apply(FUNCTIONS[func], args[:count], rest)
+        if _is_structure(rest, kwargs):
+            return apply(with_names(FUNCTIONS[func]), args[:count], (rest, tuple(kwargs.items())))
     adapter = FUNCTIONS.get(func)
     if adapter is not None:
+        out = kwargs.get("out")
+        if hasattr(out, "aval"):
+            del kwargs["out"]
+            return write(out, adapter(*args, **kwargs))
         return adapter(*args, **kwargs)
     if func in VALUE_FUNCTIONS:
         tensors = tuple(types)

@@ -160,8 +160,9 @@ def _quantile(name: str, scale: float, ignore_nan: bool) -> Callable[..., Any]:
             )
         own = np.zeros(1, dtype_of(a))
         try:
-            weak = isinstance(q, (int, float))
-            dtype = np.quantile(own, 0.5 if weak else np.zeros((), dtype_of(strong(q))), method=method).dtype
+            reference: Any = np.percentile if scale == 100 else np.quantile
+            probe = type(q)(0) if isinstance(q, (int, float)) else np.zeros((), dtype_of(strong(q)))
+            dtype = reference(own, probe, method=method).dtype
         except TypeError as error:
             raise DTypeError(f"[np.{name}] {error}") from None
         q = _probabilities(name, q, scale)

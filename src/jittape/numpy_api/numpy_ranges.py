@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import as_dtype
+from jittape.core.primitive import active_recorder
 from jittape.errors import DTypeError
 from jittape.numpy_api.numpy_operands import (
     array_like,
     converted,
     dtype_of,
-    reject,
     shape_of,
     strong,
     values_of,
 )
-from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.piecewise import floor
@@ -38,12 +38,20 @@ def _linspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    reject("linspace", retstep=retstep or None)
     start, stop = array_like(start), array_like(stop)
     numbers = creation.evenly_spaced(start, stop, num, axis, endpoint, broadcasts=True)
     if dtype is None or as_dtype(dtype).kind not in "iu":
-        return converted(numbers, dtype)
-    return cast(floor(numbers), dtype)
+        numbers = converted(numbers, dtype)
+    else:
+        numbers = cast(floor(numbers), dtype)
+    if not retstep:
+        return numbers
+    return numbers, divide(subtract(_float(stop), _float(start)), float(num - bool(endpoint)) or np.nan)
+
+
+def _float(end: Any) -> Any:
+    """Return the end of an interval with a float or complex dtype."""
+    return cast(end, np.float64) if dtype_of(end).kind in "biu" else strong(end)
 
 
 def _logspace(
@@ -56,9 +64,15 @@ def _logspace(
     axis: int = 0,
 ) -> Any:
     base = strong(base)
-    if len(shape_of(base)):
+    if shape_of(base):
+        start, stop, base = _of_equal_rank(strong(start), strong(stop), base)
         base = expand_dims(base, axis)
     return converted(pow(base, _linspace(start, stop, num, endpoint, axis=axis)), dtype)
+
+
+def _of_equal_rank(*arrays: Any) -> list[Any]:
+    rank = max(len(shape_of(a)) for a in arrays)
+    return [reshape(a, [*(1,) * (rank - len(shape_of(a))), *shape_of(a)]) for a in arrays]
 
 
 def _geomspace(
@@ -70,7 +84,7 @@ def _geomspace(
             "[np.geomspace] on a tensor is not defined for complex numbers; use np.exp of np.linspace"
         )
     for name, value in (("start", start), ("stop", stop)):
-        if np.any(values_of(value) == 0):
+        if active_recorder().traced_in is None and np.any(values_of(value) == 0):
             raise ValueError(f"[np.geomspace] Geometric sequence cannot include zero, got {name} with a zero")
     weights = creation.evenly_spaced(np.float64(0), np.float64(1), num, 0, endpoint, broadcasts=True)
     shape = np.broadcast_shapes(shape_of(start), shape_of(stop))

@@ -76,7 +76,9 @@ def _count(function: str, a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
     """Return the number of elements that a reduction reads: a float, or a tensor if there is a mask."""
     shape = shape_of(a)
     if is_mask(where):
-        return reduce_sum(cast(masked(function, np.ones(shape), where, 0), np.float64), axis, keepdims)
+        return reduce_sum(
+            cast(masked(function, broadcast_to(np.float64(1.0), shape), where, 0), np.float64), axis, keepdims
+        )
     axes = normalized_axes(f"np.{function}", axis_key(axis), len(shape))
     return float(np.prod([shape[i] for i in axes]))
 

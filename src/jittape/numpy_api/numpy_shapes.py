@@ -18,7 +18,7 @@ from jittape.numpy_api.numpy_operands import (
     shape_of,
     strong,
 )
-from jittape.primitives.broadcast import axis_key
+from jittape.primitives.broadcast import aligned_shapes, axis_key
 from jittape.primitives.elementwise.arithmetic import subtract
 from jittape.primitives.elementwise.comparison import not_equal, where
 from jittape.primitives.identity import identity
@@ -101,7 +101,8 @@ def common_shape(function: str, arrays: Sequence[Any]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         raise ShapeError(
-            f"[np.{function}] shapes {' and '.join(map(str, shapes))} do not broadcast; reshape one of them"
+            f"[np.{function}] shapes {' and '.join(map(str, shapes))} do not broadcast; reshape one of them\n"
+            f"{aligned_shapes(*shapes)}"
         ) from None
 
 

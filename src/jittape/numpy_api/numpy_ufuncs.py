@@ -42,11 +42,18 @@ __all__ = [
     "logaddexp2",
     "matvec",
     "modf",
+    "scaled",
     "signbit",
     "spacing",
     "trunc",
     "vecmat",
 ]
+
+
+def scaled(x: Any, factor: float) -> Any:
+    """Return `x` times `factor`, which is not rounded to float16."""
+    wide = np.float32 if x.dtype == np.float16 else x.dtype
+    return cast(multiply(cast(x, wide), factor), x.dtype)
 
 
 def signbit(x: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,9 @@ from jittape.core.dtypes import float32, float64
 from jittape.core.user_calls import named
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import broadcast_operands, cast_to
+from jittape.recording.convert import convert_to_tensor
 
-__all__ = ["as_operand", "floating_operand", "real_operands"]
+__all__ = ["array_valued", "as_operand", "floating_operand", "real_operands"]
 
 
 def as_operand(x: Any) -> Any:
@@ -43,6 +46,16 @@ def floating_operand(x: Any) -> Any:
 
         return cast(x, float64)
     return x
+
+
+def array_valued(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a user's function whose value may be a list of numbers and tensors as one that returns a tensor."""
+
+    @functools.wraps(function)
+    def called(*args: Any) -> Any:
+        return convert_to_tensor(floating_operand(function(*args)))
+
+    return called
 
 
 def _dtype_of(function: str, operands: tuple[Any, ...]) -> np.dtype[Any]:

@@ -7,24 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from jittape.autodiff.custom_gradient import custom_gradient, tensors_read
-from jittape.autodiff.tape import GradientTape
+from jittape.autodiff.custom_gradient import tensors_read
 from jittape.core.dtypes import float64, is_differentiable
-from jittape.errors import NoGradientError, ShapeError
-from jittape.flow.scans import scan
+from jittape.core.primitive import active_recorder
+from jittape.errors import ControlFlowError, DTypeError, ShapeError
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.piecewise import sign
 from jittape.primitives.identity import identity, stop_gradient
-from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import concat, stack
-from jittape.primitives.shape.reshaping import reshape, reverse, transpose
+from jittape.primitives.shape.reshaping import expand_dims, transpose
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.handles import own_handles
-from jittape.recording.trace import current_trace
-from jittape.scipy.integrate.ode_loop import Control, integrated
-from jittape.scipy.integrate.ode_methods import METHODS, Field, Method
+from jittape.recording.operators import Operators
+from jittape.recording.trace import Trace, current_trace
+from jittape.scipy.integrate.continuous_adjoint import with_adjoint
+from jittape.scipy.integrate.ode_events import (
+    DenseSolution,
+    Event,
+    Occurrences,
+    event_list,
+    occurrences,
+    with_gradients,
+)
+from jittape.scipy.integrate.ode_loop import Control, Steps, integrated, steps_taken
+from jittape.scipy.integrate.ode_methods import RODAS4, Field, Method, explicit_method
+from jittape.scipy.integrate.radau_method import radau_method
 from jittape.scipy.scipy_operands import floating_operand
-from jittape.transforms.wrappers import with_values
 
 __all__ = ["odeint", "solve_ivp"]
 
@@ -32,11 +39,11 @@ __all__ = ["odeint", "solve_ivp"]
 def _vector(value: Any) -> Any:
     """Return the value of a right-hand side as a float64 vector; a list is stacked."""
     if isinstance(value, (list, tuple)):
-        value = stack([cast(convert_to_tensor(v), float64) for v in value])
-    return cast(convert_to_tensor(value), float64)
+        value = stack([_number(v) for v in value])
+    return _number(value)
 
 
-def _field(function: str, fun: Callable[..., Any], args: tuple[Any, ...], shape: tuple[int, ...]) -> Field:
+def _field(function: str, fun: Callable[..., Any], args: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
     def field(t: Any, y: Any) -> Any:
         value = _vector(fun(t, y, *args))
         if tuple(value.shape) != shape:
@@ -48,110 +55,72 @@ def _field(function: str, fun: Callable[..., Any], args: tuple[Any, ...], shape:
     return field
 
 
+def _read_by(field: Callable[[Any, Any], Any], t0: Any, y0: Any) -> list[Any]:
+    """Return the tensors and Variables that a right-hand side reads, apart from its arguments."""
+    t, y = identity(t0), identity(y0)
+    before = current_trace().node
+    field(t, y)
+    return [x for x in tensors_read(before) if x is not t and x is not y and is_differentiable(x.aval.dtype)]
+
+
+METHODS: dict[str, Callable[[], Method]] = {
+    "RK23": lambda: explicit_method("RK23"),
+    "RK45": lambda: explicit_method("RK45"),
+    "DOP853": lambda: explicit_method("DOP853"),
+    "Radau": radau_method,
+    "Rodas4": lambda: RODAS4,
+}
+
+
 def _method(function: str, name: Any) -> Method:
     if name not in METHODS:
-        stiff = "; for stiff systems use 'Rodas4'" if name in ("Radau", "BDF", "LSODA") else ""
+        stiff = "; for stiff systems use 'Radau' or 'Rodas4'" if name in ("BDF", "LSODA") else ""
         raise ValueError(f"[{function}] method must be one of {', '.join(METHODS)}, got {name!r}{stiff}")
     return METHODS[name]()
 
 
-# ---- the continuous adjoint ------------------------------------------------------------------------------------------
-
-
-def _by_adjoint(
-    field: Field, method: Method, control: Control, t0: Any, y0: Any, times: Any
-) -> tuple[Any, Any, Any]:
-    """Do as `integrated`; the gradient integrates the adjoint equation backward from one time to the one before.
-
-    With ``a = dL/dy``: ``da/dt = -a df/dy``, and the gradient of a parameter p is the integral of ``a df/dp``
-    (Pontryagin; Chen et al., NeurIPS 2018).
-    """
-    start = identity(y0)
-    before = current_trace().node
-    field(convert_to_tensor(t0), start)
-    read = [t for t in tensors_read(before) if t is not start and is_differentiable(t.aval.dtype)]
-    as_read = own_handles(read)
-    values, success, steps = integrated(field, method, control, t0, y0, times)
-    values, times = stop_gradient(values), stop_gradient(times)
-
-    def gradient(upstream: Any) -> list[Any]:
-        with with_values(read, as_read):
-            found = _swept(field, method, control, (t0, times, values), read, upstream)
-        return [_differentiable_once(g) for g in found]
-
-    made = custom_gradient(lambda *operands: (values, gradient))(y0, *as_read)
-    return made, success, steps
-
-
-@custom_gradient
-def _differentiable_once(cotangent: Any) -> Any:
-    """Return `cotangent`; raise if it is differentiated, because the steps of the sweep have no gradient."""
-
-    def gradient(upstream: Any) -> Any:
-        raise NoGradientError(
-            "[solve_ivp] adjoint=True gives first derivatives, in reverse mode; leave it out for others"
-        )
-
-    return identity(cotangent), gradient
-
-
-def _swept(
-    field: Field,
-    method: Method,
-    control: Control,
-    solution: tuple[Any, Any, Any],
-    read: list[Any],
-    upstream: Any,
-) -> list[Any]:
-    """Return the cotangents of the start and of all tensors in `read`."""
-    t0, times, values = solution
-    n = values.shape[1]
-    sizes = [int(np.prod(p.shape)) for p in read]
-
-    def augmented(t: Any, z: Any) -> Any:
-        y, a = z[:n], z[n : 2 * n]
-        with GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch([y, *read])
-            f = field(t, y)
-        slopes = tape.gradient(f, [y, *read], a, "zero")
-        return concat([f, *[reshape(cast(-s, float64), (-1,)) for s in slopes]], 0)
-
-    def back(carried: Any, row: Any) -> Any:
-        begin, end, y, jump = row
-        z = concat([y, carried[:n] + jump, carried[n:]], 0)
-        own = control._replace(direction=-control.direction, end=end, first_step=None)
-        found, _, _ = integrated(augmented, method, own, begin, z, reshape(end, (1,)))
-        return found[0, n:]
-
-    ends = concat([reshape(convert_to_tensor(t0), (1,)), times[:-1]], 0)
-    rows = [reverse(x, [0]) for x in (times, ends, values, cast(upstream, float64))]
-    total = scan(back, tuple(rows), initializer=zeros((n + sum(sizes),), dtype=float64))[-1]
-    parts, at = [total[:n]], n
-    for p, size in zip(read, sizes, strict=True):
-        parts.append(cast(reshape(total[at : at + size], p.shape), p.dtype))
-        at += size
-    return parts
-
-
-# ---- SciPy's functions -----------------------------------------------------------------------------------------------
-
-
-def _integrated(
-    function: str, field: Field, name: Any, control: Control, t0: Any, y0: Any, times: Any, adjoint: bool
-) -> tuple[Any, Any, Any]:
-    method = _method(function, name)
-    return (_by_adjoint if adjoint else integrated)(field, method, control, t0, y0, times)
+def _right_hand_side(
+    function: str,
+    fun: Callable[..., Any],
+    args: tuple[Any, ...],
+    t0: Any,
+    y0: Any,
+    method: str,
+    adjoint: bool,
+) -> Field:
+    field = _field(function, fun, args, tuple(y0.shape))
+    return Field(field, _read_by(field, t0, y0) if adjoint or method == "Radau" else ())
 
 
 def _number(x: Any) -> Any:
-    return stop_gradient(cast(convert_to_tensor(floating_operand(x)), float64))
+    x = convert_to_tensor(floating_operand(x))
+    if x.dtype.kind == "c":
+        raise DTypeError("[solve_ivp] complex numbers: integrate the real and the imaginary parts")
+    return cast(x, float64)
 
 
 def _checked_start(function: str, y0: Any) -> Any:
-    y0 = cast(convert_to_tensor(floating_operand(y0)), float64)
+    y0 = _number(y0)
     if len(y0.shape) != 1:
         raise ShapeError(f"[{function}] y0 must have one dimension, got shape {tuple(y0.shape)}; reshape it")
     return y0
+
+
+def _checked_times(t_span: Any, t_eval: Any) -> Any:
+    """Return `t_eval` as a tensor; check its order and limits if its values are known."""
+    times = _number(t_eval)
+    if len(times.shape) != 1:
+        raise ShapeError(f"[solve_ivp] t_eval must have one dimension, got shape {tuple(times.shape)}")
+    known = [x for x in (*t_span, t_eval) if isinstance(x, Operators)]
+    if not known:
+        (t0, t1), t = map(float, t_span), np.asarray(t_eval, np.float64)
+        if (t < min(t0, t1)).any() or (t > max(t0, t1)).any():
+            raise ValueError("[solve_ivp] values in t_eval are not within t_span")
+        if (np.diff(t) * np.sign(t1 - t0) <= 0).any() and t0 != t1:
+            raise ValueError(
+                "[solve_ivp] values in t_eval are not properly sorted: give them in the order of t_span"
+            )
+    return times
 
 
 def solve_ivp(
@@ -160,18 +129,22 @@ def solve_ivp(
     y0: Any,
     method: str = "RK45",
     t_eval: Any = None,
+    dense_output: bool = False,
+    events: Any = None,
+    vectorized: bool = False,
     args: Any = None,
     *,
     rtol: float = 1e-3,
     atol: Any = 1e-6,
     first_step: float | None = None,
     max_step: float = np.inf,
+    jac: None = None,
     adjoint: bool = False,
 ) -> Any:
-    """Solve ``dy/dt = fun(t, y, *args)`` with adaptive steps, as one compiled loop.
+    """Solve ``dy/dt = fun(t, y, *args)`` with adaptive steps, in compiled loops.
 
-    The steps of ``"RK23"``, ``"RK45"`` and ``"DOP853"`` are SciPy's. The result is differentiable in `y0`, in `t_eval`,
-    and in all tensors and Variables that `fun` reads.
+    The steps of ``"RK23"``, ``"RK45"`` and ``"DOP853"`` are SciPy's. The result is differentiable in `t_span`, `y0`,
+    `t_eval`, and in all tensors and Variables that `fun` and `events` read.
 
     Parameters
     ----------
@@ -179,37 +152,52 @@ def solve_ivp(
         Right-hand side by jittape's operations: a vector, or a list of numbers. It is traced, so it must not branch on
         values.
     t_span : pair of float
-        First and last time; the second may be smaller. No gradient flows to them.
+        First and last time; the second may be smaller.
     y0 : tensor-like of shape (n,)
         Start.
     method : str
-        ``"RK23"``, ``"RK45"``, ``"DOP853"``, or ``"Rodas4"`` for stiff systems: linearly implicit, of order 4, with the
-        exact Jacobian.
+        ``"RK23"``, ``"RK45"``, ``"DOP853"``; for stiff systems ``"Radau"``, implicit of order 5, or ``"Rodas4"``,
+        linearly implicit of order 4, both with the exact Jacobian.
     t_eval : tensor-like, optional
-        Times of the results, in the order of integration. Without them, the results are those at the first and the last
-        time: SciPy returns all steps, whose number depends on values.
+        Times of the results, in the order of integration. By default, these are the ends of all steps. Their number
+        depends on values: inside a `jt.function`, `t_eval` is needed.
+    dense_output : bool
+        Return `sol`, the solution as a function of time.
+    events : callable, or list of callables
+        ``event(t, y, *args)`` returns a number by jittape's operations. An event is a change of its sign during a step.
+        The attribute `terminal`, a bool or a number of occurrences, ends the integration; `direction` selects changes
+        upward (positive) or downward (negative).
+    vectorized
+        Ignored.
     args : tuple, optional
-        Parameters of `fun`.
+        Parameters of `fun` and of the events.
     rtol, atol, first_step, max_step
         As in `scipy.integrate.solve_ivp`.
+    jac
+        Leave it out: the Jacobian is exact.
     adjoint : bool
         Compute gradients by integrating the adjoint equation backward with the same tolerances. This needs no memory
-        for steps. The gradients are those of the exact solution, up to the tolerance; they cannot be differentiated
-        again, and none flows to `t_eval`. By default, gradients go through the accepted steps, whose values are stored:
-        they are exact derivatives of the numerical solution with steps of constant size, to any order.
+        for steps. The gradients are those of the exact solution, up to the tolerance, and cannot be differentiated
+        again. The default times are the first and the last. Without `adjoint`, gradients go through the accepted
+        steps, whose values are stored: they are exact derivatives of the numerical solution with steps of constant
+        size, to any order, with ``"Radau"`` to the first.
 
     Returns
     -------
     scipy.optimize.OptimizeResult
-        `t`; `y`, float64 of shape (n, times); `success`, a bool tensor; `steps`, the number of attempted steps. After a
-        failure, values are nan.
+        `t`; `y`, float64 of shape (n, times); `sol`; `t_events` and `y_events`, for each event its times and the values
+        at them; `success`; `steps`, the number of attempted steps. Events are differentiable, by the implicit function
+        theorem up to the seventh order. With `t_eval` alone, `success` is a bool tensor, and after a failure values are
+        nan. Else there are `status` and `message` too, and after a failure the results end with the last step.
 
     Raises
     ------
     ValueError
-        For an unknown method.
+        For an unknown method, times out of order or outside `t_span`, `jac`, or a wrong attribute of an event.
     ShapeError
-        If `fun` returns another shape than that of `y0`.
+        If `fun` returns another shape than that of `y0`, or an event more than one number.
+    ControlFlowError
+        Inside a `jt.function` or the body of a loop: for events, dense output, or without `t_eval`.
 
     Examples
     --------
@@ -219,18 +207,109 @@ def solve_ivp(
     ...     return integrate.solve_ivp(lambda t, y: -rate * y, (0.0, 1.0), [1.0], rtol=1e-8).y[0, -1]
     >>> round(float(jt.grad(end)(2.0)), 4)
     -0.1353
+    >>> def impact(height):
+    ...     def ground(t, y):
+    ...         return y[0]
+    ...     ground.terminal = True
+    ...     fall = integrate.solve_ivp(lambda t, y: [y[1], -9.81], (0.0, 9.0), [height, 0.0], events=ground)
+    ...     return fall.t_events[0][0]
+    >>> round(float(jt.grad(impact)(10.0)), 5)  # 1 / sqrt(2 * 9.81 * 10)
+    0.07139
     """
+    if jac is not None:
+        raise ValueError("[solve_ivp] leave out jac: the Jacobian is exact")
+    solver = _method("solve_ivp", method)
     t0, t1 = (_number(t) for t in t_span)
     y0 = _checked_start("solve_ivp", y0)
-    field = _field("solve_ivp", fun, tuple(args or ()), tuple(y0.shape))
-    times = stack([t0, t1]) if t_eval is None else cast(convert_to_tensor(floating_operand(t_eval)), float64)
+    times = None if t_eval is None else _checked_times(t_span, t_eval)
+    args = tuple(args or ())
+    field = _right_hand_side("solve_ivp", fun, args, t0, y0, method, adjoint)
     rtol = max(rtol, 100 * float(np.finfo(float).eps))
     first = None if first_step is None else float(first_step)
-    control = Control(rtol, _tolerance(atol), first, float(max_step), sign(t1 - t0), t1)
-    values, success, steps = _integrated("solve_ivp", field, method, control, t0, y0, times, adjoint)
+    control = Control(rtol, _tolerance(atol), first, float(max_step), stop_gradient(sign(t1 - t0)), t1)
+    if dense_output or events is not None or (times is None and not adjoint):
+        if adjoint:
+            raise ValueError(
+                "[solve_ivp] adjoint=True has no events and no dense output: leave one of them out"
+            )
+        return _step_by_step(
+            field, solver, control, (t0, y0, times), dense_output, event_list(events or (), args)
+        )
+    times = stack([t0, t1]) if times is None else times
+    way = with_adjoint if adjoint else integrated
+    values, success, attempts = way(field, solver, control, t0, y0, times)
+    return _result(t=times, y=transpose(values), success=success, steps=attempts)
+
+
+def _result(**fields: Any) -> Any:
     from scipy.optimize import OptimizeResult
 
-    return OptimizeResult(t=times, y=transpose(values), success=success, steps=steps)
+    return OptimizeResult({"sol": None, "t_events": None, "y_events": None, **fields})
+
+
+MESSAGES = {
+    -1: "Required step size is less than spacing between numbers.",
+    0: "The solver successfully reached the end of the integration interval.",
+    1: "A termination event occurred.",
+}
+
+
+def _step_by_step(
+    field: Field,
+    method: Method,
+    control: Control,
+    problem: tuple[Any, Any, Any],
+    dense_output: bool,
+    events: list[Event],
+) -> Any:
+    """Solve an initial value problem whose results have a number of times that depends on values."""
+    if type(active_recorder()) is not Trace:
+        raise ControlFlowError(
+            "[solve_ivp] the number of steps depends on values: inside a jt.function or a loop, pass t_eval, and leave "
+            "out dense_output and events"
+        )
+    t0, y0, times = problem
+    n = y0.shape[0]
+    found: list[Any] = []
+
+    def enough(steps: Steps) -> bool:
+        found[:] = [occurrences(events, method, steps, t0, y0)]
+        return found[0].terminal is not None
+
+    steps, last = steps_taken(field, method, control, t0, y0, enough)
+    happened: Occurrences = found[0]
+    pairs = [
+        with_gradients(e, method, steps, t, at, n)
+        for e, t, at in zip(events, happened.times, happened.steps, strict=True)
+    ]
+    t_events, y_events = [t for t, _ in pairs], [y for _, y in pairs]
+    direction = float(control.direction.numpy())
+    status = 1 if happened.terminal else -1 if last.failed.numpy() else 0
+    t, y = steps.t, steps.y
+    if happened.terminal:
+        event, place, number = happened.terminal
+        steps = Steps(*[leaf[: number + 1] for leaf in steps])
+        t = concat([steps.t[:-1], t_events[event][place : place + 1]], 0)
+        y = concat([steps.y[:-1], y_events[event][place : place + 1]], 0)
+    solution = DenseSolution(method, steps._replace(t=t), t0, y0, direction)
+    if times is None:
+        t, y = solution.ts, transpose(concat([expand_dims(y0, 0), y], 0))
+    else:
+        end = float(solution.ts[-1].numpy())
+        kept = int((direction * times.numpy() <= direction * end).sum())
+        t = times[:kept]
+        y = solution(t)
+    return _result(
+        t=t,
+        y=y,
+        sol=solution if dense_output else None,
+        t_events=t_events if events else None,
+        y_events=y_events if events else None,
+        success=status >= 0,
+        status=status,
+        message=MESSAGES[status],
+        steps=int(last.attempts.numpy()),
+    )
 
 
 def _tolerance(atol: Any) -> Any:
@@ -277,8 +356,11 @@ def odeint(
     """
     y0 = _checked_start("odeint", y0)
     fun = func if tfirst else (lambda t, y, *more: func(y, t, *more))
-    field = _field("odeint", fun, args if isinstance(args, tuple) else (args,), tuple(y0.shape))
     times = cast(convert_to_tensor(floating_operand(t)), float64)
-    t0, t1 = stop_gradient(times[0]), stop_gradient(times[-1])
-    control = Control(rtol, _tolerance(atol), None, np.inf, sign(t1 - t0), t1)
-    return _integrated("odeint", field, method, control, t0, y0, times, adjoint)[0]
+    t0, t1 = times[0], times[-1]
+    field = _right_hand_side(
+        "odeint", fun, args if isinstance(args, tuple) else (args,), t0, y0, method, adjoint
+    )
+    control = Control(rtol, _tolerance(atol), None, np.inf, stop_gradient(sign(t1 - t0)), t1)
+    way = with_adjoint if adjoint else integrated
+    return way(field, _method("odeint", method), control, t0, y0, times)[0]

@@ -5,24 +5,29 @@ The sizes of the steps are constants for gradients, which go through the accepte
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.core.dtypes import float64
+from jittape.core.dtypes import float64, int64
 from jittape.flow.loops import while_loop
 from jittape.flow.scans import scan
 from jittape.primitives.elementwise.comparison import logical_and, logical_not, logical_or, where
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.piecewise import absolute, maximum, minimum
 from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.identity import stop_gradient
 from jittape.primitives.shape.creation import zeros
+from jittape.primitives.shape.joining import concat
 from jittape.recording.convert import convert_to_tensor
-from jittape.scipy.integrate.ode_methods import Field, Method, root_mean_square
+from jittape.scipy.integrate.ode_methods import Field, Method, Point, root_mean_square
 
-__all__ = ["Control", "integrated"]
+__all__ = ["Control", "State", "Steps", "integrated", "steps_taken"]
 
-SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
+MIN_FACTOR, MAX_FACTOR = 0.2, 10.0
+FIRST_PORTION = 64
+"""Number of accepted steps after which their number is read; each portion has twice that of the one before."""
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -36,6 +41,10 @@ class Control(NamedTuple):
     direction: Any
     end: Any
 
+    def scale(self, y: Any, new: Any) -> Any:
+        """Return the tolerances of the components for a step from `y` to `new`."""
+        return self.atol + maximum(absolute(y), absolute(new)) * self.rtol
+
 
 class State(NamedTuple):
     """Variables of the loop: the current point, the last accepted step, and the step size control."""
@@ -45,12 +54,13 @@ class State(NamedTuple):
     f: Any
     old_t: Any
     old_y: Any
-    stages: Any
+    rows: Any
     step: Any
     size: Any
     rejected: Any
     failed: Any
-    evaluations: Any
+    attempts: Any
+    accepted: Any
 
 
 def _first_size(field: Field, method: Method, control: Control, t: Any, y: Any, f: Any) -> Any:
@@ -76,27 +86,43 @@ def _attempt(field: Field, method: Method, control: Control, s: State) -> State:
     new_t = where(beyond, control.end, s.t + h)
     h = stop_gradient(new_t - s.t)
     size = absolute(h)
-    new, f_new, stages = method.step(field, s.t, s.y, s.f, h)
-    scale = control.atol + maximum(absolute(s.y), absolute(new)) * control.rtol
-    error = stop_gradient(method.error(stages, h, scale))
+    at = Point(s.t, s.y, s.f, s.old_t, s.old_y, s.rows, s.step)
+    trial = method.step(field, at, h, control.scale)
+    error = stop_gradient(trial.error)
     accepted = error < 1.0
-    factor = SAFETY * pow(maximum(error, 1e-300), -1.0 / (method.order + 1))
+    factor = stop_gradient(trial.safety) * pow(maximum(error, 1e-300), -1.0 / (method.order + 1))
     grown = minimum(factor, where(s.rejected, 1.0, MAX_FACTOR))
     shrunk = where(error >= 1.0, maximum(factor, MIN_FACTOR), MIN_FACTOR)  # also for nan
     failed = logical_and(logical_not(accepted), size <= least)
     return State(
         t=where(accepted, new_t, s.t),
-        y=where(accepted, new, s.y),
-        f=where(accepted, f_new, s.f),
+        y=where(accepted, trial.y, s.y),
+        f=where(accepted, trial.f, s.f),
         old_t=where(accepted, s.t, s.old_t),
         old_y=where(accepted, s.y, s.old_y),
-        stages=where(accepted, stages, s.stages),
+        rows=where(accepted, trial.rows, s.rows),
         step=where(accepted, h, s.step),
         size=stop_gradient(size * where(accepted, grown, shrunk)),
         rejected=logical_not(accepted),
         failed=failed,
-        evaluations=s.evaluations + 1,
+        attempts=s.attempts + 1,
+        accepted=s.accepted + cast(accepted, int64),
     )
+
+
+def _start(field: Field, method: Method, control: Control, t0: Any, y0: Any) -> State:
+    f0 = field(t0, y0)
+    first = control.first_step
+    size = _first_size(field, method, control, t0, y0, f0) if first is None else np.float64(first)
+    no, zero = np.bool_(False), np.int64(0)
+    values = (t0, y0, f0, t0, y0, zeros((method.rows, *y0.shape), dtype=float64), np.float64(1.0))
+    control_values = (stop_gradient(convert_to_tensor(size)), no, no, zero, zero)
+    return State(*[convert_to_tensor(v) for v in (*values, *control_values)])
+
+
+def _polynomial(field: Field, method: Method, s: State) -> Any:
+    """Return the coefficients of the solution inside the last step."""
+    return method.polynomial(field, s.old_t, s.old_y, s.y, s.f, s.rows, s.step)
 
 
 def integrated(
@@ -107,43 +133,86 @@ def integrated(
     Values after a failure are nan.
     """
     t0 = convert_to_tensor(t0)
-    f0 = field(t0, y0)
-    first = control.first_step
-    size = (
-        stop_gradient(_first_size(field, method, control, t0, y0, f0)) if first is None else np.float64(first)
-    )
-    start = State(
-        t=t0,
-        y=y0,
-        f=f0,
-        old_t=t0,
-        old_y=y0,
-        stages=zeros((method.stages, *y0.shape), dtype=float64),
-        step=convert_to_tensor(np.float64(1.0)),
-        size=convert_to_tensor(size),
-        rejected=convert_to_tensor(np.bool_(False)),
-        failed=convert_to_tensor(np.bool_(False)),
-        evaluations=convert_to_tensor(np.int64(0)),
-    )
+    start = _start(field, method, control, t0, y0)
 
     def to(carried: Any, time: Any) -> Any:
-        state = carried[0]
-
         def going(*values: Any) -> Any:
             s = State(*values)
             return logical_and(control.direction * (time - s.t) > 0, logical_not(s.failed))
 
-        reached = State(
-            *while_loop(going, lambda *v: tuple(_attempt(field, method, control, State(*v))), tuple(state))
-        )
+        reached = _while(field, method, control, going, State(*carried[0]))
         fraction = (time - reached.old_t) / reached.step
-        value = method.inside(
-            field, reached.old_t, reached.old_y, reached.y, reached.f, reached.stages, reached.step, fraction
-        )
-        untouched = control.direction * (time - t0) <= 0
-        value = where(reached.failed, np.nan, where(untouched, y0, value))
-        return tuple(reached), value
+        value = method.inside(reached.old_y, _polynomial(field, method, reached), fraction)
+        value = where(reached.accepted == 0, y0 + (time - t0) * start.f, value)
+        return tuple(reached), where(reached.failed, np.nan, value)
 
     states, values = scan(to, times, initializer=(tuple(start), y0))
     last = State(*[leaf[-1] for leaf in states])
-    return values, logical_not(last.failed), last.evaluations
+    return values, logical_not(last.failed), last.attempts
+
+
+def _while(field: Field, method: Method, control: Control, going: Any, state: State) -> State:
+    def body(*values: Any) -> tuple[Any, ...]:
+        return tuple(_attempt(field, method, control, State(*values)))
+
+    return State(*while_loop(going, body, tuple(state)))
+
+
+class Steps(NamedTuple):
+    """Accepted steps, one a row: their ends and starts, and the polynomials between."""
+
+    t: Any
+    y: Any
+    old_t: Any
+    old_y: Any
+    polynomial: Any
+    step: Any
+
+
+def steps_taken(
+    field: Field, method: Method, control: Control, t0: Any, y0: Any, enough: Callable[[Steps], bool]
+) -> tuple[Steps, State]:
+    """Return the accepted steps up to the end, to a failure, or until `enough` of the steps so far is true.
+
+    The steps are computed in portions, after each of which their number is read; `t0` must not be traced.
+
+    Returns
+    -------
+    steps : Steps
+    last : State
+        Variables of the loop after the last step.
+    """
+    state = _start(field, method, control, t0, y0)
+    portions: list[Steps] = []
+    size = FIRST_PORTION
+    while True:
+
+        def one(carried: Any, _: Any) -> Any:
+            before = State(*carried[0])
+
+            def going(*values: Any) -> Any:
+                s = State(*values)
+                ahead = logical_and(control.direction * (control.end - s.t) > 0, logical_not(s.failed))
+                return logical_and(ahead, s.accepted == before.accepted)
+
+            after = _while(field, method, control, going, before)
+            return tuple(after), _polynomial(field, method, after)
+
+        blank = zeros((method.degree, *y0.shape), dtype=float64)
+        leaves, polynomials = scan(one, zeros((size,), dtype=float64), initializer=(tuple(state), blank))
+        rows = State(*leaves)
+        begin = int(state.accepted.numpy())
+        state = State(*[leaf[-1] for leaf in rows])
+        count = int(state.accepted.numpy()) - begin
+        x = (rows.t - rows.old_t) / rows.step
+        y = method.inside(rows.old_y, polynomials, x)  # differentiable in the end of the last step
+        taken = Steps(rows.t, y, rows.old_t, rows.old_y, polynomials, rows.step)
+        portions.append(Steps(*[leaf[:count] for leaf in taken]))
+        steps = (
+            Steps(*[concat(leaves, 0) for leaves in zip(*portions, strict=True)])
+            if len(portions) > 1
+            else portions[0]
+        )
+        if enough(steps) or count < size or not (control.direction * (control.end - state.t)).numpy() > 0:
+            return steps, state
+        size *= 2

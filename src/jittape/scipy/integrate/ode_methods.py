@@ -1,4 +1,4 @@
-"""One step of a method for ordinary differential equations, its error, and the values inside the step.
+"""One step of a method for ordinary differential equations, its error, and the polynomial inside the step.
 
 Explicit Runge-Kutta methods take their coefficients from SciPy's classes (Dormand and Prince, J. Comput. Appl. Math. 6,
 1980; Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I). Rodas4 is a linearly implicit method of
@@ -8,10 +8,10 @@ Jacobian, which is exact, and no iteration.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from jittape.core.dtypes import float64
 from jittape.primitives.elementwise.comparison import where
@@ -25,9 +25,69 @@ from jittape.primitives.shape.reshaping import expand_dims, squeeze
 from jittape.transforms.gradients import jvp
 from jittape.transforms.jacobians import jacobian
 
-__all__ = ["METHODS", "Method", "root_mean_square"]
+__all__ = [
+    "RODAS4",
+    "SAFETY",
+    "Field",
+    "Method",
+    "Point",
+    "Scale",
+    "Trial",
+    "explicit_method",
+    "power_sum",
+    "root_mean_square",
+]
 
-Field = Callable[[Any, Any], Any]
+SAFETY = 0.9
+
+
+class Field:
+    """Right-hand side ``dy/dt = f(t, y)``.
+
+    Attributes
+    ----------
+    read : list
+        Tensors and Variables that `function` reads, as far as derivatives exist.
+    """
+
+    def __init__(self, function: Callable[[Any, Any], Any], read: Sequence[Any] = ()) -> None:
+        self._function = function
+        self.read = list(read)
+
+    def __call__(self, t: Any, y: Any) -> Any:
+        return self._function(t, y)
+
+    def slope(self, t: Any, y: Any) -> Any:
+        """Return the Jacobian with respect to `y`."""
+        return jacobian(lambda v: self(t, v))(y)
+
+
+class Point(NamedTuple):
+    """Start of a step: time, values and right-hand side; and start, rows and size of the step before."""
+
+    t: Any
+    y: Any
+    f: Any
+    old_t: Any
+    old_y: Any
+    old_rows: Any
+    old_step: Any
+
+
+class Trial(NamedTuple):
+    """Result of a trial step: values, right-hand side, rows for the polynomial, and the error in tolerances.
+
+    An error of nan stands for a failed step. The next step has the size for the given error times `safety`.
+    """
+
+    y: Any
+    f: Any
+    rows: Any
+    error: Any
+    safety: Any
+
+
+Scale = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -37,22 +97,25 @@ class Method:
     Attributes
     ----------
     step : callable
-        ``step(field, t, y, f, h)`` returns the new y, the new f and the stages.
-    error : callable
-        ``error(stages, h, scale)`` returns the norm of the error estimate in units of the tolerance.
+        ``step(field, point, h, scale)`` returns a `Trial`; ``scale(y, new)`` are the tolerances of the components.
+    polynomial : callable
+        ``polynomial(field, t, y, new, f_new, rows, h)`` returns the coefficients of y inside an accepted step.
     inside : callable
-        ``inside(field, t, y, y_new, f_new, stages, h, x)`` returns y at the fraction x of the step.
+        ``inside(y, coefficients, x)`` returns y at the fraction x of the step.
     order : int
         Order of the error estimate.
-    stages : int
-        Number of rows of the array of stages.
+    rows : int
+        Number of rows of `Trial.rows`.
+    degree : int
+        Number of rows of the coefficients.
     """
 
-    step: Callable[..., Any]
-    error: Callable[..., Any]
-    inside: Callable[..., Any]
+    step: Callable[[Field, Point, Any, Scale], Trial]
+    polynomial: Callable[[Field, Any, Any, Any, Any, Any, Any], Any]
+    inside: Callable[[Any, Any, Any], Any]
     order: int
-    stages: int
+    rows: int
+    degree: int
 
 
 def root_mean_square(x: Any) -> Any:
@@ -69,44 +132,53 @@ def _combined(weights: Any, rows: list[Any]) -> Any:
 # ---- explicit Runge-Kutta methods ------------------------------------------------------------------------------------
 
 
-def _explicit(name: str) -> Method:
+@cache
+def explicit_method(name: str) -> Method:
+    """Return the Runge-Kutta method of SciPy's class `name`."""
     import scipy.integrate
 
     table = getattr(scipy.integrate, name)
-    order, stages = table.error_estimator_order, table.n_stages + 1
+    order, count = table.error_estimator_order, table.n_stages + 1
+    error = _error_of_853(table) if name == "DOP853" else _error_of_pair(table)
 
-    def step(field: Field, t: Any, y: Any, f: Any, h: Any) -> tuple[Any, Any, Any]:
-        rows = [f]
+    def step(field: Field, at: Point, h: Any, scale: Scale) -> Trial:
+        rows = [at.f]
         for a, c in zip(table.A[1:], table.C[1:], strict=True):
-            rows.append(field(t + float(c) * h, y + h * _combined(a, rows)))
-        new = y + h * _combined(table.B, rows)
-        f_new = field(t + h, new)
-        return new, f_new, stack([*rows, f_new])
+            rows.append(field(at.t + float(c) * h, at.y + h * _combined(a, rows)))
+        new = at.y + h * _combined(table.B, rows)
+        f_new = field(at.t + h, new)
+        rows.append(f_new)
+        return Trial(new, f_new, stack(rows), error(rows, h, scale(at.y, new)), SAFETY)
 
     if name == "DOP853":
-        return Method(step, _error_of_853(table), _inside_of_853(table), order, stages)
+        return Method(step, _polynomial_of_853(table), _inside_of_853, order, count, 7)
 
-    def error(k: Any, h: Any, scale: Any) -> Any:
-        return root_mean_square(h * _combined(table.E, list(_rows(k))) / scale)
+    def polynomial(field: Field, t: Any, y: Any, new: Any, f_new: Any, k: Any, h: Any) -> Any:
+        rows = _rows(k)
+        return stack([h * _combined(column, rows) for column in table.P.T])
 
-    def inside(field: Field, t: Any, y: Any, new: Any, f_new: Any, k: Any, h: Any, x: Any) -> Any:
-        rows = list(_rows(k))
-        polynomials = [_combined(column, rows) for column in table.P.T]
-        value = polynomials[-1] * x
-        for q in reversed(polynomials[:-1]):
-            value = (value + q) * x
-        return y + h * value
-
-    return Method(step, error, inside, order, stages)
+    return Method(step, polynomial, power_sum, order, count, table.P.shape[1])
 
 
-def _rows(k: Any) -> Any:
+def power_sum(y: Any, coefficients: Any, x: Any) -> Any:
+    """Return ``y + c[0] x + c[1] x**2 + ...``; `x` is a number, or has the dimensions before those of `c`."""
+    x = expand_dims(x, -1)
+    value = coefficients[..., -1, :] * x
+    for i in reversed(range(coefficients.shape[-2] - 1)):
+        value = (value + coefficients[..., i, :]) * x
+    return y + value
+
+
+def _rows(k: Any) -> list[Any]:
     return [k[i] for i in range(k.shape[0])]
 
 
+def _error_of_pair(table: Any) -> Callable[..., Any]:
+    return lambda rows, h, scale: root_mean_square(h * _combined(table.E, rows) / scale)
+
+
 def _error_of_853(table: Any) -> Callable[..., Any]:
-    def error(k: Any, h: Any, scale: Any) -> Any:
-        rows = _rows(k)
+    def error(rows: list[Any], h: Any, scale: Any) -> Any:
         fifth = reduce_sum((_combined(table.E5, rows) / scale) ** 2)
         third = reduce_sum((_combined(table.E3, rows) / scale) ** 2)
         denominator = sqrt((fifth + 0.01 * third) * float(scale.shape[0]))
@@ -115,20 +187,24 @@ def _error_of_853(table: Any) -> Callable[..., Any]:
     return error
 
 
-def _inside_of_853(table: Any) -> Callable[..., Any]:
-    def inside(field: Field, t: Any, y: Any, new: Any, f_new: Any, k: Any, h: Any, x: Any) -> Any:
+def _polynomial_of_853(table: Any) -> Callable[..., Any]:
+    def polynomial(field: Field, t: Any, y: Any, new: Any, f_new: Any, k: Any, h: Any) -> Any:
         rows = _rows(k)
         for a, c in zip(table.A_EXTRA, table.C_EXTRA, strict=True):
             rows.append(field(t + float(c) * h, y + h * _combined(a, rows)))
         change = new - y
         parts = [change, h * rows[0] - change, 2.0 * change - h * (f_new + rows[0])]
-        parts += [h * _combined(d, rows) for d in table.D]
-        value = parts[0] * 0.0
-        for i, part in enumerate(reversed(parts)):
-            value = (value + part) * (x if i % 2 == 0 else 1.0 - x)
-        return y + value
+        return stack([*parts, *[h * _combined(d, rows) for d in table.D]])
 
-    return inside
+    return polynomial
+
+
+def _inside_of_853(y: Any, coefficients: Any, x: Any) -> Any:
+    x = expand_dims(x, -1)
+    value = coefficients[..., -1, :] * x
+    for i in reversed(range(6)):
+        value = (value + coefficients[..., i, :]) * (x if i % 2 == 0 else 1.0 - x)
+    return y + value
 
 
 # ---- Rodas4 ----------------------------------------------------------------------------------------------------------
@@ -155,40 +231,26 @@ C = (
 )
 
 
-def _rodas_step(field: Field, t: Any, y: Any, f: Any, h: Any) -> tuple[Any, Any, Any]:
-    slope = jacobian(lambda v: field(t, v))(y)
-    _, in_time = jvp(lambda s: field(s, y), [t], [t * 0.0 + 1.0], unconnected_gradients="zero")
-    matrix = eye(y.shape[0], dtype=float64) / (GAMMA * h) - slope
+def _rodas_step(field: Field, at: Point, h: Any, scale: Scale) -> Trial:
+    slope = field.slope(at.t, at.y)
+    _, in_time = jvp(lambda s: field(s, at.y), [at.t], [at.t * 0.0 + 1.0], unconnected_gradients="zero")
+    matrix = eye(at.y.shape[0], dtype=float64) / (GAMMA * h) - slope
     rows: list[Any] = []
     for i in range(6):
-        value = f if i == 0 else field(t + ALPHA[i] * h, y + (_combined(A[i], rows)))
+        value = at.f if i == 0 else field(at.t + ALPHA[i] * h, at.y + (_combined(A[i], rows)))
         right = value + (GAMMAS[i] * h) * in_time
         if rows:
             right = right + _combined(C[i], rows) / h
         rows.append(squeeze(solve(matrix, expand_dims(right, -1)), -1))
-    new = y + _combined((*LAST, 1.0, 1.0), rows)
-    f_new = field(t + h, new)
-    return new, f_new, stack([f, f_new, rows[5]])
+    new = at.y + _combined((*LAST, 1.0, 1.0), rows)
+    f_new = field(at.t + h, new)
+    return Trial(new, f_new, expand_dims(at.f, 0), root_mean_square(rows[5] / scale(at.y, new)), SAFETY)
 
 
-def _rodas_error(k: Any, h: Any, scale: Any) -> Any:
-    return root_mean_square(k[2] / scale)
-
-
-def _hermite(field: Field, t: Any, y: Any, new: Any, f_new: Any, k: Any, h: Any, x: Any) -> Any:
+def _hermite(field: Field, t: Any, y: Any, new: Any, f_new: Any, k: Any, h: Any) -> Any:
     """Return the cubic polynomial with the values and slopes of both ends."""
-    change = new - y
-    curved = (1.0 - 2.0 * x) * change + (x - 1.0) * h * k[0] + x * h * f_new
-    return y + x * change + x * (x - 1.0) * curved
+    change, first, last = new - y, h * k[0], h * f_new
+    return stack([first, 3.0 * change - 2.0 * first - last, first + last - 2.0 * change])
 
 
-@cache
-def _method(name: str) -> Method:
-    return Method(_rodas_step, _rodas_error, _hermite, 3, 3) if name == "Rodas4" else _explicit(name)
-
-
-METHODS: dict[str, Callable[[], Method]] = {
-    name: lambda name=name: _method(name)  # type: ignore[misc]
-    for name in ("RK23", "RK45", "DOP853", "Rodas4")
-}
-"""Makers of the methods by name."""
+RODAS4 = Method(_rodas_step, _hermite, power_sum, 3, 1, 3)

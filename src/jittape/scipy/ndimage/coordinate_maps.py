@@ -1,33 +1,37 @@
-"""Values of an array between its elements: `map_coordinates` with orders 0 and 1."""
+"""Values of an array between its elements: `map_coordinates` with splines of the orders 0 to 5."""
 
 from __future__ import annotations
 
 import itertools
+import math
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
 from jittape.core.dtypes import float64, int64
 from jittape.errors import ShapeError
 from jittape.primitives.elementwise.comparison import logical_and, where
-from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.complex_numbers import cast, complex, imag, real
 from jittape.primitives.elementwise.division import mod
 from jittape.primitives.elementwise.piecewise import absolute, floor, maximum, minimum
 from jittape.primitives.identity import stop_gradient
 from jittape.primitives.indexing.gather import gather
-from jittape.primitives.shape.reshaping import reshape
+from jittape.primitives.linalg.matmul import tensordot
+from jittape.primitives.shape.reshaping import moveaxis, reshape
 from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.scipy_operands import floating_operand
 
 __all__ = ["map_coordinates"]
 
 MODES = ("constant", "grid-constant", "grid-wrap", "mirror", "nearest", "reflect")
+PADDING = 12
+"""Number of elements beyond each end for which ``"nearest"`` and ``"grid-constant"`` compute a spline, as in SciPy."""
 
 
 def _folded(c: Any, n: int, mode: str) -> Any:
     """Return coordinates inside the array, by the rule of `mode`."""
-    if mode == "nearest":
-        return minimum(maximum(c, 0.0), n - 1.0)
     if mode == "mirror":
         period = max(2.0 * (n - 1), 1.0)
         c = mod(absolute(c), period)
@@ -39,20 +43,71 @@ def _folded(c: Any, n: int, mode: str) -> Any:
 
 
 def _indices(i: Any, n: int, mode: str) -> Any:
-    """Return neighbors of folded coordinates as indices."""
-    if mode == "grid-wrap":
-        return mod(i, float(n))
-    return minimum(maximum(i, 0.0), n - 1.0)
+    """Return neighbors of folded coordinates, given as floats, as indices."""
+    if mode in ("grid-constant", "nearest"):
+        return minimum(maximum(i, 0.0), n - 1.0)
+    return _folded(i, n, "mirror" if mode == "constant" else mode)
+
+
+# ---- splines ---------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _pieces(order: int) -> list[list[float]]:
+    """Return the coefficients of the pieces of a cardinal B-spline, in powers of the distance from the left knot."""
+    pieces = []
+    for m in range(order + 1):
+        terms = [(-1) ** j * math.comb(order + 1, j) * Polynomial([m - j, 1]) ** order for j in range(m + 1)]
+        pieces.append([float(c) for c in (sum(terms[1:], terms[0]) / math.factorial(order)).coef])
+    return pieces
+
+
+def _weights(order: int, fraction: Any) -> list[Any]:
+    """Return the weights of the ``order + 1`` coefficients around a point."""
+    found = []
+    for coefficients in reversed(_pieces(order)):
+        value: Any = coefficients[-1]
+        for c in reversed(coefficients[:-1]):
+            value = value * fraction + c
+        found.append(value)
+    return found
+
+
+def _spline_coefficients(array: Any, order: int, mode: str) -> Any:
+    """Return the coefficients of the spline through the elements: SciPy's filter, as a matrix for each dimension."""
+    from scipy.ndimage import spline_filter1d
+
+    for axis, n in enumerate(array.shape):
+        matrix = spline_filter1d(np.eye(n), order, axis=0, output=np.float64, mode=mode)
+        array = moveaxis(tensordot(matrix, array, ([1], [axis])), 0, axis)
+    return array
+
+
+def _padded(array: Any, mode: str, cval: Any) -> Any:
+    """Return `array` with `PADDING` more elements at each end: the last ones, or `cval`."""
+    shape = tuple(array.shape)
+    for axis, n in enumerate(shape):
+        array = gather(array, np.clip(np.arange(-PADDING, n + PADDING), 0, n - 1), axis=axis)
+    if mode == "nearest":
+        return array
+    inside = np.zeros(array.shape, bool)
+    inside[tuple([slice(PADDING, PADDING + n) for n in shape])] = True
+    return where(inside, array, cval)
+
+
+# ---- the function ----------------------------------------------------------------------------------------------------
 
 
 def map_coordinates(
     input: Any,
     coordinates: Any,
-    order: int = 1,
+    output: None = None,
+    order: int = 3,
     mode: str = "constant",
     cval: Any = 0.0,
+    prefilter: bool = True,
 ) -> Any:
-    """Interpolate an array at coordinates; differentiable in the array, and for order 1 in the coordinates.
+    """Interpolate an array at coordinates; differentiable in the array, and from order 1 on in the coordinates.
 
     Parameters
     ----------
@@ -60,36 +115,44 @@ def map_coordinates(
         Array with d dimensions.
     coordinates : tensor-like of shape (d, ...)
         Coordinates of the points, in elements.
-    order : {0, 1}
-        Nearest element, or linear interpolation, the default here. SciPy's default 3 raises an error.
+    output
+        Must be left out.
+    order : int from 0 to 5
+        Degree of the spline: 0 is the nearest element, 1 linear interpolation.
     mode : {"constant", "grid-constant", "grid-wrap", "mirror", "nearest", "reflect"}
         Values outside, as in SciPy. ``"constant"`` gives `cval` at every point outside the array.
     cval : float or tensor
         Value outside.
+    prefilter : bool
+        Compute the coefficients of the spline; False means that `input` contains them.
 
     Returns
     -------
     Tensor
-        Values, float64, of shape ``coordinates.shape[1:]``.
+        Values, float64 or complex128, of shape ``coordinates.shape[1:]``.
 
     Raises
     ------
     ValueError
         For another order or mode.
+    TypeError
+        For `output`.
     ShapeError
         If the first dimension of `coordinates` is not d.
 
     Examples
     --------
     >>> from jittape.scipy import ndimage
-    >>> ndimage.map_coordinates([[0.0, 1.0], [2.0, 3.0]], [[0.5, 0.0], [0.5, 1.0]]).numpy()
+    >>> ndimage.map_coordinates([[0.0, 1.0], [2.0, 3.0]], [[0.5, 0.0], [0.5, 1.0]], order=1).numpy()
     array([1.5, 1. ])
     """
-    if order not in (0, 1):
-        raise ValueError(f"[map_coordinates] order must be 0 or 1, got {order!r}; splines are not recorded")
+    if output is not None:
+        raise TypeError("[map_coordinates] leave out output: the result is a new tensor")
+    if order.__class__ is not int or not 0 <= order <= 5:
+        raise ValueError(f"[map_coordinates] order must be an int from 0 to 5, got {order!r}")
     if mode not in MODES:
         raise ValueError(f"[map_coordinates] mode must be one of {', '.join(MODES)}, got {mode!r}")
-    array = cast(convert_to_tensor(floating_operand(input)), float64)
+    array = convert_to_tensor(floating_operand(input))
     points = cast(convert_to_tensor(floating_operand(coordinates)), float64)
     shape = tuple(array.shape)
     if not len(points.shape) or points.shape[0] != len(shape) or not shape:
@@ -97,17 +160,34 @@ def map_coordinates(
             f"[map_coordinates] coordinates must have the number of dimensions of input, {len(shape)}, as their first "
             f"dimension, got shape {tuple(points.shape)}"
         )
-    folded = [_folded(points[k], n, mode) for k, n in enumerate(shape)]
-    if order == 0:
-        nearest = _element(array, [floor(stop_gradient(c) + 0.5) for c in folded], mode, cval)
-        return _outside(nearest, points, shape, mode, cval)
-    lower = [floor(c) for c in folded]
+    cval = convert_to_tensor(floating_operand(cval))
+    if array.dtype.kind == "c" or cval.dtype.kind == "c":
+        parts = [
+            _interpolated(cast(part(array), float64), points, order, mode, part(cval), prefilter)
+            for part in (real, imag)
+        ]
+        return complex(*parts)
+    return _interpolated(cast(array, float64), points, order, mode, cval, prefilter)
+
+
+def _interpolated(array: Any, points: Any, order: int, mode: str, cval: Any, prefilter: bool) -> Any:
+    shape, cval = tuple(array.shape), cast(cval, float64)
+    coordinates = [points[k] for k in range(len(shape))]
+    if prefilter and order > 1:
+        if mode in ("nearest", "grid-constant"):
+            array = _padded(array, mode, cval)
+            coordinates = [c + float(PADDING) for c in coordinates]
+        array = _spline_coefficients(array, order, mode)
+    folded = [_folded(c, n, mode) for c, n in zip(coordinates, array.shape, strict=True)]
+    shift = 0.0 if order % 2 else 0.5
+    lower = [floor(stop_gradient(c) + shift) for c in folded]
+    weights = [_weights(order, c + shift - base) for c, base in zip(folded, lower, strict=True)]
     total: Any = 0.0
-    for corner in itertools.product((0, 1), repeat=len(shape)):
+    for corner in itertools.product(range(order + 1), repeat=len(shape)):
         weight: Any = 1.0
-        for c, base, upper in zip(folded, lower, corner, strict=True):
-            weight = weight * ((c - base) if upper else (1.0 - (c - base)))
-        neighbors = [base + float(upper) for base, upper in zip(lower, corner, strict=True)]
+        for along, i in zip(weights, corner, strict=True):
+            weight = weight * along[i]
+        neighbors = [base + float(i - order // 2) for base, i in zip(lower, corner, strict=True)]
         total = total + weight * _element(array, neighbors, mode, cval)
     return _outside(total, points, shape, mode, cval)
 
@@ -122,7 +202,7 @@ def _element(array: Any, neighbors: list[Any], mode: str, cval: Any) -> Any:
         here = logical_and(i >= 0.0, i <= n - 1.0)
         inside = here if inside is None else logical_and(inside, here)
     value = gather(reshape(array, (-1,)), flat)
-    return where(inside, value, floating_operand(cval)) if mode == "grid-constant" else value
+    return where(inside, value, cval) if mode == "grid-constant" else value
 
 
 def _outside(value: Any, points: Any, shape: tuple[int, ...], mode: str, cval: Any) -> Any:
@@ -133,4 +213,4 @@ def _outside(value: Any, points: Any, shape: tuple[int, ...], mode: str, cval: A
     for k, n in enumerate(shape):
         here = logical_and(points[k] >= 0.0, points[k] <= n - 1.0)
         inside = here if inside is None else logical_and(inside, here)
-    return where(inside, value, floating_operand(cval))
+    return where(inside, value, cval)

@@ -24,7 +24,7 @@ from jittape.primitives.shape.reshaping import expand_dims, reshape, squeeze, tr
 from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.optimize.implicit_function import Problem, start_vector
 from jittape.scipy.optimize.minimization import refuse_derivatives
-from jittape.scipy.scipy_operands import floating_operand
+from jittape.scipy.scipy_operands import array_valued, floating_operand
 from jittape.transforms.gradients import grad
 from jittape.transforms.jacobians import jacobian
 
@@ -96,7 +96,7 @@ def least_squares(
     refuse_derivatives("least_squares", jac=jac)
     if loss not in LOSSES:
         raise ValueError(f"[least_squares] loss must be one of {', '.join(LOSSES)}, got {loss!r}")
-    start = start_vector("least_squares", x0)
+    fun, start = array_valued(fun), start_vector("least_squares", x0)
 
     def cost(x: Any, *args: Any) -> Any:
         scaled = square(reshape(fun(x, *args), (-1,)) / f_scale)

@@ -13,6 +13,7 @@ from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.optimize.implicit_function import Problem, start_vector
 from jittape.scipy.optimize.minimization import number, refuse_derivatives
+from jittape.scipy.scipy_operands import array_valued
 from jittape.transforms.gradients import grad
 from jittape.transforms.jacobians import jacobian
 
@@ -70,7 +71,7 @@ def root(
     0.25
     """
     refuse_derivatives("root", jac=jac)
-    start = start_vector("root", x0)
+    fun, start = array_valued(fun), start_vector("root", x0)
     problem = Problem("root", fun, args)
     kept: list[Any] = []
 
@@ -205,7 +206,7 @@ def fixed_point(
     >>> round(float(optimize.fixed_point(jt.cos, [1.0])[0]), 6)
     0.739085
     """
-    start = start_vector("fixed_point", x0)
+    func, start = array_valued(func), start_vector("fixed_point", x0)
     problem = Problem("fixed_point", lambda x, *args: func(x, *args) - x, args)
 
     def run(x0: Any, *args: Any) -> tuple[Any, ...]:

@@ -127,7 +127,7 @@ def _huber(delta: Any, r: Any) -> Any:
     size = absolute(r)
     near, far = multiply(0.5, square(r)), multiply(delta, subtract(size, multiply(0.5, delta)))
     value = where(greater(size, delta), far, near)
-    return where(less(delta, 0), INF, value)
+    return where(less(delta, 0), INF, where(is_nan(delta), delta, value))
 
 
 def _pseudo_huber(delta: Any, r: Any) -> Any:
@@ -187,7 +187,8 @@ def _betaincc(a: Any, b: Any, x: Any) -> Any:
 
 
 def _erfi(x: Any) -> Any:
-    return multiply(2 / math.sqrt(math.pi), multiply(exp(square(x)), integrals.dawsn(x)))
+    value = multiply(2 / math.sqrt(math.pi), multiply(exp(square(x)), integrals.dawsn(x)))
+    return where(is_inf(x), x, value)
 
 
 def _exp1(x: Any) -> Any:

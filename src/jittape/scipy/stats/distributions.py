@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
-from jittape.core.primitive import apply
+import numpy as np
+
+from jittape.core.primitive import Primitive, apply
+from jittape.primitives.batched_params import alike
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
 from jittape.primitives.elementwise.bits import is_finite, is_nan
 from jittape.primitives.elementwise.comparison import (
@@ -21,7 +24,8 @@ from jittape.primitives.elementwise.comparison import (
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import exp, log, sqrt
 from jittape.primitives.elementwise.piecewise import floor
-from jittape.scipy.scipy_operands import as_operand, real_operands
+from jittape.primitives.record_parts import same_real_float
+from jittape.scipy.scipy_operands import as_operand, floating_operand, real_operands
 from jittape.scipy.stats.continuous_formulas import CONTINUOUS
 from jittape.scipy.stats.discrete_formulas import DISCRETE
 from jittape.scipy.stats.formulas import Formulas
@@ -85,6 +89,8 @@ def _inverse_body(*operands_and_names: Any) -> Any:
     *operands, name, method = operands_and_names
     formulas = FORMULAS[name]
     q, *shapes, loc, scale = real_operands(f"{name}.{method}", tuple(operands))
+    if formulas.discrete:
+        return DISCRETE_INVERSES[name, method].bind(q, *shapes, loc)
     low, high = formulas.support(*shapes)
     if method == "isf":
         low, high = high, low
@@ -112,6 +118,27 @@ def _moment_body(*operands_and_names: Any) -> Any:
         value = add(multiply(square(scale), value), multiply(0.0, loc))
         value = sqrt(value) if method == "std" else value
     return where(_valid(formulas, tuple(shapes), scale), value, NAN)
+
+
+def _scipy_inverse(name: str, method: str, *operands: Any) -> Any:
+    import scipy.stats
+
+    with np.errstate(all="ignore"):
+        return np.asarray(getattr(getattr(scipy.stats, name), method)(*operands)).astype(operands[0].dtype)
+
+
+DISCRETE_INVERSES = {
+    (name, method): Primitive(
+        f"{name}_{method}",
+        abstract_eval=same_real_float(f"{name}.{method}"),
+        impl=partial(_scipy_inverse, name, method),
+        batch=alike(),
+        gradient_stops="the inverse of a step function is piecewise constant",
+    )
+    for name in DISCRETE
+    for method in ("ppf", "isf")
+}
+"""Inverses of discrete distribution functions, which SciPy computes between kernels."""
 
 
 # ---- objects ---------------------------------------------------------------------------------------------------------
@@ -224,11 +251,6 @@ class Distribution:
         return found
 
     def _inverse(self, method: str, q: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self._formulas.ppf is None:
-            raise TypeError(
-                f"[{self.name}.{method}] the inverse of a step function has no derivative; "
-                f"call scipy.stats.{self.name}.{method} on arrays"
-            )
         parameters = self._parameters(method, args, kwargs)
         return apply(_inverse_body, (as_operand(q), *parameters), (self.name, method))
 
@@ -236,6 +258,7 @@ class Distribution:
         """Return the inverse of `cdf`.
 
         Where there is no closed form, SciPy computes the value; derivatives follow from the implicit function theorem.
+        The inverse of a discrete distribution is a step function: its gradient is None.
         """
         found: Tensor = self._inverse("ppf", q, args, kwargs)
         return found
@@ -244,6 +267,30 @@ class Distribution:
         """Return the inverse of `sf`."""
         found: Tensor = self._inverse("isf", q, args, kwargs)
         return found
+
+    def median(self, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the median: ``ppf(0.5)``."""
+        return self.ppf(0.5, *args, **kwargs)
+
+    def interval(
+        self, confidence: TensorLike, *args: TensorLike, **kwargs: TensorLike
+    ) -> tuple[Tensor, Tensor]:
+        """Return the ends of the interval that has the probability `confidence`, with equal tails."""
+        tail: Any = multiply(subtract(1.0, floating_operand(confidence)), 0.5)
+        return self.ppf(tail, *args, **kwargs), self.ppf(subtract(1.0, tail), *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "rvs":
+            raise AttributeError(
+                f"[{self.name}.rvs] is missing: samples come from jittape.numpy.random.default_rng() or jt.random"
+            )
+        if name in OTHER_METHODS.split():
+            raise AttributeError(
+                f"[{self.name}.{name}] is not recorded; call scipy.stats.{self.name}.{name} on arrays"
+            )
+        raise AttributeError(
+            f"a distribution has no attribute {name!r}"
+        )  # also before `__init__`: no names here
 
     def _moment(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if getattr(self._formulas, "var" if method == "std" else method) is None:
@@ -273,8 +320,12 @@ class Distribution:
         return found
 
 
+OTHER_METHODS = "expect fit fit_loc_scale freeze moment nnlf stats support"
+"""Methods of SciPy's distributions that are missing."""
+
 METHODS = {
     "pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "mean", "var", "std", "entropy",
+    "median", "interval",
 }  # fmt: skip
 
 
