@@ -2,7 +2,9 @@
 
 import importlib
 import io
+import json
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -22,6 +24,40 @@ def test_doctor_finds_this_machine_healthy(capsys):
     assert re.search(rf"^jittape +{re.escape(jt.__version__)}$", report, re.MULTILINE)
     assert re.search(r"^small gradient +compiled, and agrees with NumPy", report, re.MULTILINE)
     assert len(report.splitlines()) == len(doctor.FINDINGS)
+
+
+def test_the_report_of_the_doctor_as_json(capsys):
+    assert main(["doctor", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report.pop("healthy") is True
+    assert list(report) == [name for name, _ in doctor.FINDINGS]
+
+
+def test_a_command_alone_prints_its_help(capsys):
+    for arguments in ([], ["cache"]):
+        assert main(arguments) == 0
+        assert capsys.readouterr().out.startswith("usage: ")
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"jittape {jt.__version__}\n"
+
+
+def test_the_contents_of_the_cache_fit_on_a_screen(capsys):
+    assert main(["cache", "info"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 20
+    assert max(map(len, lines)) <= 100
+    assert main(["cache", "info", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [line.split("  ")[0] for line in lines] == list(report)
+    assert len(report["features"]) > 100
+
+
+def test_a_reader_that_has_seen_enough():
+    command = f"{sys.executable} -m jittape cache info | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("folder")
+    assert done.stderr == ""
 
 
 def test_doctor_reports_a_broken_part_and_goes_on(monkeypatch):
@@ -70,7 +106,7 @@ def test_demo_refuses_a_directory_that_is_not_there_before_it_trains(tmp_path, c
     assert "there is no directory" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [[], ["dance"], ["demo", "--epochs", "1"]])
+@pytest.mark.parametrize("arguments", [["dance"], ["cache", "dance"], ["demo", "--epochs", "1"]])
 def test_wrong_usage(arguments):
     done = run_python("-m", "jittape", *arguments)
     assert done.returncode == 2

@@ -58,6 +58,7 @@ from jittape.errors import LinAlgError as LinAlgError
 from jittape.errors import NoGradientError as NoGradientError
 from jittape.errors import NumericsError as NumericsError
 from jittape.errors import ProgramError as ProgramError
+from jittape.errors import RecompileWarning as RecompileWarning
 from jittape.errors import ShapeError as ShapeError
 from jittape.errors import TapeExitWarning as TapeExitWarning
 from jittape.errors import TapeUsageWarning as TapeUsageWarning
@@ -129,7 +130,6 @@ from jittape.primitives.elementwise.comparison import logical_not as logical_not
 from jittape.primitives.elementwise.comparison import logical_or as logical_or
 from jittape.primitives.elementwise.comparison import logical_xor as logical_xor
 from jittape.primitives.elementwise.comparison import not_equal as not_equal
-from jittape.primitives.elementwise.comparison import where as where
 from jittape.primitives.elementwise.complex_numbers import angle as angle
 from jittape.primitives.elementwise.complex_numbers import cast as cast
 from jittape.primitives.elementwise.complex_numbers import complex as complex
@@ -180,6 +180,7 @@ from jittape.primitives.indexing.gather import gather as gather
 from jittape.primitives.indexing.gather import gather_nd as gather_nd
 from jittape.primitives.indexing.histograms import histogram_fixed_width as histogram_fixed_width
 from jittape.primitives.indexing.histograms import histogram_fixed_width_bins as histogram_fixed_width_bins
+from jittape.primitives.indexing.masks import where as where
 from jittape.primitives.indexing.partitions import dynamic_partition as dynamic_partition
 from jittape.primitives.indexing.partitions import dynamic_stitch as dynamic_stitch
 from jittape.primitives.indexing.partitions import reverse_sequence as reverse_sequence
@@ -280,6 +281,7 @@ if _TYPE_CHECKING:
     from jittape import keras as keras
     from jittape import nest as nest
     from jittape import numpy as numpy
+    from jittape import plot as plot
     from jittape import scipy as scipy
     from jittape import signal as signal
     from jittape import train as train
@@ -309,6 +311,11 @@ if _TYPE_CHECKING:
     from jittape.keras.initializers import RandomUniform as random_uniform_initializer
     from jittape.keras.initializers import Zeros as zeros_initializer
     from jittape.linalg import sqrtm as matrix_square_root
+    from jittape.profiling import LineProfile as LineProfile
+    from jittape.profiling import Profile as Profile
+    from jittape.profiling import explain_recompiles as explain_recompiles
+    from jittape.profiling import profile as profile
+    from jittape.progress_bar import progress as progress
     from jittape.signal import fftnd as fftnd
     from jittape.signal import ifftnd as ifftnd
     from jittape.signal import irfftnd as irfftnd
@@ -317,9 +324,10 @@ if _TYPE_CHECKING:
 __all__ = [
     "Assert", "CacheWarning", "CompileError", "ConcreteFunction", "ControlFlowError", "DType", "DTypeError",
     "Explanation", "Function", "FunctionWarning", "GradientTape", "IndexedSlices", "LeakedTensorError",
-    "LinAlgError", "Module", "NativeFunction", "NjitGradient", "NoGradientError", "NumbaOp", "NumericsError",
-    "ProgramError", "ShapeError", "Signature", "Stats", "TapeExitWarning", "TapeUsageWarning", "Tensor",
-    "TensorArray", "TensorShape", "TensorSpec", "UnconnectedGradientWarning", "UnconnectedGradients", "Variable",
+    "LinAlgError", "LineProfile", "Module", "NativeFunction", "NjitGradient", "NoGradientError", "NumbaOp",
+    "NumericsError", "Profile", "ProgramError", "RecompileWarning", "ShapeError", "Signature", "Stats",
+    "TapeExitWarning", "TapeUsageWarning", "Tensor", "TensorArray", "TensorShape", "TensorSpec",
+    "UnconnectedGradientWarning", "UnconnectedGradients", "Variable",
     "WeightsError", "__version__", "abs", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin",
     "argsort", "as_dtype", "asin", "asinh", "assert_equal", "assert_greater", "assert_less", "assert_rank",
     "atan", "atan2", "atanh", "autodiff", "autograd", "autograph", "batch_jacobian", "batch_to_space", "bfloat16",
@@ -330,9 +338,10 @@ __all__ = [
     "control_dependencies", "convert_to_tensor", "cos", "cosh", "cumprod", "cumsum", "custom_gradient", "data",
     "debugging", "device", "divide", "divide_no_nan", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
     "eig", "eigvals", "einsum", "ensure_shape", "equal", "executing_eagerly", "exp", "expand_dims", "explain",
-    "eye", "fftnd", "fill", "float16", "float32", "float64", "floor", "floor_divide", "floordiv", "foldl",
-    "foldr", "fori_loop", "function", "gather", "gather_nd", "get_current_name_scope", "get_logger",
-    "get_static_value", "grad", "grad_pass_through", "greater", "greater_equal", "group", "half", "hessian",
+    "explain_recompiles", "eye", "fftnd", "fill", "float16", "float32", "float64", "floor", "floor_divide",
+    "floordiv", "foldl", "foldr", "fori_loop", "function", "gather", "gather_nd", "get_current_name_scope",
+    "get_logger", "get_static_value", "grad", "grad_pass_through", "greater", "greater_equal", "group", "half",
+    "hessian",
     "histogram_fixed_width", "histogram_fixed_width_bins", "hvp", "identity", "identity_n", "ifftnd", "imag",
     "init_scope", "initializers", "inside_function", "int8", "int16", "int32", "int64", "invert", "irfftnd",
     "is_finite", "is_inf", "is_nan", "is_symbolic_tensor", "is_tensor", "jacobian", "jvp", "keras",
@@ -341,7 +350,8 @@ __all__ = [
     "minimum", "mod", "multiply", "multiply_no_nan", "name_scope", "negative", "nest", "newaxis",
     "njit_function", "njit_grad", "njit_hvp", "njit_jvp", "njit_rule", "njit_value_and_grad", "nn", "no_op", "norm",
     "not_equal", "numba_op", "numpy", "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like",
-    "optimizers", "pad", "pow", "print", "py_function", "random", "random_normal_initializer",
+    "optimizers", "pad", "plot", "pow", "print", "profile", "progress", "py_function", "random",
+    "random_normal_initializer",
     "random_uniform_initializer", "range",
     "rank", "real", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max",
     "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reset_stats", "reshape", "reverse",
@@ -362,7 +372,7 @@ __getattr__ = _lazily(
     {
         **{
             f"jittape.{name}": (name,)
-            for name in ("autograd", "autograph", "data", "keras", "nest", "numpy", "scipy", "train")
+            for name in ("autograd", "autograph", "data", "keras", "nest", "numpy", "plot", "scipy", "train")
         },
         "jittape.debugging": (
             "debugging",
@@ -397,6 +407,8 @@ __getattr__ = _lazily(
         "jittape.keras.losses": ("losses",),
         "jittape.keras.metrics": ("metrics",),
         "jittape.linalg": {"matrix_square_root": "sqrtm"},
+        "jittape.profiling": ("LineProfile", "Profile", "explain_recompiles", "profile"),
+        "jittape.progress_bar": ("progress",),
         "jittape.signal": ("signal", "fftnd", "ifftnd", "irfftnd", "rfftnd"),
     },
 )

@@ -1,8 +1,10 @@
-"""The command line: ``jittape demo``, ``doctor`` and ``cache``; ``python -m jittape`` is the same."""
+"""The command line: ``jittape demo``, ``doctor``, ``profile`` and ``cache``; ``python -m jittape`` is the same."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,13 +15,18 @@ from jittape.compile.cache import object_store
 
 __all__ = ["main"]
 
+WIDTH = 60
+"""Characters of a value in ``cache info``: with its name, a line fits on a screen."""
+
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the commands and their options."""
     as_module = Path(sys.argv[0]).name == "__main__.py"
     prog = "python -m jittape" if as_module else "jittape"
     top = argparse.ArgumentParser(prog=prog, description="Gradient tapes on NumPy data, compiled.")
-    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+    top.add_argument("--version", action="version", version=f"jittape {jt.__version__}")
+    top.set_defaults(run=lambda _: top.print_help())
+    commands = top.add_subparsers(metavar="command")
 
     demo = commands.add_parser("demo", help="train a classifier of handwritten digits and show how it went")
     demo.add_argument("--epochs", type=epochs, default=40, help="passes over the digits (default: 40)")
@@ -32,16 +39,28 @@ def parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=run_demo)
 
     check = commands.add_parser("doctor", help="say what jittape found here, and whether a gradient compiles")
+    check.add_argument("--json", action="store_true", help="print one JSON object")
     check.set_defaults(run=run_doctor)
 
+    script = commands.add_parser("profile", help="run a script and show where its time goes, line by line")
+    script.add_argument("--html", type=Path, help="file for the listing in HTML")
+    script.add_argument("--trace", type=Path, help="file for the timeline, for https://ui.perfetto.dev")
+    script.add_argument("script", help="the script")
+    script.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
+    script.set_defaults(run=run_profile)
+
     cache = commands.add_parser("cache", help="the compiled kernels that are kept on disk")
-    actions = cache.add_subparsers(dest="action", required=True, metavar="action")
+    cache.set_defaults(run=lambda _: cache.print_help())
+    actions = cache.add_subparsers(metavar="action")
     for name, run, what in (
         ("info", cache_info, "say where they are, how many, and what they take"),
         ("path", cache_path, "print the folder"),
         ("clear", cache_clear, "delete them"),
     ):
         actions.add_parser(name, help=what).set_defaults(run=run)
+    actions.choices["info"].add_argument(
+        "--json", action="store_true", help="print one JSON object with whole values"
+    )
     return top
 
 
@@ -75,27 +94,38 @@ def run_demo(options: argparse.Namespace) -> int:
     return 0
 
 
-def run_doctor(_: argparse.Namespace) -> int:
+def run_doctor(options: argparse.Namespace) -> int:
     """Print the doctor's report; return 1 if something is broken."""
-    return 0 if doctor.examine(sys.stdout) else 1
+    return 0 if doctor.examine(sys.stdout, options.json) else 1
 
 
-def cache_info(_: argparse.Namespace) -> int:
-    """Print the contents of the cache; return 1 if there is no cache."""
+def run_profile(options: argparse.Namespace) -> int:
+    """Run a script in a profile and print the profile; return the exit status of the script."""
+    from jittape.profiling.run_script import run_script  # only this command loads the profiler
+
+    return run_script(options.script, options.arguments, options.html, options.trace)
+
+
+def cache_info(options: argparse.Namespace) -> int:
+    """Print the contents of the cache and what its kernels depend on; return 1 if there is no cache."""
     root = cache_root()
     if root is None:
         return 1
     found = object_store.summarize(root)
-    rows = (
-        ("folder", str(root)),
-        ("kernels", f"{found.kernels} in {found.batches} files"),
-        ("size", f"{found.nbytes / 2**20:.1f} MB of {jt.config.cache_size / 2**20:.0f} MB at most"),
-        ("environments", str(found.environments)),
-    )
+    report = {
+        "folder": str(root),
+        "kernels": f"{found.kernels} in {found.batches} files",
+        "size": f"{found.nbytes / 2**20:.1f} MB of {jt.config.cache_size / 2**20:.0f} MB at most",
+        "environments": str(found.environments),
+    }
     this = object_store.current()
-    parts = () if this is None else (("this one", this.folder.name), *this.parts.items())
-    for name, value in (*rows, *parts):
-        print(f"{name:<14}{value}")
+    if this is not None:
+        report |= {"this one": this.folder.name, **this.parts}
+    if options.json:
+        print(json.dumps(report, indent=2))
+        return 0
+    for name, value in report.items():
+        print(f"{name:<14}{value if len(value) <= WIDTH else f'{value[:WIDTH]}... (--json prints all)'}")
     return 0
 
 
@@ -134,10 +164,15 @@ def cache_root() -> Path | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return the exit status."""
+    """Run a command, or print the help if there is none; return the exit status."""
     options = parser().parse_args(arguments)
-    status: int = options.run(options)
-    return status
+    try:
+        status = options.run(options) or 0
+        sys.stdout.flush()
+    except BrokenPipeError:  # a reader such as `head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return int(status)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Start at `examine`. Each finding is determined separately, so a broken package a
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import sys
@@ -127,13 +128,15 @@ FINDINGS: tuple[tuple[str, Callable[[], str]], ...] = (
 )
 
 
-def examine(out: TextIO) -> bool:
+def examine(out: TextIO, as_json: bool = False) -> bool:
     """Write the report to `out`.
 
     Parameters
     ----------
     out : TextIO
         One line per finding.
+    as_json : bool
+        Write one JSON object with the findings and ``"healthy"`` instead.
 
     Returns
     -------
@@ -141,11 +144,15 @@ def examine(out: TextIO) -> bool:
         False if something jittape needs is broken.
     """
     healthy = True
+    report = {}
     for name, look in FINDINGS:
         try:
-            finding = look()
+            report[name] = look()
         except Exception as error:
             healthy = False
-            finding = f"FAILED: {type(error).__name__}: {error}"
-        print(f"{name:<18}{finding}", file=out)
+            report[name] = f"FAILED: {type(error).__name__}: {error}"
+        if not as_json:
+            print(f"{name:<18}{report[name]}", file=out)
+    if as_json:
+        print(json.dumps({"healthy": healthy, **report}, indent=2), file=out)
     return healthy

@@ -1,0 +1,132 @@
+"""Samples of the running lines: the time that Python and recording take, by line.
+
+A timer signal interrupts the main thread every millisecond. Its handler notes the user's running line, and whether
+jittape runs below it. Runs of kernels are measured exactly elsewhere, so samples in them are only counted. The time of
+all other samples is scaled to the time that no other measurement explains.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from time import perf_counter_ns as now
+from types import CodeType, FrameType
+from typing import Any
+
+from jittape.core.program import SourceLine
+from jittape.core.user_calls import is_of_user
+from jittape.functions.concrete_function import Concrete
+from jittape.functions.function import Function
+from jittape.profiling.measurement import ThreadTimes
+from jittape.profiling.own_lines import is_own
+from jittape.recording.flushing import Flushing
+from jittape.runtime.path_executable import compiled_from
+
+__all__ = ["LineSamples", "Sampled"]
+
+_INTERVAL = 0.001
+"""Time between samples, in seconds; a sample takes some 5 µs."""
+
+
+@dataclass
+class Sampled:
+    """Time of a line outside kernels, in ns.
+
+    Attributes
+    ----------
+    python : int
+        The user's own code, and other packages that it calls.
+    recording : int
+        jittape: recording, gradients of new paths, tracing of functions and conversions.
+    calls : int
+        Calls of compiled functions, with the kernels that they run.
+    """
+
+    python: int = 0
+    recording: int = 0
+    calls: int = 0
+
+
+class LineSamples:
+    """Samples the running lines if the main thread starts it and no other timer runs.
+
+    Parameters
+    ----------
+    threads : sequence of ThreadTimes
+        The threads that have run programs, which may become more.
+    """
+
+    def __init__(self, threads: Sequence[ThreadTimes] = ()) -> None:
+        self._threads = threads
+        self._by_thread: dict[int, dict[SourceLine, Sampled]] = {}
+        self.works = False
+        self._before: Any = None
+        self._last = 0
+
+    def start(self) -> None:
+        """Begin to sample."""
+        if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+            return
+        if signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL or any(
+            signal.getitimer(signal.ITIMER_REAL)
+        ):
+            return
+        self._before = signal.signal(signal.SIGALRM, self._sample)
+        self._last = now()
+        signal.setitimer(signal.ITIMER_REAL, _INTERVAL, _INTERVAL)
+        self.works = True
+
+    def stop(self) -> None:
+        """End sampling and restore the handler."""
+        if self.works and sys.platform != "win32":
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, self._before)
+
+    def _sample(self, number: int, frame: FrameType | None) -> None:
+        at = now()
+        passed, self._last = at - self._last, at
+        main = threading.get_ident()
+        self._add(main, frame, passed)
+        if self._threads and threading.active_count() > 1:
+            frames = sys._current_frames()
+            for thread in [one.thread for one in self._threads if one.thread != main]:
+                self._add(thread, frames.get(thread), passed)
+
+    def lines_of(self, threads: Iterable[int]) -> dict[SourceLine, Sampled]:
+        """Return the sampled lines of some threads."""
+        found: dict[SourceLine, Sampled] = {}
+        for thread in threads:
+            for line, one in self._by_thread.get(thread, {}).items():
+                known = found.setdefault(line, Sampled())
+                known.python += one.python
+                known.recording += one.recording
+                known.calls += one.calls
+        return found
+
+    def _add(self, thread: int, frame: FrameType | None, passed: int) -> None:
+        """Add the time since the last sample to the user's line that a thread runs."""
+        kind = "python"
+        while frame is not None and not is_own(frame):
+            if not is_of_user(frame) and kind != "calls":
+                kind = _KINDS.get(frame.f_code, "recording")
+                if kind == "elsewhere":
+                    return
+            frame = frame.f_back
+        if frame is None:
+            return
+        line = SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+        found = self._by_thread.setdefault(thread, {}).setdefault(line, Sampled())
+        setattr(found, kind, getattr(found, kind) + passed)
+
+
+_KINDS: dict[CodeType, str] = {
+    Flushing.flush.__code__: "elsewhere",
+    compiled_from.__code__: "elsewhere",
+    Concrete.__call__.__code__: "calls",
+    Function.__call__.__code__: "calls",
+    Function._call.__code__: "calls",
+}
+"""Kinds of samples below functions of jittape. Flushes and compilations are measured exactly."""

@@ -1,0 +1,375 @@
+"""`Measurement`: what a profile measures while it is active.
+
+It replaces methods of the runtime while it is active, so that nothing else pays for it: executables run with clocks
+between their steps, ops that NumPy evaluates are timed one by one, and so are flushes and compilations.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter_ns as now
+from typing import Any, NamedTuple
+
+from jittape.core import interpret as interpreter
+from jittape.core.buffers import LARGE
+from jittape.core.program import Op, Program, SourceLine
+from jittape.functions.concrete_function import Concrete, no_fast_path
+from jittape.functions.function import Function, all_functions
+from jittape.inspect.new_programs import new_program_at
+from jittape.native import switch
+from jittape.profiling.own_lines import own_line
+from jittape.recording import convert, trie_insertion
+from jittape.recording.flushing import Flushing
+from jittape.recording.trie import Node
+from jittape.runtime import workspace
+from jittape.runtime.clocked_executable import ClockedExecutable, ClockedRuns, Unclocked
+from jittape.runtime.counters import counters
+from jittape.runtime.path_executable import GeneralPathExecutable, PathExecutable, compiled_paths
+
+__all__ = ["Compilation", "Measurement", "NumpyTime", "Span", "ThreadTimes"]
+
+_SPANS = 50_000
+"""Maximum number of spans that are kept for the timeline."""
+
+
+_SEVERAL = 2
+"""Number of earlier programs from which on the line where they part is blamed for a compilation."""
+_LONG = 50_000
+"""Minimum time, in ns, of flushes and NumPy steps on the timeline."""
+
+
+class Span(NamedTuple):
+    """Something on the timeline of a thread: times in ns."""
+
+    name: str
+    began: int
+    ended: int
+    thread: int
+
+
+class Compilation(NamedTuple):
+    """A program that was compiled: the line that waited for it, and the numbers of its kernels by origin."""
+
+    line: SourceLine | None
+    ns: int
+    compiled: int
+    loaded: int
+    program: Program | None
+
+
+class NumpyTime:
+    """Time and number of the evaluations of an op with NumPy.
+
+    Attributes
+    ----------
+    op : Op
+    compiled : bool
+        Whether it is a step of a compiled program; else the interpreter runs it.
+    """
+
+    __slots__ = ("compiled", "count", "ns", "op", "program")
+
+    def __init__(self, op: Op, program: Program, compiled: bool) -> None:
+        self.op, self.program, self.compiled = op, program, compiled
+        self.ns = self.count = 0
+
+
+class ThreadTimes:
+    """Times of one thread, in ns. Times in flushes include those of everything that a flush does.
+
+    `first` and `last` are the times of its first work and of the end of its last flush.
+    """
+
+    __slots__ = (
+        "compile",
+        "compile_in_flush",
+        "depth",
+        "first",
+        "flush",
+        "flushes",
+        "inner",
+        "inside",
+        "last",
+        "numpy",
+        "numpy_in_flush",
+        "thread",
+        "trace",
+    )
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.first = self.last = now()
+        self.flush = self.flushes = self.compile = self.compile_in_flush = 0
+        self.numpy = self.numpy_in_flush = self.inner = 0
+        self.inside = False
+        self.trace: Flushing | None = None
+        self.depth = 0
+
+
+class _Threads(threading.local):
+    def __init__(self, known: list[ThreadTimes]) -> None:
+        self.times = ThreadTimes()
+        known.append(self.times)
+
+
+class Measurement:
+    """Measures from `start` to `stop`."""
+
+    def __init__(self) -> None:
+        self.threads: list[ThreadTimes] = []
+        self._mine = _Threads(self.threads)
+        self.path_runs = ClockedRuns()
+        self.function_runs = ClockedRuns()
+        self.numpy: dict[tuple[int, bool], NumpyTime] = {}
+        self.compilations: list[Compilation] = []
+        self.looks: dict[SourceLine, int] = {}
+        self.copies: dict[SourceLine, tuple[int, int]] = {}
+        self.new_nodes: list[Node] = []
+        self.traces: list[tuple[SourceLine, str]] = []
+        self.spans: list[Span] = []
+        self.began = self.ended = 0
+        self.thread = threading.get_ident()
+        self._replaced: list[tuple[Any, str, Any]] = []
+        self._restore: dict[int, Callable[[], None]] = {}
+
+    # ---- begin and end -----------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to measure."""
+        self._replace(Flushing, "flush", self._flush)
+        self._replace(Flushing, "_new_executable", self._new_executable)
+        self._replace(Function, "_trace_for", self._trace_for)
+        self._replace(PathExecutable, "_compile", self._path_compile)
+        self._replace(GeneralPathExecutable, "_derived", self._path_compile)
+        self._replace(PathExecutable, "_prepare", self._timed_compilation)
+        self._replace(Concrete, "_compile", self._function_compile)
+        self._replace(Concrete, "_prepare", self._timed_compilation)
+        self._replace(switch, "use", self._timed_compilation)
+        self._replace(interpreter, "run_ops", self._run_ops)
+        self._replace(workspace, "run_ops", self._numpy_step)
+        self._replace(trie_insertion, "copied", self._copied)
+        self._replace(convert, "copied", self._copied)
+        for known in list(compiled_paths):
+            path = known()
+            if path is not None and path.compiled is not None:
+                self._clock_path(path, path.compiled)
+        for concrete in _concretes():
+            if concrete._compiled is not None:
+                self._clock_function(concrete, concrete._compiled)
+        self.began = now()
+
+    def stop(self) -> None:
+        """End the measurement and restore everything."""
+        self.ended = now()
+        for owner, name, original in reversed(self._replaced):
+            setattr(owner, name, original)
+        self._replaced.clear()
+        for restore in self._restore.values():
+            restore()
+        self._restore.clear()
+
+    def _replace(self, owner: Any, name: str, wrapper: Callable[[Any], Any]) -> None:
+        original = vars(owner)[name]
+        self._replaced.append((owner, name, original))
+        setattr(owner, name, wrapper(original))
+
+    # ---- executables -------------------------------------------------------------------------------------------------
+
+    def _clock_path(self, path: PathExecutable, compiled: Any) -> Any:
+        """Let the next run of `path` make a clocked executable; return its stand-in."""
+
+        def adopt(clocked: ClockedExecutable) -> None:
+            path._compiled, path._lacks_fast_run = clocked, True
+
+        def restore() -> None:
+            if path._compiled is not None:
+                path._compiled, path._fast_run, path._lacks_fast_run = compiled, None, True
+
+        stand_in = Unclocked(compiled, self.path_runs, adopt)
+        path._compiled, path._fast_run, path._lacks_fast_run = stand_in, None, False
+        self._restore[id(path)] = restore
+        return stand_in
+
+    def _clock_function(self, concrete: Concrete, compiled: Any) -> None:
+        fast, prepared = concrete.fast_call, concrete._prepared
+
+        def adopt(clocked: ClockedExecutable) -> None:
+            concrete._compiled = clocked
+
+        def restore() -> None:
+            concrete._compiled, concrete.fast_call, concrete._prepared = compiled, fast, prepared
+
+        concrete._compiled = Unclocked(compiled, self.function_runs, adopt)
+        concrete.fast_call, concrete._prepared = no_fast_path, False
+        self._restore[id(concrete)] = restore
+
+    def _path_compile(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def compile_path(path: PathExecutable, *arguments: Any) -> Any:
+            with self._compiling() as done:
+                compiled = original(path, *arguments)
+                if compiled is None:
+                    return None
+                done.append(compiled.recorded)
+            return self._clock_path(path, compiled)
+
+        return compile_path
+
+    def _function_compile(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def compile_function(concrete: Concrete) -> None:
+            with self._compiling() as done:
+                original(concrete)
+                done.append(concrete.program)
+            self._clock_function(concrete, concrete._compiled)
+
+        return compile_function
+
+    def _timed_compilation(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*arguments: Any) -> Any:
+            with self._compiling():
+                return original(*arguments)
+
+        return timed
+
+    @contextmanager
+    def _compiling(self) -> Iterator[list[Program]]:
+        """Time a compilation; the program that was compiled, if one was, is appended to the list."""
+        mine, done = self._mine.times, list[Program]()
+        kernels, loaded = counters.kernels_compiled, counters.kernels_loaded
+        mine.depth += 1
+        began = now()
+        try:
+            yield done
+        finally:
+            ended = now()
+            mine.depth -= 1
+            if not mine.depth:
+                mine.compile += ended - began
+                if mine.inside:
+                    mine.compile_in_flush += ended - began
+                if done:
+                    self._span("compile", began, ended)
+            if done:
+                kernels, loaded = counters.kernels_compiled - kernels, counters.kernels_loaded - loaded
+                found = Compilation(self._line_of_program(mine), ended - began, kernels, loaded, done[0])
+                self.compilations.append(found)
+
+    def _line_of_program(self, mine: ThreadTimes) -> SourceLine | None:
+        """Return the line where a program leaves several earlier ones, or else the line that waits for the program."""
+        found = None if mine.trace is None else new_program_at(mine.trace.node, _SEVERAL)
+        return own_line() if found is None or found.line is None else found.line
+
+    # ---- flushes and NumPy -------------------------------------------------------------------------------------------
+
+    def _flush(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        threads, looks = self._mine, self.looks
+
+        def flush(trace: Flushing, wanted: Any = None) -> None:
+            mine = threads.times
+            if mine.inside:
+                original(trace, wanted)
+                return
+            began = now()
+            mine.inside = True
+            mine.trace = trace
+            try:
+                original(trace, wanted)
+            finally:
+                mine.inside = False
+                mine.trace = None
+                ended = now()
+                mine.last = ended
+                mine.flush += ended - began
+                mine.flushes += 1
+                if wanted is not None and trace.intervals:  # type: ignore[attr-defined]
+                    line = own_line()
+                    if line is not None:
+                        looks[line] = looks.get(line, 0) + 1
+                if ended - began > _LONG:
+                    self._span("flush", began, ended)
+
+        return flush
+
+    def _new_executable(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the method that makes executables of new op lists; it keeps their nodes."""
+
+        def new_executable(trace: Flushing, key: Any) -> PathExecutable:
+            if not trace.node.executables:
+                self.new_nodes.append(trace.node)
+            return original(trace, key)
+
+        return new_executable
+
+    def _trace_for(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the method that traces functions; it keeps the calling line, and the reason of the trace."""
+
+        def trace_for(function: Function, *arguments: Any) -> Any:
+            traced = original(function, *arguments)
+            line, signatures = own_line(), function.signatures()
+            if line is not None and signatures:
+                self.traces.append((line, f"{function._name} was traced because {signatures[-1].why}"))
+            return traced
+
+        return trace_for
+
+    def _run_ops(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        return self._timed_ops(original, False)
+
+    def _numpy_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        return self._timed_ops(original, True)
+
+    def _timed_ops(self, original: Callable[..., Any], compiled: bool) -> Callable[..., Any]:
+        """Return `run_ops` with times. The time of an op with a body does not include that of the ops in the body."""
+
+        def run_ops(program: Program, run: Any, operands: list[Any]) -> list[Any]:
+            mine = self._mine.times
+            outer, mine.inner = mine.inner, 0
+            began = now()
+            try:
+                return original(program, run, operands)
+            finally:
+                ended = now()
+                own = ended - began - mine.inner
+                mine.inner = outer + ended - began
+                mine.numpy += own
+                if mine.inside:
+                    mine.numpy_in_flush += own
+                self._note_op(run[0], program, compiled, own)
+                if own > _LONG:
+                    self._span(f"NumPy: {run[0].primitive.name}", began, ended)
+
+        return run_ops
+
+    def _note_op(self, op: Op, program: Program, compiled: bool, ns: int) -> None:
+        known = self.numpy.get((id(op), compiled))
+        if known is None:
+            known = self.numpy[id(op), compiled] = NumpyTime(op, program, compiled)
+        known.ns += ns
+        known.count += 1
+
+    def _copied(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function that copies arrays of 64 KiB and more, with a count of the copies of each line."""
+
+        def copied(array: Any, dtype: Any) -> Any:
+            nbytes = getattr(array, "nbytes", 0)
+            if nbytes >= LARGE and (line := own_line()) is not None:
+                count, total = self.copies.get(line, (0, 0))
+                self.copies[line] = count + 1, total + nbytes
+            return original(array, dtype)
+
+        return copied
+
+    def _span(self, name: str, began: int, ended: int) -> None:
+        if len(self.spans) < _SPANS:
+            self.spans.append(Span(name, began, ended, threading.get_ident()))
+
+
+def _concretes() -> list[Concrete]:
+    """Return the compiled traces of all functions."""
+    found: list[Concrete] = []
+    waiting: list[Function] = list(all_functions.values())
+    for one in waiting:
+        found += [trace for trace in one._traces.traces() if isinstance(trace, Concrete)]
+        found += one._families.traces()
+    return list({id(concrete): concrete for concrete in found}.values())
