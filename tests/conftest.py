@@ -14,7 +14,7 @@ import jittape as jt
 from jittape.compile.schedule import pipeline
 from jittape.core.tuning import tuning
 from jittape.native import switch
-from slow_tests import SAMPLED, SLOW
+from slow_tests import CASES, SAMPLED, SLOW
 
 # The same examples in every run, so that a red test is red again; `--hypothesis-profile=explore` looks for new ones.
 slow_first_example = [HealthCheck.too_slow, HealthCheck.filter_too_much]
@@ -27,15 +27,18 @@ TESTS = Path(__file__).parent
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that `slow_tests` names."""
-    seen: Counter[str] = Counter()
+    """Mark the tests that `slow_tests` names, and most cases of a test that has many."""
+    cases = Counter((item.path, getattr(item, "originalname", "")) for item in items)
+    seen: Counter[object] = Counter()
     for item in items:
         if not item.path.is_relative_to(TESTS):
             continue
-        file = item.path.relative_to(TESTS).as_posix()
-        if getattr(item, "originalname", "") in SLOW or seen[file] % SAMPLED.get(file, 1):
+        file, name = item.path.relative_to(TESTS).as_posix(), getattr(item, "originalname", "")
+        every = -(-cases[item.path, name] // CASES)
+        if name in SLOW or seen[file] % SAMPLED.get(file, 1) or seen[file, name] % every:
             item.add_marker(pytest.mark.slow)
         seen[file] += 1
+        seen[file, name] += 1
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -196,6 +196,7 @@ PUBLIC_MODULES = (
     jt.nn,
     jt.optimizers,
     jt.optimizers.schedules,
+    jt.plot,
     jt.random,
     jt.scipy,
     jt.scipy.integrate,

@@ -317,7 +317,17 @@ GOOD: dict[str, Any] = {
 """Arguments by name that most functions take; others get a matrix."""
 ASSERTIONS = {"Assert", "assert_equal", "assert_greater", "assert_less", "assert_rank"}
 """Functions whose errors are their results, in TensorFlow's words; see `test_assertions`."""
-NO_OPS = {"custom_gradient", "explain", "function", "print", "reset_stats", "stats"} | ASSERTIONS
+NO_OPS = {
+    "custom_gradient",
+    "explain",
+    "explain_recompiles",
+    "function",
+    "print",
+    "profile",
+    "progress",
+    "reset_stats",
+    "stats",
+} | ASSERTIONS
 INTERNALS = (
     "interpreted as an integer",
     "not supported between",

@@ -245,3 +245,51 @@ def test_a_layer_is_built_by_the_first_call_of_a_function(make):
     found = [float(f(x)) for _ in range(3)]
     np.testing.assert_allclose(found, float(jt.reduce_sum(layer(x))), rtol=1e-5)
     assert f.trace_count == 1
+
+
+@pytest.mark.parametrize(
+    ("layer", "expected"),
+    [
+        (layers.LeakyReLU(0.2), [-0.4, -0.1, 0.0, 1.0, 7.0]),
+        (layers.ReLU(), [0.0, 0.0, 0.0, 1.0, 7.0]),
+        (layers.ReLU(max_value=6.0, negative_slope=0.1, threshold=1.0), [-0.3, -0.15, -0.1, 0.0, 6.0]),
+        (layers.Softmax(), np.exp([-2.0, -0.5, 0.0, 1.0, 7.0]) / np.exp([-2.0, -0.5, 0.0, 1.0, 7.0]).sum()),
+    ],
+)
+def test_activations_with_arguments(layer, expected):
+    found = layer([-2.0, -0.5, 0.0, 1.0, 7.0])
+    np.testing.assert_allclose(found.numpy(), np.float32(expected), rtol=1e-6, atol=1e-7)
+    assert float(layers.ReLU()([-np.inf])[0]) == 0.0
+
+
+def test_layers_that_combine_inputs():
+    a, b, c = np.random.default_rng(0).normal(size=(3, 4, 2)).astype("float32")
+    for layer, expected in [
+        (layers.Add(), a + b + c),
+        (layers.Multiply(), a * b * c),
+        (layers.Average(), (a + b + c) / 3),
+        (layers.Maximum(), np.maximum(np.maximum(a, b), c)),
+        (layers.Minimum(), np.minimum(np.minimum(a, b), c)),
+    ]:
+        np.testing.assert_allclose(layer([a, b, c]).numpy(), expected, rtol=1e-6)
+    np.testing.assert_allclose(layers.Subtract()([a, b]).numpy(), a - b)
+    with pytest.raises(ValueError, match="takes a list of at least two inputs"):
+        layers.Add()(a)
+    with pytest.raises(ValueError, match="takes a list of two inputs, got 3"):
+        layers.Subtract()([a, b, c])
+
+
+def test_the_configuration_of_a_layer():
+    class Linear(layers.Layer):
+        def __init__(self, units=4, **options):
+            super().__init__(**options)
+            self.units = units
+
+        def get_config(self):
+            return {**super().get_config(), "units": self.units}
+
+    config = Linear(7, name="first", trainable=False).get_config()
+    assert config == {"name": "first", "trainable": False, "dtype": "float32", "units": 7}
+    assert Linear.from_config(config).units == 7
+    with pytest.raises(NotImplementedError, match="Dense has arguments and must define get_config"):
+        layers.Dense(3).get_config()

@@ -406,3 +406,51 @@ def test_two_optimizers_do_not_share_state():
     w.assign(1.0)
     other.apply_gradients([(1.0, w)])
     assert float(w) == pytest.approx(0.9, rel=1e-5)
+
+
+class Interrupted(jt.optimizers.SGD):
+    """An optimizer whose second state cannot be created at the first attempt."""
+
+    attempts = 0
+
+    def build(self, variables):
+        super().build(variables)
+        for number, variable in enumerate(variables):
+            self.attempts += 1
+            if number == 1 and self.attempts == 2:
+                raise MemoryError("no state")
+            self.add_variable_from_reference(variable, "scale", 1.0)
+
+    def update_step(self, gradient, variable, learning_rate):
+        variable.assign_sub(learning_rate * self.state_of(variable, "scale") * gradient)
+
+
+def test_state_that_cannot_be_created_is_created_at_the_next_step():
+    v, w = jt.Variable([1.0, 2.0]), jt.Variable(3.0)
+    optimizer = Interrupted(1.0)
+    pairs = [(jt.ones([2]), v), (jt.constant(1.0), w)]
+    before = len(optimizer.variables)
+    with pytest.raises(MemoryError, match="no state"):
+        optimizer.apply_gradients(pairs)
+    assert len(optimizer.variables) == before
+    assert not optimizer.knows(v)
+    assert int(optimizer.iterations) == 0
+    optimizer.apply_gradients(pairs)
+    assert v.numpy().tolist() == [0.0, 1.0]
+    assert float(w) == 2.0
+
+
+def test_state_is_created_inside_a_function_of_many_lengths():
+    jt.random.set_seed(0)
+    layer = jt.nn.Dense(4)
+    optimizer = jt.optimizers.Adam(0.1)
+
+    @jt.function(input_signature=[jt.TensorSpec([None, 3], jt.float32)])
+    def step(x):
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_mean(jt.square(layer(x)))
+        optimizer.minimize(loss, layer.trainable_variables, tape=tape)
+        return loss
+
+    losses = [float(step(np.ones((n, 3), np.float32))) for n in (5, 8, 13)]
+    assert losses[0] > losses[1] > losses[2]

@@ -110,8 +110,8 @@ LEFT_OUT = (
     LeftOut(
         "data.Iterator data.IteratorSpec data.NumpyIterator data.DatasetSpec data.Options data.ThreadingOptions "
         "data.experimental",
-        "a dataset is iterated over with Python's for",
-        "jt.data.Dataset",
+        "a dataset is iterated over with Python's for, and a checkpoint does not hold the position",
+        "jt.data.Dataset, and skip(count) with a count in a jt.Variable",
     ),
     LeftOut(
         "summary profiler keras.callbacks keras.visualization",
@@ -180,8 +180,7 @@ LEFT_OUT = (
         "there are no experimental parts; NumPy's functions work on tensors",
     ),
     LeftOut(
-        "keras.layers.Add keras.layers.Average keras.layers.Dot keras.layers.Maximum keras.layers.Minimum "
-        "keras.layers.Multiply keras.layers.Subtract keras.layers.add keras.layers.average keras.layers.concatenate "
+        "keras.layers.Dot keras.layers.add keras.layers.average keras.layers.concatenate "
         "keras.layers.dot keras.layers.maximum keras.layers.minimum keras.layers.multiply keras.layers.subtract "
         "keras.layers.Lambda keras.layers.InputLayer keras.layers.InputSpec keras.InputSpec keras.layers.Wrapper "
         "keras.layers.Identity keras.layers.Masking keras.layers.serialize keras.layers.deserialize",
@@ -211,7 +210,7 @@ LEFT_OUT = (
 )  # fmt: skip
 
 _MODULES = (
-    "math", "linalg", "nn", "random", "signal", "bitwise", "optimizers", "debugging", "nest", "train", "data", "test",
+    "nn", "math", "linalg", "random", "signal", "bitwise", "optimizers", "debugging", "nest", "train", "data", "test",
     "autodiff", "keras", "keras.layers", "keras.losses", "keras.metrics", "keras.initializers",
 )  # fmt: skip
 """Public modules in which a missing name is searched."""
@@ -236,7 +235,7 @@ def explanation(package: str, name: str) -> str:
         return f"{start}; use {_named(places[0], name)}"
     path = f"{inner}.{name}".lstrip(".")
     entry = left_out(path)
-    near = difflib.get_close_matches(name, dir(_module(inner)), 1, 0.8)
+    near = difflib.get_close_matches(name, dir(_module(inner)), 1, 0.7)
     if near and (entry is None or path not in entry.names.split()):
         return f"{start}; did you mean {_named(inner, near[0])}?"
     return start if entry is None else f"{start}: {entry.reason}{entry.instead and f'; use {entry.instead}'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from jittape.core.symbolic.extents import applied
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide, divide_no_nan
@@ -102,7 +103,7 @@ def reduce_losses(losses: Any, sample_weight: Any, reduction: str | None, counte
         return divide_no_nan(total, reduce_sum(weights))
     if counted is not None:
         return divide_no_nan(total, reduce_sum(cast(counted, losses.dtype)))
-    return divide(total, float(max(losses.size, 1)))
+    return divide(total, applied(float, max(losses.size, 1)))
 
 
 class FunctionLoss(Loss):

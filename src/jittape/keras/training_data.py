@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.symbolic.extents import applied
 from jittape.core.user_calls import stack_level
 from jittape.data import Dataset
 
@@ -88,4 +89,5 @@ def batch_size_of(x: Any) -> float:
     """Return the number of rows of a batch."""
     while isinstance(x, (tuple, list, dict)):
         x = next(iter(x.values() if isinstance(x, dict) else x))
-    return float(x.shape[0]) if x.shape else 1.0
+    rows: float = applied(float, x.shape[0]) if x.shape else 1.0
+    return rows

@@ -18,6 +18,7 @@ from jittape.core.argument_checks import (
     optional_number,
     optional_whole_number,
 )
+from jittape.html_report import html_table
 from jittape.optimizers.accumulation import ACCUMULATOR, OF_EVERY_STEP, accumulate, keep_unless_due
 from jittape.optimizers.assignment_rollback import roll_back, snapshot
 from jittape.optimizers.averages import average
@@ -242,9 +243,15 @@ class Optimizer(WeightDecay):
 
     def _take_on(self, variables: Iterable[Variable]) -> None:
         new = [v for v in variables if not self.knows(v)]
-        if new:
+        if not new:
+            return
+        known, state = len(self._known), set(self._state)
+        try:
             self.build([*self._known, *new])
             Optimizer.build(self, new)  # in case the subclass has not called it
+        except BaseException:
+            self._forget(known, state)
+            raise
 
     def _update(self, gradient: Any, variable: Variable, rate: Any) -> None:
         self.decay(variable, rate, gradient.aval.dtype)
@@ -342,7 +349,32 @@ class Optimizer(WeightDecay):
         for variable in variables if self.use_ema else ():
             variable.assign(self.state_of(variable, "average"))
 
-    # ---- as data -----------------------------------------------------------------------------------------------------
+    # ---- as text and data --------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        settings = [f"{name}={value!r}" for name, value in self._shown_settings().items()]
+        return f"<{type(self).__name__}: {', '.join([*settings, f'{int(self.iterations)} steps'])}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            *self._shown_settings().items(),
+            ("steps", int(self.iterations)),
+            ("state", f"{len(self.variables)} Variables"),
+        ]
+        return html_table(type(self).__name__, rows)
+
+    def _shown_settings(self) -> dict[str, Any]:
+        """Return the settings that are in use."""
+        try:
+            settings = self.get_config()
+        except TypeError:  # the learning rate is a custom function
+            settings = {"learning_rate": self._learning_rate}
+        unused = ("name",) if self.use_ema else ("name", "ema_momentum")
+        return {
+            name: value
+            for name, value in settings.items()
+            if value not in (None, False) and name not in unused
+        }
 
     def get_config(self) -> dict[str, Any]:
         """Return the constructor arguments as plain values, with the current learning rate and without state.

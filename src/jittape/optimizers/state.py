@@ -118,6 +118,14 @@ class Stateful(StateFile):
                 self._positions[variable._serial] = len(self._known)
                 self._known.append(variable)
 
+    def _forget(self, known: int, state: set[tuple[str, int]]) -> None:
+        """Keep the first `known` Variables and the named `state` only, as before a call of `build` that failed."""
+        for variable in self._known[known:]:
+            del self._positions[variable._serial]
+        del self._known[known:]
+        for key in self._state.keys() - state:
+            del self._state[key]
+
     def knows(self, variable: Variable) -> bool:
         """Return whether `build` got `variable`."""
         return variable._serial in self._positions

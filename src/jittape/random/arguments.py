@@ -12,6 +12,7 @@ from jittape.core.dtypes import as_dtype, is_floating, kind_of
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import shown
 from jittape.errors import DTypeError, ShapeError
+from jittape.primitives.broadcast import broadcast_shapes
 from jittape.primitives.shape.reshaping import as_shape
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
@@ -137,7 +138,7 @@ def shape_with(op: str, shape: tuple[int, ...], **parameters: Any) -> tuple[int,
     """Return `shape` followed by the shape to which the parameters broadcast."""
     shapes = {name: operand_shape(x) for name, x in parameters.items()}
     try:
-        return (*shape, *np.broadcast_shapes(*shapes.values()))
+        return (*shape, *broadcast_shapes(*shapes.values()))
     except ValueError:
         found = " and ".join(f"{name} of shape {x}" for name, x in shapes.items())
         raise ShapeError(f"[random.{op}] {found} do not broadcast") from None

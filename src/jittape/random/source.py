@@ -24,6 +24,7 @@ BLOCK_BITS = 56
 Rows = np.ndarray[Any, np.dtype[np.uint64]]
 
 _lock = lock()
+_TEMPLATE = np.empty(3, np.uint64)
 _state: tuple[int, int, int] | None = None
 """Next block, stream and key; None until the first use."""
 
@@ -115,6 +116,8 @@ def advanced(state: tuple[int, int, int], blocks: int) -> tuple[int, int, int]:
     """Return the state after `blocks` blocks."""
     block, stream, key = state
     block += blocks
+    if block >> BLOCK_BITS == 0:
+        return block, stream, key
     return block & ((1 << BLOCK_BITS) - 1), (stream + (block >> BLOCK_BITS)) & _WORD, key
 
 
@@ -136,12 +139,14 @@ def taken_from(seed: int | None) -> Callable[[int], Any]:
 def _take(blocks: int, lead: tuple[int, ...] = ()) -> Rows:
     """Return an array of states of shape ``(*lead, 3)`` and advance the generator."""
     global _state
-    count = math.prod(lead)
+    count = math.prod(lead) if lead else 1
     with _lock:
-        first = _current()
+        first = _state or _current()
         _state = advanced(first, count * blocks)
     if not lead:
-        return np.array(first, np.uint64)
+        state = _TEMPLATE.copy()  # twice as fast as an array of a tuple, for draws of each call of a function
+        state[0], state[1], state[2] = first
+        return state
     states = np.empty((count, 3), np.uint64)
     states[:] = first
     states[:, 0] += np.arange(count, dtype=np.uint64) * np.uint64(blocks)

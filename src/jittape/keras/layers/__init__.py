@@ -11,6 +11,15 @@ from jittape.keras.layers.convolutional import Conv3DTranspose as Conv3DTranspos
 from jittape.keras.layers.convolutional import DepthwiseConv2D as DepthwiseConv2D
 from jittape.keras.layers.convolutional import SeparableConv2D as SeparableConv2D
 from jittape.keras.layers.dense import Dense as Dense
+from jittape.keras.layers.elementwise_layers import Add as Add
+from jittape.keras.layers.elementwise_layers import Average as Average
+from jittape.keras.layers.elementwise_layers import LeakyReLU as LeakyReLU
+from jittape.keras.layers.elementwise_layers import Maximum as Maximum
+from jittape.keras.layers.elementwise_layers import Minimum as Minimum
+from jittape.keras.layers.elementwise_layers import Multiply as Multiply
+from jittape.keras.layers.elementwise_layers import ReLU as ReLU
+from jittape.keras.layers.elementwise_layers import Softmax as Softmax
+from jittape.keras.layers.elementwise_layers import Subtract as Subtract
 from jittape.keras.layers.embedding import Embedding as Embedding
 from jittape.keras.layers.layer import Layer as Layer
 from jittape.keras.layers.noise import Dropout as Dropout
@@ -46,16 +55,77 @@ from jittape.keras.layers.sequential import Sequential as Sequential
 from jittape.lazy_names import lazily as _lazily
 
 __all__ = [
-    "GRU", "LSTM", "RNN", "Activation", "Attention", "AveragePooling1D", "AveragePooling2D", "AveragePooling3D",
-    "AvgPool1D", "AvgPool2D", "AvgPool3D", "BatchNormalization", "Concatenate", "Conv1D", "Conv1DTranspose",
-    "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "Convolution1D", "Convolution1DTranspose",
-    "Convolution2D", "Convolution2DTranspose", "Convolution3D", "Convolution3DTranspose", "Dense",
-    "DepthwiseConv2D", "Dropout", "Embedding", "Flatten", "GRUCell", "GaussianNoise", "GlobalAveragePooling1D",
-    "GlobalAveragePooling2D", "GlobalAveragePooling3D", "GlobalAvgPool1D", "GlobalAvgPool2D", "GlobalAvgPool3D",
-    "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPool3D", "GlobalMaxPooling1D", "GlobalMaxPooling2D",
-    "GlobalMaxPooling3D", "GroupNormalization", "Input", "LSTMCell", "Layer", "LayerNormalization", "MaxPool1D",
-    "MaxPool2D", "MaxPool3D", "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "MultiHeadAttention", "Reshape",
-    "SeparableConv2D", "SeparableConvolution2D", "Sequential", "SimpleRNN", "SimpleRNNCell",
+    "GRU",
+    "LSTM",
+    "RNN",
+    "Activation",
+    "Add",
+    "Attention",
+    "Average",
+    "AveragePooling1D",
+    "AveragePooling2D",
+    "AveragePooling3D",
+    "AvgPool1D",
+    "AvgPool2D",
+    "AvgPool3D",
+    "BatchNormalization",
+    "Concatenate",
+    "Conv1D",
+    "Conv1DTranspose",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Conv3DTranspose",
+    "Convolution1D",
+    "Convolution1DTranspose",
+    "Convolution2D",
+    "Convolution2DTranspose",
+    "Convolution3D",
+    "Convolution3DTranspose",
+    "Dense",
+    "DepthwiseConv2D",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "GRUCell",
+    "GaussianNoise",
+    "GlobalAveragePooling1D",
+    "GlobalAveragePooling2D",
+    "GlobalAveragePooling3D",
+    "GlobalAvgPool1D",
+    "GlobalAvgPool2D",
+    "GlobalAvgPool3D",
+    "GlobalMaxPool1D",
+    "GlobalMaxPool2D",
+    "GlobalMaxPool3D",
+    "GlobalMaxPooling1D",
+    "GlobalMaxPooling2D",
+    "GlobalMaxPooling3D",
+    "GroupNormalization",
+    "Input",
+    "LSTMCell",
+    "Layer",
+    "LayerNormalization",
+    "LeakyReLU",
+    "MaxPool1D",
+    "MaxPool2D",
+    "MaxPool3D",
+    "MaxPooling1D",
+    "MaxPooling2D",
+    "MaxPooling3D",
+    "Maximum",
+    "Minimum",
+    "MultiHeadAttention",
+    "Multiply",
+    "ReLU",
+    "Reshape",
+    "SeparableConv2D",
+    "SeparableConvolution2D",
+    "Sequential",
+    "SimpleRNN",
+    "SimpleRNNCell",
+    "Softmax",
+    "Subtract",
 ]  # fmt: skip
 
 AvgPool1D = AveragePooling1D

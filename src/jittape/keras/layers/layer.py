@@ -256,6 +256,24 @@ class Layer(Module):
         for variable, array in zip(variables, arrays, strict=True):
             variable.assign(array)
 
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments of `Layer` that this layer was made with, for ``{**super().get_config(), ...}``.
+
+        Raises
+        ------
+        NotImplementedError
+            If the class does not define `get_config`.
+        """
+        kind = type(self)
+        if kind.get_config is Layer.get_config and kind.__init__ is not Layer.__init__:
+            raise NotImplementedError(f"{kind.__name__} has arguments and must define get_config()")
+        return {"name": self.name, "trainable": self.trainable, "dtype": self.dtype.name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Layer:
+        """Return a layer with the arguments that `get_config` gave."""
+        return cls(**config)
+
     # ---- losses ------------------------------------------------------------------------------------------------------
 
     def add_loss(self, loss: Any) -> None:

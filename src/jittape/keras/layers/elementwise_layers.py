@@ -1,0 +1,158 @@
+"""Layers without weights that work element by element: activations with arguments, and sums of inputs and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, ClassVar
+
+from jittape.core.argument_checks import NOT_NEGATIVE, number, optional_number
+from jittape.keras.layers.layer import Layer
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.comparison import greater, where
+from jittape.primitives.elementwise.piecewise import maximum, minimum
+from jittape.primitives.nn.activation import leaky_relu, softmax
+
+__all__ = ["Add", "Average", "LeakyReLU", "Maximum", "Minimum", "Multiply", "ReLU", "Softmax", "Subtract"]
+
+
+class LeakyReLU(Layer):
+    """The inputs where they are positive, else `negative_slope` times the inputs.
+
+    Parameters
+    ----------
+    negative_slope : float, default 0.3
+
+    Examples
+    --------
+    >>> jt.keras.layers.LeakyReLU()([-1.0, 2.0]).numpy()
+    array([-0.3,  2. ], dtype=float32)
+    """
+
+    def __init__(self, negative_slope: float = 0.3, **options: Any) -> None:
+        super().__init__(**options)
+        self.negative_slope = number("LeakyReLU", "negative_slope", negative_slope, NOT_NEGATIVE)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the activation of `inputs`."""
+        return leaky_relu(inputs, self.negative_slope)
+
+
+class ReLU(Layer):
+    """The inputs above `threshold`, else ``negative_slope * (inputs - threshold)``; at most `max_value`.
+
+    Parameters
+    ----------
+    max_value : float, optional
+    negative_slope, threshold : float, default 0
+
+    Examples
+    --------
+    >>> jt.keras.layers.ReLU(max_value=3.0)([-1.0, 2.0, 5.0]).numpy()
+    array([0., 2., 3.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        max_value: float | None = None,
+        negative_slope: float = 0.0,
+        threshold: float = 0.0,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.max_value = optional_number("ReLU", "max_value", max_value, NOT_NEGATIVE)
+        self.negative_slope = number("ReLU", "negative_slope", negative_slope, NOT_NEGATIVE)
+        self.threshold = number("ReLU", "threshold", threshold, NOT_NEGATIVE)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the activation of `inputs`."""
+        slope = self.negative_slope
+        below = multiply(subtract(inputs, self.threshold), slope) if slope else 0.0
+        result = where(greater(inputs, self.threshold), inputs, below)
+        return result if self.max_value is None else minimum(result, self.max_value)
+
+
+class Softmax(Layer):
+    """The softmax along an axis.
+
+    Parameters
+    ----------
+    axis : int or sequence of int, default -1
+
+    Examples
+    --------
+    >>> jt.keras.layers.Softmax()([0.0, 0.0]).numpy()
+    array([0.5, 0.5], dtype=float32)
+    """
+
+    def __init__(self, axis: int | Sequence[int] = -1, **options: Any) -> None:
+        super().__init__(**options)
+        self.axis = axis
+
+    def call(self, inputs: Any) -> Any:
+        """Return the softmax of `inputs`."""
+        return softmax(inputs, self.axis)
+
+
+class _Merge(Layer):
+    """Base of layers that combine a list of inputs of shapes that broadcast."""
+
+    combine: ClassVar[Any]
+
+    def call(self, inputs: Any) -> Any:
+        """Return the combination of all `inputs`."""
+        if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
+            raise ValueError(f"layer {self.name!r} takes a list of at least two inputs, got {inputs!r}")
+        return reduce(type(self).combine, inputs)
+
+
+class Add(_Merge):
+    """Sum of inputs.
+
+    Examples
+    --------
+    >>> jt.keras.layers.Add()([jt.ones([2]), jt.ones([2])]).numpy()
+    array([2., 2.], dtype=float32)
+    """
+
+    combine = staticmethod(add)
+
+
+class Subtract(_Merge):
+    """Difference of two inputs."""
+
+    combine = staticmethod(subtract)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the first of the `inputs` minus the second."""
+        if len(inputs) != 2:
+            raise ValueError(f"layer {self.name!r} takes a list of two inputs, got {len(inputs)}")
+        return super().call(inputs)
+
+
+class Multiply(_Merge):
+    """Product of inputs."""
+
+    combine = staticmethod(multiply)
+
+
+class Maximum(_Merge):
+    """Elementwise maximum of inputs."""
+
+    combine = staticmethod(maximum)
+
+
+class Minimum(_Merge):
+    """Elementwise minimum of inputs."""
+
+    combine = staticmethod(minimum)
+
+
+class Average(_Merge):
+    """Mean of inputs."""
+
+    combine = staticmethod(add)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the mean of the `inputs`."""
+        return multiply(super().call(inputs), 1.0 / len(inputs))
