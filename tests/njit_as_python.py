@@ -41,7 +41,8 @@ def disagreement(function, arguments, seed, run=as_python):
     left = [copies(arguments) for _ in range(3)]
     try:
         expected = primal(*left[2])
-    except (OverflowError, ValueError):  # where compiled code has inf or nan, as in math.sin(inf), Python raises
+    except (OverflowError, ValueError):
+        # Python raises where compiled code has inf or nan, as in math.sin(inf).
         return None, False
     value, gradients = reverse(*left[0])
     forward_value, tangent = forward(*directions, *left[1])
