@@ -15,6 +15,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 SPHINX := $(BIN)/sphinx-build -W --keep-going -d docs/_build/doctrees
+# Pages with examples; what the build generates has none of its own.
+PAGES = $(filter-out docs/generated/% docs/gallery/% docs/tutorials/%,$(wildcard docs/*.rst docs/*/*.rst))
 PYTEST ?= -n auto --maxprocesses=8
 # What records, and takes the arguments of functions, with and without machine code that works on Python objects.
 BOTH_WAYS := $(addprefix tests/test_,recording.py tape.py function.py failed_flush.py rollback.py fast_run.py)
@@ -53,7 +55,7 @@ lint: $(VENV)/.has-lint
 docs: $(VENV)/.has-docs
 	rm -rf docs/generated
 	$(SPHINX) -E -b html docs docs/_build/html
-	$(SPHINX) -b doctest docs docs/_build/doctest $(wildcard docs/*.rst)
+	$(SPHINX) -b doctest docs docs/_build/doctest $(PAGES)
 
 bench: $(VENV)/.has-bench
 	$(BIN)/asv machine --yes --config asv_bench/asv.conf.json >/dev/null

@@ -22,6 +22,8 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.doctest",
     "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_design",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build"]
@@ -38,12 +40,22 @@ doctest_global_setup = "import numpy as np\nimport jittape as jt"
 # Nothing is fetched while building, and nothing while reading.
 html_theme = "pydata_sphinx_theme"
 html_title = "jittape"
-html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
+html_theme_options = {
+    "header_links_before_dropdown": 8,  # every section is in the bar
+    "navigation_depth": 2,  # the sidebar lists the pages of a section, not the entries of the reference
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+}
+html_static_path = ["_static"]
+html_css_files = ["jittape.css"]
 html_show_sourcelink = False
 html_copy_source = False
+# A sidebar with all entries of the reference on each of their pages would be most of the build.
+html_sidebars = {"generated/jittape*": []}
 
-# There is one level of pages, all of them in the bar at the top.
-html_sidebars: dict[str, list[str]] = {"**": []}
+# A copied example has no prompts.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 
 def hide_internal_constructor(app, what, name, obj, options, signature, return_annotation):

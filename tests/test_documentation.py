@@ -46,12 +46,12 @@ def test_readme(capsys):
 
 
 def test_the_page_of_statistical_models(capsys):
-    run_examples("docs/statistics.md")
+    run_examples("docs/guides/statistics.md")
     assert "accuracy 0.9" in capsys.readouterr().out
 
 
 def test_the_page_of_networks(capsys):
-    run_examples("docs/networks.md")
+    run_examples("docs/guides/networks.md")
     printed = capsys.readouterr().out
     accuracy, error = map(float, re.findall(r"\d\.\d{3}", printed))
     assert accuracy > 0.95
@@ -69,7 +69,7 @@ def test_the_training_loop_of_the_page_on_tensorflow(capsys):
 
 
 def test_the_page_on_autograd(capsys):
-    run_examples("docs/coming-from-autograd.md")
+    run_examples("docs/coming-from/autograd.md")
     printed = capsys.readouterr().out
     assert printed.startswith("0.419974 -0.639700\n")
     loss, before, after, height = map(float, re.findall(r"(?<= )\d+\.\d+", printed)[-4:])
@@ -79,13 +79,13 @@ def test_the_page_on_autograd(capsys):
 
 
 def test_the_page_of_linear_algebra(capsys):
-    run_examples("docs/linalg.md")
+    run_examples("docs/guides/linalg.md")
     error, other = map(float, re.findall(r"\d\.\d+", capsys.readouterr().out))
     assert error < 0.75 * other
 
 
 def test_the_page_of_scipy(capsys):
-    run_examples("docs/scipy.md")
+    run_examples("docs/guides/scipy.md")
     assert "1001.098" in capsys.readouterr().out
 
 

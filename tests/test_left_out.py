@@ -20,7 +20,7 @@ NAMES = {
 }
 """Public names of TensorFlow 2.21 by module, as ``dir`` lists them, without `errors`, `version` and `TensorShape`."""
 
-PAGE = HERE.parent / "docs" / "coming-from-tensorflow.rst"
+PAGE = HERE.parent / "docs" / "coming-from" / "tensorflow.rst"
 
 
 def found(path):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import scipy
 
-PAGE = Path(__file__).parent.parent / "docs" / "scipy.md"
+PAGE = Path(__file__).parent.parent / "docs" / "guides" / "scipy.md"
 
 PROGRAM = """
 import warnings
