@@ -12,6 +12,7 @@ from jittape.primitives.indexing import getitem as ix
 from jittape.primitives.indexing import masks
 from jittape.primitives.indexing import repetition as ti
 from jittape.primitives.indexing import scatter as sc
+from jittape.primitives.indexing import strided as sd
 from jittape.primitives.indexing.gather_ops import last_write_op
 from jittape.primitives.linalg import einsum as es
 from jittape.primitives.linalg import matmul as ct
@@ -372,7 +373,13 @@ INDEXING = (
 # ---- creation and contraction ----------------------------------------------------------------------------------------
 
 CREATION = (
-    Row("slice", lambda x: jo.slice_(x, [1, 0], [2, -1]), normal((4, 3)), lambda x: x[1:3]),
+    Row("slice", lambda x: sd.slice_(x, [1, 0], [2, -1]), normal((4, 3)), lambda x: x[1:3]),
+    Row(
+        "slice at tensors",
+        lambda x, i: sd.slice_(x, [i, 1], [2, 2]),
+        lambda rng: (rng.standard_normal((4, 3)), rng.integers(0, 3)),
+        lambda x, i: x[int(i) : int(i) + 2, 1:],
+    ),
     Row(
         "sequence_mask",
         lambda n: cr.sequence_mask(n, 4, np.dtype("float32")),

@@ -196,6 +196,7 @@ from jittape.primitives.indexing.scatter import tensor_scatter_nd_update as tens
 from jittape.primitives.indexing.sorting import argsort as argsort
 from jittape.primitives.indexing.sorting import searchsorted as searchsorted
 from jittape.primitives.indexing.sorting import sort as sort
+from jittape.primitives.indexing.strided import slice_ as slice
 from jittape.primitives.indexing.strided import strided_slice as strided_slice
 from jittape.primitives.indexing.uniqueness import unique as unique
 from jittape.primitives.indexing.uniqueness import unique_with_counts as unique_with_counts
@@ -232,7 +233,6 @@ from jittape.primitives.shape.creation import zeros as zeros
 from jittape.primitives.shape.creation import zeros_like as zeros_like
 from jittape.primitives.shape.joining import concat as concat
 from jittape.primitives.shape.joining import meshgrid as meshgrid
-from jittape.primitives.shape.joining import slice_ as slice
 from jittape.primitives.shape.joining import split as split
 from jittape.primitives.shape.joining import stack as stack
 from jittape.primitives.shape.joining import unstack as unstack

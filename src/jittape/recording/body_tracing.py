@@ -14,6 +14,8 @@ import numpy as np
 
 from jittape.core.primitive import any_dtype, recording_with
 from jittape.core.program import Aval, Program
+from jittape.core.symbolic.affine_integers import AffineInteger, affine_integer
+from jittape.core.symbolic.extents import Extent
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
 from jittape.errors import ControlFlowError, LeakedTensorError
@@ -258,6 +260,25 @@ class BodyTrace(SymbolicTrace):
         self.inputs.append(Row(stack))
         (tensor,) = self.tensors_at(self.node)
         return tensor
+
+    # ---- integers without a value ------------------------------------------------------------------------------
+
+    def affine(self, value: Any, exact: bool = False) -> AffineInteger | None:
+        """Return what is known of `value`, as `AffineRecorder` says."""
+        if not isinstance(value, Tensor) or value.aval.shape or value.aval.dtype.kind not in "iu":
+            return None
+        if value._buffer is not None or not isinstance(value._trace, BodyTrace) or value._trace.over:
+            return None
+        slot = self.import_tensor(value)
+        path = path_to(self.node)
+        numbers = {}
+        for s, number in zip(path.inputs, self.inputs, strict=True):
+            if exact and type(number) is TracedScalar and number.can_index:
+                number = number.concretize()
+            if type(number) in (int, Extent) or isinstance(number, np.integer):
+                numbers[s] = number
+        with self.deriving():
+            return affine_integer(slot, path.ops, path.avals, numbers)
 
     # ---- errors ------------------------------------------------------------------------------------------------
 

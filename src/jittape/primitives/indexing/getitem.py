@@ -124,7 +124,8 @@ def getitem(x: Any, key: Any) -> Tensor:
     x : Tensor, Variable or ndarray
         The source.
     key : int, slice, Ellipsis, None, integer or boolean array, or a tuple of these
-        The start of a slice and the value of an index may change from call to call; the length of a slice may not.
+        The start of a slice and the value of an index may change from call to call; the length of a slice may not. In
+        the body of a loop or branch, the bounds of a slice are numbers, or one tensor plus numbers.
 
     Raises
     ------

@@ -16,6 +16,7 @@ from jittape.core.symbolic.extents import Extent
 from jittape.core.traced_scalar import TracedScalar, traced_index, traced_slice
 from jittape.errors import InvalidIndexError
 from jittape.primitives.indexing.gather_ops import check_range
+from jittape.primitives.indexing.slice_starts import is_traced, traced_range
 from jittape.primitives.shape.views import Region
 
 __all__ = ["Picking", "Selection", "Slicing", "check_mask", "parsed", "selection_of"]
@@ -81,7 +82,7 @@ class _Parts:
         self.shape = shape
         self.axis = 0
         self.axes: list[int] = []
-        self.starts: list[int | TracedScalar] = []
+        self.starts: list[Any] = []
         self.sizes: list[int] = []
         self.steps: list[int] = []
         self.result: list[int] = []
@@ -90,8 +91,8 @@ class _Parts:
         self.runs = 0
         self.in_run = False
 
-    def take(self, start: int | TracedScalar, size: int, step: int) -> None:
-        """Add a range of the next axis."""
+    def take(self, start: Any, size: int, step: int) -> None:
+        """Add a range of the next axis; its start is an int, a traced number or a tensor."""
         self.axes.append(self.axis)
         self.starts.append(start)
         self.sizes.append(size)
@@ -111,7 +112,12 @@ class _Parts:
 
     def add_slice(self, part: slice) -> None:
         self.in_run = False
-        start: int | TracedScalar
+        start: Any
+        if is_traced(part.start) or is_traced(part.stop):
+            start, size, step = traced_range(self.op, part, self.axis, self.shape[self.axis])
+            self.result.append(size)
+            self.take(start, size, step)
+            return
         if isinstance(part.start, TracedScalar) or isinstance(part.stop, TracedScalar):
             start, size, step = traced_slice(part, self.shape[self.axis])
         else:
@@ -208,13 +214,14 @@ def _normalized(op: str, part: Any) -> Any:
 
 
 def _bounds(op: str, part: slice) -> slice:
-    """Return a slice with Python ints; the values of tensors in it are read."""
+    """Return a slice with Python ints; the values of tensors in it are read, except those of a body, which has none."""
     if isinstance(part.step, (int, np.integer)) and part.step == 0:
         raise ValueError(f"[{op}] the step of a slice must not be 0; use 1, or -1 to go backwards")
     kept = (int, TracedScalar, type(None))
     if all(type(b) in kept for b in (part.start, part.stop, part.step)):
         return part
-    return slice(*[b if type(b) in kept else index_of(b) for b in (part.start, part.stop, part.step)])
+    bounds = (part.start, part.stop, part.step)
+    return slice(*[b if type(b) in kept or is_traced(b) else index_of(b) for b in bounds])
 
 
 def _expanded(op: str, shape: tuple[int, ...], key: Any) -> list[Any]:

@@ -1,17 +1,104 @@
-"""strided_slice: indexing with TensorFlow's masks."""
+"""slice and strided_slice: parts of an array, with TensorFlow's arguments."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from jittape.core.dtypes import int64
+from jittape.core.primitive import apply
+from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.user_calls import as_int, named
 from jittape.errors import ShapeError
+from jittape.primitives.broadcast import as_symbol, cast_to
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.getitem import getitem
+from jittape.primitives.indexing.slice_starts import checked_start
 from jittape.primitives.shape.reshaping import as_shape, shape_of
+from jittape.primitives.shape.views import Region, slice_op, sliced
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["strided_slice"]
+__all__ = ["slice_", "strided_slice"]
+
+
+def slice_(input_: TensorLike, begin: Any, size: Any, name: str | None = None) -> Tensor:
+    """Return the part of `input_` of shape `size` that starts at `begin`; a size of -1 includes all remaining elements.
+
+    Parameters
+    ----------
+    input_ : tensor_like
+        The source. The gradient flows back to the selected elements.
+    begin : sequence of int, or integer tensors
+        First index of each dimension. Tensors may differ between calls and iterations.
+    size : sequence of int
+        Shape of the result. It is structure, so no entry can be a tensor; where `begin` is a tensor, -1 is an error.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ from the number of dimensions, or the part reaches beyond `input_`.
+    IndexError
+        If the part reaches beyond `input_` and `begin` is a tensor, when the result is read.
+
+    Examples
+    --------
+    >>> jt.slice([[1, 2, 3], [4, 5, 6]], begin=[0, 1], size=[2, -1]).numpy()
+    array([[2, 3],
+           [5, 6]], dtype=int32)
+    """
+    if hasattr(begin, "aval") and len(begin.shape) == 1:
+        begin = [getitem(begin, i) for i in range(begin.shape[0])]
+    if not isinstance(begin, (list, tuple)) or not any([hasattr(start, "aval") for start in begin]):
+        return apply(_sliced, (input_,), (as_shape("slice", begin), as_shape("slice", size)))
+    source = identity(input_) if isinstance(input_, (list, tuple)) else input_
+    begin = [start if hasattr(start, "aval") else index_of(start) for start in begin]
+    sizes = _sizes(begin, as_shape("slice", size), shape_of(source))
+    parts = zip(begin, sizes, shape_of(source), strict=True)
+    starts = [
+        checked_start("slice", start, count, axis, extent) if hasattr(start, "aval") else start
+        for axis, (start, count, extent) in enumerate(parts)
+    ]
+    return apply(_sliced_at, (source, *starts), (sizes,))
+
+
+def _sizes(begin: Sequence[Any], size: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return `size` without -1; raise if the lengths differ, or the part with a known begin is not within `shape`."""
+    if not len(begin) == len(size) == len(shape):
+        raise named(
+            ShapeError(
+                f"[slice] begin {begin} and size {size} must have an entry for each dimension of {shape}"
+            )
+        )
+    sizes = list(size)
+    for axis, (start, count) in enumerate(zip(begin, size, strict=True)):
+        if hasattr(start, "aval"):
+            if count < 0:
+                message = f"[slice] size must be known where begin is a tensor, got {count} for axis {axis}"
+                raise named(ShapeError(message))
+            continue
+        left = shape[axis] - start
+        sizes[axis] = left if count == -1 else count
+        if start < 0 or not 0 <= sizes[axis] <= left:
+            raise named(
+                ShapeError(f"[slice] begin {begin} and size {size} reach beyond axis {axis} of shape {shape}")
+            )
+    return tuple(sizes)
+
+
+def _sliced(x: Any, begin: tuple[int, ...], size: tuple[int, ...]) -> Any:
+    x = as_symbol(x)
+    for axis, (start, count) in enumerate(zip(begin, _sizes(begin, size, x.shape), strict=True)):
+        x = sliced(x, axis, start, count)
+    return x
+
+
+def _sliced_at(x: Any, *starts_and_sizes: Any) -> Any:
+    *starts, sizes = starts_and_sizes
+    count = len(sizes)
+    region = Region(tuple(range(count)), (None,) * count, sizes, (1,) * count)
+    return slice_op.bind(as_symbol(x), *[cast_to(start, int64) for start in starts], region=region)
 
 
 def strided_slice(

@@ -9,13 +9,13 @@ from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int, named
 from jittape.errors import ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, one_axis_key, promote, to_shape
-from jittape.primitives.shape.reshaping import as_shape, hashable, one_axis
+from jittape.primitives.shape.reshaping import hashable, one_axis
 from jittape.primitives.shape.shape_arrays import ShapeArray, shape_of_parts
 from jittape.primitives.shape.shape_extents import ShapeExtents
 from jittape.primitives.shape.views import concat_op, sliced
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["concat", "meshgrid", "slice_", "split", "stack", "unstack"]
+__all__ = ["concat", "meshgrid", "split", "stack", "unstack"]
 
 
 def _members(op: str, values: Any) -> tuple[Any, ...]:
@@ -125,35 +125,6 @@ def unstack(
     if isinstance(value, (ShapeArray, ShapeExtents)) and value.ndim == 1 and num in (None, len(value)):
         return list(value)
     return list(apply(_unstack, (value,), (None if num is None else as_int("num", num), one_axis_key(axis))))
-
-
-def slice_(input_: TensorLike, begin: Any, size: Any, name: str | None = None) -> Tensor:
-    """Return the part of `input_` of shape `size` that starts at `begin`; a size of -1 includes all remaining elements.
-
-    Examples
-    --------
-    >>> jt.slice([[1, 2, 3], [4, 5, 6]], begin=[0, 1], size=[2, -1]).numpy()
-    array([[2, 3],
-           [5, 6]], dtype=int32)
-    """
-    return apply(_sliced, (input_,), (as_shape("slice", begin), as_shape("slice", size)))
-
-
-def _sliced(x: Any, begin: tuple[int, ...], size: tuple[int, ...]) -> Any:
-    x = as_symbol(x)
-    if not len(begin) == len(size) == len(x.shape):
-        raise ShapeError(
-            f"[slice] begin {begin} and size {size} must have an entry for each dimension of {x.shape}"
-        )
-    for axis, (start, count) in enumerate(zip(begin, size, strict=True)):
-        left = x.shape[axis] - start
-        count = left if count == -1 else count
-        if start < 0 or not 0 <= count <= left:
-            raise ShapeError(
-                f"[slice] begin {begin} and size {size} reach beyond axis {axis} of shape {x.shape}"
-            )
-        x = sliced(x, axis, start, count)
-    return x
 
 
 def _meshgrid(*operands_and_indexing: Any) -> tuple[Any, ...]:
