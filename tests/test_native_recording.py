@@ -7,6 +7,8 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
 from operator import add, mul, neg, sub, truediv
 from pathlib import Path
 from types import FrameType
@@ -24,6 +26,7 @@ from jittape.errors import CompileError
 from jittape.native import switch
 from jittape.recording import native_methods
 from jittape.recording.flushing import LOOP, live_among
+from jittape.recording.machine_code.known_paths import UFUNC_BODIES
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import Node
 from jittape.runtime.counters import counters
@@ -224,6 +227,90 @@ def test_known_paths_are_recorded_without_python():
     assert not recording & calls_of_python(step)
     switch.use_python()
     assert recording - {"_any_operands"} <= calls_of_python(step)
+
+
+CALLS_OF_NUMPY: list[Callable[[Any, Any], Any]] = [
+    lambda x, m: np.sum(x),
+    lambda x, m: np.sum(x, 0),
+    lambda x, m: np.sum(m, axis=(0, 1), keepdims=True),
+    lambda x, m: np.mean(m, axis=-1),
+    lambda x, m: np.reshape(m, (1, 2, -1)),
+    lambda x, m: np.dot(m, x),
+    lambda x, m: np.linalg.norm(m, axis=1),
+    lambda x, m: np.where(m > 0, m, x),
+    lambda x, m: np.transpose(m, (1, 0)),
+    lambda x, m: np.linalg.norm(m, "fro"),
+    lambda x, m: np.sort(m, axis=None),
+]
+
+
+def recorded(call: Callable[[], Any]) -> Any:
+    """Return the node and the inputs to which a call leads from the same place in the trie."""
+    trace = current_trace()
+    trace.flush()
+    trace.step()
+    call()
+    return trace.node, [x if isinstance(x, float | int) else id(x) for x in trace.inputs]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bool"])
+def test_ufuncs_lead_to_the_node_of_python(dtype: str):
+    x, y = jt.constant(np.array([1, 0, 1], dtype)), jt.constant(np.array([1, 1, 0], dtype))
+    cases = [(x,), (x, y), (x, 2), (x, 0.5), (2, y), (True, y), (x, [1, 2, 3])]
+    for ufunc, operands in product(UFUNC_BODIES, cases):
+        if len(operands) != ufunc.nin:
+            continue
+        try:
+            switch.use_python()
+            wanted = [recorded(partial(ufunc, *operands)) for _ in range(2)][1]
+        except (TypeError, ValueError) as error:
+            switch.use()
+            with pytest.raises(type(error)):
+                ufunc(*operands)
+            continue
+        switch.use()
+        found = recorded(partial(ufunc, *operands))
+        assert found[0] is wanted[0]
+        if not isinstance(operands[-1], list):  # each call converts a list to a new array
+            assert found[1] == wanted[1]
+
+
+@pytest.mark.parametrize("call", CALLS_OF_NUMPY)
+def test_functions_of_numpy_lead_to_the_node_of_python(call: Callable[[Any, Any], Any]):
+    x, m = jt.constant(np.arange(3.0)), jt.constant(np.arange(6.0).reshape(2, 3))
+    switch.use_python()
+    wanted = [recorded(lambda: call(x, m)) for _ in range(2)][1]
+    switch.use()
+    found = recorded(lambda: call(x, m))
+    assert found == wanted
+    np.testing.assert_array_equal(call(x, m), call(x.numpy(), m.numpy()))
+    assert "array_function" not in calls_of_python(lambda: call(x, m))
+
+
+def test_calls_of_numpy_that_python_records():
+    x, m = jt.constant(np.arange(3.0)), jt.constant(np.arange(6.0).reshape(2, 3))
+    v = jt.Variable(np.zeros(3))
+    for _ in range(3):
+        assert np.sum(m, axis=1).shape == (2,)
+        assert np.reshape(m, 6).shape == (6,)
+        with pytest.raises(TypeError, match="axis"):
+            np.sum(m, axis=True)  # equal to 1 as a key
+        with pytest.raises(TypeError, match="axis"):
+            np.sum(m, axis=1.0)
+        with pytest.raises(TypeError, match=r"out="):
+            np.add(x, x, out=np.zeros(3))
+        assert np.add(x, 1.0, out=v) is v
+        assert np.add.reduce(x).numpy() == 3
+        assert np.dot(2.0, x).numpy().tolist() == [0, 2, 4]
+        assert np.add(x, np.ones(3), dtype=np.float32).dtype == jt.float32
+        assert np.less(jt.constant(np.arange(3)), 10**400).numpy().all()
+        with pytest.raises(ValueError, match=r"\[np.add\] shapes"):
+            np.add(x, jt.constant(np.ones(4)))
+        with pytest.raises(TypeError):
+            type(x).__array_ufunc__(x)
+        with pytest.raises(TypeError):
+            type(x).__array_function__(x, np.sum, ())
+        assert type(x).__array_ufunc__(x, np.exp, "reduce".replace("reduce", "__call__"), x).shape == (3,)
 
 
 # ---- what is left to Python ------------------------------------------------------------------------------------------
@@ -525,6 +612,7 @@ PROGRAM = f"""
 import numpy as np, jittape as jt
 from jittape.compile.cache.kernel_cache import registry
 from jittape.native import switch
+from jittape.recording.machine_code.known_paths import UFUNC_BODIES
 x, w = jt.constant(np.ones(3)), jt.Variable(np.zeros(3))
 used = []
 for i in range({LOOP + 5}):

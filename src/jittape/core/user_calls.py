@@ -125,7 +125,9 @@ def numpy_call(frame: FrameType) -> str | None:
     name = frame.f_code.co_name
     if name in ("__array_ufunc__", "array_ufunc"):
         return ufunc_name(frame.f_locals["ufunc"])
-    return f"np.{frame.f_locals['func'].__name__}" if name == "array_function" else None
+    if name in ("__array_function__", "array_function"):
+        return f"np.{frame.f_locals['func'].__name__}"
+    return None
 
 
 def _name_of(frame: FrameType) -> str:

@@ -246,6 +246,12 @@ class ObjectCode:
     @contextmanager
     def each_value(self, values: ir.Value) -> Iterator[ir.Value]:
         """Emit a loop over a dictionary that the body leaves unchanged; yield the value, borrowed."""
+        with self.each_pair(values) as (_, value):
+            yield value
+
+    @contextmanager
+    def each_pair(self, values: ir.Value) -> Iterator[tuple[ir.Value, ir.Value]]:
+        """Emit a loop over a dictionary that the body leaves unchanged; yield key and value, borrowed."""
         place, found = self.words(1), self.words(2)
         self.write(place, integer(0))
         head, body, after = (self.block(f"values.{part}") for part in ("head", "body", "end"))
@@ -255,7 +261,7 @@ class ObjectCode:
         more = self.call("PyDict_Next", values, place, found, value)
         self.builder.cbranch(self.differ(more, ir.Constant(more.type, 0)), body, after)
         self.begin(body)
-        yield self.read(value)
+        yield self.read(found), self.read(value)
         self.builder.branch(head)
         self.begin(after)
 

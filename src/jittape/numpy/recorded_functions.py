@@ -51,7 +51,7 @@ def recorded(function: Any, module: str, name: str) -> Callable[..., Any]:
     adapter = FUNCTIONS.get(function) or _on_values(function)
     if function is np.einsum:
         made = _einsum(adapter)
-    elif WITH_PATHS.get(function) == 1:
+    elif function in WITH_PATHS:
         made = _on_known_path(function, _function(adapter, *_roles(function)))
     else:
         made = _function(adapter, *_roles(function))
@@ -143,17 +143,15 @@ def _recorded_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, kwargs: 
         kwargs["where"] = as_operand(kwargs["where"], "where")
     if out is not None:
         kwargs["out"] = out if isinstance(out, tuple) else (out,)
-        return array_ufunc(None, ufunc, "__call__", *operands, **kwargs)
+        return array_ufunc(ufunc, "__call__", *operands, **kwargs)
     return _called(ufunc, tuple(operands), kwargs)
 
 
 def _called(ufunc: np.ufunc, operands: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
-        return as_result(array_ufunc(None, ufunc, "__call__", *operands, **kwargs))
+        return as_result(array_ufunc(ufunc, "__call__", *operands, **kwargs))
     except OverflowError:  # a Python int need only fit the dtype of NumPy's loop: ``arctan2(uint8, -1)``
-        return as_result(
-            array_ufunc(None, ufunc, "__call__", *operands, **{"casting": "same_kind", **kwargs})
-        )
+        return as_result(array_ufunc(ufunc, "__call__", *operands, **{"casting": "same_kind", **kwargs}))
 
 
 def _with_methods(made: Any, ufunc: np.ufunc) -> Callable[..., Any]:
@@ -171,7 +169,7 @@ def _method(ufunc: np.ufunc, method: str, module: str) -> Callable[..., Any]:
         count = 2 if method == "outer" else 1
         names = ("array", "indices", "values") if method != "outer" else ("A", "B")
         inputs = operands_of(args[:count], names)
-        return as_result(array_ufunc(None, ufunc, method, *inputs, *args[count:], **kwargs))
+        return as_result(array_ufunc(ufunc, method, *inputs, *args[count:], **kwargs))
 
     call.__name__ = call.__qualname__ = f"{ufunc.__name__}.{method}"
     call.__module__ = module
@@ -186,7 +184,7 @@ def _on_values(function: Any) -> Callable[..., Any]:
     """Return `function`, which has no gradient, of the values of tensors."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return array_function(None, function, _TENSORS, args, kwargs)
+        return array_function(function, _TENSORS, args, kwargs)
 
     return call
 
@@ -249,11 +247,17 @@ def _function(
 
 
 def _on_known_path(function: Any, general: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that records calls with one tensor as one call, and others as `general` does."""
+    """Return a function that records calls with tensors as one call, and others as `general` does."""
+    count = WITH_PATHS[function]
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if args and args[0].__class__ is Tensor and "out" not in kwargs and "device" not in kwargs:
-            result = array_function(None, function, _TENSORS, args, kwargs)
+        if (
+            len(args) >= count
+            and all([x.__class__ is Tensor for x in args[:count]])
+            and "out" not in kwargs
+            and "device" not in kwargs
+        ):
+            result = array_function(function, _TENSORS, args, kwargs)
             return result if result.__class__ is Tensor else as_result(result)
         return general(*args, **kwargs)
 

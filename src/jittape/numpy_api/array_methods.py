@@ -255,6 +255,8 @@ class ArrayMethods:
 
     def dot(self, b: Any, out: Any = None) -> Any:
         """Return the product with `b`; see `numpy.dot`."""
+        if out is None and hasattr(b, "aval"):
+            return apply(FUNCTIONS[np.dot], (self, b), ())
         return FUNCTIONS[np.dot](self, b, out)
 
     def sort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:

@@ -8,6 +8,7 @@ in neither table raise a TypeError: converting a tensor to an ndarray silently w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from operator import attrgetter
@@ -96,9 +97,20 @@ def _as_in_loop(
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A function that is recorded as one call of a body, for operands of any dtype."""
+
+    body: Callable[..., Any]
+    static: tuple[Any, ...]
+
+    def __call__(self, *inputs: Any) -> Any:
+        return apply(self.body, inputs, self.static)
+
+
 def typed(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return `function` with its operands cast to the dtypes of NumPy's loop, recorded as one call."""
-    return lambda *inputs: apply(_typed, inputs, (ufunc, function))
+    return Recorded(_typed, (ufunc, function))
 
 
 def _typed(*inputs_and_static: Any) -> Any:
@@ -108,7 +120,7 @@ def _typed(*inputs_and_static: Any) -> Any:
 
 def _in_one_dtype(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return `function` with its operands, Python scalars too, as tensors in the dtypes of NumPy's loop."""
-    return lambda *inputs: apply(_strongly_typed, inputs, (ufunc, function))
+    return Recorded(_strongly_typed, (ufunc, function))
 
 
 def _strongly_typed(*inputs_and_static: Any) -> Any:
@@ -236,8 +248,8 @@ VALUE_FUNCTIONS: frozenset[Callable[..., Any]] = frozenset(map(_numpy_function, 
 _SEQUENCES = (list, tuple)
 
 
-def array_ufunc(handle: Any, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
-    """Record a call of a NumPy ufunc with a tensor among its `inputs`: the method ``__array_ufunc__``.
+def array_ufunc(ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
+    """Record a call of a NumPy ufunc with a tensor among its `inputs`, as ``__array_ufunc__`` does.
 
     ``out=`` writes to tensors and Variables, with ``where=`` the elements in the mask.
 
@@ -290,7 +302,7 @@ _WITHOUT_EFFECT = ("order", "subok")
 def _into(out: tuple[Any, ...], ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record a call and write its results to the tensors in `out`; return these, and the results without one."""
     where, casting = kwargs.pop("where", True), kwargs.get("casting", "same_kind")
-    found = array_ufunc(None, ufunc, "__call__", *inputs, **kwargs)
+    found = array_ufunc(ufunc, "__call__", *inputs, **kwargs)
     results = found if isinstance(found, tuple) else (found,)
     written = [r if o is None else write(o, r, casting, where) for o, r in zip(out, results, strict=True)]
     return tuple(written) if isinstance(found, tuple) else written[0]
@@ -363,9 +375,9 @@ def _are_of(types: Any, operands: tuple[Any, ...]) -> bool:
 
 
 def array_function(
-    handle: Any, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Record a call of a NumPy function with a tensor among its arguments: the method ``__array_function__``.
+    """Record a call of a NumPy function with a tensor among its arguments, as ``__array_function__`` does.
 
     Raises
     ------

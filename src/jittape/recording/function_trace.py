@@ -279,7 +279,7 @@ class FunctionTrace(SymbolicTrace):
         self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Record a NumPy function of numbers and arrays."""
-        return array_ufunc(None, ufunc, method, *inputs, **kwargs)
+        return array_ufunc(ufunc, method, *inputs, **kwargs)
 
     # ---- needed values -----------------------------------------------------------------------------------------
 

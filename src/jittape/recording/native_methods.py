@@ -24,9 +24,10 @@ from jittape.native.object_layout import object_layout, slot_places
 from jittape.native.switch import NativeMethod
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.elementwise.division import divide_op
-from jittape.recording import emit_methods
-from jittape.recording.emit_recorder import New
 from jittape.recording.flushing import Flushing
+from jittape.recording.machine_code import emit_methods, emit_protocols
+from jittape.recording.machine_code.emit_recorder import New
+from jittape.recording.machine_code.known_paths import FUNCTION_BODIES, UFUNC_BODIES
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
@@ -106,6 +107,8 @@ def _methods() -> list[_Method]:
     for method, op in (("assign_add", "add"), ("assign_sub", "sub")):
         define = partial(emit_methods.define_update, f"Variable.{method}", op)
         methods.append(_Method(Variable, method, BY_NAMES, define))
+    methods.append(_Method(Operators, "__array_ufunc__", BY_NAMES, emit_protocols.define_array_ufunc))
+    methods.append(_Method(Operators, "__array_function__", BY_NAMES, emit_protocols.define_array_function))
     return methods
 
 
@@ -114,7 +117,7 @@ _python = {method.label: vars(method.owner)[method.name] for method in _METHODS}
 _KNOWN: dict[str, Any] = {
     **{
         kind.__name__: kind
-        for kind in (Tensor, Variable, Buffer, Trace, Node, tuple, list, float, int, bool, complex)
+        for kind in (Tensor, Variable, Buffer, Trace, Node, tuple, list, dict, str, float, int, bool, complex)
     },
     **_OPS,
     "neg": negative_op,
@@ -132,6 +135,10 @@ _KNOWN: dict[str, Any] = {
     "empty": (),
     "active": active,
     "recorder": "recorder",
+    "__call__": "__call__",
+    "keepdims": "keepdims",
+    "FUNCTION_BODIES": FUNCTION_BODIES,
+    "UFUNC_BODIES": UFUNC_BODIES,
     "config": config,
 }
 _table = np.array([id(value) for value in _KNOWN.values()], np.int64)

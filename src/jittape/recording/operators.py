@@ -148,8 +148,11 @@ class Operators(StaticInfo, ArrayMethods):
 
     # ---- NumPy's protocols -------------------------------------------------------------------------------------
 
-    __array_ufunc__ = array_ufunc
-    __array_function__ = array_function
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return array_ufunc(ufunc, method, *inputs, **kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return array_function(func, types, args, kwargs)
 
     # ---- the Array API standard --------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ __all__ = ["PROVIDERS", "PYTHON_FUNCTIONS", "define", "provide"]
 
 PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyDict_GetItemWithError": 64,
+    "PyDict_Items": 64,
     "PyDict_New": 64,
     "PyDict_Next": 32,
     "PyDict_SetItem": 32,
@@ -29,6 +30,7 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyFrame_GetCode": 64,
     "PyFrame_GetLasti": 32,
     "PyList_Append": 32,
+    "PyList_AsTuple": 64,
     "PyList_GetItem": 64,
     "PyList_New": 64,
     "PyList_Size": 64,
@@ -38,8 +40,10 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyNumber_Float": 64,
     "PyObject_GetAttr": 64,
     "PyObject_Vectorcall": 64,
+    "PyTuple_GetSlice": 64,
     "PyTuple_New": 64,
     "PyType_GenericAlloc": 64,
+    "PyUnicode_Compare": 32,
     "Py_DecRef": 0,
     "Py_IncRef": 0,
 }

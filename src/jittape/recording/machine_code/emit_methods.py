@@ -11,9 +11,10 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.emit_recorder import New, assign, new_tensor, record
+from jittape.recording.machine_code.emit_recorder import New, assign, new_tensor, record
 
 __all__ = [
+    "call_python",
     "define_apply",
     "define_binary",
     "define_distribute",
@@ -21,6 +22,7 @@ __all__ = [
     "define_tensors_at",
     "define_unary",
     "define_update",
+    "recorder",
 ]
 
 
@@ -48,7 +50,7 @@ def define_apply(new: New, function: ir.Function) -> None:
     code.require(code.differ(tensor, integer(0)), python)
     code.builder.ret(tensor)
     code.begin(python)
-    _call_python(new, code, code.known("Trace.apply"), *function.args)
+    call_python(new, code, code.known("Trace.apply"), *function.args)
 
 
 def define_binary(name: str, op: str, reflected: bool, new: New, function: ir.Function) -> None:
@@ -79,7 +81,7 @@ def _define_operate(new: New, function: ir.Function) -> None:
     code = new(function)
     op, in_python, operands, given, count = function.args
     python = code.block("python")
-    trace = _recorder(code, python)
+    trace = recorder(code, python)
     tensor = record(new, code, trace, op, operands, count, code.known("empty"), integer(0))
     code.drop(trace)
     code.require(code.differ(tensor, integer(0)), python)
@@ -104,7 +106,7 @@ def _define_update(new: New, function: ir.Function) -> None:
     python, drop = code.block("python"), code.block("drop")
     code.require_same(python, (count, integer(1)), (names, integer(0)))
     code.require(code.is_a(variable, "Variable"), python)
-    trace = _recorder(code, python)
+    trace = recorder(code, python)
     before = code.get(variable, "_assigned_in", drop)
     code.require(code.builder.or_(code.same(before, trace), code.same(before, code.known("None"))), drop)
     buffer = code.get(variable, "_buffer", drop)
@@ -130,7 +132,7 @@ def _define_update(new: New, function: ir.Function) -> None:
     code.drop(trace)
     code.builder.branch(python)
     code.begin(python)
-    _call_python(new, code, in_python, variable, arguments, count, names)
+    call_python(new, code, in_python, variable, arguments, count, names)
 
 
 def _as_array(code: ObjectCode, *values: ir.Value) -> ir.Value:
@@ -141,7 +143,7 @@ def _as_array(code: ObjectCode, *values: ir.Value) -> ir.Value:
     return memory
 
 
-def _recorder(code: ObjectCode, otherwise: ir.Block) -> ir.Value:
+def recorder(code: ObjectCode, otherwise: ir.Block) -> ir.Value:
     """Return the trace that is this thread's recorder, with a new reference."""
     other = code.block("other")
     trace = code.call("PyObject_GetAttr", code.known("active"), code.known("recorder"))
@@ -263,13 +265,13 @@ def define_distribute(new: New, function: ir.Function) -> None:
     code.drop(assigned)
     code.builder.ret(code.own(none))
     code.begin(python)
-    _call_python(new, code, code.known("Flushing._distribute"), *function.args)
+    call_python(new, code, code.known("Flushing._distribute"), *function.args)
 
 
 # ---- calls of the Python methods -------------------------------------------------------------------------------------
 
 
-def _call_python(new: New, code: ObjectCode, function: ir.Value, *arguments: ir.Value) -> None:
+def call_python(new: New, code: ObjectCode, function: ir.Value, *arguments: ir.Value) -> None:
     """Return the result of a Python function for ``self, arguments, count, names``."""
 
     def call() -> ir.Value:

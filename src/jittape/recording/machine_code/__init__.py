@@ -1,0 +1,1 @@
+"""Machine code that records on known paths."""

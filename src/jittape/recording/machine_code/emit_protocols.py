@@ -1,0 +1,134 @@
+"""Machine code of ``__array_ufunc__`` and ``__array_function__``: calls of NumPy's functions on known paths.
+
+The tables in `known_paths` say what a call records. All other calls, such as those with arrays or ``out=``, run in
+Python.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from jittape.compile.llvm.ir_helpers import integer
+from jittape.native.object_code import ObjectCode
+from jittape.recording.machine_code.emit_methods import call_python, recorder
+from jittape.recording.machine_code.emit_recorder import New, record
+
+__all__ = ["define_array_function", "define_array_ufunc"]
+
+
+def define_array_ufunc(new: New, function: ir.Function) -> None:
+    """Emit ``__array_ufunc__(self, ufunc, method, *inputs)``; Python handles keyword arguments."""
+    code = new(function)
+    _, arguments, count, names = function.args
+    python = code.block("python")
+    code.require_same(python, (names, integer(0)))
+    code.require(code.builder.icmp_signed(">=", count, integer(3)), python)
+    method = code.read(arguments, 1)
+    code.require(code.is_a(method, "str"), python)
+    order = code.call("PyUnicode_Compare", method, code.known("__call__"))  # NumPy makes a new string
+    code.require_same(python, (order, ir.Constant(order.type, 0)))
+    known = code.attempt(
+        python, "PyDict_GetItemWithError", code.known("UFUNC_BODIES"), code.read(arguments, 0)
+    )
+    trace = recorder(code, python)
+    operands, length = code.element(arguments, 2), code.builder.sub(count, integer(2))
+    tensor = record(new, code, trace, code.item(known, 0), operands, length, code.item(known, 1), integer(0))
+    code.drop(trace)
+    code.require(code.differ(tensor, integer(0)), python)
+    code.builder.ret(tensor)
+    code.begin(python)
+    call_python(new, code, code.known("Operators.__array_ufunc__"), *function.args)
+
+
+def define_array_function(new: New, function: ir.Function) -> None:
+    """Emit ``__array_function__(self, func, types, args, kwargs)`` for tensors followed by structure."""
+    code = new(function)
+    _, arguments, count, names = function.args
+    python = code.block("python")
+    code.require_same(python, (names, integer(0)), (count, integer(4)))
+    args, kwargs = code.read(arguments, 2), code.read(arguments, 3)
+    code.require(code.is_a(args, "tuple"), python)
+    code.require(code.is_a(kwargs, "dict"), python)
+    known = code.attempt(
+        python, "PyDict_GetItemWithError", code.known("FUNCTION_BODIES"), code.read(arguments, 0)
+    )
+    n_operands, length = code.size(code.item(known, 0)), code.length_of(args)
+    code.require(code.builder.icmp_signed(">=", length, n_operands), python)
+    operands = code.builder.add(args, integer(code.places["items"]))
+    with code.each(n_operands) as i:
+        operand = code.read(operands, i)
+        is_value = code.builder.or_(code.is_a(operand, "Tensor"), code.is_a(operand, "Variable"))
+        code.require(is_value, python)
+    body, static = _body_and_static(new, code, known, (args, n_operands, length), kwargs, python)
+    drop = code.block("drop")
+    trace = recorder(code, drop)
+    tensor = record(new, code, trace, body, operands, n_operands, static, integer(0))
+    code.drop(trace)
+    code.require(code.differ(tensor, integer(0)), drop)
+    code.drop(static)
+    code.builder.ret(tensor)
+    code.begin(drop)
+    code.drop(static)
+    code.builder.branch(python)
+    code.begin(python)
+    call_python(new, code, code.known("Operators.__array_function__"), *function.args)
+
+
+def _body_and_static(
+    new: New,
+    code: ObjectCode,
+    known: ir.Value,
+    args: tuple[ir.Value, ir.Value, ir.Value],
+    kwargs: ir.Value,
+    python: ir.Block,
+) -> tuple[ir.Value, ir.Value]:
+    """Return the body, borrowed, and a new tuple of its parameters; branch to `python` if they are no structure.
+
+    `args` are the tuple of arguments, the number of operands among them, and its length.
+    """
+    builder = code.builder
+    values, n_operands, length = args
+    with code.each(builder.sub(length, n_operands)) as i:
+        _require_structure(new, code, code.item(values, builder.add(n_operands, i)), integer(0), python)
+    with code.each_pair(kwargs) as (name, value):
+        _require_structure(new, code, value, name, python)
+    rest = code.attempt(python, "PyTuple_GetSlice", values, n_operands, length)
+    body, static, failed = code.words(1), code.words(1), code.block("failed")
+    code.write(body, code.item(known, 1))
+    code.write(static, rest)
+    with builder.if_then(code.differ(code.call("PyDict_Size", kwargs), integer(0))):
+        items = code.attempt(failed, "PyDict_Items", kwargs)
+        pairs = code.call("PyList_AsTuple", items)
+        code.drop(items)
+        code.require(code.differ(pairs, integer(0)), failed)
+        code.write(body, code.item(known, 2))
+        code.write(static, code.new_tuple(failed, rest, pairs))
+    here = builder.block
+    code.begin(failed)
+    builder.ret(integer(0))
+    code.begin(here)
+    return code.read(body), code.read(static)
+
+
+def _require_structure(new: New, code: ObjectCode, value: ir.Value, name: ir.Value, python: ir.Block) -> None:
+    """Branch to `python` unless a key may contain `value`, the argument `name`, or 0 if it has none."""
+    fits = code.call_shared(
+        "jittape_is_structure", lambda shared: _define_is_structure(new(shared)), value, name
+    )
+    code.require(code.differ(fits, integer(0)), python)
+
+
+def _define_is_structure(code: ObjectCode) -> None:
+    """Emit ``is_structure(value, name)``: an int, a str, None, a tuple of ints, or a bool that is ``keepdims``."""
+    builder, (value, name) = code.builder, code.function.args
+    no = code.block("no")
+    flag = builder.and_(code.is_a(value, "bool"), code.same(name, code.known("keepdims")))
+    plain = builder.or_(builder.or_(code.is_a(value, "int"), code.is_a(value, "str")), flag)
+    with builder.if_then(builder.or_(plain, code.same(value, code.known("None")))):
+        builder.ret(integer(1))
+    code.require(code.is_a(value, "tuple"), no)
+    with code.each(code.length_of(value)) as i:
+        code.require(code.is_a(code.item(value, i), "int"), no)
+    builder.ret(integer(1))
+    code.begin(no)
+    builder.ret(integer(0))

@@ -1,0 +1,93 @@
+"""Calls of NumPy's functions that machine code records: see `jittape.recording.machine_code.emit_protocols`.
+
+The tables give the body and the parameters that `array_ufunc` and `array_function` record for the common arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.numpy_api.numpy_functions import FUNCTIONS
+from jittape.numpy_api.numpy_operands import with_names
+from jittape.numpy_api.numpy_protocol import UFUNCS, WITH_PATHS, Recorded
+from jittape.primitives.elementwise import (
+    arithmetic,
+    bits,
+    comparison,
+    division,
+    exponential,
+    hyperbolic,
+    piecewise,
+)
+from jittape.primitives.elementwise import trigonometric as trig
+
+__all__ = ["FUNCTION_BODIES", "UFUNC_BODIES"]
+
+_OPS: dict[np.ufunc, Any] = {
+    np.absolute: piecewise.absolute_op,
+    np.add: arithmetic.add_op,
+    np.arccos: trig.acos_op,
+    np.arccosh: hyperbolic.acosh_op,
+    np.arcsin: trig.asin_op,
+    np.arcsinh: hyperbolic.asinh_op,
+    np.arctan2: trig.atan2_op,
+    np.arctan: trig.atan_op,
+    np.arctanh: hyperbolic.atanh_op,
+    np.bitwise_and: bits.bitwise_and_op,
+    np.bitwise_or: bits.bitwise_or_op,
+    np.bitwise_xor: bits.bitwise_xor_op,
+    np.ceil: piecewise.ceil_op,
+    np.cos: trig.cos_op,
+    np.cosh: hyperbolic.cosh_op,
+    np.divide: division.divide_op,
+    np.equal: comparison.equal_op,
+    np.exp: exponential.exp_op,
+    np.expm1: exponential.expm1_op,
+    np.floor: piecewise.floor_op,
+    np.floor_divide: division.floor_divide_op,
+    np.greater: comparison.greater_op,
+    np.greater_equal: comparison.greater_equal_op,
+    np.invert: bits.invert_op,
+    np.isfinite: bits.is_finite_op,
+    np.isinf: bits.is_inf_op,
+    np.isnan: bits.is_nan_op,
+    np.less: comparison.less_op,
+    np.less_equal: comparison.less_equal_op,
+    np.log10: exponential.log10_op,
+    np.log1p: exponential.log1p_op,
+    np.log2: exponential.log2_op,
+    np.log: exponential.log_op,
+    np.logical_and: comparison.logical_and_op,
+    np.logical_not: comparison.logical_not_op,
+    np.logical_or: comparison.logical_or_op,
+    np.logical_xor: comparison.logical_xor_op,
+    np.maximum: piecewise.maximum_op,
+    np.minimum: piecewise.minimum_op,
+    np.multiply: arithmetic.multiply_op,
+    np.negative: arithmetic.negative_op,
+    np.not_equal: comparison.not_equal_op,
+    np.positive: arithmetic.positive_op,
+    np.remainder: division.mod_op,
+    np.sin: trig.sin_op,
+    np.sinh: hyperbolic.sinh_op,
+    np.sqrt: exponential.sqrt_op,
+    np.square: arithmetic.square_op,
+    np.subtract: arithmetic.subtract_op,
+    np.tan: trig.tan_op,
+    np.tanh: hyperbolic.tanh_op,
+}
+
+UFUNC_BODIES: dict[np.ufunc, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    **{ufunc: (op, ()) for ufunc, op in _OPS.items()},
+    **{ufunc: (call.body, call.static) for ufunc, call in UFUNCS.items() if isinstance(call, Recorded)},
+}
+"""Bodies and parameters of ufuncs by whatever dtypes; Python records where no such edge exists."""
+
+FUNCTION_BODIES: dict[Any, tuple[int, Callable[..., Any], Callable[..., Any]]] = {
+    function: (count, FUNCTIONS[function], with_names(FUNCTIONS[function]))
+    for function, count in WITH_PATHS.items()
+}
+"""Number of leading tensors of a function, and its body without and with named arguments."""
