@@ -206,6 +206,56 @@ def test_a_batch_of_a_batch_and_unbatch():
     assert numbers(data.unbatch().unbatch()) == list(range(8))
 
 
+def test_windows_are_those_of_tensorflow():
+    """The windows and counts are those of TensorFlow 2.21."""
+    for options, windows in (
+        ((3,), [[0, 1, 2], [3, 4, 5], [6]]),
+        ((3, 1, 1, True), [[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 5], [4, 5, 6]]),
+        ((2, 1, 3), [[0, 3], [1, 4], [2, 5], [3, 6], [4], [5], [6]]),
+        ((2, 5), [[0, 1], [5, 6]]),
+        ((2, 5, 3, True), [[0, 3]]),
+    ):
+        data = Dataset.range(7).window(*options)
+        assert [numbers(window) for window in data] == windows
+        assert len(data) == len(windows)
+    pairs = list(Dataset.from_tensor_slices({"x": X, "y": Y}).window(4))
+    assert [numbers(pair["y"]) for pair in pairs] == [[0, 1, 2, 3], [4, 5, 6]]
+    assert listed(pairs[1]["x"].batch(3)) == [X[4:].tolist()]
+
+
+def test_interleave_and_flat_map():
+    """The order is that of TensorFlow 2.21."""
+
+    def repeated(i):
+        return Dataset.from_tensors(i).repeat(int(i))
+
+    data = Dataset.range(1, 6)
+    assert numbers(data.interleave(repeated, 2, 1)) == [1, 2, 2, 3, 3, 4, 3, 4, 4, 5, 4, 5, 5, 5, 5]
+    assert numbers(data.interleave(repeated, 2, 2)) == [1, 2, 2, 3, 3, 3, 4, 4, 5, 5, 4, 4, 5, 5, 5]
+    assert numbers(data.flat_map(repeated)) == [1, 2, 2, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 5]
+
+
+def test_reduce_scan_take_while_shard():
+    pairs = Dataset.zip(Dataset.range(4), Dataset.range(4, 8))
+    total = pairs.reduce((np.int64(0), np.int64(0)), lambda s, e: (s[0] + e[0], s[1] + e[1]))
+    assert [int(part) for part in total] == [6, 22]
+    assert numbers(Dataset.range(5).scan(np.int64(1), lambda s, i: (s + i, s * i))) == [0, 1, 4, 12, 28]
+    assert numbers(Dataset.range(9).take_while(lambda i: i < 3)) == [0, 1, 2]
+    assert [numbers(Dataset.range(5).shard(2, i)) for i in (0, 1)] == [[0, 2, 4], [1, 3]]
+    assert numbers(Dataset.counter(5, -2).take(3)) == [5, 3, 1]
+
+
+def test_padded_batches():
+    rows = Dataset.range(1, 4).map(lambda n: (jt.ones([int(n), 2]), n))
+    (x, n), last = rows.padded_batch(2)
+    assert (x.shape, n.tolist()) == ((2, 2, 2), [1, 2])
+    np.testing.assert_array_equal(x.numpy()[0], [[1, 1], [0, 0]])
+    assert last[0].shape == (1, 3, 2)
+    (x, _), *_ = rows.padded_batch(3, ((5, None), ()), (-1.0, None), drop_remainder=True)
+    assert x.shape == (3, 5, 2)
+    assert float(x[0, 1, 0]) == -1.0
+
+
 def test_cache_keeps_order_and_elements():
     calls = []
 
@@ -317,6 +367,15 @@ def test_the_thread_ends_with_the_iterator():
         (lambda: Dataset.range(3).cache("file"), ValueError, "memory"),
         (lambda: Dataset.range(3).prefetch(-2), ValueError, "negative"),
         (lambda: Dataset.range(3).concatenate([1]), TypeError, "Dataset"),
+        (lambda: Dataset.range(3).window(0), ValueError, "size must be at least 1, got 0"),
+        (lambda: Dataset.range(3).shard(2, 2), ValueError, "below 2, got 2"),
+        (lambda: list(Dataset.range(3).flat_map(lambda i: i)), TypeError, "must return a Dataset"),
+        (lambda: Dataset.range(3).reduce(0, lambda s, i: 0.5), TypeError, "int32 became float32"),
+        (
+            lambda: list(Dataset.range(3).map(lambda i: jt.ones([3 - int(i)])).padded_batch(2, [2])),
+            ValueError,
+            r"\(3,\), \(2,\)\] do not fit into padded_shapes \[2\]",
+        ),
         (
             lambda: list(Dataset.range(3).map(lambda i: jt.ones([int(i)])).batch(2)),
             ValueError,

@@ -114,9 +114,9 @@ LEFT_OUT = (
         "jt.data.Dataset, and skip(count) with a count in a jt.Variable",
     ),
     LeftOut(
-        "summary profiler keras.callbacks keras.visualization",
+        "summary profiler keras.visualization",
         "events are not written to files",
-        "jt.stats, jt.explain and the history of Model.fit",
+        "jt.stats, jt.explain and jt.keras.callbacks",
     ),
     LeftOut(
         "image audio extract_volume_patches keras.applications keras.datasets keras.preprocessing "

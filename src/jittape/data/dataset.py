@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from jittape.core.user_calls import as_int
+from jittape.data.combining import Combined, called, require_callable
 from jittape.data.elements import as_element, element_like, rows_of, stack, unstack
 from jittape.data.iteration import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
-from jittape.data.ordering import Ordered, at_least_1
+from jittape.data.ordering import at_least_1
 from jittape.data.prefetching import prefetched
 from jittape.recording.convert import constant
 from jittape.recording.nested import flatten
@@ -29,7 +30,7 @@ AUTOTUNE = -1
 _PREFETCH_DEFAULT = 2
 
 
-class Dataset(Ordered):
+class Dataset(Combined):
     """A sequence of elements, which are tensors or nested tuples and dicts of tensors.
 
     Make one with `from_tensor_slices`, `from_tensors`, `from_generator`, `range` or `zip`. Every method returns a new
@@ -112,7 +113,7 @@ class Dataset(Ordered):
         >>> [x.numpy().item() for x in data]
         [0.0, 1.0, 4.0]
         """
-        _require_callable("from_generator", "generator", generator)
+        require_callable("from_generator", "generator", generator)
         convert = element_like(output_types, output_shapes, output_signature)
         return Dataset(lambda: map(convert, generator(*args)), UNKNOWN_CARDINALITY)
 
@@ -192,9 +193,9 @@ class Dataset(Ordered):
         >>> [z.numpy().item() for z in data.map(lambda x, y: x * y)]
         [3.0, 8.0]
         """
-        _require_callable("map", "map_func", map_func)
+        require_callable("map", "map_func", map_func)
         return Dataset(
-            lambda: (as_element(_called(map_func, element)) for element in self._elements()), self._count
+            lambda: (as_element(called(map_func, element)) for element in self._elements()), self._count
         )
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
@@ -205,9 +206,9 @@ class Dataset(Ordered):
         >>> [i.numpy().item() for i in jt.data.Dataset.range(5).filter(lambda i: i % 2 == 0)]
         [0, 2, 4]
         """
-        _require_callable("filter", "predicate", predicate)
+        require_callable("filter", "predicate", predicate)
         return Dataset(
-            lambda: (element for element in self._elements() if bool(_called(predicate, element))),
+            lambda: (element for element in self._elements() if bool(called(predicate, element))),
             UNKNOWN_CARDINALITY if self._count else 0,
         )
 
@@ -317,12 +318,3 @@ class Dataset(Ordered):
             return self
         ahead = _PREFETCH_DEFAULT if size == AUTOTUNE else size
         return Dataset(lambda: prefetched(self._elements, ahead), self._count)
-
-
-def _called(function: Callable[..., Any], element: Any) -> Any:
-    return function(*element) if isinstance(element, tuple) else function(element)
-
-
-def _require_callable(method: str, argument: str, value: Any) -> None:
-    if not callable(value):
-        raise TypeError(f"[Dataset.{method}] {argument} must be callable, got {value!r}")

@@ -13,7 +13,17 @@ from jittape.errors import ShapeError
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor, tensor_of
 
-__all__ = ["Rows", "as_element", "element_like", "rows_of", "stack", "unstack"]
+__all__ = [
+    "Rows",
+    "as_element",
+    "element_like",
+    "pad_and_stack",
+    "rows_of",
+    "same_kind",
+    "split_leaves",
+    "stack",
+    "unstack",
+]
 
 Rebuild = Callable[[list[Any]], Any]
 
@@ -133,6 +143,65 @@ def stack(elements: Sequence[Any]) -> Any:
             )
         stacked.append(tensor_of(np.stack([part.numpy() for part in parts])))
     return tree.unflatten(stacked)
+
+
+def split_leaves(elements: Sequence[Any], make: Callable[[list[Any]], Any]) -> Any:
+    """Return ``make(parts)`` for the parts of `elements` at each place of their structure."""
+    flat = [_flatten(element) for element in elements]
+    return flat[0][1].unflatten(
+        [make(list(parts)) for parts in zip(*[leaves for leaves, _ in flat], strict=True)]
+    )
+
+
+def same_kind(method: str, state: Any, other: Any) -> Any:
+    """Return `other`; raise unless it has the structure and the dtypes of `state`."""
+    (leaves, tree), (found, its) = _flatten(state), _flatten(other)
+    if tree != its or [x.dtype for x in leaves] != [x.dtype for x in found]:
+        raise TypeError(
+            f"[Dataset.{method}] the state must keep its structure and dtypes: "
+            f"{tree.unflatten([x.dtype.name for x in leaves])} became {its.unflatten([x.dtype.name for x in found])}"
+        )
+    return other
+
+
+def pad_and_stack(elements: Sequence[Any], shapes: Any, values: Any) -> Any:
+    """Return `elements` of different shapes as one with a new first dimension, padded at their ends.
+
+    Parameters
+    ----------
+    elements : sequence
+    shapes : nested shapes, optional
+        None, and None or -1 in a shape, is the greatest extent.
+    values : nested scalars, optional
+    """
+    flat = [_flatten(element) for element in elements]
+    tree = flat[0][1]
+    columns = list(zip(*[leaves for leaves, _ in flat], strict=True))
+    wanted = [None] * len(columns) if shapes is None else tree.flatten_up_to(shapes)
+    fills = [0] * len(columns) if values is None else tree.flatten_up_to(values)
+    stacked = []
+    for parts, shape, fill in zip(columns, wanted, fills, strict=True):
+        given = _padded_shape(parts, shape)
+        batch = np.full((len(parts), *given), 0 if fill is None else fill, parts[0].dtype)
+        for i, part in enumerate(parts):
+            place: tuple[Any, ...] = (i, *[slice(n) for n in part.shape])
+            batch[place] = part.numpy()
+        stacked.append(tensor_of(batch))
+    return tree.unflatten(stacked)
+
+
+def _padded_shape(parts: Sequence[Tensor], shape: Any) -> list[int]:
+    """Return the shape that holds all of `parts`; None and -1 in `shape` are their greatest extents."""
+    extents: list[int] = [max(lengths) for lengths in zip(*[part.shape for part in parts], strict=False)]
+    given = list(extents if shape is None else shape)
+    if {part.ndim for part in parts} == {len(given)}:
+        given = [n if g in (None, -1) else int(g) for g, n in zip(given, extents, strict=True)]
+        if all([g >= n for g, n in zip(given, extents, strict=True)]):
+            return given
+    raise ShapeError(
+        f"[Dataset.padded_batch] elements of the shapes {[tuple(part.shape) for part in parts]} do not fit into "
+        f"padded_shapes {shape}"
+    )
 
 
 def unstack(element: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from jittape import optimizers as optimizers
 from jittape.keras import activations as activations
+from jittape.keras import callbacks as callbacks
 from jittape.keras import initializers as initializers
 from jittape.keras import layers as layers
 from jittape.keras import losses as losses
@@ -15,7 +16,7 @@ from jittape.keras.layers import Layer as Layer
 from jittape.keras.losses import Loss as Loss
 from jittape.keras.metrics import Metric as Metric
 from jittape.keras.model import Model as Model
-from jittape.keras.model import Sequential as Sequential
+from jittape.keras.models import Sequential as Sequential
 from jittape.keras.regularizers import Regularizer as Regularizer
 from jittape.lazy_names import lazily as _lazily
 from jittape.optimizers import Optimizer as Optimizer
@@ -23,7 +24,7 @@ from jittape.recording.variable import Variable as Variable
 
 __all__ = [
     "Initializer", "Input", "Layer", "Loss", "Metric", "Model", "Optimizer", "Regularizer", "Sequential",
-    "Variable", "activations", "initializers", "layers", "losses", "metrics", "models", "optimizers",
+    "Variable", "activations", "callbacks", "initializers", "layers", "losses", "metrics", "models", "optimizers",
     "regularizers", "utils",
 ]  # fmt: skip
 

@@ -21,6 +21,7 @@ __all__ = [
     "CategoricalAccuracy",
     "SparseCategoricalAccuracy",
     "SparseTopKCategoricalAccuracy",
+    "TopKCategoricalAccuracy",
 ]
 
 
@@ -62,6 +63,12 @@ def _top_matches(y_true: Any, y_pred: Any, k: int) -> Any:
     return cast(reduce_any(equal(expand_dims(numbers, -1), found), -1), "float32")
 
 
+def _top_class_matches(y_true: Any, y_pred: Any, k: int) -> Any:
+    y_true, y_pred = same_rank("TopKCategoricalAccuracy", y_true, y_pred)
+    found = cast(top_k(y_pred, k)[1], "int64")
+    return cast(reduce_any(equal(expand_dims(argmax(y_true, -1), -1), found), -1), "float32")
+
+
 class Accuracy(MeanMetricWrapper):
     """The fraction of equal labels.
 
@@ -70,6 +77,8 @@ class Accuracy(MeanMetricWrapper):
     >>> jt.keras.metrics.Accuracy()([1, 2, 3, 4], [0, 2, 3, 4]).numpy().item()
     0.75
     """
+
+    direction = "up"
 
     def __init__(self, name: str | None = "accuracy", dtype: Any = None) -> None:
         super().__init__(_matches, name, dtype)
@@ -83,6 +92,8 @@ class BinaryAccuracy(MeanMetricWrapper):
     >>> jt.keras.metrics.BinaryAccuracy()([1, 0], [0.7, 0.6]).numpy().item()
     0.5
     """
+
+    direction = "up"
 
     def __init__(
         self, name: str | None = "binary_accuracy", dtype: Any = None, threshold: float = 0.5
@@ -99,6 +110,8 @@ class CategoricalAccuracy(MeanMetricWrapper):
     0.5
     """
 
+    direction = "up"
+
     def __init__(self, name: str | None = "categorical_accuracy", dtype: Any = None) -> None:
         super().__init__(_class_matches, name, dtype)
 
@@ -111,6 +124,8 @@ class SparseCategoricalAccuracy(MeanMetricWrapper):
     >>> jt.keras.metrics.SparseCategoricalAccuracy()([1, 0], [[0.1, 0.9], [0.4, 0.6]]).numpy().item()
     0.5
     """
+
+    direction = "up"
 
     def __init__(self, name: str | None = "sparse_categorical_accuracy", dtype: Any = None) -> None:
         super().__init__(_sparse_matches, name, dtype)
@@ -126,7 +141,27 @@ class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
     0.5
     """
 
+    direction = "up"
+
     def __init__(
         self, k: int = 5, name: str | None = "sparse_top_k_categorical_accuracy", dtype: Any = None
     ) -> None:
         super().__init__(_top_matches, name, dtype, k=as_int("k", k))
+
+
+class TopKCategoricalAccuracy(MeanMetricWrapper):
+    """The fraction of examples whose true class, in a one-hot row, is among the `k` greatest predictions.
+
+    Examples
+    --------
+    >>> metric = jt.keras.metrics.TopKCategoricalAccuracy(k=2)
+    >>> metric([[0, 0, 1], [1, 0, 0]], [[0.1, 0.5, 0.4], [0.1, 0.5, 0.4]]).numpy().item()
+    0.5
+    """
+
+    direction = "up"
+
+    def __init__(
+        self, k: int = 5, name: str | None = "top_k_categorical_accuracy", dtype: Any = None
+    ) -> None:
+        super().__init__(_top_class_matches, name, dtype, k=as_int("k", k))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +21,15 @@ from jittape.primitives.shape.reshaping import expand_dims, reshape
 from jittape.recording.convert import constant
 from jittape.recording.tensor import Tensor
 
-__all__ = ["AUC", "Precision", "Recall"]
+__all__ = [
+    "AUC",
+    "FalseNegatives",
+    "FalsePositives",
+    "Precision",
+    "Recall",
+    "TrueNegatives",
+    "TruePositives",
+]
 
 
 class _Counts(Metric):
@@ -62,6 +70,73 @@ class _Counts(Metric):
         return values[0] if len(self._thresholds) == 1 else values
 
 
+class _Count(_Counts):
+    """One of the numbers."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, thresholds: Any = 0.5, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(
+            0.5 if thresholds is None else thresholds, self.kind if name is None else name, dtype
+        )
+
+    def result(self) -> Tensor:
+        """Return the number; one for each threshold."""
+        return self._one_or_all(getattr(self, self.kind).value())
+
+
+class TruePositives(_Count):
+    """The number of positive predictions that are right.
+
+    Examples
+    --------
+    >>> jt.keras.metrics.TruePositives()([0, 1, 1, 1], [0.8, 0.6, 0.2, 0.9]).numpy().item()
+    2.0
+    """
+
+    kind = "true_positives"
+    direction = "up"
+
+
+class FalsePositives(_Count):
+    """The number of positive predictions that are wrong.
+
+    Examples
+    --------
+    >>> jt.keras.metrics.FalsePositives()([0, 1, 1, 1], [0.8, 0.6, 0.2, 0.9]).numpy().item()
+    1.0
+    """
+
+    kind = "false_positives"
+    direction = "down"
+
+
+class TrueNegatives(_Count):
+    """The number of negative predictions that are right.
+
+    Examples
+    --------
+    >>> jt.keras.metrics.TrueNegatives()([0, 0, 1, 1], [0.8, 0.1, 0.2, 0.9]).numpy().item()
+    1.0
+    """
+
+    kind = "true_negatives"
+    direction = "up"
+
+
+class FalseNegatives(_Count):
+    """The number of negative predictions that are wrong.
+
+    Examples
+    --------
+    >>> jt.keras.metrics.FalseNegatives()([0, 1, 1, 1], [0.8, 0.6, 0.2, 0.9]).numpy().item()
+    1.0
+    """
+
+    kind = "false_negatives"
+    direction = "down"
+
+
 class Precision(_Counts):
     """The fraction of positive predictions that are right.
 
@@ -70,6 +145,8 @@ class Precision(_Counts):
     >>> jt.keras.metrics.Precision()([0, 1, 1], [0.8, 0.6, 0.2]).numpy().item()
     0.5
     """
+
+    direction = "up"
 
     def __init__(self, thresholds: Any = 0.5, name: str | None = "precision", dtype: Any = None) -> None:
         super().__init__(0.5 if thresholds is None else thresholds, name, dtype)
@@ -88,6 +165,8 @@ class Recall(_Counts):
     >>> jt.keras.metrics.Recall()([0, 1, 1, 1], [0.8, 0.6, 0.2, 0.9]).numpy().item()
     0.6666666865348816
     """
+
+    direction = "up"
 
     def __init__(self, thresholds: Any = 0.5, name: str | None = "recall", dtype: Any = None) -> None:
         super().__init__(0.5 if thresholds is None else thresholds, name, dtype)
@@ -122,6 +201,8 @@ class AUC(_Counts):
     >>> jt.keras.metrics.AUC(num_thresholds=3)([0, 0, 1, 1], [0.0, 0.5, 0.3, 0.9]).numpy().item()
     0.75
     """
+
+    direction = "up"
 
     def __init__(
         self,

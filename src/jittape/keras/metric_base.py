@@ -35,6 +35,11 @@ class Metric(Module):
     dtype : dtype, optional
         `jt.config.default_float` if not given.
 
+    Attributes
+    ----------
+    direction : "up", "down" or None
+        Whether greater or smaller values are better, for callbacks.
+
     Examples
     --------
     >>> class Count(jt.keras.metrics.Metric):
@@ -52,6 +57,8 @@ class Metric(Module):
     >>> metric.result().numpy().item()
     2.0
     """
+
+    direction: ClassVar[str | None] = None
 
     def __init__(self, name: str | None = None, dtype: Any = None) -> None:
         super().__init__()

@@ -15,8 +15,17 @@ from jittape.keras.accuracy_metrics import (
     CategoricalAccuracy,
     SparseCategoricalAccuracy,
     SparseTopKCategoricalAccuracy,
+    TopKCategoricalAccuracy,
 )
-from jittape.keras.confusion_metrics import AUC, Precision, Recall
+from jittape.keras.confusion_metrics import (
+    AUC,
+    FalseNegatives,
+    FalsePositives,
+    Precision,
+    Recall,
+    TrueNegatives,
+    TruePositives,
+)
 from jittape.keras.losses import (
     KLD,
     MAE,
@@ -52,19 +61,21 @@ from jittape.recording.tensor import Tensor
 
 __all__ = [
     "AUC", "KLD", "MAE", "MAPE", "MSE", "MSLE", "Accuracy", "BinaryAccuracy", "BinaryCrossentropy",
-    "CategoricalAccuracy", "CategoricalCrossentropy", "Mean", "MeanAbsoluteError", "MeanMetricWrapper",
-    "MeanSquaredError", "Metric", "Precision", "Recall", "RootMeanSquaredError", "SparseCategoricalAccuracy",
-    "SparseCategoricalCrossentropy", "SparseTopKCategoricalAccuracy", "Sum", "binary_crossentropy",
-    "binary_focal_crossentropy", "categorical_crossentropy", "categorical_focal_crossentropy",
-    "categorical_hinge", "get", "hinge", "huber", "kl_divergence", "kld", "kullback_leibler_divergence", "mae",
-    "mape", "mean_absolute_error", "mean_absolute_percentage_error", "mean_squared_error",
-    "mean_squared_logarithmic_error", "mse", "msle", "poisson", "sparse_categorical_crossentropy",
-    "squared_hinge",
+    "CategoricalAccuracy", "CategoricalCrossentropy", "FalseNegatives", "FalsePositives", "Mean",
+    "MeanAbsoluteError", "MeanMetricWrapper", "MeanSquaredError", "Metric", "Precision", "Recall",
+    "RootMeanSquaredError", "SparseCategoricalAccuracy", "SparseCategoricalCrossentropy",
+    "SparseTopKCategoricalAccuracy", "Sum", "TopKCategoricalAccuracy", "TrueNegatives", "TruePositives",
+    "binary_crossentropy", "binary_focal_crossentropy", "categorical_crossentropy",
+    "categorical_focal_crossentropy", "categorical_hinge", "get", "hinge", "huber", "kl_divergence", "kld",
+    "kullback_leibler_divergence", "mae", "mape", "mean_absolute_error", "mean_absolute_percentage_error",
+    "mean_squared_error", "mean_squared_logarithmic_error", "mse", "msle", "poisson",
+    "sparse_categorical_crossentropy", "squared_hinge",
 ]  # fmt: skip
 
 
 class _MeanLoss(MeanMetricWrapper):
     function: ClassVar[Callable[..., Any]]
+    direction = "down"
 
     def __init__(self, name: str | None = None, dtype: Any = None, **arguments: Any) -> None:
         function = type(self).function

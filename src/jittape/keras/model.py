@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,36 +13,24 @@ from jittape.core.user_calls import as_int
 from jittape.data import Dataset
 from jittape.functions import function
 from jittape.keras import losses, metrics
+from jittape.keras.callback_base import CallbackList, History
 from jittape.keras.compiled_metrics import CompiledMetrics, accuracy_for
+from jittape.keras.epochs import finish_line, floats, run_batches
 from jittape.keras.layers.layer import Layer
-from jittape.keras.layers.sequential import Sequential as SequentialLayers
 from jittape.keras.loss_base import reduce_losses
-from jittape.keras.training_data import StepsOfEpochs, batch_size_of, batches_of, split_rows, unpacked
+from jittape.keras.training_data import (
+    StepsOfEpochs,
+    batch_size_of,
+    batches_of,
+    one_batch,
+    split_rows,
+    unpacked,
+    with_class_weights,
+)
 from jittape.primitives.elementwise.arithmetic import add
 from jittape.primitives.shape.joining import concat
 
-__all__ = ["History", "Model", "Sequential"]
-
-
-class History:
-    """Losses and metrics of each epoch.
-
-    Attributes
-    ----------
-    epoch : list of int
-    history : dict of lists
-        Values by name; those of validation data begin with ``"val_"``.
-    """
-
-    def __init__(self) -> None:
-        self.epoch: list[int] = []
-        self.history: dict[str, list[float]] = {}
-
-    def add(self, epoch: int, logs: dict[str, float]) -> None:
-        """Append the values of an epoch."""
-        self.epoch.append(epoch)
-        for name, value in logs.items():
-            self.history.setdefault(name, []).append(value)
+__all__ = ["Model"]
 
 
 class Model(Layer):
@@ -222,6 +208,7 @@ class Model(Layer):
         validation_split: float = 0.0,
         validation_data: Any = None,
         shuffle: bool = True,
+        class_weight: Any = None,
         sample_weight: Any = None,
         initial_epoch: int = 0,
         steps_per_epoch: int | None = None,
@@ -237,14 +224,16 @@ class Model(Layer):
         epochs : int, default 1
         verbose : int or "auto"
             0 prints nothing, 1 a line that grows with each batch, 2 a line for each epoch. "auto" is 1.
-        callbacks : sequence, optional
-            Objects with ``on_epoch_end(epoch, logs)``; one may set ``model.stop_training = True``.
+        callbacks : sequence of Callback, optional
+            See `jt.keras.callbacks`; one may set ``model.stop_training = True``.
         validation_split : float
             Fraction of the arrays, from their end, that is not trained with but evaluated.
         validation_data : tuple or Dataset, optional
             Data to evaluate after each epoch.
         shuffle : bool, default True
             Whether the rows of arrays are in another order in each epoch.
+        class_weight : dict, optional
+            Weight of the rows of each class, by its number; 1 for others.
         sample_weight : array, optional
             Weight of each row in the loss and the metrics.
         initial_epoch : int
@@ -263,57 +252,46 @@ class Model(Layer):
         ValueError
             If there are no batches.
         """
-        if self.optimizer is None:
-            raise RuntimeError(
-                f"model {self.name!r} must be compiled before fit: call model.compile(optimizer, loss)"
-            )
+        self._require_compiled("fit")
         data = (x, y, sample_weight)
         if validation_split and not isinstance(x, Dataset):
             data, validation_data = split_rows(data, validation_split)
         rows = batches_of(data, batch_size, shuffle)
+        if class_weight is not None:
+            rows = with_class_weights(rows, class_weight)
         batches: Dataset | StepsOfEpochs = rows
         if steps_per_epoch is not None:
             batches = StepsOfEpochs(rows, as_int("steps_per_epoch", steps_per_epoch))
         history = History()
+        given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
+        steps = batches._count if batches._count > 0 else None
+        calls = CallbackList([*given, history], self, epochs=epochs, steps=steps, verbose=verbose)
         self.stop_training = False
+        logs: dict[str, float] = {}
+        calls.call("on_train_begin", {})
         for epoch in range(initial_epoch, epochs):
-            logs = self._epoch("train_step", batches, verbose, f"Epoch {epoch + 1}/{epochs}")
+            calls.call("on_epoch_begin", epoch, {})
+            logs = run_batches(self, "train", batches, calls, verbose, f"Epoch {epoch + 1}/{epochs}")
             if validation_data is not None:
-                given = validation_data if isinstance(validation_data, tuple) else (validation_data,)
-                found = self._epoch(
-                    "test_step", batches_of((*given, None, None)[:3], batch_size, False), 0, ""
-                )
+                parts = validation_data if isinstance(validation_data, tuple) else (validation_data,)
+                found = self._evaluated(batches_of((*parts, None, None)[:3], batch_size, False), calls)
                 logs |= {f"val_{name}": value for name, value in found.items()}
-            history.add(epoch, logs)
-            _print(verbose, f"{_shown(logs)}\n")
-            for callback in callbacks or ():
-                if getattr(callback, "model", None) is None:
-                    callback.model = self
-                callback.on_epoch_end(epoch, logs)
+            finish_line(logs, verbose)
+            calls.call("on_epoch_end", epoch, logs)
             if self.stop_training:
                 break
+        calls.call("on_train_end", logs)
+        self.history = history
         return history
 
-    def _epoch(
-        self, step: str, batches: Dataset | StepsOfEpochs, verbose: Any, title: str
+    def _evaluated(
+        self, batches: Dataset, callbacks: CallbackList, verbose: Any = 0, title: str = ""
     ) -> dict[str, float]:
-        """Run a step for all batches and return the metrics."""
-        self.reset_metrics()
-        logs: dict[str, Any] = {}
-        total, shown, count = batches._count, 0.0, 0
-        for count, batch in enumerate(batches, 1):
-            if count == 1:
-                self._begin(batch)
-            logs = self._step(step)(batch)
-            if verbose in (1, "auto") and time.monotonic() - shown > 0.1:
-                shown = time.monotonic()
-                of = total if total > 0 else "?"
-                _print(verbose, f"\r{title} {count}/{of} {_shown(_floats(logs))}")
-        if not count:
-            raise ValueError(f"model {self.name!r} was given no batches")
-        if title:
-            _print(verbose, f"\r{title} {count}/{count} ")
-        return _floats(logs)
+        """Return the loss and the metrics of batches."""
+        callbacks.call("on_test_begin", {})
+        logs = run_batches(self, "test", batches, callbacks, verbose, title)
+        callbacks.call("on_test_end", logs)
+        return logs
 
     def evaluate(
         self,
@@ -323,26 +301,34 @@ class Model(Layer):
         verbose: Any = "auto",
         sample_weight: Any = None,
         return_dict: bool = False,
+        callbacks: Any = None,
     ) -> Any:
         """Return the loss and the metrics of data.
 
         Parameters
         ----------
-        x, y, batch_size, verbose, sample_weight
+        x, y, batch_size, verbose, sample_weight, callbacks
             As for `fit`.
         return_dict : bool
             Return the values by name instead of a list; without metrics the list is only the loss.
         """
-        logs = self._epoch(
-            "test_step", batches_of((x, y, sample_weight), batch_size, False), verbose, "Evaluation"
+        calls = CallbackList(callbacks, self, verbose=verbose)
+        logs = self._evaluated(
+            batches_of((x, y, sample_weight), batch_size, False), calls, verbose, "Evaluation"
         )
-        _print(verbose, f"{_shown(logs)}\n")
+        finish_line(logs, verbose)
+        return self._results(logs, return_dict)
+
+    @staticmethod
+    def _results(logs: dict[str, float], return_dict: bool) -> Any:
         if return_dict:
             return logs
         values = list(logs.values())
         return values[0] if len(values) == 1 else values
 
-    def predict(self, x: Any, batch_size: int | None = None, verbose: Any = "auto") -> np.ndarray[Any, Any]:
+    def predict(
+        self, x: Any, batch_size: int | None = None, verbose: Any = "auto", callbacks: Any = None
+    ) -> np.ndarray[Any, Any]:
         """Return the predictions for data as an array.
 
         Raises
@@ -350,12 +336,60 @@ class Model(Layer):
         ValueError
             If there are no batches.
         """
+        calls = CallbackList(callbacks, self, verbose=verbose)
+        calls.call("on_predict_begin", {})
         found: list[Any] = []
         for batch in batches_of((x, None, None), batch_size, False):
+            calls.call("on_predict_batch_begin", len(found), {})
             found.append(self._step("predict_step")(batch))
+            calls.call("on_predict_batch_end", len(found) - 1, {"outputs": found[-1]})
         if not found:
             raise ValueError(f"model {self.name!r} was given no batches")
+        calls.call("on_predict_end", {})
         return concat(found, 0).numpy()
+
+    # ---- single batches ----------------------------------------------------------------------------------------------
+
+    def train_on_batch(
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        return_dict: bool = False,
+    ) -> Any:
+        """Make one step of training and return the loss and the metrics, as `evaluate` does.
+
+        They are those of all batches since `reset_metrics`.
+
+        Raises
+        ------
+        RuntimeError
+            Before `compile`.
+        """
+        self._require_compiled("train_on_batch")
+        batch = one_batch((x, y, sample_weight), class_weight)
+        self._begin(batch)
+        return self._results(floats(self._step("train_step")(batch)), return_dict)
+
+    def test_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
+    ) -> Any:
+        """Evaluate one batch and return the loss and the metrics, as `train_on_batch` does."""
+        batch = one_batch((x, y, sample_weight))
+        self._begin(batch)
+        return self._results(floats(self._step("test_step")(batch)), return_dict)
+
+    def predict_on_batch(self, x: Any) -> np.ndarray[Any, Any]:
+        """Return the predictions for one batch as an array."""
+        found: np.ndarray[Any, Any] = self._step("predict_step")(one_batch((x, None, None))).numpy()
+        return found
+
+    def _require_compiled(self, method: str) -> None:
+        if self.optimizer is None:
+            raise RuntimeError(
+                f"model {self.name!r} must be compiled before {method}: call model.compile(optimizer, loss)"
+            )
 
     def summary(self) -> None:
         """Print the layers with the number of their parameters."""
@@ -371,40 +405,3 @@ class Model(Layer):
             print(f"  {name:{width}}  {kind:22} {count:>12,}")
         trainable = sum(v.size for v in self.trainable_variables)
         print(f"Parameters: {self.count_params():,}, of which {trainable:,} are trained")
-
-
-class Sequential(SequentialLayers, Model):
-    """Layers applied one after another, that can be trained with `fit`.
-
-    Parameters
-    ----------
-    layers : sequence of callables
-        If the first is an `Input`, all layers are built at once.
-    name : str, optional
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).normal(size=(200, 2)).astype("float32")
-    >>> y = (x[:, 0] > x[:, 1]).astype("int64")
-    >>> jt.random.set_seed(0)
-    >>> model = jt.keras.Sequential([jt.keras.layers.Dense(16, "relu"), jt.keras.layers.Dense(2)])
-    >>> loss = jt.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    >>> model.compile(jt.keras.optimizers.Adam(0.02), loss, metrics=["accuracy"])
-    >>> history = model.fit(x, y, epochs=10, verbose=0)
-    >>> model.evaluate(x, y, verbose=0)[1] > 0.95
-    True
-    """
-
-
-def _floats(logs: dict[str, Any]) -> dict[str, float]:
-    return {name: float(np.asarray(value)) for name, value in logs.items()}
-
-
-def _shown(logs: dict[str, float]) -> str:
-    return " - ".join(f"{name}: {value:.4f}" for name, value in logs.items())
-
-
-def _print(verbose: Any, text: str) -> None:
-    if verbose not in (0, None):
-        sys.stdout.write(text)
-        sys.stdout.flush()

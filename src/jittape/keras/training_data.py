@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from jittape.core.symbolic.extents import applied
-from jittape.core.user_calls import stack_level
+from jittape.core.user_calls import as_int, stack_level
 from jittape.data import Dataset
 
-__all__ = ["StepsOfEpochs", "batch_size_of", "batches_of", "split_rows", "unpacked"]
+__all__ = [
+    "StepsOfEpochs",
+    "batch_size_of",
+    "batches_of",
+    "one_batch",
+    "split_rows",
+    "unpacked",
+    "with_class_weights",
+]
 
 
 def unpacked(data: Any) -> tuple[Any, Any, Any]:
@@ -37,6 +45,43 @@ def batches_of(data: tuple[Any, Any, Any], batch_size: int | None, shuffle: bool
     if shuffle:
         rows = rows.shuffle(max(len(rows), 1))
     return rows.batch(32 if batch_size is None else batch_size)
+
+
+def one_batch(data: tuple[Any, Any, Any], class_weight: Any = None) -> tuple[Any, ...]:
+    """Return arrays as one batch."""
+    rows = Dataset.from_tensors(tuple([part for part in data if part is not None]))
+    weighted = rows if class_weight is None else with_class_weights(rows, class_weight)
+    return tuple(next(iter(weighted)))
+
+
+def with_class_weights(batches: Dataset, class_weight: Any) -> Dataset:
+    """Return batches ``(x, y)`` with the weights of the classes `y`, which are numbers or one-hot rows.
+
+    Raises
+    ------
+    TypeError
+        If `class_weight` is no dict of numbers by classes.
+    ValueError
+        If a class is negative, or the batches have weights of their own.
+    """
+    if not isinstance(class_weight, Mapping):
+        raise TypeError(f"[fit] class_weight must be a dict of weights by classes, got {class_weight!r}")
+    classes = [as_int("class_weight", number) for number in class_weight]
+    if min(classes, default=0) < 0:
+        raise ValueError(f"[fit] the classes of class_weight must not be negative, got {min(classes)}")
+    table = np.ones(max(classes, default=-1) + 2)
+    table[classes] = list(class_weight.values())
+
+    def weighted(*batch: Any) -> tuple[Any, ...]:
+        if len(batch) != 2:
+            raise ValueError(
+                f"[fit] class_weight needs batches (x, y), got {len(batch)} parts; multiply the weights of the rows"
+            )
+        y = np.asarray(batch[1])
+        labels = y.argmax(-1) if y.ndim > 1 and y.shape[-1] > 1 else y.reshape(len(y))
+        return (*batch, table[np.minimum(labels.astype(np.int64), len(table) - 1)])
+
+    return batches.map(weighted)
 
 
 class StepsOfEpochs:

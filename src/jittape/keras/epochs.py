@@ -1,0 +1,85 @@
+"""One pass of a model over batches, and the line that shows its progress."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from jittape.data import Dataset
+from jittape.keras.callback_base import CallbackList
+from jittape.keras.training_data import StepsOfEpochs
+
+__all__ = ["finish_line", "floats", "run_batches"]
+
+
+def run_batches(
+    model: Any,
+    kind: str,
+    batches: Dataset | StepsOfEpochs,
+    callbacks: CallbackList,
+    verbose: Any = 0,
+    title: str = "",
+) -> dict[str, float]:
+    """Run the training or the evaluation of a model for all batches and return the metrics.
+
+    Parameters
+    ----------
+    model : Model
+    kind : {"train", "test"}
+    batches : Dataset
+    callbacks : CallbackList
+    verbose, title
+        1 or "auto" prints a line that begins with `title` and grows with each batch.
+
+    Raises
+    ------
+    ValueError
+        If there are no batches.
+    """
+    model.reset_metrics()
+    begins, ends = callbacks.has(f"on_{kind}_batch_begin"), callbacks.has(f"on_{kind}_batch_end")
+    logs: dict[str, Any] = {}
+    total, shown, count = batches._count, 0.0, 0
+    for count, batch in enumerate(batches, 1):
+        if count == 1:
+            model._begin(batch)
+        if begins:
+            callbacks.call(f"on_{kind}_batch_begin", count - 1, {})
+        logs = model._step(f"{kind}_step")(batch)
+        if ends:
+            logs = floats(logs)
+            callbacks.call(f"on_{kind}_batch_end", count - 1, logs)
+        if verbose in (1, "auto") and time.monotonic() - shown > 0.1:
+            shown = time.monotonic()
+            of = total if total > 0 else "?"
+            _print(verbose, f"\r{title} {count}/{of} {_shown(floats(logs))}")
+        if ends and model.stop_training and kind == "train":
+            break
+    if not count:
+        raise ValueError(f"model {model.name!r} was given no batches")
+    if title:
+        _print(verbose, f"\r{title} {count}/{count} ")
+    return floats(logs)
+
+
+def finish_line(logs: dict[str, float], verbose: Any) -> None:
+    """Print the values at the end of the line."""
+    _print(verbose, f"{_shown(logs)}\n")
+
+
+def floats(logs: dict[str, Any]) -> dict[str, float]:
+    """Return losses and metrics as Python numbers."""
+    return {name: float(np.asarray(value)) for name, value in logs.items()}
+
+
+def _shown(logs: dict[str, float]) -> str:
+    return " - ".join(f"{name}: {value:.4f}" for name, value in logs.items())
+
+
+def _print(verbose: Any, text: str) -> None:
+    if verbose not in (0, None):
+        sys.stdout.write(text)
+        sys.stdout.flush()
