@@ -10,6 +10,7 @@ from typing import Any
 from jittape.core.forms import runs_of
 from jittape.core.program import GradientLine, Op, Program, SourceLine, bodies_of
 from jittape.inspect.new_programs import new_program_at
+from jittape.profiling.flush_clock import ThreadTimes
 from jittape.profiling.line_samples import LineSamples, Sampled
 from jittape.profiling.measurement import Measurement, NumpyTime
 from jittape.profiling.op_costs import (
@@ -118,7 +119,7 @@ class LineTable:
                 cost = self._of(compilation.line)
                 cost.compile += compilation.ns
                 cost.facts.compilations.append(compilation)
-        for line, count in measured.looks.items():
+        for line, count in measured.flushes.looks.items():
             self._of(line).facts.looks += count
         for line, (count, nbytes) in measured.copies.items():
             self._of(line).facts.copied_operands = (count, nbytes)
@@ -130,7 +131,7 @@ class LineTable:
         for line, why in measured.traces:
             facts = self._of(line).facts
             facts.traces, facts.trace_reason = facts.traces + 1, why
-        self._add_up(measured, in_paths, in_functions)
+        self._add_up(measured, samples, in_paths, in_functions)
         self._divide_rest(samples.lines_of(self._threads), in_functions)
 
     def _of(self, line: SourceLine) -> LineCost:
@@ -267,22 +268,21 @@ class LineTable:
 
     # ---- totals ------------------------------------------------------------------------------------------------------
 
-    def _add_up(self, measured: Measurement, in_paths: float, in_functions: float) -> None:
+    def _add_up(
+        self, measured: Measurement, samples: LineSamples, in_paths: float, in_functions: float
+    ) -> None:
         totals = self.totals
-        threads = [one for one in measured.threads if one.flushes or one.compile or one.numpy]
-        flush = sum([one.flush for one in threads])
-        inner = sum([one.compile_in_flush + one.numpy_in_flush for one in threads])
-        outside = [
-            one.compile - one.compile_in_flush + one.numpy - one.numpy_in_flush for one in measured.threads
-        ]
-        totals.threads = max(1, len(threads))
-        self._threads = [one.thread for one in threads] or [measured.thread]
-        here = [measured.ended - measured.began for one in threads if one.thread == measured.thread]
-        others = [one.last - one.first for one in threads if one.thread != measured.thread]
-        totals.wall = float(sum(here or [measured.ended - measured.began]) + sum(others))
-        totals.compile = float(sum([one.compile for one in measured.threads]))
-        totals.flush = max(0.0, flush - inner - in_paths)
-        self._rest = max(0.0, totals.wall - flush - in_functions - sum(outside))
+        threads = [one for one in measured.flushes.threads if one.flush or one.compile or one.numpy]
+        flush = max(in_paths, sum([one.flush for one in threads]))
+        spans = _spans(measured, threads, samples)
+        self._threads = {thread for thread, *_ in spans}
+        totals.threads = len(spans)
+        totals.compile = float(sum([one.compile for one in threads]))
+        numpy = sum([one.numpy for one in threads])
+        totals.flush = flush - in_paths
+        parts = flush + in_functions + totals.compile + numpy
+        totals.wall = max(parts, float(sum([last - first for _, first, last in spans])))
+        self._rest = totals.wall - parts
 
     def _divide_rest(self, samples: dict[SourceLine, Sampled], in_functions: float) -> None:
         """Divide the time that nothing else explains among the sampled lines."""
@@ -299,6 +299,26 @@ class LineTable:
             cost.recording += recording * scale
         self.totals.recording = sum([cost.recording for cost in self.lines.values()])
         self.totals.python = max(0.0, self._rest - self.totals.recording)
+
+
+def _spans(
+    measured: Measurement, threads: Sequence[ThreadTimes], samples: LineSamples
+) -> list[tuple[int, int, int]]:
+    """Return the threads that worked, each with its begin and end in ns: of the main one those of the profile."""
+    counts = Counter([one.thread for one in threads])
+    spans: list[tuple[int, int, int]] = []
+    for one in threads:
+        first, last = one.first, one.last
+        if (
+            counts[one.thread] == 1 and one.thread in samples.seen
+        ):  # else later threads have had the same number
+            first, last = min(first, samples.seen[one.thread][0]), max(last, samples.seen[one.thread][1])
+        spans.append((one.thread, first, last))
+    spans += [(thread, *seen) for thread, seen in samples.seen.items() if thread not in counts]
+    others = [span for span in spans if span[0] != measured.thread]
+    if len(others) < len(spans) or not spans:
+        others.append((measured.thread, measured.began, measured.ended))
+    return others
 
 
 def _backward_readers(program: Program, roles: dict[int, str]) -> set[int]:

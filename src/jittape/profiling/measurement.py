@@ -6,10 +6,12 @@ between their steps, ops that NumPy evaluates are timed one by one, and so are f
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns as now
+from types import FrameType
 from typing import Any, NamedTuple
 
 from jittape.core import interpret as interpreter
@@ -19,6 +21,7 @@ from jittape.functions.concrete_function import Concrete, no_fast_path
 from jittape.functions.function import Function, all_functions
 from jittape.inspect.new_programs import new_program_at
 from jittape.native import switch
+from jittape.profiling.flush_clock import LONG, FlushClock
 from jittape.profiling.own_lines import own_line
 from jittape.recording import convert, trie_insertion
 from jittape.recording.flushing import Flushing
@@ -28,7 +31,7 @@ from jittape.runtime.clocked_executable import ClockedExecutable, ClockedRuns, U
 from jittape.runtime.counters import counters
 from jittape.runtime.path_executable import GeneralPathExecutable, PathExecutable, compiled_paths
 
-__all__ = ["Compilation", "Measurement", "NumpyTime", "Span", "ThreadTimes"]
+__all__ = ["Compilation", "Measurement", "NumpyTime", "Span"]
 
 _SPANS = 50_000
 """Maximum number of spans that are kept for the timeline."""
@@ -36,8 +39,6 @@ _SPANS = 50_000
 
 _SEVERAL = 2
 """Number of earlier programs from which on the line where they part is blamed for a compilation."""
-_LONG = 50_000
-"""Minimum time, in ns, of flushes and NumPy steps on the timeline."""
 
 
 class Span(NamedTuple):
@@ -76,55 +77,16 @@ class NumpyTime:
         self.ns = self.count = 0
 
 
-class ThreadTimes:
-    """Times of one thread, in ns. Times in flushes include those of everything that a flush does.
-
-    `first` and `last` are the times of its first work and of the end of its last flush.
-    """
-
-    __slots__ = (
-        "compile",
-        "compile_in_flush",
-        "depth",
-        "first",
-        "flush",
-        "flushes",
-        "inner",
-        "inside",
-        "last",
-        "numpy",
-        "numpy_in_flush",
-        "thread",
-        "trace",
-    )
-
-    def __init__(self) -> None:
-        self.thread = threading.get_ident()
-        self.first = self.last = now()
-        self.flush = self.flushes = self.compile = self.compile_in_flush = 0
-        self.numpy = self.numpy_in_flush = self.inner = 0
-        self.inside = False
-        self.trace: Flushing | None = None
-        self.depth = 0
-
-
-class _Threads(threading.local):
-    def __init__(self, known: list[ThreadTimes]) -> None:
-        self.times = ThreadTimes()
-        known.append(self.times)
-
-
 class Measurement:
     """Measures from `start` to `stop`."""
 
     def __init__(self) -> None:
-        self.threads: list[ThreadTimes] = []
-        self._mine = _Threads(self.threads)
+        self.flushes = FlushClock(self._span)
+        self._mine = self.flushes.mine
         self.path_runs = ClockedRuns()
         self.function_runs = ClockedRuns()
         self.numpy: dict[tuple[int, bool], NumpyTime] = {}
         self.compilations: list[Compilation] = []
-        self.looks: dict[SourceLine, int] = {}
         self.copies: dict[SourceLine, tuple[int, int]] = {}
         self.new_nodes: list[Node] = []
         self.traces: list[tuple[SourceLine, str]] = []
@@ -138,7 +100,7 @@ class Measurement:
 
     def start(self) -> None:
         """Begin to measure."""
-        self._replace(Flushing, "flush", self._flush)
+        self._replace(Flushing, "flush", self.flushes.timed)
         self._replace(Flushing, "_new_executable", self._new_executable)
         self._replace(Function, "_trace_for", self._trace_for)
         self._replace(PathExecutable, "_compile", self._path_compile)
@@ -163,6 +125,7 @@ class Measurement:
     def stop(self) -> None:
         """End the measurement and restore everything."""
         self.ended = now()
+        self.flushes.resume()
         for owner, name, original in reversed(self._replaced):
             setattr(owner, name, original)
         self._replaced.clear()
@@ -246,50 +209,20 @@ class Measurement:
             mine.depth -= 1
             if not mine.depth:
                 mine.compile += ended - began
-                if mine.inside:
-                    mine.compile_in_flush += ended - began
                 if done:
                     self._span("compile", began, ended)
             if done:
                 kernels, loaded = counters.kernels_compiled - kernels, counters.kernels_loaded - loaded
-                found = Compilation(self._line_of_program(mine), ended - began, kernels, loaded, done[0])
+                found = Compilation(self._line_of_program(), ended - began, kernels, loaded, done[0])
                 self.compilations.append(found)
 
-    def _line_of_program(self, mine: ThreadTimes) -> SourceLine | None:
+    def _line_of_program(self) -> SourceLine | None:
         """Return the line where a program leaves several earlier ones, or else the line that waits for the program."""
-        found = None if mine.trace is None else new_program_at(mine.trace.node, _SEVERAL)
+        trace = _flushing()
+        found = None if trace is None else new_program_at(trace.node, _SEVERAL)
         return own_line() if found is None or found.line is None else found.line
 
     # ---- flushes and NumPy -------------------------------------------------------------------------------------------
-
-    def _flush(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        threads, looks = self._mine, self.looks
-
-        def flush(trace: Flushing, wanted: Any = None) -> None:
-            mine = threads.times
-            if mine.inside:
-                original(trace, wanted)
-                return
-            began = now()
-            mine.inside = True
-            mine.trace = trace
-            try:
-                original(trace, wanted)
-            finally:
-                mine.inside = False
-                mine.trace = None
-                ended = now()
-                mine.last = ended
-                mine.flush += ended - began
-                mine.flushes += 1
-                if wanted is not None and trace.intervals:  # type: ignore[attr-defined]
-                    line = own_line()
-                    if line is not None:
-                        looks[line] = looks.get(line, 0) + 1
-                if ended - began > _LONG:
-                    self._span("flush", began, ended)
-
-        return flush
 
     def _new_executable(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return the method that makes executables of new op lists; it keeps their nodes."""
@@ -333,10 +266,8 @@ class Measurement:
                 own = ended - began - mine.inner
                 mine.inner = outer + ended - began
                 mine.numpy += own
-                if mine.inside:
-                    mine.numpy_in_flush += own
                 self._note_op(run[0], program, compiled, own)
-                if own > _LONG:
+                if own > LONG:
                     self._span(f"NumPy: {run[0].primitive.name}", began, ended)
 
         return run_ops
@@ -363,6 +294,17 @@ class Measurement:
     def _span(self, name: str, began: int, ended: int) -> None:
         if len(self.spans) < _SPANS:
             self.spans.append(Span(name, began, ended, threading.get_ident()))
+
+
+def _flushing() -> Flushing | None:
+    """Return the trace whose flush is running in this thread."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not _FLUSH:
+        frame = frame.f_back
+    return None if frame is None else frame.f_locals["self"]
+
+
+_FLUSH = Flushing.flush.__code__
 
 
 def _concretes() -> list[Concrete]:

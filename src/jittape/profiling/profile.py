@@ -70,7 +70,7 @@ class Profile:
 
     def __init__(self) -> None:
         self._measured: Measurement | None = None
-        self._samples = LineSamples()
+        self._samples: LineSamples | None = None
         self._table: LineTable | None = None
 
     def __enter__(self) -> Profile:
@@ -80,15 +80,17 @@ class Profile:
             raise RuntimeError("a profile is active already: profiles cannot be nested")
         _active.append(self)
         self._measured = Measurement()
-        self._samples = LineSamples(self._measured.threads)
+        self._samples = LineSamples(self._measured.flushes.tick)
         self._measured.start()
         self._samples.start()
+        self._measured.flushes.pauses = self._samples.works
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         assert self._measured is not None
+        assert self._samples is not None
         self._samples.stop()
         self._measured.stop()
         _active.remove(self)
@@ -99,6 +101,7 @@ class Profile:
         if self._measured is None or not self._measured.ended:
             raise RuntimeError("the profile has no results before the end of its `with` block")
         if self._table is None:
+            assert self._samples is not None
             self._table = LineTable(self._measured, self._samples)
         return self._table
 
@@ -191,7 +194,7 @@ def profile() -> Profile:
     -----
     Clocks between the steps of compiled programs measure kernels, products and NumPy steps. The time of a kernel that
     computes several lines is divided among them by the compiler's cost model. The time of Python and of recording is
-    measured by samples of the running line every millisecond. This needs a profile that the main thread starts, and a
+    measured by samples of the running line every 4 to 10 ms. This needs a profile that the main thread starts, and a
     system with ``SIGALRM`` that no other code uses; elsewhere, that time is in the totals and not beside lines.
 
     Examples

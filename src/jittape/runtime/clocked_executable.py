@@ -14,9 +14,9 @@ import numpy as np
 
 from jittape.compile.cache.emit_kernel import Definition
 from jittape.compile.cache.kernel_cache import registry
-from jittape.compile.ir.table_layouts import CLOCK_EVENT, CLOCK_LOG, CLOCK_RECORD
+from jittape.compile.ir.table_layouts import CLOCK_EVENT, CLOCK_LOG, CLOCK_RECORD, CLOCK_START
 from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
-from jittape.compile.llvm.step_clock import define_step_clock
+from jittape.compile.llvm.step_clock import define_start_clock, define_step_clock
 from jittape.compile.llvm.target import Effort
 from jittape.compile.schedule.steps import KernelStep, Schedule
 from jittape.core.buffers import Buffer, address_of
@@ -27,6 +27,7 @@ from jittape.runtime.workspace import Input, Layout
 
 __all__ = ["ClockedExecutable", "ClockedGroup", "ClockedRuns", "Event", "Unclocked"]
 
+_START = Definition("start_clock", KERNEL_TYPE, define_start_clock, Effort.LEAST)
 _CLOCK = Definition("step_clock", KERNEL_TYPE, define_step_clock, Effort.LEAST)
 _EVENTS = 200_000
 """Maximum number of events in the log of a profile, of 32 bytes each; later steps are timed and not logged."""
@@ -49,15 +50,16 @@ class ClockedRuns:
         self._log = np.zeros(words, np.int64)
         self._log[: CLOCK_LOG.words] = CLOCK_LOG.pack(used=0, capacity=_EVENTS)
         self.log_address = address_of(self._log)
+        registry.announce(_START)
         self.clock_address = registry.address_of(_CLOCK)
+        self.start_address = registry.address_of(_START)
         self.executables: list[ClockedExecutable] = []
 
     def events(self) -> list[Event]:
-        """Return the logged steps in order of their ends; clocks at the start of a table are left out."""
+        """Return the logged steps in order of their ends."""
         used = min(int(self._log[CLOCK_LOG.word("used")]), _EVENTS)
         rows = self._log[CLOCK_LOG.words :].reshape(_EVENTS, CLOCK_EVENT.words)[:used]
-        starts = {one.start_address for one in self.executables}
-        return [Event(*row) for row in rows.tolist() if row[2] not in starts]
+        return [Event(*row) for row in rows.tolist()]
 
     @property
     def lost(self) -> int:
@@ -72,11 +74,15 @@ class ClockedGroup(NamedTuple):
     ----------
     record : int
         Address of their `CLOCK_RECORD`.
+    row, start : int
+        Numbers of the records of the group and of the start of its table.
     first, n_steps : int
         Number of the first step among all steps of the schedule, and number of steps.
     """
 
     record: int
+    row: int
+    start: int
     first: int
     n_steps: int
 
@@ -97,8 +103,8 @@ class ClockedExecutable(CompiledExecutable):
         self.memory, self.is_cached = plain.memory, plain.is_cached
         self.scalar_inputs, self.origins = plain.scalar_inputs, plain.origins
         layout = copy(plain.layout)
-        self._cells = np.array([layout.cells], np.int32)
-        layout.cells += 1
+        self._cells = np.array([layout.cells, layout.cells + 1], np.int32)
+        layout.cells += 2
         self._layout: Layout = layout
         found = plain.schedule
         kernels = {
@@ -109,26 +115,30 @@ class ClockedExecutable(CompiledExecutable):
         }
         self._uses = set()
         addresses, _ = registry.addresses(kernels.values(), self._uses)
-        groups = sum(isinstance(step, KernelStep) for step in found.steps)
-        self._records = np.zeros((1 + groups, CLOCK_RECORD.words), np.int64)
-        self._records[:, CLOCK_RECORD.word("log")] = runs.log_address
+        kernel_steps = sum([isinstance(step, KernelStep) for step in found.steps])
+        self._records = np.zeros((2 * kernel_steps, CLOCK_RECORD.words), np.int64)
+        self._used = self._start = 0
         self.groups: list[ClockedGroup] = []
         self._numbers = {id(step): i for i, step in enumerate(found.steps)}
-        self.start_address = address_of(self._records)
-        self._clock_address = runs.clock_address
+        self._runs = runs
         self._segments = segments(found, layout, dict(zip(kernels, addresses, strict=True)), self._clock)
         self._drive = registry.driver()
         self.free_workspaces = []
         runs.executables.append(self)
 
     def _clock(self, steps: Sequence[KernelStep]) -> dict[str, int]:
-        """Return the call of a clock; the clocks at the starts of tables share a record, which means nothing."""
-        record = self.start_address
+        """Return the call of the clock after `steps`, or of that at the start of a table."""
+        row = self._used
+        self._used += 1
+        record = address_of(self._records) + WORD * CLOCK_RECORD.words * row
         if steps:
-            record += WORD * CLOCK_RECORD.words * (1 + len(self.groups))
-            self.groups.append(ClockedGroup(record, self._numbers[id(steps[0])], len(steps)))
+            self._records[row, CLOCK_RECORD.word("log")] = self._runs.log_address
+            first = self._numbers[id(steps[0])]
+            self.groups.append(ClockedGroup(record, row, self._start, first, len(steps)))
+        else:
+            self._start = row
         return {
-            "kernel": self._clock_address,
+            "kernel": self._runs.clock_address if steps else self._runs.start_address,
             "slots": address_of(self._cells),
             "sizes": record,
             "tasks": 1,
@@ -136,9 +146,22 @@ class ClockedExecutable(CompiledExecutable):
         }
 
     def times(self) -> list[tuple[int, int]]:
-        """Return the total time, in ns, and the number of runs of each group."""
-        total, count = CLOCK_RECORD.word("total"), CLOCK_RECORD.word("count")
-        return [(int(row[total]), int(row[count])) for row in self._records[1 : 1 + len(self.groups)]]
+        """Return the total time, in ns, and the number of runs of each group.
+
+        If only some runs were timed, the total is estimated from the mean of those without long times, of which each
+        counts once: an interruption of a short step says nothing about other runs.
+        """
+        total, count, long_total, long_count = map(
+            CLOCK_RECORD.word, ("total", "count", "long_total", "long_count")
+        )
+        found: list[tuple[int, int]] = []
+        for group in self.groups:
+            record = [int(word) for word in self._records[group.row]]
+            runs = int(self._records[group.start, CLOCK_START.word("runs")])
+            timed = record[count]
+            scaled = record[total] * (runs - record[long_count]) // timed if timed else 0
+            found.append((scaled + record[long_total], runs if timed or record[long_count] else 0))
+        return found
 
     @property
     def program(self) -> Any:  # type: ignore[override]

@@ -21,6 +21,7 @@ __all__ = [
     "CLOCK_EVENT",
     "CLOCK_LOG",
     "CLOCK_RECORD",
+    "CLOCK_START",
     "DIAGONAL_HEAD",
     "DIAGONAL_LOOPS",
     "DIAGONAL_OPERAND",
@@ -171,8 +172,14 @@ TILE_STEP = RecordLayout("kernel", "slots", "sizes")
 
 # ---- clocks of a profile: see `compile.llvm.step_clock` --------------------------------------------------------------
 
-CLOCK_RECORD = RecordLayout("total", "count", "log")
-"""Sums of a clock: the time since the clock before it, in ns, and the number of runs; the address of a `CLOCK_LOG`."""
+CLOCK_START = RecordLayout("runs", "short")
+"""Clock at the start of a table: the number of runs, and whether they follow so closely that only some are timed."""
+
+CLOCK_RECORD = RecordLayout("total", "count", "long_total", "long_count", "log")
+"""Sums of a clock: the times since the clock before it, in ns, and their number; the address of a `CLOCK_LOG`.
+
+Times of 60 µs and more have their own sum.
+"""
 
 CLOCK_LOG = RecordLayout("used", "capacity")
 """Head of a log: the number of `CLOCK_EVENT` records that were written or dropped, and that there is memory for."""
