@@ -150,6 +150,22 @@ class ShapeError(InvalidArgumentError):
     """
 
 
+class AxisError(ShapeError, np.exceptions.AxisError):
+    """An axis is out of range. It is also an `IndexError` and NumPy's `AxisError`."""
+
+    axis: int
+    """The axis."""
+    ndim: int
+    """The number of dimensions."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class ScalarError(ShapeError, TypeError):
+    """A tensor with several elements, or with none, is converted to one Python number. It is also a `TypeError`."""
+
+
 class DTypeError(TypeError, InvalidArgumentError):
     """Operand dtypes do not fit the operation."""
 

@@ -172,6 +172,7 @@ def _method(ufunc: np.ufunc, method: str, module: str) -> Callable[..., Any]:
         return as_result(array_ufunc(ufunc, method, *inputs, *args[count:], **kwargs))
 
     call.__name__ = call.__qualname__ = f"{ufunc.__name__}.{method}"
+    call.__code__ = call.__code__.replace(co_name=call.__name__, co_qualname=call.__name__)
     call.__module__ = module
     call.__doc__ = f"Record ``{ufunc.__name__}.{method}``; see `numpy.ufunc.{method}`."
     return call

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.user_calls import as_int
-from jittape.errors import DTypeError, ShapeError
+from jittape.errors import AxisError, DTypeError, ShapeError
 from jittape.numpy_api.numpy_operands import dtype_of, reject, shape_of, strong
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
@@ -87,7 +87,7 @@ def _by_axes(transform: str, name: str, a: Any, s: Any, axes: Any, norm: Any) ->
     if not axes:
         return identity(a)
     if not all(-rank <= axis < rank for axis in axes):
-        raise ValueError(f"[np.fft.{name}] axes {axes} are out of range for shape {shape_of(a)}")
+        raise AxisError(f"[np.fft.{name}] axes {axes} are out of range for shape {shape_of(a)}")
     if len({axis % rank for axis in axes}) == len(axes):
         return _signal(transform)(a, s, axes, norm)
     lengths = s or [shape_of(a)[axis] for axis in axes]

@@ -134,12 +134,6 @@ def _step(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x: identity(x) if dtype_of(x).kind == "b" else function(x)
 
 
-def _reciprocal(x: Any) -> Any:
-    if x.dtype.kind in "iu":
-        return comparison.where(comparison.equal(piecewise.absolute(x), 1), x, 0)
-    return division.reciprocal(x)
-
-
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.absolute: piecewise.absolute,
     np.add: arithmetic.add,
@@ -165,7 +159,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.divide: division.divide,
     np.divmod: _divmod,
     np.equal: comparison.equal,
-    np.exp2: typed(np.exp2, lambda x: powers.pow(2.0, x)),
+    np.exp2: typed(np.exp2, numpy_ufuncs.exp2),
     np.exp: exponential.exp,
     np.expm1: exponential.expm1,
     np.fabs: typed(np.fabs, piecewise.absolute),
@@ -207,17 +201,17 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.modf: typed(np.modf, numpy_ufuncs.modf),
     np.multiply: arithmetic.multiply,
     np.negative: arithmetic.negative,
-    np.nextafter: _in_one_dtype(np.nextafter, truncation.nextafter),
+    np.nextafter: _in_one_dtype(np.nextafter, numpy_ufuncs.next_after),
     np.not_equal: comparison.not_equal,
     np.positive: arithmetic.positive,
     np.power: powers.pow,
     np.rad2deg: typed(np.rad2deg, lambda x: numpy_ufuncs.scaled(x, 180 / np.pi)),
     np.radians: typed(np.radians, lambda x: numpy_ufuncs.scaled(x, np.pi / 180)),
-    np.reciprocal: typed(np.reciprocal, _reciprocal),
+    np.reciprocal: typed(np.reciprocal, numpy_ufuncs.reciprocal),
     np.remainder: division.mod,
     np.right_shift: bits.right_shift,
-    np.rint: typed(np.rint, piecewise.round),
-    np.sign: piecewise.sign,
+    np.rint: typed(np.rint, numpy_ufuncs.rint),
+    np.sign: typed(np.sign, numpy_ufuncs.sign),
     np.signbit: _in_one_dtype(np.signbit, numpy_ufuncs.signbit),
     np.sin: trig.sin,
     np.sinh: hyperbolic.sinh,

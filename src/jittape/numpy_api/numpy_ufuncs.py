@@ -17,12 +17,22 @@ from jittape.primitives.elementwise.bits import (
     is_nan,
     right_shift,
 )
-from jittape.primitives.elementwise.comparison import equal, greater, less, logical_and, where
-from jittape.primitives.elementwise.complex_numbers import cast, complex, conj
+from jittape.primitives.elementwise.comparison import (
+    equal,
+    greater,
+    less,
+    less_equal,
+    logical_and,
+    logical_or,
+    where,
+)
+from jittape.primitives.elementwise.complex_numbers import cast, complex, conj, imag, real
 from jittape.primitives.elementwise.division import divide
-from jittape.primitives.elementwise.exponential import log1p
+from jittape.primitives.elementwise.division import reciprocal as divide_reciprocal
+from jittape.primitives.elementwise.exponential import exp, log1p
 from jittape.primitives.elementwise.hyperbolic import logaddexp_op
-from jittape.primitives.elementwise.piecewise import absolute, ceil, floor, maximum, minimum
+from jittape.primitives.elementwise.piecewise import absolute, ceil, floor, maximum, minimum, round
+from jittape.primitives.elementwise.piecewise import sign as piecewise_sign
 from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.elementwise.truncation import nextafter
 from jittape.primitives.identity import identity, stop_gradient
@@ -33,6 +43,7 @@ __all__ = [
     "bitwise_count",
     "cbrt",
     "copysign",
+    "exp2",
     "fmax",
     "fmin",
     "frexp",
@@ -42,7 +53,11 @@ __all__ = [
     "logaddexp2",
     "matvec",
     "modf",
+    "next_after",
+    "reciprocal",
+    "rint",
     "scaled",
+    "sign",
     "signbit",
     "spacing",
     "trunc",
@@ -59,6 +74,48 @@ def scaled(x: Any, factor: float) -> Any:
 def signbit(x: Any) -> Any:
     """Return whether the sign bit is set, also that of a zero or nan."""
     return less(bitcast(stop_gradient(x), f"int{8 * x.dtype.itemsize}"), 0)
+
+
+def sign(x: Any) -> Any:
+    """Return -1, 0 or 1; of a complex number ``x / abs(x)``, also if one part is infinite."""
+    if x.dtype.kind != "c":
+        return piecewise_sign(x)
+    size, a, b = absolute(x), real(x), imag(x)
+    zero = equal(size, 0)
+    known = where(zero, 1.0, size)
+    first, second = (where(is_inf(part), piecewise_sign(part), 0.0) for part in (a, b))
+    lost = logical_and(is_inf(a), is_inf(b))
+    limit = complex(where(lost, float("nan"), first), where(lost, float("nan"), second))
+    plain = where(zero, 0.0, complex(divide(a, known), divide(b, known)))
+    return where(is_inf(x), limit, plain)
+
+
+def reciprocal(x: Any) -> Any:
+    """Return ``1 / x`` in the dtype of `x`; an integer is rounded toward zero, and 0 gives 0."""
+    if x.dtype.kind in "iu":
+        return where(equal(absolute(x), 1), x, 0)
+    if x.dtype.kind != "c":
+        return divide_reciprocal(x)
+    a, b = real(x), imag(x)  # in NumPy's order of operations, which determines the signs of zeros
+    first = less_equal(absolute(b), absolute(a))
+    ratio = where(first, divide(b, a), divide(a, b))
+    scale = where(first, add(a, multiply(b, ratio)), add(multiply(a, ratio), b))
+    return complex(
+        divide(where(first, 1.0, ratio), scale), divide(where(first, negative(ratio), -1.0), scale)
+    )
+
+
+def exp2(x: Any) -> Any:
+    """Return 2 to the power `x`."""
+    if x.dtype.kind != "c":
+        return pow(2.0, x)
+    log_2 = float(np.log(2))
+    return exp(complex(multiply(real(x), log_2), multiply(imag(x), log_2)))
+
+
+def rint(x: Any) -> Any:
+    """Round to the nearest integer; a half is rounded to an even one."""
+    return complex(round(real(x)), round(imag(x))) if x.dtype.kind == "c" else round(x)
 
 
 def copysign(x: Any, y: Any) -> Any:
@@ -166,11 +223,29 @@ def modf(x: Any) -> tuple[Any, Any]:
     return copysign(part, x), copysign(whole, x)
 
 
+def next_after(x: Any, y: Any) -> Any:
+    """Return the next float after `x` toward `y`."""
+    return _next_half(x, y) if x.dtype == np.float16 else nextafter(x, y)
+
+
+def _next_half(x: Any, y: Any) -> Any:
+    """Return the next float16: the bits of floats of one sign are in the order of their absolute values."""
+    start, end = stop_gradient(x), stop_gradient(y)
+    bits = bitcast(start, np.int16)
+    outward = equal(less(start, end), less(cast(0, x.dtype), start))
+    moved = bitcast(where(outward, add(bits, 1), subtract(bits, 1)), x.dtype)
+    moved = where(equal(start, 0), copysign(cast(2.0**-24, x.dtype), end), moved)
+    found = where(equal(start, end), start, moved)
+    return where(logical_or(is_nan(start), is_nan(end)), cast(np.nan, x.dtype), found)
+
+
 def spacing(x: Any) -> Any:
-    """Return the distance to the next float away from zero, with the sign of `x`."""
+    """Return the distance to the next float away from zero, with the sign of `x`; for float16 to the one above."""
     fixed = stop_gradient(x)
-    outward = where(less(fixed, 0), cast(-np.inf, x.dtype), cast(np.inf, x.dtype))
-    return where(is_finite(fixed), subtract(nextafter(fixed, outward), fixed), cast(np.nan, x.dtype))
+    outward = cast(np.inf, x.dtype)
+    if x.dtype != np.float16:
+        outward = where(less(fixed, 0), negative(outward), outward)
+    return where(is_finite(fixed), subtract(next_after(fixed, outward), fixed), cast(np.nan, x.dtype))
 
 
 # ---- integers --------------------------------------------------------------------------------------------------------

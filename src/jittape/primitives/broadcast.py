@@ -21,7 +21,7 @@ from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import applied
 from jittape.core.user_calls import named, shown
-from jittape.errors import DTypeError, ShapeError
+from jittape.errors import AxisError, DTypeError, ShapeError
 from jittape.primitives.batched_params import alike, along_axes, in_shape
 
 __all__ = [
@@ -265,8 +265,10 @@ def normalized_axes(op: str, axis: Any, ndim: int) -> tuple[int, ...]:
 
     Raises
     ------
+    AxisError
+        If an axis is out of range.
     ShapeError
-        If an axis is out of range or named twice.
+        If an axis is named twice.
     """
     if axis is None:
         return tuple(range(ndim))
@@ -275,10 +277,12 @@ def normalized_axes(op: str, axis: Any, ndim: int) -> tuple[int, ...]:
         if isinstance(a, bool) or not isinstance(a, (int, np.integer)):
             raise TypeError(f"[{op}] axis must be an int or a sequence of ints, got {axis!r}")
         if not -ndim <= a < ndim:
-            raise ShapeError(
+            error = AxisError(
                 f"[{op}] axis {a} is out of range for {ndim} dimension{'s' if ndim != 1 else ''}"
                 + (f"; use {-ndim} to {ndim - 1}" if ndim else ": a scalar has no axis")
             )
+            error.axis, error.ndim = int(a), ndim
+            raise error
         axes.append(int(a) % ndim)
     if len(set(axes)) != len(axes):
         raise ShapeError(f"[{op}] axis {axis!r} names a dimension twice")

@@ -13,6 +13,7 @@ import numpy as np
 
 from jittape.core.buffers import Buffer
 from jittape.core.primitive import active
+from jittape.errors import ScalarError
 from jittape.numpy_api.array_methods import ArrayMethods
 from jittape.numpy_api.numpy_protocol import array_function, array_ufunc
 from jittape.primitives.elementwise import arithmetic, bits, comparison, division, piecewise, powers
@@ -124,7 +125,7 @@ class Operators(StaticInfo, ArrayMethods):
 
     def _scalar(self, kind: str) -> Any:
         if self._aval.size != 1:
-            raise ValueError(
+            raise (ValueError if kind == "bool" else ScalarError)(
                 f"{kind}() needs a tensor with one element, this one has shape {self._aval.shape}; "
                 "reduce it first (reduce_all, reduce_any, reduce_sum, ...)"
             )

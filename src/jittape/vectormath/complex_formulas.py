@@ -80,7 +80,7 @@ def exp(m: Any, z: Any) -> Any:
     vague = ~m.isfinite(y)
     zero, infinite = vague & (x == -np.inf), vague & (x == np.inf)
     real = m.where(zero, 0, m.where(infinite, np.inf, real))
-    imag = m.where(y == 0, y, m.where(zero, 0, imag))
+    imag = m.where(y == 0, y, m.where(zero, m.copysign(0, y), imag))
     return m.complex_number(real, imag)
 
 
@@ -151,8 +151,9 @@ def sinh(m: Any, z: Any, vague_infinity: float = np.inf) -> Any:
     """Return the hyperbolic sine; `vague_infinity` is its real part where the sign is unspecified."""
     x, y = _parts(m, z)
     sine, cosine, scale = _sinh_and_cosh(m, x)
-    vague = ~m.isfinite(y) & (m.absolute(x) == np.inf)
-    real = m.where(x == 0, x, m.where(vague, vague_infinity, sine * m.cos(y) * scale))
+    turns = ~m.isfinite(y)
+    vague = turns & (m.absolute(x) == np.inf)
+    real = m.where(turns & (x == 0), x, m.where(vague, vague_infinity, sine * m.cos(y) * scale))
     return m.complex_number(real, m.where(y == 0, y, cosine * m.sin(y) * scale))
 
 
@@ -160,9 +161,11 @@ def cosh(m: Any, z: Any) -> Any:
     """Return the hyperbolic cosine."""
     x, y = _parts(m, z)
     sine, cosine, scale = _sinh_and_cosh(m, x)
-    vague = ~m.isfinite(y) & (m.absolute(x) == np.inf)
-    real = m.where(vague, np.inf, cosine * m.cos(y) * scale)
-    return m.complex_number(real, m.where((x == 0) | (y == 0), 0, sine * m.sin(y) * scale))
+    turns = ~m.isfinite(y)
+    real = m.where(turns & (m.absolute(x) == np.inf), np.inf, cosine * m.cos(y) * scale)
+    zero = m.where(x == x, m.copysign(1, x) * y, y)
+    imag = m.where(turns & (x == 0), 0, sine * m.sin(y) * scale)
+    return m.complex_number(real, m.where(y == 0, zero, imag))
 
 
 def tanh(m: Any, z: Any) -> Any:
@@ -176,7 +179,8 @@ def tanh(m: Any, z: Any) -> Any:
     below = 1 + slope * sine * sine
     real = slope * m.sqrt(1 + sine * sine) * sine / below
     away = 4 * m.sin(y) * m.cos(y) * m.exp(-2 * size)
-    imag = m.where(far, m.where(size == np.inf, 0, away), tangent / below)
+    turned = m.where(m.isfinite(y) & (m.absolute(y) > 1), away, y)
+    imag = m.where(far, m.where(size == np.inf, m.copysign(0, turned), away), tangent / below)
     settled = far & (m.isfinite(y) | (size == np.inf))
     real = m.where(x == 0, x, m.where(settled, m.copysign(1, x), real))
     return m.complex_number(real, m.where(y == 0, y, imag))

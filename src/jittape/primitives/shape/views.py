@@ -18,7 +18,7 @@ from jittape.core.forms import Concatenate, DynamicUpdateSlice, Index, Pad, View
 from jittape.core.primitive import Batch, Primitive
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import applied
-from jittape.errors import DTypeError, ShapeError
+from jittape.errors import AxisError, DTypeError, ShapeError
 from jittape.primitives.batched_params import along_axis, in_shape
 from jittape.primitives.broadcast import broadcast, to_shape
 
@@ -43,7 +43,8 @@ __all__ = [
 
 def _transpose_abstract_eval(x: Aval, *, perm: tuple[int, ...]) -> Aval:
     if sorted(perm) != list(range(x.ndim)):
-        raise ShapeError(
+        in_range = all([0 <= axis < x.ndim for axis in perm])
+        raise (ShapeError if in_range else AxisError)(
             f"[transpose] perm {perm} must name each of the {x.ndim} dimensions of shape {x.shape} once"
         )
     return Aval(tuple([x.shape[axis] for axis in perm]), x.dtype)

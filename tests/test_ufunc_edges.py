@@ -1,0 +1,168 @@
+"""NumPy's ufuncs on nan, infinities, zeros of both signs and limits: values, signs of zero, dtypes and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+import jittape.numpy as jnp
+
+DTYPES = ("bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64", "complex128")
+ORDERED = "fmax fmin greater greater_equal less less_equal maximum minimum"
+"""Refused for complex numbers, which have no order."""
+COMPLEX = "exp exp2 sin cos tan sinh cosh tanh sqrt log sign reciprocal"
+UFUNCS = [
+    u
+    for name, u in vars(np).items()
+    if isinstance(u, np.ufunc)
+    and u.__name__ == name
+    and u.signature is None
+    and name not in ("isnat", "ldexp")
+]
+
+
+def values(dtype: str) -> np.ndarray[Any, Any]:
+    kind = np.dtype(dtype).kind
+    if kind == "f":
+        limits = np.finfo(dtype)
+        least = [limits.tiny, limits.smallest_subnormal, limits.max, limits.min]
+        return np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, *least, 1, -1, 0.5, -2.5, 3], dtype)
+    if kind == "c":
+        parts = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1, -0.5, 3]
+        found = np.empty((len(parts), len(parts)), dtype)
+        found.real, found.imag = np.meshgrid(parts, parts)
+        return found.ravel()
+    if kind == "b":
+        return np.array([False, True])
+    limits = np.iinfo(dtype)
+    return np.unique(np.array([0, 1, 2, 7, limits.max, limits.min, limits.min + 1], dtype))
+
+
+def agrees(found: Any, wanted: Any) -> None:
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+    if wanted.dtype.kind not in "fc":
+        np.testing.assert_array_equal(found, wanted)
+        return
+    near = 16 * np.finfo(wanted.dtype).eps
+    for f, w in ((found.real, wanted.real), (found.imag, wanted.imag)):
+        np.testing.assert_allclose(
+            f, w, rtol=near, atol=near * np.finfo(w.dtype).tiny + (w.dtype == "f2") * 1e-7
+        )
+        exact = np.isfinite(w) & (w == 0) & (f == 0)
+        np.testing.assert_array_equal(np.signbit(f)[exact], np.signbit(w)[exact])
+
+
+def is_near(found: Any, wanted: Any, size: Any) -> None:
+    """Compare complex numbers, of which one part may be lost against the other."""
+    near = 16 * np.finfo(wanted.dtype).eps
+    for f, w in ((found.real, wanted.real), (found.imag, wanted.imag)):
+        same = (f == w) | (np.isnan(f) & np.isnan(w)) | (np.abs(f - w) <= near * size)
+        zeros = (f == 0) & (w == 0)
+        assert (same & (~zeros | (np.signbit(f) == np.signbit(w)))).all(), (found, wanted)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.filterwarnings("ignore")
+def test_ufuncs_at_edges(dtype: str):
+    unary = values(dtype)
+    for ufunc in UFUNCS:
+        operands = (unary,)
+        if ufunc.nin == 2:
+            operands = tuple(np.array(side).ravel() for side in np.meshgrid(unary[:9], unary[:9]))
+        if np.dtype(dtype).kind == "c" and ufunc.__name__ in ORDERED.split():
+            continue
+        if ufunc in (np.reciprocal, np.gcd, np.lcm, np.power, np.float_power) and dtype not in (
+            "float64",
+            "complex128",
+        ):
+            continue  # NumPy's integer results are undefined at 0
+        with np.errstate(all="ignore"):
+            try:
+                wanted = ufunc(*operands)
+            except TypeError:
+                with pytest.raises(TypeError):
+                    ufunc(*map(jt.constant, operands))
+                continue
+            found = ufunc(*map(jt.constant, operands))
+            for f, w in zip(*((x if ufunc.nout == 2 else (x,)) for x in (found, wanted)), strict=True):
+                if np.asarray(w).dtype.kind != "c":
+                    agrees(f, w)
+                else:
+                    size = np.where(np.isfinite(np.abs(w)), np.abs(w), 1)
+                    assert f.dtype == w.dtype
+                    is_near(f.numpy(), w, size)
+
+
+@pytest.mark.parametrize(
+    "name", ["exp", "exp2", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "log", "sign", "reciprocal"]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_signs_of_zero_in_compiled_complex_functions(name: str):
+    """The sign decides on which side of a branch cut a following square root or logarithm is."""
+    ufunc, z = getattr(np, name), values("complex128")
+    with np.errstate(all="ignore"):
+        wanted = ufunc(z)
+        for _ in range(3):
+            found = ufunc(jt.constant(z)).numpy()
+    is_near(found, wanted, np.where(np.isfinite(np.abs(wanted)), np.abs(wanted), 1))
+
+
+def test_a_root_behind_a_compiled_cosine():
+    for _ in range(3):
+        found = np.sqrt(np.cos(jt.constant(np.array([2 + 0j, 2 - 0j])))).numpy()
+    np.testing.assert_allclose(found, np.sqrt(np.cos(np.array([2 + 0j, 2 - 0j]))))
+
+
+# ---- types of errors -------------------------------------------------------------------------------------------------
+
+OUT_OF_RANGE: list[Callable[[Any, Any], Any]] = [
+    lambda np, x: np.sum(x, 2),
+    lambda np, x: np.argmax(x, axis=-3),
+    lambda np, x: np.sort(x, 2),
+    lambda np, x: np.concatenate([x, x], 2),
+    lambda np, x: np.expand_dims(x, 4),
+    lambda np, x: np.moveaxis(x, 2, 0),
+    lambda np, x: np.median(x, 2),
+    lambda np, x: np.linalg.norm(x, axis=2),
+    lambda np, x: np.logical_or.reduce(x, 2),
+    lambda np, x: np.transpose(x, (0, 2)),
+    lambda np, x: np.fft.fft(x, axis=2),
+    lambda np, x: np.fft.fftn(x, axes=(2,)),
+    lambda np, x: x.sum(2),
+    lambda np, x: x.swapaxes(0, 2),
+]
+
+
+@pytest.mark.parametrize("namespace", [np, jnp], ids=["np", "jnp"])
+@pytest.mark.parametrize("call", OUT_OF_RANGE)
+def test_an_axis_out_of_range(namespace: Any, call: Callable[[Any, Any], Any]):
+    x = np.ones((2, 3))
+    with pytest.raises((ValueError, IndexError)) as wanted:
+        call(np, x)
+    with pytest.raises(wanted.type) as found:
+        call(namespace, jt.constant(x))
+    assert isinstance(found.value, jt.errors.ShapeError)
+
+
+def test_the_axis_of_an_error():
+    with pytest.raises(
+        np.exceptions.AxisError, match=r"\[np.sum\] axis 5 is out of range for 1 dimension"
+    ) as caught:
+        np.sum(jt.constant([1.0]), axis=5)
+    assert (caught.value.axis, caught.value.ndim) == (5, 1)
+
+
+@pytest.mark.parametrize("convert", [int, float, complex, round])
+@pytest.mark.parametrize("shape", [(2,), (0,), (2, 2)])
+def test_a_vector_is_no_number(convert: Any, shape: tuple[int, ...]):
+    with pytest.raises(TypeError, match=f"{convert.__name__}.. needs a tensor with one element"):
+        convert(jt.constant(np.zeros(shape)))
+    with pytest.raises(
+        ValueError, match="needs a tensor with one element"
+    ):  # TensorFlow's and older NumPy's type
+        convert(jt.constant(np.zeros(shape)))
