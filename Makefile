@@ -16,7 +16,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SPHINX := $(BIN)/sphinx-build -W --keep-going -d docs/_build/doctrees
 # Pages with examples; what the build generates has none of its own.
-PAGES = $(filter-out docs/generated/% docs/gallery/% docs/tutorials/%,$(wildcard docs/*.rst docs/*/*.rst))
+PAGES = $(filter-out docs/generated/% docs/gallery/% docs/executed/% docs/tutorials/%,$(wildcard docs/*.rst docs/*/*.rst))
 PYTEST ?= -n auto --maxprocesses=8
 # What records, and takes the arguments of functions, with and without machine code that works on Python objects.
 BOTH_WAYS := $(addprefix tests/test_,recording.py tape.py function.py failed_flush.py rollback.py fast_run.py)

@@ -1,6 +1,8 @@
 """Sphinx configuration; ``make docs`` builds the pages and runs their examples."""
 
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
@@ -9,6 +11,8 @@ from docutils.statemachine import StringList
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_protocol import UFUNCS, VALUE_FUNCTIONS
 from jittape.numpy_api.numpy_support import support
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "jittape"
 author = "The jittape developers"
@@ -22,11 +26,15 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.doctest",
     "sphinx.ext.viewcode",
+    "flow_diagram",
     "sphinx_copybutton",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build"]
+# sphinx-gallery runs the programs of these folders and writes their pages to generated/.
+PROGRAM_FOLDERS = ["executed"]
+exclude_patterns = ["_build", "_extensions", *(f"{folder}/*" for folder in PROGRAM_FOLDERS)]
 default_role = "autolink"  # a public name becomes a link, a parameter does not
 nitpicky = False
 
@@ -35,6 +43,22 @@ autodoc_typehints = "none"  # numpydoc sections name the types
 numpydoc_show_class_members = False
 
 doctest_global_setup = "import numpy as np\nimport jittape as jt"
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": PROGRAM_FOLDERS,
+    "gallery_dirs": [f"generated/{folder}" for folder in PROGRAM_FOLDERS],
+    "filename_pattern": r"\.py$",  # run all of them
+    "within_subsection_order": "FileNameSortKey",
+    "reset_modules": ("matplotlib", "program_style.same_style"),
+    "abort_on_example_error": False,
+    "only_warn_on_example_error": True,  # with -W an error; the others still run
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "capture_repr": (),  # printed output only
+    "min_reported_time": 3,
+}
 
 
 # Nothing is fetched while building, and nothing while reading.
