@@ -149,3 +149,31 @@ def computed(graph, values):
         else:
             values.append(jt.math.log(jt.exp(x) + jt.exp(y)))
     return values[-1]
+
+
+class GaussSeidel:
+    """A sweep over 40 by 40 cells in two loops, each cell written in place, and its gradient."""
+
+    def setup(self) -> None:
+        def cell(i, j, u):
+            u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+            return u
+
+        def row(i, u):
+            return jt.fori_loop(1, 39, lambda j, u: cell(i, j, u), u)
+
+        def loss(u):
+            return jt.reduce_sum(jt.square(jt.fori_loop(1, 39, row, u)))
+
+        self.value = jt.function(loss)
+        self.value_and_gradient = jt.function(jt.value_and_grad(loss))
+        self.u = jt.constant(np.random.default_rng(0).normal(size=(40, 40)))
+        for _ in range(3):
+            self.time_value()
+            self.time_value_and_gradient()
+
+    def time_value(self) -> None:
+        self.value(self.u).numpy()
+
+    def time_value_and_gradient(self) -> None:
+        self.value_and_gradient(self.u)[0].numpy()

@@ -31,6 +31,7 @@ from jittape.compile.ir.operand_maps import Key, operand_accesses, scattered_to
 from jittape.compile.llvm.target_facts import TargetFacts, host_facts
 from jittape.core.forms import Alias, Map, Pad, View
 from jittape.core.program import Op, Program
+from jittape.core.symbolic.extent_functions import never_negative
 from jittape.core.tuning import tuning
 
 __all__ = ["Partition"]
@@ -55,7 +56,8 @@ class Partition:
     lapack_calls : dict
         For every slot that a factorization or a solve computes, its arguments in memory.
     overwritten : dict
-        For such a slot whose operand nothing else reads: the slot of that operand, whose memory the result takes.
+        For such a slot, or one that is scattered to, whose operand nothing else reads: the slot of that operand, whose
+        memory the result takes.
     addends : dict
         For the sum of a product and a value without other uses: the product, and the slot of that value, to whose
         memory the product is added.
@@ -110,8 +112,8 @@ class Partition:
         self._iterate()
 
     def groups(self, slot: int) -> list[Group]:
-        """Return the nests of a root: several for a join, two for a scatter, which copies and writes."""
-        if self.classes[slot] is OpClass.SCATTER:
+        """Return the nests of a root: several for a join, two for a scatter that copies and then writes."""
+        if self.classes[slot] is OpClass.SCATTER and slot not in self.overwritten:
             return [(space_of(self.avals[slot].shape), self.begun[slot]), self.group(slot)]
         if self.classes[slot] is not OpClass.JOIN:
             return [self.group(slot)]
@@ -157,17 +159,35 @@ class Partition:
                 )
             elif op_class is OpClass.LAPACK:
                 self._mark_lapack(op)
-            elif op_class not in (OpClass.REDUCE, OpClass.JOIN, OpClass.SCAN, OpClass.SCATTER):
+            elif op_class is OpClass.SCATTER:
+                self._mark_scatter(op)
+            elif op_class not in (OpClass.REDUCE, OpClass.JOIN, OpClass.SCAN):
                 self.stored.update(args)
         self._write_out_transposes()
         for product in self.products.values():
             self.stored.update((product.x.slot, product.y.slot))
 
-    def _mark_lapack(self, op: Op) -> None:
+    def _mark_scatter(self, op: Op) -> None:
+        """Let a scatter write into the memory of the one before it, if nothing else reads that.
+
+        A small part is computed before it is written: then the loops that write it read no array.
+        """
+        base, value = op.args[:2]
+        if self.classes.get(base) is OpClass.SCATTER and self._counts()[base] == 1:
+            self.overwritten[op.out] = base
+        few = never_negative(self.avals[base].size - tuning.scattered_part * self.avals[value].size)
+        if few and value not in self.constants:
+            self.stored.add(value)
+
+    def _counts(self) -> Counter[int]:
+        """Return the number of uses of each slot, outputs included."""
         if self._use_counts is None:
             program = self.program
             self._use_counts = Counter([*program.outputs, *[s for op in program.ops for s in op.args]])
-        taken = overwritten(op, self.avals, self.op_of, self.classes, self._use_counts, self.program.outputs)
+        return self._use_counts
+
+    def _mark_lapack(self, op: Op) -> None:
+        taken = overwritten(op, self.avals, self.op_of, self.classes, self._counts(), self.program.outputs)
         call = lapack_call_of(op, self.avals, self._view_of, self._has_memory, taken is not None)
         if taken is not None:
             self.overwritten[op.out] = taken
@@ -291,6 +311,8 @@ class Partition:
             return 0
         if op_class is OpClass.SCATTER:
             copied = here[op.args[0]]
+            if op.out in self.overwritten:
+                return max(copied, here[op.args[1]], *[moved[s] for s in op.args[2:]])
             # A nest can fill with zeros directly before the values are written.
             at = max(copied + 1, here[op.args[1]], *[moved[s] for s in op.args[2:]])
             self.begun[op.out] = at - 1 if self._costs.get(op.args[0]) == (0, 0) else copied
@@ -372,10 +394,10 @@ class Partition:
             group = self.group(slot)
             return [(op.args[0], (group, access)) for access in self.properties[slot].lanes]
         if op_class is OpClass.SCATTER:
-            copied, written = self.groups(slot)
+            *copied, written = self.groups(slot)
             elements = scattered_to(op, self.avals)[1]
             return [
-                (op.args[0], (copied, identity(self.avals[slot].shape))),
+                *[(op.args[0], (nest, identity(self.avals[slot].shape))) for nest in copied],
                 (op.args[1], (written, identity(self.avals[op.args[1]].shape))),
                 *[(element, (written, access)) for element, access in elements],
             ]

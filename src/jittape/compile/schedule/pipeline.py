@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from jittape.compile.fuse.join_sums import join_sums
 from jittape.compile.kernels.scalar_vm.bytecode import to_bytecode
+from jittape.compile.rewrite.add_scattered import add_scattered
 from jittape.compile.rewrite.cholesky_cotangents import split_cholesky_cotangents
 from jittape.compile.rewrite.decompose import decompose
 from jittape.compile.rewrite.diagonals import scatter_diagonals
@@ -100,6 +101,7 @@ PASSES: tuple[Pass, ...] = (
     # Before decompositions: they write out the ops that the rewrite looks for.
     _rewrite("split Cholesky cotangents", split_cholesky_cotangents),
     _rewrite("decompose", lambda program: decompose(program, NATIVE)),
+    _rewrite("add scattered elements", add_scattered),
     _rewrite("scatter diagonals", scatter_diagonals),
     _rewrite("sum before product", sum_before_product),
     _rewrite("transpose layouts", transpose_layouts),

@@ -57,7 +57,7 @@ def _draft_of(
 ) -> Draft:
     """Return the draft that passes begin with; those of bodies of loops and branches have the same target."""
 
-    def schedule_body(body: Program) -> Schedule:
-        return run_passes(_draft_of(body, target, tile_rows=False, is_body=True))
+    def schedule_body(body: Program, donated: tuple[tuple[int, int], ...] = ()) -> Schedule:
+        return run_passes(_draft_of(body, target, donated, tile_rows=False, is_body=True))
 
     return Draft(program, schedule_body, target, donated, tile_rows, is_body)

@@ -116,7 +116,7 @@ class Draft:
     is_body : bool
         Whether the program is the body of a loop or a branch, where each output needs a storage of its own.
     schedule_body : callable
-        Schedules the body of a loop or a branch.
+        Schedules the body of a loop or a branch; called with its program and the pairs of `donated`, if any.
     target : callable
         Returns the facts that matrix products are scheduled by.
     avals : dict
@@ -140,7 +140,7 @@ class Draft:
     """
 
     program: Program
-    schedule_body: Callable[[Program], Schedule]
+    schedule_body: Callable[..., Schedule]
     target: Callable[[], TargetFacts]
     donated: tuple[tuple[int, int], ...] = ()
     tile_rows: bool = True

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from jittape.compile.ir.instructions import Load
 from jittape.compile.ir.kernel import Kernel, LoopKernel
 from jittape.compile.schedule.rules import Rule, broken_rule
-from jittape.compile.schedule.unplaced_steps import Draft, UnplacedStep, first_in_place, written
+from jittape.compile.schedule.unplaced_steps import (
+    Draft,
+    UnplacedStep,
+    first_in_place,
+    writes_and_updates,
+    written,
+)
 from jittape.core.locks import cached_property
 
 __all__ = ["update_in_place"]
@@ -15,7 +22,9 @@ __all__ = ["update_in_place"]
 def update_in_place(draft: Draft) -> None:
     """Find the inputs whose memory a result takes, and the kernels that then read and write it.
 
-    Inputs in ``draft.in_place``, which a product is added to, have been found before.
+    Inputs in ``draft.in_place``, which a product is added to, have been found before. In the body of a loop, carries
+    are given away, but only to results that are copies with a few elements changed: other results alternate between
+    two buffers anyway, so they cost nothing more.
     """
     first = first_in_place(draft.steps)
     if first == len(draft.steps):
@@ -23,6 +32,9 @@ def update_in_place(draft: Draft) -> None:
     for position, output in draft.donated:
         exchange = _Exchange(draft, position, output, first)
         if exchange.x in draft.in_place:
+            continue
+        if draft.is_body or exchange.copy is not None:
+            exchange.drop_copy()
             continue
         broken = broken_rule(_RULES, exchange)
         if broken is None:
@@ -52,6 +64,33 @@ class _Exchange:
         """The numbers of the steps that write the result."""
         steps = zip(self.draft.steps, self.owners, strict=True)
         return [i for i, (step, owners) in enumerate(steps) if self.owner in written(step, owners)]
+
+    @cached_property
+    def copy(self) -> UnplacedStep | None:
+        """The step that copies the input to the result; None unless the other writers change single elements of it."""
+        steps = [self.draft.steps[i] for i in self.writers]
+        if len(steps) < 2:
+            return None
+        changing = [step for step in steps if self.owner in _changed(step, self.draft)]
+        (copy, *others) = [step for step in steps if step not in changing] or steps
+        return copy if not others and _is_copy(copy, self.draft, self.x) else None
+
+    def drop_copy(self) -> None:
+        """Let the result take the input's memory, if all that the steps write is some of the elements."""
+        copy = self.copy
+        if copy is None:
+            return
+        broken = broken_rule(_COPY_RULES, self)
+        if broken is None:
+            self.draft.steps = [step for step in self.draft.steps if step is not copy]
+            self.draft.in_place[self.x] = self.owner, True
+        else:
+            self.draft.decisions.append(f"%{self.owner} is a copy of %{self.x}; broken rule: {broken}")
+
+    @property
+    def changes_from(self) -> int:
+        """The number of the first step that changes elements of the copy."""
+        return min([i for i in self.writers if self.draft.steps[i] is not self.copy])
 
     @property
     def writer(self) -> int:
@@ -85,6 +124,26 @@ class _Exchange:
         self.draft.in_place[self.x] = self.owner, self.is_read
 
 
+def _changed(step: UnplacedStep, draft: Draft) -> list[int]:
+    """Return the owners of the arrays that a step changes some elements of."""
+    return writes_and_updates(step, draft.owners(step.operands))[1]
+
+
+def _is_copy(step: UnplacedStep, draft: Draft, x: int) -> bool:
+    """Return whether all that a step does is to copy `x`."""
+    nest = step.nest
+    if nest is None or len(nest.stores) != 1 or len(nest.instructions) != 1 or nest.reductions:
+        return False
+    (load,), (store,) = nest.instructions, nest.stores
+    return (
+        isinstance(load, Load)
+        and load.mask is None
+        and draft.owners([load.address.slot]) == [x]
+        and load.address.linear == store.address.linear
+        and not (store.scan or store.scatter)
+    )
+
+
 def _is_free(e: _Exchange) -> bool:
     return e.owner not in e.draft.program.inputs and e.owner not in [s for s, _ in e.draft.in_place.values()]
 
@@ -96,6 +155,18 @@ def _is_added_to(e: _Exchange) -> bool:
 def _may_be_read_by_later_blocks(e: _Exchange) -> bool:
     return e.step.tile is not None and e.x in e.step.tile.whole
 
+
+_COPY_RULES: tuple[Rule[_Exchange], ...] = (
+    Rule("the result needs memory", _is_free),
+    Rule("the input is no output", lambda e: e.x not in e.draft.owners(e.draft.program.outputs)),
+    Rule("shape and dtype are the same", lambda e: e.draft.avals[e.x] == e.draft.avals[e.owner]),
+    Rule("no product is added to the result", lambda e: not _is_added_to(e)),
+    Rule("the run cannot end after the first change", lambda e: e.changes_from >= e.first),
+    Rule(
+        "no step reads the input after that", lambda e: all(e.x not in o for o in e.owners[e.changes_from :])
+    ),
+    Rule("no steps run in tiles", lambda e: all(e.draft.steps[i].tile is None for i in e.writers)),
+)
 
 _RULES: tuple[Rule[_Exchange], ...] = (
     Rule("the result needs memory", _is_free),

@@ -213,6 +213,8 @@ def _scatter_update_x_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, axis:
 
 def _scatter_update_v_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, axis: int) -> Any:
     part = gather_op.bind(g, *indices, axis=axis)
+    if indices[0].aval.size == 1:
+        return part
     won = last_write_op.bind(*indices, sizes=x.shape[axis : axis + len(indices)])
     rest = len(x.shape) - axis - len(indices)
     won = to_shape(won, (*won.shape, *(1,) * rest))

@@ -39,7 +39,7 @@ from jittape.control.body import body_part
 from jittape.control.loop_parts import COUNT, WHILE, Parts, live_part
 from jittape.core.forms import Control
 from jittape.core.locks import cached_property
-from jittape.core.program import ALIGNMENT, Aval, Body, Op, Program
+from jittape.core.program import ALIGNMENT, Aval, Body, Op
 from jittape.core.records import WORD
 from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
@@ -109,7 +109,7 @@ class Plan:
     work: int = 0
 
 
-def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[[Program], Any]) -> Plan | None:
+def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[..., Any]) -> Plan | None:
     """Return the plan of a run of `Control` ops; None if a body has a NumPy step."""
     form = run[0].primitive.lowering
     assert isinstance(form, Control)
@@ -188,7 +188,7 @@ def _native(scheduled: Any) -> bool:
 
 
 class _Loop:
-    def __init__(self, run: Sequence[Op], schedule: Callable[[Program], Any]) -> None:
+    def __init__(self, run: Sequence[Op], schedule: Callable[..., Any]) -> None:
         self.run = run
         self.schedule = schedule
         params = dict(run[0].params)
@@ -216,11 +216,13 @@ class _Loop:
         body: Body = dict(self.run[0].params)["body"]
         live, program = live_part(body, self.inputs, used, tuple(self.stacked), self.trips)
         program = simplify(program)
-        scheduled = self.schedule(program)
+        cell = {slot: i for i, slot in enumerate(program.inputs)}
+        carried = [(cell.get(self.inputs.carries[i], -1), at) for at, i in enumerate(live)]
+        scheduled = self.schedule(program, tuple([pair for pair in carried if pair[0] >= 0]))
         if not _native(scheduled):
             return None
+        in_place = {result for _, result, _ in scheduled.in_place}
         count = len(program.inputs)
-        cell = {slot: i for i, slot in enumerate(program.inputs)}
         written = [count + i for i in range(len(program.outputs))]
         cells = count + len(scheduled.results) + len(scheduled.offsets)
         n = len(live)
@@ -237,7 +239,7 @@ class _Loop:
         number = self.body.inputs[0]
         if number in cell:
             fixed.append(FIXED.pack(cell=cell[number], operand=frame, offset=cells * WORD))
-        carries = [self._carry(i, read[at], written[at]) for at, i in enumerate(live)]
+        carries = [self._carry(i, read[at], written[at], at in in_place) for at, i in enumerate(live)]
         rows_read = [
             self._row(cell[slot], slot, position)
             for slot, position in zip(self.inputs.stacks, self.positions.stacks, strict=True)
@@ -271,12 +273,15 @@ class _Loop:
         words = tuple(chain.from_iterable(records))
         return Plan(ControlDriver((), "loop"), (scheduled,), tuple(self.temporaries), words)
 
-    def _carry(self, number: int, read: int, written: int) -> list[int]:
-        """Return the record of a carry, which alternates between two buffers; the result gets its last value."""
+    def _carry(self, number: int, read: int, written: int, in_place: bool) -> list[int]:
+        """Return the record of a carry. It alternates between two buffers, or stays in the result if it is `in_place`.
+
+        The result gets its last value.
+        """
         aval = self.body.avals[self.inputs.carries[number]]
         result = self.results.get(("carry", number))
         result = self._temporary(aval) if result is None else result
-        other = self._temporary(aval)
+        other = result if in_place else self._temporary(aval)
         return CARRY.pack(
             read=read,
             written=written,
@@ -300,7 +305,7 @@ def _arena_cells(first: int, arena: int, scheduled: Any) -> list[list[int]]:
 
 
 class _Branch:
-    def __init__(self, run: Sequence[Op], schedule: Callable[[Program], Any]) -> None:
+    def __init__(self, run: Sequence[Op], schedule: Callable[..., Any]) -> None:
         self.run = run
         self.schedule = schedule
         bodies: tuple[Body, ...] = dict(run[0].params)["bodies"]

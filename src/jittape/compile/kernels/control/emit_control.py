@@ -130,7 +130,13 @@ class _Loop(_Code):
         with for_range(builder, self.carries, scalar=True) as index:
             carry = self.first_carry.element(index)
             result, other = self.operand(carry.load("result")), self.operand(carry.load("other"))
-            builder.store(self.operand(carry.load("start")), self.cell(self.frame, carry.load("read")))
+            start = self.operand(carry.load("start"))
+            # With one buffer, the loop changes elements of a copy of the first value.
+            is_single = builder.icmp_signed("==", result, other)
+            with builder.if_then(builder.and_(is_single, builder.icmp_signed("!=", start, result))):
+                self.copy(result, start, carry.load("nbytes"))
+            first = builder.select(is_single, result, start)
+            builder.store(first, self.cell(self.frame, carry.load("read")))
             builder.store(builder.select(odd, result, other), self.cell(self.frame, carry.load("written")))
             builder.store(builder.xor(result, other), self._other(index))
         backwards = builder.icmp_signed("!=", self.head.load("backwards"), integer(0))

@@ -1,0 +1,164 @@
+"""Carried arrays of which an iteration changes a few elements: they keep their buffer if the old value is not read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from test_traced_slices import DATA, GRID, gradient_of, plain_loop, zero
+
+COPY = "%0 = load a0[i0]\n        r0[i0] = %0\n"
+"""Part of the text of a kernel that copies an array."""
+
+
+def gauss_seidel(x: Any, loop: Any) -> Any:
+    def row(i: Any, u: Any) -> Any:
+        def cell(j: Any, u: Any) -> Any:
+            u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + jt.sin(u[i, j + 1]))
+            return u
+
+        return loop(1, 8, cell, u)
+
+    return loop(1, 6, row, x + 0)
+
+
+def old_value_is_read(x: Any, loop: Any) -> Any:
+    def body(i: Any, state: Any) -> Any:
+        u, total = state
+        old = u * 1
+        u[i] = u[i - 1] * u[i]
+        return u, total + old[i] * u[i] + jt.reduce_sum(old * u)
+
+    u, total = loop(1, 12, body, (x + 0, zero()))
+    return u * total
+
+
+def carries_swap(x: Any, loop: Any) -> Any:
+    def body(i: Any, state: Any) -> Any:
+        a, b = state
+        a[i] = b[i - 1] * 2 + a[i]
+        return b, a
+
+    a, b = loop(1, 12, body, (x + 0, x * 2))
+    return a * b
+
+
+def two_writes(x: Any, loop: Any) -> Any:
+    def body(i: Any, u: Any) -> Any:
+        u[i] = u[i - 1] * u[i]
+        u[i - 1] = jt.cos(u[i]) + u[i - 1]
+        u[(i * 5) % 12] += u[i] * u[i - 1]
+        return u
+
+    return loop(1, 12, body, x + 0)
+
+
+def rows_of_a_matrix(x: Any, loop: Any) -> Any:
+    def body(i: Any, u: Any) -> Any:
+        u[i] = u[i] * u[i - 1] + jt.reverse(u[i + 1], [0])
+        return u
+
+    return loop(1, 6, body, x + 0)
+
+
+def same_element_twice(x: Any, loop: Any) -> Any:
+    def body(i: Any, s: Any) -> Any:
+        j = (i * i) % 12
+        return s + x[i] * x[j] * x[11 - i] + x[i] ** 2
+
+    return loop(0, 12, body, zero())
+
+
+def gathered_and_scattered(x: Any, loop: Any) -> Any:
+    places = jt.constant([[0, 3, 3], [1, 2, 11], [5, 5, 5]])
+
+    def body(i: Any, u: Any) -> Any:
+        u[places[i % 3]] = u[places[(i + 1) % 3]] * 1.5 + u[i]
+        return u
+
+    return loop(0, 9, body, x + 0)
+
+
+PROGRAMS = [
+    (gauss_seidel, GRID),
+    (old_value_is_read, DATA),
+    (carries_swap, DATA),
+    (two_writes, DATA),
+    (rows_of_a_matrix, GRID),
+    (same_element_twice, DATA),
+    (gathered_and_scattered, DATA),
+]
+
+
+@pytest.mark.parametrize(("program", "value"), PROGRAMS, ids=lambda p: getattr(p, "__name__", ""))
+def test_the_loop_equals_the_same_loop_in_python(program: Callable[..., Any], value: Any) -> None:
+    expected = gradient_of(program, value, plain_loop)
+    for _ in range(3):  # interpreted, then compiled
+        for found, right in zip(gradient_of(program, value, jt.fori_loop), expected, strict=True):
+            np.testing.assert_allclose(found, right, 1e-11, 1e-12)
+
+
+def test_the_body_copies_nothing_and_the_first_value_stays() -> None:
+    x = jt.constant(GRID)
+    function = jt.function(lambda x: jt.fori_loop(1, 6, lambda i, u: _changed(u, i), x))
+    for _ in range(3):
+        function(x).numpy()
+    assert "u0[" in str(jt.explain())
+    assert COPY not in str(jt.explain())
+    np.testing.assert_array_equal(x, GRID)
+
+
+def _changed(u: Any, i: Any) -> Any:
+    u[i, 2] = u[i - 1, 2] + u[i, 3]
+    return u
+
+
+def test_no_iterations_and_loops_of_unknown_length() -> None:
+    def body(i: Any, u: Any) -> tuple[Any, Any]:
+        u[i] = u[i - 1] + 1
+        return i + 1, u
+
+    for end in (1, 4, 1, 7):
+        _, u = jt.while_loop(lambda i, u, end=end: i < end, body, (1, jt.constant(DATA)))
+        expected = DATA.copy()
+        for i in range(1, end):
+            expected[i] = expected[i - 1] + 1
+        np.testing.assert_allclose(u, expected)
+
+
+def test_every_state_of_a_scan() -> None:
+    def step(u: Any, i: Any) -> Any:
+        u[i] = u[i - 1] * 2
+        return u
+
+    expected = [DATA.copy()]
+    for i in range(1, 5):
+        expected.append(expected[-1].copy())
+        expected[-1][i] = expected[-1][i - 1] * 2
+    for _ in range(2):
+        states = jt.scan(step, jt.constant([1, 2, 3, 4]), jt.constant(DATA))
+        np.testing.assert_allclose(states, expected[1:])
+
+
+def test_a_variable_keeps_its_value_if_an_index_is_wrong() -> None:
+    v = jt.Variable(DATA)
+
+    @jt.function
+    def update(i: Any) -> Any:
+        v[i].assign(v[i] * 2 + 1)
+
+    for i in (1, 2, 3):
+        update(jt.constant(i))
+    before = v.numpy().copy()
+    with pytest.raises(IndexError):
+        update(jt.constant(12))
+        v.numpy()
+    np.testing.assert_array_equal(v.numpy(), before)
+    held = v.read_value()
+    update(jt.constant(4))
+    np.testing.assert_array_equal(held, before)
+    assert v.numpy()[4] == before[4] * 2 + 1
