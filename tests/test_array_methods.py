@@ -92,11 +92,22 @@ def test_properties(array):
     assert [e.item() for e in x.flat] == list(array.flat)
 
 
-@pytest.mark.parametrize("axis", [-1, 0, None])
-def test_sort_returns_the_sorted_tensor(axis):
-    x = jt.constant(FLOATS)
-    same(x.sort(axis), np.sort(FLOATS, axis))
-    np.testing.assert_array_equal(x.numpy(), FLOATS)
+@pytest.mark.parametrize("axis", [-1, 0])
+def test_sort_and_fill_write(axis):
+    for make in (jt.constant, jt.Variable):
+        x, expected = make(FLOATS), FLOATS.copy()
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            assert x.sort(axis) is expected.sort(axis)
+            y = x * np.arange(4.0)
+        same(x, expected)
+        if make is jt.constant:
+            order = np.argsort(FLOATS, axis)
+            cotangent = np.zeros_like(FLOATS)
+            np.put_along_axis(cotangent, order, np.broadcast_to(np.arange(4.0), (3, 4)), axis)
+            same(tape.gradient(y, x), cotangent)
+        x.fill(2)
+        same(x, np.full_like(FLOATS, 2))
 
 
 def test_every_method_is_compared():
@@ -125,7 +136,8 @@ def test_methods_record():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: x.fill(1.0), r"jt\.fill\(x\.shape, value\)"),
+        (lambda x: x.fill(1j), "complex"),
+        (lambda x: x.sort(None), "axis"),
         (lambda x: x.sum(out=np.zeros(4)), "out"),
         (lambda x: x.sort(order="a"), "structured"),
     ],

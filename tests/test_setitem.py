@@ -125,6 +125,37 @@ def test_a_part_of_a_tensor_is_a_value():
     assert t.tolist() == [[1.0, 2.0], [3.0, 4.0]]
 
 
+def test_a_write_to_a_copy_that_nobody_holds_is_refused(mode):
+    """NumPy writes through the view; here it would be lost."""
+    t, v = jt.constant([[1.0, 2.0], [3.0, 4.0]]), jt.Variable([[1.0, 2.0], [3.0, 4.0]])
+    for _ in range(3):
+        with pytest.raises(TypeError, match=r"x\[i, j\] = value"):
+            t[0][1] = 9.0
+        with pytest.raises(TypeError, match="no effect"):
+            v[0][1] += 9.0
+        with pytest.raises(TypeError, match="no effect"):
+            jt.transpose(t)[0] = 9.0
+    assert t.tolist() == v.numpy().tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    rows, held = [t[0], t[1]], {"row": t[0]}
+    rows[0][1] = held["row"][1] = 9.0
+
+    def written(row):
+        row[0] = 7.0
+        return row
+
+    @jt.function
+    def traced(x):
+        with pytest.raises(TypeError, match="no effect"):
+            x[0][1] = 9.0
+        y = x * 2.0
+        y[0] = 7.0
+        return y
+
+    assert traced(t).tolist() == [[7.0, 7.0], [6.0, 8.0]]
+    assert [row.tolist() for row in (*rows, held["row"], written(t[0]))] == [[1, 9], [3, 4], [1, 9], [7, 2]]
+    assert t.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
 def test_results_that_are_their_argument(mode):
     """Reshaping to the same shape and casting to the same dtype compute nothing."""
     for _ in range(3):

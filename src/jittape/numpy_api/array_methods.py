@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,7 @@ __all__ = ["ArrayMethods"]
 
 
 class ArrayMethods:
-    """Methods with NumPy's names, arguments and results. They record; none of them changes the tensor.
-
-    `sort` therefore returns the sorted tensor, where the method of an ndarray sorts in place.
-    """
+    """Methods with NumPy's names, arguments and results. They record; only `sort` and `fill` change the tensor."""
 
     __slots__ = ()
 
@@ -259,10 +256,6 @@ class ArrayMethods:
             return apply(FUNCTIONS[np.dot], (self, b), ())
         return FUNCTIONS[np.dot](self, b, out)
 
-    def sort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-        """Return the sorted tensor. An ndarray is sorted in place instead."""
-        return sort(*_sorted(self, axis, order))
-
     def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
         """Return the indices that sort the tensor; equal elements keep their order."""
         return cast(argsort(*_sorted(self, axis, order), stable=True), np.intp)
@@ -277,11 +270,15 @@ class ArrayMethods:
 
     # ---- in place --------------------------------------------------------------------------------------------------
 
-    def fill(self, value: Any) -> NoReturn:
-        """Raise an error: a tensor cannot change."""
-        raise TypeError(
-            "fill() would change the tensor: write jt.fill(x.shape, value), or assign to a jt.Variable"
-        )
+    def sort(self: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+        """Sort the tensor in place along an axis; see `numpy.ndarray.sort`. The write is recorded."""
+        if axis is None:
+            raise TypeError("sort() needs the axis as an int; reshape the tensor to one dimension first")
+        self[...] = sort(*_sorted(self, axis, order))
+
+    def fill(self: Any, value: Any) -> None:
+        """Assign `value` to all elements; see `numpy.ndarray.fill`. The write is recorded."""
+        self[...] = value
 
 
 def _reduced(

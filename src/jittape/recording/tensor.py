@@ -6,6 +6,7 @@ Its operators are in `recording.operators`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from sys import getrefcount
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,6 +24,26 @@ from jittape.primitives.shape.joining import stack
 from jittape.recording.operators import Operators
 
 __all__ = ["FailedBuffer", "Tensor", "TensorRef", "holds_tensors", "leaves_of", "stacked", "tensor_of"]
+
+
+class _Probe:
+    """An object that counts its references as `Tensor.__setitem__` does."""
+
+    __slots__ = ()
+
+    def __setitem__(self, key: list[int], value: Any) -> None:
+        key.append(getrefcount(self))
+
+
+def _references_of_temporary() -> int:
+    """Return the count of references to an object that only an item assignment uses; 0 if names are not counted."""
+    probe, counts = _Probe(), []  # type: tuple[_Probe, list[int]]
+    probe[counts] = _Probe()[counts] = None
+    named, temporary = counts
+    return temporary if temporary < named else 0
+
+
+_TEMPORARY = _references_of_temporary()
 
 
 class FailedBuffer:
@@ -109,7 +130,13 @@ class Tensor(Operators):
     def __setitem__(self, key: Any, value: Any) -> None:
         if active.recorder.traced_in is not None:
             active.recorder.check_write(self)  # type: ignore[attr-defined]
+        holders = getrefcount(self) - _TEMPORARY
         updated = getitem.setitem(self, key, stacked(value) if holds_tensors(value) else value)
+        if holders <= 0 or (holders == 1 and self._is_pending()):
+            raise TypeError(
+                "[setitem] the assignment would have no effect: nothing else refers to this tensor, since a slice is a "
+                "copy. Index once, as in `x[i, j] = value` instead of `x[i][j] = value`, or give the tensor a name"
+            )
         trace = updated._trace
         known = self._buffer is None and self._trace is trace  # it is in the trace's list of pending tensors
         if trace.holders:
@@ -117,6 +144,10 @@ class Tensor(Operators):
         self._trace, self._slot, self._buffer = trace, updated._slot, updated._buffer
         if self._buffer is None and not known:
             trace.adopt(self)
+
+    def _is_pending(self) -> bool:
+        """Return whether the trace refers to this tensor, in its list of pending ones."""
+        return self._buffer is None and any(t is self for t in self._trace.pending)
 
     def assign(self, value: Any) -> Any:
         """Assign to the part of a Variable that this tensor was read from: ``v[0].assign(5.0)``.
