@@ -229,3 +229,11 @@ def test_operators_of_floats_that_only_integers_have():
     for op in (operator.and_, operator.or_, operator.lshift, operator.invert):
         with pytest.raises(TypeError):
             op(t) if op is operator.invert else op(t, t)
+
+
+@pytest.mark.parametrize("operation", [*DIVISION, *SHIFTS, operator.pow])
+def test_truth_values_in_divisions_and_shifts_become_int8_as_in_numpy(mode, operation):
+    a, b = np.array([True, False, True]), np.array([True, True, True])
+    for _ in range(2):
+        assert_same(operation(jt.constant(a), jt.constant(b)), operation(a, b))
+        assert_same(operation(True, jt.constant(b)), operation(True, b))

@@ -222,8 +222,68 @@ def test_many_draws_of_one_infinite_logit(mode, classes):
     logits = np.zeros((1, classes))
     logits[0, 2] = np.inf
     assert set(R.categorical(logits, 2000)[0].tolist()) == {2}
-    undefined = R.categorical(np.full((1, classes), np.nan), 2000).numpy()
-    assert ((undefined >= 0) & (undefined < classes)).all()
+    logits[0, 0] = np.inf
+    assert set(R.categorical(logits, 2000)[0].tolist()) == {0, 2}
+
+
+@pytest.mark.parametrize("draws", [5, 2000])
+def test_rows_of_logits_without_probabilities_give_minus_one(mode, draws):
+    nan, inf = np.nan, np.inf
+    logits = jt.constant([[0.0, nan, inf], [-inf, -inf, -inf], [nan, nan, nan], [-inf, 0.0, -inf]])
+    found = R.categorical(logits, draws).numpy()
+    assert (found == np.array([[-1], [-1], [-1], [1]])).all()
+
+
+NOT_NEGATIVE_SCALES = {
+    "normal": lambda s: R.normal([3], 1.0, s),
+    "truncated_normal": lambda s: R.truncated_normal([3], 1.0, s),
+    "laplace": lambda s: R.laplace([3], 1.0, s),
+    "gumbel": lambda s: R.gumbel([3], 1.0, s),
+    "exponential": lambda s: R.exponential([3], s),
+    "gamma": lambda s: R.gamma([], 2.0, s),
+}
+
+
+@pytest.mark.parametrize("name", NOT_NEGATIVE_SCALES)
+def test_negative_scales_in_tensors_give_nan(name, mode):
+    found = NOT_NEGATIVE_SCALES[name](jt.constant([-1.0, np.nan, 2.0])).numpy()
+    assert np.isnan(found).tolist() == [True, True, False]
+
+
+def test_bounds_in_tensors_that_are_out_of_order_or_infinite_give_nan(mode):
+    high = jt.constant([-1.0, np.nan, np.inf, 2.0, 0.0])
+    assert np.isnan(R.uniform([5], 0.0, high).numpy()).tolist() == [True, True, True, False, False]
+
+
+def test_counts_that_a_dtype_cannot_hold_become_minus_one(mode):
+    found = R.poisson([], jt.constant([1e4, 3.0]), dtype="int8").numpy()
+    assert found[0] == -1
+    assert found[1] >= 0
+    assert R.poisson([], jt.constant([1e30]), dtype="int64").numpy().tolist() == [-1]
+
+
+INVALID_TENSORS = {
+    "end below start": (
+        lambda x: R.uniform([2], 5, x, "int32"),
+        [9, 4],
+        r"maxval must exceed minval, .* int32, got maxval\[1\] = 4",
+    ),
+    "end out of range": (lambda x: R.uniform([2], 0, x, "uint8"), [9, 257], r"uint8, got maxval\[1\] = 257"),
+    "start out of range": (lambda x: R.uniform([2], x, 9, "uint64"), [1, -1], "uint64, got maxval"),
+    "probability": (
+        lambda x: R.bernoulli([2], x, bool),
+        [0.5, 1.5],
+        r"probs must be between 0 and 1, got probs\[1\] = 1.5",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INVALID_TENSORS)
+def test_results_without_nan_raise_an_error_at_run_time(name, mode):
+    draw, values, text = INVALID_TENSORS[name]
+    with pytest.raises(ValueError, match=text):
+        draw(jt.constant(values)).numpy()
+    assert draw(jt.constant([values[0], values[0]])).shape == (2,)
 
 
 def test_invalid_tensors_give_nan_or_minus_one(mode):
@@ -235,6 +295,7 @@ def test_invalid_tensors_give_nan_or_minus_one(mode):
     assert np.isnan(R.poisson([], bad).numpy()).tolist() == [True, True, False]
     assert R.binomial([3], jt.constant([3.5, -1.0, 3.0]), 0.5).numpy()[:2].tolist() == [-1, -1]
     assert R.binomial([3], 3, jt.constant([1.5, np.nan, 0.5])).numpy()[:2].tolist() == [-1, -1]
+    assert R.bernoulli([3], jt.constant([1.5, np.nan, 1.0])).tolist() == [-1, -1, 1]
 
 
 @pytest.mark.parametrize(
@@ -286,6 +347,12 @@ def test_invalid_tensors_give_nan_or_minus_one(mode):
         ),
         (lambda: R.categorical([[]], 3), ValueError, r"logits must have shape \(batch, classes\)"),
         (lambda: R.categorical([[1, 2]], 3), TypeError, "logits must have a floating dtype, got int32"),
+        (lambda: R.categorical([[1.0], [np.nan]], 1), ValueError, r"no nan, got logits\[1\] = array\(\[nan"),
+        (
+            lambda: R.categorical(np.zeros((1, 129)), 1, "int8"),
+            TypeError,
+            "int8 cannot hold the number of all 129",
+        ),
         (lambda: R.categorical([[1.0, 2.0]], -1), ValueError, "num_samples must not be negative"),
         (lambda: R.categorical([[1.0, 2.0]], 1.5), TypeError, "num_samples"),
         (lambda: R.multivariate_normal([2], [0.0, 0.0]), ValueError, "give either cov or scale_tril"),

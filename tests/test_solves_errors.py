@@ -144,6 +144,16 @@ def with_zero(x, *index):
             r"Matrix 1 of the batch is not positive definite",
         ),
         (
+            lambda: jt.linalg.lstsq(
+                np.array([[1, 2], [2, 4], [3, 6]], "float32"), np.ones((3, 1), "float32")
+            ),
+            r"\[lstsq\] Cholesky .* The matrix is not positive definite",
+        ),
+        (
+            lambda: jt.linalg.lstsq(np.stack([np.eye(2), np.ones((2, 2)) + 0.1]), np.ones((2, 2, 1))),
+            r"Matrix 1 of the batch does not have full rank up to rounding; use fast=False",
+        ),
+        (
             lambda: jt.linalg.tensorsolve(np.zeros((2, 3, 6)), np.ones((2, 3))),
             r"\[tensorsolve\] Input matrix is not invertible",
         ),

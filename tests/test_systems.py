@@ -215,6 +215,35 @@ def test_solutions_of_least_norm_for_matrices_without_full_rank(mode):
     np.testing.assert_array_equal(g, zero)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("shape", [(6, 3), (3, 6), (3, 3)])
+def test_no_matrix_without_full_rank_has_a_solution_of_normal_equations(dtype, shape, mode):
+    for _ in range(10):
+        x = normal(*shape, dtype=dtype)
+        if shape[0] < shape[1]:
+            x[-1] = x[0] + x[1]
+        else:
+            x[:, -1] = x[:, 0] + x[:, 1]
+        b = normal(shape[0], 2, dtype=dtype)
+        with pytest.raises(jt.LinAlgError, match=r"\[lstsq\]"):
+            jt.linalg.lstsq(x, b).numpy()
+        assert np.isfinite(jt.linalg.lstsq(x, b, l2_regularizer=0.1).numpy()).all()
+
+
+def test_normal_equations_accept_condition_numbers_that_leave_digits(mode):
+    scales = 10.0 ** np.array([0.0, 9.0, -9.0, 3.0, 0.0])  # the scales of columns do not matter
+    x = normal(40, 5)
+    x[:, 4] = x[:, 0] + 1e-5 * x[:, 4]
+    x, solution = x * scales, 1 / scales[:, None]
+    np.testing.assert_allclose(jt.linalg.lstsq(x, x @ solution), solution, rtol=1e-3)
+
+
+def test_a_nan_is_no_singular_matrix(mode):
+    for _ in range(2):
+        solution = jt.linalg.solve([[np.nan, 1.0], [1.0, 1.0]], [[1.0], [1.0]]).numpy()
+        assert np.isnan(solution).any()
+
+
 def test_the_gradient_of_the_regularizer():
     a, b = normal(5, 3), normal(5, 2)
 

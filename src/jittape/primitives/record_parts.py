@@ -19,6 +19,7 @@ from jittape.core.dtypes import (
     float64,
     float_result,
     info_of,
+    int8,
     is_differentiable,
     is_floating,
     kind_of,
@@ -73,6 +74,18 @@ def one_float(x: Any) -> tuple[Any, ...]:
 def common(op: str) -> PromoteArgs:
     """Return the promotion to one dtype and broadcasting to one shape."""
     return lambda *operands: broadcast_operands(*promote(*operands), op=op)
+
+
+def common_number(op: str) -> PromoteArgs:
+    """Return the promotion to one dtype of numbers and broadcasting; truth values become int8, as in NumPy."""
+
+    def promote_args(*operands: Any) -> tuple[Any, ...]:
+        promoted = promote(*operands)
+        if promoted[0].dtype == bool_:
+            promoted = tuple([cast_to(x, int8) for x in promoted])
+        return broadcast_operands(*promoted, op=op)
+
+    return promote_args
 
 
 def common_float(op: str) -> PromoteArgs:

@@ -11,17 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.builder import literal
+from jittape.core.builder import WeakScalar, literal
 from jittape.core.config import config
-from jittape.core.dtypes import as_dtype, uint64
+from jittape.core.dtypes import as_dtype, int64, uint64
 from jittape.core.primitive import Primitive, any_dtype, apply
-from jittape.primitives.broadcast import broadcast, cast_to
+from jittape.primitives.broadcast import broadcast, broadcast_operands, cast_to
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.bits import multiply_high
-from jittape.primitives.elementwise.comparison import equal, less, where
+from jittape.primitives.elementwise.comparison import (
+    equal,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    where,
+)
 from jittape.primitives.elementwise.random_numbers import normal_op, truncated_normal_op
 from jittape.random.arguments import extents_of, float_dtype, is_symbolic, parameter, real_array
-from jittape.random.coordinates import bits, coordinates, scaled, unit_of_bits
+from jittape.random.checked_values import checked_value_op
+from jittape.random.coordinates import bits, coordinates, not_negative, scaled, unit_of_bits
 from jittape.recording.tensor import Tensor
 
 __all__ = ["Take", "draw_normal", "draw_truncated_normal", "draw_uniform", "draw_uniform_full_int"]
@@ -40,7 +48,7 @@ def _standard(state: Any, shape: tuple[int, ...], dtype: np.dtype[Any], op: Prim
 def _scaled(
     state: Any, center: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype[Any], op: Primitive
 ) -> Any:
-    return scaled(center, scale, _standard(state, shape, dtype, op))
+    return scaled(center, not_negative(scale, dtype), _standard(state, shape, dtype, op))
 
 
 def _draw(op: str, record: Primitive, take: Take, shape: Any, mean: Any, stddev: Any, dtype: Any) -> Tensor:
@@ -74,8 +82,10 @@ def _unit(state: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 @any_dtype
 def _between(state: Any, low: Any, high: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     low, high = [broadcast(cast_to(x, dtype), shape) for x in (low, high)]
-    x = scaled(low, subtract(high, low), _unit(state, shape, dtype))
-    return where(less(x, high), x, low)  # rounding may give `high`
+    width = subtract(high, low)
+    x = scaled(low, width, _unit(state, shape, dtype))
+    defined = logical_and(greater_equal(width, 0), less(width, math.inf))
+    return where(defined, where(less(x, high), x, low), math.nan)  # rounding may give `high`
 
 
 def draw_uniform(op: str, take: Take, shape: Any, minval: Any, maxval: Any, dtype: Any) -> Tensor:
@@ -130,10 +140,9 @@ def _range(
 ) -> tuple[Any, Any]:
     """Return the least integer and the number of integers, modulo 2**64, as uint64."""
     if is_symbolic(minval) or is_symbolic(maxval):
-        bounds = [parameter(op, name, x, shape) for name, x in (("minval", minval), ("maxval", maxval))]
         first: Any
-        first, end = bounds
-        return first, apply(_width, (first, end))
+        first, end = [parameter(op, name, x, shape) for name, x in (("minval", minval), ("maxval", maxval))]
+        return first, apply(_width, (first, end), (op, dtype))
     low, high = _exact(op, "minval", minval, shape), _exact(op, "maxval", maxval, shape)
     limits = np.iinfo(dtype)
     if not np.all((low < high) & (low >= limits.min) & (high <= int(limits.max) + 1)):
@@ -155,8 +164,19 @@ def _exact(op: str, argument: str, value: Any, shape: tuple[int, ...]) -> np.nda
     return np.asarray(np.vectorize(int, otypes="O")(array) if array.size else array.astype(object))
 
 
-def _width(first: Any, end: Any) -> Any:
-    return subtract(cast_to(end, uint64), cast_to(first, uint64))
+def _width(first: Any, end: Any, op: str, dtype: np.dtype[Any]) -> Any:
+    """Return the number of integers as uint64; no integers, or some that `dtype` cannot hold, raise at run time."""
+    work = uint64 if dtype == uint64 else int64
+    signed = [x for x in (first, end) if not isinstance(x, WeakScalar) and x.dtype.kind != "u"]
+    first, end = broadcast_operands(cast_to(first, work), cast_to(end, work))
+    last: Any = subtract(end, 1)
+    valid = logical_and(less(first, end), less_equal(last, int(np.iinfo(dtype).max)))
+    least = int(np.iinfo(dtype).min)
+    for x in signed if work == uint64 else (first,):
+        valid = logical_and(valid, broadcast(greater_equal(x, least), first.shape))
+    rule = f"exceed minval, and both must be within {dtype.name}"
+    checked = checked_value_op.bind(end, valid, op=op, argument="maxval", rule=rule)
+    return subtract(cast_to(checked, uint64), cast_to(first, uint64))
 
 
 def _full(state: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

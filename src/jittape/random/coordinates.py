@@ -16,10 +16,11 @@ from jittape.core.dtypes import float_limits, uint64
 from jittape.primitives.broadcast import broadcast, cast_to, iota, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.bits import right_shift
+from jittape.primitives.elementwise.comparison import less, where
 from jittape.primitives.elementwise.random_numbers import philox_op, scaled_op
 from jittape.primitives.shape.views import sliced
 
-__all__ = ["bits", "coordinates", "scaled", "unit_of_bits"]
+__all__ = ["bits", "coordinates", "not_negative", "scaled", "unit_of_bits"]
 
 
 def coordinates(state: Any, shape: tuple[int, ...], skipped: int = 0) -> tuple[Any, Any, Any]:
@@ -46,6 +47,12 @@ def unit_of_bits(word: Any, dtype: np.dtype[Any]) -> Any:
     kept = int(float_limits(dtype).nmant) + 1
     leading = right_shift(word, broadcast(literal(64 - kept, uint64), word.shape))
     return multiply(cast_to(leading, dtype), broadcast(literal(2.0**-kept, dtype), word.shape))
+
+
+def not_negative(scale: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a scale in `dtype`, with nan in place of negative numbers."""
+    scale = cast_to(scale, dtype)
+    return where(less(scale, 0), math.nan, scale)
 
 
 def scaled(loc: Any, scale: Any, draw: Any) -> Any:

@@ -7,15 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.builder import literal
 from jittape.core.dtypes import as_dtype, bool_, float64, info_of, int64, is_floating, uint64
 from jittape.core.primitive import Primitive, apply
-from jittape.core.user_calls import as_int
+from jittape.core.user_calls import as_int, shown
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, iota, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
-from jittape.primitives.elementwise.bits import is_nan, multiply_high
-from jittape.primitives.elementwise.comparison import equal, greater_equal, less, where
+from jittape.primitives.elementwise.bits import multiply_high
+from jittape.primitives.elementwise.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    where,
+)
 from jittape.primitives.elementwise.exponential import exp, log
 from jittape.primitives.elementwise.piecewise import minimum
 from jittape.primitives.elementwise.random_numbers import (
@@ -31,7 +38,8 @@ from jittape.primitives.reduce.cumulative import cumsum
 from jittape.primitives.reduce.reductions import reduce_max, reduce_sum
 from jittape.primitives.reduce.statistics import argmax
 from jittape.primitives.shape.views import sliced
-from jittape.random.arguments import count_dtype, extents_of, parameter, shape_with
+from jittape.random.arguments import count_dtype, extents_of, is_symbolic, parameter, shape_with
+from jittape.random.checked_values import checked_value_op
 from jittape.random.continuous import Take
 from jittape.random.coordinates import bits, coordinates, unit_of_bits
 from jittape.recording.convert import convert_to_tensor
@@ -56,13 +64,19 @@ PROBABILITY = (lambda x: (x >= 0) & (x <= 1), "be between 0 and 1")
 
 
 def _counts(state: Any, *rest: Any) -> Any:
-    """Return the numbers of an op on float64; what is nan becomes -1 in an integer dtype."""
+    """Return the numbers of an op on float64; those that an integer dtype cannot hold, nan among them, become -1."""
     *parameters, op, shape, dtype = rest
     given = [broadcast(cast_to(x, float64), shape) for x in parameters]
     draw = op.bind(*coordinates(state, shape), *given, dtype=float64)
     if is_floating(dtype):
         return cast_to(draw, dtype)
-    return cast_to(where(is_nan(draw), broadcast(literal(-1.0, float64), shape), draw), dtype)
+    return cast_to(where(less_equal(draw, _greatest_float(dtype)), draw, -1.0), dtype)
+
+
+def _greatest_float(dtype: np.dtype[Any]) -> float:
+    """Return the greatest number in float64 that an integer dtype holds."""
+    greatest = int(np.iinfo(dtype).max)
+    return float(greatest) if greatest < 2**53 else np.nextafter(float(greatest), 0.0).item()
 
 
 def _draw_counts(op: Primitive, take: Take, shape: tuple[int, ...], parameters: Any, dtype: Any) -> Tensor:
@@ -87,7 +101,14 @@ def draw_binomial(op: str, take: Take, shape: Any, counts: Any, probs: Any, dtyp
 
 def _bernoulli(state: Any, probs: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     unit = unit_of_bits(bits(state, shape), float64)  # 53 bits, also for small probabilities
-    return cast_to(less(unit, broadcast(cast_to(probs, float64), shape)), dtype)
+    probs = broadcast(cast_to(probs, float64), shape)
+    draw = less(unit, probs)
+    valid = logical_and(greater_equal(probs, 0.0), less_equal(probs, 1.0))
+    if dtype == bool_:
+        probs = checked_value_op.bind(probs, valid, op="bernoulli", argument="probs", rule=PROBABILITY[1])
+        return less(unit, probs)
+    invalid = math.nan if is_floating(dtype) else -1.0
+    return cast_to(where(valid, cast_to(draw, float64), invalid), dtype)
 
 
 def draw_bernoulli(op: str, take: Take, shape: Any, probs: Any, dtype: Any) -> Tensor:
@@ -108,8 +129,20 @@ def _categorical(state: Any, logits: Any, count: int, dtype: np.dtype[Any]) -> A
     work = info_of(logits.dtype).work
     shape = (rows, count, classes)
     noise = log(exponential_op.bind(*coordinates(state, shape), dtype=work))
-    each = broadcast(to_shape(cast_to(logits, work), (rows, 1, classes)), shape)
-    return cast_to(argmax(subtract(each, noise), axis=-1, output_type=int64), dtype)
+    logits, defined = _below_greatest(cast_to(logits, work))
+    each = broadcast(to_shape(logits, (rows, 1, classes)), shape)
+    found = argmax(subtract(each, noise), axis=-1, output_type=int64)
+    return cast_to(where(broadcast(defined, found.shape), found, -1), dtype)
+
+
+def _below_greatest(logits: Any) -> tuple[Any, Any]:
+    """Return the logits minus the greatest of their row, and whether a row has probabilities, of shape (rows, 1).
+
+    Infinite logits become 0, so that their classes share the probability. A row with nan, and a row of -inf, has none.
+    """
+    greatest = reduce_max(logits, axis=1, keepdims=True)
+    wide = broadcast(greatest, logits.shape)
+    return where(equal(logits, wide), 0.0, subtract(logits, wide)), greater(greatest, -math.inf)
 
 
 def _by_inversion(classes: int, count: int) -> bool:
@@ -125,9 +158,8 @@ def _categorical_by_inversion(state: Any, logits: Any, count: int, dtype: np.dty
     logits = as_symbol(logits)
     rows, classes = logits.shape
     given = cast_to(logits, info_of(logits.dtype).work)
-    greatest = broadcast(reduce_max(given, axis=1, keepdims=True), given.shape)
-    # An infinite logit minus itself would be nan.
-    weights = exp(where(equal(given, greatest), filled(given, 0), subtract(given, greatest)))
+    given, defined = _below_greatest(given)
+    weights = exp(given)
     sums = cumsum(cast_to(weights, float64), axis=1)
     unit = unit_of_bits(bits(state, (rows, count)), float64)
     sought = multiply(unit, broadcast(sliced(sums, 1, classes - 1, 1), unit.shape))
@@ -138,7 +170,18 @@ def _categorical_by_inversion(state: Any, logits: Any, count: int, dtype: np.dty
         each = broadcast(to_shape(sought, (rows, count, 1)), shape)
         passed = greater_equal(each, broadcast(to_shape(sums, (rows, 1, classes)), shape))
         found = reduce_sum(cast_to(passed, int64), axis=2)
-    return cast_to(minimum(found, filled(found, classes - 1)), dtype)
+    found = minimum(found, filled(found, classes - 1))
+    return cast_to(where(broadcast(defined, found.shape), found, -1), dtype)
+
+
+def _check_logits(op: str, logits: np.ndarray[Any, Any]) -> None:
+    wrong = ~(logits.max(axis=1, initial=-np.inf) > -np.inf)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"[random.{op}] each row of logits must have a logit above -inf and no nan, got logits[{row}] = "
+            f"{shown(logits[row])}"
+        )
 
 
 def draw_categorical(op: str, take: Take, logits: Any, num_samples: Any, dtype: Any) -> Tensor:
@@ -153,6 +196,10 @@ def draw_categorical(op: str, take: Take, logits: Any, num_samples: Any, dtype: 
     if count < 0:
         raise ValueError(f"[random.{op}] num_samples must not be negative, got {num_samples!r}")
     rows, classes = given.shape
+    if not np.array(classes - 1).astype(wanted) == classes - 1:
+        raise DTypeError(f"[random.{op}] dtype {wanted.name} cannot hold the number of all {classes} classes")
+    if not is_symbolic(logits):
+        _check_logits(op, given.numpy())
     if _by_inversion(classes, count):
         return apply(_categorical_by_inversion, (take(rows * count), given), (count, wanted))
     return apply(_categorical, (take(rows * classes * count), given), (count, wanted))

@@ -11,6 +11,7 @@ from jittape.core.primitive import apply
 from jittape.errors import ShapeError
 from jittape.primitives.broadcast import broadcast, cast_to
 from jittape.primitives.elementwise.arithmetic import subtract
+from jittape.primitives.elementwise.comparison import less_equal, where
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.hyperbolic import sigmoid
 from jittape.primitives.elementwise.random_numbers import gamma_op, log_gamma_op
@@ -27,7 +28,8 @@ POSITIVE = (lambda x: (x > 0) | (x != x), "be positive")
 
 def _gamma(state: Any, alpha: Any, rate: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     alpha, rate = [broadcast(cast_to(x, dtype), shape) for x in (alpha, rate)]
-    return divide(gamma_op.bind(*coordinates(state, shape), alpha, dtype=dtype), rate)
+    draw = gamma_op.bind(*coordinates(state, shape), alpha, dtype=dtype)
+    return divide(draw, where(less_equal(rate, 0), math.nan, rate))
 
 
 def draw_gamma(

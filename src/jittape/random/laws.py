@@ -338,6 +338,7 @@ def bernoulli(
     ----------
     shape : sequence of int
     probs : number, array or tensor that broadcasts to `shape`
+        If it is a tensor, an invalid element gives nan, or -1 in an integer dtype, or `ValueError` for bool.
     dtype : dtype
         An integer or floating dtype, or bool.
     seed, name
@@ -360,7 +361,8 @@ def categorical(
     Parameters
     ----------
     logits : tensor-like of shape (batch, classes)
-        Of a floating dtype. The class of a logit of -inf is not drawn.
+        Of a floating dtype. The class of a logit of -inf is not drawn; logits of inf share the probability. If it is a
+        tensor, a row that contains nan or only -inf gives -1.
     num_samples : int
         Number of classes to draw for each row.
     dtype : dtype, optional

@@ -23,7 +23,7 @@ from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.shape.reshaping import expand_dims, reshape, squeeze
 from jittape.random.arguments import extents_of, float_dtype, operand_shape, parameter
 from jittape.random.continuous import Take
-from jittape.random.coordinates import coordinates, scaled
+from jittape.random.coordinates import coordinates, not_negative, scaled
 from jittape.recording.tensor import Tensor
 
 __all__ = ["draw_exponential", "draw_gumbel", "draw_laplace", "draw_multivariate_normal"]
@@ -33,7 +33,7 @@ SCALE = (lambda x: (x >= 0) | (x != x), "not be negative")
 
 def _exponential(state: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     draw = exponential_op.bind(*coordinates(state, shape), dtype=dtype)
-    return cast_to(multiply(scale, draw), dtype)
+    return multiply(broadcast(not_negative(scale, dtype), shape), draw)
 
 
 def _laplace(state: Any, loc: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
@@ -42,12 +42,12 @@ def _laplace(state: Any, loc: Any, scale: Any, shape: tuple[int, ...], dtype: np
     size = exponential_op.bind(*at, dtype=dtype)
     sign = right_shift(philox_op.bind(*at, half=1), broadcast(literal(63, uint64), shape))
     draw = where(equal(sign, broadcast(literal(0, uint64), shape)), size, negative(size))
-    return scaled(loc, scale, draw)
+    return scaled(loc, not_negative(scale, dtype), draw)
 
 
 def _gumbel(state: Any, loc: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     draw = negative(log(exponential_op.bind(*coordinates(state, shape), dtype=dtype)))
-    return scaled(loc, scale, draw)
+    return scaled(loc, not_negative(scale, dtype), draw)
 
 
 def draw_exponential(op: str, take: Take, shape: Any, scale: Any, dtype: Any) -> Tensor:

@@ -15,7 +15,14 @@ from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import as_symbol
 from jittape.primitives.elementwise.comparison import STEP
-from jittape.primitives.record_parts import common, one, require_kinds, same_of_kinds, truth_of_kinds
+from jittape.primitives.record_parts import (
+    common,
+    common_number,
+    one,
+    require_kinds,
+    same_of_kinds,
+    truth_of_kinds,
+)
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
@@ -191,7 +198,7 @@ left_shift_op = Primitive(
     abstract_eval=same_of_kinds("left_shift", "iu"),
     impl=np.left_shift,
     lowering=Map(lambda m, x, y: m.left_shift(x, y)),
-    promote_args=common("left_shift"),
+    promote_args=common_number("left_shift"),
     gradient_stops=BITS,
 )
 
@@ -212,7 +219,7 @@ right_shift_op = Primitive(
     abstract_eval=same_of_kinds("right_shift", "iu"),
     impl=np.right_shift,
     lowering=Map(lambda m, x, y: m.right_shift(x, y)),
-    promote_args=common("right_shift"),
+    promote_args=common_number("right_shift"),
     gradient_stops=BITS,
 )
 

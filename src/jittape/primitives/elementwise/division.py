@@ -9,7 +9,14 @@ import numpy as np
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.primitives.elementwise.arithmetic import multiply, negative, square, zero_dominant_multiply
-from jittape.primitives.record_parts import common, neutral, one_float, quotient, same_float, same_of_kinds
+from jittape.primitives.record_parts import (
+    common_number,
+    neutral,
+    one_float,
+    quotient,
+    same_float,
+    same_of_kinds,
+)
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["divide", "divide_no_nan", "floor_divide", "mod", "reciprocal", "reciprocal_no_nan"]
@@ -110,7 +117,7 @@ floor_divide_op = Primitive(
     abstract_eval=same_of_kinds("floor_divide", "iuf"),
     impl=np.floor_divide,
     lowering=Map(lambda m, x, y: m.floor_divide(x, y)),
-    promote_args=common("floor_divide"),
+    promote_args=common_number("floor_divide"),
     gradient_stops="the floor of a quotient is constant between its jumps",
 )
 
@@ -135,7 +142,7 @@ mod_op = Primitive(
         lambda g, out, x, y: zero_dominant_multiply(g, negative(floor_divide(x, y))),
     ),
     lowering=Map(lambda m, x, y: m.remainder(x, y)),
-    promote_args=common("mod"),
+    promote_args=common_number("mod"),
 )
 
 

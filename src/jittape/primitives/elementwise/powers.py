@@ -22,7 +22,7 @@ from jittape.primitives.elementwise.arithmetic import (
 from jittape.primitives.elementwise.assertions import end_run_where
 from jittape.primitives.elementwise.comparison import greater, less, not_equal, where
 from jittape.primitives.elementwise.exponential import log
-from jittape.primitives.record_parts import common, filled, same_of_kinds
+from jittape.primitives.record_parts import common_number, filled, same_of_kinds
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["pow"]
@@ -134,7 +134,7 @@ natural_op = Primitive(
 
 
 def _pow_promote_args(x: Any, y: Any) -> tuple[Any, ...]:
-    x, y = common("pow")(x, y)
+    x, y = common_number("pow")(x, y)
     return (x, natural_op.bind(y)) if y.dtype.kind == "i" else (x, y)
 
 

@@ -113,7 +113,7 @@ def pivots(packed: Any) -> Any:
 
 def _solve_impl(a: Any, packed: Any, b: Any, *, adjoint: bool) -> Any:
     raise_for_first(
-        np.any(pivots(packed) == 0, axis=-1),
+        np.any(pivots(packed) == 0, axis=-1) & ~np.isnan(packed).any(axis=(-2, -1)),
         f"[solve] {NOT_INVERTIBLE}",
         "is singular: a pivot is zero",
         "use lstsq or pinv for a least-squares solution",
