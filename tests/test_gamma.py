@@ -276,3 +276,12 @@ def test_an_index_out_of_range_in_a_compiled_function_ends_the_run(mode):
     with pytest.raises(ValueError, match=r"indices\[1\] = 4"):
         f(np.array([1, 4])).numpy()
     np.testing.assert_array_equal(f(np.array([3, 0])).numpy(), [[1, 0], [1, 0]])
+
+
+@pytest.mark.parametrize("x", [[5e10, 0.086], [0.086, 5e10, 2.0, 1e-5], [3e7, 1.15, 40.0]])
+def test_lbeta_of_elements_of_different_sizes_keeps_its_digits(x, mode):
+    with mp.workprec(300):
+        numbers = [mp.mpf(a) for a in x]
+        wanted = float(sum(map(mp.loggamma, numbers)) - mp.loggamma(sum(numbers)))
+    for _ in range(2):
+        assert float(jt.math.lbeta(np.array(x))) == pytest.approx(wanted, rel=1e-14)

@@ -9,10 +9,16 @@ from jittape.core.builder import literal
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
+from jittape.primitives.broadcast import broadcast
 from jittape.primitives.elementwise.arithmetic import add, subtract
+from jittape.primitives.elementwise.comparison import greater, where
+from jittape.primitives.elementwise.gamma_beta import betaln
 from jittape.primitives.elementwise.special import lgamma
 from jittape.primitives.record_parts import filled, floating, require_kinds
-from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.primitives.reduce.cumulative import cumsum
+from jittape.primitives.reduce.reductions import reduce_min, reduce_sum
+from jittape.primitives.shape.reshaping import expand_dims
+from jittape.primitives.shape.views import sliced
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["lbeta", "multigammaln"]
@@ -25,13 +31,24 @@ def _lbeta(x: Any) -> Any:
         raise ShapeError("[lbeta] x must have at least one dimension, got a scalar; the last one is reduced")
     if x.shape[-1] == 0:
         return filled(reduce_sum(x, -1), -math.inf)
-    return subtract(reduce_sum(lgamma(x), -1), lgamma(reduce_sum(x, -1)))
+    difference = subtract(reduce_sum(lgamma(x), -1), lgamma(reduce_sum(x, -1)))
+    if x.shape[-1] == 1:
+        return difference
+    # The logarithms of great and small elements cancel, so the beta functions of partial sums and next elements are
+    # multiplied instead. They are defined only for positive elements.
+    positive = greater(reduce_min(x, -1), 0)
+    ones = where(broadcast(expand_dims(positive, -1), x.shape), x, 1)
+    axis = len(x.shape) - 1
+    count = x.shape[-1] - 1
+    sums, rest = sliced(cumsum(ones, axis=axis), axis, 0, count), sliced(ones, axis, 1, count)
+    return where(positive, reduce_sum(betaln(sums, rest), -1), difference)
 
 
 def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the logarithm of the absolute value of the beta function of the elements along the last dimension.
 
     It is the sum of their `lgamma`, minus the `lgamma` of their sum: the normalization of the Dirichlet distribution.
+    Elements of very different sizes lose no digits if all are positive.
 
     Parameters
     ----------
