@@ -1,6 +1,14 @@
 """Linear algebra with SciPy's conventions (``jittape.scipy.linalg``)."""
 
 from jittape.lazy_names import lazily as _lazily
+from jittape.scipy.linalg.banded_systems import cho_solve_banded as cho_solve_banded
+from jittape.scipy.linalg.banded_systems import cholesky_banded as cholesky_banded
+from jittape.scipy.linalg.banded_systems import solve_banded as solve_banded
+from jittape.scipy.linalg.banded_systems import solveh_banded as solveh_banded
+from jittape.scipy.linalg.matrix_equations import solve_continuous_lyapunov as solve_continuous_lyapunov
+from jittape.scipy.linalg.matrix_equations import solve_discrete_lyapunov as solve_discrete_lyapunov
+from jittape.scipy.linalg.matrix_equations import solve_lyapunov as solve_lyapunov
+from jittape.scipy.linalg.matrix_equations import solve_sylvester as solve_sylvester
 from jittape.scipy.linalg.scipy_factors import cho_factor as cho_factor
 from jittape.scipy.linalg.scipy_factors import cholesky as cholesky
 from jittape.scipy.linalg.scipy_factors import eig as eig
@@ -13,6 +21,18 @@ from jittape.scipy.linalg.scipy_factors import polar as polar
 from jittape.scipy.linalg.scipy_factors import qr as qr
 from jittape.scipy.linalg.scipy_factors import svd as svd
 from jittape.scipy.linalg.scipy_factors import svdvals as svdvals
+from jittape.scipy.linalg.subspaces import coshm as coshm
+from jittape.scipy.linalg.subspaces import cosm as cosm
+from jittape.scipy.linalg.subspaces import expm_frechet as expm_frechet
+from jittape.scipy.linalg.subspaces import norm as norm
+from jittape.scipy.linalg.subspaces import null_space as null_space
+from jittape.scipy.linalg.subspaces import orth as orth
+from jittape.scipy.linalg.subspaces import pinvh as pinvh
+from jittape.scipy.linalg.subspaces import sinhm as sinhm
+from jittape.scipy.linalg.subspaces import sinm as sinm
+from jittape.scipy.linalg.subspaces import subspace_angles as subspace_angles
+from jittape.scipy.linalg.subspaces import tanhm as tanhm
+from jittape.scipy.linalg.subspaces import tanm as tanm
 from jittape.scipy.linalg.systems import block_diag as block_diag
 from jittape.scipy.linalg.systems import cho_solve as cho_solve
 from jittape.scipy.linalg.systems import circulant as circulant
@@ -33,14 +53,19 @@ __all__ = [
     "block_diag",
     "cho_factor",
     "cho_solve",
+    "cho_solve_banded",
     "cholesky",
+    "cholesky_banded",
     "circulant",
+    "coshm",
+    "cosm",
     "det",
     "eig",
     "eigh",
     "eigvals",
     "eigvalsh",
     "expm",
+    "expm_frechet",
     "hankel",
     "inv",
     "logm",
@@ -48,14 +73,29 @@ __all__ = [
     "lu",
     "lu_factor",
     "lu_solve",
+    "norm",
+    "null_space",
+    "orth",
     "pinv",
+    "pinvh",
     "polar",
     "qr",
+    "sinhm",
+    "sinm",
     "solve",
+    "solve_banded",
+    "solve_continuous_lyapunov",
+    "solve_discrete_lyapunov",
+    "solve_lyapunov",
+    "solve_sylvester",
     "solve_triangular",
+    "solveh_banded",
     "sqrtm",
+    "subspace_angles",
     "svd",
     "svdvals",
+    "tanhm",
+    "tanm",
     "toeplitz",
 ]
 

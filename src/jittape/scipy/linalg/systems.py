@@ -28,8 +28,8 @@ from jittape.primitives.spectra.svd import svdvals
 from jittape.scipy.linalg.scipy_factors import cholesky, matrix_argument, with_scipy_options
 
 __all__ = [
-    "block_diag", "cho_solve", "circulant", "det", "expm", "hankel", "inv", "logm", "lstsq", "lu_solve", "pinv",
-    "solve", "solve_triangular", "sqrtm", "toeplitz",
+    "block_diag", "cho_solve", "circulant", "det", "expm", "hankel", "hermitian_of", "inv", "logm", "lstsq",
+    "lu_solve", "pinv", "solve", "solve_triangular", "sqrtm", "toeplitz",
 ]  # fmt: skip
 
 STRUCTURES = ("gen", "general", "sym", "symmetric", "her", "hermitian", "pos", "positive definite", "diagonal",
@@ -98,6 +98,11 @@ def solve(a: Any, b: Any, lower: bool = False, assume_a: str | None = None, tran
             a = _from_triangle(a, lower, hermitian=assume_a.startswith("h"))
         x = solve_functions.solve(matrix_transpose(a) if transposed else a, rhs)
     return squeeze(x, -1) if vector else x
+
+
+def hermitian_of(a: Any, lower: bool) -> Any:
+    """Return the Hermitian matrix that one triangle determines."""
+    return _from_triangle(a, lower, hermitian=True)
 
 
 def _from_triangle(a: Any, lower: bool, hermitian: bool) -> Any:
