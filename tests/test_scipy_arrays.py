@@ -41,6 +41,43 @@ def test_piecewise_cubics(name: str, options: dict[str, Any], n: int) -> None:
         for nu in range(4):
             np.testing.assert_allclose(ours(points, nu).numpy(), reference(points, nu), rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(ours(x).numpy(), values, atol=1e-12)
+        np.testing.assert_allclose(ours.c.numpy(), reference.c[-4:], rtol=1e-9, atol=1e-9)
+        for change in ("derivative", "antiderivative"):
+            for nu in (1, 2, 4):
+                one, other = (getattr(f, change)(nu)(points) for f in (ours, reference))
+                np.testing.assert_allclose(one.numpy(), other, rtol=1e-8, atol=1e-8)
+        a, b = x[0] + 0.1, x[-1] - 0.2
+        np.testing.assert_allclose(
+            ours.integrate(a, b).numpy(), reference.integrate(a, b), rtol=1e-9, atol=1e-9
+        )
+
+
+def test_piecewise_polynomials() -> None:
+    rng = np.random.default_rng(0)
+    x, c = np.array([0.0, 1.0, 1.5, 3.0]), rng.normal(size=(3, 3, 2))
+    points = np.array([-0.5, 0.2, 1.0, 2.9, 4.0])
+    for extrapolate in (True, False):
+        ours, reference = (m.PPoly(c, x, extrapolate) for m in (interpolate, scipy.interpolate))
+        np.testing.assert_allclose(ours(points).numpy(), reference(points))
+        np.testing.assert_allclose(ours(points, 2).numpy(), reference(points, 2))
+        np.testing.assert_allclose(ours.integrate(3.0, 0.2).numpy(), reference.integrate(3.0, 0.2))
+    jt.check_gradient(
+        lambda c, x, t: jt.reduce_sum(interpolate.PPoly(c, x).antiderivative()(t) ** 2), c, x, points + 0.05
+    )
+    with pytest.raises(jt.ShapeError, match=r"\[PPoly\] c must have shape"):
+        interpolate.PPoly(c, x[:-1])
+    with pytest.raises(AttributeError, match="interp1d has no coefficients"):
+        interpolate.interp1d(x, x).derivative()
+
+
+def test_gradients_of_integrals() -> None:
+    x, y = np.array([0.0, 1.1, 1.9, 3.2]), np.array([0.3, 1.2, 0.5, -0.9])
+
+    def total(x: Any, y: Any, a: Any) -> Any:
+        spline = interpolate.CubicSpline(x, y)
+        return spline.integrate(a, 2.5) + jt.reduce_sum(spline.derivative()(jt.stack([a, 2.0 * a])))
+
+    jt.check_gradient(total, x, y, np.array(0.4))
 
 
 @pytest.mark.parametrize(("name", "options"), SPLINES)
@@ -108,6 +145,7 @@ METRICS: list[tuple[str, dict[str, Any]]] = [
         for m in ("braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "euclidean")
     ],
     ("sqeuclidean", {}),
+    ("jensenshannon", {}),
     ("minkowski", {"p": 3.0}),
     ("mahalanobis", {"VI": SPREAD}),
     ("seuclidean", {"V": np.array([0.5, 1.0, 2.0])}),
@@ -138,9 +176,26 @@ def test_gradients_at_distance_zero_are_finite(metric: str) -> None:
     assert (jt.grad(lambda a: distance.cdist(a, A[:1], metric)[0, 0])(A[:1]) == 0).all()
 
 
+@pytest.mark.parametrize("metric", ["hamming", "jaccard"])
+def test_distances_that_count(metric: str) -> None:
+    a, b = np.array([[0.0, 1, 2, 0], [0, 0, 0, 0]]), np.array([[0.0, 1, 3, 1], [0, 0, 0, 0], [1, 1, 2, 0]])
+    np.testing.assert_array_equal(distance.cdist(a, b, metric), scipy_distance.cdist(a, b, metric))
+    np.testing.assert_array_equal(distance.pdist(b, metric), scipy_distance.pdist(b, metric))
+
+
+def test_square_form() -> None:
+    pairs = distance.pdist(A)
+    matrix = distance.squareform(pairs)
+    np.testing.assert_array_equal(matrix, scipy_distance.squareform(pairs.numpy()))
+    np.testing.assert_array_equal(distance.squareform(matrix), pairs)
+    assert distance.squareform(np.zeros(0)).shape == (1, 1)
+    with pytest.raises(jt.ShapeError, match=r"\[squareform\] X must be a square matrix"):
+        distance.squareform(np.ones(4))
+
+
 def test_distances_refuse() -> None:
-    with pytest.raises(ValueError, match=r"\[cdist\] metric must be one of .*'hamming'"):
-        distance.cdist(A, B, "hamming")
+    with pytest.raises(ValueError, match=r"\[cdist\] metric must be one of .*'yule'"):
+        distance.cdist(A, B, "yule")
     with pytest.raises(TypeError, match=r"\[cdist\] the metric mahalanobis needs VI="):
         distance.cdist(A, B, "mahalanobis")
     with pytest.raises(TypeError, match="the metric euclidean has no parameter 'p'"):

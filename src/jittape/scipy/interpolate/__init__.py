@@ -5,8 +5,9 @@ from jittape.scipy.interpolate.piecewise_cubics import Akima1DInterpolator as Ak
 from jittape.scipy.interpolate.piecewise_cubics import CubicSpline as CubicSpline
 from jittape.scipy.interpolate.piecewise_cubics import PchipInterpolator as PchipInterpolator
 from jittape.scipy.interpolate.piecewise_cubics import interp1d as interp1d
+from jittape.scipy.interpolate.piecewise_polynomials import PPoly as PPoly
 
-__all__ = ["Akima1DInterpolator", "CubicSpline", "PchipInterpolator", "interp1d"]
+__all__ = ["Akima1DInterpolator", "CubicSpline", "PPoly", "PchipInterpolator", "interp1d"]
 
 __getattr__ = _lazily(__name__, {})
 

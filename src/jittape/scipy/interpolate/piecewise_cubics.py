@@ -17,12 +17,12 @@ from jittape.primitives.elementwise.comparison import logical_and, logical_not, 
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.piecewise import absolute, sign
 from jittape.primitives.indexing.gather import gather
-from jittape.primitives.indexing.sorting import searchsorted
 from jittape.primitives.linalg.tridiagonal import tridiagonal_solve
 from jittape.primitives.reduce.reductions import reduce_max
 from jittape.primitives.shape.joining import concat, stack
 from jittape.primitives.shape.reshaping import moveaxis, reshape
 from jittape.recording.convert import convert_to_tensor
+from jittape.scipy.interpolate.piecewise_polynomials import PPoly, pieces_at, shaped_as_points
 from jittape.scipy.scipy_operands import floating_operand
 
 __all__ = ["Akima1DInterpolator", "CubicSpline", "PchipInterpolator", "interp1d"]
@@ -66,22 +66,37 @@ class _Piecewise:
             raise ValueError(f"[{type(self).__name__}] nu must be between 0 and 3, got {nu}")
         points = cast(convert_to_tensor(floating_operand(x)), float64)
         at = reshape(points, (-1,))
-        n = self.x.shape[0]
-        found = searchsorted(self.x, at, side="right") - 1
-        piece = where(found < 0, 0, where(found > n - 2, n - 2, found))
+        piece, inside = pieces_at(self.x, at)
         value = self._evaluated(piece, reshape(at - gather(self.x, piece), (-1, 1)), nu)
-        inside = logical_and(at >= self.x[0], at <= self.x[-1])
         allowed = self.extrapolate if extrapolate is None else extrapolate
         if not allowed:
             value = where(reshape(inside, (-1, 1)), value, np.nan)
-        lead, trail = tuple(points.shape), tuple(self._y.shape[1:])
-        value = reshape(value, (*lead, *trail))
-        k = len(lead)
-        return (
-            moveaxis(value, list(range(k)), list(range(self.axis, self.axis + k)))
-            if k and self.axis
-            else value
-        )
+        return shaped_as_points(value, tuple(points.shape), tuple(self._y.shape[1:]), self.axis)
+
+    @property
+    def c(self) -> Any:
+        """Coefficients of the pieces, those of the highest power first, as in `PPoly`."""
+        h = reshape(self.x[1:] - self.x[:-1], (-1, 1))
+        y, s = self._values, self._slopes
+        chord = (y[1:] - y[:-1]) / h
+        bend = (s[:-1] + s[1:] - 2.0 * chord) / h
+        parts = stack([bend / h, (chord - s[:-1]) / h - bend, s[:-1], y[:-1]])
+        return reshape(parts, (4, self.x.shape[0] - 1, *self._y.shape[1:]))
+
+    def _polynomials(self) -> PPoly:
+        return PPoly(self.c, self.x, self.extrapolate, self.axis)
+
+    def derivative(self, nu: int = 1) -> PPoly:
+        """Return the derivative of order `nu`, as a `PPoly`."""
+        return self._polynomials().derivative(nu)
+
+    def antiderivative(self, nu: int = 1) -> PPoly:
+        """Return the antiderivative of order `nu` that is 0 at the first knot, as a `PPoly`."""
+        return self._polynomials().antiderivative(nu)
+
+    def integrate(self, a: Any, b: Any, extrapolate: bool | None = None) -> Any:
+        """Return the integral from `a` to `b`."""
+        return self._polynomials().integrate(a, b, extrapolate)
 
     def _evaluated(self, piece: Any, w: Any, nu: int) -> Any:
         h = reshape(gather(self.x, piece + 1) - gather(self.x, piece), (-1, 1))
@@ -315,6 +330,11 @@ class interp1d(_Piecewise):
 
     def _slopes_at_knots(self, h: Any, m: Any) -> Any:
         return m
+
+    @property
+    def c(self) -> Any:
+        """Refused, as `interp1d` of SciPy has no coefficients."""
+        raise AttributeError("interp1d has no coefficients, derivative or integral; use PPoly or CubicSpline")
 
     def _evaluated(self, piece: Any, w: Any, nu: int) -> Any:
         chord = gather(self._slopes, piece)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,19 +10,20 @@ import numpy as np
 
 from jittape.core.dtypes import float64
 from jittape.errors import ShapeError
-from jittape.primitives.elementwise.comparison import where
+from jittape.primitives.elementwise.comparison import logical_and, logical_or, where
 from jittape.primitives.elementwise.complex_numbers import cast
-from jittape.primitives.elementwise.exponential import sqrt
+from jittape.primitives.elementwise.exponential import log, sqrt
 from jittape.primitives.elementwise.piecewise import absolute
 from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.reduce.reductions import reduce_max, reduce_mean, reduce_sum
-from jittape.primitives.shape.reshaping import expand_dims
+from jittape.primitives.shape.creation import zeros
+from jittape.primitives.shape.reshaping import expand_dims, reshape
 from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.scipy_operands import floating_operand
 
-__all__ = ["cdist", "pdist"]
+__all__ = ["cdist", "pdist", "squareform"]
 
 
 def _root(squares: Any) -> Any:
@@ -48,6 +50,29 @@ def _correlation(x: Any, y: Any) -> Any:
     return _cosine(x - reduce_mean(x, -1, keepdims=True), y - reduce_mean(y, -1, keepdims=True))
 
 
+def _share(counted: Any, among: Any) -> Any:
+    """Return how many of the elements `among` are `counted`; 0 if there are none."""
+    part, whole = (reduce_sum(cast(mask, float64), -1) for mask in (logical_and(counted, among), among))
+    return where(whole > 0, part / where(whole > 0, whole, 1.0), 0.0)
+
+
+def _jaccard(x: Any, y: Any) -> Any:
+    x, y = x != 0, y != 0
+    return _share(x != y, logical_or(x, y))
+
+
+def _jensenshannon(x: Any, y: Any) -> Any:
+    x, y = x / reduce_sum(x, -1, keepdims=True), y / reduce_sum(y, -1, keepdims=True)
+    middle = 0.5 * (x + y)
+    total = reduce_sum(_relative_entropy(x, middle) + _relative_entropy(y, middle), -1)
+    return _root(0.5 * total)
+
+
+def _relative_entropy(x: Any, y: Any) -> Any:
+    positive = x > 0
+    return where(positive, x * log(where(positive, x, 1.0) / where(positive, y, 1.0)), 0.0)
+
+
 METRICS: dict[str, Callable[[Any, Any], Any]] = {
     "braycurtis": lambda x, y: reduce_sum(absolute(x - y), -1) / reduce_sum(absolute(x + y), -1),
     "canberra": lambda x, y: reduce_sum(_quotient(absolute(x - y), absolute(x) + absolute(y)), -1),
@@ -56,6 +81,9 @@ METRICS: dict[str, Callable[[Any, Any], Any]] = {
     "correlation": _correlation,
     "cosine": _cosine,
     "euclidean": lambda x, y: _root(reduce_sum((x - y) ** 2, -1)),
+    "hamming": lambda x, y: reduce_mean(cast(x != y, float64), -1),
+    "jaccard": _jaccard,
+    "jensenshannon": _jensenshannon,
     "sqeuclidean": lambda x, y: reduce_sum((x - y) ** 2, -1),
 }
 """Distance of vectors in the last dimension, by name."""
@@ -109,8 +137,9 @@ def cdist(XA: Any, XB: Any, metric: str = "euclidean", **kwargs: Any) -> Any:
         Vectors in rows.
     metric : str
         ``"braycurtis"``, ``"canberra"``, ``"chebyshev"``, ``"cityblock"``, ``"correlation"``, ``"cosine"``,
-        ``"euclidean"``, ``"mahalanobis"`` (with `VI`), ``"minkowski"`` (with `p`), ``"seuclidean"`` (with `V`) or
-        ``"sqeuclidean"``.
+        ``"euclidean"``, ``"hamming"``, ``"jaccard"``, ``"jensenshannon"``, ``"mahalanobis"`` (with `VI`),
+        ``"minkowski"`` (with `p`), ``"seuclidean"`` (with `V`) or ``"sqeuclidean"``. ``"hamming"`` and ``"jaccard"``
+        count, so they have no gradient.
     **kwargs
         Parameter of the metric.
 
@@ -164,3 +193,40 @@ def pdist(X: Any, metric: str = "euclidean", **kwargs: Any) -> Any:
     x = _vectors("pdist", "X", X)
     rows, columns = np.triu_indices(x.shape[0], 1)
     return _distance("pdist", metric, kwargs)(gather(x, rows), gather(x, columns))
+
+
+def squareform(X: Any) -> Any:
+    """Return the symmetric matrix of the distances of `pdist`, or from such a matrix its upper triangle as a vector.
+
+    Parameters
+    ----------
+    X : tensor-like of shape (m (m - 1) / 2,) or (m, m)
+        Distances. The lower triangle of a matrix is not read.
+
+    Raises
+    ------
+    ShapeError
+        If the number of distances belongs to no matrix.
+
+    Examples
+    --------
+    >>> from jittape.scipy.spatial import distance
+    >>> distance.squareform([1.0, 2.0, 3.0]).numpy()
+    array([[0., 1., 2.],
+           [1., 0., 3.],
+           [2., 3., 0.]])
+    """
+    x = convert_to_tensor(floating_operand(X))
+    if len(x.shape) == 2 and x.shape[0] == x.shape[1]:
+        rows, columns = np.triu_indices(x.shape[0], 1)
+        return gather(reshape(x, (-1,)), rows * x.shape[0] + columns)
+    m = (1 + math.isqrt(1 + 8 * x.shape[0])) // 2 if len(x.shape) == 1 else 0
+    if len(x.shape) != 1 or m * (m - 1) // 2 != x.shape[0]:
+        raise ShapeError(
+            f"[squareform] X must be a square matrix or a vector of pdist, got shape {tuple(x.shape)}"
+        )
+    place = np.zeros((m, m), int)
+    place[np.triu_indices(m, 1)] = np.arange(x.shape[0])
+    if m == 1:
+        return zeros((1, 1), dtype=np.dtype(x.dtype))
+    return where(np.eye(m, dtype=bool), 0.0, gather(x, place + place.T))
