@@ -33,7 +33,7 @@ extensions = [
 ]
 templates_path = ["_templates"]
 # sphinx-gallery runs the programs of these folders and writes their pages to generated/.
-PROGRAM_FOLDERS = ["executed"]
+PROGRAM_FOLDERS = ["executed", "gallery"]
 exclude_patterns = ["_build", "_extensions", *(f"{folder}/*" for folder in PROGRAM_FOLDERS)]
 default_role = "autolink"  # a public name becomes a link, a parameter does not
 nitpicky = False
