@@ -147,6 +147,30 @@ def test_what_cannot_be_done_is_refused(call, message):
         call(jt.constant(FLOATS))
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("sum", ()),
+        ("std", (0,)),
+        ("var", (0, None)),
+        ("cumsum", (0,)),
+        ("cumprod", (1,)),
+        ("trace", ()),
+        ("take", ([0, 2], 1)),
+        ("clip", (-0.5, 0.5)),
+        ("round", (1,)),
+        ("dot", (np.ones(4),)),
+    ],
+)
+@pytest.mark.parametrize("kind", [jt.constant, jt.Variable])
+def test_methods_write_to_out(name, arguments, kind):
+    options = {"ddof": 1} if name in ("std", "var") else {}
+    expected = getattr(FLOATS, name)(*arguments, **options)
+    out = kind(np.zeros(np.shape(expected)))
+    assert getattr(jt.constant(FLOATS), name)(*arguments, out=out, **options) is out
+    np.testing.assert_allclose(out.numpy(), expected, rtol=1e-12)
+
+
 def test_item_takes_indices_and_bytes_are_numpys():
     array = np.arange(6.0).reshape(2, 3)
     t = jt.constant(array)

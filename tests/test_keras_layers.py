@@ -260,6 +260,7 @@ def test_activations_with_arguments(layer, expected):
     found = layer([-2.0, -0.5, 0.0, 1.0, 7.0])
     np.testing.assert_allclose(found.numpy(), np.float32(expected), rtol=1e-6, atol=1e-7)
     assert float(layers.ReLU()([-np.inf])[0]) == 0.0
+    assert np.isnan(layers.ReLU()([np.nan]).numpy()[0])
 
 
 def test_layers_that_combine_inputs():
@@ -275,8 +276,10 @@ def test_layers_that_combine_inputs():
     np.testing.assert_allclose(layers.Subtract()([a, b]).numpy(), a - b)
     with pytest.raises(ValueError, match="takes a list of at least two inputs"):
         layers.Add()(a)
-    with pytest.raises(ValueError, match="takes a list of two inputs, got 3"):
+    with pytest.raises(ValueError, match="takes a list of two inputs, got "):
         layers.Subtract()([a, b, c])
+    with pytest.raises(ValueError, match="takes a list of two inputs, got <jt.Tensor"):
+        layers.Subtract()(3.0)
 
 
 def test_the_configuration_of_a_layer():

@@ -265,6 +265,19 @@ def test_a_python_int_fits_the_loop_of_numpy():
         jnp.add(jnp.ones(2, np.uint8), -1)
 
 
+def test_a_python_int_fits_the_loop_of_numpy_with_out():
+    big, out = np.array([5, 2], np.uint64), jnp.zeros(2)
+    assert jnp.atan2(jnp.asarray(big), -1, out=out) is out
+    same(out, np.arctan2(big, -1))
+
+
+@pytest.mark.parametrize("num", [0, 1])
+def test_the_step_of_no_interval_is_nan(num):
+    for endpoint in (True, False):
+        _, step = jnp.linspace(jnp.asarray(1.0), 3.0, num, endpoint, retstep=True)
+        np.testing.assert_equal(float(step), float(np.linspace(1.0, 3.0, num, endpoint, retstep=True)[1]))
+
+
 def test_shapes_of_arguments_stay_general_inside_a_function():
     @jt.function
     def f(x):

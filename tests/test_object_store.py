@@ -76,6 +76,16 @@ def test_another_environment_finds_nothing(cache):
         assert DiskCache(cache.root, PARTS | {name: "another"}).find(NAMES[0]) is None
 
 
+def test_the_environment_of_a_file(cache):
+    cache.publish(BATCH)
+    assert object_store.environment_of(cache.folder, NAMES[0]) == cache.parts
+    assert object_store.environment_of(cache.folder, "k0000000000000000") is None
+    outside = cache.folder.parent / "batch-elsewhere"
+    next(cache.folder.glob("batch-*")).rename(outside)
+    (cache.folder / NAMES[0]).write_text("../batch-elsewhere")
+    assert object_store.environment_of(cache.folder, NAMES[0]) is None
+
+
 def test_a_file_from_another_environments_folder_is_not_taken(cache):
     cache.publish(BATCH)
     other = DiskCache(cache.root, PARTS | {"processor": "another"})

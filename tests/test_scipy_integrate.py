@@ -194,6 +194,23 @@ def test_refusals() -> None:
         integrate.trapezoid([1.0, 2.0, 3.0], [0.0, 1.0])
 
 
+def test_t_eval_may_be_a_list_with_tensors() -> None:
+    def end(t):
+        return integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], t_eval=[0.0, t], rtol=1e-9).y[0, 1]
+
+    for f in (end, jt.function(end)):
+        assert float(jt.grad(f)(jt.constant(0.5, np.float64))) == pytest.approx(-np.exp(-0.5), rel=1e-5)
+
+
+def test_errors_of_odeint_name_it_and_its_argument() -> None:
+    with pytest.raises(jt.DTypeError, match=r"^\[odeint\] complex numbers"):
+        integrate.odeint(lambda y, t: y, [1.0], [0.0, 1j])
+    with pytest.raises(jt.DTypeError, match=r"^\[odeint\] complex numbers"):
+        integrate.odeint(lambda y, t: 1j * y, [1.0], [0.0, 1.0])
+    with pytest.raises(ValueError, match=r"\[odeint\] method must be one of"):
+        integrate.odeint(lambda y, t: y, [1.0], [0.0, 1.0], method="LSODA")
+
+
 # ---- integrals -------------------------------------------------------------------------------------------------------
 
 

@@ -208,6 +208,10 @@ class Call:
     beside: Primitive | None = None
 
 
+def _without_vjp(*_: Any, **__: Any) -> Mapping[int, Any]:
+    raise NotImplementedError("only compiled code has this op")
+
+
 @dataclass(frozen=True)
 class Control:
     """A loop or a branch, whose parameters contain programs.
@@ -223,7 +227,7 @@ class Control:
         ``run(operands, result_indices, **params) -> list of arrays``: NumPy's evaluation of the requested results.
     vjp : callable
         ``vjp(cotangents, along, operands, **params) -> cotangents by operand number``; `cotangents` maps a result index
-        to a list of terms whose sum is the cotangent.
+        to a list of terms whose sum is the cotangent. Ops that only compiled programs contain need none.
     flow : callable
         ``flow(follow, arriving, **params) -> Flow or None``: how the result depends on the sources of a gradient, given
         how the operands do. ``follow(program, arriving)`` answers the same for the slots of a body; see
@@ -232,7 +236,7 @@ class Control:
 
     kind: str
     run: Callable[..., list[Any]]
-    vjp: Callable[..., Mapping[int, Any]]
+    vjp: Callable[..., Mapping[int, Any]] = _without_vjp
     flow: Callable[..., Any] = lambda *_, **__: None
 
 

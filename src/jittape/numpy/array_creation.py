@@ -11,7 +11,6 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.symbolic.extents import Extent
-from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import named, shown
 from jittape.numpy.array_arguments import as_operand, as_result, as_tensor, check_device, dtype_found, fresh
 from jittape.numpy_api.numpy_functions import FUNCTIONS
@@ -20,7 +19,7 @@ from jittape.primitives.identity import identity
 from jittape.primitives.shape import creation
 from jittape.primitives.shape.reshaping import broadcast_to, reshape
 from jittape.recording.operators import Operators
-from jittape.recording.tensor import Tensor, holds_tensors
+from jittape.recording.tensor import Tensor, any_recorded
 
 __all__ = ["CREATION"]
 
@@ -34,10 +33,6 @@ def _check_order(order: Any) -> None:
         raise named(
             ValueError(f"order must be 'C', got {shown(order)}: a tensor is stored row by row; transpose it")
         )
-
-
-def _is_recorded(*values: Any) -> bool:
-    return any(isinstance(v, (Operators, TracedScalar)) or holds_tensors(v) for v in values)
 
 
 # ---- from data -------------------------------------------------------------------------------------------------------
@@ -127,7 +122,7 @@ def full(
     check_device(device)
     _check_order(order)
     extents = _extents(shape)
-    if not _is_recorded(fill_value) and not _is_general(extents):
+    if not any_recorded(fill_value) and not _is_general(extents):
         return fresh(np.full(extents, fill_value, dtype))
     return broadcast_to(as_tensor(fill_value, dtype), extents)
 
@@ -191,7 +186,7 @@ def linspace(
 ) -> Any:
     """Return evenly spaced numbers over an interval; see `numpy.linspace`."""
     check_device(device)
-    if not _is_recorded(start, stop):
+    if not any_recorded(start, stop):
         given: Any = (start, stop, num, endpoint, retstep, dtype, axis)
         return as_result(np.linspace(*given))
     ends = as_operand(start, "start"), as_operand(stop, "stop")
@@ -208,7 +203,7 @@ def logspace(
     axis: int = 0,
 ) -> Tensor:
     """Return numbers spaced evenly on a log scale; see `numpy.logspace`."""
-    if not _is_recorded(start, stop, base):
+    if not any_recorded(start, stop, base):
         return as_result(np.logspace(start, stop, num, endpoint, base, dtype, axis))
     ends = as_operand(start, "start"), as_operand(stop, "stop")
     base = as_operand(base, "base", weak=False)
@@ -219,7 +214,7 @@ def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Tensor:
     """Return numbers spaced evenly on a log scale, from one end to the other; see `numpy.geomspace`."""
-    if not _is_recorded(start, stop):
+    if not any_recorded(start, stop):
         return as_result(np.geomspace(start, stop, num, endpoint, dtype, axis))
     ends = as_operand(start, "start"), as_operand(stop, "stop")
     return as_result(FUNCTIONS[np.geomspace](*ends, num, endpoint, dtype, axis))

@@ -141,17 +141,17 @@ def _recorded_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, kwargs: 
     operands = operands_of(inputs, ("x",) if len(inputs) == 1 else ("x1", "x2"))
     if "where" in kwargs and not isinstance(kwargs["where"], bool):
         kwargs["where"] = as_operand(kwargs["where"], "where")
-    if out is not None:
-        kwargs["out"] = out if isinstance(out, tuple) else (out,)
-        return array_ufunc(ufunc, "__call__", *operands, **kwargs)
-    return _called(ufunc, tuple(operands), kwargs)
+    if out is None:
+        return as_result(_called(ufunc, operands, kwargs))
+    kwargs["out"] = out if isinstance(out, tuple) else (out,)
+    return _called(ufunc, operands, kwargs)
 
 
-def _called(ufunc: np.ufunc, operands: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _called(ufunc: np.ufunc, operands: list[Any], kwargs: dict[str, Any]) -> Any:
     try:
-        return as_result(array_ufunc(ufunc, "__call__", *operands, **kwargs))
+        return array_ufunc(ufunc, "__call__", *operands, **kwargs)
     except OverflowError:  # a Python int need only fit the dtype of NumPy's loop: ``arctan2(uint8, -1)``
-        return as_result(array_ufunc(ufunc, "__call__", *operands, **{"casting": "same_kind", **kwargs}))
+        return array_ufunc(ufunc, "__call__", *operands, **{"casting": "same_kind", **kwargs})
 
 
 def _with_methods(made: Any, ufunc: np.ufunc) -> Callable[..., Any]:

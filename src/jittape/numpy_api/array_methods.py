@@ -10,7 +10,7 @@ import numpy as np
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_operands import are_ints, converted, with_names, write
+from jittape.numpy_api.numpy_operands import are_ints, converted, with_names, with_out
 from jittape.primitives.elementwise.complex_numbers import cast, conj, imag, real
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.sorting import argsort, sort
@@ -116,10 +116,7 @@ class ArrayMethods:
         correction: Any = None,
     ) -> Any:
         """Return the standard deviation along `axis`; see `numpy.std`."""
-        if ddof != 0 or mean is not None or correction is not None:
-            more = {"ddof": ddof, "mean": mean, "correction": correction}
-            return FUNCTIONS[np.std](self, axis, dtype, out, keepdims=keepdims, where=where, **more)
-        return _reduced(np.std, self, axis, keepdims, dtype, out, where)
+        return _reduced(np.std, self, axis, keepdims, dtype, out, where, None, ddof, mean, correction)
 
     def var(
         self,
@@ -134,10 +131,7 @@ class ArrayMethods:
         correction: Any = None,
     ) -> Any:
         """Return the variance along `axis`; see `numpy.var`."""
-        if ddof != 0 or mean is not None or correction is not None:
-            more = {"ddof": ddof, "mean": mean, "correction": correction}
-            return FUNCTIONS[np.var](self, axis, dtype, out, keepdims=keepdims, where=where, **more)
-        return _reduced(np.var, self, axis, keepdims, dtype, out, where)
+        return _reduced(np.var, self, axis, keepdims, dtype, out, where, None, ddof, mean, correction)
 
     def max(
         self, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
@@ -169,17 +163,17 @@ class ArrayMethods:
 
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the cumulative sum along `axis`; see `numpy.cumsum`."""
-        return FUNCTIONS[np.cumsum](self, axis, dtype, out)
+        return with_out(FUNCTIONS[np.cumsum], self, axis, dtype, out=out)
 
     def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the cumulative product along `axis`; see `numpy.cumprod`."""
-        return FUNCTIONS[np.cumprod](self, axis, dtype, out)
+        return with_out(FUNCTIONS[np.cumprod], self, axis, dtype, out=out)
 
     def trace(
         self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None
     ) -> Any:
         """Return the sum of a diagonal; see `numpy.trace`."""
-        return FUNCTIONS[np.trace](self, offset, axis1, axis2, dtype, out)
+        return with_out(FUNCTIONS[np.trace], self, offset, axis1, axis2, dtype, out=out)
 
     # ---- shapes ----------------------------------------------------------------------------------------------------
 
@@ -220,7 +214,7 @@ class ArrayMethods:
 
     def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
         """Return elements by index; see `numpy.take`."""
-        return FUNCTIONS[np.take](self, indices, axis, out, mode)
+        return with_out(FUNCTIONS[np.take], self, indices, axis, out=out, mode=mode)
 
     # ---- elements --------------------------------------------------------------------------------------------------
 
@@ -236,11 +230,11 @@ class ArrayMethods:
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         """Return the elements limited to an interval; see `numpy.clip`."""
-        return FUNCTIONS[np.clip](self, min, max, out, **kwargs)
+        return with_out(FUNCTIONS[np.clip], self, min, max, out=out, **kwargs)
 
     def round(self, decimals: Any = 0, out: Any = None) -> Any:
         """Return the elements rounded; see `numpy.round`."""
-        return FUNCTIONS[np.round](self, decimals, out)
+        return with_out(FUNCTIONS[np.round], self, decimals, out=out)
 
     def conj(self: Any) -> Any:
         """Return the complex conjugates."""
@@ -254,7 +248,7 @@ class ArrayMethods:
         """Return the product with `b`; see `numpy.dot`."""
         if out is None and hasattr(b, "aval"):
             return apply(FUNCTIONS[np.dot], (self, b), ())
-        return FUNCTIONS[np.dot](self, b, out)
+        return with_out(FUNCTIONS[np.dot], self, b, out=out)
 
     def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
         """Return the indices that sort the tensor; equal elements keep their order."""
@@ -290,6 +284,9 @@ def _reduced(
     out: Any,
     where: Any = True,
     initial: Any = None,
+    ddof: Any = 0,
+    mean: Any = None,
+    correction: Any = None,
 ) -> Any:
     """Record a reduction of NumPy; without unusual options it is one call on a known path."""
     if (
@@ -297,17 +294,25 @@ def _reduced(
         and out is None
         and where is True
         and initial is None
+        and ddof == 0
+        and mean is None
+        and correction is None
         and keepdims.__class__ is bool
         and (axis is None or axis.__class__ is int or are_ints(axis))
     ):
         if keepdims:
             return apply(with_names(FUNCTIONS[function]), (x,), ((axis,), (("keepdims", True),)))
         return apply(FUNCTIONS[function], (x,), (axis,))
-    named = {"dtype": dtype, "initial": initial, "where": None if where is True else where}
-    named = {name: value for name, value in named.items() if value is not None}
-    if hasattr(out, "aval"):
-        return write(out, FUNCTIONS[function](x, axis, keepdims=keepdims, **named))
-    return FUNCTIONS[function](x, axis, out=out, keepdims=keepdims, **named)
+    options = {
+        "dtype": dtype,
+        "where": None if where is True else where,
+        "initial": initial,
+        "ddof": ddof or None,
+        "mean": mean,
+        "correction": correction,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    return with_out(FUNCTIONS[function], x, axis, out=out, keepdims=keepdims, **given)
 
 
 def _one_or_many(arguments: tuple[Any, ...]) -> Any:

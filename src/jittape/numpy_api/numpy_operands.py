@@ -33,6 +33,7 @@ __all__ = [
     "strong",
     "values_of",
     "with_names",
+    "with_out",
     "write",
 ]
 
@@ -195,3 +196,12 @@ def write(out: Any, result: Any, casting: Any = "same_kind", mask: Any = True) -
         result = where(array_like(mask), result, out.value() if hasattr(out, "value") else out)
     out[...] = result
     return out
+
+
+def with_out(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return ``function(*args, **kwargs)``; write the result to ``out=`` if that is a tensor or a Variable."""
+    out = kwargs.get("out")
+    if not hasattr(out, "aval"):
+        return function(*args, **kwargs)
+    del kwargs["out"]
+    return write(out, function(*args, **kwargs))

@@ -31,6 +31,7 @@ from jittape.numpy_api.numpy_operands import (
     on_values,
     reject,
     with_names,
+    with_out,
     write,
 )
 from jittape.numpy_api.numpy_support import REFUSED
@@ -381,17 +382,13 @@ def array_function(
     count = WITH_PATHS.get(func)
     if count is not None and len(args) >= count and (count == 1 or _are_of(types, args[:count])):
         rest = args[count:]
-        if not kwargs and (not rest or _is_structure(rest, kwargs)):
-            return apply(FUNCTIONS[func], args[:count], rest)
         if _is_structure(rest, kwargs):
+            if not kwargs:
+                return apply(FUNCTIONS[func], args[:count], rest)
             return apply(with_names(FUNCTIONS[func]), args[:count], (rest, tuple(kwargs.items())))
     adapter = FUNCTIONS.get(func)
     if adapter is not None:
-        out = kwargs.get("out")
-        if hasattr(out, "aval"):
-            del kwargs["out"]
-            return write(out, adapter(*args, **kwargs))
-        return adapter(*args, **kwargs)
+        return with_out(adapter, *args, **kwargs)
     if func in VALUE_FUNCTIONS:
         tensors = tuple(types)
         return func(

@@ -46,7 +46,10 @@ def _linspace(
         numbers = cast(floor(numbers), dtype)
     if not retstep:
         return numbers
-    return numbers, divide(subtract(_float(stop), _float(start)), float(num - bool(endpoint)) or np.nan)
+    intervals = num - bool(endpoint)
+    return numbers, divide(
+        subtract(_float(stop), _float(start)), float(intervals) if intervals > 0 else np.nan
+    )
 
 
 def _float(end: Any) -> Any:

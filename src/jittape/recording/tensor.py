@@ -23,7 +23,16 @@ from jittape.primitives.indexing import getitem
 from jittape.primitives.shape.joining import stack
 from jittape.recording.operators import Operators
 
-__all__ = ["FailedBuffer", "Tensor", "TensorRef", "holds_tensors", "leaves_of", "stacked", "tensor_of"]
+__all__ = [
+    "FailedBuffer",
+    "Tensor",
+    "TensorRef",
+    "any_recorded",
+    "holds_tensors",
+    "leaves_of",
+    "stacked",
+    "tensor_of",
+]
 
 
 class _Probe:
@@ -262,6 +271,11 @@ _TRACED = (Operators, TracedScalar)
 def holds_tensors(value: Any) -> bool:
     """Return whether `value` is a nested sequence that contains a tensor, a Variable or a traced number."""
     return isinstance(value, (list, tuple)) and any(isinstance(leaf, _TRACED) for leaf in leaves_of(value))
+
+
+def any_recorded(*values: Any) -> bool:
+    """Return whether one of the `values` is or contains a tensor, a Variable or a traced number."""
+    return any(isinstance(value, _TRACED) or holds_tensors(value) for value in values)
 
 
 def leaves_of(value: Any) -> Iterator[Any]:

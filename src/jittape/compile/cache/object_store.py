@@ -46,9 +46,8 @@ __all__ = [
     "cache_directory",
     "clear",
     "current",
+    "environment_of",
     "folders",
-    "header_of",
-    "read_private",
     "summarize",
 ]
 
@@ -128,7 +127,7 @@ class DiskCache:
     def _find(self, name: str) -> Batch | None:
         pointer = self.folder / name
         try:
-            target = read_private(pointer).decode("ascii", "replace")
+            target = _read_private(pointer).decode("ascii", "replace")
             if not _BATCH.fullmatch(target):
                 raise _Damaged
             batch = self._read_batch(target)
@@ -147,7 +146,7 @@ class DiskCache:
         """Delete the batch of the function `name`, which could not be loaded."""
         with contextlib.suppress(OSError, _Damaged):
             pointer = self.folder / name
-            target = read_private(pointer).decode("ascii", "replace")
+            target = _read_private(pointer).decode("ascii", "replace")
             pointer.unlink(missing_ok=True)
             if _BATCH.fullmatch(target):
                 (self.folder / target).unlink(missing_ok=True)
@@ -155,7 +154,7 @@ class DiskCache:
     def _read_batch(self, target: str) -> Batch:
         path = self.folder / target
         try:
-            return _unpacked(read_private(path), self.parts)
+            return _unpacked(_read_private(path), self.parts)
         except _Damaged:
             path.unlink(missing_ok=True)
             raise
@@ -234,10 +233,10 @@ class DiskCache:
                 break
             total -= _size_on_disk(found)
             with contextlib.suppress(OSError, ValueError, KeyError, _Damaged):
-                names = header_of(read_private(path))["kernels"]
+                names = _header_of(_read_private(path))["kernels"]
                 for name in names:
                     pointer = path.parent / name
-                    if read_private(pointer) == path.name.encode():
+                    if _read_private(pointer) == path.name.encode():
                         pointer.unlink()
                         total -= _BLOCK
             path.unlink(missing_ok=True)
@@ -368,21 +367,31 @@ def _unpacked(content: bytes, parts: Mapping[str, str]) -> Batch:
     checksum = content[len(_MAGIC) : len(_MAGIC) + _DIGEST_SIZE]
     if not content.startswith(_MAGIC) or checksum != _digest(content[len(_MAGIC) + _DIGEST_SIZE :]):
         raise _Damaged
-    header = header_of(content)
+    header = _header_of(content)
     if header["environment"] != parts:
         raise _Damaged
     length = int.from_bytes(content[_HEADER_START - 4 : _HEADER_START], "little")
     return Batch(tuple(header["kernels"]), content[_HEADER_START + length :])
 
 
-def header_of(content: bytes) -> dict[str, Any]:
+def _header_of(content: bytes) -> dict[str, Any]:
     """Return the header of a batch: its environment and the names of its kernels."""
     length = int.from_bytes(content[_HEADER_START - 4 : _HEADER_START], "little")
     header: dict[str, Any] = json.loads(content[_HEADER_START : _HEADER_START + length])
     return header
 
 
-def read_private(path: Path) -> bytes:
+def environment_of(folder: Path, name: str) -> dict[str, str] | None:
+    """Return the environment of the batch with the function `name`; None if a file is missing or damaged."""
+    with contextlib.suppress(OSError, ValueError, KeyError, _Damaged):
+        target = _read_private(folder / name).decode("ascii", "replace")
+        if _BATCH.fullmatch(target):
+            found: dict[str, str] = _header_of(_read_private(folder / target))["environment"]
+            return found
+    return None
+
+
+def _read_private(path: Path) -> bytes:
     """Return the content of a file that only the user may write; opening a pipe does not block."""
     handle = os.open(path, os.O_RDONLY | _BINARY | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(handle, "rb") as file:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from jittape.compile.cache.object_store import current, folders, header_of, read_private
+from jittape.compile.cache.object_store import current, environment_of, folders
 
 __all__ = ["Elsewhere", "known_elsewhere"]
 
@@ -34,9 +33,8 @@ def known_elsewhere(names: Iterable[str]) -> list[Elsewhere]:
         known = [name for name in names if (folder / name).is_file()]
         if cache is None or not known or folder == cache.folder:
             continue
-        with contextlib.suppress(OSError, ValueError, KeyError):
-            batch = folder / read_private(folder / known[0]).decode("ascii", "replace")
-            there: Mapping[str, str] = header_of(read_private(batch))["environment"]
+        there = environment_of(folder, known[0])
+        if there is not None:
             every = sorted({*there, *cache.parts})
             pairs = {part: (there.get(part, ""), cache.parts.get(part, "")) for part in every}
             differing = {part: values for part, values in pairs.items() if values[0] != values[1]}

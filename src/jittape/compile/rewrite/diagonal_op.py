@@ -9,7 +9,7 @@ The kernel knows no shapes, so there is one kernel for each dtype: it fills with
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,15 +63,11 @@ def _run(operands: Sequence[Any], picks: Sequence[int], **params: Any) -> list[A
     return [_evaluate(*operands, result_index=0, **params)]
 
 
-def _no_gradient(*_: Any, **__: Any) -> Mapping[int, Any]:
-    raise NotImplementedError("diagonals are found after gradients are taken")
-
-
 diagonal_scatter_op = Primitive(
     "diagonal_scatter",
     abstract_eval=_result,
     impl=_evaluate,
-    lowering=Control("diagonal_scatter", _run, _no_gradient),
+    lowering=Control("diagonal_scatter", _run),
     gradient_stops="it is made by the compiler",
 )
 """Zeros of `shape`, to which each operand is added at its `maps`, one for every dimension. `result_index` is 0."""

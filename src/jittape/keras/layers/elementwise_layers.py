@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from jittape.core.argument_checks import NOT_NEGATIVE, number, optional_number
 from jittape.keras.layers.layer import Layer
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
-from jittape.primitives.elementwise.comparison import greater, where
+from jittape.primitives.elementwise.comparison import less_equal, where
 from jittape.primitives.elementwise.piecewise import maximum, minimum
 from jittape.primitives.nn.activation import leaky_relu, softmax
 
@@ -68,7 +68,7 @@ class ReLU(Layer):
         """Return the activation of `inputs`."""
         slope = self.negative_slope
         below = multiply(subtract(inputs, self.threshold), slope) if slope else 0.0
-        result = where(greater(inputs, self.threshold), inputs, below)
+        result = where(less_equal(inputs, self.threshold), below, inputs)
         return result if self.max_value is None else minimum(result, self.max_value)
 
 
@@ -125,8 +125,8 @@ class Subtract(_Merge):
 
     def call(self, inputs: Any) -> Any:
         """Return the first of the `inputs` minus the second."""
-        if len(inputs) != 2:
-            raise ValueError(f"layer {self.name!r} takes a list of two inputs, got {len(inputs)}")
+        if not isinstance(inputs, (list, tuple)) or len(inputs) != 2:
+            raise ValueError(f"layer {self.name!r} takes a list of two inputs, got {inputs!r}")
         return super().call(inputs)
 
 

@@ -9,7 +9,6 @@ once, a gradient needs no sum.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,10 +38,6 @@ __all__ = ["coordinates_op", "masked_op", "unmasked_op", "where"]
 # ---- loops over a mask -----------------------------------------------------------------------------------------------
 
 
-def _no_gradient(*_: Any, **__: Any) -> Mapping[int, Any]:
-    raise NotImplementedError("only compiled code has this op")
-
-
 def _block_counts(mask: Any, share: int) -> Any:
     return np.add.reduceat(mask, np.arange(0, mask.size, share), dtype=np.int64)
 
@@ -51,9 +46,7 @@ mask_counts_op = Primitive(
     "mask_counts",
     abstract_eval=lambda mask, *, share, result_index: Aval((-(-mask.shape[0] // share),), int64),
     impl=lambda mask, *, share, result_index: _block_counts(mask, share),
-    lowering=Control(
-        "mask_counts", lambda operands, _, *, share: [_block_counts(operands[0], share)], _no_gradient
-    ),
+    lowering=Control("mask_counts", lambda operands, _, *, share: [_block_counts(operands[0], share)]),
     gradient_stops=MADE,
 )
 """The number of true elements in each block of `share` elements of a mask."""
@@ -82,7 +75,7 @@ mask_loop_op = Primitive(
     "mask_loop",
     abstract_eval=_looped_aval,
     impl=lambda *operands, result_index, **params: _looped(*operands, **params),
-    lowering=Control("mask_loop", lambda operands, _, **params: [_looped(*operands, **params)], _no_gradient),
+    lowering=Control("mask_loop", lambda operands, _, **params: [_looped(*operands, **params)]),
     gradient_stops=MADE,
 )
 """A loop over the true elements of a vector: see `MaskLoop`. Its operands are the mask, its counts and the values."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,15 +52,11 @@ def _run(operands: Sequence[Any], picks: Sequence[int], *, backwards: bool) -> l
     return [order_after(operands[0], backwards)]
 
 
-def _no_gradient(*_: Any, **__: Any) -> Mapping[int, Any]:
-    raise NotImplementedError("an order is integers")
-
-
 exchanged_op = Primitive(
     "exchanged",
     abstract_eval=_abstract_eval,
     impl=lambda targets, *, backwards, result_index: order_after(targets, backwards),
-    lowering=Control("exchanges", _run, _no_gradient),
+    lowering=Control("exchanges", _run),
     gradient_stops="an order is integers",
     batch=alike(),
 )

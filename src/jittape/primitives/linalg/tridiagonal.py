@@ -6,7 +6,6 @@ of all three, so the last element of the first row and the first one of the last
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -199,10 +198,6 @@ def _ratios(above: Any, diagonal: Any, below: Any, axis: int) -> Any:
     return result
 
 
-def _no_gradient(*_: Any, **__: Any) -> Mapping[int, Any]:
-    raise NotImplementedError("only compiled code has this op")
-
-
 exchanges_op = Primitive(
     "tridiagonal_exchanges",
     abstract_eval=lambda x, b, *, result_index: Aval(b.shape[:-2], bool_) if result_index else b,
@@ -210,7 +205,6 @@ exchanges_op = Primitive(
     lowering=Control(
         "tridiagonal",
         lambda operands, picks: [solved_with_exchanges(*operands)[i] for i in picks],
-        _no_gradient,
     ),
     gradient_stops=MADE,
 )

@@ -60,14 +60,14 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
                 )
             )
         shape = tuple(shape)
+    if isinstance(shape, ShapeExtents):
+        shape = shape.value
     if type(shape) is tuple and all(type(n) in (int, Extent) for n in shape):
         return shape
     try:
         if isinstance(shape, (tuple, list)):
             return tuple([index_of(n) for n in shape])
-        if isinstance(shape, ShapeExtents) and shape.ndim:
-            return tuple([index_of(n) for n in shape])
-        if isinstance(shape, (int, np.integer, Extent, ShapeExtents)):
+        if isinstance(shape, (int, np.integer, Extent)):
             return (index_of(shape),)
         array = np.asarray(shape)
         if array.ndim <= 1 and array.dtype.kind in "iu":
@@ -101,14 +101,14 @@ def one_axis(op: str, axis: Any, ndim: int) -> int:
 
 def hashable(value: Any) -> Any:
     """Return `value`, an int, an array or a nested sequence of ints, as nested tuples; True becomes 1."""
+    if isinstance(value, ShapeExtents):
+        value = value.value
     if isinstance(value, (tuple, list)):
         return tuple([hashable(v) for v in value])
-    if value is None or isinstance(value, (int, np.bool_)):
-        return None if value is None else int(value)
-    if isinstance(value, (Extent, ShapeExtents)):
-        return (
-            as_shape("a shape", value) if isinstance(value, ShapeExtents) and value.ndim else index_of(value)
-        )
+    if value is None or isinstance(value, Extent):
+        return value
+    if isinstance(value, (int, np.bool_)):
+        return int(value)
     array = np.asarray(value)
     if array.dtype.kind not in "iu":
         raise named(

@@ -17,7 +17,7 @@ from jittape.primitives.identity import identity, stop_gradient
 from jittape.primitives.shape.joining import concat, stack
 from jittape.primitives.shape.reshaping import expand_dims, transpose
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.operators import Operators
+from jittape.recording.tensor import any_recorded
 from jittape.recording.trace import Trace, current_trace
 from jittape.scipy.integrate.continuous_adjoint import with_adjoint
 from jittape.scipy.integrate.ode_events import (
@@ -36,16 +36,16 @@ from jittape.scipy.scipy_operands import floating_operand
 __all__ = ["odeint", "solve_ivp"]
 
 
-def _vector(value: Any) -> Any:
+def _vector(function: str, value: Any) -> Any:
     """Return the value of a right-hand side as a float64 vector; a list is stacked."""
     if isinstance(value, (list, tuple)):
-        value = stack([_number(v) for v in value])
-    return _number(value)
+        value = stack([_number(function, v) for v in value])
+    return _number(function, value)
 
 
 def _field(function: str, fun: Callable[..., Any], args: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
     def field(t: Any, y: Any) -> Any:
-        value = _vector(fun(t, y, *args))
+        value = _vector(function, fun(t, y, *args))
         if tuple(value.shape) != shape:
             raise ShapeError(
                 f"[{function}] the function must return the shape of y, {shape}, got {tuple(value.shape)}"
@@ -85,22 +85,22 @@ def _right_hand_side(
     args: tuple[Any, ...],
     t0: Any,
     y0: Any,
-    method: str,
+    method: Method,
     adjoint: bool,
 ) -> Field:
     field = _field(function, fun, args, tuple(y0.shape))
-    return Field(field, _read_by(field, t0, y0) if adjoint or method == "Radau" else ())
+    return Field(field, _read_by(field, t0, y0) if adjoint or method.implicit else ())
 
 
-def _number(x: Any) -> Any:
+def _number(function: str, x: Any) -> Any:
     x = convert_to_tensor(floating_operand(x))
     if x.dtype.kind == "c":
-        raise DTypeError("[solve_ivp] complex numbers: integrate the real and the imaginary parts")
+        raise DTypeError(f"[{function}] complex numbers: integrate the real and the imaginary parts")
     return cast(x, float64)
 
 
 def _checked_start(function: str, y0: Any) -> Any:
-    y0 = _number(y0)
+    y0 = _number(function, y0)
     if len(y0.shape) != 1:
         raise ShapeError(f"[{function}] y0 must have one dimension, got shape {tuple(y0.shape)}; reshape it")
     return y0
@@ -108,11 +108,10 @@ def _checked_start(function: str, y0: Any) -> Any:
 
 def _checked_times(t_span: Any, t_eval: Any) -> Any:
     """Return `t_eval` as a tensor; check its order and limits if its values are known."""
-    times = _number(t_eval)
+    times = _number("solve_ivp", t_eval)
     if len(times.shape) != 1:
         raise ShapeError(f"[solve_ivp] t_eval must have one dimension, got shape {tuple(times.shape)}")
-    known = [x for x in (*t_span, t_eval) if isinstance(x, Operators)]
-    if not known:
+    if not any_recorded(*t_span, t_eval):
         (t0, t1), t = map(float, t_span), np.asarray(t_eval, np.float64)
         if (t < min(t0, t1)).any() or (t > max(t0, t1)).any():
             raise ValueError("[solve_ivp] values in t_eval are not within t_span")
@@ -219,11 +218,11 @@ def solve_ivp(
     if jac is not None:
         raise ValueError("[solve_ivp] leave out jac: the Jacobian is exact")
     solver = _method("solve_ivp", method)
-    t0, t1 = (_number(t) for t in t_span)
+    t0, t1 = (_number("solve_ivp", t) for t in t_span)
     y0 = _checked_start("solve_ivp", y0)
     times = None if t_eval is None else _checked_times(t_span, t_eval)
     args = tuple(args or ())
-    field = _right_hand_side("solve_ivp", fun, args, t0, y0, method, adjoint)
+    field = _right_hand_side("solve_ivp", fun, args, t0, y0, solver, adjoint)
     rtol = max(rtol, 100 * float(np.finfo(float).eps))
     first = None if first_step is None else float(first_step)
     control = Control(rtol, _tolerance(atol), first, float(max_step), stop_gradient(sign(t1 - t0)), t1)
@@ -354,13 +353,14 @@ def odeint(
     array([[1.      ],
            [0.367879]])
     """
+    solver = _method("odeint", method)
     y0 = _checked_start("odeint", y0)
     fun = func if tfirst else (lambda t, y, *more: func(y, t, *more))
-    times = cast(convert_to_tensor(floating_operand(t)), float64)
+    times = _number("odeint", t)
     t0, t1 = times[0], times[-1]
     field = _right_hand_side(
-        "odeint", fun, args if isinstance(args, tuple) else (args,), t0, y0, method, adjoint
+        "odeint", fun, args if isinstance(args, tuple) else (args,), t0, y0, solver, adjoint
     )
     control = Control(rtol, _tolerance(atol), None, np.inf, stop_gradient(sign(t1 - t0)), t1)
     way = with_adjoint if adjoint else integrated
-    return way(field, _method("odeint", method), control, t0, y0, times)[0]
+    return way(field, solver, control, t0, y0, times)[0]

@@ -108,6 +108,8 @@ class Method:
         Number of rows of `Trial.rows`.
     degree : int
         Number of rows of the coefficients.
+    implicit : bool
+        Whether a step solves nonlinear equations: its gradient needs the tensors that the right-hand side reads.
     """
 
     step: Callable[[Field, Point, Any, Scale], Trial]
@@ -116,6 +118,7 @@ class Method:
     order: int
     rows: int
     degree: int
+    implicit: bool = False
 
 
 def root_mean_square(x: Any) -> Any:

@@ -175,4 +175,4 @@ def _collocation_polynomial(field: Field, t: Any, y: Any, new: Any, f_new: Any, 
 @cache
 def radau_method() -> Method:
     """Return the method."""
-    return Method(_radau_step, _collocation_polynomial, power_sum, 3, 3, 3)
+    return Method(_radau_step, _collocation_polynomial, power_sum, 3, 3, 3, implicit=True)

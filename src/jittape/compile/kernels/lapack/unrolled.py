@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from jittape.compile.ir.lapack import Lapack
 from jittape.compile.kernels.lapack import small_matrices
-from jittape.compile.kernels.loop.kernel_arguments import operand, size
+from jittape.compile.kernels.loop.kernel_arguments import operand, range_of_task, size
 from jittape.compile.llvm.ir_builder import Builder, vector_type
 from jittape.compile.llvm.ir_helpers import for_range, for_steps, integer
 from jittape.compile.llvm.ir_math import IRMath
@@ -39,7 +39,7 @@ class _Unrolled:
         self.m = IRMath(builder)
         self.kernel = kernel
         self.n = kernel.order
-        self.task = function.args[3]
+        self.function = function
         self.symbols = {name: size(builder, function, i) for i, name in enumerate(kernel.SYMBOLS)}
         self.kind = llvm_type(kernel.dtype)
         self.operands = [
@@ -54,11 +54,9 @@ class _Unrolled:
     def emit(self) -> None:
         """Emit a loop over vectors of matrices, and a loop over the rest."""
         builder, symbols = self.builder, self.symbols
-        begin = builder.mul(self.task, symbols["t0"])
-        end = builder.add(begin, symbols["t0"])
-        end = builder.select(builder.icmp_signed("<", end, symbols["b1"]), end, symbols["b1"])
+        begin, end = range_of_task(builder, self.function, symbols["t0"], symbols["b1"])
         if self.kernel.may_fail:
-            self.failed = builder.gep(self.operands[-1], [self.task])
+            self.failed = builder.gep(self.operands[-1], [self.function.args[3]])
             builder.store(ir.Constant(_I8, 0), self.failed)
         lanes = tuning.vector_bytes // self.kernel.dtype.itemsize
         count = builder.sub(end, begin)

@@ -11,7 +11,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import KERNEL_TYPE, integer
 
-__all__ = ["operand", "size"]
+__all__ = ["operand", "range_of_task", "size"]
 
 _SLOTS, _NUMBERS, _SIZES, _ = KERNEL_TYPE.args
 _I64 = ir.IntType(64)
@@ -37,6 +37,15 @@ def size(builder: ir.IRBuilder, kernel: ir.Function, position: int) -> ir.Value:
         function, inner = _inlined(builder.module, name, ir.FunctionType(_I64, [_SIZES, _I64]))
         inner.ret(inner.load(inner.gep(function.args[0], [function.args[1]])))
     return builder.call(function, [kernel.args[2], integer(position)])
+
+
+def range_of_task(
+    builder: ir.IRBuilder, kernel: ir.Function, share: ir.Value, count: ir.Value
+) -> tuple[ir.Value, ir.Value]:
+    """Emit start and end of the part of `count` items that belongs to the task; each task but the last has `share`."""
+    start = builder.mul(kernel.args[3], share)
+    end = builder.add(start, share)
+    return start, builder.select(builder.icmp_signed("<", end, count), end, count)
 
 
 def _inlined(module: ir.Module, name: str, kind: ir.FunctionType) -> tuple[ir.Function, ir.IRBuilder]:

@@ -143,7 +143,7 @@ def _has_distant_elements(kernel: LoopKernel) -> bool:
         or any(load.mask is not None or load.dtype.kind == "c" for load in strided)
     ):
         return True
-    apart = {load.address for load in strided}
+    apart = {load.address for load in strided} - {store.address for store in kernel.stores}
     terms = [_varying_terms(kernel, a.linear) for a in addresses_of(kernel) if a not in apart]
     return not all(own == [(f"i{kernel.depth - 1}", 1)] for own in terms)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from jittape.compile.ir.mask_kernels import MaskLoop
-from jittape.compile.kernels.loop.kernel_arguments import operand, size
+from jittape.compile.kernels.loop.kernel_arguments import operand, range_of_task, size
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import alloca_once, for_steps, integer, keep_scalar
 
@@ -56,9 +56,7 @@ def _accumulated(
 def _block(builder: ir.IRBuilder, function: ir.Function) -> tuple[ir.Value, ir.Value]:
     """Return the first element of the task's block and the end of the block."""
     elements, share = size(builder, function, 0), size(builder, function, 1)
-    start = builder.mul(function.args[3], share)
-    end = builder.add(start, share)
-    return start, builder.select(builder.icmp_signed("<", end, elements), end, elements)
+    return range_of_task(builder, function, share, elements)
 
 
 def _truth(builder: ir.IRBuilder, mask: ir.Value, index: ir.Value) -> ir.Value:

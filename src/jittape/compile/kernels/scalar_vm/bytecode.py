@@ -103,15 +103,11 @@ def _run(operands: Sequence[Any], indices: Sequence[int], *, body: Body) -> list
     return [results[result_index] for result_index in indices]
 
 
-def _no_gradient(*_: Any, **__: Any) -> Mapping[int, Any]:
-    raise NotImplementedError("bytecode ops are created after differentiation")
-
-
 bytecode_op = Primitive(
     "scalars",
     abstract_eval=_result,
     impl=lambda *operands, body, result_index: _run(operands, [result_index], body=body)[0],
-    lowering=Control("scalars", _run, _no_gradient),
+    lowering=Control("scalars", _run),
     gradient_stops="the compiler creates it",
 )
 """Result number `result_index` of many operations on numbers, the program `body`."""

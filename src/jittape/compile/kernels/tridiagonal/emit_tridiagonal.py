@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 
 from jittape.compile.ir.tridiagonal_kernel import TridiagonalSolve
-from jittape.compile.kernels.loop.kernel_arguments import operand, size
+from jittape.compile.kernels.loop.kernel_arguments import operand, range_of_task, size
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import alloca_once, for_range, for_steps, integer
 from jittape.compile.llvm.ir_value import memory_type
@@ -26,9 +26,7 @@ def define_tridiagonal_solve(kernel: TridiagonalSolve, function: ir.Function) ->
     """Emit the loop over the systems of a task."""
     builder = Builder(function.append_basic_block("entry"))
     systems, share, rows, columns = (size(builder, function, i) for i in range(4))
-    start = builder.mul(function.args[3], share)
-    end = builder.add(start, share)
-    end = builder.select(builder.icmp_signed("<", end, systems), end, systems)
+    start, end = range_of_task(builder, function, share, systems)
     element = memory_type(kernel.dtype)
     matrices, sides = (operand(builder, function, i, element) for i in (0, 1))
     solutions, scratch = (operand(builder, function, i, element) for i in (kernel.solution, 4))
