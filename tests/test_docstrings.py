@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,16 +26,16 @@ def badly_opened(source: str) -> list[tuple[int, str]]:
     return [(line, text) for line, text in docstrings(source) if BAD_OPENING.match(text)]
 
 
-BY_FOLDER: defaultdict[str, list[str]] = defaultdict(list)
-for path in sorted(ROOT.rglob("*.py")):
-    found = badly_opened(path.read_text(encoding="utf-8"))
-    file = path.relative_to(ROOT)
-    BY_FOLDER[file.parent.as_posix()] += [f"{file}:{line}: {text}" for line, text in found]
+FOLDERS = sorted({path.parent.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py")})
 
 
-@pytest.mark.parametrize("folder", BY_FOLDER)
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_docstrings_open_with_an_imperative_or_a_noun_phrase(folder):
-    found = BY_FOLDER[folder]
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in sorted((ROOT / folder).glob("*.py"))
+        for line, text in badly_opened(path.read_text(encoding="utf-8"))
+    ]
     assert not found, "\n".join(["open with an imperative or a noun phrase:", *found])
 
 

@@ -241,7 +241,7 @@ def test_an_error_on_reading_deletes_nothing(cache, monkeypatch):
     def fail(path):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(object_store, "read_private", fail)
+    monkeypatch.setattr(object_store, "_read_private", fail)
     with pytest.warns(jt.CacheWarning, match="Input/output error"):
         assert cache.find(NAMES[0]) is None
     assert files(cache) == before

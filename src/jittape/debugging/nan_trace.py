@@ -16,10 +16,11 @@ from jittape.debugging.nan_origin import Origin, origin_of, subnormal_count
 from jittape.errors import NumericsError
 from jittape.functions import concrete_function
 from jittape.functions.concrete_function import Concrete, no_fast_path
-from jittape.functions.function import all_functions
+from jittape.functions.trace_table import compiled_traces
 from jittape.runtime import path_executable
 from jittape.runtime.executable import CompiledExecutable
 from jittape.runtime.path_executable import PathExecutable, compiled_paths
+from jittape.runtime.replacements import Replacements
 
 __all__ = ["NanTrace", "trace_nans"]
 
@@ -38,34 +39,27 @@ class NanTrace:
     def __init__(self, infinities: bool, denormals: bool) -> None:
         self.origin: Origin | None = None
         self._infinities, self._denormals = infinities, denormals
-        self._replaced: list[tuple[Any, str, Any]] = []
+        self._replacements = Replacements()
 
     def __enter__(self) -> NanTrace:
         if not _lock.acquire(blocking=False):
             raise RuntimeError(
                 "trace_nans is active already: it cannot be nested, or used in two threads at once"
             )
-        self._replace(CompiledExecutable, "run", self._run)
-        self._replace(path_executable, "interpreted", self._interpreted)
-        self._replace(concrete_function, "interpreted", self._interpreted)
-        self._replace(PathExecutable, "_prepare", lambda original: lambda *arguments: None)
-        self._replace(Concrete, "_prepare", lambda original: lambda *arguments: None)
+        self._replacements.replace(CompiledExecutable, "run", self._run)
+        self._replacements.replace(path_executable, "interpreted", self._interpreted)
+        self._replacements.replace(concrete_function, "interpreted", self._interpreted)
+        self._replacements.replace(PathExecutable, "_prepare", lambda original: lambda *arguments: None)
+        self._replacements.replace(Concrete, "_prepare", lambda original: lambda *arguments: None)
         _forget_fast_paths()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for owner, name, original in reversed(self._replaced):
-            setattr(owner, name, original)
-        self._replaced.clear()
+        self._replacements.restore()
         _forget_fast_paths()
         _lock.release()
-
-    def _replace(self, owner: Any, name: str, wrapper: Callable[[Any], Any]) -> None:
-        original = vars(owner)[name]
-        self._replaced.append((owner, name, original))
-        setattr(owner, name, wrapper(original))
 
     def _run(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def run(compiled: CompiledExecutable, inputs: Sequence[Any], held: int = 0) -> list[Buffer]:
@@ -154,11 +148,7 @@ def trace_nans(infinities: bool = False, denormals: bool = False) -> NanTrace:
 
 def _forget_fast_paths() -> None:
     """Let all programs run on the general path; outside the block they make their fast paths again."""
-    for known in list(compiled_paths):
-        path = known()
-        if path is not None and path.compiled is not None:
-            path._fast_run, path._lacks_fast_run = None, True
-    for function in all_functions.values():
-        for trace in [*function._traces.traces(), *function._families.traces()]:
-            if isinstance(trace, Concrete):
-                trace.fast_call, trace._prepared = no_fast_path, False
+    for path in compiled_paths():
+        path._fast_run, path._lacks_fast_run = None, True
+    for trace in compiled_traces():
+        trace.fast_call, trace._prepared = no_fast_path, False

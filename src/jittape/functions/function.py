@@ -21,7 +21,7 @@ import numpy as np
 from jittape.core.config import config
 from jittape.core.locks import rlock
 from jittape.core.primitive import active_recorder, recording_with
-from jittape.core.tickets import Companions, WeakValues
+from jittape.core.tickets import Companions
 from jittape.core.user_calls import ValueNeeded, VariableNeeded, stack_level
 from jittape.errors import FunctionWarning
 from jittape.functions.bound_function import BoundFunction, ConcreteFunction
@@ -62,14 +62,14 @@ from jittape.functions.trace_report import (
     too_many,
     value_needed_by,
 )
-from jittape.functions.trace_table import TraceTable
+from jittape.functions.trace_table import TraceTable, all_functions
 from jittape.functions.variable_arguments import to_pin, variable_positions, with_variable_placeholders
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.nested import flatten
 from jittape.recording.trace import Trace
 
-__all__ = ["Function", "all_functions"]
+__all__ = ["Function"]
 
 _RETRACES = 5
 """Number of signatures above which a warning states why the function is retraced."""
@@ -401,9 +401,6 @@ def _key(call: Call, keys: tuple[Any, ...]) -> Any:
 def _new_function() -> Function:
     """Return a function that `__setstate__` will initialize."""
     return Function.__new__(Function)
-
-
-all_functions: WeakValues[int, Function] = WeakValues()
 
 
 def _settings_changed() -> None:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from jittape.core.config import config
+from jittape.core.tickets import WeakValues
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.trace_report import Signature, Uncompiled
 
-__all__ = ["TraceTable"]
+__all__ = ["TraceTable", "all_functions", "compiled_traces"]
 
 Trace = Concrete | Uncompiled
 
@@ -88,3 +89,15 @@ class TraceTable:
         else:
             del self._by_key[oldest.key]
         return oldest.trace
+
+
+all_functions: WeakValues[int, Any] = WeakValues()
+"""Every `Function` by its id."""
+
+
+def compiled_traces() -> list[Concrete]:
+    """Return the traces of all functions that are not run as plain Python."""
+    functions = list(all_functions.values())
+    own = [trace for one in functions for trace in one._traces.traces() if isinstance(trace, Concrete)]
+    derived = [trace for one in functions for trace in one._families.traces()]
+    return list({id(trace): trace for trace in (*own, *derived)}.values())

@@ -18,7 +18,8 @@ from jittape.core import interpret as interpreter
 from jittape.core.buffers import LARGE
 from jittape.core.program import Op, Program, SourceLine
 from jittape.functions.concrete_function import Concrete, no_fast_path
-from jittape.functions.function import Function, all_functions
+from jittape.functions.function import Function
+from jittape.functions.trace_table import compiled_traces
 from jittape.inspect.new_programs import new_program_at
 from jittape.native import switch
 from jittape.profiling.flush_clock import LONG, FlushClock
@@ -30,6 +31,7 @@ from jittape.runtime import workspace
 from jittape.runtime.clocked_executable import ClockedExecutable, ClockedRuns, Unclocked
 from jittape.runtime.counters import counters
 from jittape.runtime.path_executable import GeneralPathExecutable, PathExecutable, compiled_paths
+from jittape.runtime.replacements import Replacements
 
 __all__ = ["Compilation", "Measurement", "NumpyTime", "Span"]
 
@@ -93,31 +95,29 @@ class Measurement:
         self.spans: list[Span] = []
         self.began = self.ended = 0
         self.thread = threading.get_ident()
-        self._replaced: list[tuple[Any, str, Any]] = []
+        self._replacements = Replacements()
         self._restore: dict[int, Callable[[], None]] = {}
 
     # ---- begin and end -----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin to measure."""
-        self._replace(Flushing, "flush", self.flushes.timed)
-        self._replace(Flushing, "_new_executable", self._new_executable)
-        self._replace(Function, "_trace_for", self._trace_for)
-        self._replace(PathExecutable, "_compile", self._path_compile)
-        self._replace(GeneralPathExecutable, "_derived", self._path_compile)
-        self._replace(PathExecutable, "_prepare", self._timed_compilation)
-        self._replace(Concrete, "_compile", self._function_compile)
-        self._replace(Concrete, "_prepare", self._timed_compilation)
-        self._replace(switch, "use", self._timed_compilation)
-        self._replace(interpreter, "run_ops", self._run_ops)
-        self._replace(workspace, "run_ops", self._numpy_step)
-        self._replace(trie_insertion, "copied", self._copied)
-        self._replace(convert, "copied", self._copied)
-        for known in list(compiled_paths):
-            path = known()
-            if path is not None and path.compiled is not None:
-                self._clock_path(path, path.compiled)
-        for concrete in _concretes():
+        self._replacements.replace(Flushing, "flush", self.flushes.timed)
+        self._replacements.replace(Flushing, "_new_executable", self._new_executable)
+        self._replacements.replace(Function, "_trace_for", self._trace_for)
+        self._replacements.replace(PathExecutable, "_compile", self._path_compile)
+        self._replacements.replace(GeneralPathExecutable, "_derived", self._path_compile)
+        self._replacements.replace(PathExecutable, "_prepare", self._timed_compilation)
+        self._replacements.replace(Concrete, "_compile", self._function_compile)
+        self._replacements.replace(Concrete, "_prepare", self._timed_compilation)
+        self._replacements.replace(switch, "use", self._timed_compilation)
+        self._replacements.replace(interpreter, "run_ops", self._run_ops)
+        self._replacements.replace(workspace, "run_ops", self._numpy_step)
+        self._replacements.replace(trie_insertion, "copied", self._copied)
+        self._replacements.replace(convert, "copied", self._copied)
+        for path in compiled_paths():
+            self._clock_path(path, path.compiled)
+        for concrete in compiled_traces():
             if concrete._compiled is not None:
                 self._clock_function(concrete, concrete._compiled)
         self.began = now()
@@ -126,17 +126,10 @@ class Measurement:
         """End the measurement and restore everything."""
         self.ended = now()
         self.flushes.resume()
-        for owner, name, original in reversed(self._replaced):
-            setattr(owner, name, original)
-        self._replaced.clear()
+        self._replacements.restore()
         for restore in self._restore.values():
             restore()
         self._restore.clear()
-
-    def _replace(self, owner: Any, name: str, wrapper: Callable[[Any], Any]) -> None:
-        original = vars(owner)[name]
-        self._replaced.append((owner, name, original))
-        setattr(owner, name, wrapper(original))
 
     # ---- executables -------------------------------------------------------------------------------------------------
 
@@ -305,13 +298,3 @@ def _flushing() -> Flushing | None:
 
 
 _FLUSH = Flushing.flush.__code__
-
-
-def _concretes() -> list[Concrete]:
-    """Return the compiled traces of all functions."""
-    found: list[Concrete] = []
-    waiting: list[Function] = list(all_functions.values())
-    for one in waiting:
-        found += [trace for trace in one._traces.traces() if isinstance(trace, Concrete)]
-        found += one._families.traces()
-    return list({id(concrete): concrete for concrete in found}.values())

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jittape.core.config import config
-from jittape.functions.concrete_function import Concrete
-from jittape.functions.function import all_functions
+from jittape.functions.trace_table import all_functions, compiled_traces
 from jittape.inspect.new_programs import NewProgram, place_at
 from jittape.recording.trie import Node, trie
 from jittape.runtime.counters import counters
@@ -129,10 +128,8 @@ def _places_below(root: Node) -> list[NewProgram]:
 
 def _elsewhere() -> tuple[str, ...]:
     """Return texts about kernels that were compiled although another environment has them on disk."""
-    paths = [path.compiled for known in compiled_paths if (path := known()) is not None]
-    traces = [trace for one in all_functions.values() for trace in one._traces.traces()]
-    concretes = [trace._compiled for trace in traces if isinstance(trace, Concrete)]
-    origins = [compiled.origins for compiled in (*paths, *concretes) if compiled is not None]
+    compiled = [path.compiled for path in compiled_paths()] + [trace._compiled for trace in compiled_traces()]
+    origins = [one.origins for one in compiled if one is not None]
     if not origins:
         return ()
     from jittape.compile.cache.kernel_cache import Origin  # imports LLVM, which the executables have done

@@ -157,7 +157,7 @@ class PathExecutable:
         registry.relieve = release_cold
         self._compiled = compiled
         self._visits_before = 0
-        compiled_paths.append(ref(self))
+        _paths.append(ref(self))
 
     def _prepare(self, compiled: CompiledExecutable, inputs: list[Any]) -> None:
         """Make the fast path of the compiled program; its code is announced, to be compiled with the first kernels."""
@@ -222,7 +222,13 @@ class GeneralPathExecutable(PathExecutable):
 _UNKNOWN = Program((), (), (), {})
 """The program of a `GeneralPathExecutable` that nobody has asked for."""
 
-compiled_paths: list[ref[PathExecutable]] = []
+_paths: list[ref[PathExecutable]] = []
+"""The paths that have been compiled; some may be gone or released."""
+
+
+def compiled_paths() -> list[PathExecutable]:
+    """Return the paths that are compiled now, the oldest first."""
+    return [path for known in list(_paths) if (path := known()) is not None and path.compiled is not None]
 
 
 def donated_positions(
@@ -237,7 +243,7 @@ def release_cold() -> None:
 
     A released path is compiled again at its next run.
     """
-    paths = [path for known in compiled_paths if (path := known()) is not None and path.compiled is not None]
+    paths = compiled_paths()
     # The sort is stable: equal paths stay in the order of compilation.
     paths.sort(key=lambda path: path.visits != path._visits_before)
     count = -(-len(paths) // 2)
@@ -245,7 +251,7 @@ def release_cold() -> None:
         path._release()
     for path in paths[count:]:
         path._visits_before = path.visits
-    compiled_paths[:] = [ref(path) for path in paths[count:]]
+    _paths[:] = [ref(path) for path in paths[count:]]
 
 
 def interpreted(program: Program, values: Sequence[Any]) -> list[Buffer]:
