@@ -84,10 +84,10 @@ def checked_start(op: str, start: Any, length: int, axis: int, extent: int) -> A
 
 def is_traced(value: Any) -> bool:
     """Return whether `value` is an integer without a value: a tensor of the body that is traced."""
+    if not hasattr(type(value), "aval"):  # an attribute of `ShapeExtents` would make the trace less general
+        return False
     recorder = active_recorder()
-    return (
-        hasattr(value, "aval") and isinstance(recorder, AffineRecorder) and recorder.affine(value) is not None
-    )
+    return isinstance(recorder, AffineRecorder) and recorder.affine(value) is not None
 
 
 def traced_range(op: str, part: slice, axis: int, extent: int) -> tuple[Any, int, int]:
