@@ -1,11 +1,14 @@
 """Generated gradients of ``@njit`` functions, run by Python: nothing is compiled, so many programs can be tested."""
 
+import copy
 import linecache
 import math
 
 import numpy as np
 
+import jittape as jt
 from jittape.numba_ad import gradient_of_dispatcher, tape_support
+from jittape.numba_ad.load_gradient import IMPORTS
 from random_njit import directional_difference, random_arguments, random_program
 
 ARGNUMS = (0, 1, 2)
@@ -21,6 +24,33 @@ def as_python(gradient, arguments):
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), namespace)
     return namespace[name]
+
+
+def interpreted(gradient, *arguments):
+    """Return the result of the generated code, which may call functions that it imports, run by Python."""
+    namespace = {}
+    exec(IMPORTS + gradient.inspect(*arguments), namespace)
+    (name,) = [name for name in namespace if name.startswith(gradient.function.py_func.__name__)]
+    return namespace[name](*copy.deepcopy(arguments))
+
+
+def check_both_modes(function, arguments, seed, run=interpreted):
+    """Compare the gradients by two arrays with differences along each element, and with a tangent."""
+    python = function.py_func
+    value, gradients = run(jt.njit_value_and_grad(function, argnums=(0, 1)), *arguments)
+    np.testing.assert_allclose(value, python(*copies(arguments)), rtol=1e-10)
+    for number, gradient in enumerate(gradients):
+        for place in np.ndindex(gradient.shape):
+            directions = [np.zeros_like(x) for x in arguments]
+            directions[number][place] = 1.0
+            expected, _ = directional_difference(
+                lambda *shifted: python(*copies(shifted)), arguments, directions, 1e-5
+            )
+            np.testing.assert_allclose(gradient[place], expected, rtol=1e-6, atol=1e-6, err_msg=str(place))
+    directions = [np.random.default_rng(seed).normal(size=x.shape) for x in arguments]
+    _, tangent = run(jt.njit_jvp(function, argnums=(0, 1)), *directions, *arguments)
+    slope = sum(np.sum(g * d) for g, d in zip(gradients, directions, strict=True))
+    np.testing.assert_allclose(tangent, slope, rtol=1e-8)
 
 
 def copies(arguments):

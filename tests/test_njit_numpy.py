@@ -1,6 +1,5 @@
 """NumPy functions, masks and arrays of ints inside ``@njit`` functions: gradients against differences."""
 
-import copy
 import math
 
 import numba
@@ -8,8 +7,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.numba_ad.load_gradient import IMPORTS
-from random_njit import directional_difference
+from njit_as_python import check_both_modes, interpreted
 
 njit = numba.njit
 rng = np.random.default_rng(11)
@@ -128,32 +126,10 @@ CASES = (reductions, arrangements, matrices, sequences, functions, masks, places
 A, X = rng.uniform(0.3, 1.0, (3, 4)) * rng.choice([-1, 1], (3, 4)), np.array([0.8, -0.7, 0.45, -0.31, 1.3])
 
 
-def interpreted(gradient, *args):
-    """Run the generated code in Python: Numba compiles these long functions for minutes."""
-    namespace = {}
-    exec(IMPORTS + gradient.inspect(*args), namespace)
-    (name,) = [name for name in namespace if name.startswith(gradient.function.py_func.__name__)]
-    return namespace[name](*copy.deepcopy(args))
-
-
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("f", CASES)
 def test_gradients_equal_differences_and_tangents(f):
-    value, gradients = interpreted(jt.njit_value_and_grad(f, argnums=(0, 1)), A, X)
-    python = f.py_func
-    np.testing.assert_allclose(value, python(A.copy(), X.copy()), rtol=1e-12)
-    for number, gradient in enumerate(gradients):
-        for place in np.ndindex(gradient.shape):
-            directions = [np.zeros_like(A), np.zeros_like(X)]
-            directions[number][place] = 1.0
-            expected, _ = directional_difference(
-                lambda *a: python(*copy.deepcopy(a)), (A, X), directions, 1e-5
-            )
-            np.testing.assert_allclose(gradient[place], expected, rtol=1e-6, atol=1e-6, err_msg=str(place))
-    directions = rng.normal(size=A.shape), rng.normal(size=X.shape)
-    _, tangent = interpreted(jt.njit_jvp(f, argnums=(0, 1)), *directions, A, X)
-    expected = np.sum(gradients[0] * directions[0]) + np.sum(gradients[1] * directions[1])
-    np.testing.assert_allclose(tangent, expected, rtol=1e-9)
+    check_both_modes(f, (A, X), 11)
 
 
 @njit

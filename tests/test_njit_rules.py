@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.numba_ad.load_gradient import IMPORTS
-from random_njit import directional_difference
+from njit_as_python import check_both_modes, interpreted
 
 njit = numba.njit
 rng = np.random.default_rng(5)
@@ -106,29 +105,12 @@ def compute(gradient, *args):
     """Run generated code in Python, or compiled if it calls rules of the user."""
     if gradient.function is by_rule:
         return gradient(*copy.deepcopy(args))
-    namespace = {}
-    exec(IMPORTS + gradient.inspect(*args), namespace)
-    (name,) = [name for name in namespace if name.startswith(gradient.function.py_func.__name__)]
-    return namespace[name](*copy.deepcopy(args))
+    return interpreted(gradient, *args)
 
 
 @pytest.mark.parametrize("f", CASES)
 def test_gradients_equal_differences_and_tangents(f):
-    value, gradients = compute(jt.njit_value_and_grad(f, argnums=(0, 1)), A, B)
-    python = f.py_func
-    np.testing.assert_allclose(value, python(A.copy(), B.copy()), rtol=1e-10)
-    for number, gradient in enumerate(gradients):
-        for place in np.ndindex(gradient.shape):
-            directions = [np.zeros_like(A), np.zeros_like(B)]
-            directions[number][place] = 1.0
-            expected, _ = directional_difference(
-                lambda *a: python(*copy.deepcopy(a)), (A, B), directions, 1e-5
-            )
-            np.testing.assert_allclose(gradient[place], expected, rtol=1e-6, atol=1e-6, err_msg=str(place))
-    directions = rng.normal(size=A.shape), rng.normal(size=B.shape)
-    _, tangent = compute(jt.njit_jvp(f, argnums=(0, 1)), *directions, A, B)
-    expected = np.sum(gradients[0] * directions[0]) + np.sum(gradients[1] * directions[1])
-    np.testing.assert_allclose(tangent, expected, rtol=1e-8)
+    check_both_modes(f, (A, B), 5, compute)
 
 
 def test_a_rule_of_arrays_has_second_derivatives():

@@ -86,17 +86,20 @@ class Mask:
     def _rest(self, builder: Builder) -> list[Scalar]:
         return [builder.dim(self.array, axis) for axis in range(self.mask.type.ndim, self.array.type.ndim)]
 
-    def read(self, builder: Builder) -> Array:
-        """Return a new array of the elements, in their order in memory of C."""
+    def _count(self, builder: Builder) -> Scalar:
+        """Return the number of true elements."""
         mask = as_lazy(builder, self.mask)
-        count = builder.reduce(
+        return builder.reduce(
             mask.dims,
             constant(0),
             lambda indices, n: builder.binary("Add", n, mask.element(indices)),
             "count",
         )
+
+    def read(self, builder: Builder) -> Array:
+        """Return a new array of the elements, in their order in memory of C."""
         rest = self._rest(builder)
-        result = builder.alloc(self.array.name, self.array.type.dtype, [count, *rest])
+        result = builder.alloc(self.array.name, self.array.type.dtype, [self._count(builder), *rest])
 
         def copy(indices: list[Scalar], place: Scalar) -> None:
             builder.nest(
@@ -132,14 +135,7 @@ class Mask:
                 rest, lambda more: builder.store(self.array, [*indices, *more], lazy.element([place, *more]))
             )
 
-        mask = as_lazy(builder, self.mask)
-        count = builder.reduce(
-            mask.dims,
-            constant(0),
-            lambda indices, n: builder.binary("Add", n, mask.element(indices)),
-            "count",
-        )
-        builder.require_equal(count, lazy.dims[0])
+        builder.require_equal(self._count(builder), lazy.dims[0])
         self._nest(builder, constant(0), copy)
 
 
