@@ -403,16 +403,16 @@ def test_random_numbers_are_drawn_each_time():
 # ---- bounds, threads -------------------------------------------------------------------------------------------------
 
 
-def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(templates, "LIMIT", 20)
+def test_memory_is_bounded(override_tuning: Callable[..., None]):
+    override_tuning(template_slots=20)
     for n in range(50):
         x = jt.constant(np.arange(float(n)))
         assert float(jt.reduce_sum(jt.square(x) + 1.0)) == sum(i * i + 1 for i in range(n))
         assert len(trie_insertion._calls) <= 20
 
 
-def test_memory_counts_slots(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(templates, "LIMIT", 20)
+def test_memory_counts_slots(override_tuning: Callable[..., None]):
+    override_tuning(template_slots=20)
     memory: Memory[str] = Memory()
     memory.keep("large", "", 21)
     assert memory.find("large") is None

@@ -32,6 +32,11 @@ class Tuning:
     mask_blocks_limit: int = 32
     """Maximum blocks of a boolean mask."""
 
+    # ---- transform ---------------------------------------------------------------------------------------------------
+
+    template_slots: int = 20_000
+    """Maximum slots of the templates that are kept; above it, all are dropped. Typical programs use hundreds."""
+
     # ---- compile/ir --------------------------------------------------------------------------------------------------
 
     unrolled_elements: int = 4

@@ -134,7 +134,7 @@ class Measurement:
     # ---- executables -------------------------------------------------------------------------------------------------
 
     def _clock_path(self, path: PathExecutable, compiled: Any) -> Any:
-        """Let the next run of `path` make a clocked executable; return its stand-in."""
+        """Let the next run of `path` make a clocked executable; return its placeholder."""
 
         def adopt(clocked: ClockedExecutable) -> None:
             path._compiled, path._lacks_fast_run = clocked, True

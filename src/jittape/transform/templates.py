@@ -18,15 +18,13 @@ import numpy as np
 from jittape.core.builder import Builder
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op, SourceLine
+from jittape.core.tuning import tuning
 from jittape.primitives.indexing.index_keys import Picking, Slicing
 
 __all__ = ["Memory", "Template", "has_pure_rules", "is_pure", "types_of"]
 
 PURE = ("jittape.primitives.", "jittape.optimizers.", "jittape.numpy_api.", "jittape.core.casts")
 """Prefixes of modules whose functions record ops that depend on their operands and parameters only."""
-
-LIMIT = 20_000
-"""Maximum number of slots in all templates of a `Memory`; above it, all are dropped. Typical programs use hundreds."""
 
 _PLAIN = frozenset((bool, int, str, NoneType, Slicing, Picking))
 _new: Any = tuple.__new__
@@ -107,11 +105,11 @@ class Memory(Generic[Known]):
         return self._known.get(template_key)
 
     def keep(self, template_key: Hashable, known: Known, n_slots: int) -> None:
-        """Store a value of `n_slots` slots; ignore it if it has `LIMIT` slots or more."""
-        if n_slots >= LIMIT:
+        """Store a value of `n_slots` slots; ignore it if it has ``tuning.template_slots`` or more."""
+        if n_slots >= tuning.template_slots:
             return
         self._n_slots += n_slots + 1
-        if self._n_slots > LIMIT:
+        if self._n_slots > tuning.template_slots:
             self._known.clear()
             self._n_slots = n_slots + 1
         self._known[template_key] = known
