@@ -63,6 +63,12 @@ class Tuning:
     """
     opener_sleep_us: int = 50
     """Time, in µs, that the opener sleeps while a helper that has lost its core is in the middle of a task."""
+    clocked_runs: int = 64
+    """Number of first runs of a table with clocks that are all timed."""
+    clocked_run_ns: int = 60_000
+    """Minimum time, in ns, between the starts of two runs for which all runs are timed; also that of a long step."""
+    clock_period: int = 32
+    """Number of runs of which the first two are timed if runs are shorter; a power of two."""
 
     # ---- compile/analysis: costs -------------------------------------------------------------------------------------
 

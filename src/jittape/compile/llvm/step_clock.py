@@ -13,17 +13,12 @@ from jittape.compile.ir.table_layouts import CLOCK_EVENT, CLOCK_LOG, CLOCK_RECOR
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import BYTES, alloca_once, external, integer
 from jittape.compile.llvm.ir_records import IRRecord
+from jittape.core.tuning import tuning
 
 __all__ = ["define_start_clock", "define_step_clock"]
 
 _I64 = ir.IntType(64)
 _CLOCK = ir.FunctionType(ir.IntType(32), [_I64.as_pointer(), BYTES])
-_LONG_NS = 60_000
-"""Minimum time between the begins of two runs, in ns, for which all are timed, and minimum time of a long step."""
-_ALL = 64
-"""Number of first runs that are all timed."""
-_PERIOD = 32
-"""Number of runs of which the first two are timed."""
 
 
 def define_start_clock(function: ir.Function) -> None:
@@ -36,7 +31,7 @@ def define_start_clock(function: ir.Function) -> None:
     builder, cell, last, sizes = _begin(function)
     record = IRRecord(builder, CLOCK_START, sizes)
     run = builder.atomic_rmw("add", record.place("runs"), integer(1), "monotonic")
-    phase = builder.and_(run, integer(_PERIOD - 1))
+    phase = builder.and_(run, integer(tuning.clock_period - 1))
     all_timed = builder.icmp_signed("==", record.load("short"), integer(0))
     timed = builder.or_(all_timed, builder.icmp_signed("<", phase, integer(2)))
     with builder.if_else(timed) as (then, otherwise):
@@ -44,9 +39,11 @@ def define_start_clock(function: ir.Function) -> None:
             now = _now(builder)
             builder.store(now, cell)
             second = builder.icmp_signed("==", phase, integer(1))
-            with builder.if_then(builder.and_(second, builder.icmp_signed(">=", run, integer(_ALL)))):
+            with builder.if_then(
+                builder.and_(second, builder.icmp_signed(">=", run, integer(tuning.clocked_runs)))
+            ):
                 passed = builder.sub(now, builder.load(last))
-                short = builder.icmp_signed("<", passed, integer(_LONG_NS))
+                short = builder.icmp_signed("<", passed, integer(tuning.clocked_run_ns))
                 record.store("short", builder.zext(short, _I64))
             builder.store(now, last)
         with otherwise:
@@ -66,7 +63,10 @@ def define_step_clock(function: ir.Function) -> None:
         builder.store(now, cell)
         record = IRRecord(builder, CLOCK_RECORD, sizes)
         passed = builder.sub(now, before)
-        with builder.if_else(builder.icmp_signed("<", passed, integer(_LONG_NS))) as (then, otherwise):
+        with builder.if_else(builder.icmp_signed("<", passed, integer(tuning.clocked_run_ns))) as (
+            then,
+            otherwise,
+        ):
             with then:
                 builder.atomic_rmw("add", record.place("total"), passed, "monotonic")
                 builder.atomic_rmw("add", record.place("count"), integer(1), "monotonic")
