@@ -40,6 +40,13 @@ VARIABLE = jt.Variable([1.0, 2.0])
         (lambda: jt.exp("x"), TypeError, r"^\[exp\] x: Cannot convert 'x'"),
         (lambda: jt.reduce_sum(None), TypeError, r"^\[reduce_sum\] input_tensor: Cannot convert None"),
         (lambda: jt.matmul(VECTOR, {}), TypeError, r"^\[matmul\] b: Cannot convert {} of type 'dict'"),
+        (lambda: np.linalg.inv(VECTOR), jt.errors.ShapeError, r"^\[np\.linalg\.inv\] input must have"),
+        (lambda: np.fft.fft(VECTOR, axis=7), jt.errors.ShapeError, r"^\[np\.fft\.fft\] axis 7"),
+        (
+            lambda: jt.njit_function(lambda x: x, np.ones(100)),
+            TypeError,
+            r"got an array; use jt\.TensorSpec\(\[100\], 'float64'\)$",
+        ),
         (lambda: np.add(VECTOR, None), TypeError, r"^\[np\.add\] Cannot convert None"),
         (lambda: jt.Variable("x"), TypeError, r"^\[Variable\] initial_value: Cannot convert 'x'"),
         (lambda: VARIABLE.assign("x"), TypeError, r"^\[assign\] value: Cannot convert 'x'"),

@@ -199,3 +199,21 @@ def test_settings_are_looked_up_without_a_function():
     assert not hasattr(type(jt.config), "__getattr__")
     with pytest.raises(AttributeError):
         _ = jt.config.default_flaot
+
+
+@pytest.mark.parametrize(
+    ("holder", "name", "advice"),
+    [
+        (jt, "no_grad", "use tape.stop_recording()"),
+        (jt, "vmap", "use jt.vectorized_map"),
+        (jt.linalg, "inverse", "use jt.linalg.inv"),
+        (jt.plot, "graphs", "did you mean jt.plot.graph?"),
+        (jt.constant(1.0), "detach", "use jt.stop_gradient"),
+        (jt.Variable(1.0), "grad", "tape.gradient(loss, variables)"),
+    ],
+)
+def test_names_of_other_libraries_are_explained(holder, name, advice):
+    with pytest.raises(AttributeError, match=re.escape(advice)):
+        getattr(holder, name)
+    assert not hasattr(holder, name)
+    assert name not in dir(holder)

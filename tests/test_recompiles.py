@@ -83,6 +83,38 @@ def test_shapes_dtypes_types_and_branches_are_named() -> None:
     assert "where `log1p`" in place.change
 
 
+def test_a_branch_that_makes_new_programs_is_warned_about() -> None:
+    x = jt.ones([7])
+
+    def deep(depth: int) -> float:
+        value = x
+        for _ in range(depth):
+            value = jt.math.sinh(value) * 0.5  # deep
+        return float(jt.reduce_prod(value))
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for depth in (1, 2, 3, 4, 5, 6, 7, 8, 9):
+            deep(depth)
+    (warning,) = [one for one in caught if one.category is jt.RecompileWarning]
+    lines = Path(HERE).read_text(encoding="utf-8").splitlines()
+    assert "# deep" in lines[warning.lineno - 1]
+    for text in ("6 different programs", "`sinh` at line", "runs where `prod` at line", "jt.cond"):
+        assert text in str(warning.message)
+    assert place_of("`sinh`").programs >= 8
+
+
+def test_programs_that_share_a_function_do_not_warn() -> None:
+    def scaled(value: Any) -> Any:
+        return jt.math.cosh(value) * 0.25
+
+    x = jt.ones([6])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for function in (jt.sin, jt.cos, jt.tan, jt.exp, jt.square, jt.abs, jt.tanh, jt.sign):
+            float(jt.reduce_sum(function(scaled(x))))
+
+
 def test_many_lengths_do_not_warn() -> None:
     data, w = np.linspace(0.0, 1.0, 60), jt.Variable(np.float64(1.0))
     with warnings.catch_warnings():

@@ -109,7 +109,16 @@ def test_functions():
     double(jt.ones([3]))
     caption, rows = cells(double)
     assert caption == f"<jt.function {double.__qualname__}>"
-    assert rows[1:] == [["x: float32[3]", "it is the first call", "compiled"]]
+    assert rows[0] == ["arguments", "traced because", "state", "kernels", "time of the kernels"]
+    assert rows[1][:2] == ["x: float32[3]", "it is the first call"]
+    if jt.config.interpret:
+        assert rows[1][2] == "compiled at the first run"
+        return
+    assert rows[1][2].startswith("compiled in ")
+    assert rows[1][3:] == ["1. add", "jt.profile() measures it"]
+    with jt.profile():
+        double(jt.ones([3]))
+    assert cells(double)[1][1][4].endswith(" µs per call (last profile)")
 
 
 def test_settings():

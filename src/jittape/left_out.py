@@ -209,9 +209,29 @@ LEFT_OUT = (
     LeftOut("security tools config.* debugging.experimental", "this part is missing", "jt.config"),
 )  # fmt: skip
 
+_FOREIGN = {
+    "no_grad": "tape.stop_recording() or jt.stop_gradient",
+    "vmap": "jt.vectorized_map",
+    "jit compile": "jt.function",
+    "tensor array asarray from_numpy as_tensor": "jt.constant",
+    "Parameter parameter nn.Parameter": "jt.Variable",
+    "jacfwd jacrev": "jt.jacobian",
+    "checkpoint remat": "jt.recompute_grad",
+    "manual_seed random.seed random.manual_seed": "jt.random.set_seed",
+    "optim": "jt.optimizers",
+    "lax": "jt.cond, jt.while_loop, jt.scan and jt.fori_loop",
+    "rand random.rand": "jt.random.uniform",
+    "randn random.randn": "jt.random.normal",
+    "nn.functional": "jt.nn",
+    "nn.linear nn.Linear": "jt.keras.layers.Dense",
+    "linalg.inverse": "jt.linalg.inv",
+    "cat": "jt.concat",
+}
+"""Names of PyTorch and JAX below ``jittape``, and what to use instead."""
+
 _MODULES = (
     "nn", "math", "linalg", "random", "signal", "bitwise", "optimizers", "debugging", "nest", "train", "data", "test",
-    "autodiff", "keras", "keras.layers", "keras.losses", "keras.metrics", "keras.initializers",
+    "autodiff", "plot", "keras", "keras.layers", "keras.losses", "keras.metrics", "keras.initializers",
 )  # fmt: skip
 """Public modules in which a missing name is searched."""
 
@@ -234,6 +254,9 @@ def explanation(package: str, name: str) -> str:
     if places:
         return f"{start}; use {_named(places[0], name)}"
     path = f"{inner}.{name}".lstrip(".")
+    foreign = next((instead for names, instead in _FOREIGN.items() if path in names.split()), None)
+    if foreign is not None:
+        return f"{start}; use {foreign}"
     entry = left_out(path)
     near = difflib.get_close_matches(name, dir(_module(inner)), 1, 0.7)
     if near and (entry is None or path not in entry.names.split()):

@@ -126,7 +126,9 @@ def numpy_call(frame: FrameType) -> str | None:
     if name in ("__array_ufunc__", "array_ufunc"):
         return ufunc_name(frame.f_locals["ufunc"])
     if name in ("__array_function__", "array_function"):
-        return f"np.{frame.f_locals['func'].__name__}"
+        func = frame.f_locals["func"]
+        module = func.__module__.replace("numpy", "np", 1)
+        return f"{'np' if '._' in module else module}.{func.__name__}"
     return None
 
 

@@ -89,15 +89,17 @@ class FunctionInterface:
         return "\n".join([pretty_signature(own._python, skip, trace) for trace in own._traces.traces()])
 
     def _repr_html_(self) -> str:
+        traces = self._own._traces
         rows = [
             (
                 ", ".join([f"{name}: {what}" for name, what in one.arguments]),
                 one.why,
-                one.recorded or "compiled",
+                *_execution(one, getattr(trace, "_compiled", None)),
             )
-            for one in self.signatures()
+            for one, trace in zip(traces.signatures(), traces.traces(), strict=False)
         ]
-        return html_table(repr(self), rows, ("arguments", "traced because", "state"))
+        heads = ("arguments", "traced because", "state", "kernels", "time of the kernels")
+        return html_table(repr(self), rows, heads)
 
     def explain(self) -> str:
         """Return a report that states for each signature why it was traced and how it runs.
@@ -126,3 +128,21 @@ class FunctionInterface:
         )
         head += f"; {dropped} more have been dropped" if dropped else ""
         return "\n".join([head, *[f"{i}. {s}" for i, s in enumerate(self.signatures(), 1)]])
+
+
+def _execution(signature: Signature, compiled: Any) -> tuple[str, str, str]:
+    """Return texts about how a trace runs: its state, its kernels and their time."""
+    if compiled is None:
+        return signature.recorded or "compiled at the first run", "", ""
+    steps = [
+        ", ".join(dict.fromkeys([op.primitive.name for op in step.ops])) for step in compiled.explained.steps
+    ]
+    more = [f"and {len(steps) - _KERNELS} more"] if len(steps) > _KERNELS else []
+    kernels = "\n".join([f"{i}. {text}" for i, text in enumerate(steps[:_KERNELS], 1)] + more)
+    runs, seconds = compiled.profiled
+    time = f"{1e6 * seconds / runs:,.3g} µs per call (last profile)" if runs else "jt.profile() measures it"
+    return f"compiled in {compiled.compile_seconds:.2g} s", kernels, time
+
+
+_KERNELS = 4
+"""Maximum number of kernels that a notebook lists."""

@@ -29,6 +29,8 @@ _SHOWN = 60
 _PLACES = 1000
 """Maximum number of nodes that are remembered as warned about."""
 _warned: dict[int, Node] = {}
+_branches: dict[SourceLine, int] = {}
+"""Number of programs that left others by a branch, by the line before it."""
 
 
 class NewProgram(NamedTuple):
@@ -212,9 +214,34 @@ def _place(node: Node) -> str:
     return "an unknown line" if node.source is None else f"line {node.source.line}"
 
 
+def _branch_of(node: Node) -> NewProgram | None:
+    """Return the branch by which the new program of `node` left the other programs, if it is one in a loop of the user.
+
+    Its `programs` counts the programs that have left others after the same line. Paths that part in a caller of the
+    function that recorded the common ops do not count: several programs may call one function.
+    """
+    for parent, child in _edges(node):
+        children = [one for one in parent.children.values() if one.derivation is None]
+        if len(children) < 2:
+            continue
+        place, line = place_at(parent, child), parent.source
+        if place is None or place.kind != "branch" or line is None:
+            return None
+        callers = [one.source for one in children if one.source is not None]
+        if not any([(one.file, one.function) == (line.file, line.function) for one in callers]):
+            return None
+        _branches[line] = _branches.get(line, 1) + 1
+        return place._replace(programs=_branches[line])
+    return None
+
+
 def _warn(node: Node) -> None:
-    """Warn if many programs part at one node of the path to `node`, once for each such node."""
-    found = new_program_at(node, _PROGRAMS)
+    """Warn, once for each place, if many programs part at one node of the path to `node` or by branches of a line."""
+    found, branch = new_program_at(node, _PROGRAMS), _branch_of(node)
+    if branch is not None:
+        if branch.programs == _PROGRAMS + 1:
+            _issue(branch)
+        return
     if found is None or found.line is None or found.kind == "branch":
         return
     for parent, child in _edges(node):
@@ -224,11 +251,16 @@ def _warn(node: Node) -> None:
             if len(_warned) >= _PLACES:
                 _warned.clear()
             _warned[id(parent)] = parent
+    _issue(found)
+
+
+def _issue(found: NewProgram) -> None:
     message = (
         f"{found.programs} different programs have been recorded from this line, this time because {found.change}. "
         f"Each is interpreted once and then compiled: {found.remedy}. jt.explain_recompiles() lists all"
     )
-    warnings.warn_explicit(message, RecompileWarning, found.line.file, found.line.line)
+    if found.line is not None:
+        warnings.warn_explicit(message, RecompileWarning, found.line.file, found.line.line)
 
 
 trie.on_new_program = _warn

@@ -20,7 +20,7 @@ from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Op, Program
 from jittape.core.simplify import simplify
 from jittape.core.traced_scalar import TracedScalar
-from jittape.core.user_calls import ValueNeeded
+from jittape.core.user_calls import ValueNeeded, shown
 from jittape.errors import DTypeError
 from jittape.functions.signature import TensorSpec
 from jittape.functions.trace_report import recorded_because
@@ -121,9 +121,12 @@ def _argument(name: str, parameter: str, spec: Any) -> Argument:
         return spec.aval
     if isinstance(spec, (tuple, list)):
         return tuple([_argument(name, parameter, part) for part in spec])
+    if isinstance(spec, Operators | np.ndarray):
+        text = f"an array; use jt.TensorSpec({list(spec.shape)}, {spec.dtype.name!r})"
+    else:
+        text = f"{shown(spec)}; bind other arguments with functools.partial or a lambda"
     raise TypeError(
-        f"{name}: the spec of argument {parameter!r} must be a jt.TensorSpec or a tuple of them, got {spec!r}; "
-        "bind other arguments with functools.partial or a lambda"
+        f"{name}: the spec of argument {parameter!r} must be a jt.TensorSpec or a tuple of them, got {text}"
     )
 
 

@@ -1,5 +1,8 @@
 """Pictures of programs: their kernels, their memory, the pattern of a Jacobian, their speed."""
 
+from typing import NoReturn
+
+from jittape.left_out import explanation
 from jittape.plot.jacobian_pattern import jacobian as jacobian
 from jittape.plot.memory_use import memory as memory
 from jittape.plot.program_graph import graph as graph
@@ -11,3 +14,7 @@ __all__ = ["Picture", "graph", "jacobian", "memory", "roofline"]
 
 def __dir__() -> list[str]:
     return list(__all__)
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(explanation(__name__, name))

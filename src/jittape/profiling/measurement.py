@@ -130,6 +130,8 @@ class Measurement:
         for restore in self._restore.values():
             restore()
         self._restore.clear()
+        for one in self.function_runs.executables:
+            one.note_times()
 
     # ---- executables -------------------------------------------------------------------------------------------------
 

@@ -91,6 +91,7 @@ def explain_recompiles() -> Recompiles:
     places: list[NewProgram] = []
     for root in trie.roots():
         places += _places_below(root)
+    places = _joined_branches(places)
     places.sort(key=lambda place: -place.programs)
     functions = sorted(
         [one for one in all_functions.values() if len(one.signatures()) > 1],
@@ -124,6 +125,16 @@ def _places_below(root: Node) -> list[NewProgram]:
             if (several or node is not known[0][1]) and (place := place_at(parent, node)) is not None:
                 found.append(place)
     return found
+
+
+def _joined_branches(places: list[NewProgram]) -> list[NewProgram]:
+    """Return the places with one for all branches of a line, such as those of a loop with a changing length."""
+    found: dict[object, NewProgram] = {}
+    for place in places:
+        key = (place.line, place.operation) if place.kind == "branch" else id(place)
+        known = found.get(key)
+        found[key] = place if known is None else place._replace(programs=known.programs + place.programs - 1)
+    return list(found.values())
 
 
 def _elsewhere() -> tuple[str, ...]:

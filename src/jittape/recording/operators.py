@@ -14,6 +14,7 @@ import numpy as np
 from jittape.core.buffers import Buffer
 from jittape.core.primitive import active
 from jittape.errors import ScalarError
+from jittape.foreign_names import with_foreign_names
 from jittape.numpy_api.array_methods import ArrayMethods
 from jittape.numpy_api.numpy_protocol import array_function, array_ufunc
 from jittape.primitives.elementwise import arithmetic, bits, comparison, division, piecewise, powers
@@ -27,6 +28,26 @@ from jittape.recording.tape_exits import leave, look
 __all__ = ["Operators"]
 
 
+_FOREIGN = {
+    "backward": "use `with jt.GradientTape() as tape:` and tape.gradient(loss, variables)",
+    "grad": "a gradient is the result of tape.gradient(loss, variables) or of jt.grad(f)",
+    "requires_grad": "use a jt.Variable, or tape.watch(x)",
+    "requires_grad_": "use a jt.Variable, or tape.watch(x)",
+    "grad_fn": "tape.explain(target, source) says how they are connected",
+    "detach": "use jt.stop_gradient(x)",
+    "cpu": "all tensors are in main memory; use x.numpy() for an array",
+    "cuda": "all tensors are in main memory",
+    "to": "use jt.cast(x, dtype); all tensors are in main memory",
+    "at": "use x[i] = value, or jt.tensor_scatter_nd_update",
+    "numel": "use x.size",
+    "unsqueeze": "use jt.expand_dims(x, axis)",
+    "permute": "use jt.transpose(x, axes)",
+    "block_until_ready": "use x.numpy(), which runs pending operations",
+}
+"""Attributes of PyTorch and JAX, and what to use instead."""
+
+
+@with_foreign_names(_FOREIGN)
 class Operators(StaticInfo, ArrayMethods):
     """The base of Tensor and Variable: operators that record, and conversions that run pending operations."""
 

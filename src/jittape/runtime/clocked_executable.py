@@ -163,6 +163,13 @@ class ClockedExecutable(CompiledExecutable):
             found.append((scaled + record[long_total], runs if timed or record[long_count] else 0))
         return found
 
+    def note_times(self) -> None:
+        """Give the sums of all runs to `plain`."""
+        times = self.times()
+        runs = max([count for _, count in times], default=0)
+        if runs:
+            self.plain.profiled = runs, sum([total for total, _ in times]) / 1e9
+
     @property
     def program(self) -> Any:  # type: ignore[override]
         """The program."""

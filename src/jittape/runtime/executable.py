@@ -77,7 +77,14 @@ class CompiledExecutable:
         The schedule that runs. A cached one has kernel names and no ops; `explained` has both.
     memory : Schedule
         A schedule with the same memory, which may have no steps and no program.
+    compile_seconds : float
+        Time that making the executable took, in seconds.
+    profiled : (int, float)
+        Number of runs in the last profile that had any, and the time of their kernels in seconds.
     """
+
+    compile_seconds: float = 0.0
+    profiled: tuple[int, float] = (0, 0.0)
 
     def __init__(
         self,
