@@ -407,3 +407,18 @@ def test_values_that_are_no_mistakes() -> None:
         assert np.tile(jt.constant([[1, 2]]), 2).tolist() == [[1, 2, 1, 2]]
         assert jt.random.uniform([2], 3, 3).tolist() == [3.0, 3.0]
         assert jt.random.uniform([2], 127, 128, jt.int8).tolist() == [127, 127]
+
+
+def test_messages_name_the_call_that_explains_more() -> None:
+    w = jt.Variable(1.0)
+    with jt.GradientTape() as tape:
+        y = jt.constant(2.0) * 3.0
+    with pytest.warns(jt.UnconnectedGradientWarning, match=r"; see tape\.explain\(target, source\)$"):
+        assert tape.gradient(y, w) is None
+    with pytest.raises(jt.NumericsError, match=r"`with jt\.debugging\.trace_nans\(\):` names the first op"):
+        jt.debugging.check_numerics(jt.math.log(jt.constant(-1.0)), "loss")
+    with pytest.raises(MemoryError, match=r"jt\.plot\.memory\(\) shows"):
+        jt.cumsum(jt.ones([10**7, 10**7])).numpy()
+    with jt.GradientTape() as tape:
+        w * 2.0
+    assert "jt.plot.memory()" in repr(tape)

@@ -411,7 +411,8 @@ def _explain_missing(results: list[Any], query: GradientQuery, before: Node, aft
     else:
         return
     missing = [i for i, result in enumerate(results) if result is None]
-    text = "the gradient is None: " + diagnoses(before, after, query, missing)
+    why = diagnoses(before, after, query, missing)
+    text = f"the gradient is None: {why}; see tape.explain(target, source)"
     warnings.warn(text, UnconnectedGradientWarning, stacklevel=stack_level())
 
 

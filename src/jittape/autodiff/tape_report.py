@@ -34,7 +34,7 @@ class TapeReport:
         rows += [
             ("watches", ", ".join([*names[:5], *(["..."] if len(names) > 5 else [])]) or "no Variable"),
             ("recorded", f"{_recorded(interval, trace.node.n_slots):,} values"),
-            ("memory", f"{trace.nbytes():,} bytes"),
+            ("memory", f"{trace.nbytes():,} bytes (jt.plot.memory() plots the last step)"),
         ]
         for key, exit in (trace.exits or {}).items():
             rows.append(("left by", described(key, exit)))

@@ -100,7 +100,8 @@ def _made_by(tensor: Tensor) -> str:
         return ""
     for op in path_to(tensor._trace.node).ops:
         if op.out == tensor._slot:
-            return f": result of op {op.primitive.name}, recorded at {op.source or 'an unknown line'}"
+            made = f": result of op {op.primitive.name}, recorded at {op.source or 'an unknown line'}"
+            return f"{made} (`with jt.debugging.trace_nans():` names the first op with such values)"
     return ""
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "PassExplanation", "StepExplanation", "explain", "operations_of", "size_text"]
 
 
+_CLOCKS = "with jt.profile() as p: measures the time of each line of the source, and print(p) shows it"
+
+
 @dataclass(frozen=True)
 class StepExplanation:
     """One kernel, library call or NumPy step of an executable.
@@ -129,7 +132,7 @@ class Explanation:
         if not self.compiled:
             return "\n".join([*head, "", "\n\n".join([str(program), *passes])])
         steps = [f"{i}. {step}" for i, step in enumerate(self.steps, 1)]
-        return "\n\n".join(["\n".join(head), *passes, *steps])
+        return "\n\n".join(["\n".join(head), *passes, *steps, _CLOCKS])
 
     __repr__ = __str__
 

@@ -1,8 +1,8 @@
 """Pictures of programs: their kernels, their memory, the pattern of a Jacobian, their speed."""
 
-from typing import NoReturn
+from typing import NoReturn as _NoReturn
 
-from jittape.left_out import explanation
+from jittape.left_out import explanation as _explanation
 from jittape.plot.jacobian_pattern import jacobian as jacobian
 from jittape.plot.memory_use import memory as memory
 from jittape.plot.program_graph import graph as graph
@@ -16,5 +16,5 @@ def __dir__() -> list[str]:
     return list(__all__)
 
 
-def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(explanation(__name__, name))
+def __getattr__(name: str) -> _NoReturn:
+    raise AttributeError(_explanation(__name__, name))

@@ -46,7 +46,7 @@ def fragment(profile: Profile) -> str:
     lines = profile.lines
     parts = [f'<div class="jittape-profile"><style>{_STYLE}</style>']
     parts.append(f"<pre>{escape(chr(10).join(totals_of(profile)))}</pre>")
-    found = slowest(lines)
+    found = slowest(profile)
     if found:
         parts.append("<p>Slowest lines:</p><table>")
         for line in found:

@@ -17,6 +17,8 @@ _MANY_OPS = 500
 """Minimum number of ops recorded by one line in one program that a remark mentions."""
 _COPY = 10**6
 """Minimum size, in bytes, of copies that a remark mentions."""
+_CAST = _ZEROS = 2**16
+"""Minimum size, in bytes, of casts to float64 and of gradients filled with zeros that a remark mentions."""
 _SEVERAL = 3
 """Minimum number of new programs or traces that a remark mentions."""
 _WHOLE_TO_PART = 4
@@ -75,7 +77,7 @@ class LineFacts:
         form, nbytes = op.primitive.lowering, program.avals[op.out].nbytes
         if isinstance(form, Pad) and role == "backward":
             part = program.avals[op.args[0]].nbytes
-            if nbytes >= max(_COPY, _WHOLE_TO_PART * part, self.zeros[0]):
+            if nbytes >= max(_ZEROS, _WHOLE_TO_PART * part, self.zeros[0]):
                 self.zeros = (nbytes, part)
         elif isinstance(form, View | Alias) and nbytes >= _COPY:
             name = op.primitive.name
@@ -84,7 +86,7 @@ class LineFacts:
     def note_op(self, op: Op, program: Program) -> None:
         """Note a recorded op."""
         aval = program.avals[op.out]
-        if op.primitive.name != "cast" or aval.dtype != np.float64 or aval.nbytes < _COPY:
+        if op.primitive.name != "cast" or aval.dtype != np.float64 or aval.nbytes < _CAST:
             return
         if program.avals[op.args[0]].dtype == np.float32:
             self.wide = max(self.wide, aval.nbytes)

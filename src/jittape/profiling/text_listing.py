@@ -45,7 +45,7 @@ _NEAR = 2
 def listing(profile: Profile) -> str:
     """Return the page."""
     lines = profile.lines
-    parts = [*totals_of(profile), "", *_slowest_text(profile, lines)]
+    parts = [*totals_of(profile), "", *_slowest_text(profile)]
     for file in files_of(lines):
         parts += ["", *_file_text(file, [line for line in lines if line.file == file])]
     return "\n".join(parts)
@@ -70,9 +70,16 @@ def totals_of(profile: Profile) -> list[str]:
     ]
 
 
-def slowest(lines: Sequence[LineProfile]) -> list[LineProfile]:
+def slowest(profile: Profile) -> list[LineProfile]:
     """Return the slowest lines."""
-    return [line for line in lines[:_SLOWEST] if line.total > 0]
+    return [line for line in _by_time(profile)[:_SLOWEST] if line.total > 0]
+
+
+def _by_time(profile: Profile) -> list[LineProfile]:
+    """Return one line for each number of each file, the slowest first."""
+    lines = profile.lines
+    found = [line for file in files_of(lines) for line in merged([one for one in lines if one.file == file])]
+    return sorted(found, key=lambda line: -line.total)
 
 
 def heads_of(profile: Profile, line: LineProfile) -> str:
@@ -93,15 +100,16 @@ def heads_of(profile: Profile, line: LineProfile) -> str:
     return f"{line.total / wall:>6.1%}  line {line.line} of {_short(line.file)}: {main}"
 
 
-def _slowest_text(profile: Profile, lines: Sequence[LineProfile]) -> list[str]:
+def _slowest_text(profile: Profile) -> list[str]:
     texts = ["Slowest lines:"]
-    for line in slowest(lines):
+    found = slowest(profile)
+    for line in found:
         source = linecache.getline(line.file, line.line).strip()
         texts.append(f"{heads_of(profile, line)}    {source}"[:160])
         texts += [f"            ^ {remark}" for remark in line.remarks[:2]]
-    if len(texts) == 1:
+    if not found:
         return ["Nothing took measurable time."]
-    others = [line for line in lines if line not in slowest(lines) and any(map(is_warning, line.remarks))]
+    others = [line for line in _by_time(profile) if line not in found and any(map(is_warning, line.remarks))]
     if others:
         texts += ["", "Other remarks:"]
     for line in others[:_SLOWEST]:

@@ -37,6 +37,9 @@ Loading the machine code takes 8 ms, and the first process compiles it in 0.1 s;
 """
 
 
+_MEMORY_ADVICE = (
+    "jt.plot.memory() shows the bytes in use in each part of the step, and the line of the largest value"
+)
 _OPS_APART = 50
 """Maximum number of ops of an initial value that is computed apart from the other pending ops."""
 
@@ -129,6 +132,8 @@ class Flushing:
                 except Exception as error:
                     self._salvage(pending, alive, available, error)
                     self._end()
+                    if isinstance(error, MemoryError):
+                        raise MemoryError(f"{error}; {_MEMORY_ADVICE}") from None
                     raise
                 except BaseException:
                     self.pending[:0] = pending
