@@ -31,7 +31,6 @@ from jittape.compile.ir.operand_maps import Key, operand_accesses, scattered_to
 from jittape.compile.llvm.target_facts import TargetFacts, host_facts
 from jittape.core.forms import Alias, Map, Pad, View
 from jittape.core.program import Op, Program
-from jittape.core.symbolic.extent_functions import never_negative
 from jittape.core.tuning import tuning
 
 __all__ = ["Partition"]
@@ -170,13 +169,13 @@ class Partition:
     def _mark_scatter(self, op: Op) -> None:
         """Let a scatter write into the memory of the one before it, if nothing else reads that.
 
-        A small part is computed before it is written: then the loops that write it read no array.
+        An element or row at one index is computed before it is written: then the loops that write it read no array, and
+        an array of which a loop's body changes one element stays in its memory.
         """
-        base, value = op.args[:2]
+        base, value, index = op.args[:3]
         if self.classes.get(base) is OpClass.SCATTER and self._counts()[base] == 1:
             self.overwritten[op.out] = base
-        few = never_negative(self.avals[base].size - tuning.scattered_part * self.avals[value].size)
-        if few and value not in self.constants:
+        if self.avals[index].size == 1 and value not in self.constants:
             self.stored.add(value)
 
     def _counts(self) -> Counter[int]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from jittape.compile.rewrite.program_editor import Editor, primitives_of
 from jittape.core.forms import Scatter
 from jittape.core.program import Op, Program
-from jittape.core.symbolic.extent_functions import never_negative
-from jittape.core.tuning import tuning
 
 __all__ = ["add_scattered"]
 
@@ -90,15 +88,8 @@ class _Sums:
         if op is None or not isinstance(op.primitive.lowering, Scatter) or not self._is_term(slot):
             return False
         combining = op.primitive.lowering.combining(**dict(op.params))
-        value, index = [self.editor.avals[slot] for slot in op.args[1:3]]
-        few = never_negative(self.editor.avals[slot].size - tuning.scattered_part * value.size)
-        return (
-            index.size == 1
-            and few
-            and combining is not None
-            and combining.is_addition
-            and self._is_zero(op.args[0])
-        )
+        one = self.editor.avals[op.args[2]].size == 1
+        return one and combining is not None and combining.is_addition and self._is_zero(op.args[0])
 
     def _is_zero(self, slot: int) -> bool:
         op = self.op_of.get(slot)
