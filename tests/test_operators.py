@@ -237,3 +237,21 @@ def test_truth_values_in_divisions_and_shifts_become_int8_as_in_numpy(mode, oper
     for _ in range(2):
         assert_same(operation(jt.constant(a), jt.constant(b)), operation(a, b))
         assert_same(operation(True, jt.constant(b)), operation(True, b))
+
+
+@pytest.mark.parametrize("signed", ["int8", "int32", "int64"])
+def test_uint64_and_signed_integers_are_compared_exactly(signed, mode):
+    """Their common dtype is float64, which has no 2**63 - 1."""
+    unsigned = np.array([0, 1, 2**63 - 1, 2**63, 2**64 - 1], np.uint64)[:, None]
+    limits = np.iinfo(signed)
+    others = np.array([limits.min, -1, 0, 1, limits.max], signed)
+    traced = jt.function(lambda x, y: (x == y, x < y))
+    for _ in range(2):
+        for a, b in ((unsigned, others), (others, unsigned)):
+            for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
+                found = getattr(np, name)(jt.constant(a), b)
+                np.testing.assert_array_equal(found.numpy(), getattr(np, name)(a, b))
+            np.testing.assert_array_equal(a > jt.constant(b), a > b)
+            for found, expected in zip(traced(a, b), (a == b, a < b), strict=True):
+                np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(np.isin(jt.constant(a), b), np.isin(a, b))

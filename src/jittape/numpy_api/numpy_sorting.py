@@ -263,8 +263,9 @@ def _isin(
     if kind not in (None, "sort", "table"):
         raise ValueError(f"[np.isin] Invalid kind: {kind!r}. Please use None, 'sort' or 'table'.")
     element, others = strong(element), reshape(strong(test_elements), -1)
-    count = shape_of(others)[0]
-    if not count or "c" in (dtype_of(element).kind, dtype_of(others).kind):
+    count, kinds = shape_of(others)[0], dtype_of(element).kind + dtype_of(others).kind
+    rounds = kinds in ("iu", "ui") and np.result_type(dtype_of(element), dtype_of(others)).kind == "f"
+    if not count or "c" in kinds or rounds:
         return identity(np.isin(values_of(element), values_of(others), invert=bool(invert)))
     return apply(_isin_body, (element, others), (bool(invert),))
 

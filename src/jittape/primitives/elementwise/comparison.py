@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
-from jittape.core.builder import literal
-from jittape.core.dtypes import bool_, int64
+from jittape.core.builder import WeakScalar, literal
+from jittape.core.dtypes import bool_, int64, uint64
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import broadcast, broadcast_operands, cast_to, promote, require_equal
-from jittape.primitives.record_parts import common, logical, truth_of_kinds
+from jittape.primitives.record_parts import PromoteArgs, common, logical, truth_of_kinds
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
@@ -36,12 +37,31 @@ STEP = "a comparison is constant between its jumps"
 
 # ---- comparisons -----------------------------------------------------------------------------------------------------
 
+
+class _UnlikeIntegers(OverflowError):
+    """Operands of uint64 and of a signed dtype: float64, their common dtype, rounds them."""
+
+
+def _common(op: str) -> PromoteArgs:
+    """Return the promotion of a comparison, which raises for integers that no dtype of both holds."""
+    promotion = common(op)
+
+    def promote_args(x: Any, y: Any) -> tuple[Any, ...]:
+        if not isinstance(x, WeakScalar) and not isinstance(y, WeakScalar):
+            dtypes = (x.dtype, y.dtype)
+            if uint64 in dtypes and "i" in [dtype.kind for dtype in dtypes]:
+                raise _UnlikeIntegers(op)
+        return promotion(x, y)
+
+    return promote_args
+
+
 equal_op = Primitive(
     "equal",
     abstract_eval=truth_of_kinds("equal", "biufc"),
     impl=np.equal,
     lowering=Map(lambda m, x, y: m.equal(x, y)),
-    promote_args=common("equal"),
+    promote_args=_common("equal"),
     gradient_stops=STEP,
     is_equality=True,
 )
@@ -58,7 +78,7 @@ def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     try:
         return apply(equal_op, (x, y))
     except OverflowError:
-        return _beyond_all(equal_op, x, y)
+        return _without_common_dtype(equal_op, x, y)
 
 
 not_equal_op = Primitive(
@@ -66,7 +86,7 @@ not_equal_op = Primitive(
     abstract_eval=truth_of_kinds("not_equal", "biufc"),
     impl=np.not_equal,
     lowering=Map(lambda m, x, y: m.not_equal(x, y)),
-    promote_args=common("not_equal"),
+    promote_args=_common("not_equal"),
     gradient_stops=STEP,
 )
 
@@ -82,7 +102,7 @@ def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     try:
         return apply(not_equal_op, (x, y))
     except OverflowError:
-        return _beyond_all(not_equal_op, x, y)
+        return _without_common_dtype(not_equal_op, x, y)
 
 
 less_op = Primitive(
@@ -90,7 +110,7 @@ less_op = Primitive(
     abstract_eval=truth_of_kinds("less", "biuf"),
     impl=np.less,
     lowering=Map(lambda m, x, y: m.less(x, y)),
-    promote_args=common("less"),
+    promote_args=_common("less"),
     gradient_stops=STEP,
 )
 
@@ -106,7 +126,7 @@ def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     try:
         return apply(less_op, (x, y))
     except OverflowError:
-        return _beyond_all(less_op, x, y)
+        return _without_common_dtype(less_op, x, y)
 
 
 less_equal_op = Primitive(
@@ -114,7 +134,7 @@ less_equal_op = Primitive(
     abstract_eval=truth_of_kinds("less_equal", "biuf"),
     impl=np.less_equal,
     lowering=Map(lambda m, x, y: m.less_equal(x, y)),
-    promote_args=common("less_equal"),
+    promote_args=_common("less_equal"),
     gradient_stops=STEP,
 )
 
@@ -130,7 +150,7 @@ def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     try:
         return apply(less_equal_op, (x, y))
     except OverflowError:
-        return _beyond_all(less_equal_op, x, y)
+        return _without_common_dtype(less_equal_op, x, y)
 
 
 greater_op = Primitive(
@@ -138,7 +158,7 @@ greater_op = Primitive(
     abstract_eval=truth_of_kinds("greater", "biuf"),
     impl=np.greater,
     lowering=Map(lambda m, x, y: m.greater(x, y)),
-    promote_args=common("greater"),
+    promote_args=_common("greater"),
     gradient_stops=STEP,
 )
 
@@ -154,7 +174,7 @@ def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     try:
         return apply(greater_op, (x, y))
     except OverflowError:
-        return _beyond_all(greater_op, x, y)
+        return _without_common_dtype(greater_op, x, y)
 
 
 greater_equal_op = Primitive(
@@ -162,7 +182,7 @@ greater_equal_op = Primitive(
     abstract_eval=truth_of_kinds("greater_equal", "biuf"),
     impl=np.greater_equal,
     lowering=Map(lambda m, x, y: m.greater_equal(x, y)),
-    promote_args=common("greater_equal"),
+    promote_args=_common("greater_equal"),
     gradient_stops=STEP,
 )
 
@@ -178,11 +198,13 @@ def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
     try:
         return apply(greater_equal_op, (x, y))
     except OverflowError:
-        return _beyond_all(greater_equal_op, x, y)
+        return _without_common_dtype(greater_equal_op, x, y)
 
 
-def _beyond_all(op: Primitive, x: Any, y: Any) -> Tensor:
-    """Return the comparison of integers with a Python int that their dtype cannot hold, as NumPy does."""
+def _without_common_dtype(op: Primitive, x: Any, y: Any) -> Tensor:
+    """Return the comparison of integers that no dtype of both holds, as NumPy does."""
+    if isinstance(sys.exception(), _UnlikeIntegers):
+        return apply(_of_unlike_integers, (x, y), (op,))
     number, other = (x, y) if type(x) is int else (y, x)
     dtype = getattr(other, "dtype", None)
     if type(number) is not int or dtype is None or dtype.kind not in "iu":
@@ -190,6 +212,17 @@ def _beyond_all(op: Primitive, x: Any, y: Any) -> Tensor:
     sign = 1 if number > 0 else -1
     truth = op.impl(0, sign) if number is y else op.impl(sign, 0)
     return apply(_everywhere, (other,), (bool(truth),))
+
+
+def _of_unlike_integers(x: Any, y: Any, op: Primitive) -> Any:
+    """Compare as uint64, except where the signed integer is negative."""
+    signed, if_negative = (x, op.impl(-1, 0)) if x.dtype.kind == "i" else (y, op.impl(0, -1))
+    zero: Any = literal(0, signed.dtype)
+    negative = less(signed, zero)
+    compared = op.bind(*common(op.name)(cast_to(x, uint64), cast_to(y, uint64)))
+    if if_negative:
+        return logical_or(negative, compared)
+    return logical_and(logical_not(negative), compared)
 
 
 def _everywhere(x: Any, truth: bool) -> Any:
