@@ -351,3 +351,18 @@ def test_the_namespace_is_imported_when_it_is_used():
         "print(jt.numpy.ones(2).tolist(), 'scipy' in sys.modules)\n",
     )
     assert done.stdout == "[]\n[1.0, 1.0] False\n"
+
+
+def test_the_import_loads_little() -> None:
+    """`numpy.testing` alone has a hundred modules."""
+    program = """
+import sys, jittape
+before = set(sys.modules)
+import jittape.numpy, jittape.scipy, jittape.autograd
+print(len(set(sys.modules) - before), "numpy.testing" in sys.modules, "scipy" in sys.modules)
+from jittape.numpy import testing, typing
+assert jittape.numpy.testing is testing and {"testing", "typing"} <= set(dir(jittape.numpy))
+"""
+    count, *imported = run_python("-c", program).stdout.split()
+    assert int(count) < 40
+    assert imported == ["False", "False"]

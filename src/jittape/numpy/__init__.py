@@ -16,13 +16,14 @@ from typing import Any as _Any
 import numpy as _numpy
 
 from jittape.numpy.namespace_values import OWN as _OWN
+from jittape.numpy.namespaces import MODULES as _MODULES
 from jittape.numpy.namespaces import names_of as _names_of
 from jittape.numpy.namespaces import namespace as _namespace
 
 _PACKAGES = ("fft", "linalg", "random")
 
 __array_api_version__ = "2024.12"
-__all__ = _names_of(_numpy, [name for name in _OWN if not name.startswith("_")], _PACKAGES)
+__all__ = _names_of(_numpy, [name for name in _OWN if not name.startswith("_")], _PACKAGES, _MODULES)
 __getattr__ = _namespace(__name__, _numpy, _OWN, _PACKAGES, __all__)
 
 

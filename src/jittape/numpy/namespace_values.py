@@ -22,8 +22,7 @@ __all__ = ["OWN"]
 _SAME = (
     "base_repr binary_repr broadcast_shapes complexfloating e errstate euler_gamma exceptions floating "
     "format_float_positional format_float_scientific generic get_printoptions index_exp inexact inf integer "
-    "isscalar iterable nan ndindex newaxis number pi printoptions s_ set_printoptions signedinteger testing typing "
-    "unsignedinteger"
+    "isscalar iterable nan ndindex newaxis number pi printoptions s_ set_printoptions signedinteger unsignedinteger"
 )
 """Names that mean the same here: constants, abstract kinds of dtypes, options of printing, indices."""
 
