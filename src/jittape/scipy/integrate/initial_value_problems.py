@@ -19,6 +19,7 @@ from jittape.primitives.shape.reshaping import expand_dims, transpose
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import any_recorded
 from jittape.recording.trace import Trace, current_trace
+from jittape.scipy.integrate.complex_systems import is_complex, solve_complex
 from jittape.scipy.integrate.continuous_adjoint import with_adjoint
 from jittape.scipy.integrate.ode_events import (
     DenseSolution,
@@ -95,7 +96,9 @@ def _right_hand_side(
 def _number(function: str, x: Any) -> Any:
     x = convert_to_tensor(floating_operand(x))
     if x.dtype.kind == "c":
-        raise DTypeError(f"[{function}] complex numbers: integrate the real and the imaginary parts")
+        raise DTypeError(
+            f"[{function}] complex numbers, but y0 is real: give solve_ivp a complex y0, such as y0 + 0j"
+        )
     return cast(x, float64)
 
 
@@ -153,7 +156,8 @@ def solve_ivp(
     t_span : pair of float
         First and last time; the second may be smaller.
     y0 : tensor-like of shape (n,)
-        Start.
+        Start. If it is complex, the real and the imaginary parts are a system of real equations, whose errors are
+        controlled one by one.
     method : str
         ``"RK23"``, ``"RK45"``, ``"DOP853"``; for stiff systems ``"Radau"``, implicit of order 5, or ``"Rodas4"``,
         linearly implicit of order 4, both with the exact Jacobian.
@@ -184,10 +188,11 @@ def solve_ivp(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        `t`; `y`, float64 of shape (n, times); `sol`; `t_events` and `y_events`, for each event its times and the values
-        at them; `success`; `steps`, the number of attempted steps. Events are differentiable, by the implicit function
-        theorem up to the seventh order. With `t_eval` alone, `success` is a bool tensor, and after a failure values are
-        nan. Else there are `status` and `message` too, and after a failure the results end with the last step.
+        `t`; `y`, float64 or complex128 of shape (n, times); `sol`; `t_events` and `y_events`, for each event its times
+        and the values at them; `success`; `steps`, the number of attempted steps. Events are differentiable, by the
+        implicit function theorem up to the seventh order. With `t_eval` alone, `success` is a bool tensor, and after a
+        failure values are nan. Else there are `status` and `message` too, and after a failure the results end with the
+        last step.
 
     Raises
     ------
@@ -217,6 +222,11 @@ def solve_ivp(
     """
     if jac is not None:
         raise ValueError("[solve_ivp] leave out jac: the Jacobian is exact")
+    if is_complex(y0):
+        return solve_complex(
+            solve_ivp, fun, t_span, y0, atol, events, method=method, t_eval=t_eval, dense_output=dense_output,
+            args=args, rtol=rtol, first_step=first_step, max_step=max_step, adjoint=adjoint,
+        )  # fmt: skip
     solver = _method("solve_ivp", method)
     t0, t1 = (_number("solve_ivp", t) for t in t_span)
     y0 = _checked_start("solve_ivp", y0)
