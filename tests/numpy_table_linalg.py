@@ -108,6 +108,21 @@ ROWS: list[Row] = [
         each((*RECTANGLES, *SQUARES, V, S, np.zeros(3)), (), (0.5,), {"tol": 2.0}),
     ),
     row(
+        "np.linalg.pinv",
+        given(
+            *[(a, {"hermitian": True}) for a in SQUARES[:5]],
+            (REGULAR + 1j * STACK[0, 0], {"hermitian": True}),
+        ),
+        remark=" (hermitian)",
+        rtol=4096,
+        signed_zeros=False,
+    ),
+    row(
+        "np.linalg.matrix_rank",
+        given(*[(a, {"hermitian": True}) for a in SQUARES]),
+        remark=" (hermitian)",
+    ),
+    row(
         "np.linalg.matrix_power",
         given(*[(a, n) for a in (*SQUARES, *OTHERS[:-1]) for n in (-2, -1, 0, 1, 2, 5)], (REGULAR, 1.5)),
         rtol=1024,

@@ -87,6 +87,8 @@ CALLS = [
     lambda np: np.stack([1, 2.5]),
     lambda np: np.vstack(([1, 2], np.array([3, 4]))),
     lambda np: np.linalg.norm([3, 4]),
+    lambda np: np.linalg.cond([[2.0, 1.0], [0.0, 4.0]], "fro"),
+    lambda np: np.linalg.cond([[2.0, 1.0], [0.0, 4.0]], p="nuc"),
     lambda np: np.linalg.eigh([[2.0, 0.0], [0.0, 1.0]]),
     lambda np: np.linalg.solve([[2, 0], [0, 4]], [1, 1]),
     lambda np: np.einsum("ij,j", [[1, 2]], [3.0, 4.0]),

@@ -202,7 +202,7 @@ def _roles(function: Any) -> tuple[tuple[tuple[int, str], ...], tuple[tuple[int,
     for position, (name, parameter) in enumerate(signature.parameters.items()):
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             rest = name if position == 0 and name in _SEQUENCES.split() else ""
-        elif name in _ARRAYS.split():
+        elif name in _ARRAYS.split() and (function, name) != (np.linalg.cond, "p"):  # the name of a norm
             arrays.append((position, name))
         elif name in _SEQUENCES.split():
             sequences.append((position, name))

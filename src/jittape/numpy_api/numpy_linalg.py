@@ -18,10 +18,11 @@ from jittape.errors import ShapeError
 from jittape.numpy_api.numpy_operands import array_like, dtype_of, reject, shape_of, strong
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import not_equal
-from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.complex_numbers import cast, real
 from jittape.primitives.linalg.cholesky import cholesky
 from jittape.primitives.linalg.determinants import det, slogdet
-from jittape.primitives.linalg.matrices import adjoint, cross
+from jittape.primitives.linalg.einsum import diag_part
+from jittape.primitives.linalg.matrices import adjoint, band_part, cross, set_diag
 from jittape.primitives.linalg.matrix_products import kron, matrix_power, multi_dot, vander, vecdot
 from jittape.primitives.linalg.qr import qr
 from jittape.primitives.linalg.solve import inv, solve
@@ -83,6 +84,12 @@ def _of_floating(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda a: function(_floating(a))
 
 
+def _hermitian(a: Any) -> Any:
+    """Return the Hermitian matrices whose lower triangles are those of `a`, as ``hermitian=True`` reads them."""
+    lower = band_part(a, -1, 0)
+    return set_diag(lower + adjoint(lower), cast(real(diag_part(a)), dtype_of(a)))
+
+
 # ---- decompositions --------------------------------------------------------------------------------------------------
 
 
@@ -140,8 +147,9 @@ def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
 
 def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np.nan) -> Any:
-    reject("linalg.pinv", hermitian=hermitian or None)
     a = _floating(a)
+    if as_flag("hermitian", hermitian):
+        a = _hermitian(a)
     given = rtol is None or not (isinstance(rtol, float) and np.isnan(rtol))
     if rcond is not None and given:
         raise ValueError("[np.linalg.pinv] rtol and rcond mean the same; give one of them")
@@ -153,12 +161,12 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np.
 
 
 def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    reject("linalg.matrix_rank", hermitian=hermitian or None)
+    hermitian = as_flag("hermitian", hermitian)
     if tol is not None and rtol is not None:
         raise ValueError("[np.linalg.matrix_rank] tol and rtol mean the same; give one of them")
     if len(shape_of(A)) < 2:
         return cast(reduce_any(not_equal(array_like(A), 0)), np.int64)
-    A = _floating(A)
+    A = _hermitian(_floating(A)) if hermitian else _floating(A)
     if rtol is not None:
         tol = multiply(rtol, reduce_max(svdvals(A), -1))
     return cast(matrix_rank(A, tol), np.int64)

@@ -101,14 +101,17 @@ def draw_binomial(op: str, take: Take, shape: Any, counts: Any, probs: Any, dtyp
 
 def _bernoulli(state: Any, probs: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     unit = unit_of_bits(bits(state, shape), float64)  # 53 bits, also for small probabilities
-    probs = broadcast(cast_to(probs, float64), shape)
-    draw = less(unit, probs)
+    probs = cast_to(probs, float64)
+    draw = less(unit, broadcast(probs, shape))
     valid = logical_and(greater_equal(probs, 0.0), less_equal(probs, 1.0))
     if dtype == bool_:
         probs = checked_value_op.bind(probs, valid, op="bernoulli", argument="probs", rule=PROBABILITY[1])
-        return less(unit, probs)
-    invalid = math.nan if is_floating(dtype) else -1.0
-    return cast_to(where(valid, cast_to(draw, float64), invalid), dtype)
+        return less(unit, broadcast(probs, shape))
+    if is_floating(dtype):
+        invalid: float = math.nan
+    else:
+        invalid = -1 if dtype.kind == "i" else int(np.iinfo(dtype).max)
+    return where(broadcast(valid, shape), cast_to(draw, dtype), invalid)
 
 
 def draw_bernoulli(op: str, take: Take, shape: Any, probs: Any, dtype: Any) -> Tensor:
