@@ -190,7 +190,7 @@ class Body:
         inputs = tuple([avals[slot] for slot in program.inputs])
         key = (inputs, tuple([op.key for op in program.ops]), program.outputs)
         own = bodies_of_thread.table
-        if own is not None:
+        if own is not None and _varies(key, own):
             return own.get(key) or own.setdefault(key, Body(check(program)))
         with _lock:
             body = _bodies.get(key)
@@ -210,6 +210,17 @@ class _BodiesOfThread(threading.local):
 
 
 bodies_of_thread = _BodiesOfThread()
+
+
+def _varies(value: Any, own: dict[Any, Body]) -> bool:
+    """Return whether a part of a key is an extent, or a body with extents, which is in the table `own`."""
+    if isinstance(value, tuple):
+        return any([_varies(item, own) for item in value])
+    if isinstance(value, Body):
+        return any([value is body for body in own.values()])
+    return hasattr(value, "as_extent")
+
+
 _bodies: WeakValues[Any, Body] = WeakValues()
 _lock = lock()
 

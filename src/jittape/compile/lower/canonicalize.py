@@ -42,6 +42,7 @@ from jittape.compile.ir.loop_nest import (
 )
 from jittape.core.primitive import Primitive
 from jittape.core.symbolic.extents import Extent, applied
+from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.tuning import tuning
 
 __all__ = ["Kernels", "Placed"]
@@ -85,9 +86,12 @@ class Kernels:
     def placed(self, nest: LoopNest) -> Placed:
         """Return the kernel of `nest`; nests of equal structure have kernels of equal text."""
         key, slots, large_offsets = _key(nest)
-        known = self._known.get(key)
+        with memo_keys():
+            known = self._known.get(key)
         if known is None:
-            known = self._known[key] = _Canonicalizer(_merged(nest)).result()
+            known = _Canonicalizer(_merged(nest)).result()
+            with memo_keys():
+                self._known[key] = known
         sizes = known.sizes
         if large_offsets:
             offset = iter(large_offsets)

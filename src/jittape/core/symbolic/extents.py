@@ -26,6 +26,7 @@ import numpy as np
 
 from jittape.core.program import Body, bodies_of_thread
 from jittape.core.symbolic.expression_writer import ExpressionWriter, guarded_function
+from jittape.core.symbolic.memo_keys import is_memo_key
 
 __all__ = ["Extent", "Extents", "applied", "hint_of", "open_extents", "plain_of"]
 
@@ -320,7 +321,8 @@ class Extent:
     def __hash__(self) -> int:
         if self._owner.hashes_by_value or not self._owner.is_open:
             return hash(self.plain())
-        self._owner._hashed.setdefault(self._terms, self._hint)
+        if not is_memo_key():
+            self._owner._hashed.setdefault(self._terms, self._hint)
         return hash((id(self._owner), self._terms))
 
     # ---- escapes: the value becomes plain --------------------------------------------------------------------------

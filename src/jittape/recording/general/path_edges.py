@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jittape.core.program import Aval
+from jittape.core.program import Aval, Body, Program
+from jittape.core.symbolic.extents import applied
 from jittape.errors import ProgramError
 from jittape.recording.trie import Node
 from jittape.recording.trie_insertion import Marker
@@ -41,10 +42,24 @@ def skeleton_of(key: tuple[Any, ...]) -> tuple[Any, ...]:
     return (key[0], _without_ints(key[1]), *operands)
 
 
-def _without_ints(value: Any) -> Any:
+def _without_ints(value: Any, kinds: tuple[type, ...] = (int,)) -> Any:
+    """Return a parameter with types in place of its ints; in a body, also in place of floats, such as a count."""
     if _is_plain_tuple(value):
-        return (type(value), *map(_without_ints, value))
-    return int if type(value) is int else (type(value), value)
+        return (type(value), *[_without_ints(item, kinds) for item in value])
+    if value.__class__ is Body:
+        return (Body, _without_ints(_parts_of(value), (int, float)))
+    return type(value) if type(value) in kinds else (type(value), value)
+
+
+def _parts_of(body: Body) -> tuple[Any, ...]:
+    """Return the contents of a body, without the source lines."""
+    program = body.program
+    return (
+        program.inputs,
+        tuple([op[:4] for op in program.ops]),
+        program.outputs,
+        tuple(program.avals.items()),
+    )
 
 
 def _is_plain_tuple(value: Any) -> bool:
@@ -53,24 +68,30 @@ def _is_plain_tuple(value: Any) -> bool:
 
 
 def key_with(
-    first: tuple[Any, ...], second: tuple[Any, ...], number: Callable[[int, int], Any]
+    first: tuple[Any, ...],
+    second: tuple[Any, ...],
+    number: Callable[[int, int], Any],
+    body_of: Callable[[Program], Any] = Body.of,
 ) -> tuple[Any, ...]:
     """Return a key with ``number(a, b)`` in place of the ints `a` and `b` that differ in two keys.
 
-    The markers of the key are not shared, as `trie_insertion.marker_for` shares them.
+    ``body_of(program)`` makes the bodies of loops and branches in which ints differ. The markers of the key are not
+    shared, as `trie_insertion.marker_for` shares them.
     """
     if isinstance(first[0], str):
         return second
     operands = []
     for a, b in zip(first[2:], second[2:], strict=True):
         if a is not b and a.__class__ is Marker:
-            shape = value_with(a.aval.shape, b.aval.shape, number)
+            shape = value_with(a.aval.shape, b.aval.shape, number, body_of)
             b = Marker(Aval(shape, b.aval.dtype), b.trainable)
         operands.append(b)
-    return (second[0], value_with(first[1], second[1], number), *operands)
+    return (second[0], value_with(first[1], second[1], number, body_of), *operands)
 
 
-def value_with(first: Any, second: Any, number: Callable[[int, int], Any]) -> Any:
+def value_with(
+    first: Any, second: Any, number: Callable[[int, int], Any], body_of: Callable[[Program], Any] = Body.of
+) -> Any:
     """Return `second` with ``number(a, b)`` in place of the ints that differ from those of `first`.
 
     Raises
@@ -83,7 +104,7 @@ def value_with(first: Any, second: Any, number: Callable[[int, int], Any]) -> An
     if type(first) is not type(second):
         raise ProgramError("two calls differ in more than extents")
     if _is_plain_tuple(first) and len(first) == len(second):
-        items = [value_with(a, b, number) for a, b in zip(first, second, strict=True)]
+        items = [value_with(a, b, number, body_of) for a, b in zip(first, second, strict=True)]
         if all([item is b for item, b in zip(items, second, strict=True)]):
             return second
         return type(second)._make(items) if hasattr(second, "_fields") else tuple(items)
@@ -91,6 +112,14 @@ def value_with(first: Any, second: Any, number: Callable[[int, int], Any]) -> An
         return second
     if type(first) is int:
         return number(first, second)
+    if type(first) is float and first.is_integer() and second.is_integer():  # such as the divisor of a mean
+        return applied(float, number(int(first), int(second)))
+    if type(first) is Body:
+        inputs, ops, outputs, avals = value_with(_parts_of(first), _parts_of(second), number, body_of)
+        made = tuple(
+            [op._replace(params=parts[2]) for op, parts in zip(second.program.ops, ops, strict=True)]
+        )
+        return body_of(Program(inputs, made, outputs, dict(avals)))
     raise ProgramError("two calls differ in more than extents")
 
 
@@ -127,6 +156,10 @@ def _add_varying(found: list[tuple[tuple[int, int], int]], first: Any, second: A
             _add_varying(found, a, b, c)
     elif type(first) is int and first != second:
         found.append(((first, second), other))
+    elif type(first) is Body:
+        _add_varying(found, _parts_of(first), _parts_of(second), _parts_of(other))
+    elif type(first) is float and first != second:
+        pass  # it depends on the ints
     elif not first == second == other:
         raise ProgramError("two calls differ in more than extents")
 

@@ -148,7 +148,7 @@ class _Family:
         if not self._pairs or min([n for pair in self._pairs for n in pair]) < _SMALLEST:
             raise ProgramError("no extents that vary")
         for (a, _), (b, _) in zip(self._first, self._second, strict=True):
-            key_with(a, b, self._number(range(len(self._pairs))))
+            key_with(a, b, self._number(range(len(self._pairs))), lambda program: None)
         self._path: GeneralPath | None = None
         self._failed = False
         self._unused = 0

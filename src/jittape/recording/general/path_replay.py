@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from jittape.core.primitive import bound
-from jittape.core.program import bodies_of
 from jittape.errors import ProgramError
 from jittape.recording.general.path_edges import Edge
 from jittape.recording.trie import Node, aval_of, trie
@@ -20,7 +19,7 @@ derivers: dict[str, Callable[[ReplayedPath, tuple[Any, ...]], Node]] = {}
 """Functions that insert a gradient, by the first part of its key. Modules of `autodiff` register them."""
 
 
-_REPEATABLE = ("jittape.recording.", "jittape.random.")
+_REPEATABLE = ("jittape.recording.", "jittape.random.", "jittape.flow.")
 """Modules whose functions record the same ops for the same operands, besides those of `is_pure`."""
 
 
@@ -59,8 +58,8 @@ class ReplayedPath:
             raise ProgramError("a call may depend on more than its operands")
         else:
             node = insert_call(self.node, key, [self._operand(part) for part in key[2:]])
-        if node.callback is not None or any([bodies_of(op) for op in node.ops]):
-            raise ProgramError("a path with Python functions, loops or branches")
+        if node.callback is not None:
+            raise ProgramError("a path with Python functions")
         sources = zip(node.ops, recorded.ops, strict=True)
         node.set_ops(tuple([op._replace(source=other.source) for op, other in sources]), node.op_avals)
         node.source = recorded.source

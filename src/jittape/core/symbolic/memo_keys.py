@@ -1,0 +1,35 @@
+"""Keys to the results of pure functions, whose extents need no general position."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["is_memo_key", "memo_keys"]
+
+
+class _Memo(threading.local):
+    is_open = False
+
+
+_memo = _Memo()
+
+
+@contextmanager
+def memo_keys() -> Iterator[None]:
+    """Let extents be parts of keys to results of a pure function.
+
+    Two keys that are equal by accident for some lengths are not found to be equal. The function is then called again,
+    with the same result.
+    """
+    before, _memo.is_open = _memo.is_open, True
+    try:
+        yield
+    finally:
+        _memo.is_open = before
+
+
+def is_memo_key() -> bool:
+    """Return whether this thread looks for a key with `memo_keys`."""
+    return _memo.is_open
