@@ -145,3 +145,9 @@ def test_lost_digits_are_named_with_their_line() -> None:
 
     with pytest.raises(ValueError, match="can be traced"):
         compare_precision(lambda x: x * float(x[0]), data)
+
+
+@pytest.mark.parametrize("result", [lambda x: jt.cast(x, jt.int32), lambda x: None])
+def test_results_without_digits_are_refused(result: Any) -> None:
+    with pytest.raises(TypeError, match=r"\[compare_precision\] f must return tensors of floats"):
+        compare_precision(result, np.ones(3))

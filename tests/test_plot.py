@@ -149,3 +149,11 @@ def test_what_cannot_be_drawn_is_named():
         jt.plot.memory(lambda x: x if float(x) > 0 else -x, jt.constant(1.0))
     with pytest.raises(ValueError, match=r"\[plot.jacobian\] the Jacobian has no elements"):
         jt.plot.jacobian(lambda x: x[:0], np.ones(3))
+
+
+@pytest.mark.filterwarnings("ignore:the gradient is None")
+def test_what_cannot_be_drawn_or_written_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"\[plot.jacobian\] the result of f does not depend on x"):
+        jt.plot.jacobian(lambda x: 5.0, np.ones(3))
+    with pytest.raises(ValueError, match=r"must end in \.svg"):
+        jt.plot.graph(lambda x: x * 2.0, np.ones(3)).save(tmp_path / "graph.png")

@@ -290,3 +290,43 @@ def test_the_command_profiles_a_script(tmp_path: Path) -> None:
 def test_the_command_needs_a_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", str(tmp_path / "none.py")]) == 1
     assert "there is no script" in capsys.readouterr().err
+
+
+def test_threads_that_only_call_functions_are_accounted_for() -> None:
+    f, x = jt.function(lambda x: jt.reduce_sum(jt.tanh(x) * x)), jt.ones([100_000])
+
+    def call() -> None:
+        for _ in range(100):
+            f(x)
+
+    call()
+    with jt.profile() as profile:
+        threads = [threading.Thread(target=call) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert check_totals(profile)["kernels"] > 0
+
+
+def test_short_steps_are_timed_in_part_and_counted_in_full() -> None:
+    f, x = jt.function(lambda x: x + 1.0), jt.ones([3])  # in part
+    for _ in range(5):
+        f(x)
+    with jt.profile() as profile:
+        for _ in range(5000):
+            f(x)
+    check_totals(profile)
+    assert found(profile, "jt.ones([3])  # in " + "part").runs == 5000
+
+
+def test_a_line_of_many_operations_names_them() -> None:
+    x, y = np.ones((64, 5), np.float32), np.ones((64, 1), np.float32)
+    model = jt.keras.Sequential(
+        [jt.keras.layers.Dense(8, activation="tanh"), jt.keras.layers.Dense(1, activation="sigmoid")]
+    )
+    model.compile(optimizer="adam", loss="binary_crossentropy")
+    with jt.profile() as profile:
+        model.fit(x, y, epochs=4, verbose=0)  # by operation
+    remarks = found(profile, "verbose=0)  # by " + "operation").remarks
+    assert any(text.startswith("kernel time by operation: ") and "`matmul`" in text for text in remarks)

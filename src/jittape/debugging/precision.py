@@ -79,7 +79,8 @@ class PrecisionReport:
     compared: int
 
     def __str__(self) -> str:
-        head = f"float32 loses {self.lost:.1f} of {_DIGITS:.1f} digits; {self.compared} operations compared"
+        count = f"{self.compared} operation{'' if self.compared == 1 else 's'}"
+        head = f"float32 loses {self.lost:.1f} of {_DIGITS:.1f} digits; {count} compared"
         if not self.losses:
             return f"{head}, none loses more than {self.digits:g} digits"
         return "\n".join([f"{head}:", *[f"  {loss}" for loss in self.losses]])
@@ -105,6 +106,8 @@ def compare_precision(f: Callable[..., Any], *args: Any, digits: float = 3.0) ->
 
     Raises
     ------
+    TypeError
+        If `f` returns no tensor of floats.
     ValueError
         If `f` needs the values of its arguments while it is traced, or does other operations in float64.
 
@@ -139,6 +142,8 @@ def compare_precision(f: Callable[..., Any], *args: Any, digits: float = 3.0) ->
             backward = isinstance(source, GradientLine)
             losses.append(PrecisionLoss(key[1], source, backward, lost, before))
     final = [compared[key][0] for key in low if key[1] == "" and key in compared]
+    if not final:
+        raise TypeError("[compare_precision] f must return tensors of floats, whose digits can be compared")
     losses.sort(key=lambda loss: loss.lost_before - loss.lost)
     return PrecisionReport(tuple(losses), max(final, default=0.0), digits, len(compared) - len(final))
 

@@ -42,6 +42,8 @@ def jacobian(f: Callable[..., Any], x: Any, *args: Any, ax: Axes | None = None) 
     ------
     ShapeError
         If the result of `f` or `x` has no elements.
+    ValueError
+        If the result does not depend on `x`.
 
     Examples
     --------
@@ -53,7 +55,10 @@ def jacobian(f: Callable[..., Any], x: Any, *args: Any, ax: Axes | None = None) 
     >>> ax.get_title()
     '18 of 90 elements are not zero (20.0 %)'
     """
-    matrix = np.asarray(jacobian_of(f)(x, *args))
+    found = jacobian_of(f)(x, *args)
+    if found is None:
+        raise ValueError("[plot.jacobian] the result of f does not depend on x")
+    matrix = np.asarray(found)
     columns = int(np.size(x))
     if matrix.size == 0:
         raise ShapeError(f"[plot.jacobian] the Jacobian has no elements: its shape is {matrix.shape}")

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = ["roofline"]
 
-ORDER = 1024
-"""Order of the matrices whose product measures the arithmetic of the machine."""
+_ORDER, _ROUNDS = 384, 40
+"""Order of the matrices whose product measures the arithmetic of the machine, and the number of products."""
 
 
 def roofline(profile: Profile, ax: Axes | None = None) -> Axes:
     """Plot the speed of the source lines of a profile against their operations per byte, in logarithmic scales.
 
     The roof is the speed that this machine can reach: the slope is its measured memory bandwidth, the flat part the
-    speed of a product of float64 matrices. A line below the slope waits for memory; fewer passes over the data make it
-    faster. A line below the flat part waits for arithmetic. A line far below both waits for something else: Python,
-    small arrays or steps that run with NumPy.
+    speed of a product of float32 matrices. A line below the slope waits for memory; fewer passes over the data make it
+    faster. A line above the slope has its data in the cache. A line below the flat part waits for arithmetic. A line
+    far below both waits for something else: small arrays or steps that run with NumPy.
 
     Parameters
     ----------
@@ -99,11 +99,11 @@ def intensities(profile: Profile) -> list[tuple[str, float, float]]:
 
 @cache
 def measured_arithmetic() -> float:
-    """Return the operations per second of a product of large float64 matrices, the best of three."""
-    a = np.ones((ORDER, ORDER))
+    """Return the operations per second of a product of float32 matrices, the best of several."""
+    a = np.ones((_ORDER, _ORDER), np.float32)
     best = float("inf")
-    for _ in range(3):
+    for _ in range(_ROUNDS):
         began = perf_counter()
         a @ a
         best = min(best, perf_counter() - began)
-    return 2 * ORDER**3 / best
+    return 2 * _ORDER**3 / best

@@ -28,7 +28,22 @@ class Picture:
         return self.svg
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, usually with the suffix ``.svg``."""
+        """Write the picture to a file.
+
+        Parameters
+        ----------
+        path : str or path
+            Name of the file, with the suffix ``.svg`` or none.
+
+        Raises
+        ------
+        ValueError
+            If the name has the suffix of another format.
+        """
+        if Path(path).suffix.lower() not in (".svg", ""):
+            raise ValueError(
+                f"[Picture.save] the picture is SVG: the name must end in .svg, got {str(path)!r}"
+            )
         Path(path).write_text(self.svg, encoding="utf-8")
 
     def __repr__(self) -> str:

@@ -20,6 +20,8 @@ _PAUSE = 100_000_000
 """Minimum length of a pause, in ns: replacing a method invalidates the interpreter's caches, which takes 0.5 ms."""
 _ALL = 64
 """Number of flushes that are timed before the clock may pause."""
+_FEW = 8
+"""Number of long flushes among them from which on it does not; fewer are interruptions, which the mean leaves out."""
 LONG = 50_000
 """Minimum time, in ns, of flushes and NumPy steps on the timeline."""
 
@@ -90,6 +92,7 @@ class FlushClock:
         self._span = span
         self._flushes: tuple[Any, Any] = (None, None)
         self._until_pause = _ALL
+        self._long: list[int] = []
         self._window: _Window | None = None
         self._paused: _Pause | None = None
 
@@ -113,6 +116,7 @@ class FlushClock:
                 mine.flush += ended - began - (mine.compile + mine.numpy - inner)
                 if ended - began > LONG:
                     self._span("flush", began, ended)
+                    self._long.append(ended - began)
             if wanted is not None and trace.intervals:  # type: ignore[attr-defined]
                 line = own_line()
                 if line is not None:
@@ -128,11 +132,13 @@ class FlushClock:
         """Stop timing flushes until `tick`, if they are short, of one thread, and without looks at values."""
         known, at = self._window, now()
         flushes, looks = counters.flushes, sum(self.looks.values())
+        long, self._long = self._long, []
         self._window, self._until_pause = _Window(at, mine.flush, flushes, looks), _ALL
         if not self.pauses or threading.active_count() > 1 or known is None or flushes <= known.flushes:
             return
-        if looks == known.looks and at - known.began < _SHORT * _ALL:
-            mean = (mine.flush - known.flush) / (flushes - known.flushes)
+        passed = at - known.began - sum(long)
+        if looks == known.looks and passed < _SHORT * _ALL and len(long) < _FEW:
+            mean = max(0, mine.flush - known.flush - sum(long)) / (flushes - known.flushes)
             self._paused = _Pause(at, mine, flushes, mean)
             Flushing.flush = self._flushes[0]  # type: ignore[method-assign]
 

@@ -130,14 +130,12 @@ class LineSamples:
         """Add the time since the last sample to the user's line that a thread runs."""
         kind = "python"
         while frame is not None and not is_own(frame):
-            if not is_of_user(frame) and kind != "calls" and not frame.f_code.co_filename.startswith(_HERE):
-                if kind == "python":
-                    self.seen[thread] = self.seen.get(thread, (self._last, 0))[0], self._last
+            if not is_of_user(frame) and kind in _INNER and not frame.f_code.co_filename.startswith(_HERE):
                 kind = _KINDS.get(frame.f_code, "recording")
-                if kind == "elsewhere":
-                    return
             frame = frame.f_back
-        if frame is None:
+        if kind != "python" and (frame is not None or kind == "calls"):  # else a thread of jittape's own
+            self.seen[thread] = self.seen.get(thread, (self._last, 0))[0], self._last
+        if frame is None or kind == "elsewhere":
             return
         line = SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         found = self._by_thread.setdefault(thread, {}).setdefault(line, Sampled())
@@ -152,3 +150,5 @@ _KINDS: dict[CodeType, str] = {
     Function._call.__code__: "calls",
 }
 """Kinds of samples below functions of jittape. Flushes and compilations are measured exactly."""
+_INNER = ("python", "recording")
+"""Kinds that a function further out may change."""

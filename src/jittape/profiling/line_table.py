@@ -180,6 +180,7 @@ class LineTable:
             if share.is_product:
                 products += part
             setattr(cost, share.role, getattr(cost, share.role) + part)
+            cost.facts.parts[f"{share.role} `{share.op.primitive.name}`"] += round(part)
             cost.nbytes += share.nbytes * share.trips * count
             cost.operations += share.operations * share.trips * count
             if not share.is_product:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,8 @@ _COPY = 10**6
 """Minimum size, in bytes, of copies that a remark mentions."""
 _CAST = _ZEROS = 2**16
 """Minimum size, in bytes, of casts to float64 and of gradients filled with zeros that a remark mentions."""
+_MANY_PARTS, _PARTS = 10, 5
+"""Minimum number of kinds of operations of a line whose times a remark divides, and maximum number that it names."""
 _SEVERAL = 3
 """Minimum number of new programs or traces that a remark mentions."""
 _WHOLE_TO_PART = 4
@@ -53,6 +56,8 @@ class LineFacts:
         Programs that the line waited for.
     new_programs, traces : int
         Number of programs that left earlier ones at the line, and of traces of functions that it called.
+    parts : Counter of str
+        Time in kernels by role and operation, in ns.
     change, trace_reason : str
         Reasons of the last of them.
     """
@@ -69,6 +74,7 @@ class LineFacts:
     compilations: list[Any] = field(default_factory=list)
     new_programs: int = 0
     traces: int = 0
+    parts: Counter[str] = field(default_factory=Counter)
     change: str = ""
     trace_reason: str = ""
 
@@ -94,7 +100,7 @@ class LineFacts:
 
 def is_warning(remark: str) -> bool:
     """Return whether a remark says what to change, or that a line leaves compiled code."""
-    return not remark.startswith(("fused", "recomputed", "waited"))
+    return not remark.startswith(("fused", "recomputed", "waited", "kernel time"))
 
 
 def remarks_of(line: SourceLine, facts: LineFacts) -> list[str]:
@@ -142,6 +148,10 @@ def remarks_of(line: SourceLine, facts: LineFacts) -> list[str]:
         found.append(f"fused with {lines_text(line, facts.fused)}")
     if facts.recomputed:
         found.append(f"recomputed in the gradient of {lines_text(line, facts.recomputed)}")
+    if len(facts.parts) >= _MANY_PARTS:
+        whole = sum(facts.parts.values())
+        shares = [f"{name} {part / whole:.0%}" for name, part in facts.parts.most_common(_PARTS)]
+        found.append(f"kernel time by operation: {', '.join(shares)}")
     return found
 
 
