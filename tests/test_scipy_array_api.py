@@ -13,10 +13,12 @@ import scipy
 
 PAGE = Path(__file__).parent.parent / "docs" / "guides" / "scipy.md"
 
+HEADINGS = ("These differentiate:", "These convert the tensor to an array:")
+
 PROGRAM = """
 import warnings
 import numpy as np, scipy
-from scipy import cluster, differentiate, fft, integrate, linalg, optimize, signal, special, stats
+from scipy import cluster, differentiate, fft, integrate, linalg, ndimage, optimize, signal, special, stats
 from scipy.spatial.transform import Rotation
 import jittape as jt
 
@@ -41,6 +43,15 @@ CALLS = {
     "optimize.rosen": optimize.rosen, "optimize.rosen_der": optimize.rosen_der,
     "spatial.transform.Rotation.from_rotvec": lambda t: Rotation.from_rotvec(t).as_matrix(),
     "differentiate.derivative": lambda t: differentiate.derivative(jt.sin, t).df,
+    "stats.iqr": stats.iqr, "cluster.vq.whiten": lambda t: cluster.vq.whiten(jt.linalg.diag(t) + t)[:, 0],
+}
+CONVERTING = {
+    "fft.dct": fft.dct, "integrate.simpson": integrate.simpson, "linalg.inv": lambda t: linalg.inv(jt.linalg.diag(t)),
+    "linalg.svd": lambda t: linalg.svd(jt.linalg.diag(t))[1],
+    "ndimage.gaussian_filter": lambda t: ndimage.gaussian_filter(t, 1.0),
+    "signal.convolve": lambda t: signal.convolve(t, t), "signal.correlate": lambda t: signal.correlate(t, t),
+    "signal.detrend": signal.detrend, "special.erf": special.erf, "special.gammaln": special.gammaln,
+    "stats.entropy": stats.entropy, "stats.norm.logpdf": stats.norm.logpdf,
 }
 
 def total(call, t):
@@ -59,6 +70,17 @@ for name, call in CALLS.items():
     upper, lower = [float(total(call, jt.constant(X + s * DIRECTION))) for s in (1e-5, -1e-5)]
     np.testing.assert_allclose(found @ DIRECTION, (upper - lower) / 2e-5, rtol=1e-4, atol=1e-6, err_msg=name)
     print(name)
+print("then")
+warnings.filterwarnings("ignore", category=jt.errors.UnconnectedGradientWarning)
+for name, call in CONVERTING.items():
+    t = jt.constant(X)
+    with jt.GradientTape() as tape, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tape.watch(t)
+        r = call(t)
+    assert jt.errors.TapeExitWarning in {w.category for w in caught}, name
+    assert not isinstance(r, jt.Tensor) or tape.gradient(r, t) is None, name
+    print(name)
 """
 
 
@@ -66,11 +88,13 @@ for name, call in CALLS.items():
     not scipy.__version__.startswith("1.17."), reason="the page lists the functions of SciPy 1.17"
 )
 def test_functions_that_the_page_lists_differentiate() -> None:
-    """The page names exactly the functions that this test differentiates."""
+    """The page names exactly the functions that this test differentiates, and those that leave the tape."""
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    section = PAGE.read_text(encoding="utf-8").partition("These differentiate:")[2].partition("\n\n")[0]
-    assert sorted(re.findall(r"`([\w.]+)`", section)) == sorted(done.stdout.split())
+    page = PAGE.read_text(encoding="utf-8")
+    for heading, names in zip(HEADINGS, done.stdout.split("then"), strict=True):
+        section = page.partition(heading)[2].partition("\n\n")[0]
+        assert sorted(re.findall(r"`([\w.]+)`", section)) == sorted(names.split())
