@@ -157,6 +157,8 @@ def zeros(*shapes: tuple[int, ...]) -> list[Array]:
         ),
         (lambda: matmul(*zeros((2, 2, 3), (3, 3, 5))), "leading dimensions must broadcast"),
         (lambda: matvec(*zeros((3,), (3,))), "needs matrices and vectors"),
+        (lambda: matvec(*zeros((2, 3), (2, 1))), r"as a has columns, got shapes \(2, 3\) and \(2, 1\)"),
+        (lambda: matvec(*zeros((2, 3), (3,)), transpose_a=True), r"as a has rows, got shapes \(2, 3\)"),
         (lambda: tensordot(*zeros((2, 3), (4, 5)), axes=1), "contracted dimensions must be equal"),
         (lambda: tensordot(*zeros((2, 3), (4, 5)), axes=3), "axes=3 is too many"),
         (lambda: tensordot(*zeros((2, 3), (4, 5)), axes=([0, 1], [0])), "equally many"),

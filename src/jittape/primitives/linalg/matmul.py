@@ -191,6 +191,12 @@ def _matvec(a: Any, b: Any, transpose_a: bool, adjoint_a: bool) -> Any:
     a, b = promote(a, b)
     if len(a.shape) < 2 or not b.shape:
         raise ShapeError(f"[matvec] needs matrices and vectors, got shapes {a.shape} and {b.shape}")
+    if a.shape[-2 if transpose_a or adjoint_a else -1] != b.shape[-1]:
+        kind = "rows" if transpose_a or adjoint_a else "columns"
+        raise ShapeError(
+            f"[matvec] b must have as many elements in its last dimension as a has {kind}, got shapes {a.shape} and "
+            f"{b.shape}; matmul multiplies matrices"
+        )
     column = to_shape(b, (*b.shape, 1))
     result = _matmul(a, column, transpose_a, False, adjoint_a, False)
     return to_shape(result, result.shape[:-1])
