@@ -286,3 +286,17 @@ def test_convolutions_refuse() -> None:
         signal.convolve(np.ones((3, 1)), np.ones(3))
     with pytest.raises(jt.ShapeError, match="an array is empty"):
         signal.convolve([], [1.0])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: interpolate.CubicSpline(x, 1j * x),
+        lambda x: interpolate.PchipInterpolator(x, x)(0.5 + 1j),
+        lambda x: interpolate.PPoly(1j * x.reshape(1, -1), np.arange(5.0)),
+        lambda x: interpolate.PPoly(x.reshape(1, -1), np.arange(5.0))(0.5j),
+    ],
+)
+def test_interpolation_does_not_drop_imaginary_parts(call):
+    with pytest.raises(jt.DTypeError, match=r"^\[(CubicSpline|PchipInterpolator|PPoly)\] complex numbers"):
+        call(np.arange(4.0))

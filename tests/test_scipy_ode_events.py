@@ -197,6 +197,7 @@ def test_refusals_of_events_and_times() -> None:
         (ValueError, "`terminal` attribute", {"events": event(0, 0.5, terminal=-1)}),
         (jt.ShapeError, "an event must return a number", {"events": lambda t, y: jt.stack([y, y])}),
         (ValueError, "adjoint=True has no events", {"events": event(0, 0.5), "adjoint": True}),
+        (jt.DTypeError, "complex numbers", {"events": lambda t, y: 1j * (y[0] - 0.5)}),
     ]
     for error, match, options in cases:
         with pytest.raises(error, match=rf"\[solve_ivp\].*{match}"):

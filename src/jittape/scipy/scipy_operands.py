@@ -13,17 +13,17 @@ from jittape.core.dtypes import float32, float64
 from jittape.core.user_calls import named
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import broadcast_operands, cast_to
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.shape.joining import stack
 from jittape.recording.convert import convert_to_tensor
 
-__all__ = ["array_valued", "as_operand", "floating_operand", "real_operands"]
+__all__ = ["array_valued", "as_operand", "float64_tensor", "floating_operand", "real_operands"]
 
 
 def as_operand(x: Any) -> Any:
     """Return an argument with NumPy's dtype: a list becomes an array of float64, a list with tensors is stacked."""
     if x.__class__ in (list, tuple):
         if _has_tensor(x):
-            from jittape.primitives.shape.joining import stack
-
             return stack([floating_operand(e) for e in x])
         return np.asarray(x)
     return x
@@ -42,10 +42,24 @@ def floating_operand(x: Any) -> Any:
         return np.asarray(x, np.float64)
     dtype = np.dtype(getattr(x, "aval", x).dtype) if hasattr(x, "dtype") else None
     if dtype is not None and dtype.kind in "biu":
-        from jittape.primitives.elementwise.complex_numbers import cast
-
         return cast(x, float64)
     return x
+
+
+def float64_tensor(function: str, x: Any) -> Any:
+    """Return an argument of `function` as a float64 tensor.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers, whose imaginary parts would be lost.
+    """
+    x = convert_to_tensor(floating_operand(x))
+    if x.dtype.kind == "c":
+        raise DTypeError(
+            f"[{function}] complex numbers are not supported, got {x.dtype.name}: use the real and the imaginary parts"
+        )
+    return cast(x, float64)
 
 
 def array_valued(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -132,29 +132,31 @@ masked_op = Primitive(
 """The elements or slices of `x` where a mask of the dimensions from `axis` on is true: `count` of them."""
 
 
+def _unmasked_shape(v: Any, mask: Any, axis: int) -> tuple[int, ...]:
+    return (*v.shape[:axis], *mask.shape, *v.shape[axis + 1 :])
+
+
 def _unmasked_aval(v: Aval, mask: Aval, *, axis: int) -> Aval:
     if mask.dtype != bool_ or not mask.shape or not 0 <= axis < v.ndim:
         raise ShapeError(f"[unmasked] a mask {mask} does not fit values {v} along axis {axis}")
-    return Aval((*v.shape[:axis], *mask.shape, *v.shape[axis + 1 :]), v.dtype)
+    return Aval(_unmasked_shape(v, mask, axis), v.dtype)
 
 
 def _unmasked_impl(v: Any, mask: Any, *, axis: int) -> Any:
     result = np.zeros((*v.shape[:axis], mask.size, *v.shape[axis + 1 :]), v.dtype)
     result[(slice(None),) * axis + (np.flatnonzero(mask),)] = v
-    return result.reshape((*v.shape[:axis], *mask.shape, *v.shape[axis + 1 :]))
+    return result.reshape(_unmasked_shape(v, mask, axis))
 
 
 def _unmasked_of(v: Any, mask: Any, *, axis: int) -> Any:
     """Return the decomposition for compiled code."""
-    shape, count = (*v.shape[:axis], *mask.shape, *v.shape[axis + 1 :]), v.shape[axis]
+    shape, count = _unmasked_shape(v, mask, axis), v.shape[axis]
     if not v.aval.size:
         return broadcast(literal(0, v.dtype), shape)
     if len(v.shape) == 1:
         return to_shape(_looped_over("expand", mask, count, v), shape)
-    zeros, places = (
-        broadcast(literal(0, v.dtype), _merged(shape, mask, axis)),
-        _looped_over("places", mask, count),
-    )
+    zeros = broadcast(literal(0, v.dtype), _merged(shape, mask, axis))
+    places = _looped_over("places", mask, count)
     return to_shape(scattered_op.bind(zeros, v, places, axis=axis, count=1, how="update"), shape)
 
 

@@ -16,16 +16,14 @@ from jittape.errors import ShapeError
 from jittape.flow.loops import fori_loop
 from jittape.flow.scans import scan
 from jittape.primitives.elementwise.comparison import where
-from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import stop_gradient
 from jittape.primitives.indexing.sorting import searchsorted
 from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import expand_dims, reshape, transpose
-from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.integrate.ode_loop import Steps
 from jittape.scipy.integrate.ode_methods import Method
-from jittape.scipy.scipy_operands import floating_operand
+from jittape.scipy.scipy_operands import float64_tensor
 from jittape.transforms.gradients import jvp
 
 __all__ = ["DenseSolution", "Event", "Occurrences", "event_list", "occurrences", "with_gradients"]
@@ -66,7 +64,7 @@ class DenseSolution:
         It is differentiable in `t` and in everything that the integration depends on. Outside the interval, the
         polynomials of the first and the last step go on.
         """
-        t = cast(convert_to_tensor(floating_operand(t)), float64)
+        t = float64_tensor("solve_ivp", t)
         if len(t.shape) > 1:
             raise ShapeError(
                 f"[solve_ivp] the solution needs a time or a vector of times, got shape {tuple(t.shape)}"
@@ -110,7 +108,7 @@ def event_list(events: Any, args: tuple[Any, ...]) -> list[Event]:
 
 def _number_of(event: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Any, Any], Any]:
     def function(t: Any, y: Any) -> Any:
-        value = cast(convert_to_tensor(event(t, y, *args)), float64)
+        value = float64_tensor("solve_ivp", event(t, y, *args))
         if value.shape and int(np.prod(value.shape)) != 1:
             raise ShapeError(f"[solve_ivp] an event must return a number, got shape {tuple(value.shape)}")
         return reshape(value, ())

@@ -10,27 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import float64
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.primitives.elementwise.comparison import logical_and, logical_not, logical_or, where
-from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.piecewise import absolute, sign
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.linalg.tridiagonal import tridiagonal_solve
 from jittape.primitives.reduce.reductions import reduce_max
 from jittape.primitives.shape.joining import concat, stack
 from jittape.primitives.shape.reshaping import moveaxis, reshape
-from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.interpolate.piecewise_polynomials import PPoly, pieces_at, shaped_as_points
-from jittape.scipy.scipy_operands import floating_operand
+from jittape.scipy.scipy_operands import float64_tensor, floating_operand
 
 __all__ = ["Akima1DInterpolator", "CubicSpline", "PchipInterpolator", "interp1d"]
 
 
 def _knots(function: str, x: Any, y: Any, axis: int) -> tuple[Any, Any]:
     """Return knots and values as float64 tensors, the values with `axis` first."""
-    x, y = (cast(convert_to_tensor(floating_operand(v)), float64) for v in (x, y))
+    x, y = (float64_tensor(function, v) for v in (x, y))
     if len(x.shape) != 1 or x.shape[0] < 2:
         raise ShapeError(f"[{function}] x must be a vector of at least 2 numbers, got shape {tuple(x.shape)}")
     axis = as_int("axis", axis)
@@ -64,7 +61,7 @@ class _Piecewise:
         nu = as_int("nu", nu)
         if not 0 <= nu <= 3:
             raise ValueError(f"[{type(self).__name__}] nu must be between 0 and 3, got {nu}")
-        points = cast(convert_to_tensor(floating_operand(x)), float64)
+        points = float64_tensor(type(self).__name__, x)
         at = reshape(points, (-1,))
         piece, inside = pieces_at(self.x, at)
         value = self._evaluated(piece, reshape(at - gather(self.x, piece), (-1, 1)), nu)

@@ -6,18 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import float64
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.primitives.elementwise.comparison import logical_and, where
-from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.indexing.sorting import searchsorted
 from jittape.primitives.reduce.cumulative import cumsum
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import moveaxis, reshape
-from jittape.recording.convert import convert_to_tensor
-from jittape.scipy.scipy_operands import floating_operand
+from jittape.scipy.scipy_operands import float64_tensor
 
 __all__ = ["PPoly", "pieces_at", "shaped_as_points"]
 
@@ -64,7 +61,7 @@ class PPoly:
     """
 
     def __init__(self, c: Any, x: Any, extrapolate: bool = True, axis: int = 0) -> None:
-        self.c, self.x = (cast(convert_to_tensor(floating_operand(v)), float64) for v in (c, x))
+        self.c, self.x = (float64_tensor("PPoly", v) for v in (c, x))
         if len(self.x.shape) != 1 or len(self.c.shape) < 2 or self.c.shape[1] != self.x.shape[0] - 1:
             raise ShapeError(
                 f"[PPoly] c must have shape (k + 1, m, ...) for m + 1 knots, got {tuple(self.c.shape)} and "
@@ -76,7 +73,7 @@ class PPoly:
         """Evaluate the polynomials, or their derivatives of order `nu`, at the points `x`."""
         if nu:
             return self.derivative(nu)(x, 0, extrapolate)
-        points = cast(convert_to_tensor(floating_operand(x)), float64)
+        points = float64_tensor("PPoly", x)
         at = reshape(points, (-1,))
         piece, inside = pieces_at(self.x, at)
         degrees, m, *trail = tuple(self.c.shape)
