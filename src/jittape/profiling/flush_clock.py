@@ -42,7 +42,7 @@ class ThreadTimes:
 
 
 class _Window(NamedTuple):
-    """Timed flushes after which the clock pauses: its begin, and the totals of a thread and of all flushes then."""
+    """Start of a series of timed flushes: the time, and the totals of a thread and of all flushes."""
 
     began: int
     flush: int
@@ -129,7 +129,7 @@ class FlushClock:
         return flush
 
     def _pause(self, mine: ThreadTimes) -> None:
-        """Stop timing flushes until `tick`, if they are short, of one thread, and without looks at values."""
+        """Stop timing until `tick` if flushes are short, run in one thread, and read no values inside a tape."""
         known, at = self._window, now()
         flushes, looks = counters.flushes, sum(self.looks.values())
         long, self._long = self._long, []

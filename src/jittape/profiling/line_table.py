@@ -305,7 +305,7 @@ class LineTable:
 def _spans(
     measured: Measurement, threads: Sequence[ThreadTimes], samples: LineSamples
 ) -> list[tuple[int, int, int]]:
-    """Return the threads that worked, each with its begin and end in ns: of the main one those of the profile."""
+    """Return the start and end, in ns, of each thread that worked; the main thread has those of the profile."""
     counts = Counter([one.thread for one in threads])
     spans: list[tuple[int, int, int]] = []
     for one in threads:

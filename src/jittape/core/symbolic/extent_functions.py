@@ -25,7 +25,7 @@ def converted(function: Callable[..., Any], value: Any, dtype: np.dtype[Any]) ->
 
 
 def never_negative(value: Any) -> bool:
-    """Return whether a number is not negative; for an extent, whether all values of its variables from 2 on give that.
+    """Return whether a number is not negative; an extent is tested for all values of its variables from 2 on.
 
     If that depends on the values, the answer is False. So a decision by this function holds for all lengths.
     """
