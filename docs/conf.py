@@ -68,6 +68,11 @@ html_theme_options = {
     "header_links_before_dropdown": 8,  # every section is in the bar
     "navigation_depth": 2,  # the sidebar lists the pages of a section, not the entries of the reference
     "navigation_with_keys": False,
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        "coming-from/jax": [],  # two columns of code
+        "coming-from/pytorch": [],
+    },
     "show_prev_next": True,
 }
 html_static_path = ["_static"]

@@ -93,6 +93,33 @@ def test_demo_trains_and_draws(tmp_path, capsys):
     assert jt.config.interpret is False
 
 
+def test_demo_lists_what_it_has(capsys):
+    assert main(["demo", "--list"]) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert listed == ["digits", "hmc", "greeks", "ode", "wgan"]
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "pattern"),
+    [
+        ("hmc", {"STEPS": 60}, r"accepted +9\d%"),
+        ("greeks", {"ROUNDS": 3}, r"error of the volatility +\d\.\de-1\d"),
+        ("ode", {"EPOCHS": 200}, r"rates of the fit +\[1\.\d"),
+        ("wgan", {"STEPS": 30}, r"centers that were found +\d of 8"),
+    ],
+)
+def test_other_demos_draw_and_say_what_to_try_next(name, setting, pattern, monkeypatch, tmp_path, capsys):
+    module = importlib.import_module(f"jittape.demo.{name}_demo")
+    for constant, value in setting.items():
+        monkeypatch.setattr(module, constant, value)
+    picture = tmp_path / "demo.png"
+    assert main(["demo", name, "--output", str(picture)]) == 0
+    said = capsys.readouterr().out
+    assert re.search(pattern, said)
+    assert said.splitlines()[-1].startswith("next: ")
+    assert matplotlib.image.imread(picture).std() > 0.05
+
+
 def test_demo_without_its_extra_says_what_to_install(monkeypatch, capsys, tmp_path):
     for name in [name for name in sys.modules if name.startswith("jittape.demo")]:
         monkeypatch.delitem(sys.modules, name)

@@ -15,6 +15,15 @@ from jittape.compile.cache import object_store
 
 __all__ = ["main"]
 
+DEMOS = {
+    "digits": "train a classifier of handwritten digits, compiled and with NumPy",
+    "hmc": "sample from a curved density with 100 chains at once",
+    "greeks": "price options with their greeks, and find volatilities from prices",
+    "ode": "fit the rates of a predator-prey equation to noisy data",
+    "wgan": "train two networks against each other until one draws a ring of points",
+}
+"""Names of the demos and what they do."""
+
 WIDTH = 60
 """Characters of a value in ``cache info``: with its name, a line fits on a screen."""
 
@@ -28,7 +37,9 @@ def parser() -> argparse.ArgumentParser:
     top.set_defaults(run=lambda _: top.print_help())
     commands = top.add_subparsers(metavar="command")
 
-    demo = commands.add_parser("demo", help="train a classifier of handwritten digits and show how it went")
+    demo = commands.add_parser("demo", help="run a demo that draws a picture; --list shows all of them")
+    demo.add_argument("name", nargs="?", choices=DEMOS, default="digits", help="which one (default: digits)")
+    demo.add_argument("--list", action="store_true", help="say what the demos do")
     demo.add_argument("--epochs", type=epochs, default=40, help="passes over the digits (default: 40)")
     demo.add_argument(
         "--output",
@@ -73,14 +84,18 @@ def epochs(text: str) -> int:
 
 
 def run_demo(options: argparse.Namespace) -> int:
-    """Train the demo's classifier; return 1 if its extra is not installed."""
+    """Run a demo, or list them; return 1 if their extra is not installed."""
+    if options.list:
+        for name, purpose in DEMOS.items():
+            print(f"{name:<10}{purpose}")
+        return 0
     directory = options.output.resolve().parent
     if not directory.is_dir():
         print(f"there is no directory {directory} to write the picture to", file=sys.stderr)
         return 1
     try:
         # Imported here, because only the demo needs the packages of the extra.
-        from jittape.demo import demo_report
+        from jittape.demo import demo_report, greeks_demo, hmc_demo, ode_demo, wgan_demo
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("jittape"):
             raise
@@ -90,7 +105,11 @@ def run_demo(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return 1
-    demo_report.run(options.epochs, options.output)
+    others = {"hmc": hmc_demo.run, "greeks": greeks_demo.run, "ode": ode_demo.run, "wgan": wgan_demo.run}
+    if options.name == "digits":
+        demo_report.run(options.epochs, options.output)
+    else:
+        others[options.name](options.output)
     return 0
 
 

@@ -1,1 +1,1 @@
-"""The demo, ``python -m jittape demo``; it requires the extra ``demo``. The program is in `digits`."""
+"""The demos, ``python -m jittape demo``; they require the extra ``demo``. The program of the digits is in `digits`."""

@@ -135,5 +135,6 @@ def run(epochs: int, output: Path) -> None:
         f"programs compiled             {after.programs - before.programs}\n"
         f"kernels compiled              {after.kernels - before.kernels}"
         f"   ({after.compile_seconds - before.compile_seconds:.2f} s for all)\n"
-        f"picture                       {output.resolve()}"
+        f"picture                       {output.resolve()}\n"
+        f"next: jittape demo --list shows four other demos"
     )
