@@ -89,6 +89,19 @@ def test_the_page_of_scipy(capsys):
     assert "1001.098" in capsys.readouterr().out
 
 
+ERROR_CLASSES = sorted(
+    name
+    for name, value in vars(jt.errors).items()
+    if isinstance(value, type) and issubclass(value, Exception)
+)
+
+
+@pytest.mark.parametrize("name", ERROR_CLASSES)
+def test_the_page_of_errors_has_every_class(name):
+    page = (ROOT / "docs" / "reference" / "errors.rst").read_text(encoding="utf-8")
+    assert f"``{name}``" in page, f"add {name}, with a program that causes it, to docs/reference/errors.rst"
+
+
 def test_the_record_of_contributing_is_a_module_of_the_package(monkeypatch):
     text = EXAMPLE.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))[0]
     for imported in test_imports.imported_names(text, "CONTRIBUTING.md"):
