@@ -194,21 +194,29 @@ def writes_after_the_loop(u, n):
 
 
 @njit
-def binds_in_a_branch(u, n):
-    for k in range(n):
-        if k > 1:
-            u = u * 1.5
-    return np.sum(u)
+def reads_before_it_writes_the_argument(u, n):
+    x = u
+    total = 0.0
+    for _ in range(n):
+        x = x * 2.0
+    for _ in range(3):
+        total += x[0] * x[0]
+        u[0] += 1.0
+    return total
 
 
 @pytest.mark.parametrize(
     ("f", "arrays", "part"),
     [
-        (writes_before_it_rebinds, 1, "`u` may be undefined or refer to another array"),
+        (writes_before_it_rebinds, 1, "this may write the array from before it"),
         (refers_to_an_argument, 2, "`u` may be undefined or refer to another array"),
-        (writes_another_name, 1, "`u` may be undefined or refer to another array"),
-        (binds_in_a_branch, 1, "`u` may be undefined or refer to another array"),
-        (writes_another_name_later, 1, "is written after it. Copy the array before the loop"),
+        (writes_another_name, 1, "the array from before is written after it"),
+        (writes_another_name_later, 1, "is written after it. Copy the array before"),
+        (
+            reads_before_it_writes_the_argument,
+            1,
+            "rebinds the array x, and the array from before is written after it",
+        ),
         (writes_after_the_loop, 1, "Write to a copy, as in `u = u.copy()`"),
     ],
 )

@@ -58,14 +58,15 @@ Scalar = Value | Constant
 class Root:
     """The memory of an argument or of an allocated array.
 
-    That of a name which a loop rebinds has an `origin`: the memory from before the loop, and its epoch after it.
+    That of a name which a loop or a branch rebinds has `origins`: other memory that the name can refer to in Python,
+    and its epochs.
     """
 
     name: str
     dtype: Any
     block: Block | None = None
     epoch: int = 0
-    origin: tuple[Root, int] | None = None
+    origins: tuple[tuple[Root, int], ...] = ()
 
 
 @dataclass(eq=False)

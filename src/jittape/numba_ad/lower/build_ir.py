@@ -121,6 +121,11 @@ def undefined(kind: Any) -> Constant:
     return Constant(zero, kind)
 
 
+def _shown(array: Array) -> str:
+    """Return the user's name of an array."""
+    return array.name.rpartition("_")[0] or array.name
+
+
 class Builder:
     """Appends statements to the current block."""
 
@@ -210,12 +215,11 @@ class Builder:
         return found
 
     def check_origin(self, array: Array) -> None:
-        """Refuse to read an array that a loop rebinds if the array from before the loop was written after it."""
-        origin = array.root.origin
-        if origin is not None and origin[0].epoch != origin[1]:
+        """Refuse to read an array that a loop or branch rebinds if one that it can be was written meanwhile."""
+        if any(root.epoch != epoch for root, epoch in array.root.origins):
             raise self.refusal(
-                f"a loop rebinds the array {array.name}, and the array from before the loop is written after it",
-                "Copy the array before the loop, as in `u = u.copy()`.",
+                f"a loop or branch rebinds the array {_shown(array)}, and the array from before is written after it",
+                "Copy the array before, as in `u = u.copy()`.",
             )
 
     def store(self, array: Array, indices: list[Scalar], value: Scalar, sign: str = "") -> None:
@@ -224,9 +228,9 @@ class Builder:
             raise self.refusal(
                 f"the array {array.name} is read-only", "Pass a writable array or write to a copy."
             )
-        if array.root.origin is not None:
+        if array.root.origins:
             raise self.refusal(
-                f"a loop rebinds the array {array.name}; without iterations, this writes the array from before it",
+                f"a loop or branch rebinds the array {_shown(array)}, and this may write the array from before it",
                 "Write to a copy, as in `u = u.copy()`.",
             )
         if not isinstance(array.type.dtype, types.Float) and is_float(value.type):

@@ -6,22 +6,34 @@ from dataclasses import dataclass
 from typing import Any
 
 from jittape.errors import NoGradientError
+from jittape.numba_ad.lower.array_names import is_shared
 from jittape.numba_ad.lower.build_ir import Builder
 from jittape.numba_ad.lower.dead_statements import operands_of
+from jittape.numba_ad.lower.merged_arrays import is_inside
 from jittape.numba_ad.lower.whole_arrays import as_lazy, assign, materialize
-from jittape.numba_ad.structured_ir import Array, Block, Loop, Root, Statement, walk
+from jittape.numba_ad.structured_ir import Array, Dim, Loop, Resize, Root, Statement, Store, walk
 
-__all__ = ["CarriedArrays"]
+__all__ = ["CarriedArrays", "check_origins"]
 
 
 @dataclass(eq=False)
 class _Carried:
-    """The array before the loop, the memory of the name in the loop, and the statements that fill it."""
+    """The array before the loop, the memory of the name in the loop, and the statements that fill it.
+
+    It is `owned` if no other name refers to the array before the loop.
+    """
 
     origin: Array
     storage: Array
     copy: list[Statement]
+    owned: bool
     epochs: tuple[int, int] = (0, 0)
+
+    @property
+    def other_memory(self) -> tuple[tuple[Root, int], ...]:
+        """The memory that other names may refer to if the name refers to the array before the loop."""
+        root = self.origin.root
+        return () if self.owned else (*root.origins, (root, root.epoch))
 
     def now(self) -> tuple[int, int]:
         """Return the numbers of writes so far."""
@@ -32,12 +44,13 @@ class CarriedArrays:
     """The names of arrays that a loop rebinds.
 
     An iteration reads the memory of a name and binds the name to new arrays. At its end, the last of them is copied
-    into the memory. The memory is not written otherwise: in the first iteration, or without iterations, Python's
-    array is that from before the loop, which can have other names.
+    into the memory. The memory is not written otherwise if another name refers to the array from before the loop,
+    which is Python's array in the first iteration, or without iterations.
     """
 
-    def __init__(self, builder: Builder, origins: dict[str, Array]) -> None:
+    def __init__(self, builder: Builder, frame: Any, origins: dict[str, Array]) -> None:
         self._builder = builder
+        self._frame = frame
         self._carried: dict[str, _Carried] = {}
         for name, origin in origins.items():
             position = len(builder.block.statements)
@@ -47,12 +60,13 @@ class CarriedArrays:
                 for s in builder.block.statements[position:]
                 if s is storage.statement or isinstance(s, Loop)
             ]
-            self._carried[name] = _Carried(origin, storage, copy)
+            self._carried[name] = _Carried(origin, storage, copy, not is_shared(frame, origin.root, name))
 
     def begin(self) -> dict[str, Array]:
         """Return the arrays of the names at the beginning of an iteration."""
         for one in self._carried.values():
             one.epochs = one.now()
+            one.storage.root.origins = one.other_memory
         return {name: one.storage for name, one in self._carried.items()}
 
     def finish(self, loop: Loop, after: dict[str, Any], wanted: set[str]) -> dict[str, Array]:
@@ -65,17 +79,25 @@ class CarriedArrays:
         kept: dict[str, Array] = {}
         for name, one in self._carried.items():
             used = one.storage.root in read
-            if (used or name in wanted) and self._is_copyable(one, after.get(name), loop):
+            if (used or name in wanted) and self._is_copyable(name, after, loop):
                 kept[name] = after[name]
                 continue
             if used:
                 raise self._refusal(name)
             outer = self._builder.block
             outer.statements = [s for s in outer.statements if s not in one.copy]
+        for one in self._carried.values():
+            one.storage.root.origins = ()
         self._builder.inside(loop.body, lambda: self._copy(kept))
-        for name in kept:
+        memory = {one.storage.root for one in self._carried.values()}
+        for name, value in kept.items():
             one = self._carried[name]
-            one.storage.root.origin = (one.origin.root, one.origin.root.epoch)
+            others = [
+                (root, root.epoch if root in memory else epoch)
+                for root, epoch in value.root.origins
+                if root is not one.storage.root
+            ]
+            one.storage.root.origins = (*one.other_memory, *others)
         return {name: self._carried[name].storage for name in kept}
 
     def _read_roots(self, loop: Loop, after: dict[str, Any]) -> set[Root]:
@@ -85,16 +107,27 @@ class CarriedArrays:
         }
         return found | {value.root for name in self._carried if isinstance(value := after.get(name), Array)}
 
-    def _is_copyable(self, one: _Carried, value: Any, loop: Loop) -> bool:
+    def _is_copyable(self, name: str, after: dict[str, Any], loop: Loop) -> bool:
         """Return whether nothing but the copies can change the array that the name has after an iteration."""
-        if not isinstance(value, Array) or one.now() != one.epochs:
+        one, value = self._carried[name], after.get(name)
+        if not isinstance(value, Array) or not self._is_unchanged(one):
             return False
         if (value.type.dtype, value.type.ndim) != (one.storage.type.dtype, one.storage.type.ndim):
             return False
+        if not {root for root, _ in value.root.origins}.isdisjoint(_written_roots(loop)):
+            return False
+        written = any(other.storage.root.epoch != other.epochs[1] for other in self._carried.values())
+        if written and is_shared(self._frame, value.root, name):
+            return False  # two names of an array that an iteration writes would be two arrays in the next one
         source = [other for other in self._carried.values() if other.storage.root is value.root]
-        return all(other.now() == other.epochs for other in source) and (
-            bool(source) or _is_inside(value.root.block, loop.body)
+        return all(self._is_unchanged(other) for other in source) and (
+            bool(source) or is_inside(value.root.block, loop.body)
         )
+
+    def _is_unchanged(self, one: _Carried) -> bool:
+        """Return whether an iteration writes neither the array before the loop nor the memory, unless it is owned."""
+        before, memory = one.now()
+        return before == one.epochs[0] and (one.owned or memory == one.epochs[1])
 
     def _copy(self, kept: dict[str, Array]) -> None:
         """Copy the last arrays of an iteration, first those that are memory of another name."""
@@ -122,9 +155,14 @@ class CarriedArrays:
         )
 
 
-def _is_inside(block: Block | None, outer: Block) -> bool:
-    while block is not None:
-        if block is outer:
-            return True
-        block = block.parent
-    return False
+def _written_roots(loop: Loop) -> set[Root]:
+    return {s.array.root for s in walk(loop.body) if isinstance(s, (Store, Resize))}
+
+
+def check_origins(builder: Builder, loop: Loop) -> None:
+    """Refuse a loop that reads an array which was rebound before, and then writes one that it can be."""
+    blocks = [block for block in (loop.header, loop.body) if block is not None]
+    for statement in [s for block in blocks for s in walk(block) if not isinstance(s, Dim)]:
+        for x in operands_of(statement):
+            if isinstance(x, Array) and not is_inside(x.root.block, loop.body):
+                builder.check_origin(x)

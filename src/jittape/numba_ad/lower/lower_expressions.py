@@ -47,7 +47,10 @@ class Unusable:
 
 @dataclass(eq=False)
 class Frame:
-    """One inlined call: its source and variables; inside a function of jittape, the user's line that calls it."""
+    """One inlined call: its source and variables; inside a function of jittape, the user's line that calls it.
+
+    `ahead` are the statements that follow the current one, in each of the lists of statements that contain it.
+    """
 
     source: Source
     variables: dict[str, Any]
@@ -55,6 +58,8 @@ class Frame:
     loads: dict[str, int] = field(default_factory=dict)
     local_names: frozenset[str] = frozenset()
     line: Where | None = None
+    outer: Frame | None = None
+    ahead: list[list[ast.stmt]] = field(default_factory=list)
 
 
 def is_scalar(x: Any) -> bool:

@@ -110,7 +110,7 @@ class _Calls(Loops):
         module = ast.Module(body, [])
         names = frozenset(assigned_names(body))
         self.frame = Frame(
-            source, {**variables, RETURNED: constant(False)}, path, loaded_names(module), names, line
+            source, {**variables, RETURNED: constant(False)}, path, loaded_names(module), names, line, outer
         )
         self.frame.loads[VALUE] = self.frame.loads[RETURNED] = 1000
         if not always_returns(source.tree.body):

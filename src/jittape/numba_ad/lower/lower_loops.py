@@ -11,7 +11,7 @@ import numba
 from numba import types
 
 from jittape.numba_ad.lower.build_ir import constant, undefined, unified
-from jittape.numba_ad.lower.carried_arrays import CarriedArrays
+from jittape.numba_ad.lower.carried_arrays import CarriedArrays, check_origins
 from jittape.numba_ad.lower.control_flow import (
     VALUE,
     assigned_names,
@@ -85,7 +85,9 @@ class Loops(Statements):
                 )
             for item in values[0]:
                 self._assign(statement.target, item)
+                self.frame.ahead.append([statement])
                 self.run(statement.body)
+                self.frame.ahead.pop()
             return
         if not all(isinstance(value, Array) for value in values):
             raise self.refusal(
@@ -130,7 +132,8 @@ class Loops(Statements):
             for name in assigned
             if isinstance(before.get(name), Array) and name in rebound and (name in inside or name in outside)
         }
-        carried = CarriedArrays(builder, rebound_arrays)
+        frame.ahead.append([statement])  # the next iteration
+        carried = CarriedArrays(builder, frame, rebound_arrays)
         stop = None if getattr(statement, "number", None) is None else f"%stop{statement.number}"
         while True:
             loop = builder.new_loop(bounds)
@@ -157,6 +160,8 @@ class Loops(Statements):
             if not self._widened(phis, after, outside, known):
                 break
         arrays = carried.finish(loop, after, outside)
+        check_origins(builder, loop)
+        frame.ahead.pop()
         frame.variables = {**after, **before}
         for name in assigned:
             phi, value = phis[name], after.get(name)

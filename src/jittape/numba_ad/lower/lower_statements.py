@@ -14,6 +14,7 @@ from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, undefin
 from jittape.numba_ad.lower.function_source import NamedItems, PythonObject
 from jittape.numba_ad.lower.lower_expressions import Expressions, Unusable, is_scalar
 from jittape.numba_ad.lower.lower_subscripts import subscript
+from jittape.numba_ad.lower.merged_arrays import merged_arrays
 from jittape.numba_ad.lower.whole_arrays import assign, evaluated
 from jittape.numba_ad.structured_ir import (
     Array,
@@ -36,7 +37,9 @@ class Statements(Expressions):
 
     def run(self, body: list[ast.stmt]) -> None:
         """Lower statements."""
-        for statement in body:
+        ahead = self.frame.ahead
+        for position, statement in enumerate(body):
+            ahead.append(body[position + 1 :])
             source = self.frame.source
             if self.frame.line is None:
                 self.builder.where = Where(source.file, statement.lineno, source.text(statement.lineno))
@@ -44,6 +47,7 @@ class Statements(Expressions):
             if handler is None:
                 raise self.refusal(statement, f"the statement {type(statement).__name__} is not supported")
             handler(statement)
+            ahead.pop()
 
     def _Pass(self, statement: ast.Pass) -> None:
         """Do nothing."""
@@ -192,11 +196,15 @@ class Statements(Expressions):
             after.append(self.frame.variables)
         self.frame.variables = {}
         builder.where = where
-        branch = builder.branch(condition, *blocks)
         ends = [_ends_in_raise(body) for body in (statement.body, statement.orelse)]
+        sides = [(block, one) for block, one, end in zip(blocks, after, ends, strict=True) if not end]
+        merged = merged_arrays(self, sides, no_value)
+        branch = builder.branch(condition, *blocks)
         for name in [*after[0], *[name for name in after[1] if name not in after[0]]]:
             one, other = after[0].get(name), after[1].get(name)
-            if ends[0]:
+            if name in merged:
+                one = other = merged[name]
+            elif ends[0]:
                 one = other
             elif ends[1]:
                 other = one
