@@ -10,6 +10,7 @@ from typing import Any
 import numba
 from numba import types
 
+from jittape.numba_ad.lower.array_names import is_live
 from jittape.numba_ad.lower.build_ir import constant, undefined, unified
 from jittape.numba_ad.lower.carried_arrays import CarriedArrays, check_origins
 from jittape.numba_ad.lower.control_flow import (
@@ -127,12 +128,12 @@ class Loops(Statements):
         outside = {name for name in assigned if frame.loads.get(name, 0) > inside.get(name, 0)}
         known = self.carried_types.setdefault((*frame.path, statement.lineno, statement.col_offset), {})
         before, where = dict(frame.variables), builder.where
+        frame.ahead.append([statement])  # the next iteration
         rebound_arrays = {
             name: before[name]
             for name in assigned
-            if isinstance(before.get(name), Array) and name in rebound and (name in inside or name in outside)
+            if isinstance(before.get(name), Array) and name in rebound and is_live(frame, name)
         }
-        frame.ahead.append([statement])  # the next iteration
         carried = CarriedArrays(builder, frame, rebound_arrays)
         stop = None if getattr(statement, "number", None) is None else f"%stop{statement.number}"
         while True:
