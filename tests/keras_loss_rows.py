@@ -25,6 +25,11 @@ NUMBER_LOGITS = NUMBERS[0], REAL[1]
 WEIGHTS = np.array([1.0, 0.5, 2.0, 0.0, 1.5])
 LABELS = RNG.integers(0, 2, 60), RNG.uniform(0, 1, 60).round(3)
 
+EMBEDDINGS = (
+    np.array([0, 1, 0, 1, 0]),
+    np.stack([np.cos(np.arange(5) * 0.9), np.sin(np.arange(5) * 0.9)], 1),
+)
+
 LOSSES: dict[str, tuple[str, dict[str, Any], tuple[Any, Any]]] = {
     "squared": ("MeanSquaredError", {}, REAL),
     "absolute": ("MeanAbsoluteError", {}, REAL),
@@ -53,6 +58,8 @@ LOSSES: dict[str, tuple[str, dict[str, Any], tuple[Any, Any]]] = {
     "sparse, ignored": ("SparseCategoricalCrossentropy", {"from_logits": True, "ignore_class": 2}, NUMBER_LOGITS),
     "dice": ("Dice", {}, BINARY),
     "tversky": ("Tversky", {"alpha": 0.3, "beta": 0.7}, BINARY),
+    "generalized": ("CategoricalGeneralizedCrossEntropy", {"q": 0.7}, NUMBERS),
+    "circle": ("Circle", {"gamma": 8.0, "margin": 0.3}, EMBEDDINGS),
 }  # fmt: skip
 
 METRICS: dict[str, tuple[str, dict[str, Any], tuple[Any, Any]]] = {
@@ -72,6 +79,15 @@ METRICS: dict[str, tuple[str, dict[str, Any], tuple[Any, Any]]] = {
     "sparse": ("SparseCategoricalCrossentropy", {}, NUMBERS),
     "precision": ("Precision", {}, LABELS),
     "recall": ("Recall", {"thresholds": [0.2, 0.7]}, LABELS),
+    "true positives": ("TruePositives", {}, LABELS),
+    "false positives": ("FalsePositives", {"thresholds": [0.2, 0.7]}, LABELS),
+    "true negatives": ("TrueNegatives", {}, LABELS),
+    "false negatives": ("FalseNegatives", {}, LABELS),
+    "top k of one-hot rows": (
+        "TopKCategoricalAccuracy",
+        {"k": 2, "dtype": "float32"},
+        (CLASSES[0].astype("float32"), CLASSES[1].astype("float32")),
+    ),
     "auc": ("AUC", {}, LABELS),
     "auc, precision and recall": ("AUC", {"curve": "PR", "num_thresholds": 50}, LABELS),
 }

@@ -256,6 +256,17 @@ def test_metrics_in_a_function_and_after_a_reset():
             "equal numbers of dimensions",
         ),
         (lambda: keras.losses.Loss()([1.0], [1.0]), NotImplementedError, "call"),
+        (
+            lambda: keras.losses.CategoricalGeneralizedCrossEntropy()([3], [[0.5, 0.5]]).numpy(),
+            IndexError,
+            "index 3 is out of bounds",
+        ),
+        (
+            lambda: keras.losses.categorical_generalized_cross_entropy([0], [[1.0]], 2.0),
+            ValueError,
+            "0 and 1",
+        ),
+        (lambda: keras.losses.circle([0, 1], [[1.0, 0.0]]), ValueError, r"\(1, 2\) and \(2,\)"),
         (lambda: keras.metrics.AUC(1), ValueError, "at least 2"),
         (lambda: keras.metrics.AUC(curve="X"), ValueError, "'ROC' or 'PR'"),
         (

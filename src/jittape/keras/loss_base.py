@@ -69,9 +69,9 @@ class Loss:
         )
         if self.dtype is not None:
             losses = cast(losses, self.dtype)
-        return reduce_losses(losses, sample_weight, self.reduction, self.counted(y_true))
+        return reduce_losses(losses, sample_weight, self.reduction, self.counted(y_true, losses))
 
-    def counted(self, y_true: Any) -> Any:
+    def counted(self, y_true: Any, losses: Any) -> Any:
         """Return which examples count in a mean, as a tensor of bool; None for all."""
         return None
 

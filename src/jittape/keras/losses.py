@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from jittape.keras import loss_functions
+from jittape.keras.label_losses import (
+    CategoricalGeneralizedCrossEntropy,
+    Circle,
+    categorical_generalized_cross_entropy,
+    circle,
+)
 from jittape.keras.loss_base import FunctionLoss, Loss
 from jittape.keras.loss_functions import (
     binary_crossentropy,
@@ -33,15 +39,16 @@ from jittape.primitives.elementwise.comparison import not_equal
 
 __all__ = [
     "KLD", "MAE", "MAPE", "MSE", "MSLE", "BinaryCrossentropy", "BinaryFocalCrossentropy",
-    "CategoricalCrossentropy", "CategoricalFocalCrossentropy", "CategoricalHinge", "CosineSimilarity", "Dice",
-    "Hinge", "Huber", "KLDivergence", "LogCosh", "Loss", "MeanAbsoluteError", "MeanAbsolutePercentageError",
-    "MeanSquaredError", "MeanSquaredLogarithmicError", "Poisson", "SparseCategoricalCrossentropy",
-    "SquaredHinge", "Tversky", "binary_crossentropy", "binary_focal_crossentropy", "categorical_crossentropy",
-    "categorical_focal_crossentropy", "categorical_hinge", "cosine_similarity", "dice", "get", "hinge", "huber",
-    "kl_divergence", "kld", "kullback_leibler_divergence", "log_cosh", "logcosh", "mae", "mape",
-    "mean_absolute_error", "mean_absolute_percentage_error", "mean_squared_error",
-    "mean_squared_logarithmic_error", "mse", "msle", "poisson", "sparse_categorical_crossentropy",
-    "squared_hinge", "tversky",
+    "CategoricalCrossentropy", "CategoricalFocalCrossentropy", "CategoricalGeneralizedCrossEntropy",
+    "CategoricalHinge", "Circle", "CosineSimilarity", "Dice", "Hinge", "Huber", "KLDivergence", "LogCosh",
+    "Loss", "MeanAbsoluteError", "MeanAbsolutePercentageError", "MeanSquaredError",
+    "MeanSquaredLogarithmicError", "Poisson", "SparseCategoricalCrossentropy", "SquaredHinge", "Tversky",
+    "binary_crossentropy", "binary_focal_crossentropy", "categorical_crossentropy",
+    "categorical_focal_crossentropy", "categorical_generalized_cross_entropy", "categorical_hinge", "circle",
+    "cosine_similarity", "dice", "get", "hinge", "huber", "kl_divergence", "kld", "kullback_leibler_divergence",
+    "log_cosh", "logcosh", "mae", "mape", "mean_absolute_error", "mean_absolute_percentage_error",
+    "mean_squared_error", "mean_squared_logarithmic_error", "mse", "msle", "poisson",
+    "sparse_categorical_crossentropy", "squared_hinge", "tversky",
 ]  # fmt: skip
 
 
@@ -294,7 +301,7 @@ class SparseCategoricalCrossentropy(FunctionLoss):
             axis=axis,
         )
 
-    def counted(self, y_true: Any) -> Any:
+    def counted(self, y_true: Any, losses: Any) -> Any:
         """Return which examples are not of `ignore_class`."""
         ignored = self._arguments["ignore_class"]
         return None if ignored is None else not_equal(as_tensor(y_true), ignored)

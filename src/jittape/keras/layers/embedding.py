@@ -26,11 +26,13 @@ class Embedding(Layer):
     embeddings_initializer : str or callable, default "uniform"
     embeddings_regularizer : str or callable, optional
     embeddings_constraint : callable, optional
+    mask_zero : bool
+        Must be False: layers do not pass masks on.
 
     Raises
     ------
     ValueError
-        If a size is not positive.
+        If a size is not positive, or `mask_zero` is True.
     TypeError
         For inputs that are not integers.
     IndexError
@@ -49,9 +51,16 @@ class Embedding(Layer):
         embeddings_initializer: Any = "random_uniform",
         embeddings_regularizer: Any = None,
         embeddings_constraint: Any = None,
+        mask_zero: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(**options)
+        if mask_zero:
+            raise ValueError(
+                "[Embedding] mask_zero=True is not supported, because layers do not pass masks on: give losses and "
+                "metrics sample_weight=jt.cast(inputs != 0, 'float32'), attention layers mask=, and recurrent layers "
+                "sequences of one length"
+            )
         self.input_dim, self.output_dim = as_int("input_dim", input_dim), as_int("output_dim", output_dim)
         if min(self.input_dim, self.output_dim) < 1:
             raise ValueError(
