@@ -330,3 +330,22 @@ def test_a_line_of_many_operations_names_them() -> None:
         model.fit(x, y, epochs=4, verbose=0)  # by operation
     remarks = found(profile, "verbose=0)  # by " + "operation").remarks
     assert any(text.startswith("kernel time by operation: ") and "`matmul`" in text for text in remarks)
+
+
+def test_gradients_in_numba_code_are_the_users_own_time() -> None:
+    import numba
+
+    @numba.njit
+    def total(x: Any) -> Any:
+        found = 0.0
+        for i in range(x.size):
+            found += np.sin(x[i]) * x[i]
+        return found
+
+    gradient, x = jt.njit_grad(total), np.linspace(0.0, 1.0, 100_000)
+    gradient(x)
+    with jt.profile() as profile:
+        for _ in range(20):
+            gradient(x)
+    totals = check_totals(profile)
+    assert totals["Python"] > totals["recording"]

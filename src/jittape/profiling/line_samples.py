@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter_ns as now
 from types import CodeType, FrameType
 from typing import Any
@@ -33,8 +34,8 @@ _INTERVAL, _LATER = 0.004, 0.01
 
 A sample takes 10 µs, and the signal 20 µs more on a virtual machine.
 """
-_HERE = os.path.dirname(__file__) + os.sep
-"""Folder of the profile's own code, which is not counted as recording."""
+_OTHERS = tuple([f"{Path(__file__).parents[1] / name}{os.sep}" for name in ("profiling", "numba_ad")])
+"""Folders whose code is not recording: the profile's own, and calls of the user's functions in Numba's code."""
 _MANY = 50
 """Number of samples at the shorter interval."""
 
@@ -130,7 +131,7 @@ class LineSamples:
         """Add the time since the last sample to the user's line that a thread runs."""
         kind = "python"
         while frame is not None and not is_own(frame):
-            if not is_of_user(frame) and kind in _INNER and not frame.f_code.co_filename.startswith(_HERE):
+            if not is_of_user(frame) and kind in _INNER and not frame.f_code.co_filename.startswith(_OTHERS):
                 kind = _KINDS.get(frame.f_code, "recording")
             frame = frame.f_back
         if kind != "python" and (frame is not None or kind == "calls"):  # else a thread of jittape's own
