@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.primitive import apply
 from jittape.errors import DTypeError
 from jittape.numpy.array_arguments import as_operand, as_result, check_device, operands_of
 from jittape.numpy_api.numpy_functions import FUNCTIONS
@@ -249,7 +250,7 @@ def _function(
 
 def _on_known_path(function: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that records calls with tensors as one call, and others as `general` does."""
-    count = WITH_PATHS[function]
+    count, body = WITH_PATHS[function], FUNCTIONS[function]
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if (
@@ -258,7 +259,10 @@ def _on_known_path(function: Any, general: Callable[..., Any]) -> Callable[..., 
             and "out" not in kwargs
             and "device" not in kwargs
         ):
-            result = array_function(function, _TENSORS, args, kwargs)
+            if len(args) == count and not kwargs:
+                result = apply(body, args)
+            else:
+                result = array_function(function, _TENSORS, args, kwargs)
             return result if result.__class__ is Tensor else as_result(result)
         return general(*args, **kwargs)
 
