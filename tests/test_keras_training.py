@@ -279,3 +279,11 @@ def test_metrics_in_a_function_and_after_a_reset():
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_model_without_trainable_variables_is_fitted():
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.layers[0].trainable = False
+    history = model.fit(np.ones((4, 2)), np.ones((4, 1)), epochs=2, verbose=0)
+    assert history.history["loss"][0] == history.history["loss"][1]

@@ -95,14 +95,14 @@ class CSVLogger(Callback):
 
     Examples
     --------
-    >>> import os, tempfile
+    >>> import pathlib, tempfile
     >>> model = jt.keras.Sequential([jt.keras.layers.Dense(1)])
     >>> model.compile("sgd", "mse")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "log.csv")
+    ...     path = pathlib.Path(folder, "log.csv")
     ...     log = jt.keras.callbacks.CSVLogger(path)
     ...     _ = model.fit(np.zeros((4, 2)), np.zeros((4, 1)), epochs=2, verbose=0, callbacks=[log])
-    ...     open(path).read().splitlines()
+    ...     path.read_text().splitlines()
     ['epoch,loss', '0,0.0', '1,0.0']
     """
 

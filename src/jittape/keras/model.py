@@ -163,7 +163,8 @@ class Model(Layer):
             loss = self.compute_loss(x, y, y_pred, weight)
             scaled = self.optimizer.scale_loss(loss) if self.optimizer.loss_scale_factor else loss
         variables = self.trainable_variables
-        self.optimizer.apply_gradients(zip(tape.gradient(scaled, variables), variables, strict=True))
+        if variables:
+            self.optimizer.apply_gradients(zip(tape.gradient(scaled, variables), variables, strict=True))
         self._metrics.mean.update_state(loss, batch_size_of(x))
         return self.compute_metrics(x, y, y_pred, weight)
 
