@@ -302,7 +302,7 @@ def test_messages_name_the_function_that_was_called() -> None:
         "inv": lambda: jt.linalg.inv(singular),
         "logdet": lambda: jt.linalg.logdet(singular),
         "matrix_power": lambda: jt.linalg.matrix_power(singular, -2),
-        "np.inv": lambda: np.linalg.inv(singular),
+        "np.linalg.inv": lambda: np.linalg.inv(singular),
         "embedding_lookup": lambda: jt.nn.embedding_lookup(table, indices),
         "getitem": lambda: table[indices],
         "take": lambda: jt.numpy.take(table, indices, axis=0),
