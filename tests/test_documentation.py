@@ -321,3 +321,8 @@ def test_help_on_config_shows_every_setting():
     settings = {name for name, value in vars(type(jt.config)).items() if getattr(value, "fset", None)}
     for name in sorted(settings | {"full_tracebacks"}):
         assert re.search(rf"^ \|  {name} : \w+$", attributes, re.MULTILINE), name
+    methods = {name for name in dir(jt.config) if callable(getattr(jt.config, name))}
+    assert set(dir(jt.config)) - methods == settings | {"full_tracebacks"}
+    assert methods == {
+        "functions_run_eagerly", "list_logical_devices", "list_physical_devices", "run_functions_eagerly"
+    }  # fmt: skip

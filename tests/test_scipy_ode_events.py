@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import scipy.integrate
 
 import jittape as jt
 from jittape.scipy import integrate
-from jittape.scipy.integrate import radau_method
 
 TIGHT = {"rtol": 1e-8, "atol": 1e-10}
 
@@ -127,10 +127,9 @@ def test_gradients_in_the_limits_and_in_what_the_function_reads(method: str, adj
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
-def test_radau_has_order_five_and_exact_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_radau_has_order_five_and_exact_gradients(override_tuning: Callable[..., None]) -> None:
     """With steps of equal size and solved equations; the same inside a function."""
-    monkeypatch.setattr(radau_method, "NEWTON_TOLERANCE", 1e-8)
-    monkeypatch.setattr(radau_method, "MAX_ITERATIONS", 20)
+    override_tuning(newton_tolerance=1e-8, newton_iterations_limit=20)
 
     def end(rate: Any, size: float, adjoint: bool = False) -> Any:
         steps = {"first_step": size, "max_step": size, "rtol": 1e-3, "atol": 1e-3}

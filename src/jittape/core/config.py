@@ -20,6 +20,10 @@ TESTED = ((3, 11), (3, 12), (3, 13))
 """Minor versions of CPython that the tests run on. Other versions do not use machine code on Python objects."""
 
 
+_INTERNAL = {"follow_tracing", "native_supported", "on_change", "on_native_change"}
+"""Attributes of `Config` that other modules of the package use, and users do not."""
+
+
 class PhysicalDevice(NamedTuple):
     """A device: its name and its type."""
 
@@ -348,10 +352,11 @@ class Config:
     def _repr_html_(self) -> str:
         return html_table("jt.config", self._settings().items())
 
+    def __dir__(self) -> list[str]:
+        return [name for name in vars(type(self)) if not name.startswith("_") and name not in _INTERNAL]
+
     def _settings(self) -> dict[str, object]:
-        return {
-            name: getattr(self, name) for name, kind in vars(type(self)).items() if isinstance(kind, property)
-        }
+        return {name: getattr(self, name) for name in dir(self) if not callable(getattr(self, name))}
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever a setting that is read at the beginning of a step changes."""

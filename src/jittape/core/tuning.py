@@ -335,6 +335,13 @@ class Tuning:
     workspace_arena_bytes: int = 1 << 20
     """Minimum size, in bytes, of an arena that each run takes from the pool, which costs 2.5 µs."""
 
+    # ---- scipy -------------------------------------------------------------------------------------------------------
+
+    newton_iterations_limit: int = 6
+    """Maximum iterations of Newton's method in a step of an implicit Runge-Kutta method."""
+    newton_tolerance: float = 1e-3
+    """Accuracy of Newton's method in units of the tolerance of a step: gradients assume a solved equation."""
+
     @property
     def work_per_thread_ns(self) -> int:
         """Minimum work, in ns, for which another thread is used."""

@@ -17,6 +17,7 @@ from jittape.autodiff.tape import GradientTape
 from jittape.core.dtypes import float64
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
+from jittape.core.tuning import tuning
 from jittape.errors import NoGradientError
 from jittape.flow.loops import while_loop
 from jittape.primitives.elementwise.bits import is_finite
@@ -61,9 +62,6 @@ POLYNOMIAL = np.array(
         [10 / 3 + 5 * S6, 10 / 3 - 5 * S6, 10 / 3],
     ]
 )
-MAX_ITERATIONS = 6
-NEWTON_TOLERANCE = 1e-3
-"""Accuracy of Newton's method in units of the tolerance of a step: gradients assume a solved equation."""
 
 
 def differentiable_once(name: str, message: str) -> Callable[[Any], Any]:
@@ -103,9 +101,10 @@ def _system(slopes: list[Any], h: Any) -> Any:
 def _solved(field: Field, at: Point, h: Any, z: Any, factors: Any, scale: Any) -> tuple[Any, Any, Any]:
     """Return the increments of the stages by simplified Newton iterations, their number, and the convergence."""
     n = at.y.shape[0]
+    limit, tolerance = tuning.newton_iterations_limit, tuning.newton_tolerance
 
     def going(z: Any, norm: Any, k: Any, converged: Any, failed: Any) -> Any:
-        return logical_and(k < MAX_ITERATIONS, logical_not(logical_or(converged, failed)))
+        return logical_and(k < limit, logical_not(logical_or(converged, failed)))
 
     def iteration(z: Any, norm: Any, k: Any, converged: Any, failed: Any) -> Any:
         residual = z - h * matmul(A, _values(field, at.t, at.y, h, z))
@@ -113,10 +112,10 @@ def _solved(field: Field, at: Point, h: Any, z: Any, factors: Any, scale: Any) -
         new = root_mean_square(change / scale)
         rate = where(k > 0, new / norm, 0.0)
         rest = rate / (1.0 - rate) * new
-        last = pow(rate, float(MAX_ITERATIONS) - k) / (1.0 - rate) * new
-        slow = logical_and(k > 0, logical_or(rate >= 1.0, last > NEWTON_TOLERANCE))
+        last = pow(rate, float(limit) - k) / (1.0 - rate) * new
+        slow = logical_and(k > 0, logical_or(rate >= 1.0, last > tolerance))
         failed = logical_or(logical_not(is_finite(new)), slow)
-        small = logical_or(new == 0.0, logical_and(k > 0, rest < NEWTON_TOLERANCE))
+        small = logical_or(new == 0.0, logical_and(k > 0, rest < tolerance))
         return where(failed, z, z + change), new, k + 1.0, logical_and(small, logical_not(failed)), failed
 
     no = convert_to_tensor(np.bool_(False))
@@ -164,7 +163,8 @@ def _radau_step(field: Field, at: Point, h: Any, scale: Scale) -> Trial:
     again = expand_dims(field(fixed.t, fixed.y + error[:, 0]), -1)
     size = root_mean_square(error / units)
     size = where(size < 1.0, size, root_mean_square(lu_solve(filtered.lu, filtered.p, again + rest) / units))
-    safety = SAFETY * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + count)
+    twice = 2 * tuning.newton_iterations_limit
+    safety = SAFETY * (twice + 1) / (twice + count)
     return Trial(new, field(at.t + h, new), z, where(converged, size, np.nan), safety)
 
 
