@@ -93,6 +93,11 @@ class SourceLine(NamedTuple):
         return f"line {self.line} of {file_shown(self.file)}"
 
     @property
+    def short_link(self) -> str:
+        """The `link` without the folder."""
+        return f"{self.name}:{self.line}"
+
+    @property
     def link(self) -> str:
         """The line in the notation of editors, as in ``train.py:5``."""
         return f"{file_shown(self.file)}:{self.line}"

@@ -294,7 +294,7 @@ def _by_line(ops: Sequence[Op]) -> list[str]:
     lines: dict[str, list[str]] = {}
     for op in ops:
         source = op.source
-        where = f"{source.name}:{source.line}" if source is not None else "unknown line"
+        where = source.short_link if source is not None else "unknown line"
         lines.setdefault(where, []).append(op.primitive.name)
     return [f"{where}  {', '.join(dict.fromkeys(names))}" for where, names in lines.items()]
 

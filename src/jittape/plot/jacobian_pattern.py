@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jittape.errors import ShapeError
+from jittape.plot.chart_axes import new_axes
 from jittape.transforms.jacobians import jacobian as jacobian_of
 
 if TYPE_CHECKING:
@@ -63,10 +64,7 @@ def jacobian(f: Callable[..., Any], x: Any, *args: Any, ax: Axes | None = None) 
     if matrix.size == 0:
         raise ShapeError(f"[plot.jacobian] the Jacobian has no elements: its shape is {matrix.shape}")
     matrix = matrix.reshape(-1, columns)
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        ax = plt.subplots(layout="constrained")[1]
+    ax = ax or new_axes()
     nonzero = int(np.count_nonzero(matrix))
     ax.spy(matrix, aspect="auto", markersize=3 if max(matrix.shape) <= 100 else 1)
     ax.set_title(f"{nonzero} of {matrix.size} elements are not zero ({100 * nonzero / matrix.size:.1f} %)")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.core.program import Op
 from jittape.inspect.explain import size_text
-from jittape.plot.scheduled_step import schedule_of
+from jittape.plot.chart_axes import new_axes
+from jittape.plot.scheduled_step import lines_of, schedule_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,10 +54,7 @@ def memory(f: Callable[..., Any] | None = None, /, *args: Any, ax: Axes | None =
     """
     schedule = schedule_of("memory", f, args)
     parts = bytes_of_steps(schedule)
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        ax = plt.subplots(layout="constrained")[1]
+    ax = ax or new_axes()
     positions = np.arange(1, len(schedule.steps) + 1)
     below = np.zeros(len(positions))
     for name, nbytes in parts.items():
@@ -69,10 +66,9 @@ def memory(f: Callable[..., Any] | None = None, /, *args: Any, ax: Axes | None =
     ax.legend(loc="best")
     if len(positions):
         at = int(np.argmax(below))
-        ops: tuple[Op, ...] = schedule.steps[at].ops
-        lines = dict.fromkeys(op.source.name + f":{op.source.line}" for op in ops if op.source is not None)
+        lines = lines_of(schedule.steps[at])
         ax.set_title(
-            f"at most {size_text(below[at])}, in step {at + 1} ({', '.join([*lines][:3]) or 'no line'})"
+            f"at most {size_text(below[at])}, in step {at + 1} ({', '.join(lines[:3]) or 'no line'})"
         )
     return ax
 

@@ -10,7 +10,7 @@ from jittape.core.forms import Alias, View
 from jittape.core.program import Op, Program
 from jittape.inspect.explain import size_text
 from jittape.plot.node_layout import rows_of
-from jittape.plot.scheduled_step import schedule_of
+from jittape.plot.scheduled_step import lines_of, schedule_of
 from jittape.plot.svg_picture import Picture, box, curve, picture, text
 
 __all__ = ["graph"]
@@ -103,10 +103,8 @@ def _drawn(schedule: Any) -> Picture:
     for number, step in enumerate(schedule.steps, 1):
         name = "NumPy" if step.kernel is None else "loop or branch" if step.bodies else "kernel"
         nodes = _nodes_of(step.ops, program, stored, found)
-        lines = dict.fromkeys(
-            f"{op.source.name}:{op.source.line}" for op in step.ops if op.source is not None
-        )
-        title = ", ".join([f"{number}. {name}", *[*lines][:3]]) + (", ..." if len(lines) > 3 else "")
+        lines = lines_of(step)
+        title = ", ".join([f"{number}. {name}", *lines[:3]]) + (", ..." if len(lines) > 3 else "")
         boxes.append((title, rows_of(nodes, {node: node.parents for node in nodes})))
     return _placed(boxes)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jittape.plot.chart_axes import new_axes
 from jittape.profiling.bandwidth import measured_bandwidth
 from jittape.profiling.profile import Profile
 
@@ -67,10 +68,7 @@ def roofline(profile: Profile, ax: Axes | None = None) -> Axes:
     if not isinstance(profile, Profile):
         raise TypeError(f"[plot.roofline] the argument must be a jt.profile, not {type(profile).__name__}")
     points = intensities(profile)
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        ax = plt.subplots(layout="constrained")[1]
+    ax = ax or new_axes()
     bandwidth, arithmetic = measured_bandwidth(), measured_arithmetic()
     ridge = arithmetic / bandwidth
     ends = [x for _, x, _ in points] + [ridge]

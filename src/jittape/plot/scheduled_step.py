@@ -9,7 +9,7 @@ from jittape.core.simplify import simplify
 from jittape.functions.decorator import function
 from jittape.runtime.counters import counters
 
-__all__ = ["schedule_of"]
+__all__ = ["lines_of", "schedule_of"]
 
 
 def schedule_of(name: str, f: Callable[..., Any] | None, args: tuple[Any, ...]) -> Any:
@@ -47,3 +47,8 @@ def schedule_of(name: str, f: Callable[..., Any] | None, args: tuple[Any, ...]) 
             "last step"
         )
     return schedule(simplify(program))
+
+
+def lines_of(step: Any) -> list[str]:
+    """Return the file names and line numbers of the ops of a step of a schedule, without repetitions."""
+    return list(dict.fromkeys(op.source.short_link for op in step.ops if op.source is not None))
