@@ -424,8 +424,8 @@ RULES = (
     ),
     Mutation(
         "complex exponential", "vectormath/complex_formulas.py",
-        "imag = m.where(y == 0, y, m.where(zero, 0, imag))",
-        "imag = m.where(zero, 0, imag)",
+        "imag = m.where(y == 0, y, m.where(zero, m.copysign(0, y), imag))",
+        "imag = m.where(zero, m.copysign(0, y), imag)",
         "the exponential of an infinite real number has the imaginary part nan", "tests/test_complex_loops.py",
     ),
     Mutation(

@@ -22,10 +22,9 @@ from numpy_protocol_samples import (
     per,
     row,
 )
-from numpy_rows import BOOL_AXIS, FITS, NO_ORDER, NOT_COMPLEX, Deviation, Row
+from numpy_rows import BOOL_AXIS, FITS, NO_ORDER, Deviation, Row
 from numpy_samples import PAIRED, binary, each, edges, given, numbers, reductions, together, unary
 
-NO_HALF = Deviation("the neighbors of a float16 are not known", "needs float32 or float64")
 INTEGER_ZERO = Deviation(
     "NumPy leaves the reciprocal of the integer 0 undefined", takes=lambda x: x.dtype.kind in "iu"
 )
@@ -47,9 +46,6 @@ ELEMENTWISE: dict[str, tuple[Deviation, ...]] = {
     "maximum": (NO_ORDER,),
     "minimum": (NO_ORDER,),
     "reciprocal": (INTEGER_ZERO,),
-    "nextafter": (NO_HALF,),
-    "rint": (NOT_COMPLEX,),
-    "spacing": (NO_HALF,),
     "divide": (FITS,),
     "arctan2": (FITS,),
 }

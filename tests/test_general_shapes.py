@@ -92,7 +92,7 @@ def test_arithmetic_that_overflows_wraps_as_in_numpy():
 
 def test_a_function_with_an_open_signature_may_create_variables_at_its_first_call():
     """The state of an optimizer is made while the function is traced for the first time."""
-    layer = jt.keras.layers.Dense(1)
+    layer = jt.keras.layers.Dense(1, kernel_initializer="zeros")
     optimizer = jt.keras.optimizers.Adam(0.01)
 
     @jt.function(input_signature=[jt.TensorSpec([None, 3])])

@@ -454,7 +454,7 @@ def comprehends(x):
 @pytest.mark.parametrize(
     ("f", "args", "parts"),
     [
-        (swaps, (np.ones(3),), ["`u`", "refer to another array", "u[:] = v"]),
+        (swaps, (np.ones(3),), ["`v`", "refer to another array", "u[:] = v"]),
         (uses_a_list, (2.0,), ["the method append is not supported", "items.append(x * x)"]),
         (spectrum_of, (np.ones(3),), ["np.unique(x)", "derivative of unique is unknown", "jt.njit_rule"]),
         (recurses, (2.0, 3), ["recursion", "Write a loop"]),

@@ -217,8 +217,9 @@ def _place(node: Node) -> str:
 def _branch_of(node: Node) -> NewProgram | None:
     """Return the branch by which the new program of `node` left the other programs, if it is one in a loop of the user.
 
-    Its `programs` counts the programs that have left others after the same line. Paths that part in a caller of the
-    function that recorded the common ops do not count: several programs may call one function.
+    Its `programs` counts the programs that have left others after the same line. Branches are two lines of the function
+    that recorded the common ops. Paths that part on one line do not count, since a line such as ``f(x)`` may call many
+    functions, and neither do paths that part in a caller: several programs may call one function.
     """
     for parent, child in _edges(node):
         children = [one for one in parent.children.values() if one.derivation is None]
@@ -227,8 +228,9 @@ def _branch_of(node: Node) -> NewProgram | None:
         place, line = place_at(parent, child), parent.source
         if place is None or place.kind != "branch" or line is None:
             return None
-        callers = [one.source for one in children if one.source is not None]
-        if not any([(one.file, one.function) == (line.file, line.function) for one in callers]):
+        lines = [one.source for one in children if one.source is not None]
+        inside = {one for one in lines if (one.file, one.function) == (line.file, line.function)}
+        if child.source not in inside or len(inside) < 2:
             return None
         _branches[line] = _branches.get(line, 1) + 1
         return place._replace(programs=_branches[line])

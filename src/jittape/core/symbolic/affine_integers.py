@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from jittape.core.primitive import active_recorder
 from jittape.core.program import Aval, Op
 
-__all__ = ["AffineInteger", "AffineRecorder", "affine_integer"]
+__all__ = ["AffineInteger", "AffineRecorder", "affine_integer", "traced_integer"]
 
 
 class AffineInteger(NamedTuple):
@@ -38,6 +39,12 @@ class AffineRecorder(Protocol):
         If `exact`, the trace is specialized to the numbers that are arguments of a function.
         """
         ...
+
+
+def traced_integer(value: Any, exact: bool = False) -> AffineInteger | None:
+    """Return what the trace that is active in this thread knows of `value`; None without one, as for `affine`."""
+    recorder = active_recorder()
+    return recorder.affine(value, exact) if isinstance(recorder, AffineRecorder) else None
 
 
 def affine_integer(

@@ -14,9 +14,9 @@ import numpy as np
 from jittape.core.builder import literal
 from jittape.core.dtypes import bool_, int64
 from jittape.core.forms import CheckedMap, Map
-from jittape.core.primitive import Primitive, active_recorder, apply
+from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
-from jittape.core.symbolic.affine_integers import AffineRecorder
+from jittape.core.symbolic.affine_integers import traced_integer
 from jittape.core.symbolic.extent_functions import index_of
 from jittape.errors import DTypeError, InvalidIndexError
 from jittape.primitives.batched_params import alike
@@ -86,8 +86,7 @@ def is_traced(value: Any) -> bool:
     """Return whether `value` is an integer without a value: a tensor of the body that is traced."""
     if not hasattr(type(value), "aval"):  # an attribute of `ShapeExtents` would make the trace less general
         return False
-    recorder = active_recorder()
-    return isinstance(recorder, AffineRecorder) and recorder.affine(value) is not None
+    return traced_integer(value) is not None
 
 
 def traced_range(op: str, part: slice, axis: int, extent: int) -> tuple[Any, int, int]:
@@ -108,10 +107,8 @@ def traced_range(op: str, part: slice, axis: int, extent: int) -> tuple[Any, int
 
 def _length(part: slice) -> int | None:
     """Return the difference of the bounds of a slice; None if it is not known."""
-    recorder = active_recorder()
-    assert isinstance(recorder, AffineRecorder)
     for exact in (False, True):
-        start, stop = [recorder.affine(bound, exact) for bound in (part.start, part.stop)]
+        start, stop = [traced_integer(bound, exact) for bound in (part.start, part.stop)]
         if start is None or stop is None or part.start.aval.dtype != part.stop.aval.dtype:
             return None
         if start.terms == stop.terms:
