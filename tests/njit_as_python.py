@@ -118,3 +118,17 @@ def check_compiled(function, text, arguments, seed):
     np.testing.assert_allclose(value, expected, rtol=1e-10, err_msg=f"seed {seed}\n{text}")
     for one, other in zip(gradients, others, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10, err_msg=f"seed {seed}\n{text}")
+
+
+def check_float32(function, text, arguments, seed):
+    """Check that compiled gradients by float32 arrays are those by float64 arrays, to float32 precision."""
+    narrow = [x.astype(np.float32) if isinstance(x, np.ndarray) else x for x in arguments]
+    wide = [x.astype(np.float64) if isinstance(x, np.ndarray) else x for x in narrow]
+    gradient = gradient_of_dispatcher(function, ARGNUMS, "value_and_gradient", "test", False)
+    value, gradients = gradient(*copies(narrow))
+    expected, others = as_python(gradient, wide)(*copies(wide))
+    np.testing.assert_allclose(value, expected, rtol=1e-3, atol=1e-4, err_msg=f"seed {seed}\n{text}")
+    for argument, one, other in zip(narrow, gradients, others, strict=False):
+        assert np.asarray(one).dtype == np.asarray(argument).dtype
+        scale = 1e-3 * (1.0 + np.max(np.abs(other)))
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=scale, err_msg=f"seed {seed}\n{text}")

@@ -8,6 +8,8 @@ import random
 
 import numpy as np
 
+from random_njit_arrays import HELPERS, ArrayStatements
+
 HEADER = """
 import math
 import numba
@@ -24,18 +26,29 @@ def relax(source, target, c):
     for i in range(1, len(source) - 1):
         target[i] = target[i] * 0.5 + c * (source[i - 1] - source[i + 1]) + 0.1 * source[i] * target[i - 1]
 
-@numba.njit
 """
 
 _numbers = itertools.count()
 
 
-class Generator:
-    """Writes the lines of one program; `x` and `w` are vectors of five elements, `p` is a number."""
+class Generator(ArrayStatements):
+    """Writes the lines of one program; `x` and `w` are vectors of five elements, `p` is a number.
+
+    In half of the programs, statements also use the vector `y` and the matrix `m`.
+    """
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.lines = ["def program(x, w, p, n):", "    s = 0.5 * p", "    t = 0.25", "    k = 0"]
+        self.lines = [
+            "@numba.njit",
+            "def program(x, w, p, n):",
+            "    s = 0.5 * p",
+            "    t = 0.25",
+            "    k = 0",
+        ]
+        self.with_arrays = self.random.random() < 0.5
+        if self.with_arrays:
+            self.lines += ["    y = x - w", "    m = np.outer(w, x) * p"]
         self.depth = 1
         self.scalars = ["s", "t", "p"]
         self.counters: list[str] = []
@@ -82,6 +95,9 @@ class Generator:
 
     def statement(self, level: int) -> None:
         kinds = ["assign", "assign", "update", "store", "store", "aug", "arrays", "view", "call"]
+        if self.with_arrays:
+            kinds += ["slices", "matrix", "tuples", "callee", "rebind", "reduced"]
+            kinds += ["iterate", "approach"] * (level > 0)
         kinds += ["if", "for", "while"] * (level > 0)
         kinds += ["jump"] * (bool(self.counters))
         getattr(self, "_" + self.random.choice(kinds))(level)
@@ -219,8 +235,9 @@ class Generator:
         if self.random.random() < 0.5:
             self._sums()
         else:
-            self.line("return s + 0.5 * t + np.sum(x * x) + 0.3 * w[1]")
-        return HEADER + "\n".join(self.lines) + "\n"
+            more = " + 0.1 * np.sum(y * m[2])" if self.with_arrays else ""
+            self.line(f"return s + 0.5 * t + np.sum(x * x) + 0.3 * w[1]{more}")
+        return HEADER + HELPERS * self.with_arrays + "\n" + "\n".join(self.lines) + "\n"
 
 
 def random_program(seed: int):

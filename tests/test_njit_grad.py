@@ -11,7 +11,6 @@ import pytest
 
 import jittape as jt
 from jittape.numba_ad import gradient_of_dispatcher, njit_callable
-from processes import run_python
 from random_njit import directional_difference, random_arguments, random_program
 
 njit = numba.njit
@@ -170,6 +169,20 @@ def local_arrays(x, n):
     return total
 
 
+@njit
+def doubled_first(x, c):
+    x[0] *= 2.0 * c
+    return x[0] + x[1]
+
+
+@njit
+def updates_by_a_call_that_writes(x):
+    x[0] += doubled_first(x, x[2])
+    x[1] *= doubled_first(x, x[0])
+    x[int(abs(doubled_first(x, 0.5))) % 2] -= doubled_first(x, x[1])
+    return np.sum(x * x)
+
+
 MATRIX, VECTOR = rng.normal(size=(5, 6)), rng.normal(size=6)
 SQUARE = rng.normal(size=(2, 3, 3))
 CASES = {
@@ -187,6 +200,7 @@ CASES = {
     "backward loops": (backward_loops, (VECTOR,), 0),
     "last seen": (last_seen, (VECTOR,), 0),
     "local arrays": (local_arrays, (VECTOR, 3), 0),
+    "updates by a call that writes": (updates_by_a_call_that_writes, (np.array([0.3, 0.7, 0.4]),), 0),
     "no iterations": (predators, (np.array([1.0, 0.8, 0.6, 1.2]), 0), 0),
     "two elements": (backward_loops, (np.array([1.5, 2.0]),), 0),
     "columns in reverse order": (heun, (MATRIX[:, ::-1][2], 2, 0.1), 0),
@@ -505,37 +519,6 @@ def test_effects_happen_once(capfd):
 def test_a_vector_of_cotangents_for_an_array_result():
     vjp = gradient_of_dispatcher(returns_an_array, 0, "vjp", "njit_grad", False)
     np.testing.assert_array_equal(vjp(np.array([1.0, 5.0]), np.ones(2)), [2.0, 10.0])
-
-
-CACHED = """
-import sys, time, numba, numpy as np, jittape as jt
-sys.path.insert(0, sys.argv[1])
-from cached_user import total
-gradient = jt.njit_grad(total, cache=True)
-result = gradient(np.array([1.0, 2.0]), 3)
-found = gradient.derived(tuple(gradient._derived)[0])
-print(result.round(9).tolist(), sum(found.stats.cache_hits.values()), sum(found.stats.cache_misses.values()))
-"""
-
-USER = """
-import numba
-@numba.njit(cache=True)
-def total(x, n):
-    s = 0.0
-    for _ in range(n):
-        for i in range(len(x)):
-            s += x[i] * x[i] * {factor}
-    return s
-"""
-
-
-def test_another_process_loads_the_compiled_gradient(tmp_path, monkeypatch):
-    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path / "cache"))
-    user = tmp_path / "cached_user.py"
-    for factor, first, hits in ((1.0, "[6.0, 12.0]", 0), (1.0, "[6.0, 12.0]", 1), (2.0, "[12.0, 24.0]", 0)):
-        user.write_text(USER.format(factor=factor))
-        done = run_python("-c", CACHED, str(tmp_path))
-        assert done.stdout.split("\n")[0] == f"{first} {hits} {1 - hits}", done.stderr
 
 
 def test_threads_derive_a_gradient_once(monkeypatch):

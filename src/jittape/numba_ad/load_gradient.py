@@ -6,20 +6,18 @@ import hashlib
 import importlib.util
 import inspect
 import linecache
-import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numba
 
-from jittape.compile.cache.object_store import cache_directory
 from jittape.numba_ad import linear_algebra_rules, tape_support
 from jittape.numba_ad.gradient_code import GradientCode
+from jittape.numba_ad.stored_gradients import write_atomically
 from jittape.version import __version__
 
-__all__ = ["compiled"]
+__all__ = ["compiled", "loaded", "module_name", "module_text"]
 
 IMPORTS = f"""\
 import math
@@ -32,11 +30,35 @@ from jittape.numba_ad.tape_support import {", ".join(tape_support.__all__)}
 """
 
 
-def compiled(code: GradientCode, boundscheck: bool | None, cache: bool) -> Any:
-    """Return the generated function as an ``@njit`` function."""
-    text = IMPORTS + "\n" + code.text
-    # A rule is bound to functions that the text does not determine, so its machine code is not cached.
-    folder = cache_directory() if cache and not code.rules else None
+def compiled(code: GradientCode, boundscheck: bool | None, folder: Path | None) -> Any:
+    """Return the generated function as an ``@njit`` function; Numba caches its machine code if there is a folder."""
+    text = module_text(code)
+    name = module_name(code, boundscheck)
+    if folder is None:
+        namespace: dict[str, Any] = {"__name__": name}
+        file = f"<{name}>"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        exec(compile(text, file, "exec"), namespace)
+        for rule in code.rules:
+            namespace[rule.name], namespace[rule.vjp_name] = rule.function, rule.vjp
+            namespace[rule.jvp_name] = rule.jvp
+    else:
+        namespace = vars(_module(name, folder / f"{name}.py", text))
+    return _njit(namespace[code.name], boundscheck, folder is not None)
+
+
+def loaded(name: str, function: str, text: str, boundscheck: bool | None, folder: Path) -> Any:
+    """Return a function of a module on disk as an ``@njit`` function."""
+    return _njit(vars(_module(name, folder / f"{name}.py", text))[function], boundscheck, True)
+
+
+def module_text(code: GradientCode) -> str:
+    """Return the text of the module that has the generated function."""
+    return IMPORTS + "\n" + code.text
+
+
+def module_name(code: GradientCode, boundscheck: bool | None) -> str:
+    """Return the name of the module, which has a hash of all that determines its machine code."""
     versions = (
         __version__,
         numba.__version__,
@@ -44,23 +66,16 @@ def compiled(code: GradientCode, boundscheck: bool | None, cache: bool) -> Any:
         *map(inspect.getsource, (tape_support, linear_algebra_rules)),
     )
     digest = hashlib.blake2b(
-        repr((text, code.sources, versions, boundscheck)).encode(), digest_size=12
+        repr((module_text(code), code.sources, versions, boundscheck)).encode(), digest_size=12
     ).hexdigest()
-    name = f"jittape_gradient_{code.name}_{digest}"
-    if folder is None:
-        namespace: dict[str, Any] = {"__name__": name}
-        file = f"<{name}>"
-        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-        exec(compile(text, file, "exec"), namespace)
-    else:
-        namespace = vars(_module(name, folder / "njit_gradients" / f"{name}.py", text))
-    for rule in code.rules:
-        namespace[rule.name], namespace[rule.vjp_name] = rule.function, rule.vjp
-        namespace[rule.jvp_name] = rule.jvp
-    options = {"nogil": True, "error_model": "numpy", "cache": folder is not None}
+    return f"jittape_gradient_{code.name}_{digest}"
+
+
+def _njit(function: Any, boundscheck: bool | None, cache: bool) -> Any:
+    options = {"nogil": True, "error_model": "numpy", "cache": cache}
     if boundscheck is not None:
         options["boundscheck"] = boundscheck
-    return numba.njit(**options)(namespace[code.name])
+    return numba.njit(**options)(function)
 
 
 def _module(name: str, path: Path, text: str) -> Any:
@@ -68,11 +83,7 @@ def _module(name: str, path: Path, text: str) -> Any:
     if name in sys.modules:
         return sys.modules[name]
     if not path.exists() or path.read_text(encoding="utf-8") != text:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).replace(path)
+        write_atomically(path, text)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None

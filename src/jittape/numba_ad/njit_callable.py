@@ -9,8 +9,10 @@ from numba import types
 from numba._dispatcher import compute_fingerprint
 from numba.extending import overload, typeof_impl
 
+from jittape.compile.cache.object_store import cache_directory
 from jittape.numba_ad.gradient_code import GradientCode, generate
-from jittape.numba_ad.load_gradient import compiled
+from jittape.numba_ad.load_gradient import compiled, loaded, module_name, module_text
+from jittape.numba_ad.stored_gradients import gradient_key, read_entry, write_entry
 
 __all__ = [
     "compute_fingerprint", "front_function", "gradient_code", "gradient_dispatcher", "register", "types_of",
@@ -44,8 +46,22 @@ def gradient_dispatcher(gradient: Any, argument_types: tuple[Any, ...]) -> tuple
 
     The second result has the numbers of the arguments whose arrays a gradient that records values writes.
     """
+    root = cache_directory() if gradient.cache else None
+    folder = None if root is None else root / "njit_gradients"
+    key = None if folder is None else gradient_key(gradient, argument_types)
+    if folder is not None and key is not None:
+        entry = read_entry(folder, key)
+        if entry is not None:
+            function = loaded(entry["module"], entry["function"], entry["text"], gradient.boundscheck, folder)
+            return function, tuple(entry["written"])
     code = gradient_code(gradient, argument_types)
-    return compiled(code, gradient.boundscheck, gradient.cache), code.written
+    if code.rules:  # The text does not determine the user's functions, so the machine code is not cached.
+        folder = None
+    function = compiled(code, gradient.boundscheck, folder)
+    if folder is not None and key is not None:
+        name, text = module_name(code, gradient.boundscheck), module_text(code)
+        write_entry(folder, key, name, text, function=code.name, written=code.written)
+    return function, code.written
 
 
 def front_function(gradient: Any) -> Any:

@@ -165,14 +165,15 @@ class Statements(Expressions):
             value = evaluated(self.builder, self.expression(statement.value))
             indices.write(self.builder, self.binary(statement, name, current, value))
             return
-        value = self.expression(statement.value)
         floats = is_float(array.type.dtype)
         if indices is None:
-            self._update(statement, array, value, sign if floats else "")
-        elif sign and floats and is_scalar(value):
+            self._update(statement, array, self.expression(statement.value), sign if floats else "")
+            return
+        current, epoch = self.builder.load(array, indices), array.root.epoch
+        value = self.expression(statement.value)
+        if sign and floats and is_scalar(value) and array.root.epoch == epoch:
             self.builder.store(array, indices, value, sign)
-        else:
-            current = self.builder.load(array, indices)
+        else:  # a function that the value calls may have written the array
             self.builder.store(array, indices, self.binary(statement, name, current, value))
 
     def _update(self, statement: ast.AugAssign, array: Array, value: Any, sign: str) -> None:

@@ -1,0 +1,149 @@
+"""Gradients on disk: what another process loads, and which edits make it derive the gradient again."""
+
+import types
+from collections import namedtuple
+
+import numba
+import numpy as np
+import pytest
+from numba import njit
+
+import jittape as jt
+from jittape.numba_ad.njit_callable import types_of
+from jittape.numba_ad.stored_gradients import gradient_key
+from processes import run_python
+
+CACHED = """
+import sys, numba, numpy as np, jittape as jt
+from jittape.numba_ad import njit_callable
+sys.path.insert(0, sys.argv[1])
+from cached_user import total
+derive, derived = njit_callable.generate, []
+njit_callable.generate = lambda *args: derived.append(args) or derive(*args)
+gradient = jt.njit_grad(total, cache=True)
+result = gradient(np.array([1.0, 2.0]), 3)
+found = gradient.derived(tuple(gradient._derived)[0])
+print(result.round(9).tolist(), len(derived), sum(found.stats.cache_misses.values()))
+"""
+
+USER = """
+import numba
+from cached_library import term
+FACTOR = {factor}
+@numba.njit
+def total(x, n):
+    s = 0.0
+    for _ in range(n):
+        for i in range(len(x)):
+            s += FACTOR * term(x[i])
+    return s
+"""
+
+LIBRARY = """
+import numba
+@numba.njit
+def term(x):
+    return {term}
+"""
+
+
+def test_another_process_derives_and_compiles_nothing_before_an_edit(tmp_path, monkeypatch):
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path / "cache"))
+    for factor, term, expected in (
+        (1.0, "x * x", "[6.0, 12.0] 1 1"),
+        (1.0, "x * x", "[6.0, 12.0] 0 0"),
+        (2.0, "x * x", "[12.0, 24.0] 1 1"),
+        (2.0, "x * x * x", "[18.0, 72.0] 1 1"),
+    ):
+        (tmp_path / "cached_user.py").write_text(USER.format(factor=factor))
+        (tmp_path / "cached_library.py").write_text(LIBRARY.format(term=term))
+        done = run_python("-c", CACHED, str(tmp_path))
+        assert done.stdout.split("\n")[0] == expected, done.stderr
+
+
+def test_a_damaged_module_is_derived_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "cached_user.py").write_text(USER.format(factor=1.0))
+    (tmp_path / "cached_library.py").write_text(LIBRARY.format(term="x * x"))
+    run_python("-c", CACHED, str(tmp_path))
+    (module,) = (tmp_path / "cache" / "njit_gradients").glob("*.py")
+    module.write_text(module.read_text() + "raise RuntimeError\n")
+    done = run_python("-c", CACHED, str(tmp_path))
+    assert done.stdout.startswith("[6.0, 12.0] 1 "), done.stderr
+
+
+def scaled(factor, default=1.0):
+    @njit
+    def inner(x):
+        return factor * x[0] * x[1]
+
+    @njit
+    def outer(x, y=default):
+        return inner(x) * y
+
+    return outer
+
+
+def key_of(function, *args, **options):
+    return gradient_key(jt.njit_grad(function, **options), types_of(args))
+
+
+X = np.ones(2)
+
+
+def test_equal_functions_have_equal_keys():
+    assert key_of(scaled(2.0), X) == key_of(scaled(2.0), X) is not None
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "options"),
+    [
+        (scaled(3.0), (X,), {}),
+        (scaled(2), (X,), {}),
+        (scaled(2.0, 3.0), (X,), {}),
+        (scaled(2.0), (X.astype(np.float32),), {}),
+        (scaled(2.0), (np.ones(4)[::2],), {}),
+        (scaled(2.0), (X, 1), {}),
+        (scaled(2.0), (X,), {"argnums": (0,)}),
+        (scaled(2.0), (X,), {"checkpoint": "sqrt"}),
+        (jt.njit_grad(scaled(2.0)), (X,), {}),
+    ],
+)
+def test_what_changes_a_gradient_changes_its_key(function, args, options):
+    assert key_of(function, *args, **options) not in (None, key_of(scaled(2.0), X))
+
+
+def test_named_tuples_with_other_fields_have_other_keys():
+    @njit
+    def first(x, pair):
+        return x[0] * pair[0]
+
+    one, other = namedtuple("Pair", "a b"), namedtuple("Pair", "a c")
+    assert key_of(first, X, one(1.0, 2.0)) != key_of(first, X, other(1.0, 2.0))
+
+
+def test_functions_of_unknown_values_have_no_key():
+    """The attributes of a user's module and the rule of a function are not part of a key."""
+    constants = types.ModuleType("constants")
+    constants.g = 9.81
+
+    @njit
+    def weight(x):
+        return constants.g * x[0]
+
+    @numba.njit
+    def half(x):
+        return 0.5 * x
+
+    @numba.njit
+    def half_vjp(g, out, x):
+        return 0.5 * g
+
+    @njit
+    def of_half(x):
+        return half(x[0])
+
+    assert key_of(weight, X) is None
+    assert key_of(of_half, X) is not None
+    jt.njit_rule(half, half_vjp)
+    assert key_of(of_half, X) is None
