@@ -12,9 +12,9 @@ from numba import types
 from jittape.errors import NoGradientError
 from jittape.numba_ad import linear_algebra_rules, tape_support
 from jittape.numba_ad.activity import find_active
-from jittape.numba_ad.emit_backward import BackwardPass
-from jittape.numba_ad.emit_forward import ForwardPass, Writer
-from jittape.numba_ad.emit_tangents import TangentPass
+from jittape.numba_ad.emit.emit_backward import BackwardPass
+from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
+from jittape.numba_ad.emit.emit_tangents import TangentPass
 from jittape.numba_ad.loop_invariants import move_invariants
 from jittape.numba_ad.lower.build_ir import is_float
 from jittape.numba_ad.lower.dead_statements import remove_dead_statements

@@ -22,8 +22,8 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.extending import is_jitted
 
-from jittape.numba_ad.gradient_function import NjitGradient, is_dispatcher
 from jittape.numba_ad.user_rules import rule_of
 from jittape.version import __version__
 
@@ -37,7 +37,7 @@ class _UnknownError(Exception):
     """A function uses a value that has no description."""
 
 
-def gradient_key(gradient: NjitGradient, argument_types: tuple[Any, ...]) -> str | None:
+def gradient_key(gradient: Any, argument_types: tuple[Any, ...]) -> str | None:
     """Return the key of a gradient for arguments of these types; None if it must be derived."""
     seen: dict[Any, int] = {}
     try:
@@ -92,12 +92,12 @@ def _described(value: Any, seen: dict[Any, int]) -> Any:
     """Return what determines a value, as nested tuples of texts and numbers."""
     if value is None or isinstance(value, (bool, int, float, str, np.number, np.bool_, np.dtype)):
         return type(value).__name__, repr(value)
-    if isinstance(value, NjitGradient):
+    if hasattr(value, "derived"):  # a gradient
         options = (
             value.argnums, value.returned, value.purpose, value.checkpoint, value.tangents, value.boundscheck,
         )  # fmt: skip
         return options, _described(value.function, seen)
-    if is_dispatcher(value):
+    if is_jitted(value):
         if rule_of(value) is not None:
             raise _UnknownError
         return _described_function(value.py_func, seen)

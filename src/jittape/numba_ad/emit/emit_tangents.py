@@ -10,8 +10,8 @@ from typing import Any
 
 from jittape.errors import NoGradientError
 from jittape.numba_ad.activity import Activity, contributions
-from jittape.numba_ad.emit_forward import Writer, begin_loop, end_loop, write_simple
-from jittape.numba_ad.statement_text import element, index_text, resize_text, zeros_text
+from jittape.numba_ad.emit.emit_forward import Writer, begin_loop, end_loop, write_simple
+from jittape.numba_ad.emit.statement_text import element, index_text, resize_text, zeros_text
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Apply,

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from jittape.numba_ad.activity import Activity, contributions, outer_operands, sides
-from jittape.numba_ad.emit_forward import ForwardPass, Writer
-from jittape.numba_ad.kept_arrays import PopArray, kept_names
-from jittape.numba_ad.recording_plan import Plan
-from jittape.numba_ad.restore_actions import (
+from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
+from jittape.numba_ad.emit.kept_arrays import PopArray, kept_names
+from jittape.numba_ad.emit.restore_actions import (
     Branch,
     Pop,
     Recompute,
@@ -20,9 +19,10 @@ from jittape.numba_ad.restore_actions import (
     shadow_actions,
     view_actions,
 )
+from jittape.numba_ad.emit.statement_text import element
+from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.single_pass_loops import independent
 from jittape.numba_ad.stack_sizes import trip_count_text
-from jittape.numba_ad.statement_text import element
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Apply,

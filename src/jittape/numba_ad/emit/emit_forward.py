@@ -10,11 +10,11 @@ from numba import types
 
 from jittape.numba_ad.activity import Activity
 from jittape.numba_ad.checkpoints import Checkpoint
-from jittape.numba_ad.kept_arrays import PopArray, kept_copies
+from jittape.numba_ad.emit.kept_arrays import PopArray, kept_copies
+from jittape.numba_ad.emit.restore_actions import Branch, Pop, pushes, restore_actions
+from jittape.numba_ad.emit.statement_text import element, most_text, resize_text, text_of
 from jittape.numba_ad.recording_plan import Plan
-from jittape.numba_ad.restore_actions import Branch, Pop, pushes, restore_actions
 from jittape.numba_ad.stack_sizes import recording_loops, stack_size
-from jittape.numba_ad.statement_text import element, most_text, resize_text, text_of
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Apply,

@@ -1,0 +1,1 @@
+"""Python text of forward pass, backward pass and tangents."""
