@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
-from operator import add, mul, neg, sub, truediv
+from operator import add, getitem, mul, neg, sub, truediv
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -28,7 +28,7 @@ from jittape.recording import native_methods
 from jittape.recording.flushing import LOOP, live_among
 from jittape.recording.machine_code.known_paths import UFUNC_BODIES
 from jittape.recording.trace import Trace, current_trace
-from jittape.recording.trie import Node
+from jittape.recording.trie import UNPLACED, Node
 from jittape.runtime.counters import counters
 from processes import run_python
 
@@ -246,10 +246,10 @@ CALLS_OF_NUMPY: list[Callable[[Any, Any], Any]] = [
 
 def recorded(call: Callable[[], Any]) -> Any:
     """Return the node and the inputs to which a call leads from the same place in the trie."""
-    trace = current_trace()
-    trace.flush()
-    trace.step()
+    current_trace().step()
     call()
+    trace = current_trace()
+    assert trace.node is not UNPLACED
     return trace.node, [x if isinstance(x, float | int) else id(x) for x in trace.inputs]
 
 
@@ -311,6 +311,97 @@ def test_calls_of_numpy_that_python_records():
         with pytest.raises(TypeError):
             type(x).__array_function__(x, np.sum, ())
         assert type(x).__array_ufunc__(x, np.exp, "reduce".replace("reduce", "__call__"), x).shape == (3,)
+
+
+INT32 = np.array([1], np.int32)  # Python checks the range of such an index
+KEYS: list[Any] = [
+    *(0, -1, 2, (1, -2), (0, 1, 2), (slice(None), 1), (..., -1), None, (None, 1), ...),
+    *(slice(1, 3), slice(-2, None), slice(None, 1), slice(None), slice(2, 2), slice(5), slice(-9, 1)),
+    *(slice(None, None, -1), slice(0, 3, 2), (slice(1, 2), slice(None, None, 2)), (1, slice(1, None), None)),
+    *(np.array([0, -1, 2]), np.array([[0], [1]]), INT32, jt.constant([2, 0])),
+    *((jt.constant([0, 1]), 1), (slice(1, 3), jt.constant([1, 0])), (jt.constant(1), None, jt.constant([0]))),
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_keys_lead_to_the_node_of_python(key: Any):
+    array = np.arange(24.0).reshape(3, 2, 4)
+    x, v = jt.constant(array), jt.Variable(array)
+    plain = jt.nest.map_structure(lambda k: k.numpy() if jt.is_tensor(k) else k, key)
+    for value in (x, v):
+        pick = partial(getitem, value, key)
+        switch.use_python()
+        wanted = [recorded(pick) for _ in range(2)][1]
+        switch.use()
+        found = recorded(pick)
+        assert found[0] is wanted[0]
+        if not isinstance(key, np.ndarray):  # each call copies an array
+            assert found[1] == wanted[1]
+        np.testing.assert_array_equal(value[key].numpy(), array[plain])
+        if key is not INT32:
+            assert "__getitem__" not in calls_of_python(partial(recorded, pick))
+    v[key].assign(v[key] + 1.0)
+    array[plain] += 1.0
+    np.testing.assert_array_equal(v.numpy(), array)
+
+
+def test_keys_that_python_refuses_or_records():
+    x = jt.constant(np.arange(5.0))
+    _ = x[0], x[np.array([0, 1])]
+    for key in (5, -6, np.array([0, 5]), np.array([-6, 1]), (0, 0), np.array([0.5]), "a", slice(0.5), 10**40):
+        for _ in range(3):
+            with pytest.raises((IndexError, TypeError)):
+                x[key]
+    for _ in range(3):
+        assert x[True].shape == (1, 5)  # equal to 1 as a key
+        assert x[10**40 :].shape == x[jt.constant(5) : 5].shape == (0,)
+        assert (
+            x[np.arange(5) > 2].numpy().tolist()
+            == x[jt.constant(np.arange(5) > 2)].numpy().tolist()
+            == [3, 4]
+        )
+        assert x[np.int64(1) : np.int64(3)].numpy().tolist() == [1, 2]
+        with pytest.raises(IndexError):
+            jt.constant(1.0)[0]
+    many = jt.constant(np.zeros((1,) * 10))
+    for _ in range(3):
+        assert many[(0,) * 10].shape == ()
+
+
+def test_arrays_and_numbers_of_numpy_lead_to_the_node_of_python():
+    x = jt.constant(np.arange(3.0))
+    writeable, frozen = np.ones(3), np.ones(3)
+    frozen.flags.writeable = False
+    others = [
+        writeable,
+        frozen,
+        np.ones((2, 3), np.float32),
+        np.arange(6)[::2],
+        np.float64(2.5),
+        np.float32(2),
+    ]
+    for other, call in product(others, (add, lambda a, b: b * a, np.maximum, lambda a, b: np.minimum(b, a))):
+        switch.use_python()
+        wanted = [recorded(partial(call, x, other)) for _ in range(2)][1]
+        switch.use()
+        found = recorded(partial(call, x, other))
+        assert found[0] is wanted[0]
+        assert [type(a) for a in found[1]] == [type(a) for a in wanted[1]]
+        np.testing.assert_array_equal(call(x, other).numpy(), call(x.numpy(), other))
+    for _ in range(3):
+        kept = x + writeable
+        writeable += 1.0  # the op has copied the values
+        assert kept.numpy().tolist() == (x + writeable - 1.0).numpy().tolist()
+    assert "apply" not in calls_of_python(partial(recorded, partial(add, x, writeable)))
+
+
+def test_calls_with_several_results():
+    call = partial(np.modf, jt.constant(np.array([1.5, -2.25])))
+    for _ in range(3):
+        part, whole = call()
+        assert [part.numpy().tolist(), whole.numpy().tolist()] == [[0.5, -0.25], [1.0, -2.0]]
+    assert recorded(call)[0].results is not None
+    assert not {"apply", "_advance", "tensors_at"} & calls_of_python(partial(recorded, call))
 
 
 # ---- what is left to Python ------------------------------------------------------------------------------------------
@@ -488,7 +579,7 @@ def test_keys_that_record():
 
 def test_ten_thousand_steps_hold_nothing():
     x, y, w, b = data()
-    rate = float("0.05")
+    rate, few, rows = float("0.05"), np.ones(5), np.array([0, 2, -1])
     path: list[Node] = []
 
     def step() -> Any:
@@ -497,6 +588,8 @@ def test_ten_thousand_steps_hold_nothing():
         dw, db = tape.gradient(loss, [w, b])
         w.assign_sub(rate * -dw)
         b.assign_add(rate * db)
+        parts = x[1:3], x[-1], x[rows], w[::2], jt.split(y + few * np.float64(2), 5)
+        assert len(parts) == 5
         with pytest.raises(ValueError, match="broadcast"):
             w + np.ones(3)
         return loss
@@ -510,6 +603,8 @@ def test_ten_thousand_steps_hold_nothing():
             w,
             b,
             rate,
+            few,
+            rows,
             x._buffer,
             x._marker,
             w._marker,
@@ -542,19 +637,22 @@ def test_ten_thousand_steps_hold_nothing():
 def test_refused_calls_hold_nothing():
     x, y, w, _ = data()
     trace = current_trace()
-    op = native_methods._OPS["add"]
-    _ = w + x
+    op, few = native_methods._OPS["add"], np.zeros(5)
+    _ = w + x + few
 
     def refused() -> None:
-        for arrays in ((x, y, object()), (x, x), (w, 1.5, None), (y, jt.Tensor)):
+        for arrays in ((x, y, object()), (x, x), (w, 1.5, None), (y, jt.Tensor), (few, np.float64(1), None)):
             with pytest.raises((TypeError, ValueError)):
                 trace.apply(op, arrays, ([],))
+        for key in (9, (0, "a"), slice(0.5), (few, few), np.array([9])):
+            with pytest.raises((TypeError, IndexError)):
+                x[key]
 
     def counts() -> list[int]:
         gc.collect()
-        return [*[sys.getrefcount(o) for o in (x, y, w, op, trace)], sys.getallocatedblocks()]
+        return [*[sys.getrefcount(o) for o in (x, y, w, op, trace, few)], sys.getallocatedblocks()]
 
-    for _ in range(50):
+    for _ in range(500):
         refused()
     before = counts()
     for _ in range(1000):

@@ -1,8 +1,49 @@
 """Cost of recording an op: only the walk in the trie, no arithmetic."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 import jittape as jt
+
+_X, _Y, _M = (jt.constant(np.ones(shape)) for shape in (24, 24, (4, 6)))
+_ROWS = np.array([0, 3, 2, 5])
+CALLS: dict[str, Callable[[], Any]] = {
+    "x + y": lambda: _X + _Y,
+    "x ** 2": lambda: _X**2,
+    "np.exp": lambda: np.exp(_X),
+    "cast": lambda: jt.cast(_X, jt.float32),
+    "x[0]": lambda: _X[0],
+    "x[0:12]": lambda: _X[0:12],
+    "x[::-1]": lambda: _X[::-1],
+    "m[:, 0]": lambda: _M[:, 0],
+    "x[array]": lambda: _X[_ROWS],
+    "x + array": lambda: _X + np.ones(24),
+    "float64 * x": lambda: np.float64(2.0) * _X,
+    "stack": lambda: jt.stack([_X, _Y]),
+    "sum": lambda: _M.sum(0),
+    "unstack": lambda: jt.unstack(_M),
+}
+
+
+class Call:
+    """A hundred equal calls on a known path; nothing is computed."""
+
+    params = tuple(CALLS)
+    param_names = ("call",)
+
+    def setup(self, call: str) -> None:
+        for _ in range(120):  # machine code records repeated loops
+            float(jt.reduce_sum(_X))
+        for _ in range(3):
+            self.time_100_calls(call)
+
+    def time_100_calls(self, call: str) -> None:
+        run = CALLS[call]
+        with jt.GradientTape():
+            for _ in range(100):
+                run()
 
 
 class Recording:

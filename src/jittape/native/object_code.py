@@ -202,6 +202,14 @@ class ObjectCode:
             self.call("PyErr_Clear")
         return self.builder.select(fits, found, integer(2**63 - 1))
 
+    def index(self, value: ir.Value, otherwise: ir.Block) -> ir.Value:
+        """Return a Python int as an i64; branch to `otherwise`, with an error set, if it does not fit."""
+        found = self.call("PyLong_AsSsize_t", value)
+        unsure = self.same(found, integer(-1))
+        with self.builder.if_then(unsure, likely=False):
+            self.require(self.same(self.call("PyErr_Occurred"), integer(0)), otherwise)
+        return found
+
     # ---- control -----------------------------------------------------------------------------------------------
 
     def block(self, name: str) -> ir.Block:

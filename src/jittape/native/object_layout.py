@@ -25,9 +25,10 @@ CONTIGUOUS_AND_ALIGNED = 0x101
 
 
 class ObjectLayout(NamedTuple):
-    """Byte offsets from the beginning of an object. `shape` is the offset of the pointer to an array's extents.
+    """Byte offsets from the beginning of an object.
 
-    The last three fields are reference counts, as machine code reads them: of an object that only a list, tuple or slot
+    `shape` is the offset of the pointer to an array's extents, `slice_start` that of the first bound of a slice. The
+    last three fields are reference counts, as machine code reads them: of an object that only a list, tuple or slot
     refers to, and of pooled memory that only one buffer uses, as bytes and as an array.
     """
 
@@ -41,6 +42,7 @@ class ObjectLayout(NamedTuple):
     shape: int
     dtype: int
     flags: int
+    slice_start: int
     buffer_array: int
     buffer_exposed: int
     buffer_pooled: int
@@ -71,6 +73,7 @@ def object_layout() -> ObjectLayout | None:
             shape=_offset(buffer.address, array, 6) + 16,
             dtype=_offset(id(array.dtype), array, 10),
             flags=_offset(id(array.dtype), array, 10) + 8,
+            slice_start=_offset(id(array), slice(array, buffer, memory), 5),
             buffer_array=_offset(id(array), buffer, 8),
             buffer_exposed=_offset(id(False), buffer, 8),
             buffer_pooled=_offset(id(memory), pooled, 8),
@@ -81,7 +84,12 @@ def object_layout() -> ObjectLayout | None:
     except ValueError:
         return None
     parts = _words(memory, 8)[layout.items // 8 :][1:3]
-    fits = _matches(layout, array) and parts == [id(memory.raw), id(memory.array)]
+    bounds = _words(slice(array, buffer, memory), 5)[layout.slice_start // 8 :]
+    fits = (
+        _matches(layout, array)
+        and parts == [id(memory.raw), id(memory.array)]
+        and bounds == [id(array), id(buffer), id(memory)]
+    )
     return layout if fits else None
 
 

@@ -17,21 +17,25 @@ from jittape.compile.llvm.driver import BY_NAMES, NO_ARGUMENT, ONE_ARGUMENT, as_
 from jittape.compile.llvm.symbols import define
 from jittape.core.buffers import LARGE, Buffer, address_of
 from jittape.core.config import Config, config
+from jittape.core.dtypes import float64, int64
 from jittape.core.primitive import active
 from jittape.core.program import Aval
+from jittape.core.symbolic.extents import open_extents
 from jittape.native.object_code import TABLE, ObjectCode
 from jittape.native.object_layout import object_layout, slot_places
 from jittape.native.switch import NativeMethod
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.elementwise.division import divide_op
+from jittape.primitives.indexing.getitem import PLANS
 from jittape.recording.flushing import Flushing
-from jittape.recording.machine_code import emit_methods, emit_protocols
-from jittape.recording.machine_code.emit_recorder import New
+from jittape.recording.machine_code import emit_getitem, emit_methods, emit_protocols
+from jittape.recording.machine_code.emit_operands import New
 from jittape.recording.machine_code.known_paths import FUNCTION_BODIES, UFUNC_BODIES
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import UNPLACED, Node, trie
+from jittape.recording.trie_insertion import ARRAY_AVALS
 from jittape.recording.variable import Variable
 
 __all__ = ["methods"]
@@ -41,7 +45,7 @@ _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     ("", Operators, ("_aval", "_buffer", "_marker", "_slot", "_trace")),
     ("", Variable, ("_assigned_in",)),
     ("Tensor.", Tensor, ("_origin",)),
-    ("Buffer.", Buffer, ("nbytes", "pooled")),
+    ("Buffer.", Buffer, ("address", "array", "exposed", "nbytes", "pooled")),
     ("Config.", Config, ("_max_pending_bytes",)),
     (
         "Node.",
@@ -49,11 +53,11 @@ _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
         (
             "aval",
             "children",
+            "conversions",
             "inputs",
             "nbytes",
             "results",
             "slot",
-            "takes_one_float",
             "takes_scalars_as_given",
         ),
     ),
@@ -107,6 +111,10 @@ def _methods() -> list[_Method]:
     for method, op in (("assign_add", "add"), ("assign_sub", "sub")):
         define = partial(emit_methods.define_update, f"Variable.{method}", op)
         methods.append(_Method(Variable, method, BY_NAMES, define))
+    for owner in (Operators, Variable):
+        name = f"{owner.__name__}.__getitem__"
+        define = partial(emit_getitem.define_getitem, name, owner is Variable)
+        methods.append(_Method(owner, "__getitem__", ONE_ARGUMENT, define))
     methods.append(_Method(Operators, "__array_ufunc__", BY_NAMES, emit_protocols.define_array_ufunc))
     methods.append(_Method(Operators, "__array_function__", BY_NAMES, emit_protocols.define_array_function))
     return methods
@@ -115,10 +123,13 @@ def _methods() -> list[_Method]:
 _METHODS = _methods()
 _python = {method.label: vars(method.owner)[method.name] for method in _METHODS}
 _KNOWN: dict[str, Any] = {
+    **{kind.__name__: kind for kind in (Tensor, Variable, Buffer, Trace, Node, Aval)},
     **{
-        kind.__name__: kind
-        for kind in (Tensor, Variable, Buffer, Trace, Node, tuple, list, dict, str, float, int, bool, complex)
+        kind.__name__: kind for kind in (tuple, list, dict, slice, str, float, int, bool, complex, np.ndarray)
     },
+    "np.float64": np.float64,
+    "dtype float64": float64,
+    "dtype int64": int64,
     **_OPS,
     "neg": negative_op,
     **_python,
@@ -129,6 +140,8 @@ _KNOWN: dict[str, Any] = {
     "Variable._assign_result": Variable._assign_result,
     "None": None,
     "True": True,
+    "False": False,
+    "Ellipsis": Ellipsis,
     "LARGE": LARGE,
     "minus one": -1,
     "zero": 0,
@@ -137,6 +150,13 @@ _KNOWN: dict[str, Any] = {
     "recorder": "recorder",
     "__call__": "__call__",
     "keepdims": "keepdims",
+    "nbytes": "nbytes",
+    "shape": "shape",
+    "size": "size",
+    "ndarray.copy": np.ndarray.copy,
+    "ARRAY_AVALS": ARRAY_AVALS,
+    "PLANS": PLANS,
+    "open_extents": open_extents,
     "FUNCTION_BODIES": FUNCTION_BODIES,
     "UFUNC_BODIES": UFUNC_BODIES,
     "config": config,

@@ -58,7 +58,10 @@ class Node:
         Input slots that the edge added; `trainable` is None if the input is not a Variable.
     scalars : tuple of ScalarInput
         Python scalars of the call, which are the last inputs. `takes_scalars_as_given`: each scalar is one input, in
-        order, and any value fits. `takes_one_float`: the only scalar is an int that becomes a float64.
+        order, and any value fits.
+    conversions : tuple of type, or None
+        What machine code makes of each scalar, if each is one input, in order: `int` for an int64, `float` for an int
+        that becomes a float64, `object` for the scalar as it is. None if Python converts the scalars.
     ops, op_avals : tuples of Op and Aval
         Ops that the edge added, and the avals of their results.
     slot, aval : int, Aval
@@ -90,6 +93,7 @@ class Node:
         "bodies",
         "callback",
         "children",
+        "conversions",
         "derivation",
         "executables",
         "families",
@@ -107,7 +111,6 @@ class Node:
         "slot",
         "source",
         "stamp",
-        "takes_one_float",
         "takes_scalars_as_given",
         "unknown",
     )
@@ -119,7 +122,7 @@ class Node:
         self.inputs: tuple[tuple[int, Aval, bool | None], ...] = ()
         self.scalars: tuple[ScalarInput, ...] = ()
         self.takes_scalars_as_given = False
-        self.takes_one_float = False
+        self.conversions: tuple[type, ...] | None = None
         self._ops: tuple[Op, ...] | None = ()
         self._op_avals: tuple[Aval, ...] = ()
         self.results: tuple[tuple[int, Aval] | None, ...] | None = None

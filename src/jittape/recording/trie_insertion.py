@@ -15,7 +15,7 @@ import numpy as np
 from jittape.core.buffers import LARGE, Buffer, copied
 from jittape.core.builder import Builder, Symbol, WeakScalar
 from jittape.core.config import config
-from jittape.core.dtypes import KINDS, as_dtype, float64, kind_of
+from jittape.core.dtypes import KINDS, as_dtype, float64, int64, kind_of
 from jittape.core.primitive import any_dtype, recording_with
 from jittape.core.program import Aval
 from jittape.core.user_calls import argument_of_user, named
@@ -28,6 +28,7 @@ from jittape.recording.user_line import recording_line
 from jittape.transform.templates import Memory, Template, is_pure, types_of
 
 __all__ = [
+    "ARRAY_AVALS",
     "Marker",
     "imported",
     "insert_call",
@@ -187,7 +188,7 @@ class _Call(NamedTuple):
         Ops of the node; its parameters are the slots of the operands.
     inputs : tuple of (int, Aval, None)
         Inputs of the node that are scalars.
-    scalars, takes_scalars_as_given, takes_one_float
+    scalars, takes_scalars_as_given, conversions
         Those of the node.
     result : tuple of (int, Aval) or None
         The only result; None for no result or a tuple.
@@ -199,7 +200,7 @@ class _Call(NamedTuple):
     inputs: tuple[tuple[int, Aval, bool | None], ...]
     scalars: tuple[ScalarInput, ...]
     takes_scalars_as_given: bool
-    takes_one_float: bool
+    conversions: tuple[type, ...] | None
     result: tuple[int, Aval] | None
     results: tuple[tuple[int, Aval] | None, ...] | None
 
@@ -213,7 +214,7 @@ class _Call(NamedTuple):
             tuple([(slot - first, aval, None) for slot, aval, _ in node.inputs[arrays:]]),
             node.scalars,
             node.takes_scalars_as_given,
-            node.takes_one_float,
+            node.conversions,
             None if node.slot < 0 else (node.slot - first, node.aval),
             None if results is None else tuple([r and (r[0] - first, r[1]) for r in results]),
         )
@@ -221,7 +222,7 @@ class _Call(NamedTuple):
     def put(self, node: Node, key: tuple[Any, ...], first: int) -> None:
         """Copy the contents to the `node` of a call with `key`."""
         template, inputs, node.scalars = self.ops, self.inputs, self.scalars
-        node.takes_scalars_as_given, node.takes_one_float = self.takes_scalars_as_given, self.takes_one_float
+        node.takes_scalars_as_given, node.conversions = self.takes_scalars_as_given, self.conversions
         result, results = self.result, self.results
         operands = key[2:]
         node.set_ops(tuple(template.at(template.slots(first, operands), node.source)), template.avals)
@@ -320,13 +321,16 @@ class _ScalarInputs:
         in_order = [position for position, _ in self.wanted] == [*range(self.count)]
         # `is` and not `==`: for NumPy, np.dtype("float64") == None is True.
         node.takes_scalars_as_given = in_order and all(dtype is None for _, dtype in self.wanted)
-        one = self.wanted[0][1] if in_order and self.count == 1 else None
-        node.takes_one_float = one is not None and one == float64
+        kinds = [object if dtype is None else _MACHINE_CONVERSIONS.get(dtype) for _, dtype in self.wanted]
+        node.conversions = tuple(kinds) if in_order and None not in kinds else None  # type: ignore[arg-type]
+
+
+_MACHINE_CONVERSIONS: dict[np.dtype[Any], type] = {int64: int, float64: float}
 
 
 # ---- arrays as operands ----------------------------------------------------------------------------------------------
 
-_known: dict[tuple[tuple[int, ...], np.dtype[Any]], tuple[Aval, Marker]] = {}
+ARRAY_AVALS: dict[tuple[tuple[int, ...], np.dtype[Any]], tuple[Aval, Marker]] = {}
 """Aval and marker of arrays by shape and dtype; making them takes 0.9 µs."""
 _LIMIT = 4096
 
@@ -338,7 +342,7 @@ def operand_of(array: Any) -> Any:
     """
     if array.__class__ is not np.ndarray:
         return array
-    known = _known.get((array.shape, array.dtype)) or _new_entry(array)
+    known = ARRAY_AVALS.get((array.shape, array.dtype)) or _new_entry(array)
     if known is None or not array.flags.writeable:
         tensor = convert_to_tensor(array)
         marked(tensor)
@@ -355,8 +359,8 @@ def _new_entry(array: np.ndarray[Any, Any]) -> tuple[Aval, Marker] | None:
     dtype = array.dtype
     if kind_of(dtype) not in KINDS or as_dtype(dtype) != dtype:
         return None
-    if len(_known) >= _LIMIT:
-        _known.clear()
+    if len(ARRAY_AVALS) >= _LIMIT:
+        ARRAY_AVALS.clear()
     aval = Aval(array.shape, as_dtype(dtype))
-    entry = _known[array.shape, dtype] = (aval, marker_for(aval, None))
+    entry = ARRAY_AVALS[array.shape, dtype] = (aval, marker_for(aval, None))
     return entry

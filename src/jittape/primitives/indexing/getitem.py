@@ -6,25 +6,26 @@ arrays). So an index may change from call to call without changing the path.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import KINDS, int64, kind_of
 from jittape.core.primitive import apply
+from jittape.core.program import Aval
 from jittape.core.symbolic.extents import open_extents
 from jittape.errors import DTypeError, InvalidIndexError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, broadcast_operands, cast_to, to_shape
 from jittape.primitives.elementwise.comparison import where
-from jittape.primitives.indexing.gather_ops import gather_op, integer_index, scatter_update_op
+from jittape.primitives.indexing.gather_ops import check_range, gather_op, integer_index, scatter_update_op
 from jittape.primitives.indexing.index_keys import Picking, Slicing, check_mask, parsed, selection_of
 from jittape.primitives.indexing.masks import masked_op, unmasked_op
 from jittape.primitives.shape.views import Region, dynamic_update_slice_op, inverse, permuted, slice_op
 from jittape.typing import Tensor
 
-__all__ = ["getitem", "setitem"]
+__all__ = ["PLANS", "getitem", "setitem"]
 
 
 # ---- getitem ---------------------------------------------------------------------------------------------------------
@@ -69,34 +70,76 @@ def _select(x: Any, mask: Any, axis: int, count: int) -> Any:
     return masked_op.bind(as_symbol(x), mask, axis=axis, count=count)
 
 
-@lru_cache(maxsize=1024)
-def _row(shape: tuple[int, ...]) -> Slicing:
-    """Return the structure of ``x[i]``."""
-    return Slicing(Region((0,), (None,), (1,), (1,)), shape[1:])
-
-
-@lru_cache(maxsize=1024)
-def _rows(shape: tuple[int, ...], size: int) -> Slicing:
-    """Return the structure of ``x[i : i + size]``."""
-    return Slicing(Region((0,), (None,), (size,), (1,)), (size, *shape[1:]))
-
-
 def _plain_shape(x: Any) -> tuple[int, ...]:
     """Return the shape of a tensor or an array as a plain tuple, which is faster to slice and to look up."""
     return x.shape if isinstance(x, np.ndarray) else x.aval.shape
 
 
-_plans: dict[Any, tuple[Any, tuple[Any, ...]]] = {}
-"""Structure and operands of ``x[key]`` by shape and key, for keys of ints and slices. Analysis takes 4 to 8 µs."""
+class Plan(NamedTuple):
+    """A recorded call for ``x[key]``.
+
+    Attributes
+    ----------
+    body, static
+        Those of the call.
+    operands : tuple of int or None
+        Operands of the call behind `x` and the start of a row or of rows. None stands for the next array of the key.
+    """
+
+    body: Callable[..., Any]
+    static: tuple[Any, ...]
+    operands: tuple[int | None, ...]
+
+
+PLANS: dict[tuple[Any, ...], Plan] = {}
+"""Plans of keys by shape and parts. Analysis takes 4 to 8 µs; machine code finds a plan in 0.1 µs.
+
+The parts are ``(shape, int)`` for all ``x[i]``, ``(shape, slice, size)`` for all ``x[i : i + size]``, and the parts of
+the key for all others: slices as tuples of their bounds, index arrays as their avals.
+"""
 _MOST_PLANS = 4096
 _PLAIN = frozenset((int, type(None)))
 
 
-def _known_plan(shape: tuple[int, ...], key: Any) -> Any:
-    """Return the structure and the operands of a key of plain ints, slices, None and Ellipsis; None for other keys."""
+def _kept(parts: tuple[Any, ...], plan: Plan) -> Plan:
+    if len(PLANS) >= _MOST_PLANS:
+        PLANS.clear()
+    PLANS[parts] = plan
+    return plan
+
+
+def _row(shape: tuple[int, ...]) -> Plan:
+    """Return the plan of ``x[i]``."""
+    parts = (shape, int)
+    known = PLANS.get(parts)
+    if known is None:
+        region = Region((0,), (None,), (1,), (1,))
+        known = _kept(parts, Plan(_slice, (Slicing(region, shape[1:]),), ()))
+    return known
+
+
+def _rows(shape: tuple[int, ...], size: int) -> Plan:
+    """Return the plan of ``x[i : i + size]``."""
+    parts = (shape, slice, size)
+    known = PLANS.get(parts)
+    if known is None:
+        region = Region((0,), (None,), (size,), (1,))
+        known = _kept(parts, Plan(_slice, (Slicing(region, (size, *shape[1:])),), ()))
+    return known
+
+
+def _index_aval(part: Any) -> Aval | None:
+    """Return the aval of an index array whose values the analysis of a key does not read, else None."""
+    aval = getattr(part, "aval", None)
+    return aval if aval.__class__ is Aval and aval.dtype.kind in "iu" else None
+
+
+def _known_plan(shape: tuple[int, ...], key: Any) -> tuple[Plan, list[Any]] | None:
+    """Return the plan and the index tensors of a key of plain ints, slices, None, Ellipsis and tensors, or None."""
     if open_extents:  # to hash an extent would make the trace less general
         return None
     parts: list[Any] = [shape]
+    arrays: list[Any] = []
     for part in key if type(key) is tuple else (key,):
         if type(part) is slice:
             for bound in (part.start, part.stop, part.step):
@@ -105,15 +148,31 @@ def _known_plan(shape: tuple[int, ...], key: Any) -> Any:
             parts.append((part.start, part.stop, part.step))
         elif type(part) is int or part is None or part is Ellipsis:
             parts.append(part)
+        elif (aval := _index_aval(part)) is not None:
+            parts.append(aval)
+            arrays.append(part)
         else:
             return None
-    numbers = tuple(parts)
-    known = _plans.get(numbers)
-    if known is None:
-        if len(_plans) >= _MOST_PLANS:
-            _plans.clear()
-        known = _plans[numbers] = parsed("getitem", shape, key)
-    return known
+    known = PLANS.get(tuple(parts))
+    return (known or _new_plan(tuple(parts), shape, key)), arrays
+
+
+def _new_plan(parts: tuple[Any, ...], shape: tuple[int, ...], key: Any) -> Plan:
+    structure, operands = parsed("getitem", shape, key)
+    places = tuple([x if type(x) is int else None for x in operands])
+    return _kept(parts, Plan(_body_of(structure), (structure,), places))
+
+
+def _body_of(structure: Slicing | Picking) -> Callable[..., Any]:
+    return _slice if isinstance(structure, Slicing) else _pick
+
+
+def _picked(x: Any, shape: tuple[int, ...], key: np.ndarray[Any, Any]) -> Any:
+    """Record ``x[key]`` for an array of integers."""
+    check_range("getitem", key, 0, shape[0])
+    parts = (shape, Aval(key.shape, key.dtype))
+    known = PLANS.get(parts) or _new_plan(parts, shape, key)
+    return apply(known.body, (x, key), known.static)
 
 
 def getitem(x: Any, key: Any) -> Tensor:
@@ -137,7 +196,7 @@ def getitem(x: Any, key: Any) -> Tensor:
         size = shape[0]
         if not -size <= key < size:
             raise InvalidIndexError(f"[getitem] index {key} is out of bounds for axis 0 with size {size}")
-        return apply(_slice, (x, key + size if key < 0 else key), (_row(shape),))
+        return apply(_slice, (x, key + size if key < 0 else key), _row(shape).static)
     if (
         type(key) is slice
         and key.step is None
@@ -149,15 +208,21 @@ def getitem(x: Any, key: Any) -> Tensor:
         # The two fast paths, for typical loops: 0.4 and 0.8 µs instead of 3.3 µs.
         start, stop, _ = key.indices(shape[0])
         if start < stop and stop - start < shape[0]:
-            return apply(_slice, (x, start), (_rows(shape, stop - start),))
+            return apply(_slice, (x, start), _rows(shape, stop - start).static)
+    if type(key) is np.ndarray and key.dtype.kind in "iu" and key.ndim and shape and not open_extents:
+        return _picked(x, shape, key)
     known = _known_plan(shape, key)
     if known is not None:
-        return apply(_slice, (x, *known[1]), (known[0],))
+        (body, static, places), arrays = known
+        if not arrays:
+            return apply(body, (x, *places), static)
+        following = iter(arrays)
+        return apply(body, (x, *[next(following) if n is None else n for n in places]), static)
     selection = selection_of("getitem", shape, key)
     if selection is not None:
         return apply(_select, (x, selection.mask), (selection.axis, selection.size))
-    plan, operands = parsed("getitem", shape, key)
-    return apply(_slice if isinstance(plan, Slicing) else _pick, (x, *operands), (plan,))
+    structure, operands = parsed("getitem", shape, key)
+    return apply(_body_of(structure), (x, *operands), (structure,))
 
 
 # ---- setitem ---------------------------------------------------------------------------------------------------------

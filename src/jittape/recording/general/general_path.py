@@ -34,7 +34,7 @@ class _Fixed(NamedTuple):
     markers: tuple[tuple[int, bool | None], ...]
     scalars: tuple[ScalarInput, ...]
     takes_scalars_as_given: bool
-    takes_one_float: bool
+    conversions: tuple[type, ...] | None
     slot: int
     n_slots: int
     n_inputs: int
@@ -141,7 +141,7 @@ class GeneralPath:
                 for position, trainable in fixed.markers:
                     parts[position] = marker_for(parts[position], trainable)
                 key = tuple(parts)
-            (_, node.scalars, node.takes_scalars_as_given, node.takes_one_float, *totals) = fixed[:8]
+            (_, node.scalars, node.takes_scalars_as_given, node.conversions, *totals) = fixed[:8]
             node.slot, node.n_slots, node.n_inputs, node.n_ops = totals
             node.source, node.is_whole_gradient, node.unknown, node.notes = fixed[8:]
             node.derive((self, i, values))

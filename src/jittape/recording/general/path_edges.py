@@ -176,7 +176,7 @@ _CONTENT = (
         "inputs",
         "scalars",
         "takes_scalars_as_given",
-        "takes_one_float",
+        "conversions",
         "op_avals",
         "slot",
         "aval",

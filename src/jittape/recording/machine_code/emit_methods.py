@@ -11,9 +11,11 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.machine_code.emit_recorder import New, assign, new_tensor, record
+from jittape.recording.machine_code.emit_operands import New
+from jittape.recording.machine_code.emit_recorder import assign, each_result, record
 
 __all__ = [
+    "call_by_position",
     "call_python",
     "define_apply",
     "define_binary",
@@ -170,23 +172,15 @@ def define_tensors_at(new: New, function: ir.Function) -> None:
     results = code.get(node, "Node.results", python)
     code.require(code.is_a(results, "tuple"), python)
     made = code.attempt(python, "PyList_New", integer(0))
-    none = code.known("None")
-    with code.each(code.length_of(results)) as i:
-        result = code.item(results, i)
-        with code.builder.if_else(code.same(result, none)) as (missing, present):
-            with missing:
-                code.attempt(failed, "PyList_Append", made, none)
-            with present:
-                tensor = new_tensor(code, trace, code.item(result, 0), code.item(result, 1), failed)
-                code.attempt(failed, "PyList_Append", made, tensor)
-                code.drop(tensor)
+    with each_result(code, trace, results, failed) as (_, tensor):
+        code.attempt(failed, "PyList_Append", made, tensor)
+        code.drop(tensor)
     code.builder.ret(made)
     code.begin(failed)
     code.drop(made)
     code.builder.ret(integer(0))
     code.begin(python)
-    memory = _as_array(code, trace, node)
-    _return_unless_raised(code, lambda: code.call_object(code.known("Trace.tensors_at"), memory, integer(2)))
+    call_by_position(code, code.known("Trace.tensors_at"), trace, node)
 
 
 def define_take_pending(new: New, function: ir.Function) -> None:
@@ -227,10 +221,7 @@ def define_take_pending(new: New, function: ir.Function) -> None:
     code.drop(alive)
     code.builder.branch(python)
     code.begin(python)
-    memory = _as_array(code, trace)
-    _return_unless_raised(
-        code, lambda: code.call_object(code.known("Flushing._take_pending"), memory, integer(1))
-    )
+    call_by_position(code, code.known("Flushing._take_pending"), trace)
 
 
 def define_distribute(new: New, function: ir.Function) -> None:
@@ -283,6 +274,12 @@ def call_python(new: New, code: ObjectCode, function: ir.Value, *arguments: ir.V
         )
 
     _return_unless_raised(code, call)
+
+
+def call_by_position(code: ObjectCode, function: ir.Value, *arguments: ir.Value) -> None:
+    """Return the result of a Python function for arguments by position."""
+    memory = _as_array(code, *arguments)
+    _return_unless_raised(code, lambda: code.call_object(function, memory, integer(len(arguments))))
 
 
 def _return_unless_raised(code: ObjectCode, call: Callable[[], ir.Value]) -> None:

@@ -1,47 +1,59 @@
 """Machine code of `Trace.apply` on a known path of the trie.
 
-The code handles the common case: operands that are Tensors, Variables and Python numbers, an edge that is in the trie,
-one result. It checks everything before it changes anything. In all other cases it returns 0 and the caller runs the
+The code handles the common case: operands that are Tensors, Variables, small arrays and numbers, and an edge that is in
+the trie. It checks everything before it changes anything. In all other cases it returns 0 and the caller runs the
 Python method from the start, so the Python code defines what recording means. `emit_methods` has the callers,
 `native_methods` the objects that the code refers to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
+from jittape.recording.machine_code.emit_operands import New, define_operand_of, new_tensor
 
-__all__ = ["OPERANDS", "New", "assign", "new_tensor", "record"]
+__all__ = ["OPERANDS", "assign", "each_result", "pending_tensor", "record"]
 
 OPERANDS = 8
 """Maximum number of operands; Python records calls with more."""
 SCALARS = ("float", "int", "bool", "complex")
 
-New = Callable[[ir.Function], ObjectCode]
-"""A function that returns the code writer of an LLVM function."""
-
 
 def record(new: New, code: ObjectCode, *arguments: ir.Value) -> ir.Value:
     """Emit a call of the recorder: see `_Recorder`."""
-    return code.call_shared("jittape_record", lambda function: _Recorder(new(function)).emit(), *arguments)
+    return code.call_shared("jittape_record", lambda function: _Recorder(new, function).emit(), *arguments)
 
 
-def new_tensor(
+def pending_tensor(
     code: ObjectCode, trace: ir.Value, slot: ir.Value, aval: ir.Value, failed: ir.Block
 ) -> ir.Value:
     """Return a pending Tensor, which the trace knows of; branch to `failed` if there is no memory."""
-    tensor = code.attempt(failed, "PyType_GenericAlloc", code.known("Tensor"), integer(0))
-    code.init(tensor, "_trace", code.own(trace))
-    code.init(tensor, "_slot", code.own(slot))
-    code.init(tensor, "_aval", code.own(aval))
-    for place in ("_buffer", "_marker", "Tensor._origin"):
-        code.init(tensor, place, code.own(code.known("None")))
+    tensor = new_tensor(code, failed, _trace=trace, _slot=slot, _aval=aval)
     code.attempt(failed, "PyList_Append", code.get(trace, "Trace.pending", failed), tensor)
     return tensor
+
+
+@contextmanager
+def each_result(
+    code: ObjectCode, trace: ir.Value, results: ir.Value, failed: ir.Block
+) -> Iterator[tuple[ir.Value, ir.Value]]:
+    """Emit a loop over a node's `results`; yield the index and the pending Tensor or None, with a new reference."""
+    none, made = code.known("None"), code.words(1)
+    with code.each(code.length_of(results)) as i:
+        result = code.item(results, i)
+        with code.builder.if_else(code.same(result, none)) as (missing, present):
+            with missing:
+                code.write(made, code.own(none))
+            with present:
+                code.write(
+                    made, pending_tensor(code, trace, code.item(result, 0), code.item(result, 1), failed)
+                )
+        yield i, code.read(made)
 
 
 def assign(code: ObjectCode, trace: ir.Value, variable: ir.Value, tensor: ir.Value) -> None:
@@ -73,22 +85,22 @@ def assign(code: ObjectCode, trace: ir.Value, variable: ir.Value, tensor: ir.Val
 
 
 class _Recorder:
-    """The writer of ``record(trace, body, operands, count, static, aval)``, which returns a pending Tensor.
+    """The writer of ``record(trace, body, operands, count, static, aval)``, which returns a pending Tensor or a tuple.
 
     `record` returns 0 without an error, and has changed nothing, if Python has to record the call. `aval` is the
-    required aval of the result, or 0.
+    required aval of the only result, or 0.
     """
 
-    def __init__(self, code: ObjectCode) -> None:
-        self.code = code
+    def __init__(self, new: New, function: ir.Function) -> None:
+        self.new = new
+        self.code = code = new(function)
         self.trace, self.body, self.operands, self.count, self.static, self.aval = code.function.args
         self.refused = code.block("refused")
         self.failed = code.block("failed")
-        # The values to import, with their keys in the trace's dictionaries; the Python scalars; the only scalar as a
-        # float, if the path requires a float.
+        # References to the values to import, to their keys in the trace's dictionaries, and to the scalars.
         self.fresh, self.numbers, self.scalars = (code.words(OPERANDS) for _ in range(3))
-        self.n_fresh, self.n_scalars, self.as_float = (code.words(1) for _ in range(3))
-        for memory in (self.n_fresh, self.n_scalars, self.as_float):
+        self.n_fresh, self.n_scalars = code.words(1), code.words(1)
+        for memory in (self.n_fresh, self.n_scalars):
             code.write(memory, integer(0))
 
     def emit(self) -> None:
@@ -106,15 +118,21 @@ class _Recorder:
         child = self._child(node)
         self._import_inputs(child)
         code.put(self.trace, "Trace.node", code.own(child))
-        tensor = self._pending(child)
+        made = self._results(child)
         code.drop(child)
         code.drop(self.key)
-        builder.ret(tensor)
+        self._run_if_many(made)
+        builder.ret(made)
 
         code.begin(self.refused)
         code.drop(self.key)
-        with code.each(code.read(self.n_fresh)) as position:
-            code.drop(code.read(self.numbers, position))
+        for values, count in (
+            (self.fresh, self.n_fresh),
+            (self.numbers, self.n_fresh),
+            (self.scalars, self.n_scalars),
+        ):
+            with code.each(code.read(count)) as position:
+                code.drop(code.read(values, position))
         builder.branch(too_many)
         code.begin(too_many)
         code.call("PyErr_Clear")
@@ -154,20 +172,26 @@ class _Recorder:
     def _part(self, operand: ir.Value) -> ir.Value:
         """Return the part of the key for an operand."""
         code, builder = self.code, self.code.builder
-        number, value, here, outside, after = (
-            code.block(name) for name in ("number", "value", "here", "outside", "after")
+        value, number, other, here, outside, after = (
+            code.block(name) for name in ("value", "number", "other", "here", "outside", "after")
         )
+        part = code.words(1)
         kind = code.type_of(operand)
         is_value = builder.or_(code.is_a(operand, "Tensor"), code.is_a(operand, "Variable"))
-        builder.cbranch(is_value, value, number)
+        code.require(is_value, number)
+        builder.branch(value)
 
         code.begin(number)
         is_number = ir.Constant(ir.IntType(1), 0)
         for name in SCALARS:
             is_number = builder.or_(is_number, code.same(kind, code.known(name)))
-        code.require(is_number, self.refused)
-        self._append(self.scalars, self.n_scalars, operand)
-        numbered = builder.block
+        code.require(is_number, other)
+        code.write(part, kind)
+        self._append(self.scalars, self.n_scalars, code.own(operand))
+        builder.branch(after)
+
+        code.begin(other)
+        code.write(part, self._part_of_numpy(operand))
         builder.branch(after)
 
         code.begin(value)
@@ -175,18 +199,36 @@ class _Recorder:
         is_here = builder.and_(code.same(trace, self.trace), code.differ(slot, code.known("minus one")))
         builder.cbranch(is_here, here, outside)
         code.begin(here)
+        code.write(part, slot)
         builder.branch(after)
         code.begin(outside)
-        marker = self._import_key(operand)
-        outside = builder.block
+        code.write(part, self._import_key(operand))
         builder.branch(after)
 
         code.begin(after)
-        part = builder.phi(kind.type)
-        part.add_incoming(kind, numbered)
-        part.add_incoming(slot, here)
-        part.add_incoming(marker, outside)
-        return part
+        return code.read(part)
+
+    def _part_of_numpy(self, operand: ir.Value) -> ir.Value:
+        """Return the part of the key for an ndarray, which becomes a Tensor, or for a float64 of NumPy's."""
+        code, builder = self.code, self.code.builder
+        array, after, part = code.block("array"), code.block("numpy.end"), code.words(1)
+        code.require(code.is_a(operand, "np.float64"), array)
+        number = code.attempt(self.refused, "PyNumber_Float", operand)
+        self._append(self.scalars, self.n_scalars, number)
+        code.write(part, code.known("dtype float64"))
+        builder.branch(after)
+
+        code.begin(array)
+        code.require(code.is_a(operand, "ndarray"), self.refused)
+        tensor = code.call_shared(
+            "jittape_operand_of", lambda function: define_operand_of(self.new, function), operand
+        )
+        code.require(code.differ(tensor, integer(0)), self.refused)
+        self._append_fresh(tensor)
+        code.write(part, code.get(tensor, "_marker", self.refused))
+        builder.branch(after)
+        code.begin(after)
+        return code.read(part)
 
     def _import_key(self, operand: ir.Value) -> ir.Value:
         """Return the marker of a computed value that is imported for the first time."""
@@ -205,9 +247,7 @@ class _Recorder:
             code.get(self.trace, place, self.refused) for place in ("Trace.variables", "Trace.imported")
         ]
         known = builder.select(is_variable, *tables)
-        number = code.attempt(self.refused, "PyLong_FromSsize_t", operand)
-        self._append(self.numbers, self.n_fresh, number, count=False)
-        self._append(self.fresh, self.n_fresh, operand)
+        number = self._append_fresh(code.own(operand))
         entry = code.call("PyDict_GetItemWithError", known, number)
         code.require(code.same(entry, integer(0)), self.refused)
         return marker
@@ -220,12 +260,20 @@ class _Recorder:
             holders = code.get(former, "Trace.holders", self.refused)
             code.require_same(self.refused, (holders, code.known("zero")))
 
-    def _append(self, values: ir.Value, counter: ir.Value, value: ir.Value, count: bool = True) -> None:
+    def _append_fresh(self, value: ir.Value) -> ir.Value:
+        """Add a value to import, a new reference; return its key in the trace's dictionaries."""
+        code, position = self.code, self.code.read(self.n_fresh)
+        code.write(self.numbers, integer(0), position)
+        self._append(self.fresh, self.n_fresh, value)
+        number = code.attempt(self.refused, "PyLong_FromSsize_t", value)
+        code.write(self.numbers, number, position)
+        return number
+
+    def _append(self, values: ir.Value, counter: ir.Value, value: ir.Value) -> None:
         code = self.code
         position = code.read(counter)
         code.write(values, value, position)
-        if count:
-            code.write(counter, code.builder.add(position, integer(1)))
+        code.write(counter, code.builder.add(position, integer(1)))
 
     def _child(self, node: ir.Value) -> ir.Value:
         """Return the child for the key, with a new reference."""
@@ -233,22 +281,28 @@ class _Recorder:
         child = code.call("PyDict_GetItemWithError", code.get(node, "Node.children", self.refused), self.key)
         code.require(code.differ(child, integer(0)), self.refused)
         # Comparing keys may have run user code that has recorded.
-        code.require_same(
-            self.refused,
-            (code.get(self.trace, "Trace.node", self.refused), node),
-            (code.get(child, "Node.results", self.refused), code.known("None")),
-        )
+        code.require_same(self.refused, (code.get(self.trace, "Trace.node", self.refused), node))
         any_aval = code.same(self.aval, integer(0))
         same_aval = code.same(self.aval, code.get(child, "Node.aval", self.refused))
         code.require(builder.or_(any_aval, same_aval), self.refused)
         no_scalars = code.same(code.read(self.n_scalars), integer(0))
         as_given = code.same(code.get(child, "Node.takes_scalars_as_given", self.refused), code.known("True"))
         with builder.if_then(builder.not_(builder.or_(no_scalars, as_given))):
-            one_float = code.same(code.get(child, "Node.takes_one_float", self.refused), code.known("True"))
-            code.require(one_float, self.refused)
-            # A new reference. For an int that does not fit a float, Python raises the error.
-            code.write(self.as_float, code.attempt(self.refused, "PyNumber_Float", code.read(self.scalars)))
+            self._convert_scalars(code.get(child, "Node.conversions", self.refused))
         return code.own(child)
+
+    def _convert_scalars(self, conversions: ir.Value) -> None:
+        """Convert the scalars as `Node.conversions` says. For an int that does not fit, Python raises the error."""
+        code, builder = self.code, self.code.builder
+        code.require(code.is_a(conversions, "tuple"), self.refused)
+        with code.each(code.read(self.n_scalars)) as position:
+            wanted, scalar = code.item(conversions, position), code.read(self.scalars, position)
+            with builder.if_then(code.same(wanted, code.known("int"))):
+                code.require(code.is_a(scalar, "int"), self.refused)
+                code.index(scalar, self.refused)
+            with builder.if_then(code.same(wanted, code.known("float"))):
+                code.write(self.scalars, code.attempt(self.refused, "PyNumber_Float", scalar), position)
+                code.drop(scalar)
 
     def _import_inputs(self, child: ir.Value) -> None:
         """Import the inputs, as `Trace._import` does; from here on, only an error can end the call."""
@@ -270,18 +324,16 @@ class _Recorder:
                     self._set_entry("Trace.imported", number, entry)
             code.put(operand, "_trace", code.own(self.trace))
             code.put(operand, "_slot", code.own(slot))
+            code.drop(operand)
         with builder.if_then(code.differ(code.read(self.n_fresh), integer(0))):
             most = code.size(code.get(code.known("config"), "Config._max_pending_bytes", self.failed))
             nbytes = code.size(code.get(child, "Node.nbytes", self.failed))
             with builder.if_then(builder.icmp_signed(">", nbytes, most), likely=False):
                 code.put(self.trace, "Trace.limit", code.own(code.known("zero")))
-        made = code.read(self.as_float)
-        with builder.if_else(code.same(made, integer(0))) as (as_given, converted):
-            with as_given, code.each(code.read(self.n_scalars)) as position:
-                self._append_input(code.read(self.scalars, position))
-            with converted:
-                self._append_input(made)
-                code.drop(made)
+        with code.each(code.read(self.n_scalars)) as position:
+            scalar = code.read(self.scalars, position)
+            self._append_input(scalar)
+            code.drop(scalar)
 
     def _append_input(self, value: ir.Value) -> None:
         inputs = self.code.get(self.trace, "Trace.inputs", self.failed)
@@ -294,11 +346,24 @@ class _Recorder:
         code.drop(entry)
         code.drop(number)
 
-    def _pending(self, child: ir.Value) -> ir.Value:
-        """Return the Tensor of the result of `child`."""
+    def _results(self, child: ir.Value) -> ir.Value:
+        """Return the Tensor of the result of `child`, or a tuple of several."""
+        code, made = self.code, self.code.words(1)
+        results = code.get(child, "Node.results", self.failed)
+        with code.builder.if_else(code.same(results, code.known("None")), likely=True) as (one, several):
+            with one:
+                slot, aval = (code.get(child, place, self.failed) for place in ("Node.slot", "Node.aval"))
+                code.write(made, pending_tensor(code, self.trace, slot, aval, self.failed))
+            with several:
+                values = code.attempt(self.failed, "PyTuple_New", code.length_of(results))
+                with each_result(code, self.trace, results, self.failed) as (i, tensor):
+                    code.fill(values, i, tensor)
+                code.write(made, values)
+        return code.read(made)
+
+    def _run_if_many(self, made: ir.Value) -> None:
+        """Run the pending ops if there are too many; an error ends the call, which then drops `made`."""
         code, builder = self.code, self.code.builder
-        slot, aval = (code.get(child, place, self.failed) for place in ("Node.slot", "Node.aval"))
-        tensor = new_tensor(code, self.trace, slot, aval, self.failed)
         count = code.call("PyList_Size", code.get(self.trace, "Trace.pending", self.failed))
         limit = code.size(code.get(self.trace, "Trace.limit", self.failed))
         with builder.if_then(builder.icmp_signed(">", count, limit), likely=False):
@@ -306,7 +371,6 @@ class _Recorder:
             code.write(memory, self.trace)
             answer = code.call_object(code.known("Trace._flush_over_limit"), memory, integer(1))
             with builder.if_then(code.same(answer, integer(0)), likely=False):
-                code.drop(tensor)
+                code.drop(made)
                 builder.ret(integer(0))
             code.drop(answer)
-        return tensor

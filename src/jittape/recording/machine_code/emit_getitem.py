@@ -1,0 +1,264 @@
+"""Machine code of ``x[key]`` for keys whose plan is known: see `jittape.primitives.indexing.getitem`."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from jittape.compile.llvm.ir_helpers import integer
+from jittape.native.object_layout import CONTIGUOUS_AND_ALIGNED
+from jittape.recording.machine_code.emit_methods import call_by_position, recorder
+from jittape.recording.machine_code.emit_operands import New
+from jittape.recording.machine_code.emit_recorder import OPERANDS, record
+
+__all__ = ["define_getitem"]
+
+_MOST_INDICES = 4096
+"""Maximum size of an index array whose range machine code checks."""
+
+
+def define_getitem(name: str, is_variable: bool, new: New, function: ir.Function) -> None:
+    """Emit ``__getitem__(self, key)``; a part of a Variable remembers where it comes from."""
+    code = new(function)
+    own, key = function.args
+    python = code.block("python")
+    part = code.call_shared("jittape_getitem", lambda shared: _Getitem(new, shared).emit(), own, key)
+    code.require(code.differ(part, integer(0)), python)
+    if is_variable:
+        failed = code.block("failed")
+        code.put(part, "Tensor._origin", code.new_tuple(failed, code.own(own), code.own(key)))
+        code.builder.ret(part)
+        code.begin(failed)
+        code.drop(part)
+        code.builder.ret(integer(0))
+    else:
+        code.builder.ret(part)
+    code.begin(python)
+    call_by_position(code, code.known(name), own, key)
+
+
+class _Getitem:
+    """The writer of ``getitem(x, key)``, which returns 0 without an error if Python has to record the call."""
+
+    def __init__(self, new: New, function: ir.Function) -> None:
+        self.new = new
+        self.code = code = new(function)
+        self.x, self.key = function.args
+        self.no, self.refused = code.block("no"), code.block("refused")
+        self.operands, self.count = code.words(OPERANDS), code.words(1)
+        # References that the call holds: the trace, the parts of the plan, the plan and the start of a row.
+        self.trace, self.parts, self.plan, self.start = (code.words(1) for _ in range(4))
+        for memory in (self.trace, self.parts, self.plan, self.start):
+            code.write(memory, integer(0))
+
+    def emit(self) -> None:
+        code, builder = self.code, self.code.builder
+        code.write(self.operands, self.x)
+        code.write(self.count, integer(1))
+        code.write(self.trace, recorder(code, self.no))
+        none_open = code.same(code.call("PyList_Size", code.known("open_extents")), integer(0))
+        code.require(none_open, self.refused)
+        aval = code.get(self.x, "_aval", self.refused)
+        code.require(code.is_a(aval, "Aval"), self.refused)
+        shape = code.item(aval, 0)
+
+        row, rows, other, planned = (code.block(name) for name in ("row", "rows", "other", "planned"))
+        builder.cbranch(code.is_a(self.key, "int"), row, rows)
+        code.begin(row)
+        self._start_of_row(shape)
+        builder.branch(planned)
+        code.begin(rows)
+        code.require(code.is_a(self.key, "slice"), other)
+        self._start_of_rows(shape, other)
+        builder.branch(planned)
+        code.begin(other)
+        self._parts_of_key(shape)
+        builder.branch(planned)
+
+        code.begin(planned)
+        self._find_plan()
+        plan = code.read(self.plan)
+        made = record(
+            self.new,
+            code,
+            code.read(self.trace),
+            code.item(plan, 0),
+            self.operands,
+            code.read(self.count),
+            code.item(plan, 1),
+            integer(0),
+        )
+        self._drop_all()
+        builder.ret(made)
+        code.begin(self.refused)
+        self._drop_all()
+        builder.branch(self.no)
+        code.begin(self.no)
+        code.call("PyErr_Clear")
+        builder.ret(integer(0))
+
+    def _drop_all(self) -> None:
+        for memory in (self.trace, self.parts, self.plan, self.start):
+            self.code.drop(self.code.read(memory))
+
+    def _append(self, operand: ir.Value) -> None:
+        code = self.code
+        count = code.read(self.count)
+        code.require(code.builder.icmp_signed("<", count, integer(OPERANDS)), self.refused)
+        code.write(self.operands, operand, count)
+        code.write(self.count, code.builder.add(count, integer(1)))
+
+    def _begin_at(self, start: ir.Value) -> None:
+        code = self.code
+        code.write(self.start, code.attempt(self.refused, "PyLong_FromSsize_t", start))
+        self._append(code.read(self.start))
+
+    def _first_extent(self, shape: ir.Value, otherwise: ir.Block) -> ir.Value:
+        code = self.code
+        code.require(code.differ(code.length_of(shape), integer(0)), otherwise)
+        extent = code.item(shape, 0)
+        code.require(code.is_a(extent, "int"), otherwise)
+        return code.index(extent, self.refused)
+
+    def _start_of_row(self, shape: ir.Value) -> None:
+        """Take the parts and the start of ``x[i]``."""
+        code, builder = self.code, self.code.builder
+        extent = self._first_extent(shape, self.refused)
+        index = code.index(self.key, self.refused)
+        self._require_in_range(index, extent)
+        self._begin_at(builder.select(self._is_negative(index), builder.add(index, extent), index))
+        parts = code.new_tuple(self.refused, code.own(shape), code.own(code.known("int")))
+        code.write(self.parts, parts)
+
+    def _is_negative(self, index: ir.Value) -> ir.Value:
+        return self.code.builder.icmp_signed("<", index, integer(0))
+
+    def _require_in_range(self, index: ir.Value, extent: ir.Value) -> None:
+        builder = self.code.builder
+        least = builder.sub(integer(0), extent)
+        self.code.require(builder.icmp_signed(">=", index, least), self.refused)
+        self.code.require(builder.icmp_signed("<", index, extent), self.refused)
+
+    def _start_of_rows(self, shape: ir.Value, other: ir.Block) -> None:
+        """Take the parts and the start of ``x[i:j]``; branch to `other` if the slice is not a proper part."""
+        code, builder = self.code, self.code.builder
+        start, stop, step = (self._bound(self.key, i) for i in range(3))
+        code.require_same(other, (step, code.known("None")))
+        extent = self._first_extent(shape, other)
+        first = self._clipped(start, integer(0), extent)
+        size = builder.sub(self._clipped(stop, extent, extent), first)
+        code.require(builder.icmp_signed(">", size, integer(0)), other)
+        code.require(builder.icmp_signed("<", size, extent), other)
+        self._begin_at(first)
+        number = code.attempt(self.refused, "PyLong_FromSsize_t", size)
+        parts = code.new_tuple(self.refused, code.own(shape), code.own(code.known("slice")), number)
+        code.write(self.parts, parts)
+
+    def _bound(self, part: ir.Value, position: int) -> ir.Value:
+        """Return a bound of a slice, borrowed: an int or None."""
+        code = self.code
+        bound = code.load(part, code.places["slice_start"] + 8 * position)
+        plain = code.builder.or_(code.is_a(bound, "int"), code.same(bound, code.known("None")))
+        code.require(plain, self.refused)
+        return bound
+
+    def _clipped(self, bound: ir.Value, default: ir.Value, extent: ir.Value) -> ir.Value:
+        """Return a bound counted from the start, as `slice.indices` does for a positive step."""
+        code, builder, found = self.code, self.code.builder, self.code.words(1)
+        code.write(found, default)
+        with builder.if_then(code.differ(bound, code.known("None"))):
+            given = code.index(bound, self.refused)
+            counted = builder.select(self._is_negative(given), builder.add(given, extent), given)
+            least = builder.select(self._is_negative(counted), integer(0), counted)
+            below = builder.icmp_signed("<", least, extent)
+            code.write(found, builder.select(below, least, extent))
+        return code.read(found)
+
+    def _parts_of_key(self, shape: ir.Value) -> None:
+        """Take the parts of any other key; its index arrays become operands when the plan is known."""
+        code, builder = self.code, self.code.builder
+        is_tuple = code.is_a(self.key, "tuple")
+        length = builder.select(is_tuple, code.length_of(self.key), integer(1))
+        parts = code.attempt(self.refused, "PyTuple_New", builder.add(length, integer(1)))
+        code.write(self.parts, parts)
+        code.fill(parts, 0, code.own(shape))
+        with code.each(length) as i:
+            part = code.words(1)
+            code.write(part, self.key)
+            with builder.if_then(is_tuple):
+                code.write(part, code.item(self.key, i))
+            code.fill(parts, builder.add(i, integer(1)), self._part(code.read(part), shape, is_tuple))
+
+    def _part(self, part: ir.Value, shape: ir.Value, is_tuple: ir.Value) -> ir.Value:
+        """Return the part of the plan's key for a part of the key, with a new reference."""
+        code, builder, found = self.code, self.code.builder, self.code.words(1)
+        plain = builder.or_(code.is_a(part, "int"), code.same(part, code.known("None")))
+        plain = builder.or_(plain, code.same(part, code.known("Ellipsis")))
+        is_tensor = builder.or_(code.is_a(part, "Tensor"), code.is_a(part, "Variable"))
+        cases = [code.block(name) for name in ("plain", "slice", "tensor", "array", "after")]
+        numbers, ranges, tensors, arrays, after = cases
+        for condition, case in ((plain, numbers), (code.is_a(part, "slice"), ranges), (is_tensor, tensors)):
+            following = code.block("following")
+            builder.cbranch(condition, case, following)
+            code.begin(following)
+        builder.branch(arrays)
+
+        code.begin(numbers)
+        code.write(found, code.own(part))
+        builder.branch(after)
+        code.begin(ranges)
+        bounds = [self._bound(part, i) for i in range(3)]
+        code.write(found, code.new_tuple(self.refused, *map(code.own, bounds)))
+        builder.branch(after)
+        code.begin(tensors)
+        aval = code.get(part, "_aval", self.refused)
+        code.write(found, code.own(aval))
+        self._append(part)
+        builder.branch(after)
+        code.begin(arrays)
+        code.require(code.same(is_tuple, ir.Constant(is_tuple.type, 0)), self.refused)
+        code.write(found, self._aval_of_indices(part, self._first_extent(shape, self.refused)))
+        self._append(part)
+        builder.branch(after)
+        code.begin(after)
+        return code.read(found)
+
+    def _aval_of_indices(self, array: ir.Value, extent: ir.Value) -> ir.Value:
+        """Return the shape and dtype of an array of indices that are in range."""
+        code, builder = self.code, self.code.builder
+        code.require(code.is_a(array, "ndarray"), self.refused)
+        dtype = code.get_unchecked(array, "dtype")
+        code.require_same(self.refused, (dtype, code.known("dtype int64")))
+        flags = builder.and_(code.get_unchecked(array, "flags"), integer(CONTIGUOUS_AND_ALIGNED))
+        code.require_same(self.refused, (flags, integer(CONTIGUOUS_AND_ALIGNED)))
+        size = code.attempt(self.refused, "PyObject_GetAttr", array, code.known("size"))
+        count = code.size(size)
+        code.drop(size)
+        code.require(builder.icmp_signed("<=", count, integer(_MOST_INDICES)), self.refused)
+        data = code.get_unchecked(array, "data")
+        with code.each(count) as i:
+            self._require_in_range(code.read(data, i), extent)
+        shape = code.attempt(self.refused, "PyObject_GetAttr", array, code.known("shape"))
+        return code.new_tuple(self.refused, shape, code.own(dtype))
+
+    def _find_plan(self) -> None:
+        """Find the plan and complete the operands: numbers, and index arrays in the places of None."""
+        code, builder = self.code, self.code.builder
+        plan = code.attempt(
+            self.refused, "PyDict_GetItemWithError", code.known("PLANS"), code.read(self.parts)
+        )
+        code.write(self.plan, code.own(plan))
+        places = code.item(plan, 2)
+        with builder.if_then(code.differ(code.length_of(places), integer(0))):
+            arrays, following = code.words(OPERANDS), code.words(1)
+            code.write(following, integer(0))
+            with code.each(code.read(self.count)) as i:
+                code.write(arrays, code.read(self.operands, i), i)
+            code.write(self.count, integer(1))
+            with code.each(code.length_of(places)) as i:
+                place, operand = code.item(places, i), code.words(1)
+                code.write(operand, place)
+                with builder.if_then(code.same(place, code.known("None"))):
+                    position = builder.add(code.read(following), integer(1))
+                    code.write(following, position)
+                    code.write(operand, code.read(arrays, position))
+                self._append(code.read(operand))

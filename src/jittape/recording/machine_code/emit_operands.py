@@ -1,0 +1,82 @@
+"""Machine code that makes Tensors, and `jittape.recording.trie_insertion.operand_of` for small arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+
+from jittape.compile.llvm.ir_helpers import integer
+from jittape.native.object_code import I32, ObjectCode
+
+__all__ = ["New", "define_operand_of", "new_tensor"]
+
+New = Callable[[ir.Function], ObjectCode]
+"""A function that returns the code writer of an LLVM function."""
+_WRITEABLE = 0x400
+"""NumPy's flag WRITEABLE."""
+
+
+def new_tensor(code: ObjectCode, failed: ir.Block, **slots: ir.Value) -> ir.Value:
+    """Return a Tensor; slots that are not given contain None. Branch to `failed` if there is no memory."""
+    tensor = code.attempt(failed, "PyType_GenericAlloc", code.known("Tensor"), integer(0))
+    for name in ("_trace", "_slot", "_aval", "_buffer", "_marker"):
+        code.init(tensor, name, code.own(slots.get(name) or code.known("None")))
+    code.init(tensor, "Tensor._origin", code.own(code.known("None")))
+    return tensor
+
+
+def define_operand_of(new: New, function: ir.Function) -> None:
+    """Emit ``operand_of(array)``, which copies an ndarray to a Tensor; it returns 0 if Python has to do it.
+
+    Python converts read-only and large arrays, and those of a shape and dtype that it has not met.
+    """
+    code = new(function)
+    (array,) = function.args
+    python, drop = code.block("python"), code.block("drop")
+    flags = code.builder.and_(code.get_unchecked(array, "flags", I32), ir.Constant(I32, _WRITEABLE))
+    code.require(code.differ(flags, ir.Constant(I32, 0)), python)
+    known = _known_aval_and_marker(code, array, python)
+    arguments = code.words(1)
+    code.write(arguments, array)
+    copy = code.call_object(code.known("ndarray.copy"), arguments, integer(1))
+    code.require(code.differ(copy, integer(0)), drop)
+    buffer = _new_buffer(code, copy, drop)
+    minus_one = code.known("minus one")
+    aval, marker = code.item(known, 0), code.item(known, 1)
+    tensor = new_tensor(code, drop, _slot=minus_one, _aval=aval, _marker=marker, _buffer=buffer)
+    code.drop(buffer)
+    code.drop(known)
+    code.builder.ret(tensor)
+    code.begin(drop)
+    code.drop(known)
+    code.builder.branch(python)
+    code.begin(python)
+    code.builder.ret(integer(0))
+
+
+def _known_aval_and_marker(code: ObjectCode, array: ir.Value, python: ir.Block) -> ir.Value:
+    """Return the aval and the marker of a small array, with a new reference."""
+    nbytes = code.attempt(python, "PyObject_GetAttr", array, code.known("nbytes"))
+    size = code.size(nbytes)
+    code.drop(nbytes)
+    code.require(code.builder.icmp_signed("<", size, code.size(code.known("LARGE"))), python)
+    shape = code.attempt(python, "PyObject_GetAttr", array, code.known("shape"))
+    key = code.new_tuple(python, shape, code.own(code.get_unchecked(array, "dtype")))
+    known = code.call("PyDict_GetItemWithError", code.known("ARRAY_AVALS"), key)
+    code.drop(key)
+    code.require(code.differ(known, integer(0)), python)
+    return code.own(known)
+
+
+def _new_buffer(code: ObjectCode, array: ir.Value, failed: ir.Block) -> ir.Value:
+    """Return a Buffer of `array`, whose reference it takes."""
+    address = code.attempt(failed, "PyLong_FromSsize_t", code.get_unchecked(array, "data"))
+    nbytes = code.attempt(failed, "PyObject_GetAttr", array, code.known("nbytes"))
+    buffer = code.attempt(failed, "PyType_GenericAlloc", code.known("Buffer"), integer(0))
+    code.init(buffer, "Buffer.array", array)
+    code.init(buffer, "Buffer.address", address)
+    code.init(buffer, "Buffer.nbytes", nbytes)
+    code.init(buffer, "Buffer.pooled", code.own(code.known("None")))
+    code.init(buffer, "Buffer.exposed", code.own(code.known("False")))
+    return buffer
