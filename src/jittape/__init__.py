@@ -83,13 +83,14 @@ from jittape.functions import function as function
 from jittape.functions import numpy_function as numpy_function
 from jittape.functions import print as print
 from jittape.functions import py_function as py_function
-from jittape.import_hooks import install as _install_import_hooks
 from jittape.inspect import Explanation as Explanation
 from jittape.inspect import Stats as Stats
 from jittape.inspect import explain as explain
 from jittape.inspect import reset_stats as reset_stats
 from jittape.inspect import stats as stats
+from jittape.interop.import_hooks import install as _install_import_hooks
 from jittape.lazy_names import lazily as _lazily
+from jittape.lazy_surface import MODULES as _MODULES
 from jittape.module import Module as Module
 from jittape.numba_ad import NjitGradient as NjitGradient
 from jittape.numba_ad import njit_grad as njit_grad
@@ -273,53 +274,7 @@ from jittape.transforms import vjp as vjp
 from jittape.version import __version__ as __version__
 
 if _TYPE_CHECKING:
-    from jittape import autograd as autograd
-    from jittape import autograph as autograph
-    from jittape import data as data
-    from jittape import debugging as debugging
-    from jittape import dtype_names as dtypes
-    from jittape import keras as keras
-    from jittape import nest as nest
-    from jittape import numpy as numpy
-    from jittape import plot as plot
-    from jittape import scipy as scipy
-    from jittape import signal as signal
-    from jittape import train as train
-    from jittape.debugging import Assert as Assert
-    from jittape.debugging import assert_equal as assert_equal
-    from jittape.debugging import assert_greater as assert_greater
-    from jittape.debugging import assert_less as assert_less
-    from jittape.debugging import assert_rank as assert_rank
-    from jittape.dtype_names import bfloat16 as bfloat16
-    from jittape.execution import control_dependencies as control_dependencies
-    from jittape.execution import device as device
-    from jittape.execution import executing_eagerly as executing_eagerly
-    from jittape.execution import get_logger as get_logger
-    from jittape.execution import get_static_value as get_static_value
-    from jittape.execution import group as group
-    from jittape.execution import init_scope as init_scope
-    from jittape.execution import inside_function as inside_function
-    from jittape.execution import is_symbolic_tensor as is_symbolic_tensor
-    from jittape.execution import no_op as no_op
-    from jittape.execution import timestamp as timestamp
-    from jittape.keras import initializers as initializers
-    from jittape.keras import losses as losses
-    from jittape.keras import metrics as metrics
-    from jittape.keras.initializers import Constant as constant_initializer
-    from jittape.keras.initializers import Ones as ones_initializer
-    from jittape.keras.initializers import RandomNormal as random_normal_initializer
-    from jittape.keras.initializers import RandomUniform as random_uniform_initializer
-    from jittape.keras.initializers import Zeros as zeros_initializer
-    from jittape.linalg import sqrtm as matrix_square_root
-    from jittape.profiling import LineProfile as LineProfile
-    from jittape.profiling import Profile as Profile
-    from jittape.profiling import explain_recompiles as explain_recompiles
-    from jittape.profiling import profile as profile
-    from jittape.progress_bar import progress as progress
-    from jittape.signal import fftnd as fftnd
-    from jittape.signal import ifftnd as ifftnd
-    from jittape.signal import irfftnd as irfftnd
-    from jittape.signal import rfftnd as rfftnd
+    from jittape.lazy_surface import *
 
 __all__ = [
     "Assert", "CacheWarning", "CompileError", "ConcreteFunction", "ControlFlowError", "DType", "DTypeError",
@@ -367,51 +322,7 @@ __all__ = [
 ]  # fmt: skip
 
 newaxis = None
-__getattr__ = _lazily(
-    __name__,
-    {
-        **{
-            f"jittape.{name}": (name,)
-            for name in ("autograd", "autograph", "data", "keras", "nest", "numpy", "plot", "scipy", "train")
-        },
-        "jittape.debugging": (
-            "debugging",
-            "Assert",
-            "assert_equal",
-            "assert_greater",
-            "assert_less",
-            "assert_rank",
-        ),
-        "jittape.dtype_names": {"dtypes": "", "bfloat16": "bfloat16"},
-        "jittape.execution": (
-            "control_dependencies",
-            "device",
-            "executing_eagerly",
-            "get_logger",
-            "get_static_value",
-            "group",
-            "init_scope",
-            "inside_function",
-            "is_symbolic_tensor",
-            "no_op",
-            "timestamp",
-        ),
-        "jittape.keras.initializers": {
-            "initializers": "",
-            "constant_initializer": "Constant",
-            "ones_initializer": "Ones",
-            "random_normal_initializer": "RandomNormal",
-            "random_uniform_initializer": "RandomUniform",
-            "zeros_initializer": "Zeros",
-        },
-        "jittape.keras.losses": ("losses",),
-        "jittape.keras.metrics": ("metrics",),
-        "jittape.linalg": {"matrix_square_root": "sqrtm"},
-        "jittape.profiling": ("LineProfile", "Profile", "explain_recompiles", "profile"),
-        "jittape.progress_bar": ("progress",),
-        "jittape.signal": ("signal", "fftnd", "ifftnd", "irfftnd", "rfftnd"),
-    },
-)
+__getattr__ = _lazily(__name__, _MODULES)
 _hide_frames_of_jittape()
 _install_import_hooks()
 

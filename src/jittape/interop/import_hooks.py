@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["install"]
 
-_ENTRIES = {"einops._backends": "jittape.einops_backend"}
+_ENTRIES = {"einops._backends": "jittape.interop.einops_backend"}
 """Module of another library -> module of jittape whose `register` makes the entry."""
 
 

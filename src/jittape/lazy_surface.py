@@ -1,0 +1,90 @@
+"""The public names of jittape whose modules are imported at their first use."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jittape import autograd as autograd
+    from jittape import autograph as autograph
+    from jittape import data as data
+    from jittape import debugging as debugging
+    from jittape import keras as keras
+    from jittape import nest as nest
+    from jittape import numpy as numpy
+    from jittape import plot as plot
+    from jittape import scipy as scipy
+    from jittape import signal as signal
+    from jittape import train as train
+    from jittape.debugging import Assert as Assert
+    from jittape.debugging import assert_equal as assert_equal
+    from jittape.debugging import assert_greater as assert_greater
+    from jittape.debugging import assert_less as assert_less
+    from jittape.debugging import assert_rank as assert_rank
+    from jittape.dtype_names import bfloat16 as bfloat16
+    from jittape.execution import control_dependencies as control_dependencies
+    from jittape.execution import device as device
+    from jittape.execution import executing_eagerly as executing_eagerly
+    from jittape.execution import get_logger as get_logger
+    from jittape.execution import get_static_value as get_static_value
+    from jittape.execution import group as group
+    from jittape.execution import init_scope as init_scope
+    from jittape.execution import inside_function as inside_function
+    from jittape.execution import is_symbolic_tensor as is_symbolic_tensor
+    from jittape.execution import no_op as no_op
+    from jittape.execution import timestamp as timestamp
+    from jittape.keras import initializers as initializers
+    from jittape.keras import losses as losses
+    from jittape.keras import metrics as metrics
+    from jittape.profiling import LineProfile as LineProfile
+    from jittape.profiling import Profile as Profile
+    from jittape.profiling import explain_recompiles as explain_recompiles
+    from jittape.profiling import profile as profile
+    from jittape.progress_bar import progress as progress
+    from jittape.signal import fftnd as fftnd
+    from jittape.signal import ifftnd as ifftnd
+    from jittape.signal import irfftnd as irfftnd
+    from jittape.signal import rfftnd as rfftnd
+
+MODULES: Mapping[str, Iterable[str] | Mapping[str, str]] = {
+    **{
+        f"jittape.{name}": (name,)
+        for name in ("autograd", "autograph", "data", "keras", "nest", "numpy", "plot", "scipy", "train")
+    },
+    "jittape.debugging": (
+        "debugging",
+        "Assert",
+        "assert_equal",
+        "assert_greater",
+        "assert_less",
+        "assert_rank",
+    ),
+    "jittape.dtype_names": {"dtypes": "", "bfloat16": "bfloat16"},
+    "jittape.execution": (
+        "control_dependencies",
+        "device",
+        "executing_eagerly",
+        "get_logger",
+        "get_static_value",
+        "group",
+        "init_scope",
+        "inside_function",
+        "is_symbolic_tensor",
+        "no_op",
+        "timestamp",
+    ),
+    "jittape.keras.initializers": {
+        "initializers": "",
+        "constant_initializer": "Constant",
+        "ones_initializer": "Ones",
+        "random_normal_initializer": "RandomNormal",
+        "random_uniform_initializer": "RandomUniform",
+        "zeros_initializer": "Zeros",
+    },
+    "jittape.keras.losses": ("losses",),
+    "jittape.keras.metrics": ("metrics",),
+    "jittape.linalg": {"matrix_square_root": "sqrtm"},
+    "jittape.profiling": ("LineProfile", "Profile", "explain_recompiles", "profile"),
+    "jittape.progress_bar": ("progress",),
+    "jittape.signal": ("signal", "fftnd", "ifftnd", "irfftnd", "rfftnd"),
+}
+"""The names that each module provides, as for `jittape.lazy_names.lazily`."""
