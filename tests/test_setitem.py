@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+import jittape.numpy as jnp
 from jittape.runtime.counters import counters
 
 
@@ -154,6 +155,125 @@ def test_a_write_to_a_copy_that_nobody_holds_is_refused(mode):
     assert traced(t).tolist() == [[7.0, 7.0], [6.0, 8.0]]
     assert [row.tolist() for row in (*rows, held["row"], written(t[0]))] == [[1, 9], [3, 4], [1, 9], [7, 2]]
     assert t.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+LOST = (
+    "np.add(np.ones(4), z[1], out=z[0])",
+    "np.add(np.ones(4), z[1], z[0])",
+    "np.add(1.0, 1.0, out=z[0])",
+    "np.add(1.0, 1.0, out=(z[1:],))",
+    "np.modf(z[0], out=(z[1], z[2]))",
+    "np.add.reduce(z, axis=0, out=z[0])",
+    "np.sum(z, axis=0, out=z[0])",
+    "np.dot(z, np.eye(4), out=z.T)",
+    "np.concatenate([z[:1], z[1:]], out=z[:])",
+    "np.median(z, axis=0, out=z[0])",
+    "np.copyto(z[0], 1.0)",
+    "np.put(z[0], [0], 5.0)",
+    "np.place(z[0], z[0] > 1, 5.0)",
+    "np.putmask(z[0], z[0] > 1, 5.0)",
+    "np.put_along_axis(z[0], np.array([1]), 5.0, 0)",
+    "np.fill_diagonal(z[:, :3], 5.0)",
+    "np.add.at(z[0], [0], 5.0)",
+    "z.sum(axis=0, out=z[0])",
+    "z.cumsum(0, None, z[:])",
+    "z.clip(0, 1, out=z[:])",
+    "z[0].sort()",
+    "z[0].fill(1.0)",
+    "z[0].flat[1] = 5.0",
+    "z[0].flat = 5.0",
+    "z.T[0] = 5.0",
+    "z.reshape(-1)[0] += 5.0",
+    "np.ravel(z)[0] = 5.0",
+    "for row in z: row[0] = 1.0",
+    "for row in z: row.fill(1.0)",
+    "for row, other in zip(z, z): np.add(other, 1.0, out=row)",
+    "for i, row in enumerate(z): row[...] = i",
+    "for x in z.flat: x[...] = 1.0",
+    "first, *rest = z; first[0] = 1.0",
+    "list(z)[0][0] = 1.0",
+)
+"""Statements that write to `z` in NumPy."""
+
+
+@pytest.mark.parametrize("namespace", [np, jnp], ids=["numpy", "jittape.numpy"])
+@pytest.mark.parametrize("statement", LOST)
+def test_writes_through_functions_are_never_lost(statement, namespace, mode):
+    code = compile(statement, "<statement>", "exec")
+    for made in (lambda a: jt.constant(a), lambda a: jt.constant(a) * 1.0, jt.Variable):
+        z = made(np.arange(12.0).reshape(3, 4))
+        with pytest.raises(TypeError, match=r"z\[i|z\[0\] = result|no effect|would write into"):
+            exec(code, {"np": namespace, "z": z})
+        assert z.numpy().tolist() == np.arange(12.0).reshape(3, 4).tolist()
+
+
+@pytest.mark.parametrize("namespace", [np, jnp], ids=["numpy", "jittape.numpy"])
+def test_writes_through_functions_reach_tensors_with_a_name(namespace, mode):
+    class Holder:
+        pass
+
+    def held(**kwargs):
+        return namespace.add(x, 1.0, **kwargs)
+
+    holder, shelf, state = Holder(), [jt.zeros(2)], jt.Variable([0.0, 0.0])
+    for x in (jt.constant([1.0, 2.0]), jt.constant([1.0, 2.0]) * 1.0):
+        a, b, holder.part = jt.zeros(2), jt.zeros([2, 2])[0], jt.zeros([2, 2])[1]
+        for out in (a, b, holder.part, shelf[0], state):
+            out[...] = 0.0
+            assert namespace.add(x, 1.0, out=out) is out
+            namespace.add(out, 1.0, out)
+            namespace.add(1.0, out, out=(out,))
+            namespace.add.accumulate(out, out=out)
+            assert out.numpy().tolist() == [4.0, 9.0]
+        namespace.modf(x, out=(a, state))
+        namespace.modf(x.numpy(), out=(state, b))
+        namespace.modf(x.numpy(), out=(a, b))
+        namespace.add(state, x, out=a)
+        namespace.sum(namespace.stack([state, x]), axis=0, out=b)
+        for out in (a, b):
+            pair = (out,)
+            namespace.cumsum(x, out=out)
+            namespace.negative(out, out=pair)
+            x.round(0, out)
+            out.sort()
+            out.flat[0] = 7.0
+            assert held(out=out) is out
+            assert out.numpy().tolist() == [2.0, 3.0]
+        for result in (
+            namespace.add(x, 1.0, out=jnp.empty(2, "float32")),
+            namespace.add(x, 1.0, out=jnp.zeros_like(x)),
+            namespace.add(x, 1.0, out=x.copy()),
+            namespace.add(x, 1.0, out=np.copy(x)),
+        ):
+            assert result.tolist() == [2.0, 3.0]
+    with pytest.raises(TypeError, match=r"z\[0\] = result"):
+        jnp.random.default_rng(0).shuffle(jt.zeros([2, 2])[0])
+    for row in list(map(jt.identity, jt.zeros([2, 2]))):
+        row[0] = 1.0
+        assert row.tolist() == [1.0, 0.0]
+
+
+def test_flat_elements_can_be_read_and_written(mode):
+    x = jt.constant([[1.0, 2.0], [3.0, 4.0]])
+
+    def f(x):
+        y = x * 1.0
+        y.flat[1:3] = [5.0, x.flat[3] * 2.0]
+        return jt.reduce_sum(y * y)
+
+    assert jt.grad(f)(x).tolist() == [[2.0, 0.0], [0.0, 8.0 + 32.0]]
+    a, z = x.numpy().copy(), x * 1.0
+    for value in (a, z):
+        value.flat[2] = 9.0
+        value.flat[[0, 3]] = [-1.0, -2.0]
+    assert z.tolist() == a.tolist()
+    assert len(z.flat) == 4
+    assert [float(e) for e in z.flat] == a.ravel().tolist()
+    np.testing.assert_array_equal(np.asarray(z.flat), a.ravel())
+    z.flat = 3.0
+    assert z.tolist() == [[3.0, 3.0], [3.0, 3.0]]
+    with pytest.raises(IndexError):
+        z.flat[4] = 1.0
 
 
 def test_results_that_are_their_argument(mode):

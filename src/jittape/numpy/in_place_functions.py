@@ -24,6 +24,7 @@ def _written(a: Any) -> Any:
     """Return the argument to write to, or raise: an array keeps no gradient."""
     if not isinstance(a, Operators):
         raise named(TypeError(f"can only write to a tensor or a jt.Variable, got {shown(a)}; use asarray"))
+    a._require_kept(1)
     return a
 
 

@@ -145,6 +145,9 @@ def _recorded_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, kwargs: 
     if out is None:
         return as_result(_called(ufunc, operands, kwargs))
     kwargs["out"] = out if isinstance(out, tuple) else (out,)
+    for target in kwargs["out"]:
+        if isinstance(target, _TENSORS):
+            target._require_kept(1 if out.__class__ is tuple else 3)
     return _called(ufunc, operands, kwargs)
 
 
@@ -170,6 +173,9 @@ def _method(ufunc: np.ufunc, method: str, module: str) -> Callable[..., Any]:
         count = 2 if method == "outer" else 1
         names = ("array", "indices", "values") if method != "outer" else ("A", "B")
         inputs = operands_of(args[:count], names)
+        if isinstance(kwargs.get("out"), _TENSORS):
+            kwargs["out"]._require_kept()
+            kwargs["out"] = (kwargs["out"],)
         return as_result(array_ufunc(ufunc, method, *inputs, *args[count:], **kwargs))
 
     call.__name__ = call.__qualname__ = f"{ufunc.__name__}.{method}"
@@ -225,6 +231,7 @@ def _function(
             args, kwargs = converted(args, kwargs)
         if isinstance(kwargs.get("out"), _TENSORS):
             out = kwargs.pop("out")
+            out._require_kept()
             return write(out, as_result(adapter(*args, **kwargs)))
         result = adapter(*args, **kwargs)
         return result if result.__class__ is Tensor else as_result(result)
@@ -264,6 +271,8 @@ def _on_known_path(function: Any, general: Callable[..., Any]) -> Callable[..., 
             else:
                 result = array_function(function, _TENSORS, args, kwargs)
             return result if result.__class__ is Tensor else as_result(result)
+        if isinstance(kwargs.get("out"), _TENSORS):
+            kwargs["out"]._require_kept()
         return general(*args, **kwargs)
 
     return call

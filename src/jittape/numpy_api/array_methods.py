@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -61,9 +60,14 @@ class ArrayMethods:
         return int(self.size) * self.itemsize
 
     @property
-    def flat(self) -> Iterator[Any]:
-        """An iterator over the elements, as 0-d tensors."""
-        return iter(self.ravel())
+    def flat(self) -> FlatElements:
+        """The elements in order: an iterator that can be indexed and written to; see `numpy.ndarray.flat`."""
+        return FlatElements(self)
+
+    @flat.setter
+    def flat(self: Any, values: Any) -> None:
+        self._require_kept(1)
+        FlatElements(self)[:] = values
 
     # ---- reductions ------------------------------------------------------------------------------------------------
 
@@ -163,17 +167,17 @@ class ArrayMethods:
 
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the cumulative sum along `axis`; see `numpy.cumsum`."""
-        return with_out(FUNCTIONS[np.cumsum], self, axis, dtype, out=out)
+        return _into(out, np.cumsum, self, axis, dtype)
 
     def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the cumulative product along `axis`; see `numpy.cumprod`."""
-        return with_out(FUNCTIONS[np.cumprod], self, axis, dtype, out=out)
+        return _into(out, np.cumprod, self, axis, dtype)
 
     def trace(
         self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None
     ) -> Any:
         """Return the sum of a diagonal; see `numpy.trace`."""
-        return with_out(FUNCTIONS[np.trace], self, offset, axis1, axis2, dtype, out=out)
+        return _into(out, np.trace, self, offset, axis1, axis2, dtype)
 
     # ---- shapes ----------------------------------------------------------------------------------------------------
 
@@ -214,7 +218,7 @@ class ArrayMethods:
 
     def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
         """Return elements by index; see `numpy.take`."""
-        return with_out(FUNCTIONS[np.take], self, indices, axis, out=out, mode=mode)
+        return _into(out, np.take, self, indices, axis, mode=mode)
 
     # ---- elements --------------------------------------------------------------------------------------------------
 
@@ -230,11 +234,13 @@ class ArrayMethods:
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         """Return the elements limited to an interval; see `numpy.clip`."""
+        if hasattr(out, "aval"):
+            out._require_kept()
         return with_out(FUNCTIONS[np.clip], self, min, max, out=out, **kwargs)
 
     def round(self, decimals: Any = 0, out: Any = None) -> Any:
         """Return the elements rounded; see `numpy.round`."""
-        return with_out(FUNCTIONS[np.round], self, decimals, out=out)
+        return _into(out, np.round, self, decimals)
 
     def conj(self: Any) -> Any:
         """Return the complex conjugates."""
@@ -248,7 +254,7 @@ class ArrayMethods:
         """Return the product with `b`; see `numpy.dot`."""
         if out is None and hasattr(b, "aval"):
             return apply(FUNCTIONS[np.dot], (self, b), ())
-        return with_out(FUNCTIONS[np.dot], self, b, out=out)
+        return _into(out, np.dot, self, b)
 
     def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
         """Return the indices that sort the tensor; equal elements keep their order."""
@@ -266,13 +272,61 @@ class ArrayMethods:
 
     def sort(self: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
         """Sort the tensor in place along an axis; see `numpy.ndarray.sort`. The write is recorded."""
+        self._require_kept()
         if axis is None:
             raise TypeError("sort() needs the axis as an int; reshape the tensor to one dimension first")
         self[...] = sort(*_sorted(self, axis, order))
 
     def fill(self: Any, value: Any) -> None:
         """Assign `value` to all elements; see `numpy.ndarray.fill`. The write is recorded."""
+        self._require_kept()
         self[...] = value
+
+    def _require_kept(self, extra: int = 0) -> None:
+        """Raise `TypeError` in the functions that write to the tensor if nothing would see the write.
+
+        `extra` is the number of references besides the parameter of the function that the user calls.
+        """
+
+    def _refuse_if_lost(self, spare: int) -> None:
+        """Raise `TypeError` if only the trace holds the `spare` references to the tensor; a Variable keeps writes."""
+
+
+class FlatElements:
+    """The elements of a tensor in order, as 0-d tensors. Writes to the elements are writes to the tensor."""
+
+    __slots__ = ("_rest", "_tensor")
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor = tensor
+        self._rest: Any = None
+
+    def __iter__(self) -> FlatElements:
+        return self
+
+    def __next__(self) -> Any:
+        if self._rest is None:
+            self._rest = iter(self._tensor.ravel())
+        return next(self._rest)
+
+    def __len__(self) -> int:
+        return int(self._tensor.size)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._tensor.ravel()[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._tensor._require_kept()
+        elements = self._tensor.ravel()
+        elements[key] = value
+        self._tensor[...] = reshape(elements, tuple(self._tensor.shape))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self._tensor.ravel().__array__(dtype, copy)
+
+    def copy(self) -> Any:
+        """Return the elements as a vector."""
+        return self._tensor.ravel()
 
 
 def _reduced(
@@ -312,7 +366,16 @@ def _reduced(
         "correction": correction,
     }
     given = {name: value for name, value in options.items() if value is not None}
+    if hasattr(out, "aval"):
+        out._require_kept(1)
     return with_out(FUNCTIONS[function], x, axis, out=out, keepdims=keepdims, **given)
+
+
+def _into(out: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Record a `function` of NumPy for a method; write the result to `out` if it is a tensor."""
+    if hasattr(out, "aval"):
+        out._require_kept(1)
+    return with_out(FUNCTIONS[function], *args, out=out, **kwargs)
 
 
 def _one_or_many(arguments: tuple[Any, ...]) -> Any:

@@ -263,8 +263,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) ->
         return _called(ufunc, known, inputs)
     out = kwargs.pop("out", None)
     if out is not None and any(o is not None for o in out):
-        if method == "__call__" and all(o is None or hasattr(o, "aval") for o in out):
-            return _into(out, ufunc, inputs, kwargs)
+        if method != "at" and all(o is None or hasattr(o, "aval") for o in out):
+            return _into(out, ufunc, method, inputs, kwargs)
         raise TypeError(
             f"{ufunc_name(ufunc)} cannot record into an array (out=, or an in-place operator such as "
             "`array += tensor`): the gradient would be lost. Write `array = array + tensor`, use a jt.Variable, or "
@@ -294,10 +294,13 @@ _WITHOUT_EFFECT = ("order", "subok")
 """Arguments of ufuncs that concern the memory and the class of an ndarray."""
 
 
-def _into(out: tuple[Any, ...], ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _into(
+    out: tuple[Any, ...], ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Record a call and write its results to the tensors in `out`; return these, and the results without one."""
-    where, casting = kwargs.pop("where", True), kwargs.get("casting", "same_kind")
-    found = array_ufunc(ufunc, "__call__", *inputs, **kwargs)
+    where = kwargs.pop("where", True) if method == "__call__" else True
+    casting = kwargs.get("casting", "same_kind")
+    found = array_ufunc(ufunc, method, *inputs, **kwargs)
     results = found if isinstance(found, tuple) else (found,)
     written = [r if o is None else write(o, r, casting, where) for o, r in zip(out, results, strict=True)]
     return tuple(written) if isinstance(found, tuple) else written[0]

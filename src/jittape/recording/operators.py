@@ -22,6 +22,7 @@ from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negat
 from jittape.primitives.elementwise.division import divide_op
 from jittape.primitives.indexing import getitem
 from jittape.primitives.linalg import matmul
+from jittape.recording.lost_writes import ROW, references_of_call, refuse_lost_out, refuse_lost_outs
 from jittape.recording.static_info import DEVICE, StaticInfo
 from jittape.recording.tape_exits import leave, look
 
@@ -163,7 +164,10 @@ class Operators(StaticInfo, ArrayMethods):
     def __iter__(self) -> Iterator[Any]:
         if not self._aval.shape:
             raise TypeError("a 0-d tensor cannot be iterated over")
-        return iter([getitem.getitem(self, i) for i in range(self._aval.shape[0])])
+        rows = [getitem.getitem(self, i) for i in range(self._aval.shape[0])]
+        for row in rows:
+            row._origin = ROW
+        return iter(rows)
 
     def __contains__(self, value: Any) -> bool:
         raise TypeError("`in` is not defined for tensors; use jt.reduce_any(jt.equal(tensor, value))")
@@ -171,9 +175,13 @@ class Operators(StaticInfo, ArrayMethods):
     # ---- NumPy's protocols -------------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if kwargs.get("out") is not None:
+            refuse_lost_outs(self, kwargs["out"], inputs, references_of_call().outs)
         return array_ufunc(ufunc, method, *inputs, **kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if "out" in kwargs:
+            refuse_lost_out(self, kwargs["out"], args, references_of_call().out)
         return array_function(func, types, args, kwargs)
 
     # ---- the Array API standard --------------------------------------------------------------------------------

@@ -8,10 +8,15 @@ from types import MappingProxyType
 from typing import Any
 from weakref import ref
 
+import numpy as np
+
 from jittape.core.buffers import Buffer
+from jittape.numpy_api.numpy_functions import FUNCTIONS
+from jittape.primitives.identity import identity_op
 from jittape.recording.flushing import Flushing
 from jittape.recording.tape_exits import Exits
 from jittape.recording.tensor import FailedBuffer, Tensor
+from jittape.recording.trie import aval_of
 from jittape.recording.variable import Variable
 
 __all__ = ["NOTHING_READ", "NOTHING_WRITTEN", "Slots", "Variables"]
@@ -24,6 +29,10 @@ Written = dict[int, tuple[ref[Tensor], tuple[int, ...]]]
 """Tensors by identity, each with its slots before it was written to, the latest first."""
 NOTHING_WRITTEN: Written = {}
 """The mapping of all traces without writes; the first write replaces it."""
+
+
+_COPIES = (identity_op, FUNCTIONS[np.copy])
+"""Bodies of calls that copy, in NumPy too."""
 
 
 class Slots(Flushing):
@@ -86,6 +95,16 @@ class Slots(Flushing):
     def _add_version(self, variable: Variable, slot: int) -> None:
         known = self.variables.get(id(variable))
         self.variables[id(variable)] = (variable, (slot,) if known is None else (*known[1], slot))
+
+    def makes_new(self, slot: int) -> bool:
+        """Return whether NumPy gives the result `slot` memory of its own, as to ``np.empty(3)`` and ``x.copy()``."""
+        node = self.node
+        while (parent := node.parent) is not None and parent.n_slots > slot:
+            node = parent
+        if parent is not None and any(n is node and key[0] in _COPIES for key, n in parent.children.items()):
+            return True
+        made = {op.out for op in node.ops}
+        return all(arg in made or not aval_of(node, arg).shape for op in node.ops for arg in op.args)
 
     def slot_of(self, tensor: Tensor) -> int | None:
         """Return the slot of `tensor` in this trace, or None. Raise the error of a tensor whose computation failed."""

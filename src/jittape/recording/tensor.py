@@ -16,11 +16,13 @@ from jittape.core.dtypes import as_dtype, common_dtype
 from jittape.core.primitive import active
 from jittape.core.program import Aval
 from jittape.core.traced_scalar import TracedScalar
+from jittape.core.user_calls import named
 from jittape.html_report import html_table, summary_of
 from jittape.primitives.elementwise import arithmetic
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing import getitem
 from jittape.primitives.shape.joining import stack
+from jittape.recording.lost_writes import LOST, LOST_ROW, ROW, references_of_call
 from jittape.recording.operators import Operators
 
 __all__ = [
@@ -139,6 +141,8 @@ class Tensor(Operators):
     def __setitem__(self, key: Any, value: Any) -> None:
         if active.recorder.traced_in is not None:
             active.recorder.check_write(self)  # type: ignore[attr-defined]
+        if self._origin is ROW:
+            raise named(TypeError(LOST_ROW))
         holders = getrefcount(self) - _TEMPORARY
         updated = getitem.setitem(self, key, stacked(value) if holds_tensors(value) else value)
         if holders <= 0 or (holders == 1 and self._is_pending()):
@@ -157,6 +161,22 @@ class Tensor(Operators):
     def _is_pending(self) -> bool:
         """Return whether the trace refers to this tensor, in its list of pending ones."""
         return self._buffer is None and any(t is self for t in self._trace.pending)
+
+    def _require_kept(self, extra: int = 0) -> None:
+        spare = (
+            getrefcount(self) - references_of_call().method - extra
+        )  # in a call of a method, one more refers to it
+        self._refuse_if_lost(spare)
+
+    def _refuse_if_lost(self, spare: int) -> None:
+        if (spare <= 0 or (spare == 1 and self._is_pending())) and not self._is_new():
+            raise named(TypeError(LOST))
+
+    def _is_new(self) -> bool:
+        """Return whether NumPy gives the tensor memory of its own, so that nothing but the call should see a write."""
+        if self._buffer is not None:
+            return self._trace is None
+        return bool(self._trace.makes_new(self._slot))
 
     def assign(self, value: Any) -> Any:
         """Assign to the part of a Variable that this tensor was read from: ``v[0].assign(5.0)``.
@@ -179,7 +199,7 @@ class Tensor(Operators):
         return self.assign(arithmetic.subtract(self, value))
 
     def _part_of(self) -> Any:
-        if self._origin is None:
+        if self._origin is None or self._origin is ROW:
             raise AttributeError(
                 "a Tensor cannot be assigned: use a jt.Variable, or write to a part of it as in `t[0] = 1.0`"
             )

@@ -178,6 +178,7 @@ class DiscreteLaws(ContinuousLaws):
         """
         if not isinstance(x, Operators):
             raise TypeError(f"[random.shuffle] x must be a tensor, got {shown(x)}; use permutation(x)")
+        x._require_kept()
         order: Any = self.permutation(x, axis)
         if isinstance(x, Tensor):
             x[...] = order
