@@ -95,6 +95,7 @@ BANDED = (
         ),
         None,
         dtypes=FLOATS,
+        edges=((np.ones(3), np.full(3, 4.0), np.ones(3)),),
         wrt=(),
     ),
     Row(

@@ -148,6 +148,7 @@ VARIABLE = jt.Variable([1.0, 2.0])
         ),
         (lambda: jt.range(-3.0), ValueError, r"^\[range\] start must be at most limit"),
         (lambda: jt.norm(VECTOR, np.ones(2)), ValueError, r"^\[norm\] ord of a vector must be"),
+        (lambda: jt.function(jt.linalg.inv)(VECTOR), ValueError, r"^\[inv\] input must have at least 2"),
         (lambda: jt.math.polygamma("x", 1.0), TypeError, r"^\[polygamma\] a must be a number, got 'x'"),
         (lambda: jt.nn.gelu(VECTOR, np.ones(2)), TypeError, r"^\[gelu\] approximate must be True or False"),
         (lambda: VECTOR[0:1:0], ValueError, r"^\[getitem\] the step of a slice must not be 0; use 1, or -1"),

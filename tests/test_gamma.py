@@ -147,6 +147,42 @@ def test_zeta_of_negative_numbers():
     np.testing.assert_array_equal(found, [np.inf, np.nan, np.inf, np.nan])
 
 
+def polygamma_reference(order, x):
+    """Return the derivative of digamma from the Hurwitz zeta function, which mpmath computes with an absolute error."""
+    with mp.workdps(1000):
+        return (-1) ** (order + 1) * mp.factorial(order) * mp.zeta(order + 1, mp.mpf(float(x)))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_polygamma_whose_factors_are_no_normal_numbers(dtype):
+    """The factorial of an order may overflow, and the sum that it multiplies may underflow."""
+    orders = [1, 1, 3, 40, 40, 100, 170, 50]
+    x = np.array([1e30, 1e9, 1e12, 10.0, 12.5, 50.0, 40.0, 16.0])
+    if dtype == "float64":
+        x = np.array([1e200, 1e160, 1e90, 10.0, 1e7, 1e4, 40.0, 1e6])
+    x = x.astype(dtype)
+    truth = np.array([float(polygamma_reference(n, v)) for n, v in zip(orders, x, strict=True)]).astype(dtype)
+    assert np.isfinite(truth).all()
+    assert (truth != 0).all()
+
+    def each_order(x):
+        return jt.stack([jt.math.polygamma(n, x[i]) for i, n in enumerate(orders)])
+
+    in_tensor = np.array(orders, dtype)
+    for f in (each_order, lambda x: jt.math.polygamma(in_tensor, x)):
+        for found in (f(x).numpy(), *[jt.function(f)(x).numpy() for _ in range(2)]):
+            assert found.dtype == dtype
+            np.testing.assert_allclose(found, truth, rtol=6 * np.finfo(dtype).eps)
+    assert np.isnan(jt.math.polygamma(np.array([171.0, 2.5, -1.0], dtype), x[:3])).all()
+
+
+def test_zeta_of_large_arguments(mode):
+    """The result is a normal number although ``q**-s`` is none."""
+    s, q = np.array([2.0, 3.0, 1.5]), np.array([1e160, 1e120, 1e300])
+    truth = [float(mp.mpf(b) ** (1 - mp.mpf(a)) / (mp.mpf(a) - 1)) for a, b in zip(s, q, strict=True)]
+    np.testing.assert_allclose(jt.math.zeta(s, q).numpy(), truth, rtol=1e-15)
+
+
 def test_no_gradient_flows_to_the_order_of_polygamma():
     with jt.GradientTape() as tape:
         tape.watch(order := jt.constant([1.0, 2.0]))

@@ -338,3 +338,11 @@ def test_empty_matrices(shape):
         e, v = jt.linalg.eigh(np.zeros(shape))
         assert (e.shape, v.shape) == (shape[:-1], shape)
         assert jt.grad(lambda a: jt.reduce_sum(jt.linalg.eigvalsh(a)))(np.zeros(shape)).shape == shape
+
+
+@pytest.mark.parametrize("name", ["eigh", "eig", "svd", "qr"])
+def test_tangents_of_empty_matrices_are_zero(name):
+    for shape in ((2, 0, 0), (0, 3, 3)):
+        parts = jt.jvp(getattr(jt.linalg, name), (np.ones(shape),), (np.ones(shape),))
+        for value, tangent in zip(*parts, strict=True):
+            assert (tangent.shape, tangent.dtype) == (value.shape, value.dtype)

@@ -68,6 +68,8 @@ _OPERATORS = {
     "xor": "bitwise_xor",
 }
 """Special methods whose names differ from those of the functions."""
+_RUNS_FUNCTION = "call_python"
+"""Name of the function that runs what a `jt.function` wraps."""
 _OF_CLASS = ("__init__", "__call__", "call", "update_state")
 """Methods for which messages name the class: a layer, a loss or a metric."""
 
@@ -101,10 +103,13 @@ def _is_file_of_user(file: str) -> bool:
 
 
 def _called_frame() -> FrameType | None:
-    """Return the frame of the public function of jittape that the user's line has called."""
+    """Return the frame of the public function of jittape that the user's line has called.
+
+    The function that a `jt.function` runs may be one of jittape's: the user has called it.
+    """
     frame: FrameType | None = sys._getframe(1)
     called = None
-    while frame is not None and not is_of_user(frame):
+    while frame is not None and not is_of_user(frame) and frame.f_code.co_name != _RUNS_FUNCTION:
         name = frame.f_code.co_name
         if (name.startswith("__") or not name.startswith(("_", "<"))) and (
             name != "__call__" or called is None or called.f_code.co_name == "convert_to_tensor"

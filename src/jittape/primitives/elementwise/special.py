@@ -107,7 +107,7 @@ def polygamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     ----------
     a : int or tensor_like
         Order, from 0. A Python number is part of the program's structure and at most 170. A tensor broadcasts with `x`;
-        the result is nan where it is no integer of at least 0, and no gradient flows to it.
+        the result is nan where it is no integer from 0 to 170, and no gradient flows to it.
     x : tensor_like
         Real. At 0 and the negative integers the result is infinite or nan.
     name : str, optional

@@ -16,6 +16,7 @@ from jittape.core.dtypes import BLAS, int64
 from jittape.core.program import Aval
 from jittape.errors import DTypeError, LinAlgError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, broadcast_shapes, iota, promote, to_shape
+from jittape.primitives.elementwise.complex_numbers import real
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.primitives.shape.views import permuted
@@ -32,6 +33,7 @@ __all__ = [
     "solve_batch",
     "solve_broadcast",
     "times_adjoint",
+    "without_elements",
 ]
 
 
@@ -90,6 +92,12 @@ def same_stack(op: str, a: Aval, b: Aval) -> Aval:
     if a.dtype != b.dtype:
         raise DTypeError(f"[{op}] operands must have equal dtypes, got {a.dtype.name} and {b.dtype.name}")
     return b
+
+
+def without_elements(g: Any, x: Any) -> Any:
+    """Return the cotangent of operands `x` without elements; it depends on `g`, so that forward mode has zeros too."""
+    g = g if x.dtype.kind == "c" or g.dtype.kind != "c" else real(g)
+    return to_shape(g, x.shape)
 
 
 def solve_broadcast(solve: Callable[..., Any], *operands: Any) -> Any:

@@ -28,9 +28,9 @@ from jittape.primitives.linalg.matrix_operands import (
     require_matrix_dtype,
     row_and_column,
     times_adjoint,
+    without_elements,
 )
 from jittape.primitives.linalg.triangular import triangle, triangular_solve_op
-from jittape.primitives.record_parts import filled
 from jittape.primitives.shape.joining import concat, split
 from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.typing import Tensor, TensorLike
@@ -57,7 +57,7 @@ def _vjp(g: Any, out: Any, x: Any, *, full: bool) -> Any:
             "of q are arbitrary; use full_matrices=False"
         )
     if not x.aval.size:
-        return filled(x, 0)
+        return without_elements(g, x)
     qt, r = split(out, [rows, columns], -1)
     g_qt, g_r = split(g, [rows, columns], -1)
     q, g_q = matrix_transpose(qt), matrix_transpose(g_qt)

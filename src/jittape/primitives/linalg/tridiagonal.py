@@ -191,10 +191,10 @@ tridiagonal_ratio_op = Primitive(
 
 def _ratios(above: Any, diagonal: Any, below: Any, axis: int) -> Any:
     result = np.empty_like(above)
-    rows = [np.moveaxis(x, axis, 0) for x in (result, above, diagonal, below)]
-    before: Any = np.zeros(rows[0].shape[1:], above.dtype)
-    for out, a, d, c in zip(*rows, strict=True):
-        out[...] = before = a / (d - c * before)
+    out, *rows = [np.moveaxis(x, axis, 0) for x in (result, above, diagonal, below)]
+    before: Any = np.zeros(out.shape[1:], above.dtype)
+    for i, (a, d, c) in enumerate(zip(*rows, strict=True)):
+        out[i] = before = a / (d - c * before)
     return result
 
 

@@ -27,7 +27,12 @@ from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.piecewise import absolute
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.linalg.matrices import diag
-from jittape.primitives.linalg.matrix_operands import matrix_operand, require_matrix_dtype, require_square
+from jittape.primitives.linalg.matrix_operands import (
+    matrix_operand,
+    require_matrix_dtype,
+    require_square,
+    without_elements,
+)
 from jittape.primitives.linalg.solve import solve
 from jittape.primitives.record_parts import filled
 from jittape.primitives.reduce.reductions import reduce_sum
@@ -66,7 +71,7 @@ def _decomposed(x: Any) -> Any:
 def _vjp(g: Any, out: Any, x: Any) -> Any:
     n = x.shape[-1]
     if n == 0:
-        return filled(x, 0)
+        return without_elements(g, x)
     values, rows = split(out, [1, n], -2)
     g_values, g_rows = split(g, [1, n], -2)
     # Rows are vectors, so products are transposed: this is the transpose of the conjugate of v^H g_v.

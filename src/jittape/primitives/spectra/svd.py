@@ -30,8 +30,7 @@ from jittape.primitives.elementwise.arithmetic import (
 from jittape.primitives.elementwise.complex_numbers import real
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.linalg.matrices import adjoint, diag
-from jittape.primitives.linalg.matrix_operands import matrix_operand, require_matrix_dtype
-from jittape.primitives.record_parts import filled
+from jittape.primitives.linalg.matrix_operands import matrix_operand, require_matrix_dtype, without_elements
 from jittape.primitives.shape.joining import concat, split
 from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.primitives.spectra.decomposition_parts import (
@@ -67,7 +66,7 @@ def _vjp(g: Any, out: Any, x: Any) -> Any:
     """
     rows, columns = x.shape[-2:]
     if not min(rows, columns):
-        return filled(x, 0)
+        return without_elements(g, x)
     ut, s, vh = split(out, [rows, 1, columns], -1)
     g_ut, g_s, g_vh = split(g, [rows, 1, columns], -1)
     u, g_u, v, g_v = matrix_transpose(ut), matrix_transpose(g_ut), adjoint(vh), adjoint(g_vh)

@@ -6,6 +6,7 @@ float32 is computed in float64.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from math import comb
 from typing import Any
 
@@ -31,6 +32,9 @@ _BERNOULLI = (
 )
 #: Number of terms that are added one by one.
 _HEAD = 9
+_LOG2_E = math.log2(math.e)
+LARGEST_ORDER = 170
+"""Largest order of `tensor_polygamma`; the factorial of a larger one overflows."""
 _STEPS = tuple([(float(k),) for k in reversed(range(_HEAD))])
 
 
@@ -41,11 +45,13 @@ def polygamma(m: Any, x: Any, order: int) -> Any:
     """
     if x.dtype == np.float32:
         return m.cast(polygamma(m, m.cast(x, np.float64), order), np.float32)
-    factorial = float(math.factorial(order)) if order <= 170 else math.inf
     sign = 1.0 if order % 2 else -1.0
+    # The sum times the factorial may be a normal number although the sum is none.
+    factorial = math.factorial(order)
+    unit = 2 ** round(math.log2(factorial) / (order + 1))
     argument = m.where(x < 0, 1 - x, x)
-    zeta = _zeta_of_integer(m, order + 1, m.where(argument == np.inf, 1.0, argument))
-    positive = sign * m.where(argument == np.inf, 0.0, factorial * zeta)
+    zeta = _zeta_of_integer(m, order + 1, m.where(argument == np.inf, 1.0, argument), float(unit))
+    positive = sign * m.where(argument == np.inf, 0.0, float(Fraction(factorial, unit ** (order + 1))) * zeta)
     r = x - m.rint(x)
     reflected = -sign * positive - _cotangent_derivative(m, order, r)
     pole = m.literal(np.inf if order % 2 else np.nan, x.dtype)
@@ -56,8 +62,12 @@ def polygamma(m: Any, x: Any, order: int) -> Any:
     return m.where(x < 0, reflected, m.where(x == 0, at_zero, positive))
 
 
-def _zeta_of_integer(m: Any, s: int, q: Any) -> Any:
-    """Return the sum of ``(q + k)**-s`` over k from 0, for finite q > 0 and an integer s of at least 2."""
+def _zeta_of_integer(m: Any, s: int, q: Any, unit: float) -> Any:
+    """Return the sum of ``((q + k) / unit)**-s`` over k from 0, for finite q > 0 and an integer s of at least 2.
+
+    `unit` is a power of two.
+    """
+    scale = 1 / unit
     w, w_error = two_sum(m, q, m.literal(_HEAD, q.dtype))
     inverse = 1 / w
     square = inverse * inverse
@@ -66,12 +76,13 @@ def _zeta_of_integer(m: Any, s: int, q: Any) -> Any:
         rising *= s if k == 0 else (s + 2 * k - 1) * (s + 2 * k)
         coefficients.append(number * rising)
     rest = inverse * (0.5 + inverse * polynomial(square, tuple(coefficients)))
-    total = m.integer_power(w, 1 - s) * ((1 / (s - 1) + rest) - w_error * inverse)
+    total = (unit * m.integer_power(w * scale, 1 - s)) * ((1 / (s - 1) + rest) - w_error * inverse)
+    head = m.literal(0.0, q.dtype)  # for large q the terms are small, so they are added to each other first
     for k in reversed(range(1, _HEAD)):
         base, error = two_sum(m, q, m.literal(k, q.dtype))
-        power = m.integer_power(base, -s)
-        total = total + (power - power * (s * error / base))
-    return total + m.integer_power(q, -s)
+        power = m.integer_power(base * scale, -s)
+        head = head + (power - power * (s * error / base))
+    return (total + head) + m.integer_power(q * scale, -s)
 
 
 def _cotangent_derivative(m: Any, order: int, r: Any) -> Any:
@@ -90,29 +101,35 @@ def _cotangent_derivative(m: Any, order: int, r: Any) -> Any:
         coefficients = following
     cotangent = 1 / moderate_tan(m, np.pi * r)
     scale = math.pi ** (order + 1)
-    return (1 + cotangent * cotangent) * polynomial(cotangent, tuple([scale * c for c in coefficients]))
+    scaled = [scale * c if abs(c) < 2**1023 else -math.inf for c in coefficients]
+    return (1 + cotangent * cotangent) * polynomial(cotangent, tuple(scaled))
 
 
 def zeta(m: Any, s: Any, q: Any) -> Any:
-    """Return the sum of ``(q + k)**-s`` over k from 0, for s > 1.
+    """Return the sum of ``(q + k)**-s`` over k from 0, for s > 1; see `_scaled_zeta`."""
+    if q.dtype == np.float32:
+        return m.cast(zeta(m, m.cast(s, np.float64), m.cast(q, np.float64)), np.float32)
+    return _scaled_zeta(m, s, q, m.literal(1.0, q.dtype))
+
+
+def _scaled_zeta(m: Any, s: Any, q: Any, scale: Any) -> Any:
+    """Return the sum of ``(scale * (q + k))**-s`` over k from 0, for s > 1; `scale` is a power of two.
 
     For q below 0 and an integer s, the terms of both signs are sums from u = q - floor(q), from 1 - u and from 1 - q.
     At 0 and the negative integers the result is infinite if s is even, else nan.
     """
-    if q.dtype == np.float32:
-        return m.cast(zeta(m, m.cast(s, np.float64), m.cast(q, np.float64)), np.float32)
     nan, infinity = m.literal(np.nan, q.dtype), m.literal(np.inf, q.dtype)
     exponent = m.where((s > 1) & (s < np.inf), s, 2.0)
     finite = m.where(m.isfinite(q), q, 1.0)
     u = finite - m.floor(finite)
-    positive = _zeta(m, exponent, m.where(finite > 0, finite, m.where(u > 0, u, 0.5)), 0)
+    positive = _zeta(m, exponent, m.where(finite > 0, finite, m.where(u > 0, u, 0.5)), 0, scale)
 
     def step(_: Any, fixed: tuple[Any, ...], now: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-        finite, u, exponent = fixed
-        first = _zeta(m, exponent, m.where(u > 0, 1 - u, 0.5), 0)
-        return u == u, (first - _zeta(m, exponent, 1 - m.where(finite < 0, finite, 0.0), 0),)
+        finite, u, exponent, scale = fixed
+        first = _zeta(m, exponent, m.where(u > 0, 1 - u, 0.5), 0, scale)
+        return u == u, (first - _zeta(m, exponent, 1 - m.where(finite < 0, finite, 0.0), 0, scale),)
 
-    (others,) = m.repeat(step, (finite, u, exponent), (m.literal(0, q.dtype),), 1, finite > 0)
+    (others,) = m.repeat(step, (finite, u, exponent, scale), (m.literal(0, q.dtype),), 1, finite > 0)
     half = 0.5 * exponent
     even = m.floor(half) == half
     below = m.where(m.floor(exponent) == exponent, m.where(even, positive + others, positive - others), nan)
@@ -130,51 +147,60 @@ def zeta_slope(m: Any, s: Any, q: Any, order: int) -> Any:
         return m.cast(zeta_slope(m, m.cast(s, np.float64), m.cast(q, np.float64), order), np.float32)
     known = (s > 1) & (s < np.inf) & (q > 0)
     inside = known & (q < np.inf)
-    result = _zeta(m, m.where(inside, s, 2.0), m.where(inside, q, 1.0), order)
+    one = m.literal(1.0, q.dtype)
+    result = _zeta(m, m.where(inside, s, 2.0), m.where(inside, q, 1.0), order, one)
     return m.where(known, m.where(q == np.inf, 0.0, result), m.literal(np.nan, q.dtype))
 
 
-def _zeta(m: Any, s: Any, q: Any, order: int) -> Any:
-    """Return the derivative of order 0 or more with respect to s, for finite s > 1 and q > 0."""
+def _zeta(m: Any, s: Any, q: Any, order: int, scale: Any) -> Any:
+    """Return the derivative of order 0 or more with respect to s, for finite s > 1 and q > 0; see `_scaled_zeta`."""
     w, w_error = two_sum(m, q, m.literal(_HEAD, q.dtype))
     inverse = 1 / w
     minus_log = -m.log(w)
-    # Derivatives of the factors of w**-s: 1 / (s - 1), and the products s (s + 1) ... of the Bernoulli terms.
-    factors = [w / (s - 1)]
+    # Derivatives of the factors of w**(1 - s): 1 / (s - 1), and the products s (s + 1) ... of the Bernoulli terms.
+    factors = [1 / (s - 1)]
     for k in range(1, order + 1):
         factors.append(factors[-1] * (-k / (s - 1)))
-    factors[0] = factors[0] + 0.5
+    factors[0] = factors[0] + 0.5 * inverse
     rising = [s] + [m.literal(1.0 if k == 1 else 0.0, q.dtype) for k in range(1, order + 1)]
-    scale = inverse
+    square = inverse * inverse
+    weight = square
     for k, number in enumerate(_BERNOULLI):
         for offset in (2 * k - 1, 2 * k) if k else ():
             rising = [rising[j] * (s + offset) + (j * rising[j - 1] if j else 0.0) for j in range(order + 1)]
-        factors = [factor + number * (rise * scale) for factor, rise in zip(factors, rising, strict=True)]
-        scale = scale * (inverse * inverse)
+        factors = [factor + number * (rise * weight) for factor, rise in zip(factors, rising, strict=True)]
+        weight = weight * square
     tail, power = factors[order], m.literal(1, q.dtype)
     for k in range(1, order + 1):
         power = power * minus_log
         tail = tail + comb(order, k) * (power * factors[order - k])
-    total = power_of_positive(m, w, -s) * (tail - w_error * ((s * inverse) * tail))
+    # Not a multiple of w**-s, which may be too small for a normal number.
+    total = (power_of_positive(m, w * scale, 1 - s) / scale) * (tail - w_error * ((s * inverse) * tail))
 
     def step(row: tuple[Any, ...], _: Any, sums: tuple[Any, ...]) -> tuple[Any, ...]:
         base, error = two_sum(m, q, row[0])
-        term = power_of_positive(m, base, -s)
+        term = power_of_positive(m, base * scale, -s)
         term = term - term * (s * error / base)
         for _ in range(order):
             term = term * -m.log(base)
         return (sums[0] + term,)
 
-    (total,) = m.accumulate(step, _STEPS, (q,), (total,))
-    return total
+    (head,) = m.accumulate(step, _STEPS, (q,), (m.literal(0.0, q.dtype),))
+    return total + head
 
 
 def tensor_polygamma(m: Any, order: Any, x: Any) -> Any:
-    """Return the derivative of digamma of an order that is a value; nan unless it is an integer of at least 0."""
-    known = (order >= 0) & (m.floor(order) == order) & (order < np.inf)
+    """Return the derivative of digamma of an order that is a value; nan unless it is an integer from 0 to 170."""
+    if x.dtype == np.float32:
+        return m.cast(tensor_polygamma(m, m.cast(order, np.float64), m.cast(x, np.float64)), np.float32)
+    known = (order >= 0) & (m.floor(order) == order) & (order <= LARGEST_ORDER)
     inner = m.where(known, order, 1.0)
     half = 0.5 * inner
-    zeta_value = m.zeta(inner + 1, x)
-    size = m.where(zeta_value == 0, 0.0, m.gamma(inner + 1) * zeta_value)
+    # The factorial times ``unit**-s`` has a moderate size, by Stirling's formula, so the sum is not too small.
+    s = inner + 1
+    bits = m.rint(m.maximum(m.log2(s) - _LOG2_E, 0.0))
+    first = m.floor(0.5 * s)
+    factorial = (m.gamma(s) * m.exp2(-bits * first)) * m.exp2(-bits * (s - first))
+    size = factorial * _scaled_zeta(m, s, x, m.exp2(-bits))
     result = m.where(inner == 0, m.digamma(x), m.where(m.floor(half) == half, -size, size))
     return m.where(known, result, m.literal(np.nan, x.dtype))
