@@ -4,14 +4,6 @@ import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
-from docutils import nodes
-from docutils.parsers.rst import Directive
-from docutils.statemachine import StringList
-
-from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_protocol import UFUNCS, VALUE_FUNCTIONS
-from jittape.numpy_api.numpy_support import support
-
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "jittape"
@@ -30,10 +22,11 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "support_tables",
 ]
 templates_path = ["_templates"]
 # sphinx-gallery runs the programs of these folders and writes their pages to generated/.
-PROGRAM_FOLDERS = ["executed", "gallery"]
+PROGRAM_FOLDERS = ["executed", "gallery", "tutorials"]
 exclude_patterns = ["_build", "_extensions", *(f"{folder}/*" for folder in PROGRAM_FOLDERS)]
 default_role = "autolink"  # a public name becomes a link, a parameter does not
 nitpicky = False
@@ -49,7 +42,7 @@ sphinx_gallery_conf = {
     "examples_dirs": PROGRAM_FOLDERS,
     "gallery_dirs": [f"generated/{folder}" for folder in PROGRAM_FOLDERS],
     "filename_pattern": r"\.py$",  # run all of them
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "program_style.ProgramOrder",
     "reset_modules": ("matplotlib", "program_style.same_style"),
     "abort_on_example_error": False,
     "only_warn_on_example_error": True,  # with -W an error; the others still run
@@ -94,20 +87,5 @@ def hide_internal_constructor(app, what, name, obj, options, signature, return_a
     return None
 
 
-class NumpySupport(Directive):
-    """The table of NumPy's functions and what becomes of them with a tensor, from the tables of the package."""
-
-    def run(self):
-        rows = [("Function", "With a tensor", "Remark"), *support(FUNCTIONS, UFUNCS, VALUE_FUNCTIONS)]
-        lines = [".. list-table::", "   :header-rows: 1", ""]
-        for name, status, remark in rows:
-            shown = name if name == "Function" else f"``{name}``"
-            lines += [f"   * - {shown}", f"     - {status}", f"     - {remark}"]
-        node = nodes.container()
-        self.state.nested_parse(StringList(lines), self.content_offset, node)
-        return node.children
-
-
 def setup(app):
-    app.add_directive("numpy-support", NumpySupport)
     app.connect("autodoc-process-signature", hide_internal_constructor, priority=900)
