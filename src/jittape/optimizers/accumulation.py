@@ -18,7 +18,7 @@ from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.division import divide, mod
 from jittape.recording.variable import Variable
 
-__all__ = ["ACCUMULATOR", "OF_EVERY_STEP", "accumulate", "keep_unless_due"]
+__all__ = ["ACCUMULATOR", "OF_EVERY_STEP", "accumulate", "keep_unless_due", "step_count"]
 
 ACCUMULATOR = "gradient_accumulator"
 """Name of the state with the sum of the gradients since the last update."""
@@ -37,7 +37,7 @@ def accumulate(optimizer: Stateful, pairs: list[Pair], steps: int) -> tuple[Any,
     pairs : list of (gradient, Variable)
         The averages if the update is due. The sums begin again after it.
     """
-    count = optimizer.add_variable((), 0, int64, _COUNT)
+    count = step_count(optimizer)
     due, following = apply(_counted, (count,), (steps,))
     count.assign(following)
     averaged = []
@@ -47,6 +47,11 @@ def accumulate(optimizer: Stateful, pairs: list[Pair], steps: int) -> tuple[Any,
         total.assign(rest)
         averaged.append((mean, variable))
     return due, averaged
+
+
+def step_count(optimizer: Stateful) -> Variable:
+    """Return the state with the number of steps since the last update."""
+    return optimizer.add_variable((), 0, int64, _COUNT)
 
 
 def keep_unless_due(due: Any, before: Iterable[tuple[Variable, Any]]) -> None:

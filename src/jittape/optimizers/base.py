@@ -18,11 +18,13 @@ from jittape.core.argument_checks import (
     optional_number,
     optional_whole_number,
 )
-from jittape.html_report import html_table
+from jittape.core.primitive import active
 from jittape.optimizers.accumulation import ACCUMULATOR, OF_EVERY_STEP, accumulate, keep_unless_due
 from jittape.optimizers.assignment_rollback import roll_back, snapshot
 from jittape.optimizers.averages import average
 from jittape.optimizers.gradient_pairs import Pair, checked_pairs, checked_variables, clipped
+from jittape.optimizers.options import Printed
+from jittape.optimizers.recorded_step import KeepsStep, recorded_step
 from jittape.optimizers.schedules.rates import LearningRateSchedule, in_dtype, rate_now
 from jittape.optimizers.schedules.schedule_registry import deserialize, serialize
 from jittape.optimizers.state import work_dtype
@@ -34,7 +36,7 @@ from jittape.recording.variable import Variable
 __all__ = ["Optimizer"]
 
 
-class Optimizer(WeightDecay):
+class Optimizer(WeightDecay, KeepsStep, Printed):
     """Base class of optimizers.
 
     A subclass creates its state in `build` and makes one update in `update_step`.
@@ -203,31 +205,49 @@ class Optimizer(WeightDecay):
         TypeError
             If a pair is not a gradient and a Variable, or their dtypes do not match. Nothing is changed in this case.
         """
-        pairs, variables = checked_pairs(grads_and_vars)
-        self._take_on(variables)
+        recorded, gradients = self._recorded, None
+        if (
+            recorded is not None
+            and active.recorder.traced_in is None
+            and grads_and_vars.__class__ in (zip, list)
+        ):
+            grads_and_vars = list(grads_and_vars)
+            gradients = recorded.gradients_of(grads_and_vars)
+        if recorded is None or gradients is None:
+            pairs, variables = checked_pairs(grads_and_vars)
+            self._take_on(variables)
+            recorded = vars(self)["_recorded"] = recorded_step(self, pairs)
+            if recorded is None:
+                return self._step_or_nothing(pairs)
+            gradients = [g for g, _ in pairs]
+        rate = self._learning_rate
+        recorded.run(gradients, rate if rate.__class__ is Variable else rate_now(rate, self.iterations))
+        return self.iterations
+
+    def _step_or_nothing(self, pairs: list[Pair]) -> Variable:
+        """Make a step op by op; undo it if it raises."""
         before = snapshot([self.iterations, *self._known, *self._state.values()])
         try:
-            self._step(pairs)
+            self._step(pairs, rate_now(self._learning_rate, self.iterations))
         except BaseException:
             roll_back(before)
             raise
         return self.iterations
 
-    def _step(self, pairs: list[Pair]) -> None:
+    def _step(self, pairs: list[Pair], rate: Any) -> None:
         pairs = [(in_dtype(g, work_dtype(v)), v) for g, v in pairs]
         if self.loss_scale_factor is not None:
             pairs = [(multiply(g, 1.0 / self.loss_scale_factor), v) for g, v in pairs]
         if self.gradient_accumulation_steps is None:
-            self._update_all(pairs)
+            self._update_all(pairs, rate)
             return
         due, pairs = accumulate(self, pairs, self.gradient_accumulation_steps)
         states = [variable for (name, _), variable in self._state.items() if name not in OF_EVERY_STEP]
         before = [(v, v.value()) for v in (self.iterations, *self._known, *states)]
-        self._update_all(pairs)
+        self._update_all(pairs, rate)
         keep_unless_due(due, before)
 
-    def _update_all(self, pairs: list[Pair]) -> None:
-        rate = rate_now(self._learning_rate, self.iterations)
+    def _update_all(self, pairs: list[Pair], rate: Any) -> None:
         pairs = clipped(pairs, self.clipnorm, self.clipvalue, self.global_clipnorm)
         rates = {dtype: in_dtype(rate, dtype) for dtype in dict.fromkeys([g.aval.dtype for g, _ in pairs])}
         try:
@@ -245,6 +265,7 @@ class Optimizer(WeightDecay):
         new = [v for v in variables if not self.knows(v)]
         if not new:
             return
+        vars(self)["_recorded"] = None
         known, state = len(self._known), set(self._state)
         try:
             self.build([*self._known, *new])
@@ -349,32 +370,7 @@ class Optimizer(WeightDecay):
         for variable in variables if self.use_ema else ():
             variable.assign(self.state_of(variable, "average"))
 
-    # ---- as text and data --------------------------------------------------------------------------------------------
-
-    def __repr__(self) -> str:
-        settings = [f"{name}={value!r}" for name, value in self._shown_settings().items()]
-        return f"<{type(self).__name__}: {', '.join([*settings, f'{int(self.iterations)} steps'])}>"
-
-    def _repr_html_(self) -> str:
-        rows = [
-            *self._shown_settings().items(),
-            ("steps", int(self.iterations)),
-            ("state", f"{len(self.variables)} Variables"),
-        ]
-        return html_table(type(self).__name__, rows)
-
-    def _shown_settings(self) -> dict[str, Any]:
-        """Return the settings that are in use."""
-        try:
-            settings = self.get_config()
-        except TypeError:  # the learning rate is a custom function
-            settings = {"learning_rate": self._learning_rate}
-        unused = ("name",) if self.use_ema else ("name", "ema_momentum")
-        return {
-            name: value
-            for name, value in settings.items()
-            if value not in (None, False) and name not in unused
-        }
+    # ---- as data ----------------------------------------------------------------------------------------------------
 
     def get_config(self) -> dict[str, Any]:
         """Return the constructor arguments as plain values, with the current learning rate and without state.

@@ -116,6 +116,9 @@ class Muon(Adam):
         self.nesterov = flag(owner, "nesterov", nesterov)
         self.rms_rate = optional_number(owner, "rms_rate", rms_rate, NOT_NEGATIVE)
 
+    recorded_at_once = False
+    """Which update a Variable gets depends on its name."""
+
     def _uses_adam(self, variable: Variable) -> bool:
         name = variable.name
         return (

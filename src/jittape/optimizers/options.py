@@ -1,10 +1,13 @@
-"""Types of the keyword arguments ``**options`` that optimizers share."""
+"""The keyword arguments ``**options`` that optimizers share, and the printed form of an optimizer."""
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any, TypedDict
 
-__all__ = ["CommonOptions", "Options"]
+from jittape.html_report import html_table
+from jittape.recording.variable import Variable
+
+__all__ = ["CommonOptions", "Options", "Printed"]
 
 
 class CommonOptions(TypedDict, total=False):
@@ -25,3 +28,41 @@ class Options(CommonOptions, total=False):
     """`CommonOptions` and weight decay, which is an explicit argument of `AdamW`."""
 
     weight_decay: float | None
+
+
+class Printed:
+    """Base class of optimizers that prints the settings in use and the number of steps."""
+
+    iterations: Variable
+    variables: Any
+    use_ema: bool
+    _learning_rate: Any
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the settings."""
+        raise NotImplementedError(f"{type(self).__name__} must define get_config()")
+
+    def __repr__(self) -> str:
+        settings = [f"{name}={value!r}" for name, value in self._shown_settings().items()]
+        return f"<{type(self).__name__}: {', '.join([*settings, f'{int(self.iterations)} steps'])}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            *self._shown_settings().items(),
+            ("steps", int(self.iterations)),
+            ("state", f"{len(self.variables)} Variables"),
+        ]
+        return html_table(type(self).__name__, rows)
+
+    def _shown_settings(self) -> dict[str, Any]:
+        """Return the settings that are in use."""
+        try:
+            settings = self.get_config()
+        except TypeError:  # the learning rate is a custom function
+            settings = {"learning_rate": self._learning_rate}
+        unused = ("name",) if self.use_ema else ("name", "ema_momentum")
+        return {
+            name: value
+            for name, value in settings.items()
+            if value not in (None, False) and name not in unused
+        }

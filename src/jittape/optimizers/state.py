@@ -201,5 +201,5 @@ class Stateful(StateFile):
         return self._state[name, self._positions[variable._serial]]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        vars(self).update(state, _recorded=None)
         self._positions = {v._serial: i for i, v in enumerate(self._known)}  # copies have other numbers

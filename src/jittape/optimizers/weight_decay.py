@@ -54,7 +54,8 @@ class WeightDecay(Stateful):
         self._undecayed_names = [] if var_names is None else [re.compile(n).pattern for n in var_names]
         self._decayed = {}
 
-    def _is_decayed(self, variable: Variable) -> bool:
+    def is_decayed(self, variable: Variable) -> bool:
+        """Return whether `variable` is not excluded from weight decay."""
         position = self.position(variable)
         if position not in self._decayed:
             self._decayed[position] = not (
@@ -70,7 +71,7 @@ class WeightDecay(Stateful):
     def decay(self, variable: Variable, rate: Any, dtype: np.dtype[Any]) -> None:
         """Multiply a Variable by ``1 - rate * decay``, unless it is excluded."""
         decay = self.weight_decay_of(variable)
-        if decay is not None and self._is_decayed(variable):
+        if decay is not None and self.is_decayed(variable):
             variable.assign(apply(_decayed, (variable, rate, decay), (dtype,)))
 
 

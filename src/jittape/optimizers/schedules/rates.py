@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.argument_checks import NOT_NEGATIVE, number
+from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import float64, is_floating, kind_of
 from jittape.core.primitive import apply
 from jittape.core.traced_scalar import TracedScalar
@@ -127,7 +128,7 @@ def _takes_step(rate: Callable[..., Any]) -> bool:
 
 def in_dtype(value: Any, dtype: np.dtype[Any]) -> Any:
     """Return `value` cast to `dtype`; a number is returned unchanged."""
-    if isinstance(value, (int, float, TracedScalar)) or value.dtype == dtype:
+    if isinstance(value, (int, float, TracedScalar, WeakScalar)) or value.dtype == dtype:
         return value
     return apply(_cast, (value,), (dtype,))
 
