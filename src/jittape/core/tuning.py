@@ -303,6 +303,22 @@ class Tuning:
     row_tile_gemm_extent: int = 64
     """Maximum columns and summands of a matrix product in a tile loop; a larger product takes all rows at once."""
 
+    segmented_program_ops: int = 16_384
+    """Minimum ops of a program that is scheduled in segments; shorter ones are scheduled as a whole."""
+    segment_ops: int = 2048
+    """Minimum ops of a segment that repeats.
+
+    The 1,024 steps of an LSTM take 2 % more kernels in segments of this size than as a whole.
+    """
+    segment_windows: tuple[int, ...] = (32, 512)
+    """Numbers of consecutive ops, powers of two, that must be like later ones in a stretch that repeats."""
+    segment_reach: int = 512
+    """Maximum distance, in ops, at which an operand's place counts in the comparison of windows."""
+    segment_shared_reads: int = 16
+    """Number of reads above which an input of the program counts in the comparison of windows, such as a weight."""
+    segments_arena_bytes: int = 1 << 26
+    """Maximum size, in bytes, of the arena of segments with row tiles; above it, no segments are made."""
+
     # ---- compile/cache -----------------------------------------------------------------------------------------------
 
     module_functions_limit: int = 64

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jittape.core.simplify import simplify
 from jittape.functions.decorator import function
 from jittape.runtime.counters import counters
 
@@ -24,7 +23,7 @@ def schedule_of(name: str, f: Callable[..., Any] | None, args: tuple[Any, ...]) 
     ValueError
         If `f` looks at values, so that it has no program before it runs.
     """
-    from jittape.compile.schedule.schedule import schedule  # loads LLVM
+    from jittape.compile.schedule.schedule import schedule_recorded  # loads LLVM
 
     if f is None:
         executable = counters.last
@@ -34,7 +33,7 @@ def schedule_of(name: str, f: Callable[..., Any] | None, args: tuple[Any, ...]) 
             )
         if executable.ran_compiled:
             return executable.compiled.explained
-        return schedule(simplify(executable.program))
+        return schedule_recorded(executable.program)
     if not callable(f):
         raise TypeError(
             f"[plot.{name}] the first argument must be a function or None, not {type(f).__name__}"
@@ -46,7 +45,7 @@ def schedule_of(name: str, f: Callable[..., Any] | None, args: tuple[Any, ...]) 
             f"[plot.{name}] the function looks at values while it is traced: run it, then call plot.{name}() for the "
             "last step"
         )
-    return schedule(simplify(program))
+    return schedule_recorded(program)
 
 
 def lines_of(step: Any) -> list[str]:

@@ -8,13 +8,20 @@ belongs to no executable: results and arenas come from the pool for one run.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from jittape.compile.cache.kernel_cache import KernelMissing, Origin, registry
 from jittape.compile.cache.schedule_cache import load_schedule, schedule_key, store_schedule
 from jittape.compile.ir.kernel import Kernel
 from jittape.compile.llvm.target import CodeHandle
-from jittape.compile.schedule.schedule import passes_of, schedule
+from jittape.compile.schedule.schedule import (
+    passes_of,
+    schedule,
+    schedule_long,
+    schedule_recorded,
+    schedule_simplified,
+)
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.core.buffers import Buffer
 from jittape.core.config import config
@@ -66,15 +73,16 @@ class CompiledExecutable:
         Input slots of shape () that `run` gets as Python scalars.
     donated : tuple of (int, int)
         Inputs and outputs by position: the output may be computed in the input's memory if that is unreferenced.
-    cached : Schedule or None
-        The cached schedule of the program, which then is as recorded.
+    made : Schedule or None
+        The schedule of the program, which then is as recorded, if it is cached or made in segments.
 
     Attributes
     ----------
     recorded : Program
         The program before simplification.
     schedule : Schedule
-        The schedule that runs. A cached one has kernel names and no ops; `explained` has both.
+        The schedule that runs. A cached one has kernel names and no ops, one in segments has the ops of equal
+        segments; `explained` has kernels and ops.
     memory : Schedule
         A schedule with the same memory, which may have no steps and no program.
     compile_seconds : float
@@ -85,19 +93,20 @@ class CompiledExecutable:
 
     compile_seconds: float = 0.0
     profiled: tuple[int, float] = (0, 0.0)
+    _remade: Callable[[Program, tuple[tuple[int, int], ...]], Schedule] = staticmethod(schedule_simplified)
 
     def __init__(
         self,
         program: Program,
         scalar_inputs: frozenset[int],
         donated: tuple[tuple[int, int], ...] = (),
-        cached: Schedule | None = None,
+        made: Schedule | None = None,
     ) -> None:
         self.program = self.recorded = program
         self._donated = donated
-        self.schedule: Schedule = schedule(program, donated) if cached is None else cached
+        self.schedule: Schedule = schedule(program, donated) if made is None else made
         self.memory = self.schedule
-        self.is_cached = cached is not None
+        self.is_cached = self._lacks_ops = made is not None
         self.scalar_inputs = scalar_inputs
         schedules = with_bodies(self.schedule)
         steps = [step for one in schedules for step in one.steps if isinstance(step, KernelStep)]
@@ -116,7 +125,7 @@ class CompiledExecutable:
     @cached_property
     def explained(self) -> Schedule:
         """The schedule with kernels and ops."""
-        return schedule(simplify(self.program), self._donated) if self.is_cached else self.schedule
+        return self._remade(self.program, self._donated) if self._lacks_ops else self.schedule
 
     @property
     def passes(self) -> list[tuple[str, str]]:
@@ -231,11 +240,15 @@ def executable_of(
     cached = None if key is None else load_schedule(key, program)
     if cached is not None:
         try:
-            return CompiledExecutable(program, scalar_inputs, donated, cached)
+            compiled = CompiledExecutable(program, scalar_inputs, donated, cached)
+            compiled._remade = schedule_recorded
+            return compiled
         except KernelMissing:
             pass  # evicted or damaged: schedule the program to get its text
-    compiled = CompiledExecutable(simplify(program), scalar_inputs, donated)
-    compiled.recorded = program
+    made = schedule_long(program, donated)
+    simplified = program if made is not None else simplify(program)
+    compiled = CompiledExecutable(simplified, scalar_inputs, donated, made)
+    compiled.recorded, compiled.is_cached, compiled._remade = program, False, schedule_recorded
     if key is not None:
         store_schedule(key, compiled.schedule)
     return compiled

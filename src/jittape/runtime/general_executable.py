@@ -217,7 +217,7 @@ class _Derived(CompiledExecutable):
     ) -> None:
         self._variant, self._values, self._program_of = variant, values, program_of
         self._donated = variant._donated
-        self.is_cached = True
+        self.is_cached = self._lacks_ops = True
         self.scalar_inputs = variant._scalars
         self._code = code
         self.origins = code.origins

@@ -11,11 +11,14 @@ from collections.abc import Callable
 
 from jittape.compile.llvm.target_facts import TargetFacts, host_facts
 from jittape.compile.schedule.pipeline import run_passes, stages_of
+from jittape.compile.schedule.place_segments import schedule_in_segments, text_of_segments
 from jittape.compile.schedule.steps import Schedule
 from jittape.compile.schedule.unplaced_steps import Draft
+from jittape.compile.schedule.validate import schedule_text
 from jittape.core.program import Program
+from jittape.core.simplify import simplify
 
-__all__ = ["passes_of", "schedule"]
+__all__ = ["passes_of", "schedule", "schedule_long", "schedule_recorded", "schedule_simplified"]
 
 
 def schedule(
@@ -40,11 +43,35 @@ def schedule(
     return run_passes(_draft_of(program, target or host_facts, donated, tile_rows))
 
 
+def schedule_recorded(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> Schedule:
+    """Return the checked schedule of a program as recorded, with the ops of all steps."""
+    return schedule_long(program, donated, with_ops=True) or schedule_simplified(program, donated)
+
+
+def schedule_long(
+    program: Program, donated: tuple[tuple[int, int], ...] = (), with_ops: bool = False
+) -> Schedule | None:
+    """Return the checked schedule of a long program as recorded, in segments; None for all other programs.
+
+    See `schedule_in_segments`.
+    """
+    return schedule_in_segments(program, donated, schedule_simplified, with_ops)
+
+
+def schedule_simplified(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> Schedule:
+    """Return the checked schedule of a program as recorded, which is simplified as a whole."""
+    return schedule(simplify(program), donated)
+
+
 def passes_of(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> list[tuple[str, str]]:
     """Return every pass that changes something, with the program or the steps after it as text.
 
-    `program` is a program as recorded.
+    `program` is a program as recorded. For a program that is scheduled in segments, only these are returned.
     """
+    placed = schedule_long(program, donated, with_ops=True)
+    if placed is not None:
+        segments = ("segments", text_of_segments(program))
+        return [("recorded", str(program)), segments, ("place segments", schedule_text(placed))]
     return stages_of(program, lambda simplified: _draft_of(simplified, host_facts, donated))
 
 

@@ -1,0 +1,242 @@
+"""Schedules of long programs: each distinct segment is scheduled once and placed wherever it occurs.
+
+Segments exchange values through storages of the whole program. The temporaries of a segment share one region of the
+arena with those of all others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from jittape.compile.ir.kernel import Kernel
+from jittape.compile.schedule.memory_planning import Arena
+from jittape.compile.schedule.program_segments import Segment, segments_of
+from jittape.compile.schedule.row_tiling import RowTile
+from jittape.compile.schedule.steps import KernelStep, Schedule, Step
+from jittape.compile.schedule.validate import check_schedule
+from jittape.core.program import Op, Program
+from jittape.core.tuning import tuning
+
+__all__ = ["schedule_in_segments", "text_of_segments"]
+
+Donated = tuple[tuple[int, int], ...]
+
+
+def schedule_in_segments(
+    program: Program,
+    donated: Donated,
+    schedule: Callable[[Program, Donated], Schedule],
+    with_ops: bool = False,
+) -> Schedule | None:
+    """Return the checked schedule of a long program with repetitions, placed segment by segment; None for all others.
+
+    Loops, checks and NumPy steps need the whole program. So do row tiles if the arena becomes large: a tile loop saves
+    the memory of values that segments exchange.
+
+    Parameters
+    ----------
+    program : Program
+        As recorded.
+    donated : tuple of (int, int)
+        Inputs and outputs by position: the output may be computed in the input's memory.
+    schedule : callable
+        Returns the schedule of a program as recorded.
+    with_ops : bool
+        Whether the result has the program after all rewrites, and steps have its ops, which explain them. Else steps
+        have the ops of the first equal segment.
+    """
+    segments = segments_of(program)
+    if segments is None:
+        return None
+    known: dict[Any, Schedule] = {}
+    placed: list[Schedule] = []
+    for segment in segments:
+        is_donated = segment is segments[-1] and not any(map(_gives_back_inputs, placed))
+        own = _donated_to(segment, program, donated) if is_donated else ()
+        one = known.get((segment.key, own))
+        if one is None:
+            one = known[segment.key, own] = schedule(segment.program(program.avals), own)
+            if not all(map(_is_placeable, one.steps)):
+                return None
+        placed.append(one)
+    made = _Placement(program, segments, placed).schedule(_Renaming(program) if with_ops else None)
+    if made.arena > tuning.segments_arena_bytes and any([step.tile for step in made.steps]):
+        return None
+    return check_schedule(made)
+
+
+def _donated_to(last: Segment, program: Program, donated: Donated) -> Donated:
+    """Return the pairs of `donated` by position in the last segment: earlier ones do not know who reads an input."""
+    pairs = [(program.inputs[position], program.outputs[output]) for position, output in donated]
+    return tuple(
+        [
+            (last.inputs.index(given), last.outputs.index(result))
+            for given, result in pairs
+            if given in last.inputs and result in last.outputs and given not in program.outputs
+        ]
+    )
+
+
+def text_of_segments(program: Program) -> str:
+    """Return a line for each distinct segment of a long program with repetitions."""
+    segments = segments_of(program) or []
+    counts = Counter([segment.key for segment in segments])
+    lengths = {segment.key: len(segment.ops) for segment in segments}
+    return "\n".join([f"{counts[key]} times {length} ops" for key, length in lengths.items()])
+
+
+def _is_placeable(step: Step) -> bool:
+    return isinstance(step, KernelStep) and not (step.kernel.effectful or step.bodies)
+
+
+def _gives_back_inputs(schedule: Schedule) -> bool:
+    """Return whether an output is an input: then two slots may have the memory of one input."""
+    return min(schedule.outputs, default=0) < len(schedule.program.inputs)
+
+
+class _Renaming:
+    """The ops of all segments after their rewrites, in one program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.ops: list[Op] = []
+        self.avals = dict(program.avals)
+        self.names: dict[int, int] = {}
+        self._next = max(self.avals, default=-1) + 1
+
+    def add(self, segment: Segment, rewritten: Program) -> dict[int, Op]:
+        """Append the ops of a segment; return them by their slots in `rewritten`, a program of an equal segment."""
+        slots = dict(
+            zip(rewritten.inputs, [self.names.get(slot, slot) for slot in segment.inputs], strict=True)
+        )
+        found: dict[int, Op] = {}
+        for op in rewritten.ops:
+            slots[op.out] = self._next
+            self.avals[self._next] = rewritten.avals[op.out]
+            self._next += 1
+            found[op.out] = op._replace(args=tuple([slots[slot] for slot in op.args]), out=slots[op.out])
+        self.ops += found.values()
+        self.names.update(zip(segment.outputs, [slots[slot] for slot in rewritten.outputs], strict=True))
+        return found
+
+    def result(self) -> Program:
+        """Return the program."""
+        outputs = tuple([self.names.get(slot, slot) for slot in self.program.outputs])
+        return self.program.replaced(tuple(self.ops), outputs, self.avals)
+
+
+class _Placement:
+    """The schedules of all segments of a program in one: `owners` has the number of the value that each slot holds.
+
+    Values are numbered: inputs of the program first, then the results of all segments in order.
+    """
+
+    def __init__(self, program: Program, segments: Sequence[Segment], schedules: Sequence[Schedule]) -> None:
+        self.program = program
+        self.segments = segments
+        self.schedules = schedules
+        self.owners = {slot: number for number, slot in enumerate(program.inputs)}
+        self.first_results: list[int] = []
+        self._number_results()
+        given = len(program.inputs)
+        outputs = dict.fromkeys([(self.owners[slot], program.avals[slot]) for slot in program.outputs])
+        self.results = {owner: aval for owner, aval in outputs if owner >= given}
+        self.storage = {owner: owner for owner in range(given)}
+        self.storage.update([(owner, given + i) for i, owner in enumerate(self.results)])
+        self.arena = Arena()
+        self.offsets: list[int] = []
+        self.lengths: list[int] = []
+
+    def _number_results(self) -> None:
+        count = len(self.program.inputs)
+        for segment, schedule in zip(self.segments, self.schedules, strict=True):
+            self.first_results.append(count)
+            inputs = len(segment.inputs)
+            for slot, storage in zip(segment.outputs, schedule.outputs, strict=True):
+                if storage < inputs:
+                    self.owners[slot] = self.owners[segment.inputs[storage]]
+                else:
+                    self.owners[slot] = count + storage - inputs
+            count += len(schedule.results)
+
+    def schedule(self, renaming: _Renaming | None) -> Schedule:
+        last_use: dict[int, int] = {}
+        for number, segment in enumerate(self.segments):
+            last_use.update(dict.fromkeys([self.owners[slot] for slot in segment.inputs], number))
+        ending: dict[int, list[int]] = {}
+        for owner, number in last_use.items():
+            ending.setdefault(number, []).append(owner)
+        steps: list[KernelStep] = []
+        for number in range(len(self.segments)):
+            steps += self._steps(number, renaming)
+            for owner in ending.get(number, ()):
+                if self.storage[owner] >= len(self.program.inputs) + len(self.results):
+                    self.arena.give_back(owner)
+        return Schedule(
+            self.program if renaming is None else renaming.result(),
+            tuple(steps),
+            tuple([self.storage[self.owners[slot]] for slot in self.program.outputs]),
+            tuple(self.results.values()),
+            tuple(self.offsets),
+            tuple(self.lengths),
+            self.arena.size,
+            self._in_place(),
+            tuple(self._spare().values()),
+        )
+
+    def _steps(self, number: int, renaming: _Renaming | None) -> list[KernelStep]:
+        """Return the steps of a segment on storages of the whole program."""
+        segment, schedule = self.segments[number], self.schedules[number]
+        storages = [self.storage[self.owners[slot]] for slot in segment.inputs]
+        for owner, aval in enumerate(schedule.results, self.first_results[number]):
+            if owner not in self.storage:
+                self.storage[owner] = self._add(self.arena.take(owner, aval.nbytes), aval.nbytes)
+            storages.append(self.storage[owner])
+        region = self.arena.take(-1, schedule.arena)
+        self.arena.give_back(-1)
+        storages += [
+            self._add(region + offset, length)
+            for offset, length in zip(schedule.offsets, schedule.lengths, strict=True)
+        ]
+        place = storages.__getitem__
+        tiles: dict[RowTile | None, RowTile | None] = {None: None}
+        for tile in dict.fromkeys([step.tile for step in schedule.steps if step.tile is not None]):
+            moved = tuple([(storages[storage], nbytes) for storage, nbytes in tile.moved])
+            tiles[tile] = replace(tile, moved=moved)
+        ops = None if renaming is None else renaming.add(segment, schedule.program)
+        return [
+            KernelStep(
+                step.kernel,
+                tuple(map(place, step.storages)),
+                step.sizes,
+                step.ops if ops is None else tuple([ops[op.out] for op in step.ops]),
+                step.tasks,
+                step.work,
+                tiles[step.tile],
+            )
+            for step in schedule.steps
+            if isinstance(step, KernelStep)
+        ]
+
+    def _add(self, offset: int, nbytes: int) -> int:
+        """Return the storage of a new temporary."""
+        self.offsets.append(offset)
+        self.lengths.append(nbytes)
+        return len(self.program.inputs) + len(self.results) + len(self.offsets) - 1
+
+    def _in_place(self) -> tuple[tuple[int, int, bool], ...]:
+        """Return the inputs whose memory results of the last segment take."""
+        segment, schedule, first = self.segments[-1], self.schedules[-1], self.first_results[-1]
+        given = len(self.program.inputs)
+        return tuple(
+            [
+                (self.owners[segment.inputs[position]], self.storage[first + result] - given, is_read)
+                for position, result, is_read in schedule.in_place
+            ]
+        )
+
+    def _spare(self) -> dict[str, Kernel]:
+        return {kernel.name: kernel for schedule in self.schedules for kernel in schedule.spare}
