@@ -173,6 +173,50 @@ def test_functions_loops_and_numpy_steps() -> None:
     assert float(cube(x)) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("way", ["interpreted", "compiled", "NumPy in the loop", "function"])
+def test_lines_in_loops_of_unknown_length_and_in_branches_count_each_run(way: str) -> None:
+    in_numpy: Any = jt.sort if way == "NumPy in the loop" else jt.abs
+
+    def halved(i: Any, y: Any) -> Any:
+        def three_times() -> Any:
+            return jt.while_loop(  # the inner loop
+                lambda j, z: j < 3,  # the inner condition
+                lambda j, z: (j + 1, in_numpy(z)),  # the inner body
+                (jt.constant(0), y),
+            )[1]
+
+        y = jt.cond(
+            i % 2 == 0,
+            lambda: jt.sin(y),  # even
+            three_times,
+        )
+        return i + 1, y  # the body
+
+    def step(n: Any) -> Any:
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = jt.while_loop(
+                lambda i, y: i < n,  # the condition
+                halved,
+                (jt.constant(0), x),
+            )[1]
+        return y if way in ("interpreted", "NumPy in the loop") else tape.gradient(y, x)
+
+    x, n = jt.constant(np.linspace(0.1, 1.0, 50)), jt.constant(7)
+    run = jt.function(step) if way == "function" else step
+    jt.config.interpret = way == "interpreted"
+    for _ in range(3):
+        run(n).numpy()
+    with jt.profile() as profile:
+        for _ in range(10):
+            run(n).numpy()
+    names = ("the condition", "the body", "even", "the inner loop", "the inner condition", "the inner body")
+    assert {name: found(profile, f"  # {name}").runs for name in names} == {
+        "the condition": 80, "the body": 70, "even": 40, "the inner loop": 30, "the inner condition": 120,
+        "the inner body": 90,
+    }  # fmt: skip
+
+
 def test_threads_are_measured_too() -> None:
     def work() -> None:
         x = jt.constant(np.linspace(0.0, 1.0, 5_000))

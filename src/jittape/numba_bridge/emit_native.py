@@ -246,7 +246,8 @@ class _Program:
         pool = self._table(
             f"{name}_pool", _constants(_I64, [ir.Constant(_I64, 0)] * (POOL.words + THREAD.words))
         )
-        words = LAUNCH_HEAD.pack(calls=ir.Constant(_I64, len(body.steps)), pool=pool.ptrtoint(_I64))
+        calls, no_counter = ir.Constant(_I64, len(body.steps)), ir.Constant(_I64, 0)
+        words = LAUNCH_HEAD.pack(calls=calls, pool=pool.ptrtoint(_I64), runs=no_counter)
         for number, step in enumerate(body.steps):
             assert isinstance(step, KernelStep)
             operands, sizes = self._operand_tables(f"{name}_{number}", step, step.storages)

@@ -16,8 +16,11 @@ __all__ = ["LONG", "FlushClock", "ThreadTimes"]
 
 _SHORT = 200_000
 """Maximum mean time between flushes, in ns, for which the clock pauses; timing a flush takes 0.5 µs."""
-_PAUSE = 100_000_000
-"""Minimum length of a pause, in ns: replacing a method invalidates the interpreter's caches, which takes 0.5 ms."""
+_PAUSE, _LONGEST_PAUSE = 100_000_000, 400_000_000
+"""Minimum length of the first pause and of the longest one, in ns: each pause is twice as long as the one before it.
+
+Replacing a method invalidates the interpreter's caches, which takes 0.5 ms.
+"""
 _ALL = 64
 """Number of flushes that are timed before the clock may pause."""
 _FEW = 8
@@ -93,6 +96,7 @@ class FlushClock:
         self._flushes: tuple[Any, Any] = (None, None)
         self._until_pause = _ALL
         self._long: list[int] = []
+        self._length = _PAUSE
         self._window: _Window | None = None
         self._paused: _Pause | None = None
 
@@ -141,11 +145,14 @@ class FlushClock:
             mean = max(0, mine.flush - known.flush - sum(long)) / (flushes - known.flushes)
             self._paused = _Pause(at, mine, flushes, mean)
             Flushing.flush = self._flushes[0]  # type: ignore[method-assign]
+        else:
+            self._length = _PAUSE
 
     def tick(self) -> None:
         """Let a long pause end."""
-        if self._paused is not None and now() - self._paused.began > _PAUSE:
+        if self._paused is not None and now() - self._paused.began > self._length:
             self.resume()
+            self._length = min(2 * self._length, _LONGEST_PAUSE)
 
     def resume(self) -> None:
         """Time flushes again; the flushes since the pause began have taken as long as those before it."""

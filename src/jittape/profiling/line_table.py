@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from jittape.core.forms import runs_of
-from jittape.core.program import GradientLine, Op, Program, SourceLine, bodies_of
+from jittape.core.program import Program, SourceLine, bodies_of
 from jittape.inspect.new_programs import new_program_at
 from jittape.profiling.flush_clock import ThreadTimes
 from jittape.profiling.line_samples import LineSamples, Sampled
 from jittape.profiling.measurement import Measurement, NumpyTime
 from jittape.profiling.op_costs import (
     OpShare,
+    is_of_gradient,
     role_of,
     roles_of,
+    runs_by_body,
     shares_of,
     stored_slots,
-    trips_of,
     with_aliased,
 )
 from jittape.profiling.remarks import LineFacts
 from jittape.runtime.clocked_executable import ClockedExecutable
 
 __all__ = ["LineCost", "LineTable", "Totals"]
+
+_COPIED = "identity"
+"""Name of the op by which a body reads its carries. It has the line of the loop, which does not run again."""
 
 
 @dataclass
@@ -153,15 +157,20 @@ class LineTable:
         program = found.program
         roles = roles_of(program)
         whole = len(found.steps) == len(one.schedule.steps)
+        body_runs = one.body_runs()
+        trips = iter([count / runs for count in body_runs])
         stored = stored_slots(program, found.steps)
         shares_by_group: list[list[OpShare]] = []
         for group, (total, count) in zip(one.groups, times, strict=True):
             steps = found.steps[group.first : group.first + group.n_steps] if whole else ()
-            shares = shares_of(program, steps, roles, stored)
+            shares = shares_of(program, steps, roles, stored, trips)
             shares_by_group.append(shares)
             self._add_group(shares, total, count, group.record)
         self._add_structure(program, shares_by_group, roles, runs)
-        self._add_runs(one.recorded, runs)
+        runs_of_body: dict[int, list[int]] = {}
+        for body, body_count in runs_by_body(found.steps if whole else (), iter(body_runs)):
+            runs_of_body.setdefault(body, []).append(body_count)
+        self._add_runs(one.recorded, runs, runs_of_body)
         return float(sum([total for total, _ in times]))
 
     def _add_group(self, shares: list[OpShare], total: int, count: int, record: int) -> None:
@@ -182,7 +191,7 @@ class LineTable:
             setattr(cost, share.role, getattr(cost, share.role) + part)
             cost.facts.parts[f"{share.role} `{share.op.primitive.name}`"] += round(part)
             cost.nbytes += share.nbytes * share.trips * count
-            cost.operations += share.operations * share.trips * count
+            cost.operations += round(share.operations * share.trips * count)
             if not share.is_product:
                 lines_of.setdefault(share.step, set()).add(cost.line)
         self.totals.products += products
@@ -216,8 +225,11 @@ class LineTable:
                     self._of(line).kept += nbytes
                 self._of(line).facts.note_stored(share.op, share.program, share.role, runs)
 
-    def _add_runs(self, recorded: Program, runs: int) -> None:
-        """Count the runs of the lines of a program; an unrolled loop runs a line several times."""
+    def _add_runs(self, recorded: Program, runs: int, runs_of_body: Mapping[int, Sequence[int]]) -> None:
+        """Count the runs of the lines of a program; an unrolled loop runs a line several times.
+
+        `runs_of_body` are the runs of each body, for each loop or branch that has it.
+        """
         by_line: dict[SourceLine, Counter[str]] = {}
         ops_of: Counter[SourceLine] = Counter()
         controls = runs_of(recorded.ops)
@@ -226,10 +238,14 @@ class LineTable:
                 continue
             line = SourceLine(*op.source)
             ops_of[line] += 1
-            if not isinstance(op.source, GradientLine):
+            first_result = op is controls.get(op.out, (op,))[0]
+            if first_result and not is_of_gradient(op) and op.primitive.name != _COPIED:
                 by_line.setdefault(line, Counter())[op.primitive.name] += 1
-                if op is controls.get(op.out, (op,))[0]:
-                    self._add_bodies(op, runs)
+                if op.out in controls:
+                    for body in bodies_of(op):
+                        known = runs_of_body.get(id(body))
+                        if known is not None:
+                            self._add_runs(body.program, round(sum(known) / len(known)), runs_of_body)
         for line, names in by_line.items():
             self._of(line).runs += runs * min(names.values())
         for line, count in ops_of.items():
@@ -238,11 +254,6 @@ class LineTable:
         for op in recorded.ops:
             if op.source is not None:
                 self._of(op.source).facts.note_op(op, recorded)
-
-    def _add_bodies(self, op: Op, runs: int) -> None:
-        """Count the runs of the lines in the bodies of a loop or branch."""
-        for body in bodies_of(op):
-            self._add_runs(body.program, runs * trips_of(op))
 
     # ---- NumPy -------------------------------------------------------------------------------------------------------
 
@@ -261,7 +272,7 @@ class LineTable:
             setattr(cost, role, getattr(cost, role) + known.ns)
             if known.compiled:
                 cost.facts.numpy_ops.add(known.op.primitive.name)
-            elif role == "forward":
+            elif role == "forward" and known.op.primitive.name != _COPIED:
                 counts = interpreted.setdefault((id(known.program), SourceLine(*line)), Counter())
                 counts[known.op.primitive.name] += known.count
         for (_, at), counts in interpreted.items():

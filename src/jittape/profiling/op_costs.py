@@ -8,17 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from jittape.compile.analysis.cost import cost_of_map
 from jittape.compile.schedule.steps import KernelStep, NumpyStep
 from jittape.core.forms import Alias, Call, Map, Reduce, View
-from jittape.core.program import GradientLine, Op, Program, is_dynamic_dim
+from jittape.core.program import GradientLine, Op, Program, bodies_of, is_dynamic_dim
 from jittape.core.tuning import tuning
 from jittape.inspect.explain import operations_of
 from jittape.vectormath.machine_math import NoFormula
 
-__all__ = ["OpShare", "Role", "role_of", "roles_of", "shares_of", "stored_slots", "trips_of", "with_aliased"]
+__all__ = [
+    "OpShare",
+    "Role",
+    "is_of_gradient",
+    "role_of",
+    "roles_of",
+    "runs_by_body",
+    "shares_of",
+    "stored_slots",
+    "with_aliased",
+]
 
 Role = str
 """``"forward"``, ``"backward"`` or ``"update"``."""
@@ -44,8 +53,8 @@ class OpShare:
         Whether the result is stored in an array.
     step : tuple of int
         Number of the step, after the numbers of the loops around it.
-    trips : int
-        Number of runs in one run of the group, if it is the body of a loop of known length.
+    trips : float
+        Mean number of runs in one run of the group: 1 outside the bodies of loops and branches.
     """
 
     op: Op
@@ -56,12 +65,24 @@ class OpShare:
     operations: int
     stored: bool
     step: tuple[int, ...]
-    trips: int = 1
+    trips: float = 1.0
 
     @property
     def is_product(self) -> bool:
         """Whether a library routine computes the op: a matrix product, a factorization or a decomposition."""
         return isinstance(self.op.primitive.lowering, Call)
+
+
+def is_of_gradient(op: Op) -> bool:
+    """Return whether a gradient appended `op`.
+
+    A loop whose stacked values only the gradient reads has the line of a gradient, too, but its body is the user's.
+    """
+    if not isinstance(op.source, GradientLine):
+        return False
+    bodies = bodies_of(op)
+    inner = [one for body in bodies for one in body.program.ops]
+    return not bodies or any(isinstance(one.source, GradientLine) for one in inner)
 
 
 def roles_of(program: Program) -> dict[int, Role]:
@@ -71,7 +92,7 @@ def roles_of(program: Program) -> dict[int, Role]:
     """
     roles: dict[int, Role] = {}
     for op in program.ops:
-        if isinstance(op.source, GradientLine):
+        if is_of_gradient(op):
             roles[op.out] = "backward"
         elif any(roles.get(slot, "forward") != "forward" for slot in op.args):
             roles[op.out] = "update"
@@ -85,24 +106,26 @@ def shares_of(
     steps: Sequence[KernelStep | NumpyStep],
     roles: dict[int, Role],
     stored: set[int],
+    body_runs: Iterator[float],
     outer: tuple[int, ...] = (),
 ) -> list[OpShare]:
     """Return the ops of a group of steps, with those in the bodies of loops and branches in place of the loops.
 
-    `stored` are the slots of the program that are stored: see `stored_slots`.
+    `stored` are the slots of the program that are stored: see `stored_slots`. `body_runs` are the mean numbers of runs of
+    the bodies in one run of the group, in the order of `with_bodies`.
     """
     found: list[OpShare] = []
     for number, step in enumerate(steps):
         at = (*outer, number)
         if step.bodies:
             role = role_of(step.ops[0], roles)
-            trips = trips_of(step.ops[0])
             for body in step.bodies:
+                trips = next(body_runs)
                 inner = roles_of(body.program) if role == "forward" else {}
                 kept = stored_slots(body.program, body.steps)
-                for one in shares_of(body.program, body.steps, inner, kept, at):
+                for one in shares_of(body.program, body.steps, inner, kept, body_runs, at):
                     one.role = one.role if role == "forward" else role
-                    one.trips *= trips
+                    one.trips = trips if len(one.step) == len(at) + 1 else one.trips
                     found.append(one)
         else:
             found += _shares_of_step(program, step.ops, roles, stored, at)
@@ -129,7 +152,7 @@ def with_aliased(program: Program, slots: set[int]) -> set[int]:
 
 def role_of(op: Op, roles: dict[int, Role]) -> Role:
     """Return the role of an op, also of one that a pass has made."""
-    return roles.get(op.out) or ("backward" if isinstance(op.source, GradientLine) else "forward")
+    return roles.get(op.out) or ("backward" if is_of_gradient(op) else "forward")
 
 
 def _shares_of_step(
@@ -172,8 +195,17 @@ def _instructions(program: Program, op: Op) -> float:
     return float(avals[op.out].size)
 
 
-def trips_of(op: Op) -> int:
-    """Return the number of iterations of a loop that is known before it runs; 1 for other ops."""
-    params: dict[str, Any] = dict(op.params)
-    trips = params.get("trips")
-    return trips if isinstance(trips, int) and trips > 0 else 1
+def runs_by_body(
+    steps: Sequence[KernelStep | NumpyStep], body_runs: Iterator[int], is_forward: bool = True
+) -> Iterator[tuple[int, int]]:
+    """Yield the identity of each body in the forward pass and its number of runs.
+
+    `body_runs` are the numbers of runs of all bodies, in the order of `with_bodies`.
+    """
+    for step in steps:
+        forward = is_forward and bool(step.bodies) and not is_of_gradient(step.ops[0])
+        for scheduled, body in zip(step.bodies, bodies_of(step.ops[0]) if step.bodies else (), strict=True):
+            runs = next(body_runs)
+            if forward:
+                yield id(body), runs
+            yield from runs_by_body(scheduled.steps, body_runs, forward)

@@ -22,7 +22,7 @@ from jittape.compile.schedule.steps import KernelStep, Schedule
 from jittape.core.buffers import Buffer, address_of
 from jittape.core.records import WORD
 from jittape.runtime.executable import CompiledExecutable, with_bodies
-from jittape.runtime.launch_tables import segments
+from jittape.runtime.launch_tables import Clocks, segments
 from jittape.runtime.workspace import Input, Layout
 
 __all__ = ["ClockedExecutable", "ClockedGroup", "ClockedRuns", "Event", "Unclocked"]
@@ -107,12 +107,9 @@ class ClockedExecutable(CompiledExecutable):
         layout.cells += 2
         self._layout: Layout = layout
         found = plain.schedule
-        kernels = {
-            s.kernel.name: s.kernel
-            for one in with_bodies(found)
-            for s in one.steps
-            if isinstance(s, KernelStep)
-        }
+        schedules = with_bodies(found)
+        steps = [s for one in schedules for s in one.steps if isinstance(s, KernelStep)]
+        kernels = {s.kernel.name: s.kernel for s in steps}
         self._uses = set()
         addresses, _ = registry.addresses(kernels.values(), self._uses)
         kernel_steps = sum([isinstance(step, KernelStep) for step in found.steps])
@@ -121,7 +118,10 @@ class ClockedExecutable(CompiledExecutable):
         self.groups: list[ClockedGroup] = []
         self._numbers = {id(step): i for i, step in enumerate(found.steps)}
         self._runs = runs
-        self._segments = segments(found, layout, dict(zip(kernels, addresses, strict=True)), self._clock)
+        self._body_runs = np.zeros(len(schedules) - 1, np.int64)
+        self._counters = 0
+        clocks = Clocks(self._clock, self._counter)
+        self._segments = segments(found, layout, dict(zip(kernels, addresses, strict=True)), clocks)
         self._drive = registry.driver()
         self.free_workspaces = []
         runs.executables.append(self)
@@ -144,6 +144,15 @@ class ClockedExecutable(CompiledExecutable):
             "tasks": 1,
             "threads": 1,
         }
+
+    def _counter(self) -> int:
+        """Return the address of the number of runs of the next body."""
+        self._counters += 1
+        return address_of(self._body_runs) + WORD * (self._counters - 1)
+
+    def body_runs(self) -> list[int]:
+        """Return the number of runs of each body, in the order of `with_bodies`."""
+        return [int(runs) for runs in self._body_runs]
 
     def times(self) -> list[tuple[int, int]]:
         """Return the total time, in ns, and the number of runs of each group.

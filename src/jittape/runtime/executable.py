@@ -266,10 +266,11 @@ def _failures(program: Program) -> list[str]:
 
 
 def with_bodies(schedule: Schedule) -> list[Schedule]:
-    """Return the schedule and those of the bodies of its loops and branches."""
+    """Return the schedule, followed by those of the bodies of its loops and branches, each before its own bodies."""
     found, waiting = [], [schedule]
     while waiting:
         one = waiting.pop()
         found.append(one)
-        waiting += [body for step in one.steps if isinstance(step, KernelStep) for body in step.bodies]
+        bodies = [body for step in one.steps if isinstance(step, KernelStep) for body in step.bodies]
+        waiting += reversed(bodies)
     return found

@@ -33,6 +33,7 @@ from jittape.runtime.threads import MOST, announce_helper, pool_address
 from jittape.runtime.workspace import Layout
 
 __all__ = [
+    "Clocks",
     "LaunchTable",
     "TableNumbers",
     "TableTemplate",
@@ -42,9 +43,22 @@ __all__ = [
     "table_numbers",
 ]
 
-Clock = Callable[[Sequence[KernelStep]], dict[str, int]]
-
 _TILE_LOOP = Definition("tiles", KERNEL_TYPE, define_row_tiles, Effort.LEAST)
+
+
+class Clocks(NamedTuple):
+    """What a profile adds to launch tables.
+
+    Attributes
+    ----------
+    call : callable
+        Returns the call of a clock for the steps that ran since the clock before it; none at the start of a table.
+    counter : callable
+        Returns the address of a new counter of the runs of a body. Bodies come in the order of `with_bodies`.
+    """
+
+    call: Callable[[Sequence[KernelStep]], dict[str, int]]
+    counter: Callable[[], int]
 
 
 @dataclass(frozen=True)
@@ -65,18 +79,15 @@ def announce(schedules: Sequence[Schedule]) -> None:
 
 
 def segments(
-    schedule: Schedule, layout: Layout, addresses: dict[str, int], clock: Clock | None = None
+    schedule: Schedule, layout: Layout, addresses: dict[str, int], clocks: Clocks | None = None
 ) -> list[LaunchTable | NumpyStep]:
-    """Return the steps of a schedule, with consecutive kernels joined to launch tables.
-
-    `clock` returns the call of a clock for the steps that ran since the clock before it; none at the start of a table.
-    """
+    """Return the steps of a schedule, with consecutive kernels joined to launch tables."""
     found: list[LaunchTable | NumpyStep] = []
     for _, group in groupby(schedule.steps, lambda step: isinstance(step, KernelStep)):
         steps = list(group)
         kernels = [step for step in steps if isinstance(step, KernelStep)]
         if kernels:
-            found.append(_launch_table(kernels, layout.cell_of, layout.cells, addresses, clock))
+            found.append(_launch_table(kernels, layout.cell_of, layout.cells, addresses, clocks))
         else:
             found += [step for step in steps if isinstance(step, NumpyStep)]
     return found
@@ -87,11 +98,14 @@ def _launch_table(
     cell_of: Sequence[int],
     cells: int,
     addresses: dict[str, int],
-    clock: Clock | None = None,
+    clocks: Clocks | None = None,
+    is_body: bool = False,
 ) -> LaunchTable:
     """Return the launch table of these steps, on a slot table of `cells` cells."""
+    runs = 0 if clocks is None or not is_body else clocks.counter()
+    clock = None if clocks is None or is_body else clocks.call
     slots = np.array([cell_of[s] for step in steps for s in step.storages], np.int32)
-    bodies = [[_body_table(body, addresses) for body in step.bodies] for step in steps]
+    bodies = [[_body_table(body, addresses, clocks) for body in step.bodies] for step in steps]
     words = [
         with_tables([body.address for body in own], step.sizes)
         for own, step in zip(bodies, steps, strict=True)
@@ -125,7 +139,8 @@ def _launch_table(
             if clock is not None:
                 done = [steps[k] for k in (numbers[i : i + 1] if tile is None else numbers)]
                 table += KERNEL_CALL.pack(**clock(done))
-    head = LAUNCH_HEAD.pack(calls=len(table) // KERNEL_CALL.words, pool=pool_address(_most_threads(steps)))
+    calls_and_clocks = len(table) // KERNEL_CALL.words
+    head = LAUNCH_HEAD.pack(calls=calls_and_clocks, pool=pool_address(_most_threads(steps)), runs=runs)
     launch = np.array([*head, *table], np.int64)
     return LaunchTable(address_of(launch), (launch, *memory))
 
@@ -176,7 +191,7 @@ class TableTemplate:
 
     def __init__(self, steps: Sequence[KernelStep], cell_of: Sequence[int]) -> None:
         self._slots = np.array([cell_of[s] for step in steps for s in step.storages], np.int32)
-        self._words = LAUNCH_HEAD.pack(calls=len(steps), pool=0)
+        self._words = LAUNCH_HEAD.pack(calls=len(steps), pool=0, runs=0)
         self._calls: list[tuple[str, int, int]] = []
         self._bodies: list[tuple[int, TableTemplate]] = []
         slot, count = address_of(self._slots), 0
@@ -251,10 +266,10 @@ def _tile_table(
     return np.array(words, np.int64)
 
 
-def _body_table(body: Schedule, addresses: dict[str, int]) -> LaunchTable:
+def _body_table(body: Schedule, addresses: dict[str, int], clocks: Clocks | None) -> LaunchTable:
     """Return the launch table of a body, in whose frame each storage has the cell of its own number."""
     cells = _cells_of_body(body)
-    return _launch_table(_kernel_steps(body), cells, len(cells), addresses)
+    return _launch_table(_kernel_steps(body), cells, len(cells), addresses, clocks, is_body=True)
 
 
 def _cells_of_body(body: Schedule) -> range:

@@ -46,8 +46,9 @@ __all__ = [
 
 # ---- launch tables: see `compile.llvm.driver` ------------------------------------------------------------------------
 
-LAUNCH_HEAD = RecordLayout("calls", "pool")
-"""Head of a launch table: the number of kernel calls that follow, and the address of the thread pool's `POOL`."""
+LAUNCH_HEAD = RecordLayout("calls", "pool", "runs")
+"""Head of a launch table: the number of kernel calls that follow, the address of the thread pool's `POOL`, and, for the
+body of a loop or branch in a profile, that of the number of its runs, else 0."""
 
 KERNEL_CALL = RecordLayout("kernel", "slots", "sizes", "tasks", "threads")
 """A kernel call: the addresses of the kernel, of its operands' slot numbers (int32) and of its sizes (int64); the

@@ -19,6 +19,7 @@ from jittape.compile.ir.table_layouts import (
     CARRY,
     FIXED,
     GROWN_STACK,
+    LAUNCH_HEAD,
     LOOP,
     STACKED_ROW,
 )
@@ -84,6 +85,13 @@ class _Code:
         """Emit the run of a body's launch table."""
         slots = self.builder.bitcast(frame, KERNEL_TYPE.args[0])
         walk_table(self.builder, self.at(table), slots, self.state)
+
+    def note_runs(self, table: ir.Value, runs: ir.Value) -> None:
+        """Emit the addition of `runs` to the counter of a body's launch table, which has one in a profile."""
+        builder = self.builder
+        counter = IRRecord(builder, LAUNCH_HEAD, self.at(table)).load("runs")
+        with builder.if_then(builder.icmp_signed("!=", counter, integer(0)), likely=False):
+            builder.atomic_rmw("add", self.at(counter), runs, "monotonic")
 
 
 class _Loop(_Code):
@@ -269,6 +277,7 @@ class _Loop(_Code):
 
     def _end(self, count: ir.Value) -> None:
         builder = self.builder
+        self.note_runs(self.table, count)
         with for_range(builder, self.carries, scalar=True) as index:
             carry = self.first_carry.element(index)
             value = builder.load(self.cell(self.frame, carry.load("read")))
@@ -314,7 +323,9 @@ def define_branch(function: ir.Function) -> None:
     builder.branch(head)
     builder.position_at_end(end)
     code.set_fixed(frame, fixed.element(skipped), lengths.element(which).load("fixed"))
-    code.walk(tables.element(which).load("table"), frame)
+    table = tables.element(which).load("table")
+    code.note_runs(table, integer(1))
+    code.walk(table, frame)
     builder.ret_void()
 
 
