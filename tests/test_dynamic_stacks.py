@@ -1,14 +1,16 @@
 """Stacks of loops of unknown length that live across NumPy steps: freed once, however the run ends.
 
-The programs run in processes of their own, since a mistake here is a segmentation fault.
+Long programs run in processes of their own, since a mistake here is a segmentation fault.
 """
 
 from __future__ import annotations
 
 import sys
 
+import numpy as np
 import pytest
 
+import jittape as jt
 from processes import run_python
 
 SETUP = """
@@ -132,6 +134,22 @@ def output_of(program: str) -> str:
     run = run_python("-c", program)
     assert run.returncode == 0, (run.returncode, run.stderr)
     return run.stdout.strip()
+
+
+@pytest.mark.parametrize("trips", [0, 3])
+def test_a_sort_between_two_loops_has_the_gradient_of_its_formula(trips):
+    def halved(y):
+        return jt.while_loop(lambda i, y: i < trips, lambda i, y: (i + 1, jt.sqrt(y)), (jt.constant(0), y))[1]
+
+    x, weights = np.array([0.4, 0.9, 0.1]), np.arange(3.0)
+    power = 0.25**trips  # of two loops
+    for _ in range(3):  # interpreted, then compiled
+        v = jt.constant(x)
+        with jt.GradientTape() as tape:
+            tape.watch(v)
+            y = jt.reduce_sum(halved(jt.sort(halved(v))) * weights)
+        expected = power * x ** (power - 1) * np.argsort(np.argsort(x))
+        np.testing.assert_allclose(tape.gradient(y, v).numpy(), expected, rtol=1e-13)
 
 
 def test_gradients_through_loops_of_unknown_length_and_numpy_steps():

@@ -2,8 +2,10 @@
 
 import shutil
 
+import numpy as np
 import pytest
 
+import jittape as jt
 from processes import run_python
 
 PROGRAM = """
@@ -86,6 +88,20 @@ def run(folder, *ways, shift="3", **variables):
     )
     assert done.returncode == 0, done.stderr
     return [line.split()[1] for line in done.stdout.splitlines()]
+
+
+def test_the_fingerprint_in_the_cache_changes_with_each_constant():
+    def fingerprint(shift, name="energy"):
+        matrix = np.arange(600.0).reshape(20, 30) % 7 - shift
+
+        def energy(x):
+            return jt.reduce_sum(jt.square(jt.matmul(matrix, x)))
+
+        energy.__name__ = name
+        return jt.njit_function(energy, jt.TensorSpec([30, 10], jt.float64)).fingerprint
+
+    assert fingerprint(3.0) == fingerprint(3.0)
+    assert fingerprint(3.0) != fingerprint(2.0)
 
 
 def test_another_process_loads_the_code(tmp_path):

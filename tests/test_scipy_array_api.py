@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -84,6 +85,20 @@ for name, call in CONVERTING.items():
 """
 
 
+def listed(heading: str) -> list[str]:
+    """Return the functions that the page lists below a heading."""
+    section = PAGE.read_text(encoding="utf-8").partition(heading)[2].partition("\n\n")[0]
+    return re.findall(r"`([\w.]+)`", section)
+
+
+def test_the_program_calls_each_function_that_the_page_lists_once() -> None:
+    tables = [node.value for node in ast.parse(PROGRAM).body if isinstance(node, ast.Assign)]
+    called = [
+        [ast.literal_eval(key) for key in table.keys] for table in tables if isinstance(table, ast.Dict)
+    ]
+    assert [sorted(names) for names in called] == [sorted(listed(heading)) for heading in HEADINGS]
+
+
 @pytest.mark.skipif(
     not scipy.__version__.startswith("1.17."), reason="the page lists the functions of SciPy 1.17"
 )
@@ -94,7 +109,5 @@ def test_functions_that_the_page_lists_differentiate() -> None:
         [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    page = PAGE.read_text(encoding="utf-8")
     for heading, names in zip(HEADINGS, done.stdout.split("then"), strict=True):
-        section = page.partition(heading)[2].partition("\n\n")[0]
-        assert sorted(re.findall(r"`([\w.]+)`", section)) == sorted(names.split())
+        assert sorted(listed(heading)) == sorted(names.split())

@@ -111,8 +111,8 @@ def shares_of(
 ) -> list[OpShare]:
     """Return the ops of a group of steps, with those in the bodies of loops and branches in place of the loops.
 
-    `stored` are the slots of the program that are stored: see `stored_slots`. `body_runs` are the mean numbers of runs of
-    the bodies in one run of the group, in the order of `with_bodies`.
+    `stored` are the slots of the program that are stored: see `stored_slots`. `body_runs` are the mean numbers of runs
+    of the bodies in one run of the group, in the order of `with_bodies`.
     """
     found: list[OpShare] = []
     for number, step in enumerate(steps):
