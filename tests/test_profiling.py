@@ -369,11 +369,14 @@ def test_a_line_of_many_operations_names_them() -> None:
     model = jt.keras.Sequential(
         [jt.keras.layers.Dense(8, activation="tanh"), jt.keras.layers.Dense(1, activation="sigmoid")]
     )
-    model.compile(optimizer="adam", loss="binary_crossentropy")
+    model.compile(optimizer="adam", loss=jt.keras.losses.BinaryCrossentropy())
     with jt.profile() as profile:
         model.fit(x, y, epochs=4, verbose=0)  # by operation
     remarks = found(profile, "verbose=0)  # by " + "operation").remarks
     assert any(text.startswith("kernel time by operation: ") and "`matmul`" in text for text in remarks)
+    (by_layer,) = [text for text in remarks if text.startswith("kernel time by layer: ")]
+    for name in ("layers[0] (Dense)", "layers[1] (Dense)", "BinaryCrossentropy", "updates"):
+        assert name in by_layer
 
 
 def test_gradients_in_numba_code_are_the_users_own_time() -> None:

@@ -106,12 +106,6 @@ class SourceLine(NamedTuple):
         return f"{self.link} in {self.function}"
 
 
-class GradientLine(SourceLine):
-    """The line of an op that a gradient appended: the line of the differentiated op. It equals that `SourceLine`."""
-
-    __slots__ = ()
-
-
 class CallLine(SourceLine):
     """A line with the function of jittape that it calls, which does not count in comparisons.
 
@@ -119,9 +113,24 @@ class CallLine(SourceLine):
     ----------
     called : str
         Name of the function; empty if it is unknown.
+    layer : str
+        Name of the layer, loss or metric in whose call the op was recorded; empty outside of calls below the line.
     """
 
     called: str = ""
+    layer: str = ""
+
+
+class GradientLine(SourceLine):
+    """The line of an op that a gradient appended: the line of the differentiated op. It equals that `SourceLine`.
+
+    Attributes
+    ----------
+    layer : str
+        That of the differentiated op.
+    """
+
+    layer: str = ""
 
 
 class Op(NamedTuple):

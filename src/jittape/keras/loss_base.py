@@ -14,6 +14,7 @@ from jittape.primitives.shape.reshaping import expand_dims, squeeze
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
+from jittape.recording.user_line import layer_calls
 
 __all__ = ["FunctionLoss", "Loss", "reduce_losses"]
 
@@ -78,6 +79,9 @@ class Loss:
     def get_config(self) -> dict[str, Any]:
         """Return the constructor arguments as plain values."""
         return {"name": self.name, "reduction": self.reduction}
+
+
+layer_calls.add(Loss.__call__.__code__)
 
 
 def reduce_losses(losses: Any, sample_weight: Any, reduction: str | None, counted: Any = None) -> Tensor:

@@ -23,7 +23,7 @@ from jittape.profiling.op_costs import (
     stored_slots,
     with_aliased,
 )
-from jittape.profiling.remarks import LineFacts
+from jittape.profiling.remarks import LineFacts, layer_of
 from jittape.runtime.clocked_executable import ClockedExecutable
 
 __all__ = ["LineCost", "LineTable", "Totals"]
@@ -190,6 +190,7 @@ class LineTable:
                 products += part
             setattr(cost, share.role, getattr(cost, share.role) + part)
             cost.facts.parts[f"{share.role} `{share.op.primitive.name}`"] += round(part)
+            cost.facts.layers[layer_of(share.op, share.role)] += round(part)
             cost.nbytes += share.nbytes * share.trips * count
             cost.operations += round(share.operations * share.trips * count)
             if not share.is_product:

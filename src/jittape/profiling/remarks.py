@@ -12,7 +12,7 @@ from jittape.core.forms import Alias, Pad, View
 from jittape.core.program import Op, Program, SourceLine
 from jittape.inspect.explain import size_text
 
-__all__ = ["LineFacts", "is_warning", "lines_text", "remarks_of"]
+__all__ = ["OUTSIDE_LAYERS", "LineFacts", "is_warning", "layer_of", "lines_text", "remarks_of"]
 
 _MANY_OPS = 500
 """Minimum number of ops recorded by one line in one program that a remark mentions."""
@@ -22,6 +22,8 @@ _CAST = _ZEROS = 2**16
 """Minimum size, in bytes, of casts to float64 and of gradients filled with zeros that a remark mentions."""
 _MANY_PARTS, _PARTS = 10, 5
 """Minimum number of kinds of operations of a line whose times a remark divides, and maximum number that it names."""
+OUTSIDE_LAYERS = frozenset({"updates", "other operations"})
+"""Names for the operations of a line that belong to no layer."""
 _SEVERAL = 3
 """Minimum number of new programs or traces that a remark mentions."""
 _WHOLE_TO_PART = 4
@@ -56,8 +58,8 @@ class LineFacts:
         Programs that the line waited for.
     new_programs, traces : int
         Number of programs that left earlier ones at the line, and of traces of functions that it called.
-    parts : Counter of str
-        Time in kernels by role and operation, in ns.
+    parts, layers : Counter of str
+        Time in kernels by role and operation, and by layer, in ns.
     change, trace_reason : str
         Reasons of the last of them.
     """
@@ -75,6 +77,7 @@ class LineFacts:
     new_programs: int = 0
     traces: int = 0
     parts: Counter[str] = field(default_factory=Counter)
+    layers: Counter[str] = field(default_factory=Counter)
     change: str = ""
     trace_reason: str = ""
 
@@ -96,6 +99,12 @@ class LineFacts:
             return
         if program.avals[op.args[0]].dtype == np.float32:
             self.wide = max(self.wide, aval.nbytes)
+
+
+def layer_of(op: Op, role: str) -> str:
+    """Return the layer in whose call an op was recorded, or one of `OUTSIDE_LAYERS`."""
+    layer: str = getattr(op.source, "layer", "")
+    return layer or ("updates" if role == "update" else "other operations")
 
 
 def is_warning(remark: str) -> bool:
@@ -148,11 +157,16 @@ def remarks_of(line: SourceLine, facts: LineFacts) -> list[str]:
         found.append(f"fused with {lines_text(line, facts.fused)}")
     if facts.recomputed:
         found.append(f"recomputed in the gradient of {lines_text(line, facts.recomputed)}")
+    if len(facts.layers.keys() - OUTSIDE_LAYERS) > 1:
+        found.append(f"kernel time by layer: {_shares_text(facts.layers)}")
     if len(facts.parts) >= _MANY_PARTS:
-        whole = sum(facts.parts.values())
-        shares = [f"{name} {part / whole:.0%}" for name, part in facts.parts.most_common(_PARTS)]
-        found.append(f"kernel time by operation: {', '.join(shares)}")
+        found.append(f"kernel time by operation: {_shares_text(facts.parts)}")
     return found
+
+
+def _shares_text(parts: Counter[str]) -> str:
+    whole = sum(parts.values())
+    return ", ".join([f"{name} {part / whole:.0%}" for name, part in parts.most_common(_PARTS)])
 
 
 def _compilation_text(compilations: list[Any]) -> str:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
-from types import FrameType, TracebackType
+from itertools import pairwise
+from types import CodeType, FrameType, TracebackType
+from typing import Any
 
 from jittape.core.program import CallLine, SourceLine
 from jittape.core.user_calls import called_name, frame_of_user, is_of_user, numpy_call
 
-__all__ = ["call_of_user", "line_of_error", "recording_line", "user_line"]
+__all__ = ["call_of_user", "layer_calls", "line_of_error", "recording_line", "user_line"]
+
+layer_calls: set[CodeType] = set()
+"""Code of the methods whose `self` is a layer, a loss or a metric; the classes add their own."""
 
 
 def user_line() -> SourceLine | None:
@@ -20,13 +25,45 @@ def user_line() -> SourceLine | None:
 
 
 def recording_line() -> SourceLine | None:
-    """Return `user_line` with the function of jittape that it calls, for an op that is recorded."""
+    """Return `user_line` with the function of jittape and the layer that it calls, for an op that is recorded."""
     line = user_line()
     if line is None:
         return None
     call = CallLine(*line)
     call.called = called_name()
+    if layer_calls and (layer := _layer_called()):
+        call.layer = layer
     return call
+
+
+def _layer_called() -> str:
+    """Return the path of the innermost layer that is called below the user's line; empty if there is none.
+
+    It consists of the attributes and positions from the outermost of these layers on, as in ``encoder.layers[0]``.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    layers: list[Any] = []
+    while frame is not None and not is_of_user(frame):
+        if frame.f_code in layer_calls:
+            layers.insert(0, frame.f_locals["self"])
+        frame = frame.f_back
+    if not layers:
+        return ""
+    inner: str = layers[-1].name
+    path = ".".join([_place_in(outer, layer) for outer, layer in pairwise(layers)])
+    return f"{path} ({inner})" if path else inner
+
+
+def _place_in(outer: Any, layer: Any) -> str:
+    """Return the attribute of `outer` that holds `layer`, with its position in a list; else the name of the layer."""
+    for name, value in vars(outer).items():
+        if value is layer:
+            return name.lstrip("_")
+        if isinstance(value, list | tuple):
+            found = [i for i, one in enumerate(value) if one is layer]
+            if found:
+                return f"{name.lstrip('_')}[{found[0]}]"
+    return str(layer.name)
 
 
 def line_of_error(error: BaseException) -> SourceLine | None:

@@ -20,7 +20,7 @@ from jittape.core.config import config
 from jittape.core.dtypes import is_differentiable
 from jittape.core.forms import Control, runs_of
 from jittape.core.primitive import recording_with
-from jittape.core.program import Aval, GradientLine, Op, is_dynamic_dim
+from jittape.core.program import Aval, CallLine, GradientLine, Op, is_dynamic_dim
 from jittape.errors import NoGradientError, ProgramError
 from jittape.primitives.broadcast import real_op
 from jittape.primitives.elementwise.arithmetic import add_op
@@ -316,7 +316,12 @@ class _Rule(NamedTuple):
 
 
 def _line_of_gradient(op: Op) -> GradientLine | None:
-    return None if op.source is None else tuple.__new__(GradientLine, op.source)
+    if op.source is None:
+        return None
+    line = tuple.__new__(GradientLine, op.source)
+    if isinstance(op.source, CallLine | GradientLine) and op.source.layer:
+        line.layer = op.source.layer
+    return line
 
 
 _rules: Memory[tuple[_Rule, ...]] = Memory()

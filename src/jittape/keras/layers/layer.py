@@ -21,6 +21,7 @@ from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
+from jittape.recording.user_line import layer_calls
 from jittape.recording.variable import Variable
 
 __all__ = ["Layer", "WeightOptions", "weight_options"]
@@ -362,6 +363,9 @@ class Layer(Module):
                 raise
         found = x.aval.dtype
         return cast(x, self.dtype) if is_floating(found) and found != self.dtype else x
+
+
+layer_calls.add(Layer.__call__.__code__)
 
 
 def _noted(build: Callable[..., None]) -> Callable[..., None]:
