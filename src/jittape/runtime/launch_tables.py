@@ -47,7 +47,7 @@ _TILE_LOOP = Definition("tiles", KERNEL_TYPE, define_row_tiles, Effort.LEAST)
 
 
 class Clocks(NamedTuple):
-    """What a profile adds to launch tables.
+    """Additions of a profile to launch tables.
 
     Attributes
     ----------
