@@ -36,8 +36,17 @@ def test_what_makes_a_buffer_busy(count):
     assert count(buffers, False, None) == 2
     del held, also, derived
     assert count(buffers, False, None) == 0
-    buffers[2].view()
+    seen = buffers[2].view()
     assert count(buffers, False, None) == 1
+    for use in (lambda a: a[1:], memoryview, np.from_dlpack, lambda a: a.T.base):
+        part = use(seen)
+        assert count(buffers, False, None) == 1
+    del seen
+    assert count(buffers, False, None) == 1
+    assert buffers[2].exposed
+    del part
+    assert count(buffers, False, None) == 0
+    assert not buffers[2].exposed
 
 
 def test_no_buffers_are_free(count):
@@ -78,6 +87,26 @@ def test_not_more_than_so_many_are_kept():
     assert len(results._sets) == tuning.result_sets_limit
 
 
+@pytest.mark.parametrize("native", [True, False])
+def test_results_that_the_caller_keeps(native, monkeypatch):
+    monkeypatch.setattr(jt.config, "_native", native)
+    results = memory((4,), (2, 3))
+    held = []
+    for _ in range(20):
+        buffers, packed = results.take()
+        assert [b.array.shape for b in buffers] == [(4,), (2, 3)]
+        assert list(np.frombuffer(packed, np.int64)) == [b.address for b in buffers]
+        assert [b.address for b in buffers] == [b.array.ctypes.data for b in buffers]
+        assert [(b.nbytes, b.pooled, b.exposed) for b in buffers] == [(32, None, False), (48, None, False)]
+        held += buffers
+    assert len({b.address for b in held}) == 40
+    places = {b.address for b in held[-2:]}
+    del buffers, held
+    for _ in range(tuning.result_sets_limit):  # the oldest sets are free first
+        reused = {b.address for b in results.take()[0]}
+    assert reused == places
+
+
 def test_moderate_results_are_kept_though_they_are_of_the_pool(count):
     results = memory((LARGE // 8,), (3,))
     assert results.large == ()
@@ -90,9 +119,12 @@ def test_moderate_results_are_kept_though_they_are_of_the_pool(count):
         del held
         assert count(first, False, None) == 0
     view = first[0].view()
-    del view
     assert count(first, False, None) == 1
+    del view
+    assert count(first, False, None) == 0
+    view = first[0].view()
     assert results.take()[0][0].address != first[0].address
+    del view
 
 
 def test_results_that_are_much_together_are_not_kept():

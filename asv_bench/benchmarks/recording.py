@@ -78,3 +78,36 @@ class Recording:
             for _ in range(100):
                 out = out * self.y
         tape.gradient(out, self.x)
+
+
+class Results:
+    """A thousand calls of a small function whose results are dropped or kept."""
+
+    params = ("dropped", "kept")
+    param_names = ("results",)
+
+    def setup(self, results: str) -> None:
+        self.double = jt.function(lambda x: x * 2.0)
+        self.time_1000_calls(results)
+
+    def time_1000_calls(self, results: str) -> None:
+        kept = []
+        for _ in range(1_000):
+            result = self.double(_X)
+            if results == "kept":
+                kept.append(result)
+
+
+class Look:
+    """An op and the look at its result."""
+
+    params = ("numpy", "item")
+    param_names = ("method",)
+
+    def setup(self, method: str) -> None:
+        self.x = jt.constant(np.ones(1))
+        for _ in range(120):
+            self.time_op_and_look(method)
+
+    def time_op_and_look(self, method: str) -> None:
+        getattr(self.x * 2.0, method)()

@@ -3,7 +3,7 @@
 Asking NumPy for an address (`ndarray.ctypes.data`, `__array_interface__`) takes 0.8 µs, more than a small kernel. So
 the address is computed once, when the memory is allocated, and read from the ndarray's own memory, which takes 0.1 µs.
 Values never change while they can be read: the executable that computed a buffer writes it again only when it holds the
-last reference and the user never saw the memory.
+last reference and no view of the memory exists. Views refer to the array, so reference counts show them.
 
 Memory of `LARGE` bytes or more belongs to the pool, though an executable may keep some (`runtime.result_memory`). When
 the last reference is gone, views of the user included, the pool reuses the memory for the next buffer of about that
@@ -191,7 +191,7 @@ pool = Pool()
 
 
 class Buffer:
-    """A C-contiguous ndarray, its address, and whether the user has seen a view of it.
+    """A C-contiguous ndarray, its address, and whether the user has seen the value.
 
     Parameters
     ----------
@@ -212,8 +212,6 @@ class Buffer:
 
     def is_private(self) -> bool:
         """Return whether this object holds the only reference to the memory, so that the memory may be written."""
-        if self.exposed:
-            return False
         if self.pooled is not None:
             return _references(self.pooled) == _OURS
         return (
@@ -221,7 +219,7 @@ class Buffer:
         )
 
     def view(self) -> np.ndarray[Any, Any]:
-        """Return a read-only view for the user; from now on the memory is not written while it is referenced.
+        """Return a read-only view for the user; the memory is not written while a view of it exists.
 
         The base of the view is a read-only memoryview, so that NumPy refuses to make the view writeable; with an
         ndarray as base it would not. This takes 0.32 µs; clearing a flag of a view takes 0.29.

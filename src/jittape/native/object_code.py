@@ -59,6 +59,10 @@ class ObjectCode:
         """Return an argument that is a Python int, as an i64."""
         return address_argument(self.builder, self.function, position)
 
+    def return_object(self, value: ir.Value) -> None:
+        """Return an object, or 0 if an error is set."""
+        self.builder.ret(self.builder.inttoptr(value, self.function.function_type.return_type))
+
     # ---- memory ------------------------------------------------------------------------------------------------
 
     def load(self, address: ir.Value, offset: int | ir.Value = 0, kind: ir.Type | None = None) -> ir.Value:

@@ -45,7 +45,7 @@ _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     ("", Operators, ("_aval", "_buffer", "_marker", "_slot", "_trace")),
     ("", Variable, ("_assigned_in",)),
     ("Tensor.", Tensor, ("_origin",)),
-    ("Buffer.", Buffer, ("address", "array", "exposed", "nbytes", "pooled")),
+    ("Buffer.", Buffer, Buffer.__slots__),
     ("Config.", Config, ("_max_pending_bytes",)),
     (
         "Node.",

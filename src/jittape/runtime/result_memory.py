@@ -2,7 +2,7 @@
 
 A fresh buffer costs 1.5 µs. Buffers are kept in *sets* with one buffer for each result; a training loop needs two
 sets, for old and new values. Machine code checks whether a whole set is free: for 20 results, the time of a step
-outside its kernels fell from 8.5 to 6.6 µs. Memory that the user has seen is never written again.
+outside its kernels fell from 8.5 to 6.6 µs. Memory is not written while the user has a view of it.
 
 Small buffers of the memory pool are kept as well, since taking one from the pool and returning it costs 2.7 µs.
 """
@@ -24,9 +24,13 @@ from jittape.core.buffers import LARGE, Buffer, allocate
 from jittape.core.config import config
 from jittape.core.program import Aval
 from jittape.core.tuning import tuning
+from jittape.native.new_buffers import buffer_places, new_buffer
 from jittape.native.object_code import I32, I64, ObjectCode, built_in
 
 __all__ = ["ResultMemory", "busy", "count_busy"]
+
+_MISSES = 8
+"""Number of runs in a row without a free buffer after which a run checks the oldest set only."""
 
 
 class ResultMemory:
@@ -59,35 +63,51 @@ class ResultMemory:
         self._avals = [aval for i, aval in enumerate(avals) if i not in self.large]
         self._pack = struct.Struct("=" + "Q" * len(self._avals)).pack
         self._sets: list[tuple[tuple[Buffer, ...], bytes]] = []
+        self._misses = 0
+        small = all([aval.nbytes < LARGE for aval in self._avals])
+        self._small = tuple([(*aval, aval.nbytes) for aval in self._avals]) if small else None
         type(self).follow()
 
     def take(self) -> tuple[tuple[Buffer, ...], bytes]:
         """Return unreferenced buffers, and their addresses in the format of a slot table."""
         sets = self._sets
         if sets and self._busy((found := sets[0])[0], False, None) == 0:
+            self._misses = 0
             if len(sets) > 1:
                 sets.append(sets.pop(0))  # the next run finds another set free first
             return found
+        if self._misses > _MISSES:
+            return self._fresh()
         least, best = len(self._avals), -1
         for i, found in enumerate(sets):
             count = self._busy(found[0], False, None)
             if count == 0:
-                if len(sets) > 1:
-                    sets.append(sets.pop(i))  # the next run finds another set free first
+                sets.append(sets.pop(i))
                 return found
             if count < least:
                 least, best = count, i
-        return self._renewed(best, least)
+        if best >= 0 and (2 * least <= len(self._avals) or len(sets) == tuning.result_sets_limit):
+            return self._renewed(best)
+        self._misses += 1
+        return self._fresh()
 
-    def _renewed(self, best: int, least: int) -> tuple[tuple[Buffer, ...], bytes]:
-        """Return set `best` with fresh buffers for its `least` busy ones, or a new set if most of them are busy."""
-        if best >= 0 and (2 * least <= len(self._avals) or len(self._sets) == tuning.result_sets_limit):
-            old, _ = self._sets.pop(best)
-            pairs = zip(_in_use(old), old, self._avals, strict=True)
-            buffers = tuple([allocate(aval) if in_use else buffer for in_use, buffer, aval in pairs])
-        else:
-            del self._sets[: max(0, len(self._sets) - tuning.result_sets_limit + 1)]
-            buffers = tuple([allocate(aval) for aval in self._avals])
+    def _renewed(self, best: int) -> tuple[tuple[Buffer, ...], bytes]:
+        """Return set `best` with fresh buffers for its busy ones."""
+        old, _ = self._sets.pop(best)
+        pairs = zip(_in_use(old), old, self._avals, strict=True)
+        return self._keep(tuple([allocate(aval) if in_use else buffer for in_use, buffer, aval in pairs]))
+
+    def _fresh(self) -> tuple[tuple[Buffer, ...], bytes]:
+        """Return a new set, in place of the oldest one if there are many."""
+        if len(self._sets) >= tuning.result_sets_limit:
+            del self._sets[0]
+        if self._small is None or _NEW is None or not config._native:
+            return self._keep(tuple([allocate(aval) for aval in self._avals]))
+        made = new_set()(self._small, np.empty, Buffer, False, None)
+        self._sets.append(made)
+        return made
+
+    def _keep(self, buffers: tuple[Buffer, ...]) -> tuple[tuple[Buffer, ...], bytes]:
         made = buffers, self._pack(*[buffer.address for buffer in buffers])
         self._sets.append(made)
         return made
@@ -97,9 +117,9 @@ class ResultMemory:
 def busy() -> Callable[[tuple[Buffer, ...], bool, None], int]:
     """Return ``busy(buffers, False, None)``, which counts the buffers that are not free.
 
-    A buffer is free if only the tuple refers to it, only the buffer refers to its array, and the user has not seen it.
-    The array's references count because a view of it, such as a broadcast operand of a NumPy evaluation, refers to the
-    array and not to the buffer.
+    A buffer is free if only the tuple refers to it and only the buffer refers to its array. The array's references
+    count because a view of it, such as the user's or a broadcast operand of a NumPy evaluation, refers to the array and
+    not to the buffer. The user has not seen the next value of a free buffer.
     """
     if _BUSY is None:
         return count_busy
@@ -113,11 +133,54 @@ def busy() -> Callable[[tuple[Buffer, ...], bool, None], int]:
 
 def count_busy(buffers: tuple[Buffer, ...], false: bool, none: None) -> int:
     """Count the buffers that are not free, in Python."""
-    return sum(_in_use(buffers))
+    used = _in_use(buffers)
+    for i, in_use in enumerate(used):
+        if not in_use:
+            buffers[i].exposed = False
+    return sum(used)
 
 
 def _in_use(buffers: tuple[Buffer, ...]) -> list[bool]:
-    return [getrefcount(b) > _IN_TUPLE or b.exposed or not _is_alone(b) for b in buffers]
+    return [getrefcount(b) > _IN_TUPLE or not _is_alone(b) for b in buffers]
+
+
+@cache
+def new_set() -> Callable[..., tuple[tuple[Buffer, ...], bytes]]:
+    """Return ``new(avals, np.empty, Buffer, False, None)``, which returns Buffers with arbitrary contents as a set.
+
+    Each of `avals` is a tuple of a shape, a dtype and the size in bytes.
+    """
+    assert _NEW is not None
+    return as_function(registry.address_of(_NEW))
+
+
+def _write_new(function: ir.Function, places: Mapping[str, int]) -> None:
+    code = ObjectCode(function, places)
+    avals, empty, kind, false, none = (code.argument(i) for i in range(5))
+    failed, drop, drop_made = (code.block(name) for name in ("failed", "drop", "drop_made"))
+    count = code.length_of(avals)
+    packed = code.attempt(
+        failed, "PyBytes_FromStringAndSize", integer(0), code.builder.mul(count, integer(8))
+    )
+    cells = code.call("PyBytes_AsString", packed)
+    made = code.attempt(drop, "PyTuple_New", count)
+    with code.each(count) as index:
+        aval = code.item(avals, index)
+        arguments = code.element(aval, 0)
+        array = code.call_object(empty, code.builder.add(arguments, integer(places["items"])), integer(2))
+        code.require(code.differ(array, integer(0)), drop_made)
+        code.write(cells, code.get_unchecked(array, "data"), index)
+        nbytes = code.own(code.item(aval, 2))
+        code.fill(made, index, new_buffer(code, kind, array, nbytes, none, false, drop_made))
+    code.return_object(code.new_tuple(failed, made, packed))
+    code.begin(drop_made)
+    code.drop(made)
+    code.builder.branch(drop)
+    code.begin(drop)
+    code.drop(packed)
+    code.builder.branch(failed)
+    code.begin(failed)
+    code.return_object(integer(0))
 
 
 def _is_alone(buffer: Buffer) -> bool:
@@ -160,13 +223,16 @@ def _write_busy(function: ir.Function, places: Mapping[str, int]) -> None:
     code.write(total, integer(0))
     with code.each(code.length_of(buffers)) as index:
         item = code.item(buffers, index)
-        seen = code.differ(code.get_unchecked(item, "buffer_exposed"), false)
-        one = builder.or_(builder.or_(shared(item), seen), memory_shared(item))
+        one = builder.or_(shared(item), memory_shared(item))
+        with builder.if_then(builder.not_(one)):
+            code.put(item, "buffer_exposed", code.own(false))
         code.write(total, builder.add(code.read(total), builder.zext(one, I64)))
     return_integer(builder, code.read(total))
 
 
 _BUSY = built_in("busy", _write_busy)
-if _BUSY is not None and config._native:
-    registry.announce(_BUSY)
+_NEW = built_in("resultset", _write_new, buffer_places()) if _BUSY is not None else None
+for _definition in (_BUSY, _NEW):
+    if _definition is not None and config._native:
+        registry.announce(_definition)
 config.on_native_change(ResultMemory.follow)

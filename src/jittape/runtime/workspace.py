@@ -267,6 +267,7 @@ def _donated(
     if isinstance(held, _Counting):
         held.found = references
     elif references == _own_references() + held and buffer.is_private():
+        buffer.exposed = False
         return buffer
     fresh = allocate(Aval(buffer.array.shape, buffer.array.dtype))
     if read:

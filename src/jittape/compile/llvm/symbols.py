@@ -17,6 +17,8 @@ from jittape.compile.llvm.blas import ROUTINES, blas, symbol
 __all__ = ["PROVIDERS", "PYTHON_FUNCTIONS", "define", "provide"]
 
 PYTHON_FUNCTIONS: Mapping[str, int] = {
+    "PyBytes_AsString": 64,
+    "PyBytes_FromStringAndSize": 64,
     "PyDict_GetItemWithError": 64,
     "PyDict_Items": 64,
     "PyDict_New": 64,

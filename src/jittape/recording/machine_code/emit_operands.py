@@ -7,6 +7,7 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
+from jittape.native.new_buffers import new_buffer
 from jittape.native.object_code import I32, ObjectCode
 
 __all__ = ["New", "define_operand_of", "new_tensor"]
@@ -41,7 +42,9 @@ def define_operand_of(new: New, function: ir.Function) -> None:
     code.write(arguments, array)
     copy = code.call_object(code.known("ndarray.copy"), arguments, integer(1))
     code.require(code.differ(copy, integer(0)), drop)
-    buffer = _new_buffer(code, copy, drop)
+    nbytes = code.attempt(drop, "PyObject_GetAttr", array, code.known("nbytes"))
+    objects = (code.known("None"), code.known("False"))
+    buffer = new_buffer(code, code.known("Buffer"), copy, nbytes, *objects, drop)
     minus_one = code.known("minus one")
     aval, marker = code.item(known, 0), code.item(known, 1)
     tensor = new_tensor(code, drop, _slot=minus_one, _aval=aval, _marker=marker, _buffer=buffer)
@@ -67,16 +70,3 @@ def _known_aval_and_marker(code: ObjectCode, array: ir.Value, python: ir.Block) 
     code.drop(key)
     code.require(code.differ(known, integer(0)), python)
     return code.own(known)
-
-
-def _new_buffer(code: ObjectCode, array: ir.Value, failed: ir.Block) -> ir.Value:
-    """Return a Buffer of `array`, whose reference it takes."""
-    address = code.attempt(failed, "PyLong_FromSsize_t", code.get_unchecked(array, "data"))
-    nbytes = code.attempt(failed, "PyObject_GetAttr", array, code.known("nbytes"))
-    buffer = code.attempt(failed, "PyType_GenericAlloc", code.known("Buffer"), integer(0))
-    code.init(buffer, "Buffer.array", array)
-    code.init(buffer, "Buffer.address", address)
-    code.init(buffer, "Buffer.nbytes", nbytes)
-    code.init(buffer, "Buffer.pooled", code.own(code.known("None")))
-    code.init(buffer, "Buffer.exposed", code.own(code.known("False")))
-    return buffer
