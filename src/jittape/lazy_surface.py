@@ -44,6 +44,11 @@ if TYPE_CHECKING:
     from jittape.signal import ifftnd as ifftnd
     from jittape.signal import irfftnd as irfftnd
     from jittape.signal import rfftnd as rfftnd
+    from jittape.sparse import SparseDerivative as SparseDerivative
+    from jittape.sparse import SparsityPattern as SparsityPattern
+    from jittape.sparse import sparse_hessian as sparse_hessian
+    from jittape.sparse import sparse_hvp as sparse_hvp
+    from jittape.sparse import sparse_jacobian as sparse_jacobian
 
 MODULES: Mapping[str, Iterable[str] | Mapping[str, str]] = {
     **{
@@ -86,5 +91,12 @@ MODULES: Mapping[str, Iterable[str] | Mapping[str, str]] = {
     "jittape.profiling": ("LineProfile", "Profile", "explain_recompiles", "profile"),
     "jittape.progress_bar": ("progress",),
     "jittape.signal": ("signal", "fftnd", "ifftnd", "irfftnd", "rfftnd"),
+    "jittape.sparse": (
+        "SparseDerivative",
+        "SparsityPattern",
+        "sparse_hessian",
+        "sparse_hvp",
+        "sparse_jacobian",
+    ),
 }
 """The names that each module provides, as for `jittape.lazy_names.lazily`."""

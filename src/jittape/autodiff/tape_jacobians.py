@@ -23,7 +23,7 @@ from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.transform.opaque import OpaqueRules
 
-__all__ = ["batch_jacobian_of", "jacobians_of", "takes_forward"]
+__all__ = ["batch_jacobian_of", "jacobians_of", "stacked_cotangents", "stacked_tangents", "takes_forward"]
 
 
 def takes_forward(target: Aval, sources: Sequence[Aval]) -> bool:
@@ -65,17 +65,17 @@ def jacobians_of(
     if takes_forward(target.aval, [x.aval for x in leaves]) if forward is None else forward:
         return [_columns(trace, target, query, i, zeros) for i in range(len(leaves))]
     stack = _units(target.aval, 0)
-    found = _reverse(trace, target.aval, query, stack, zeros)
+    found = stacked_cotangents(trace, target.aval, query, stack, zeros)
     return [
         None if rows is None else reshape(rows, target.aval.shape + leaf.aval.shape)
         for rows, leaf in zip(found, leaves, strict=True)
     ]
 
 
-def _reverse(
+def stacked_cotangents(
     trace: Trace, target: Aval, query: GradientQuery, stack: Tensor, zeros: bool
 ) -> list[Tensor | None]:
-    """Return for each source the stacked cotangents for the rows of `stack`."""
+    """Return the stacked cotangents of each source, for the rows of `stack` as cotangents of `target`."""
     opaque_rules = OpaqueRules(zeros=True) if zeros else ORDINARY
     with placeholders(trace, [target]) as (seed,):
         gradients = record_gradient(
@@ -86,7 +86,9 @@ def _reverse(
     return [None if g is None else next(found) for g in gradients]
 
 
-def _forward(trace: Trace, query: GradientQuery, number: int, stack: Tensor, zeros: bool) -> Tensor | None:
+def stacked_tangents(
+    trace: Trace, query: GradientQuery, number: int, stack: Tensor, zeros: bool
+) -> Tensor | None:
     """Return the stacked tangents of the target, for the rows of `stack` as tangents of source `number`."""
     sources = (query.sources[number],)
     with placeholders(trace, [query.values[number].aval]) as (seed,):
@@ -101,7 +103,7 @@ def _columns(trace: Trace, target: Tensor, query: GradientQuery, number: int, ze
     shape = target.aval.shape + leaf.aval.shape
     if leaf.size == 0:
         return _empty(shape, leaf.dtype)
-    columns = _forward(trace, query, number, _units(leaf.aval, 0), zeros)
+    columns = stacked_tangents(trace, query, number, _units(leaf.aval, 0), zeros)
     return None if columns is None else reshape(_moved(columns, target.ndim), shape)
 
 
@@ -123,9 +125,9 @@ def batch_jacobian_of(trace: Trace, target: Tensor, query: GradientQuery) -> Any
     rows = Aval(target.aval.shape[1:], target.aval.dtype)
     columns = Aval(source.aval.shape[1:], source.aval.dtype)
     if takes_forward(rows, [columns]):
-        found = _forward(trace, query, 0, _units(columns, source.aval.shape[0]), True)
+        found = stacked_tangents(trace, query, 0, _units(columns, source.aval.shape[0]), True)
         return None if found is None else reshape(_moved(found, target.ndim), shape)
-    (stacked,) = _reverse(trace, target.aval, query, _units(rows, target.aval.shape[0]), True)
+    (stacked,) = stacked_cotangents(trace, target.aval, query, _units(rows, target.aval.shape[0]), True)
     return None if stacked is None else reshape(_moved(stacked, 1), shape)
 
 

@@ -21,11 +21,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from jittape.compile.rewrite.add_scattered import add_scattered
 from jittape.compile.rewrite.affine_maps import AffineMap, do_meet, is_diagonal, placed
+from jittape.compile.rewrite.decompose import decompose
 from jittape.compile.rewrite.diagonal_op import diagonal_scatter_op, fits
 from jittape.compile.rewrite.diagonal_terms import Term, TermWriter
 from jittape.compile.rewrite.program_editor import primitives_of, separate_outputs
-from jittape.core.dtypes import NATIVE_FLOATS
+from jittape.core.dtypes import NATIVE, NATIVE_FLOATS
 from jittape.core.forms import Alias, Call, Concatenate, Control, Iota, Map, Pad, Reduce, View
 from jittape.core.program import Aval, Op, Program
 from jittape.core.simplify import simplify
@@ -33,7 +35,7 @@ from jittape.core.tuning import tuning
 from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.primitives.record_parts import constant_of
 
-__all__ = ["scatter_diagonals"]
+__all__ = ["diagonals_of", "scatter_diagonals"]
 
 
 def scatter_diagonals(program: Program) -> Program:
@@ -47,6 +49,23 @@ def scatter_diagonals(program: Program) -> Program:
     # If every output was a separate value, as a loop needs it, it still is.
     computed = set(program.outputs).difference(program.inputs)
     return separate_outputs(written) if len(computed) == len(program.outputs) else written
+
+
+def diagonals_of(program: Program) -> tuple[Program, list[tuple[AffineMap, ...]]] | None:
+    """Return a program of the values on the diagonals of the only output, and their positions in it.
+
+    The outputs of the new program are the values of one term each; the maps say where its elements are added to zeros.
+    None if the output is no sum of a few terms.
+    """
+    program = add_scattered(decompose(program, NATIVE))
+    finder = _Finder(program)
+    (slot,) = program.outputs
+    terms = finder.terms.get(slot)
+    if terms is None or slot in finder.replaced:
+        return None
+    values = tuple([term.values for term in terms])
+    ops = tuple(finder.editor.ops)
+    return simplify(program.replaced(ops, values, finder.avals)), [term.maps for term in terms]
 
 
 class _Finder(TermWriter):
