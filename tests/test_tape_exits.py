@@ -111,7 +111,7 @@ IMPLICIT: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "logpdf": (lambda x: scipy.stats.norm.logpdf(x), "scipy.stats.norm.logpdf", "custom_gradient"),
     "solve": (lambda x: scipy.linalg.solve(np.eye(3), x), "scipy.linalg.solve", "custom_gradient"),
     "spline": (lambda x: scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], x)(0.5), "CubicSpline", "custom_gradient"),
-    "sparse": (lambda x: scipy.sparse.csr_matrix(np.eye(3)) @ x, "csr_matrix @ tensor", "custom_gradient"),
+    "sparse": (lambda x: scipy.sparse.csr_array(np.eye(3)) * x, "csr_array * tensor", "custom_gradient"),
     "quad": (lambda x: scipy.integrate.quad(lambda s: s * x[0], 0, 1), "scipy.integrate.quad", "custom_gradient"),
     "a library's function": (lambda x: logpdf(x), "logpdf", "custom_gradient"),
     "a library's product": (lambda x: Series([1.0, 2.0, 3.0]) @ x, "Series @ tensor", "custom_gradient"),

@@ -204,6 +204,7 @@ from jittape.primitives.indexing.uniqueness import unique_with_counts as unique_
 from jittape.primitives.linalg.einsum import einsum as einsum
 from jittape.primitives.linalg.matmul import matmul as matmul
 from jittape.primitives.linalg.matmul import tensordot as tensordot
+from jittape.primitives.linalg.sparse_products import sparse_matmul as sparse_matmul
 from jittape.primitives.nn.gradient_clipping import clip_by_average_norm as clip_by_average_norm
 from jittape.primitives.nn.gradient_clipping import clip_by_global_norm as clip_by_global_norm
 from jittape.primitives.nn.gradient_clipping import clip_by_norm as clip_by_norm
@@ -314,7 +315,7 @@ __all__ = [
     "reverse_sequence", "rfftnd", "right_shift", "roll", "round", "saturate_cast", "scalar_mul", "scan",
     "scatter_nd", "scipy", "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "signal", "sin",
     "sinh", "size", "slice", "sort", "space_to_batch", "space_to_batch_nd",
-    "sparse_hessian", "sparse_hvp", "sparse_jacobian", "split", "sqrt", "square",
+    "sparse_hessian", "sparse_hvp", "sparse_jacobian", "sparse_matmul", "split", "sqrt", "square",
     "squared_difference", "squeeze", "stack", "stats", "stop_gradient", "strided_slice", "subtract",
     "switch_case", "tan", "tanh", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
     "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensordot", "test", "tile", "timestamp", "train",

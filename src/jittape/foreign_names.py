@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-__all__ = ["ForeignName", "with_foreign_names"]
+__all__ = ["TENSOR_ATTRIBUTES", "ForeignName", "with_foreign_names"]
 
 
 class ForeignName:
@@ -37,3 +37,22 @@ def with_foreign_names(names: dict[str, str]) -> Callable[[type], type]:
         return cls
 
     return decorated
+
+
+TENSOR_ATTRIBUTES = {
+    "backward": "use `with jt.GradientTape() as tape:` and tape.gradient(loss, variables)",
+    "grad": "a gradient is the result of tape.gradient(loss, variables) or of jt.grad(f)",
+    "requires_grad": "use a jt.Variable, or tape.watch(x)",
+    "requires_grad_": "use a jt.Variable, or tape.watch(x)",
+    "grad_fn": "tape.explain(target, source) says how they are connected",
+    "detach": "use jt.stop_gradient(x)",
+    "cpu": "all tensors are in main memory; use x.numpy() for an array",
+    "cuda": "all tensors are in main memory",
+    "to": "use jt.cast(x, dtype); all tensors are in main memory",
+    "at": "use x[i] = value, or jt.tensor_scatter_nd_update",
+    "numel": "use x.size",
+    "unsqueeze": "use jt.expand_dims(x, axis)",
+    "permute": "use jt.transpose(x, axes)",
+    "block_until_ready": "use x.numpy(), which runs pending operations",
+}
+"""Attributes of PyTorch and JAX, and what to use instead."""

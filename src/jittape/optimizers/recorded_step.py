@@ -62,7 +62,7 @@ class _Value(Symbol):
 
 
 class _Update:
-    """The computation of a step: the class and the settings of an optimizer, its state, and the Variables with gradients.
+    """The computation of a step: class and settings of an optimizer, its state, and the Variables with gradients.
 
     Equal updates are one object, which is part of a key.
     """

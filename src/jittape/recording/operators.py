@@ -5,6 +5,7 @@ Operators and NumPy's protocols record. Conversions (`numpy`, `float`, `bool`, .
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from jittape.core.buffers import Buffer
 from jittape.core.primitive import active
 from jittape.errors import ScalarError
-from jittape.foreign_names import with_foreign_names
+from jittape.foreign_names import TENSOR_ATTRIBUTES, with_foreign_names
 from jittape.numpy_api.array_methods import ArrayMethods
 from jittape.numpy_api.numpy_protocol import array_function, array_ufunc
 from jittape.primitives.elementwise import arithmetic, bits, comparison, division, piecewise, powers
@@ -22,6 +23,7 @@ from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negat
 from jittape.primitives.elementwise.division import divide_op
 from jittape.primitives.indexing import getitem
 from jittape.primitives.linalg import matmul
+from jittape.primitives.linalg.sparse_products import is_sparse_matrix, sparse_matmul
 from jittape.recording.lost_writes import ROW, references_of_call, refuse_lost_out, refuse_lost_outs
 from jittape.recording.static_info import DEVICE, StaticInfo
 from jittape.recording.tape_exits import leave, look
@@ -29,26 +31,7 @@ from jittape.recording.tape_exits import leave, look
 __all__ = ["Operators"]
 
 
-_FOREIGN = {
-    "backward": "use `with jt.GradientTape() as tape:` and tape.gradient(loss, variables)",
-    "grad": "a gradient is the result of tape.gradient(loss, variables) or of jt.grad(f)",
-    "requires_grad": "use a jt.Variable, or tape.watch(x)",
-    "requires_grad_": "use a jt.Variable, or tape.watch(x)",
-    "grad_fn": "tape.explain(target, source) says how they are connected",
-    "detach": "use jt.stop_gradient(x)",
-    "cpu": "all tensors are in main memory; use x.numpy() for an array",
-    "cuda": "all tensors are in main memory",
-    "to": "use jt.cast(x, dtype); all tensors are in main memory",
-    "at": "use x[i] = value, or jt.tensor_scatter_nd_update",
-    "numel": "use x.size",
-    "unsqueeze": "use jt.expand_dims(x, axis)",
-    "permute": "use jt.transpose(x, axes)",
-    "block_until_ready": "use x.numpy(), which runs pending operations",
-}
-"""Attributes of PyTorch and JAX, and what to use instead."""
-
-
-@with_foreign_names(_FOREIGN)
+@with_foreign_names(TENSOR_ATTRIBUTES)
 class Operators(StaticInfo, ArrayMethods):
     """The base of Tensor and Variable: operators that record, and conversions that run pending operations."""
 
@@ -86,6 +69,9 @@ class Operators(StaticInfo, ArrayMethods):
         return self._computed().view()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if sys._getframe(1).f_code.co_name == "_matmul_dispatch":
+            # SciPy computes `sparse matrix @ tensor`: if the operand is no array, it calls `__rmatmul__`.
+            return np.array(None)
         recorder = active.recorder
         if recorder.intervals:
             leave(recorder, self, "np.asarray()")
@@ -300,10 +286,12 @@ class Operators(StaticInfo, ArrayMethods):
         try:
             return matmul.matmul(self, other)
         except TypeError as error:
+            if is_sparse_matrix(other):
+                return sparse_matmul(self, other)
             return _reflected(self, other, "__rmatmul__", error)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return matmul.matmul(other, self)
+        return sparse_matmul(other, self) if is_sparse_matrix(other) else matmul.matmul(other, self)
 
     def __neg__(self) -> Any:
         return active.recorder.apply(negative_op, (self,))
