@@ -99,6 +99,24 @@ def test_check_gradient_says_why_there_is_none() -> None:
         jt.check_gradient(lambda x: jt.numpy_function(np.sin, [x], jt.float64), np.array([1.0]))
 
 
+def test_messages_about_gradients_that_may_be_wrong_name_check_gradient() -> None:
+    @jt.custom_gradient
+    def wrong(x: Any) -> Any:
+        return x * x, jt.reduce_sum
+
+    x = jt.Variable([1.0, 2.0])
+    with jt.GradientTape(persistent=True) as tape:
+        y = x * x.numpy()
+        z = wrong(x)
+    text = tape.explain(y, x)
+    assert text.endswith("; jt.check_gradient(f, x) compares a gradient with differences")
+    assert "taken out with numpy()" in text
+    with pytest.raises(
+        ValueError, match=r"shape \(\) for argument 0 of shape \(2,\)\. jt\.check_gradient\(f, x\)"
+    ):
+        tape.gradient(z, x)
+
+
 def test_check_gradient_tolerances_and_steps_are_the_callers() -> None:
     x = np.array([1.0])
     slightly = wrong(np.array([1.0 + 1e-4]))

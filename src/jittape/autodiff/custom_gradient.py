@@ -28,6 +28,8 @@ from jittape.recording.variable import Variable
 
 __all__ = ["custom_gradient", "tensors_read"]
 
+_CHECK = "jt.check_gradient(f, x) compares the gradient with differences"
+
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     """Define the gradient of a function.
@@ -232,7 +234,7 @@ def _gradients(
     if len(gradients) != len(tensors):
         raise ValueError(
             f"custom_gradient function expected to return {len(tensors)} gradients, "
-            f"but returned {len(gradients)} instead."
+            f"but returned {len(gradients)} instead. {_CHECK}."
         )
     pairs = zip((*gradients, *for_variables), (*tensors, *variables), strict=True)
     return [_checked(i, gradient, operand) for i, (gradient, operand) in enumerate(pairs)]
@@ -245,7 +247,7 @@ def _checked(number: int, gradient: Any, operand: Any) -> Tensor | None:
     if tensor.aval.shape != operand.aval.shape:
         raise ValueError(
             f"custom_gradient function returned a gradient of shape {tensor.shape} for argument {number} of shape "
-            f"{operand.shape}"
+            f"{operand.shape}. {_CHECK}."
         )
     fitted: Tensor = cast_to_dtype(tensor, operand.aval.dtype)
     return fitted

@@ -80,7 +80,9 @@ def diagnosis(path: Path, query: GradientQuery, number: int) -> str:
     if not left:
         return text
     exits = dict.fromkeys([described(key, exit) for key, exit in left])
-    return f"{text.removesuffix(_EXPOSED)}; the value was taken out with {', '.join(exits)}"
+    check = _CHECK if text.endswith(_CHECK) else ""
+    found = text.removesuffix(_EXPOSED).removesuffix(_CHECK)
+    return f"{found}; the value was taken out with {', '.join(exits)}{check}"
 
 
 def _diagnosis(path: Path, query: GradientQuery, number: int) -> str:
@@ -124,6 +126,7 @@ def _numpy_hint(value: Any) -> str:
     return ""
 
 
+_CHECK = "; jt.check_gradient(f, x) compares a gradient with differences"
 _EXPOSED = "; its value was taken out with numpy(), and what NumPy computes is not recorded"
 
 
@@ -180,9 +183,9 @@ def _connection(
         return f"no gradient reaches {name}: " + _obstacle(path, view, opaque, followed)
     text = f"the target depends on {name} through {passed} recorded op{'s' if passed != 1 else ''}"
     custom = [op for op in path.ops if op.primitive.calls_back and op.out in followed & towards]
-    return text + "".join(
-        f"; the custom gradient {_line(op)} may have returned None for it" for op in custom[-1:]
-    )
+    if custom:
+        return f"{text}; the custom gradient {_line(custom[-1])} may have returned None for it"
+    return text + _CHECK
 
 
 def _followed(

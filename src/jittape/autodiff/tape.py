@@ -273,7 +273,7 @@ class GradientTape(TapeReport):
         >>> print(tape.gradient(y, x).numpy())
         6.0
         >>> tape.explain(y, x)
-        "the target depends on variable 'Variable:0' through 1 recorded op"
+        "the target depends on variable 'Variable:0' through 1 recorded op; jt.check_gradient(f, x) compares ..."
         """
         check_target(target)
         check_source(source)
