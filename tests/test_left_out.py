@@ -199,6 +199,12 @@ def test_settings_are_looked_up_without_a_function():
     assert not hasattr(type(jt.config), "__getattr__")
     with pytest.raises(AttributeError):
         _ = jt.config.default_flaot
+    with pytest.raises(
+        AttributeError, match=r"has no 'default_flaot'; did you mean jt\.config\.default_float"
+    ):
+        jt.config.default_flaot = "float64"
+    with pytest.raises(AttributeError, match="no setter"):
+        jt.config.native_supported = False
 
 
 @pytest.mark.parametrize(

@@ -346,6 +346,16 @@ class Config:
         """Return the same devices as `list_physical_devices`, named as for `jt.device`."""
         return [device._replace(name="/device:CPU:0") for device in self.list_physical_devices(device_type)]
 
+    def __setattr__(self, name: str, value: object) -> None:
+        try:
+            super().__setattr__(name, value)
+        except AttributeError:
+            if hasattr(type(self), name):
+                raise
+            from jittape.left_out import explanation  # not needed before
+
+            raise AttributeError(explanation("jittape.config", name), name=name, obj=self) from None
+
     def __repr__(self) -> str:
         return "\n".join([f"{name} = {value!r}" for name, value in self._settings().items()])
 

@@ -122,7 +122,7 @@ class FunctionInterface:
         """
         own = self._own
         count, dropped = len(own._traces), own._traces.dropped
-        head = f"{own._name}: {count} signature{'' if count == 1 else 's'}, traced {self.trace_count} times"
+        head = f"{own._name}: {_counted(count, 'signature')}, traced {_counted(self.trace_count, 'time')}"
         head += (
             f", {own._inlined} of them as a part of a gradient or another function" if own._inlined else ""
         )
@@ -146,3 +146,7 @@ def _execution(signature: Signature, compiled: Any) -> tuple[str, str, str]:
 
 _KERNELS = 4
 """Maximum number of kernels that a notebook lists."""
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -20,8 +20,11 @@ _COPY = 10**6
 """Minimum size, in bytes, of copies that a remark mentions."""
 _CAST = _ZEROS = 2**16
 """Minimum size, in bytes, of casts to float64 and of gradients filled with zeros that a remark mentions."""
-_MANY_PARTS, _PARTS = 10, 5
-"""Minimum number of kinds of operations of a line whose times a remark divides, and maximum number that it names."""
+_MANY_PARTS, _PARTS = 6, 5
+"""Minimum number of kinds of operations of a line whose times a remark divides, and maximum number that it names.
+
+Kinds with less than 1 % of the time of the line do not count.
+"""
 OUTSIDE_LAYERS = frozenset({"updates", "other operations"})
 """Names for the operations of a line that belong to no layer."""
 _SEVERAL = 3
@@ -159,7 +162,8 @@ def remarks_of(line: SourceLine, facts: LineFacts) -> list[str]:
         found.append(f"recomputed in the gradient of {lines_text(line, facts.recomputed)}")
     if len(facts.layers.keys() - OUTSIDE_LAYERS) > 1:
         found.append(f"kernel time by layer: {_shares_text(facts.layers)}")
-    if len(facts.parts) >= _MANY_PARTS:
+    least = sum(facts.parts.values()) / 100
+    if sum([part >= least for part in facts.parts.values()]) >= _MANY_PARTS:
         found.append(f"kernel time by operation: {_shares_text(facts.parts)}")
     return found
 

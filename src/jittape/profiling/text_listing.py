@@ -149,7 +149,7 @@ def cells_of(line: LineProfile) -> list[str]:
     return [
         f"{line.runs:,}" if line.runs else "",
         *[time_text(t) if t else "" for t in (line.forward, line.backward, line.update, python)],
-        f"{rate / 1e9:.3g}" if rate else "",
+        f"{rate / 1e9:.{3 if rate >= 1e8 else 2}g}" if rate else "",
         f"{rate / measured_bandwidth():.0%}" if rate else "",
         _count(line.operations),
         size_text(line.kept) if line.kept else "",
