@@ -16,6 +16,7 @@ import pytest
 import jittape as jt
 import test_imports
 import test_primitives
+from jittape.core.primitive import apply
 from jittape.vectormath import NumPyMath
 from jittape.vectormath.math_namespace import MathNamespace
 from optimizer_formulas import started
@@ -149,6 +150,22 @@ def test_the_ops_of_the_guide_pass_the_tests_of_every_op(guide):
                 test_primitives.assert_value(row, edge, dtype)
                 test_primitives.assert_compiled(row, edge, dtype)
         test_primitives.test_gradient_against_differences(row)
+
+
+def test_two_sums_of_the_guide_are_one_sum_in_one_loop(guide):
+    def squares(x):
+        return guide["sum_squares_op"].bind(x, axes=(1,))
+
+    def both(x):
+        return apply(squares, (jt.exp(x),)) + apply(squares, (jt.sin(x),))
+
+    x = np.linspace(0.1, 2.0, 3000).reshape(3, 1000)
+    for _ in range(2):
+        values = both(jt.constant(x)).numpy()
+    np.testing.assert_allclose(values, np.sum(np.exp(x) ** 2 + np.sin(x) ** 2, axis=1), rtol=1e-12)
+    (step,) = jt.explain().steps
+    assert step.listing.count(" = sum(") == 1
+    jt.check_gradient(both, x[:, :5], order=2)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
