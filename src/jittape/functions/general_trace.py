@@ -144,6 +144,8 @@ class GeneralTrace:
         # Imports LLVM, as the first compiled program does.
         from jittape.runtime.general_executable import GeneralExecutable, numbers_of, with_constants
 
+        # Nothing depends on the sets of numbers that are made from here on, so any length may equal one of them.
+        hashed = dict(extents.hashed)
         program = trace.program
         if trace.prints or not trace.recordable:
             raise ProgramError("a general trace cannot print or call Python")
@@ -158,9 +160,9 @@ class GeneralTrace:
         self._scalars = trace.scalar_inputs()
         donated = trace.donated()
         parts = (tuple(trace.sources), tuple(trace.avals), trace.result_leaves)
-        self._parts_at = extents.function(parts)
-        self._program_at = extents.function(program)
-        self._bound_at = extents.function(bound)
+        self._parts_at = extents.function(parts, hashed)
+        self._program_at = extents.function(program, hashed)
+        self._bound_at = extents.function(bound, hashed)
         self._executables = GeneralExecutable(self._bound_at, self._scalars, donated)
 
     def at(self, keys: tuple[Any, ...]) -> Concrete | None:
@@ -359,6 +361,8 @@ class _Family:
         ]
         fixed = {n for i, shape in arrays for axis, n in enumerate(shape) if (i, axis) not in positions}
         fixed |= self._numbers
+        if self.open_axes and not self._variants:
+            return Varying(keys, self.open_axes)
         kept = [
             (i, axis)
             for i, axis in positions

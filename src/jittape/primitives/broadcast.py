@@ -19,6 +19,7 @@ from jittape.core.dtypes import common_dtype, default_dtype, info_of, is_differe
 from jittape.core.forms import Alias, Index, Iota, Map, Reduce, View
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
+from jittape.core.symbolic.extent_functions import is_always
 from jittape.core.symbolic.extents import applied
 from jittape.core.user_calls import named, shown
 from jittape.errors import AxisError, DTypeError, ShapeError
@@ -115,9 +116,29 @@ def to_shape(x: Any, shape: tuple[int, ...]) -> Any:
     return x if x.shape == shape else reshape_op.bind(x, shape=shape)
 
 
+def _is_stretched(n: int, m: int) -> bool:
+    """Return whether `n` elements are broadcast to `m` other ones.
+
+    One element is always broadcast to an extent. The extent is not compared with 1, so general traces hold for 1, too.
+    """
+    if is_always(1, n):
+        return not is_always(1, m)
+    return n is not m and n == 1 and m != 1
+
+
+def _is_same(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Return whether two shapes are equal; one element and an extent are not, whatever the extent is."""
+    if len(shape) != len(other) or any(
+        [is_always(1, n) != is_always(1, m) for n, m in zip(shape, other, strict=True)]
+    ):
+        return False
+    return shape == other
+
+
 def _broadcast_abstract_eval(x: Aval, *, shape: tuple[int, ...]) -> Aval:
     lead = len(shape) - x.ndim
-    if lead < 0 or any(n not in (1, m) for n, m in zip(x.shape, shape[lead:], strict=True)):
+    pairs = [] if lead < 0 else zip(x.shape, shape[lead:], strict=True)
+    if lead < 0 or not all([n is m or is_always(1, n) or n in (1, m) for n, m in pairs]):
         raise ShapeError(
             f"[broadcast_to] shape {x.shape} cannot be broadcast to {shape}: "
             "each dimension must be equal or 1, counted from the last"
@@ -135,7 +156,7 @@ def _broadcast_index(x: Aval, out: Aval, *, shape: tuple[int, ...]) -> tuple[Ind
 
 def _broadcast_vjp(g: Any, out: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
     lead = len(shape) - len(x.shape)
-    stretched = [lead + axis for axis, n in enumerate(x.shape) if n == 1 and shape[lead + axis] != 1]
+    stretched = [lead + axis for axis, n in enumerate(x.shape) if _is_stretched(n, shape[lead + axis])]
     return to_shape(sum_over(g, (*range(lead), *stretched)), x.shape)
 
 
@@ -158,7 +179,7 @@ broadcast_to_op = Primitive(
 
 def broadcast(x: Any, shape: tuple[int, ...]) -> Any:
     """Return `x` broadcast to `shape`, or `x` itself if it has that shape."""
-    return x if x.shape == shape else broadcast_to_op.bind(x, shape=shape)
+    return x if _is_same(x.shape, shape) else broadcast_to_op.bind(x, shape=shape)
 
 
 def _iota_impl(*, shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> Any:
@@ -322,11 +343,15 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     for shape in shapes:
         first = len(common) - len(shape)
         for axis, extent in enumerate(shape, first):
-            if extent == 1 or extent is common[axis]:
+            if is_always(1, extent) or extent is common[axis]:
                 continue
-            if common[axis] == 1:
+            if is_always(1, common[axis]):
                 common[axis] = extent
-            elif common[axis] != extent:
+            elif common[axis] == extent or extent == 1:
+                continue
+            elif common[axis] == 1:
+                common[axis] = extent
+            else:
                 raise ValueError(f"{' and '.join(map(str, shapes))} do not broadcast")
     return tuple(common)
 
@@ -359,7 +384,7 @@ def aligned_shapes(*shapes: tuple[int, ...]) -> str:
 def broadcast_operands(*operands: Any, op: str = "broadcast") -> tuple[Any, ...]:
     """Return the operands broadcast to their common shape."""
     first = operands[0].shape
-    if all(x.shape == first for x in operands):
+    if all([_is_same(x.shape, first) for x in operands]):
         return operands
     try:
         shape = broadcast_shapes(*[x.shape for x in operands])

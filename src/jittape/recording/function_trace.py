@@ -21,6 +21,7 @@ from jittape.core.interpret import interpret
 from jittape.core.locks import rlock
 from jittape.core.primitive import any_dtype
 from jittape.core.program import Aval, Program, SourceLine
+from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
 from jittape.core.user_calls import ValueNeeded, VariableNeeded
@@ -178,7 +179,8 @@ class FunctionTrace(SymbolicTrace):
         avals = [(number, aval) for number, aval in avals if number not in same]
         if not avals:
             return {}
-        markers = [marker_for(aval, None) for _, aval in avals]
+        with memo_keys():
+            markers = [marker_for(aval, None) for _, aval in avals]
         key = (_arguments, (), *markers)
         node = self.node.children.get(key)
         self.node = insert_call(self.node, key) if node is None else node

@@ -18,6 +18,7 @@ import numpy as np
 from jittape.core.builder import Builder
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op, SourceLine
+from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.tuning import tuning
 from jittape.primitives.indexing.index_keys import Picking, Slicing
 
@@ -102,7 +103,8 @@ class Memory(Generic[Known]):
 
     def find(self, template_key: Hashable) -> Known | None:
         """Return the value of a key; None if there is none."""
-        return self._known.get(template_key)
+        with memo_keys():
+            return self._known.get(template_key)
 
     def keep(self, template_key: Hashable, known: Known, n_slots: int) -> None:
         """Store a value of `n_slots` slots; ignore it if it has ``tuning.template_slots`` or more."""
@@ -112,7 +114,8 @@ class Memory(Generic[Known]):
         if self._n_slots > tuning.template_slots:
             self._known.clear()
             self._n_slots = n_slots + 1
-        self._known[template_key] = known
+        with memo_keys():
+            self._known[template_key] = known
 
 
 def is_pure(body: Callable[..., Any]) -> bool:

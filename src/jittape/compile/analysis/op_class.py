@@ -102,7 +102,7 @@ def op_class_of(op: Op, avals: Sequence[Aval]) -> OpClass:
     if isinstance(form, Control):
         return OpClass.CONTROL
     if isinstance(form, Call):
-        fits = all(a.dtype in BLAS and max(a.shape, default=0) < 2**31 for a in avals)
+        fits = all(a.dtype in BLAS and all([n < 2**31 for n in a.shape]) for a in avals)
         if not fits:
             return OpClass.NUMPY
         return OpClass.CALL if form.routine == "gemm" else _LAPACK.get(form.routine, OpClass.NUMPY)

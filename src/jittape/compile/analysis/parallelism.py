@@ -79,7 +79,7 @@ def work_of_decomposition(routine: str, elements: int) -> int:
 
 def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     """Return the tasks of `kernel` for these extents."""
-    if not extents or not work or any(_is_in_order(store) for store in kernel.stores):
+    if not extents or any(_is_in_order(store) for store in kernel.stores):
         return Tasks(1, extents[0] if extents else 0)
     total = extents[0]
     partial = [r for r in kernel.reductions if 0 in r.axes]

@@ -180,14 +180,18 @@ class NestBuilder:
 
         It must compute sums, and read an array that this nest reads too.
         """
-        pairs = list(zip(self.nest.extents, other.nest.extents, strict=False))
-        near = all(n <= m <= n + max(2, n // 8) for m, n in pairs)
-        if len(self.nest.extents) != len(other.nest.extents) or not near or other.nest.stores:
+        if len(self.nest.extents) != len(other.nest.extents) or other.nest.stores:
+            return False
+        sums = all(r.primitive.is_sum for r in other.nest.reductions)
+        if not sums or self._read().isdisjoint(other._read()):
+            return False
+        # The extents come last: each comparison may be a guard of a general schedule.
+        pairs = list(zip(self.nest.extents, other.nest.extents, strict=True))
+        if not all(n <= m <= n + max(2, n // 8) for m, n in pairs):
             return False
         shorter = {axis for axis, (m, n) in enumerate(pairs) if m > n}
         # Only a sum along the longer loops ignores the zeros that are added there.
-        sums = all(r.primitive.is_sum and shorter.issubset(r.axes) for r in other.nest.reductions)
-        return sums and not self._read().isdisjoint(other._read())
+        return all(shorter.issubset(r.axes) for r in other.nest.reductions)
 
     def _read(self) -> set[int]:
         """Return the slots of arrays that the nest reads."""

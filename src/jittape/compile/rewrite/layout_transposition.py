@@ -30,13 +30,14 @@ def transpose_layouts(program: Program) -> Program:
 
 
 def _has_short_rows(aval: Aval) -> bool:
-    if aval.ndim < 2 or not 1 < aval.shape[-1] <= tuning.transposed_columns_limit:
+    if aval.ndim < 2 or aval.dtype not in NATIVE:
         return False
     rows, columns = aval.shape[-2:]
+    # The size comes first: for extents that vary, small arrays then have one guard in common.
     return (
-        rows >= tuning.transposed_rows_per_column * columns
-        and aval.dtype in NATIVE
-        and aval.size >= tuning.transposed_min_elements
+        aval.size >= tuning.transposed_min_elements
+        and 1 < columns <= tuning.transposed_columns_limit
+        and rows >= tuning.transposed_rows_per_column * columns
     )
 
 

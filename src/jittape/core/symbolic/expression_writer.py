@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
@@ -9,7 +10,25 @@ from typing import Any
 
 from jittape.core.program import Body
 
-__all__ = ["ExpressionWriter", "guarded_function"]
+__all__ = ["COMPARISONS", "OPERATORS", "ExpressionWriter", "guarded_function"]
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+}
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+}
 
 _ATOM = re.compile(r"\bt(\d+)\b")
 

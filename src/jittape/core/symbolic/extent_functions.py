@@ -10,7 +10,7 @@ import numpy as np
 
 from jittape.core.symbolic.extents import Extent, applied, hint_of
 
-__all__ = ["converted", "index_of", "never_negative"]
+__all__ = ["converted", "index_of", "is_always", "never_negative"]
 
 
 def converted(function: Callable[..., Any], value: Any, dtype: np.dtype[Any]) -> Any:
@@ -22,6 +22,11 @@ def converted(function: Callable[..., Any], value: Any, dtype: np.dtype[Any]) ->
         ):  # another expression of the same number would be in no general position
             return value
     return applied(function, value, dtype)
+
+
+def is_always(number: int, value: Any) -> bool:
+    """Return whether `value` is `number`. For an extent, the answer is False and adds no guard."""
+    return value.__class__ is not Extent and bool(value == number)
 
 
 def never_negative(value: Any) -> bool:

@@ -17,7 +17,7 @@ of the program. Numbers that are equal by accident, such as a batch of 3 rows of
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -25,32 +25,13 @@ from typing import Any
 import numpy as np
 
 from jittape.core.program import Body, bodies_of_thread
-from jittape.core.symbolic.expression_writer import ExpressionWriter, guarded_function
+from jittape.core.symbolic.expression_writer import COMPARISONS, OPERATORS, ExpressionWriter, guarded_function
 from jittape.core.symbolic.memo_keys import is_memo_key
 
 __all__ = ["Extent", "Extents", "applied", "hint_of", "open_extents", "plain_of"]
 
 _Terms = tuple[tuple[tuple[int, ...], int], ...]
 """A polynomial: pairs of a monomial (the sorted numbers of its atoms) and a coefficient, in order."""
-
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "&": operator.and_,
-}
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "<": operator.lt,
-    "<=": operator.le,
-}
-
 
 open_extents: list[Extents] = []
 """The runs that go on. If there is none, all shapes consist of plain ints."""
@@ -72,13 +53,15 @@ class Extents:
         Whether the run goes on. Afterwards extents, which caches or Python code may hold, are like their values.
     is_pinned : bool
         Whether code needed the value of an extent.
+    hashed : dict
+        Expressions that were keys of dictionaries, with their present values.
     """
 
     def __init__(self, hints: Sequence[Any]) -> None:
         self._atoms: list[str] = [f"v{i}" for i in range(len(hints))]
         self._numbered: dict[Any, Extent] = {}
         self._guards: dict[str, bool] = {}
-        self._hashed: dict[_Terms, Any] = {}
+        self.hashed: dict[_Terms, Any] = {}
         self.is_pinned = False
         self._lines: list[str] = []
         self._functions: dict[str, Any] = {}
@@ -107,21 +90,24 @@ class Extents:
     def is_general(self, constants: Iterable[int]) -> bool:
         """Return whether the present values are in general position among `constants`; other values must be, too."""
         self._constants = frozenset(constants)
-        values = {(type(hint), hint) for hint in self._hashed.values()}
-        apart = len(values) == len(self._hashed) and self._constants.isdisjoint(self._hashed.values())
+        values = {(type(hint), hint) for hint in self.hashed.values()}
+        apart = len(values) == len(self.hashed) and self._constants.isdisjoint(self.hashed.values())
         return apart and not self.is_pinned
 
-    def function(self, result: Any) -> Callable[..., Any]:
+    def function(self, result: Any, hashed: Mapping[_Terms, Any] | None = None) -> Callable[..., Any]:
         """Return a function of the values of the variables: `result` for these values; None if a guard fails.
+
+        The guards require the expressions in `hashed`, by default all hashed ones, to be in general position.
 
         Tuples, named tuples, dictionaries and dataclasses that contain extents are built anew; all else is shared.
         """
         writer = ExpressionWriter(lambda value: value._source if value.__class__ is Extent else None)
         tests = [text if holds else f"not {text}" for text, holds in self._guards.items()]
+        hashed = self.hashed if hashed is None else hashed
         for kind in (int, float):
-            hashed = [self._text(terms) for terms, hint in self._hashed.items() if type(hint) is kind]
-            if hashed:
-                apart = f"len(hashed := {{{', '.join(hashed)}}}) == {len(hashed)}"
+            keys = [self._text(terms) for terms, hint in hashed.items() if type(hint) is kind]
+            if keys:
+                apart = f"len(hashed := {{{', '.join(keys)}}}) == {len(keys)}"
                 tests.append(f"({apart} and constants.isdisjoint(hashed))")
         value = writer.text(result)
         names = {**self._functions, **writer.constants, "constants": self._constants}
@@ -322,7 +308,7 @@ class Extent:
         if self._owner.hashes_by_value or not self._owner.is_open:
             return hash(self.plain())
         if not is_memo_key():
-            self._owner._hashed.setdefault(self._terms, self._hint)
+            self._owner.hashed.setdefault(self._terms, self._hint)
         return hash((id(self._owner), self._terms))
 
     # ---- escapes: the value becomes plain --------------------------------------------------------------------------
@@ -382,7 +368,7 @@ def _operation(symbol: str, left: Any, right: Any) -> Any:
     """Return an atom for the result of an operator that a polynomial does not express."""
     extent: Extent = left if left.__class__ is Extent else right
     if not extent._owner.is_open:
-        return _OPERATORS[symbol](hint_of(left), hint_of(right))
+        return OPERATORS[symbol](hint_of(left), hint_of(right))
     for value in (left, right):
         if value.__class__ is Extent:
             if value._owner is not extent._owner:
@@ -392,7 +378,7 @@ def _operation(symbol: str, left: Any, right: Any) -> Any:
     texts = [f"({v._source if v.__class__ is Extent else repr(v)})" for v in (left, right)]
     key = (symbol, *[v._terms if v.__class__ is Extent else (type(v), v) for v in (left, right)])
     try:
-        hint = _OPERATORS[symbol](hint_of(left), hint_of(right))
+        hint = OPERATORS[symbol](hint_of(left), hint_of(right))
     except (ArithmeticError, ValueError):  # such as a division by zero; other values may give none
         plain_of(left), plain_of(right)
         raise
@@ -403,7 +389,7 @@ def _compared(symbol: str, extent: Extent, other: Any) -> Any:
     """Compare with the present values, and guard the result."""
     owner = extent._owner
     if not owner.is_open:
-        return _COMPARISONS[symbol](extent._hint, hint_of(other))
+        return COMPARISONS[symbol](extent._hint, hint_of(other))
     if other.__class__ is Extent:
         if other._owner is not owner:
             return False
@@ -412,9 +398,9 @@ def _compared(symbol: str, extent: Extent, other: Any) -> Any:
     if _are_integers(extent, other):
         difference = extent - other
         if difference.__class__ is not Extent:
-            return _COMPARISONS[symbol](difference, 0)
-        return owner._guard(f"{difference._source} {symbol} 0", _COMPARISONS[symbol](difference._hint, 0))
+            return COMPARISONS[symbol](difference, 0)
+        return owner._guard(f"{difference._source} {symbol} 0", COMPARISONS[symbol](difference._hint, 0))
     right = other._source if other.__class__ is Extent else f"({other!r})"
     return owner._guard(
-        f"{extent._source} {symbol} {right}", _COMPARISONS[symbol](extent._hint, hint_of(other))
+        f"{extent._source} {symbol} {right}", COMPARISONS[symbol](extent._hint, hint_of(other))
     )

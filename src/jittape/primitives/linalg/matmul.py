@@ -14,6 +14,7 @@ import numpy as np
 from jittape.core.forms import Call
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
+from jittape.core.symbolic.extent_functions import is_always
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
     as_symbol,
@@ -37,7 +38,7 @@ __all__ = ["matmul", "matmul_op", "matvec", "outer", "tensordot"]
 def _swapped(x: Any) -> Any:
     """Return `x` with its last two dimensions exchanged."""
     ndim = len(x.shape)
-    if 1 in x.shape[-2:]:
+    if any([is_always(1, n) for n in x.shape[-2:]]):
         return to_shape(x, (*x.shape[:-2], x.shape[-1], x.shape[-2]))
     return permuted(x, (*range(ndim - 2), ndim - 1, ndim - 2))
 
