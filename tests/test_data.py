@@ -387,3 +387,27 @@ def test_the_thread_ends_with_the_iterator():
 def test_bad_input(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda d: d.rebatch(2), r"no 'rebatch'; use unbatch\(\) and batch\(n\)"),
+        (lambda d: d.element_spec, r"use next\(iter\(dataset\)\)"),
+        (lambda d: Dataset.list_files("*.npy"), "glob.glob"),
+        (lambda d: Dataset.sample_from_datasets([d]), "from_generator"),
+        (lambda d: d.shufle(3), "did you mean 'shuffle'"),
+        (lambda d: d.quite_another, "has no 'quite_another'$"),
+    ],
+)
+def test_missing_methods_name_the_nearest_one(ask, message):
+    with pytest.raises(AttributeError, match=message):
+        ask(Dataset.range(3))
+
+
+def test_padding_values_may_be_tensors():
+    rows = Dataset.range(1, 4).map(lambda x: jt.fill([x], x))
+    first, _ = rows.padded_batch(2, padded_shapes=[3], padding_values=jt.constant(-1, "int64"))
+    np.testing.assert_array_equal(first.numpy(), [[1, -1, -1], [2, 2, -1]])
+    with pytest.raises(jt.ShapeError, match="must be scalars"):
+        list(rows.padded_batch(2, padding_values=[0, 1]))

@@ -287,3 +287,30 @@ def test_a_model_without_trainable_variables_is_fitted():
     model.layers[0].trainable = False
     history = model.fit(np.ones((4, 2)), np.ones((4, 1)), epochs=2, verbose=0)
     assert history.history["loss"][0] == history.history["loss"][1]
+
+
+def test_only_weighted_metrics_take_the_weights_of_rows():
+    """As in Keras, and in the order of `compile`."""
+    x = np.arange(6, dtype="float32").reshape(6, 1)
+    y = np.array([[0.0], [1.0], [1.0], [0.0], [1.0], [1.0]], "float32")
+    weights = np.array([1.0, 0.0, 2.0, 0.5, 3.0, 0.0], "float32")
+    model = jt.keras.Sequential([jt.keras.layers.Dense(1, kernel_initializer="ones")])
+    model.compile("sgd", "mse", metrics=["accuracy", "mae"], weighted_metrics=["mae", "mse"])
+    found = model.evaluate(x, y, sample_weight=weights, batch_size=4, verbose=0, return_dict=True)
+    errors = np.abs(x - y)[:, 0]
+    expected = {
+        "loss": np.average(
+            [np.mean((weights * errors**2)[:4]), np.mean((weights * errors**2)[4:])], weights=[4, 2]
+        ),
+        "accuracy": np.mean((x > 0.5) == (y == 1.0)),
+        "mae": np.mean(errors),
+        "weighted_mae": np.average(errors, weights=weights),
+        "mse": np.average(errors**2, weights=weights),
+    }
+    assert list(found) == list(expected)
+    np.testing.assert_allclose(list(found.values()), list(expected.values()), rtol=1e-6)
+    history = model.fit(x, y, class_weight={1: 5.0}, batch_size=6, verbose=0).history
+    np.testing.assert_allclose(history["mae"], [np.mean(errors)], rtol=1e-6)
+    np.testing.assert_allclose(
+        history["weighted_mae"], [np.average(errors, weights=1.0 + 4.0 * y[:, 0])], rtol=1e-6
+    )

@@ -182,7 +182,12 @@ def pad_and_stack(elements: Sequence[Any], shapes: Any, values: Any) -> Any:
     stacked = []
     for parts, shape, fill in zip(columns, wanted, fills, strict=True):
         given = _padded_shape(parts, shape)
-        batch = np.full((len(parts), *given), 0 if fill is None else fill, parts[0].dtype)
+        value = convert_to_tensor(0 if fill is None else fill, parts[0].dtype)
+        if value.shape:
+            raise ShapeError(
+                f"[Dataset.padded_batch] padding_values must be scalars, got one of shape {value.shape}"
+            )
+        batch = np.full((len(parts), *given), value.numpy(), parts[0].dtype)
         for i, part in enumerate(parts):
             place: tuple[Any, ...] = (i, *[slice(n) for n in part.shape])
             batch[place] = part.numpy()

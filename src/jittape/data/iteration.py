@@ -9,6 +9,7 @@ import numpy as np
 
 from jittape.core.primitive import active_recorder
 from jittape.data.elements import Rows
+from jittape.data.missing_methods import Explained, missing_method
 from jittape.recording.convert import constant
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor
@@ -21,7 +22,7 @@ UNKNOWN_CARDINALITY = -2
 """Result of `Dataset.cardinality` for a dataset whose number of elements is not known before it is iterated over."""
 
 
-class Iterated:
+class Iterated(metaclass=Explained):
     """A function that begins a stream of items, and a function that makes an element of an item."""
 
     def __init__(
@@ -35,6 +36,9 @@ class Iterated:
         self._count = count
         self._element = element
         self._rows = rows
+
+    def __getattr__(self, name: str) -> Any:
+        raise missing_method(type(self), name)
 
     def _with(self, items: Callable[[], Iterator[Any]], count: int) -> Self:
         """Return a dataset with another stream of the same kind of items."""

@@ -14,7 +14,7 @@ from jittape.data import Dataset
 from jittape.functions import function
 from jittape.keras import losses, metrics
 from jittape.keras.callback_base import CallbackList, History
-from jittape.keras.compiled_metrics import CompiledMetrics, accuracy_for
+from jittape.keras.compiled_metrics import CompiledMetrics
 from jittape.keras.epochs import finish_line, floats, run_batches
 from jittape.keras.layers.layer import Layer
 from jittape.keras.loss_base import reduce_losses
@@ -74,6 +74,7 @@ class Model(Layer):
         optimizer: Any = "rmsprop",
         loss: Any = None,
         metrics: Sequence[Any] | None = None,
+        weighted_metrics: Sequence[Any] | None = None,
         run_eagerly: bool = False,
         jit_compile: Any = "auto",
     ) -> None:
@@ -85,7 +86,10 @@ class Model(Layer):
         loss : str, callable or Loss, optional
             A function of true and predicted values; `losses` of the layers are added.
         metrics : sequence of str, callable or Metric, optional
-            ``"accuracy"`` is the accuracy that fits the shapes of labels and predictions.
+            ``"accuracy"`` is the accuracy that fits the shapes of labels and predictions. All rows count
+            alike.
+        weighted_metrics : sequence, optional
+            Metrics of rows with the weights `sample_weight` and `class_weight`.
         run_eagerly : bool
             Run steps as Python code, and not as a `jt.function`.
         jit_compile : optional
@@ -98,14 +102,14 @@ class Model(Layer):
         """
         self.optimizer = optimizers.get(optimizer)
         self.loss = None if loss is None else losses.get(loss)
-        self._metrics = CompiledMetrics(metrics or ())
+        self._metrics = CompiledMetrics(metrics or (), weighted_metrics or ())
         self._eagerly = bool(run_eagerly)
         self._steps = {}
 
     @property
     def metrics(self) -> list[metrics.Metric]:
         """The metrics, the mean of the loss first."""
-        return [self._metrics.mean, *self._metrics.others]
+        return self._metrics.all
 
     def reset_metrics(self) -> None:
         """Reset all `metrics`."""
@@ -140,9 +144,7 @@ class Model(Layer):
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
         """Update the metrics with a batch, and return their values by name."""
-        for metric in self._metrics.others:
-            metric.update_state(y, y_pred, sample_weight)
-        return {metric.name: metric.result() for metric in self.metrics}
+        return self._metrics.update(y, y_pred, sample_weight)
 
     def train_step(self, data: Any) -> dict[str, Any]:
         """Make one step of training; override it for another one.
@@ -191,10 +193,8 @@ class Model(Layer):
         x, y, _ = unpacked(data)
         if not self.built or not self.variables:
             self(x, training=False)
-        if self._metrics.accuracy is not None:
-            predicted = self(x, training=False)
-            self._metrics.others.append(accuracy_for(y, predicted, self._metrics.accuracy))
-            self._metrics.accuracy = None
+        if self._metrics.is_open:
+            self._metrics.choose_accuracy(y, self(x, training=False))
 
     # ---- loops -------------------------------------------------------------------------------------------------------
 
@@ -236,7 +236,7 @@ class Model(Layer):
         class_weight : dict, optional
             Weight of the rows of each class, by its number; 1 for others.
         sample_weight : array, optional
-            Weight of each row in the loss and the metrics.
+            Weight of each row in the loss and the weighted metrics.
         initial_epoch : int
         steps_per_epoch : int, optional
             Number of batches of an epoch, which continues where the last epoch stopped. If the data ends within an
