@@ -52,3 +52,93 @@ def test_errors_name_the_element(call, error, message):
     with pytest.raises(error, match=message):
         call(array)
     assert array.size() == 3
+
+
+# ---- as a loop variable ----------------------------------------------------------------------------------------------
+
+
+def powers_of(v, n, **options):
+    """Return ``[v**0, ..., v**(n - 1)]`` from a loop that writes them to an array."""
+
+    def body(i, power, array):
+        return i + 1, power * v, array.write(i, power)
+
+    array = jt.TensorArray(jt.float64, size=n, **options)
+    return jt.while_loop(lambda i, *_: i < n, body, (0, jt.ones_like(v), array))[2]
+
+
+@pytest.mark.parametrize("options", [{}, {"element_shape": (2,)}], ids=["found", "given"])
+@pytest.mark.parametrize("decorate", [lambda f: f, jt.function], ids=["plain", "function"])
+def test_an_array_may_be_a_loop_variable(options, decorate):
+    @decorate
+    def step(v):
+        with jt.GradientTape() as tape:
+            tape.watch(v)
+            stacked = powers_of(v, 4, **options).stack()
+            total = jt.reduce_sum(stacked * [[1.0], [2.0], [3.0], [4.0]])
+        return stacked, tape.gradient(total, v)
+
+    x = np.array([1.5, 2.0])
+    for _ in range(3):
+        stacked, gradient = step(jt.constant(x))
+        np.testing.assert_allclose(stacked.numpy(), [x**i for i in range(4)])
+        np.testing.assert_allclose(gradient.numpy(), 2 + 6 * x + 12 * x**2)
+
+
+def test_loops_read_what_they_have_written():
+    """The Fibonacci numbers, as in TensorFlow's page of `TensorArray`."""
+
+    @jt.function
+    def fibonacci(n):
+        array = jt.TensorArray(jt.int64, size=12, clear_after_read=False, element_shape=())
+        array = array.write(1, jt.constant(1, jt.int64))
+
+        def body(i, array):
+            return i + 1, array.write(i, array.read(i - 1) + array.read(i - 2))
+
+        _, array = jt.while_loop(lambda i, array: i < n, body, [2, array])
+        return array.stack(), array.gather([3, 5]), array.read(6), array.size()
+
+    for _ in range(3):
+        stacked, some, one, size = fibonacci(jt.constant(8))
+        np.testing.assert_array_equal(stacked.numpy(), [0, 1, 1, 2, 3, 5, 8, 13, 0, 0, 0, 0])
+        assert (some.numpy().tolist(), int(one), int(size)) == ([2, 5], 8, 12)
+    again = powers_of(jt.constant([2.0, 3.0], jt.float64), 3)
+    again = again.write(0, [7.0, 8.0])
+    np.testing.assert_array_equal(again.concat().numpy(), [7.0, 8.0, 2.0, 3.0, 4.0, 9.0])
+    (last,) = jt.while_loop(
+        lambda a: jt.less(a.read(0)[0], 100.0), lambda a: a.write(0, a.read(0) * 2.0), [again]
+    )
+    np.testing.assert_array_equal(last.stack().numpy()[0], [112.0, 128.0])
+
+
+@pytest.mark.parametrize(
+    ("array", "body", "error", "message"),
+    [
+        (
+            {"size": 0, "dynamic_size": True},
+            lambda i, a: (i + 1, a.write(i, 1.0)),
+            jt.ControlFlowError,
+            "size=n",
+        ),
+        (
+            {"size": 2},
+            lambda i, a: (i + 1, a.write(i, 1.0)),
+            IndexError,
+            "index 2 is out of bounds",
+        ),
+        (
+            {"size": 2},
+            lambda i, a: (i + 1, a.write(i - 1, 1.0)),
+            IndexError,
+            "index 2 is out of bounds",
+        ),
+        ({"size": 2}, lambda i, a: (i + 1, a.write(5, 1.0)), jt.errors.OutOfRangeError, "index is 5"),
+        ({"size": 2}, lambda i, a: (i + 1, a.write(i, a.read(i))), jt.ControlFlowError, "element_shape"),
+        ({"size": 4}, lambda i, a: (i + 1, a.write(i, 1.0).write(i, [1.0])), jt.ShapeError, r"shape \(1,\)"),
+        ({"size": 4}, lambda i, a: (i + 1, a.unstack([1.0] * 4)), jt.ControlFlowError, "element by element"),
+    ],
+)
+def test_errors_of_loop_variables(array, body, error, message):
+    with pytest.raises(error, match=message):
+        jt.while_loop(lambda i, a: i < 3, body, (0, jt.TensorArray(jt.float32, **array)))[1].stack().numpy()

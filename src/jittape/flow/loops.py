@@ -10,6 +10,7 @@ from jittape.core.dtypes import common_dtype
 from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.user_calls import as_function, as_int
 from jittape.errors import ControlFlowError, DTypeError
+from jittape.flow.array_variables import AsGiven, tensors_of, with_carried_arrays
 from jittape.flow.control_recording import Loop, predicate, segment_length
 from jittape.flow.structure import flatten_tree, leaf_names, leaves_like, python_numbers
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -41,7 +42,7 @@ def while_loop(
     body : callable
         Called as ``body(*loop_vars)``; must return the next values with the same structure, shapes and dtypes.
     loop_vars : list or tuple
-        Initial values: tensors or nested structures of tensors.
+        Initial values: tensors or nested structures of tensors. A `TensorArray` needs its size.
     maximum_iterations : int, optional
         Upper limit of the number of iterations.
     checkpoint : int or "sqrt", optional
@@ -84,26 +85,29 @@ def while_loop(
     if not leaves:
         raise ControlFlowError("[while_loop] loop_vars has no tensors: pass at least one")
 
-    def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
-        after = body(*tree.unflatten(state))
-        if len(loop_vars) == 1 and not isinstance(after, (list, tuple)):
-            after = (after,)
-        if type(loop_vars) in (list, tuple) and type(after) in (list, tuple):
-            after = type(loop_vars)(after)
-        return leaves_like(tree, "while_loop", after, "the result of body"), []
+    def run(tensors: list[Any], as_given: AsGiven) -> list[Any]:
+        def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
+            after = body(*tree.unflatten(as_given(state)))
+            if len(loop_vars) == 1 and not isinstance(after, (list, tuple)):
+                after = (after,)
+            if type(loop_vars) in (list, tuple) and type(after) in (list, tuple):
+                after = type(loop_vars)(after)
+            return tensors_of(leaves_like(tree, "while_loop", after, "the result of body")), []
 
-    def going(state: list[Any]) -> Any:
-        return predicate("while_loop", cond(*tree.unflatten(state)))
+        def going(state: list[Any]) -> Any:
+            return predicate("while_loop", cond(*tree.unflatten(as_given(state))))
 
-    names = leaf_names("a loop variable", len(leaves))
-    loop = Loop("while_loop", body, step, names, going, python_numbers(leaves))
-    carried = [convert_to_tensor(leaf) for leaf in leaves]
-    length = segment_length("while_loop", checkpoint, limit)
-    if length is None:
-        carried, _ = loop.run(carried, [], WHILE, limit=limit)
-    else:
-        carried, _ = loop.run_while_in_segments(carried, limit, length)
-    return tree.unflatten(carried)
+        names = leaf_names("a loop variable", len(leaves))
+        loop = Loop("while_loop", body, step, names, going, python_numbers(leaves))
+        carried = [convert_to_tensor(leaf) for leaf in tensors]
+        length = segment_length("while_loop", checkpoint, limit)
+        if length is None:
+            carried, _ = loop.run(carried, [], WHILE, limit=limit)
+        else:
+            carried, _ = loop.run_while_in_segments(carried, limit, length)
+        return carried
+
+    return tree.unflatten(with_carried_arrays(leaves, run))
 
 
 def _limit(maximum_iterations: Any) -> int | None:

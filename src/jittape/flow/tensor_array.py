@@ -35,7 +35,7 @@ class TensorArray:
 
     Notes
     -----
-    Indices are Python numbers. In the body of a compiled loop, use the results that `jt.scan` stacks.
+    Indices are Python numbers. As a variable of `while_loop`, an array has a fixed size, and indices may be tensors.
 
     Examples
     --------
