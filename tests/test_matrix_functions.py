@@ -27,12 +27,18 @@ def precise(name: str, x: Any) -> Any:
 # ---- values ----------------------------------------------------------------------------------------------------------
 
 
+def exponentials(x: Any) -> tuple[Any, Any]:
+    """Return the exponential of the interpreter and that of compiled code."""
+    run = jt.function(jt.linalg.expm)
+    return run(x).numpy(), run(x).numpy()
+
+
 @pytest.mark.parametrize("scale", [1e-9, 1e-3, 0.3, 3.0, 40.0])
 def test_exponentials_of_all_sizes_in_one_batch_and_alone(scale):
     x = np.random.default_rng(1).normal(size=(4, 4)) * scale
     expected = precise("expm", x).real
     batch = np.stack([np.zeros((4, 4)), x, 30 * np.eye(4)])
-    for found in (jt.linalg.expm(x).numpy(), jt.linalg.expm(batch).numpy()[1]):
+    for found in (*exponentials(x), *[both[1] for both in exponentials(batch)]):
         np.testing.assert_allclose(
             found, expected, rtol=0, atol=2e-15 * (1 + 10 * scale) * np.abs(expected).max()
         )
@@ -40,9 +46,11 @@ def test_exponentials_of_all_sizes_in_one_batch_and_alone(scale):
 
 def test_exponentials_of_matrices_far_from_normal_are_not_scaled_too_much():
     x = np.array([[1.0, 1e6, 0.0], [0.0, -1.0, 1e6], [0.0, 0.0, 0.5]])
-    np.testing.assert_allclose(jt.linalg.expm(x), precise("expm", x).real, rtol=1e-12)
+    for found in exponentials(x):
+        np.testing.assert_allclose(found, precise("expm", x).real, rtol=1e-12)
     x = np.array([[0.5, 1e8], [0.0, 0.25]], np.float32)
-    np.testing.assert_allclose(jt.linalg.expm(x), precise("expm", x).real, rtol=1e-6)
+    for found in exponentials(x):
+        np.testing.assert_allclose(found, precise("expm", x).real, rtol=1e-6)
 
 
 def test_exponentials_of_matrices_with_small_powers_are_scaled_enough():
@@ -52,12 +60,48 @@ def test_exponentials_of_matrices_with_small_powers_are_scaled_enough():
         q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
         x = q @ np.triu(rng.normal(size=(4, 4)), 1) @ q.T * 30
         expected = precise("expm", x).real
-        np.testing.assert_allclose(jt.linalg.expm(x), expected, rtol=0, atol=2e-12 * np.abs(expected).max())
+        for found in exponentials(x):
+            np.testing.assert_allclose(found, expected, rtol=0, atol=2e-12 * np.abs(expected).max())
 
 
 def test_exponentials_that_overflow_are_infinite():
-    np.testing.assert_array_equal(jt.linalg.expm(np.diag([1000.0, -1000.0])), [[np.inf, 0.0], [0.0, 0.0]])
-    assert not np.isfinite(jt.linalg.expm(np.full((2, 2), 1e300)).numpy()).any()
+    for found in exponentials(np.diag([1000.0, -1000.0])):
+        np.testing.assert_array_equal(found, [[np.inf, 0.0], [0.0, 0.0]])
+    for found in exponentials(np.full((2, 2), 1e300)):
+        assert not np.isfinite(found).any()
+
+
+def test_exponentials_of_matrices_whose_powers_leave_the_range():
+    """Halving a matrix until its powers are normal numbers would round its eigenvalues away."""
+    e = np.e
+    for x, expected in (
+        ([[0.0, 1e300], [0.0, 0.0]], [[1.0, 1e300], [0.0, 1.0]]),
+        ([[1.0, 1e200], [0.0, -1.0]], [[e, np.sinh(1.0) * 1e200], [0.0, 1 / e]]),
+        ([[0.0, 1e-310], [0.0, 0.0]], [[1.0, 1e-310], [0.0, 1.0]]),
+    ):
+        for found in exponentials(np.array(x)):
+            np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-200)
+
+
+def test_a_loop_with_an_exponential_is_compiled_with_its_derivatives():
+    times = np.array([0.3, 0.5, 0.2])
+
+    def total(a):
+        last = jt.scan(lambda x, t: jt.linalg.expm(t * a) @ x, times, initializer=jt.eye(3, dtype=jt.float64))
+        return jt.reduce_sum(jt.square(last[-1]))
+
+    a = np.random.default_rng(5).normal(size=(3, 3))
+    run = jt.function(jt.value_and_grad(total))
+    for _ in range(2):
+        value, gradient = run(a)
+        float(value)
+    assert not any("NumPy" in step.title for step in jt.explain().steps)
+    direct = jt.value_and_grad(lambda a: jt.reduce_sum(jt.square(jt.linalg.expm(a))))(a)
+    np.testing.assert_allclose(value, direct[0], rtol=1e-12)
+    np.testing.assert_allclose(gradient, direct[1], rtol=1e-11)
+    native = jt.njit_value_and_grad(total, jt.TensorSpec((3, 3), jt.float64))
+    assert native.python_ops == ()
+    np.testing.assert_allclose(native(a)[1], gradient, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12])

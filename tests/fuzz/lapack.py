@@ -9,10 +9,11 @@ import numpy as np
 import scipy.linalg
 from memory import Heap, Pointer
 
-from jittape.compile.ir.lapack import DECOMPOSITIONS, Lapack
+from jittape.compile.ir.lapack import DECOMPOSITIONS, EXPONENTIALS, Lapack
 from jittape.primitives.linalg.qr import qr_op
 from jittape.primitives.spectra.eig import eig_op
 from jittape.primitives.spectra.eigh import eigh_op, eigvalsh_op
+from jittape.primitives.spectra.matrix_functions import expm_op, expm_pairs_op
 from jittape.primitives.spectra.svd import complement_op, svd_op, svdvals_op
 
 
@@ -59,6 +60,7 @@ def _decompose(
     shapes = {
         **dict.fromkeys(("eigh", "eig"), (n + 1, n)),
         **{"svd": (k, m + n + 1), "qr": (k, m + n), "complement": (m, k)},
+        **dict.fromkeys(EXPONENTIALS, (m, m)),
     }
     shape = shapes.get(kernel.routine, (1, k))
     for number in range(task * s["t0"], min((task + 1) * s["t0"], s["b0"] * s["b1"])):
@@ -129,4 +131,6 @@ _DECOMPOSED = {
     "svdvals": svdvals_op,
     "qr": qr_op,
     "complement": complement_op,
+    "expm": expm_op,
+    "expm_derivative": expm_pairs_op,
 }

@@ -386,6 +386,7 @@ def test_machine_code_has_names_and_no_addresses(dtype: str, routine: str) -> No
     named = {
         **{"getrs": "trsm", "potri": "lauum", "eigh": "syevd", "eigvalsh": "syevd", "eig": "geev"},
         **{"svd": "gesdd", "svdvals": "gesdd", "qr": "orgqr", "complement": "geqrf"},
+        **{"expm": "gesv", "expm_derivative": "getrs"},
     }
     called = letter + named.get(routine, routine)
     assert called in ROUTINES

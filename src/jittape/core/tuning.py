@@ -113,6 +113,8 @@ class Tuning:
             "svdvals": 50,
             "qr": 30,
             "complement": 50,
+            "expm": 60,
+            "expm_derivative": 90,
         }
     )
     """Time of decompositions of 100 x 100 matrices for each element, in ns; it varies little with the order."""

@@ -43,6 +43,9 @@ def scratch_lengths(call: LapackCall, dtype: np.dtype[Any]) -> tuple[int, ...]:
         case "qr" | "complement":
             columns = max(n, k) if call.routine == "qr" else m
             return (m * columns + min(m, n) + max(1, columns) * _BLOCK,)
+        case "expm" | "expm_derivative":
+            pairs = 2 if call.routine == "expm_derivative" else 1
+            return m * n + 7 * pairs * m * m, 2 * m, m
         case _:
             return ()
 

@@ -16,14 +16,24 @@ from jittape.compile.ir.kernel import Kernel
 from jittape.core.dtypes import bool_, info_of, int32
 from jittape.core.locks import cached_property
 
-__all__ = ["DECOMPOSITIONS", "FACTORIZATIONS", "LAPACK_ROUTINES", "SOLVES", "Lapack", "lapack_kernel"]
+__all__ = [
+    "DECOMPOSITIONS",
+    "EXPONENTIALS",
+    "FACTORIZATIONS",
+    "LAPACK_ROUTINES",
+    "SOLVES",
+    "Lapack",
+    "lapack_kernel",
+]
 
 FACTORIZATIONS = ("potrf", "getrf")
 """Routines with one operand."""
 SOLVES = ("trsm", "getrs")
 """Routines that also have right-hand sides."""
-DECOMPOSITIONS = ("eigh", "eigvalsh", "eig", "svd", "svdvals", "qr", "complement")
-"""Routines with one operand that need scratch memory; each is a call or two of LAPACK."""
+EXPONENTIALS = ("expm", "expm_derivative")
+"""The exponential of a matrix, and its derivative in a direction, which stands to the right of the matrix."""
+DECOMPOSITIONS = ("eigh", "eigvalsh", "eig", "svd", "svdvals", "qr", "complement", *EXPONENTIALS)
+"""Routines with one operand that need scratch memory; each but the exponentials is a call or two of LAPACK."""
 LAPACK_ROUTINES = (*FACTORIZATIONS, *SOLVES, "potri", *DECOMPOSITIONS)
 """Values of `Call.routine` that a `Lapack` kernel computes."""
 
@@ -122,7 +132,7 @@ def lapack_kernel(
     scratch = [dtype] if routine in ("potri", *DECOMPOSITIONS) else []
     if routine == "eig":
         scratch += [real]
-    if routine in ("eigh", "eigvalsh", "svd", "svdvals"):
+    if routine in ("eigh", "eigvalsh", "svd", "svdvals", *EXPONENTIALS):
         scratch += [real, int32]
     written = [*scratch, bool_] if may_fail else scratch
     operands += [Operand(f"r{i}", kind) for i, kind in enumerate(written, 1)]

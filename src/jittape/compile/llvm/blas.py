@@ -31,7 +31,7 @@ from jittape.core.locks import lock
 __all__ = ["ROUTINES", "Blas", "blas", "has_avx512", "symbol"]
 
 BLAS_ROUTINES = tuple(letter + name for name in ("gemm", "gemv", "trmm", "trsm", "trsv") for letter in "sdcz")
-_OF_ALL_DTYPES = ("potrf", "getrf", "trtri", "lauum", "gesdd", "geqrf", "geev")
+_OF_ALL_DTYPES = ("potrf", "getrf", "gesv", "getrs", "trtri", "lauum", "gesdd", "geqrf", "geev")
 LAPACK_ROUTINES = (
     *[letter + name for name in _OF_ALL_DTYPES for letter in "sdcz"],
     *("ssyevd", "dsyevd", "cheevd", "zheevd", "sorgqr", "dorgqr", "cungqr", "zungqr"),

@@ -12,17 +12,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["exponential"]
+from jittape.vectormath.matrix_pade import COEFFICIENTS, LARGEST, LEADING_ERROR
 
-COEFFICIENTS = (
-    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
-    10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
-)  # fmt: skip
-"""Coefficients of the numerator of the Padé approximant of degree 13, from the constant term."""
-LARGEST = 4.25
-"""Norm up to which the approximant is accurate to double precision without scaling."""
-LEADING_ERROR = 113250775606021113483283660800000000.0
-"""Reciprocal of the coefficient of ``x**27`` in the backward error of the approximant."""
+__all__ = ["exponential"]
 
 Pair = tuple[Any, Any]
 
@@ -84,8 +76,7 @@ def exponential(a: Any, da: Any = None) -> Pair:
     x2 = _times(x, x)
     x4 = _times(x2, x2)
     x6 = _times(x4, x2)
-    # Divided by the first coefficient, so that single precision does not overflow.
-    c = [coefficient / COEFFICIENTS[0] for coefficient in COEFFICIENTS]
+    c = COEFFICIENTS
     high = _sum(0, (c[13], x6), (c[11], x4), (c[9], x2))
     low = _sum(c[1] * identity, (c[7], x6), (c[5], x4), (c[3], x2))
     odd = _times(x, _sum(0, (1, _times(x6, high)), (1, low)))

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.forms import Call, Decomposition
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.primitives.batched_params import alike
+from jittape.primitives.elementwise.assertions import MADE
 from jittape.primitives.linalg.matrices import adjoint
 from jittape.primitives.linalg.matrix_operands import (
     matrix_operand,
@@ -33,7 +35,11 @@ __all__ = ["expm", "logm", "sqrtm"]
 
 
 def _records(
-    name: str, function: Callable[[Any], Any], derivative: Callable[[Any, Any], Any]
+    name: str,
+    function: Callable[[Any], Any],
+    derivative: Callable[[Any, Any], Any],
+    lowering: Call | None = None,
+    lowering_of_derivative: Decomposition | None = None,
 ) -> tuple[Primitive, Primitive]:
     """Return the record of a function of matrices and that of its derivative in a direction.
 
@@ -45,6 +51,8 @@ def _records(
         NumPy evaluation for a stack of finite matrices.
     derivative : callable
         NumPy evaluation of the derivative for stacks of matrices and of directions.
+    lowering, lowering_of_derivative
+        The lowerings of the records; None if NumPy computes them in compiled code too.
     """
 
     def abstract_eval(x: Aval) -> Aval:
@@ -57,10 +65,8 @@ def _records(
             return decompose_stack(name, function, x)
 
     def derivative_impl(x: Any, direction: Any) -> Any:
-        n = x.shape[-1]
-        both = np.concatenate([x, direction], -1)
         with np.errstate(all="ignore"):
-            return decompose_stack(name, lambda ab: derivative(ab[..., :n], ab[..., n:]), both)
+            return _of_pairs(name, derivative, np.concatenate([x, direction], -1))
 
     def x_vjp(g: Any, out: Any, x: Any, direction: Any) -> Any:
         # The other rule is the derivative at x^H in the direction g. Its derivative with respect to x^H, in the
@@ -77,6 +83,7 @@ def _records(
         abstract_eval=lambda x, direction: same_stack(name, x, direction),
         impl=derivative_impl,
         vjp=(x_vjp, lambda g, out, x, direction: derivative_op.bind(adjoint(x), g)),
+        lowering=lowering_of_derivative,
         batch=alike(),
     )
     op = Primitive(
@@ -84,13 +91,42 @@ def _records(
         abstract_eval=abstract_eval,
         impl=impl,
         vjp=(lambda g, out, x: derivative_op.bind(adjoint(x), g),),
+        lowering=lowering,
         batch=alike(),
     )
     return op, derivative_op
 
 
+def _of_pairs(name: str, derivative: Callable[[Any, Any], Any], pairs: Any) -> Any:
+    """Return the derivatives at matrices, each of which is followed by its direction in the last dimension."""
+    n = pairs.shape[-2]
+    return decompose_stack(name, lambda ab: derivative(ab[..., :n], ab[..., n:]), pairs)
+
+
+def _expm_derivative(a: Any, da: Any) -> Any:
+    return exponential(a, da)[1]
+
+
+def _expm_pairs_impl(pairs: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return _of_pairs("expm", _expm_derivative, pairs)
+
+
+expm_pairs_op = Primitive(
+    "expm_pairs",
+    abstract_eval=lambda x: Aval((*x.shape[:-1], x.shape[-2]), x.dtype),
+    impl=_expm_pairs_impl,
+    gradient_stops=MADE,
+    lowering=Call("expm_derivative"),
+)
+"""The derivative of the exponential as compiled code computes it, with a direction to the right of each matrix."""
+
 expm_op, expm_derivative_op = _records(
-    "expm", lambda a: exponential(a)[0], lambda a, da: exponential(a, da)[1]
+    "expm",
+    lambda a: exponential(a)[0],
+    _expm_derivative,
+    Call("expm"),
+    Decomposition(lambda x, direction: expm_pairs_op.bind(concat([x, direction], -1))),
 )
 sqrtm_op, sqrtm_derivative_op = _records(
     "sqrtm", lambda a: of_stack(square_root, a), lambda a, da: of_stack(square_root, a, da)

@@ -21,7 +21,7 @@ from jittape.compile.kernels.lapack.matrix_calls import MatrixCalls
 from jittape.compile.llvm.ir_helpers import for_range, integer
 from jittape.core.dtypes import info_of
 
-__all__ = ["define_decomposition"]
+__all__ = ["Decompositions", "define_decomposition"]
 
 _EXPONENTS = {32: 0x7F80_0000, 64: 0x7FF0_0000_0000_0000}
 """Bits that are all ones in inf and nan, by the number of bits."""
@@ -29,10 +29,10 @@ _EXPONENTS = {32: 0x7F80_0000, 64: 0x7FF0_0000_0000_0000}
 
 def define_decomposition(kernel: Lapack, function: ir.Function) -> None:
     """Emit a stack of decompositions."""
-    _Decompositions(kernel, function).emit()
+    Decompositions(kernel, function).emit()
 
 
-class _Decompositions(MatrixCalls):
+class Decompositions(MatrixCalls):
     """Emitter of the decompositions of one task.
 
     Attributes
