@@ -318,7 +318,7 @@ FUNCTIONS = (
         normal((2, 3, 6)),
         lambda x: derivative_by_blocks(scipy.linalg.expm)(x[..., :3], x[..., 3:]),
         DTYPES,
-        ((np.zeros((2, 0, 0)),), (np.zeros((3, 6)),), (np.array([[1.0, 0, NAN, 0], [0, 1, 0, 0]]),)),
+        ((np.zeros((1, 3, 6)),),),
         wrt=(),
         rtol=1e-11,
     ),

@@ -6,7 +6,7 @@ A. Al-Mohy and N. Higham, "A new scaling and squaring algorithm for the matrix e
 
 from __future__ import annotations
 
-__all__ = ["COEFFICIENTS", "LARGEST", "LEADING_ERROR"]
+__all__ = ["COEFFICIENTS", "LARGEST", "LARGEST_EXPONENT", "LEADING_ERROR"]
 
 COEFFICIENTS = tuple(
     c / 64764752532480000.0
@@ -20,3 +20,5 @@ LARGEST = 4.25
 """Norm up to which the approximant is accurate to double precision without scaling."""
 LEADING_ERROR = 113250775606021113483283660800000000.0
 """Reciprocal of the coefficient of ``x**27`` in the backward error of the approximant."""
+LARGEST_EXPONENT = {4: 18, 8: 150}
+"""Exponent of a norm up to which the sixth power of the matrix is finite, by the size of a real number in bytes."""

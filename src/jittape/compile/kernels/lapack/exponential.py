@@ -18,13 +18,11 @@ from jittape.compile.llvm.ir_helpers import for_range, integer
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue
 from jittape.core.dtypes import float64, info_of
-from jittape.vectormath.matrix_pade import COEFFICIENTS, LARGEST, LEADING_ERROR
+from jittape.vectormath.matrix_pade import COEFFICIENTS, LARGEST, LARGEST_EXPONENT, LEADING_ERROR
 
 __all__ = ["define_exponential"]
 
 _I64, _DOUBLE = ir.IntType(64), ir.DoubleType()
-_LARGEST_EXPONENT = {4: 18, 8: 150}
-"""Exponent of a norm up to which powers of the matrix do not overflow, by the size of a real number in bytes."""
 
 
 class _Pair(NamedTuple):
@@ -125,7 +123,7 @@ class _Exponentials(Decompositions):
         """Return how often the matrix is halved so that its powers do not overflow."""
         builder = self.builder
         bits = builder.lshr(builder.bitcast(norm, _I64), integer(52))
-        above = builder.sub(bits, integer(1022 + _LARGEST_EXPONENT[info_of(self.kernel.dtype).real.itemsize]))
+        above = builder.sub(bits, integer(1022 + LARGEST_EXPONENT[info_of(self.kernel.dtype).real.itemsize]))
         return builder.select(builder.icmp_signed(">", above, integer(0)), above, integer(0))
 
     def _halvings(
