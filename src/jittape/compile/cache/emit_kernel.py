@@ -31,7 +31,7 @@ from jittape.compile.kernels.gemm.gemv import define_gemv
 from jittape.compile.kernels.gemm.skinny_gemm import define_skinny_gemm
 from jittape.compile.kernels.gemm.small_gemm import define_small_gemm
 from jittape.compile.kernels.lapack.decompositions import define_decomposition
-from jittape.compile.kernels.lapack.exponential import define_exponential
+from jittape.compile.kernels.lapack.emit_expm import define_exponential
 from jittape.compile.kernels.lapack.lapack_calls import define_lapack
 from jittape.compile.kernels.lapack.unrolled import define_unrolled
 from jittape.compile.kernels.loop.emit_loops import define_loops
