@@ -12,7 +12,7 @@ import jittape as jt
 from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, form_of
 from jittape.compile.ir.kernel import Gemm
 from jittape.compile.ir.table_layouts import ON_DEMAND
-from jittape.compile.llvm.target_facts import host_facts
+from jittape.compile.llvm.host_facts import host_facts
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.interpret import interpret

@@ -293,7 +293,7 @@ def test_a_question_for_a_certain_op_is_seen(source, found):
 SCHEDULING = """
 import sys
 import numpy as np
-from jittape.compile.llvm.target_facts import TargetFacts
+from jittape.compile.ir.target_facts import TargetFacts
 from jittape.compile.schedule.schedule import schedule
 from jittape.core.program import Aval, Op, Program
 from jittape.primitives.elementwise.exponential import exp_op

@@ -13,6 +13,7 @@ import jittape.primitives
 from jittape.compile.fuse.join_sums import join_sums
 from jittape.compile.fuse.partition import Partition
 from jittape.compile.ir.kernel import Gemm
+from jittape.compile.llvm.host_facts import host_facts
 from jittape.compile.rewrite.diagonals import scatter_diagonals
 from jittape.compile.rewrite.layout_transposition import transpose_layouts
 from jittape.compile.rewrite.sum_before_product import sum_before_product
@@ -103,7 +104,7 @@ def check(program: Program, operands: list[Array]) -> None:
 def test_sums_of_a_new_reduction_are_joined_by_a_new_addition() -> None:
     x = np.linspace(0.1, 2.0, 3000).reshape(3, 1000)
     program = program_of(lambda x: plus_op.bind(total(exp(x), 1), total(sin(x), 1)), x)
-    joined = join_sums(program, Partition(program))
+    joined = join_sums(program, Partition(program, host_facts))
     assert names_in(joined) == ["exp", "sin", "plus", "total"]
     assert dict(joined.ops[-1].params) == {"axes": (1,), "label": "mine"}
     check(program, [x])
@@ -112,7 +113,7 @@ def test_sums_of_a_new_reduction_are_joined_by_a_new_addition() -> None:
 def test_sums_of_different_reductions_are_not_joined() -> None:
     x = np.linspace(0.1, 2.0, 3000).reshape(3, 1000)
     program = program_of(lambda x: add(total(exp(x), 1), sum_op.bind(sin(x), axes=(1,))), x)
-    assert join_sums(program, Partition(program)) is program
+    assert join_sums(program, Partition(program, host_facts)) is program
 
 
 def test_a_new_reduction_is_moved_before_a_product() -> None:

@@ -9,6 +9,7 @@ import pytest
 from jittape.compile.fuse.partition import Partition
 from jittape.compile.ir.instructions import BoundsMask, Load
 from jittape.compile.ir.kernel import Gemm, LoopKernel
+from jittape.compile.llvm.host_facts import host_facts
 from jittape.compile.schedule.memory_planning import Arena
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep, NumpyStep
@@ -301,7 +302,7 @@ def test_an_expensive_row_is_not_computed_for_every_column():
 
 def test_the_rule_by_which_a_value_is_stored_is_known():
     def rules(function, *operands):
-        return sorted(Partition(program_of(function, *operands)).stored_by.values())
+        return sorted(Partition(program_of(function, *operands), host_facts).stored_by.values())
 
     def with_reverse(y):
         return add(y, reverse(y))
@@ -349,7 +350,10 @@ def test_what_is_known_of_a_program_is_known_of_one_like_it():
         other = [op._replace(primitive=sin_op) if op.primitive is exp_op else op for op in program.ops]
         outputs = program.outputs[::2]
         like = dead_code_removed(program.replaced(tuple(other), outputs, program.avals))
-        found, wanted = Partition(like, Partition(program)), Partition(like)
+        found, wanted = (
+            Partition(like, host_facts, Partition(program, host_facts)),
+            Partition(like, host_facts),
+        )
         assert found.stored == wanted.stored
         for name in ("classes", "depth", "begun", "products", "addends"):
             assert getattr(found, name) == getattr(wanted, name)

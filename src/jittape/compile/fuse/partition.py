@@ -28,7 +28,7 @@ from jittape.compile.ir.index_maps import (
     space_of,
 )
 from jittape.compile.ir.operand_maps import Key, operand_accesses, scattered_to
-from jittape.compile.llvm.target_facts import TargetFacts, host_facts
+from jittape.compile.ir.target_facts import TargetFacts
 from jittape.core.forms import Alias, Map, Pad, View
 from jittape.core.program import Op, Program
 from jittape.core.tuning import tuning
@@ -75,8 +75,8 @@ class Partition:
     def __init__(
         self,
         program: Program,
+        target: Callable[[], TargetFacts],
         before: Partition | None = None,
-        target: Callable[[], TargetFacts] = host_facts,
     ) -> None:
         self.program = program
         self.target = target

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from jittape.compile.llvm.target_facts import TargetFacts, host_facts
+from jittape.compile.ir.target_facts import TargetFacts
+from jittape.compile.llvm.host_facts import host_facts
 from jittape.compile.schedule.pipeline import run_passes, stages_of
 from jittape.compile.schedule.place_segments import schedule_in_segments, text_of_segments
 from jittape.compile.schedule.steps import Schedule

@@ -9,7 +9,7 @@ from jittape.compile.fuse.partition import Partition
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.lapack import Lapack
 from jittape.compile.ir.loop_nest import LoopNest
-from jittape.compile.llvm.target_facts import TargetFacts
+from jittape.compile.ir.target_facts import TargetFacts
 from jittape.compile.lower.canonicalize import Kernels, Placed
 from jittape.compile.schedule.steps import Schedule
 from jittape.core.program import Aval, Op, Program
@@ -160,7 +160,7 @@ class Draft:
     def partition(self) -> Partition:
         """The partition of the current program; properties of ops are reused from that of an earlier one."""
         if self._partition is None or self._partition.program is not self.program:
-            self._partition = Partition(self.program, self._partition, self.target)
+            self._partition = Partition(self.program, self.target, self._partition)
         return self._partition
 
     def owners(self, slots: Sequence[int]) -> list[int]:

@@ -15,7 +15,7 @@ from jittape.compile.analysis.parallelism import work_of_products
 from jittape.compile.ir.instructions import Operand
 from jittape.compile.ir.kernel import Gemm, bits_of
 from jittape.compile.ir.table_layouts import ON_DEMAND
-from jittape.compile.llvm.target_facts import TargetFacts
+from jittape.compile.ir.target_facts import TargetFacts
 from jittape.core.tuning import tuning
 
 __all__ = ["GemmLowering", "LoweredGemm"]

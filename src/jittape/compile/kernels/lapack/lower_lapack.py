@@ -10,7 +10,7 @@ from jittape.compile.analysis.lapack_operands import LapackCall
 from jittape.compile.analysis.lapack_scratch import scratch_lengths
 from jittape.compile.analysis.parallelism import work_of_decomposition, work_of_lapack
 from jittape.compile.ir.lapack import DECOMPOSITIONS, FACTORIZATIONS, SOLVES, Lapack, lapack_kernel
-from jittape.compile.llvm.target_facts import TargetFacts
+from jittape.compile.ir.target_facts import TargetFacts
 from jittape.core.forms import Call
 from jittape.core.program import Aval, Op
 from jittape.core.tuning import tuning

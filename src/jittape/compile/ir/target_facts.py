@@ -1,13 +1,14 @@
 """Facts about the processor and the BLAS that decide how matrix products are scheduled.
 
-The scheduler takes them as data and imports neither LLVM nor the BLAS. `host_facts` finds out those of this process.
+The scheduler takes them as data and imports neither LLVM nor the BLAS. `compile/llvm/host_facts.py` finds out those of
+this process.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["TargetFacts", "host_facts"]
+__all__ = ["TargetFacts"]
 
 
 class TargetFacts(NamedTuple):
@@ -26,11 +27,3 @@ class TargetFacts(NamedTuple):
     wide_registers: bool
     unpacked: bool
     divisible: bool
-
-
-def host_facts() -> TargetFacts:
-    """Return the facts of this process. The first call imports llvmlite and loads the BLAS."""
-    from jittape.compile.llvm.blas import blas, has_avx512
-
-    found = blas()
-    return TargetFacts(has_avx512(), found.unpacked, found.library is not None)
