@@ -185,16 +185,30 @@ def run_tasks(
     builder.branch(alone)
 
     builder.position_at_end(region)
-    pool.store("threads", threads)
-    pool.store("tasks", tasks)
-    pool.store("shares", shares)
+    _run_region(pool, {"threads": threads, "tasks": tasks, "shares": shares}, kernel, arguments)
+    builder.branch(done)
+
+    builder.position_at_end(alone)
+    with for_range(builder, tasks, scalar=True) as index:
+        builder.call(kernel, [*arguments, builder.or_(index, shares)])
+    builder.branch(done)
+    builder.position_at_end(done)
+
+
+def _run_region(
+    pool: _Pool, numbers: dict[str, ir.Value], kernel: ir.Value, arguments: list[ir.Value]
+) -> None:
+    """Emit a parallel region: wake helpers, take tasks beside them, and wait until all are done."""
+    builder = pool.builder
+    for name, value in numbers.items():
+        pool.store(name, value)
     pool.store("kernel", builder.ptrtoint(kernel, _I64))
     for i, argument in enumerate(arguments):
         pool.store("arguments", builder.ptrtoint(argument, _I64), i)
-    with for_range(builder, threads, scalar=True) as number:
+    with for_range(builder, numbers["threads"], scalar=True) as number:
         pool.threads.element(number).store("taken", integer(0))
     _update(builder, "or", pool.place("state"), OPEN)
-    with for_steps(builder, integer(1), threads, integer(1), scalar=True) as number:
+    with for_steps(builder, integer(1), numbers["threads"], integer(1), scalar=True) as number:
         helper = pool.threads.element(number)
         before = _update(builder, "xchg", helper.place("sleep"), AWAKE)
         with builder.if_then(builder.icmp_signed("==", before, integer(ASLEEP))):
@@ -204,13 +218,6 @@ def run_tasks(
     _update(builder, "and", pool.place("state"), ~OPEN)
     _wait_for_helpers(pool, begin, done_here)
     builder.store_atomic(integer(0), pool.place("busy"), "seq_cst", 8)
-    builder.branch(done)
-
-    builder.position_at_end(alone)
-    with for_range(builder, tasks, scalar=True) as index:
-        builder.call(kernel, [*arguments, builder.or_(index, shares)])
-    builder.branch(done)
-    builder.position_at_end(done)
 
 
 def _wait_for_helpers(pool: _Pool, begin: ir.Value, tasks: ir.Value) -> None:

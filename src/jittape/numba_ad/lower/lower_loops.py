@@ -165,30 +165,43 @@ class Loops(Statements):
         frame.ahead.pop()
         frame.variables = {**after, **before}
         for name in assigned:
-            phi, value = phis[name], after.get(name)
             if name in arrays:
                 frame.variables[name] = arrays[name]
-            elif phi is None and no_value(before.get(name)) and (value is None or value is starts[name]):
-                if name not in before:  # a folded branch would have assigned it
-                    frame.variables.pop(name, None)
-            elif phi is None:
-                unchanged = value is not None and value is before.get(name)
-                frame.variables[name] = (
-                    value
-                    if unchanged
-                    else Unusable(
-                        f"{name} is assigned in the loop only, or refers to another array after it", REBOUND
-                    )
-                )
             else:
-                phi.next = value
-                frame.variables[name] = phi.out
+                self._after_loop(
+                    name, phis[name], before.get(name), starts[name], after.get(name), name in before
+                )
         for name in set(after) - set(assigned) - set(before):
             del frame.variables[name]
         loop.stop = None if stop is None else after[stop]
         if isinstance(loop.stop, Constant) and not loop.stop.value:
             loop.stop = None
         builder.close_loop(loop)
+
+    def _after_loop(self, name: str, phi: Any, before: Any, start: Any, value: Any, known: bool) -> None:
+        """Give a variable that a loop assigns its value after the loop.
+
+        Parameters
+        ----------
+        phi : object
+            That of the variable; None if the loop does not carry it.
+        before, start, value : object
+            The values before the loop, at the start and at the end of an iteration.
+        known : bool
+            Whether the variable exists before the loop.
+        """
+        variables = self.frame.variables
+        if phi is not None:
+            phi.next = value
+            variables[name] = phi.out
+        elif no_value(before) and (value is None or value is start):
+            if not known:  # a folded branch would have assigned it
+                variables.pop(name, None)
+        elif value is not None and value is before:
+            variables[name] = value
+        else:
+            text = f"{name} is assigned in the loop only, or refers to another array after it"
+            variables[name] = Unusable(text, REBOUND)
 
     def _carry(self, loop: Loop, name: str, init: Any, known: dict[str, Any]) -> Any:
         """Return the phi of a scalar that a loop assigns; None for another variable, which is unusable at first."""

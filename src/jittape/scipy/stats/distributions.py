@@ -143,8 +143,6 @@ DISCRETE_INVERSES = {
 
 # ---- objects ---------------------------------------------------------------------------------------------------------
 
-WITH_VALUE = {"pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"}
-
 
 class Distribution:
     """A distribution with SciPy's methods, differentiable in the value and in all parameters.

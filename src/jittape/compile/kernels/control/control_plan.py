@@ -39,7 +39,7 @@ from jittape.control.body import body_part
 from jittape.control.loop_parts import COUNT, WHILE, Parts, live_part
 from jittape.core.forms import Control
 from jittape.core.locks import cached_property
-from jittape.core.program import ALIGNMENT, Aval, Body, Op
+from jittape.core.program import ALIGNMENT, Aval, Body, Op, Program
 from jittape.core.records import WORD
 from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
@@ -211,16 +211,21 @@ class _Loop:
         self.temporaries.append(aval)
         return self.first_temporary + len(self.temporaries) - 1
 
-    def plan(self) -> Plan | None:
+    def _scheduled_body(self) -> tuple[list[int], Program, Any]:
+        """Return the numbers of the live carries, the part of the body that is needed, and its schedule."""
         used = frozenset(number for kind, number in self.results if kind == "carry")
         body: Body = dict(self.run[0].params)["body"]
         live, program = live_part(body, self.inputs, used, tuple(self.stacked), self.trips)
         program = simplify(program)
         cell = {slot: i for i, slot in enumerate(program.inputs)}
         carried = [(cell.get(self.inputs.carries[i], -1), at) for at, i in enumerate(live)]
-        scheduled = self.schedule(program, tuple([pair for pair in carried if pair[0] >= 0]))
+        return list(live), program, self.schedule(program, tuple([pair for pair in carried if pair[0] >= 0]))
+
+    def plan(self) -> Plan | None:
+        live, program, scheduled = self._scheduled_body()
         if not _native(scheduled):
             return None
+        cell = {slot: i for i, slot in enumerate(program.inputs)}
         in_place = {result for _, result, _ in scheduled.in_place}
         count = len(program.inputs)
         written = [count + i for i in range(len(program.outputs))]
