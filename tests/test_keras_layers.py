@@ -297,3 +297,28 @@ def test_the_configuration_of_a_layer():
     assert Linear.from_config(config).units == 7
     with pytest.raises(NotImplementedError, match="Dense has arguments and must define get_config"):
         layers.Dense(3).get_config()
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("make", [layers.SimpleRNN, layers.LSTM, layers.GRU])
+def test_recurrent_layers_skip_masked_steps(make, backwards):
+    """A row with a mask gives the outputs of the sequence of its other steps, the last one repeated."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(3, 5, 4)).astype("float32")
+    mask = np.array([[1, 1, 1, 0, 0], [0, 1, 1, 0, 1], [0, 0, 0, 0, 0]], bool)
+    layer = make(2, return_sequences=True, return_state=True, go_backwards=backwards)
+    found, *states = layer(x, mask=mask)
+    for row, seen, output, *last in zip(x, mask, found.numpy(), *states, strict=True):
+        expected = np.zeros((5, 2), "float32")
+        if seen.any():
+            alone, *of_alone = layer(row[seen][None])
+            order = seen[::-1] if backwards else seen
+            counts = np.cumsum(order)
+            expected[counts > 0] = alone.numpy()[0][counts[counts > 0] - 1]
+            for one, other in zip(last, of_alone, strict=True):
+                np.testing.assert_allclose(one.numpy(), other.numpy()[0], rtol=1e-5)
+        np.testing.assert_allclose(output, expected, rtol=1e-5, atol=1e-7)
+    layer.return_sequences = layer.return_state = False
+    np.testing.assert_allclose(layer(x, mask=mask).numpy(), found.numpy()[:, -1], rtol=1e-6)
+    with pytest.raises(ValueError, match=r"mask of shape \(3, 5\), got \(5, 3\)"):
+        layer(x, mask=mask.T)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from jittape.core.argument_checks import BELOW_ONE, number
+from jittape.core.dtypes import bool_
 from jittape.flow.scans import foldl, scan
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.recurrent_cells import GRUCell, LSTMCell, RecurrentCell, SimpleRNNCell
 from jittape.primitives.elementwise.arithmetic import multiply
-from jittape.primitives.shape.creation import ones, zeros
-from jittape.primitives.shape.reshaping import reverse, transpose
+from jittape.primitives.elementwise.comparison import where
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.shape.creation import ones, zeros, zeros_like
+from jittape.primitives.shape.reshaping import expand_dims, reverse, transpose
 from jittape.random.dropout import dropout as drop
 
 __all__ = ["GRU", "LSTM", "RNN", "SimpleRNN"]
@@ -73,8 +76,22 @@ class RNN(Layer):
         if not self.cell.built:
             self.cell.build(input_shape)
 
-    def call(self, inputs: Any, initial_state: Any = None, training: bool | None = None) -> Any:
-        """Return the last output, or what `return_sequences` and `return_state` ask for."""
+    def call(
+        self, inputs: Any, initial_state: Any = None, mask: Any = None, training: bool | None = None
+    ) -> Any:
+        """Return the last output, or what `return_sequences` and `return_state` ask for.
+
+        Parameters
+        ----------
+        inputs : tensor of shape (batch, time, features)
+        initial_state : tensor or list of tensors, optional
+            Zeros by default.
+        mask : tensor of bool, optional
+            Of shape (batch, time), True for the steps that count. Other steps keep the state and repeat the last
+            output, which is 0 before the first step.
+        training : bool, optional
+            Whether to drop parts of the inputs and of the state.
+        """
         batch, time, _ = inputs.shape
         if not time:
             raise ValueError(
@@ -86,21 +103,51 @@ class RNN(Layer):
         if self.go_backwards:
             projected = reverse(projected, [0])
         states = self._initial(initial_state, batch, projected.dtype)
-        mask = None
+        kept = None
         if training and self.recurrent_dropout:
-            mask = drop(ones([batch, self.units], projected.dtype), self.recurrent_dropout)
+            kept = drop(ones([batch, self.units], projected.dtype), self.recurrent_dropout)
 
         def step(states: tuple[Any, ...], x: Any) -> tuple[Any, ...]:
-            if mask is not None:
-                states = (multiply(states[0], mask), *states[1:])
+            if kept is not None:
+                states = (multiply(states[0], kept), *states[1:])
             return self.cell.step(x, states)
 
+        if mask is not None:
+            return self._masked(step, projected, states, self._seen(mask, batch, time))
         if self.return_sequences:
             outputs, *others = scan(step, projected, states)
             result, last = transpose(outputs, (1, 0, 2)), [s[-1] for s in (outputs, *others)]
         else:
             last = list(foldl(step, projected, states))
             result = last[0]
+        return (result, *last) if self.return_state else result
+
+    def _seen(self, mask: Any, batch: int, time: int) -> Any:
+        """Return a mask in the order of the steps, with a dimension for the state."""
+        mask = cast(mask, bool_)
+        if tuple(mask.shape) != (batch, time):
+            raise ValueError(
+                f"layer {self.name!r} takes a mask of shape {(batch, time)}, got {tuple(mask.shape)}"
+            )
+        seen = expand_dims(transpose(mask), -1)
+        return reverse(seen, [0]) if self.go_backwards else seen
+
+    def _masked(self, step: Any, projected: Any, states: tuple[Any, ...], seen: Any) -> Any:
+        """Return what `call` does, for steps of which some do not count."""
+
+        def masked_step(before: tuple[Any, ...], row: tuple[Any, Any]) -> tuple[Any, ...]:
+            x, counts = row
+            after = step(before[1:], x)
+            return tuple(
+                [where(counts, new, old) for new, old in zip((after[0], *after), before, strict=True)]
+            )
+
+        first = (zeros_like(states[0]), *states)
+        if self.return_sequences:
+            outputs, *others = scan(masked_step, (projected, seen), first)
+            result, last = transpose(outputs, (1, 0, 2)), [s[-1] for s in others]
+        else:
+            result, *last = foldl(masked_step, (projected, seen), first)
         return (result, *last) if self.return_state else result
 
     def _initial(self, given: Any, batch: int, dtype: Any) -> tuple[Any, ...]:
