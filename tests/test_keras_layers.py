@@ -176,6 +176,13 @@ IMAGE = np.ones((1, 4, 4, 2))
         (lambda: layers.Dropout(1.0), ValueError, "rate"),
         (lambda: layers.BatchNormalization(axis=4)(IMAGE), ValueError, "axis 4 does not exist"),
         (lambda: layers.GroupNormalization(3)(IMAGE), ValueError, "3 groups, which do not divide 2 channels"),
+        (
+            lambda: layers.LSTM(3, unroll=True),
+            TypeError,
+            "no argument 'unroll'; it has units",
+        ),
+        (lambda: layers.Dense(3, activaton="relu"), TypeError, "did you mean 'activation'"),
+        (lambda: layers.Flatten(shape=3), TypeError, r"\[Flatten\] there is no argument 'shape'"),
         (lambda: layers.LSTM(0), ValueError, r"\[LSTMCell\] units must be positive"),
         (lambda: layers.LSTM(2)(IMAGE), ValueError, r"inputs of shape \(batch, time, features\)"),
         (lambda: layers.LSTM(2)(IMAGE[0, :, :0]), ValueError, "at least one step"),
@@ -322,3 +329,15 @@ def test_recurrent_layers_skip_masked_steps(make, backwards):
     np.testing.assert_allclose(layer(x, mask=mask).numpy(), found.numpy()[:, -1], rtol=1e-6)
     with pytest.raises(ValueError, match=r"mask of shape \(3, 5\), got \(5, 3\)"):
         layer(x, mask=mask.T)
+
+
+def test_the_first_layer_may_say_the_shape_of_the_inputs():
+    """As in books for older versions of Keras."""
+    model = jt.keras.Sequential([layers.Flatten(input_shape=[2, 3]), layers.Dense(4), layers.Dense(1)])
+    assert model.count_params() == 6 * 4 + 4 + 4 + 1
+    assert model(np.ones((5, 2, 3))).shape == (5, 1)
+
+
+def test_the_cosine_of_short_vectors():
+    cosine = jt.keras.losses.cosine_similarity([[3e-7, 0.0], [0.0, 0.0]], [[2e-7, 0.0], [1.0, 0.0]])
+    np.testing.assert_allclose(cosine.numpy(), [-1.0, 0.0], rtol=1e-6)

@@ -131,7 +131,8 @@ def log_cosh(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
 def cosine_similarity(y_true: TensorLike, y_pred: TensorLike, axis: int = -1) -> Tensor:
     """Return minus the cosine of the angle between `y_true` and `y_pred`."""
     y_true, y_pred = _pair("cosine_similarity", y_true, y_pred)
-    return negative(reduce_sum(multiply(l2_normalize(y_true, axis), l2_normalize(y_pred, axis)), axis))
+    unit_true, unit_pred = (l2_normalize(y, axis, _TINY**2) for y in (y_true, y_pred))
+    return negative(reduce_sum(multiply(unit_true, unit_pred), axis))
 
 
 # ---- margins ---------------------------------------------------------------------------------------------------------

@@ -58,7 +58,8 @@ class Embedding(Layer):
         if mask_zero:
             raise ValueError(
                 "[Embedding] mask_zero=True is not supported, because layers do not pass masks on: give losses and "
-                "metrics sample_weight=jt.cast(inputs != 0, 'float32'), and attention and recurrent layers mask=inputs != 0"
+                "metrics sample_weight=jt.cast(inputs != 0, 'float32'), and attention and recurrent layers "
+                "mask=inputs != 0"
             )
         self.input_dim, self.output_dim = as_int("input_dim", input_dim), as_int("output_dim", output_dim)
         if min(self.input_dim, self.output_dim) < 1:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import itertools
 import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -90,6 +91,14 @@ class _Calls(threading.local):
 _calls = _Calls()
 
 
+def _refuse(kind: type, argument: str) -> NoReturn:
+    """Raise `TypeError` for an argument that a class of layers does not have."""
+    known = [name for name in inspect.signature(kind).parameters if name != "options"]
+    near = difflib.get_close_matches(argument, [*known, "trainable", "dtype", "name", "input_shape"], 1)
+    hint = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(known)}" if known else ""
+    raise TypeError(f"[{kind.__name__}] there is no argument {argument!r}{hint}")
+
+
 class Layer(Module):
     """Base class of layers.
 
@@ -106,6 +115,13 @@ class Layer(Module):
         By default the name of the class.
     activity_regularizer : callable, optional
         ``activity_regularizer(result)`` is a loss of each call.
+    input_shape : sequence of int, optional
+        For the first layer of a `Sequential`: the same as an `Input` of this shape before it.
+
+    Raises
+    ------
+    TypeError
+        For an argument that the layer does not have.
 
     Examples
     --------
@@ -129,8 +145,13 @@ class Layer(Module):
         dtype: Any = None,
         name: str | None = None,
         activity_regularizer: Any = None,
+        input_shape: Sequence[int] | None = None,
+        **unknown: Any,
     ) -> None:
         super().__init__()
+        if unknown:
+            _refuse(type(self), next(iter(unknown)))
+        self._input_shape = None if input_shape is None else tuple(input_shape)
         self._name = type(self).__name__ if name is None else name  # any text
         self.built = False
         self._dtype = None if dtype is None else as_dtype(dtype)

@@ -59,6 +59,13 @@ class Sequential(Layer):
         if isinstance(layer, Input) and not self.layers:
             self._input, self._example = layer, layer.example()
             return
+        if (
+            isinstance(layer, Layer)
+            and layer._input_shape is not None
+            and not self.layers
+            and self._input is None
+        ):
+            self.add(Input(layer._input_shape))
         self.layers.append(layer)
         if self._example is not None:
             self._example = self._apply(layer, self._example, False)
