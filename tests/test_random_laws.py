@@ -20,6 +20,10 @@ def seeded():
     R.set_seed(11)
 
 
+def between(shape, *parameters):
+    return R.stateless_parameterized_truncated_normal(shape, [5, 6], *parameters)
+
+
 CONTINUOUS = {
     "normal": (lambda s, d: R.normal(s, 1.0, 2.0, dtype=d), st.norm(1, 2)),
     "truncated_normal": (lambda s, d: R.truncated_normal(s, 1.0, 2.0, dtype=d), st.truncnorm(-2, 2, 1, 2)),
@@ -34,6 +38,19 @@ CONTINUOUS = {
     "beta": (lambda s, d: R.beta(s, 0.5, 2.5, dtype=d), st.beta(0.5, 2.5)),
     "beta 10": (lambda s, d: R.beta(s, 10.0, 3.0, dtype=d), st.beta(10, 3)),
     "dirichlet": (lambda s, d: R.dirichlet(s, [1.0, 0.5, 2.0], dtype=d)[..., 1], st.beta(0.5, 3)),
+}
+INTERVALS = {
+    "middle": (-1.5, 4.0),
+    "tail": (7.0, np.inf),
+    "far tail": (-59.0, -55.0),
+    "all": (-np.inf, np.inf),
+}
+CONTINUOUS |= {
+    f"normal between, {name}": (
+        lambda s, d, ends=ends: between(s, np.array([1.0], d), np.array([2.0], d), *ends),
+        st.truncnorm((ends[0] - 1) / 2, (ends[1] - 1) / 2, 1, 2),
+    )
+    for name, ends in INTERVALS.items()
 }
 DISCRETE = {
     "poisson 0.3": (lambda s: R.poisson(s, 0.3), st.poisson(0.3)),
@@ -288,6 +305,9 @@ def test_results_without_nan_raise_an_error_at_run_time(name, mode):
 
 def test_invalid_tensors_give_nan_or_minus_one(mode):
     bad = jt.constant([-1.0, np.nan, 2.0])
+    assert np.isnan(between([3], 0.0, bad).numpy()).tolist() == [True, True, False]
+    assert np.isnan(between([3], 0.0, 1.0, bad, 0.5).numpy()).tolist() == [False, True, True]
+    assert np.isnan(between([2], 0.0, 1.0, 40.0, 41.0).numpy()).all()  # beyond the range of float64
     assert np.isnan(R.gamma([], bad).numpy()).tolist() == [True, True, False]
     counts = R.poisson([], bad, dtype="int32").numpy()
     assert counts[:2].tolist() == [-1, -1]
@@ -301,6 +321,13 @@ def test_invalid_tensors_give_nan_or_minus_one(mode):
 @pytest.mark.parametrize(
     ("draw", "error", "text"),
     [
+        (lambda: between([2], 0.0, 0.0), ValueError, r"truncated_normal\] stddevs must be positive, got 0.0"),
+        (
+            lambda: between([2], 0.0, 1.0, 2.0, 1.0),
+            ValueError,
+            "minvals must be less than maxvals, got 2.0 and 1",
+        ),
+        (lambda: between([2], np.ones(3)), ValueError, r"means of shape \(3,\) does not broadcast to \(2,\)"),
         (lambda: R.gamma([2], 0.0), ValueError, r"\[random.gamma\] alpha must be positive, got 0.0"),
         (lambda: R.gamma([2], [1.0, -1.0]), ValueError, r"alpha must be positive, got \[1.0, -1.0\]"),
         (lambda: R.gamma([2], 1.0, -1.0), ValueError, "beta must be positive"),
@@ -431,6 +458,8 @@ def test_functions_draw_anew_at_each_call():
 AFFINE = {
     "normal": (lambda a, b: R.normal([6], a, b, dtype="float64"), (0.3, 1.2)),
     "truncated_normal": (lambda a, b: R.truncated_normal([6], a, b, dtype="float64"), (0.3, 1.2)),
+    "normal between, mean and scale": (lambda a, b: between([6], a, b, 0.2, 3.0), (0.3, 1.2)),
+    "normal between, bounds": (lambda a, b: between([6], 0.0, 1.0, a, b), (0.3, 1.2)),
     "uniform": (lambda a, b: R.uniform([6], a, b, dtype="float64"), (0.3, 1.2)),
     "laplace": (lambda a, b: R.laplace([6], a, b, dtype="float64"), (0.3, 1.2)),
     "gumbel": (lambda a, b: R.gumbel([6], a, b, dtype="float64"), (0.3, 1.2)),

@@ -137,8 +137,8 @@ LEFT_OUT = (
         "jt.math.top_k",
     ),
     LeftOut(
-        "math.sobol_sample random.stateless_parameterized_truncated_normal random_index_shuffle "
-        "random.create_rng_state random.Algorithm random.experimental keras.random",
+        "math.sobol_sample random_index_shuffle random.create_rng_state random.Algorithm random.experimental "
+        "keras.random",
         "the generator is Philox",
         "jt.random.stateless_uniform, jt.random.truncated_normal and jt.random.Generator",
     ),

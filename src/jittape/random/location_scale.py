@@ -1,4 +1,7 @@
-"""Laws with a location and a scale: exponential, Laplace, Gumbel, and the multivariate normal law. See `continuous`."""
+"""Laws with a location and a scale: exponential, Laplace, Gumbel, and normal laws in an interval or of vectors.
+
+See `continuous`.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,35 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import literal
-from jittape.core.dtypes import uint64
-from jittape.core.primitive import apply
+from jittape.core.config import config
+from jittape.core.dtypes import as_dtype, float64, is_floating, uint64
+from jittape.core.primitive import any_dtype, apply
+from jittape.core.user_calls import shown
 from jittape.errors import ShapeError
 from jittape.primitives.broadcast import broadcast, cast_to
-from jittape.primitives.elementwise.arithmetic import add, multiply, negative
+from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
 from jittape.primitives.elementwise.bits import right_shift
-from jittape.primitives.elementwise.comparison import equal, where
+from jittape.primitives.elementwise.comparison import equal, greater, less, logical_and, where
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.error_functions import ndtr, ndtri
 from jittape.primitives.elementwise.exponential import log
+from jittape.primitives.elementwise.piecewise import maximum, minimum
 from jittape.primitives.elementwise.random_numbers import exponential_op, normal_op, philox_op
 from jittape.primitives.linalg.cholesky import cholesky
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.shape.reshaping import expand_dims, reshape, squeeze
-from jittape.random.arguments import extents_of, float_dtype, operand_shape, parameter
+from jittape.random.arguments import extents_of, float_dtype, is_symbolic, operand_shape, parameter
 from jittape.random.continuous import Take
-from jittape.random.coordinates import coordinates, not_negative, scaled
+from jittape.random.coordinates import bits, coordinates, not_negative, scaled, unit_of_bits
 from jittape.recording.tensor import Tensor
 
-__all__ = ["draw_exponential", "draw_gumbel", "draw_laplace", "draw_multivariate_normal"]
+__all__ = [
+    "draw_exponential",
+    "draw_gumbel",
+    "draw_laplace",
+    "draw_multivariate_normal",
+    "draw_normal_between",
+]
 
 SCALE = (lambda x: (x >= 0) | (x != x), "not be negative")
 
@@ -74,6 +88,49 @@ def draw_laplace(op: str, take: Take, shape: Any, loc: Any, scale: Any, dtype: A
 def draw_gumbel(op: str, take: Take, shape: Any, loc: Any, scale: Any, dtype: Any) -> Tensor:
     """Draw numbers of the Gumbel law of greatest values."""
     return _draw(_gumbel, op, take, shape, loc, scale, dtype)
+
+
+# ---- normal numbers in an interval -----------------------------------------------------------------------------------
+
+
+@any_dtype
+def _normal_between(
+    state: Any, mean: Any, scale: Any, low: Any, high: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Any:
+    """Invert the distribution function, in float64 and below the mean, where small probabilities keep their digits."""
+    mean, scale, low, high = [broadcast(cast_to(x, float64), shape) for x in (mean, scale, low, high)]
+    first, last = [divide(subtract(x, mean), scale) for x in (low, high)]
+    above = greater(first, 0)
+    first, last = where(above, negative(last), first), where(above, negative(first), last)
+    below, inside = ndtr(first), subtract(ndtr(last), ndtr(first))
+    unit = add(unit_of_bits(bits(state, shape), np.dtype(float64)), 2.0**-54)
+    draw = ndtri(add(below, multiply(unit, inside)))
+    draw = add(mean, multiply(scale, where(above, negative(draw), draw)))
+    draw = minimum(maximum(draw, low), high)  # rounding may exceed the bounds
+    defined = logical_and(greater(inside, 0), logical_and(greater(scale, 0), less(scale, math.inf)))
+    return cast_to(where(defined, draw, math.nan), dtype)
+
+
+def draw_normal_between(
+    op: str, take: Take, shape: Any, means: Any, stddevs: Any, minvals: Any, maxvals: Any
+) -> Tensor:
+    """Draw normal numbers between two bounds."""
+    extents = extents_of(op, shape)
+    positive = (lambda x: (x > 0) | (x != x), "be positive")
+    mean, scale = (
+        parameter(op, "means", means, extents),
+        parameter(op, "stddevs", stddevs, extents, *positive),
+    )
+    low, high = parameter(op, "minvals", minvals, extents), parameter(op, "maxvals", maxvals, extents)
+    operands = (mean, scale, low, high)
+    if not (is_symbolic(low) or is_symbolic(high)) and np.any(np.asarray(low) >= np.asarray(high)):
+        raise ValueError(
+            f"[random.{op}] minvals must be less than maxvals, got {shown(minvals)} and {shown(maxvals)}"
+        )
+    dtypes = [as_dtype(x.dtype) for x in (means, stddevs, minvals, maxvals) if hasattr(x, "dtype")]
+    wanted = np.result_type(*dtypes) if dtypes else config.default_float
+    wanted = float_dtype(op, wanted if is_floating(as_dtype(wanted)) else None)
+    return apply(_normal_between, (take(math.prod(extents)), *operands), (extents, wanted))
 
 
 # ---- multivariate normal ---------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from jittape.random.continuous import (
 )
 from jittape.random.discrete import draw_binomial, draw_categorical, draw_poisson, draw_shuffle
 from jittape.random.gammas import draw_gamma
+from jittape.random.location_scale import draw_normal_between
 from jittape.random.seeds import require_algorithm
 from jittape.recording.tensor import Tensor
 
@@ -27,6 +28,7 @@ __all__ = [
     "stateless_categorical",
     "stateless_gamma",
     "stateless_normal",
+    "stateless_parameterized_truncated_normal",
     "stateless_poisson",
     "stateless_shuffle",
     "stateless_truncated_normal",
@@ -95,6 +97,45 @@ def stateless_truncated_normal(
     """
     take = _with("stateless_truncated_normal", seed, alg)
     return draw_truncated_normal("stateless_truncated_normal", take, shape, mean, stddev, dtype)
+
+
+def stateless_parameterized_truncated_normal(
+    shape: Shape,
+    seed: Any,
+    means: Any = 0.0,
+    stddevs: Any = 1.0,
+    minvals: Any = -2.0,
+    maxvals: Any = 2.0,
+    name: str | None = None,
+) -> Tensor:
+    """Return normal numbers between bounds that depend only on the arguments.
+
+    Gradients flow to all four parameters. The distribution function is inverted in float64.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Shape of the result, to which the parameters broadcast.
+    seed : tensor-like of shape (2,)
+        Integers. Use each seed once; `split` and `fold_in` make new ones.
+    means, stddevs : tensor-like
+        Mean and standard deviation before truncation. The dtype of the result is that of the parameters, or the default
+        float.
+    minvals, maxvals : tensor-like
+        Bounds of the numbers, also infinite ones. An interval that begins more than 37 standard deviations from the
+        mean gives nan, and so do bounds in the wrong order in tensors.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> draw = jt.random.stateless_parameterized_truncated_normal([1000], [1, 2], minvals=3.0, maxvals=4.0)
+    >>> bool(jt.reduce_all((draw >= 3) & (draw <= 4)))
+    True
+    """
+    op = "stateless_parameterized_truncated_normal"
+    return draw_normal_between(op, _with(op, seed), shape, means, stddevs, minvals, maxvals)
 
 
 def stateless_uniform(
