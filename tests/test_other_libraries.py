@@ -241,4 +241,19 @@ def test_dask_is_refused_with_the_way_out():
     for call in (lambda: jt.ones([3]) * blocks, lambda: jnp.sum(blocks), lambda: jt.constant(blocks)):
         with pytest.raises(TypeError, match=r"compute\(\)"):
             call()
+    with pytest.raises(TypeError, match=r"^\[double\] .*compute\(\)"):
+        jt.function(double)(blocks)
     assert jnp.sum(blocks.compute()) == 3.0
+
+
+def test_gradients_of_the_blocks_of_dask():
+    dask_array = pytest.importorskip("dask.array")
+    array = np.arange(12.0).reshape(3, 4)
+    blocks = dask_array.from_array(array, chunks=(3, 2))
+    found = blocks.map_blocks(jt.grad(lambda x: jt.reduce_sum(x * x)), dtype=float).compute()
+    np.testing.assert_array_equal(found, 2 * array)
+    assert isinstance(dask_array.from_array(jt.constant(array), chunks=2).sum().compute(), jt.Tensor)
+
+
+def double(x):
+    return x * 2.0

@@ -21,7 +21,7 @@ from jittape.core.dtypes import as_dtype
 from jittape.core.program import Aval
 from jittape.core.tensor_shape import TensorShape
 from jittape.core.traced_scalar import TracedScalar
-from jittape.core.user_calls import function_name
+from jittape.core.user_calls import function_name, named
 from jittape.errors import DTypeError
 from jittape.functions.variable_arguments import VariableKind, kind_of_variable, with_repeats
 from jittape.numpy_api.dtype_objects import dtype_object
@@ -209,7 +209,7 @@ def keys_of(function: Callable[..., Any], call: Call, skip: int) -> tuple[Any, .
     """
     try:
         if not _PLAIN.issuperset(map(type, call.leaves)):
-            call.leaves = tuple([convert_to_tensor(x) if is_array_like(x) else x for x in call.leaves])
+            call.leaves = tuple([_leaf(function, x) if is_array_like(x) else x for x in call.leaves])
         keys = tuple([key_of(leaf) for leaf in call.leaves])
         return with_repeats(keys, call.leaves) if Variable in map(type, call.leaves) else keys
     except DTypeError as error:
@@ -217,6 +217,13 @@ def keys_of(function: Callable[..., Any], call: Call, skip: int) -> tuple[Any, .
         name = next(n for n, leaf in zip(names, call.leaves, strict=True) if _has_bad_dtype(leaf))
         text = re.sub(r"^\[.*?\] ", "", str(error))
         raise DTypeError(f"{function_name(function)}: the argument {name}: {text}") from None
+
+
+def _leaf(function: Callable[..., Any], x: Any) -> Any:
+    try:
+        return convert_to_tensor(x)
+    except TypeError as error:
+        raise named(error, function_name(function)) from None
 
 
 def _has_bad_dtype(leaf: Any) -> bool:

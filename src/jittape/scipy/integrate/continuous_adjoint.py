@@ -18,9 +18,9 @@ from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import reshape, reverse
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.handles import own_handles
+from jittape.scipy.integrate.implicit_equations import differentiable_once
 from jittape.scipy.integrate.ode_loop import Control, integrated
 from jittape.scipy.integrate.ode_methods import Field, Method
-from jittape.scipy.integrate.radau_method import differentiable_once
 from jittape.transforms.wrappers import with_values
 
 __all__ = ["with_adjoint"]

@@ -19,6 +19,7 @@ from jittape.primitives.shape.reshaping import expand_dims, transpose
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import any_recorded
 from jittape.recording.trace import Trace, current_trace
+from jittape.scipy.integrate.bdf_method import bdf_method
 from jittape.scipy.integrate.complex_systems import is_complex, solve_complex
 from jittape.scipy.integrate.continuous_adjoint import with_adjoint
 from jittape.scipy.integrate.ode_events import (
@@ -69,14 +70,15 @@ METHODS: dict[str, Callable[[], Method]] = {
     "RK45": lambda: explicit_method("RK45"),
     "DOP853": lambda: explicit_method("DOP853"),
     "Radau": radau_method,
+    "BDF": bdf_method,
     "Rodas4": lambda: RODAS4,
 }
 
 
 def _method(function: str, name: Any) -> Method:
     if name not in METHODS:
-        stiff = "; for stiff systems use 'Radau' or 'Rodas4'" if name in ("BDF", "LSODA") else ""
-        raise ValueError(f"[{function}] method must be one of {', '.join(METHODS)}, got {name!r}{stiff}")
+        nearest = "; use 'BDF', or 'RK45' if the system is not stiff" if name == "LSODA" else ""
+        raise ValueError(f"[{function}] method must be one of {', '.join(METHODS)}, got {name!r}{nearest}")
     return METHODS[name]()
 
 
@@ -159,8 +161,8 @@ def solve_ivp(
         Start. If it is complex, the real and the imaginary parts are a system of real equations, whose errors are
         controlled one by one.
     method : str
-        ``"RK23"``, ``"RK45"``, ``"DOP853"``; for stiff systems ``"Radau"``, implicit of order 5, or ``"Rodas4"``,
-        linearly implicit of order 4, both with the exact Jacobian.
+        ``"RK23"``, ``"RK45"``, ``"DOP853"``; for stiff systems ``"BDF"``, a multistep method of orders 1 to 5,
+        ``"Radau"``, implicit of order 5, or ``"Rodas4"``, linearly implicit of order 4, all with the exact Jacobian.
     t_eval : tensor-like, optional
         Times of the results, in the order of integration. By default, these are the ends of all steps. Their number
         depends on values: inside a `jt.function`, `t_eval` is needed.
@@ -183,7 +185,7 @@ def solve_ivp(
         for steps. The gradients are those of the exact solution, up to the tolerance, and cannot be differentiated
         again. The default times are the first and the last. Without `adjoint`, gradients go through the accepted
         steps, whose values are stored: they are exact derivatives of the numerical solution with steps of constant
-        size, to any order, with ``"Radau"`` to the first.
+        size, to any order, with ``"Radau"`` and ``"BDF"`` to the first.
 
     Returns
     -------
@@ -349,7 +351,7 @@ def odeint(
     args, rtol, atol
         As in `scipy.integrate.odeint`.
     method, adjoint
-        As in `solve_ivp`; SciPy's method LSODA is not here, use ``"Rodas4"`` for stiff systems.
+        As in `solve_ivp`; SciPy's method LSODA is not here, use ``"BDF"`` for stiff systems.
 
     Raises
     ------

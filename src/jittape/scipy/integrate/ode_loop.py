@@ -90,7 +90,7 @@ def _attempt(field: Field, method: Method, control: Control, s: State) -> State:
     trial = method.step(field, at, h, control.scale)
     error = stop_gradient(trial.error)
     accepted = error < 1.0
-    factor = stop_gradient(trial.safety) * pow(maximum(error, 1e-300), -1.0 / (method.order + 1))
+    factor = stop_gradient(trial.factor)
     grown = minimum(factor, where(s.rejected, 1.0, MAX_FACTOR))
     shrunk = where(error >= 1.0, maximum(factor, MIN_FACTOR), MIN_FACTOR)  # also for nan
     failed = logical_and(logical_not(accepted), size <= least)

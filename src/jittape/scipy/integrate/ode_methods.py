@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from jittape.core.dtypes import float64
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.exponential import sqrt
-from jittape.primitives.elementwise.piecewise import absolute
+from jittape.primitives.elementwise.piecewise import absolute, maximum
+from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.linalg.solve import solve
 from jittape.primitives.reduce.reductions import reduce_mean, reduce_sum
 from jittape.primitives.shape.creation import eye
@@ -36,6 +37,7 @@ __all__ = [
     "explicit_method",
     "power_sum",
     "root_mean_square",
+    "size_factor",
 ]
 
 SAFETY = 0.9
@@ -77,14 +79,14 @@ class Point(NamedTuple):
 class Trial(NamedTuple):
     """Result of a trial step: values, right-hand side, rows for the polynomial, and the error in tolerances.
 
-    An error of nan stands for a failed step. The next step has the size for the given error times `safety`.
+    An error of nan stands for a failed step. The next step, or the next trial, has `factor` times the size.
     """
 
     y: Any
     f: Any
     rows: Any
     error: Any
-    safety: Any
+    factor: Any
 
 
 Scale = Callable[[Any, Any], Any]
@@ -126,6 +128,11 @@ def root_mean_square(x: Any) -> Any:
     return sqrt(reduce_mean(x * x))
 
 
+def size_factor(error: Any, order: Any, safety: Any = SAFETY) -> Any:
+    """Return the ratio of the size with the given error to that of the step, for an error estimate of this order."""
+    return safety * pow(maximum(error, 1e-300), -1.0 / (order + 1))
+
+
 def _combined(weights: Any, rows: list[Any]) -> Any:
     """Return the sum of rows times weights, without the terms of weight 0."""
     terms = [float(w) * row for w, row in zip(weights, rows, strict=False) if w]
@@ -151,7 +158,8 @@ def explicit_method(name: str) -> Method:
         new = at.y + h * _combined(table.B, rows)
         f_new = field(at.t + h, new)
         rows.append(f_new)
-        return Trial(new, f_new, stack(rows), error(rows, h, scale(at.y, new)), SAFETY)
+        size = error(rows, h, scale(at.y, new))
+        return Trial(new, f_new, stack(rows), size, size_factor(size, order))
 
     if name == "DOP853":
         return Method(step, _polynomial_of_853(table), _inside_of_853, order, count, 7)
@@ -247,7 +255,8 @@ def _rodas_step(field: Field, at: Point, h: Any, scale: Scale) -> Trial:
         rows.append(squeeze(solve(matrix, expand_dims(right, -1)), -1))
     new = at.y + _combined((*LAST, 1.0, 1.0), rows)
     f_new = field(at.t + h, new)
-    return Trial(new, f_new, expand_dims(at.f, 0), root_mean_square(rows[5] / scale(at.y, new)), SAFETY)
+    size = root_mean_square(rows[5] / scale(at.y, new))
+    return Trial(new, f_new, expand_dims(at.f, 0), size, size_factor(size, RODAS4.order))
 
 
 def _hermite(field: Field, t: Any, y: Any, new: Any, f_new: Any, k: Any, h: Any) -> Any:
