@@ -154,9 +154,21 @@ def test_pandas_says_when_it_makes_an_array():
     pandas = pytest.importorskip("pandas")
     series, frame = pandas.Series([1.0, 2.0]), pandas.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
     v = jt.Variable(np.array([1.0, 2.0]))
-    for call in (lambda: series.dot(v), lambda: frame @ v, lambda: pandas.Series(v.value())):
-        with pytest.warns(TapeExitWarning), jt.GradientTape():
-            call()
+    with pytest.warns(TapeExitWarning), jt.GradientTape():
+        pandas.Series(v.value())
+    for call, name in (
+        (lambda x: series @ x, "Series @ tensor"),
+        (lambda x: series.dot(x), "Series @ tensor"),
+        (lambda x: frame @ x, r"DataFrame @ tensor .* jt.constant\(frame\) @ t"),
+        (lambda x: frame.dot(x), "DataFrame @ tensor"),
+        (lambda x: np.matmul(frame, x), "DataFrame @ tensor"),
+        (lambda x: frame.add(x), "DataFrame.add"),
+        (lambda x: frame.mul(x, axis="columns"), "DataFrame.add"),
+    ):
+        for value in (v, v * 1.0):
+            with pytest.raises(TypeError, match=name):
+                call(value)
+    np.testing.assert_array_equal(frame @ v.numpy(), jt.constant(frame) @ v)
 
 
 def test_pandas_objects_become_tensors():

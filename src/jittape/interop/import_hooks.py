@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["install"]
 
-_ENTRIES = {"einops._backends": "jittape.interop.einops_backend"}
+_ENTRIES = {
+    "einops._backends": "jittape.interop.einops_backend",
+    "pandas": "jittape.interop.pandas_entry",
+}
 """Module of another library -> module of jittape whose `register` makes the entry."""
 
 

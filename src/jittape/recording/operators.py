@@ -26,7 +26,7 @@ from jittape.primitives.linalg import matmul
 from jittape.primitives.linalg.sparse_products import is_sparse_matrix, sparse_matmul
 from jittape.recording.lost_writes import ROW, references_of_call, refuse_lost_out, refuse_lost_outs
 from jittape.recording.static_info import DEVICE, StaticInfo
-from jittape.recording.tape_exits import leave, look
+from jittape.recording.tape_exits import leave, look, refuse_conversion, refused_conversions
 
 __all__ = ["Operators"]
 
@@ -72,6 +72,8 @@ class Operators(StaticInfo, ArrayMethods):
         if sys._getframe(1).f_code.co_name == "_matmul_dispatch":
             # SciPy computes `sparse matrix @ tensor`: if the operand is no array, it calls `__rmatmul__`.
             return np.array(None)
+        if refused_conversions:
+            refuse_conversion()
         recorder = active.recorder
         if recorder.intervals:
             leave(recorder, self, "np.asarray()")

@@ -25,7 +25,16 @@ from jittape.core.primitive import active
 from jittape.core.user_calls import is_of_user
 from jittape.errors import TapeExitWarning
 
-__all__ = ["MATH", "Exits", "described", "first_order_excused", "leave", "look"]
+__all__ = [
+    "MATH",
+    "Exits",
+    "described",
+    "first_order_excused",
+    "leave",
+    "look",
+    "refuse_conversion",
+    "refused_conversions",
+]
 
 _ARRAY = "np.asarray()"
 """Name of a conversion by ``__array__``; the source line says which function calls it."""
@@ -84,6 +93,26 @@ def described(key: tuple[int, int, int], exit: tuple[str, CodeType, Any]) -> str
     """Return the conversion and its line as text."""
     how, code, _ = exit
     return f"{how} at line {line_at(code, key[2])} of {code.co_filename}"
+
+
+refused_conversions: dict[int, tuple[str, str]] = {}
+"""By identity of the code object of a function that converts tensors: what it does, and what to use instead."""
+_NEAR = 4
+"""Number of frames in which a conversion looks for a refused one."""
+
+
+def refuse_conversion() -> None:
+    """Raise `TypeError` if the caller's caller converts a tensor for a function in `refused_conversions`."""
+    frame: FrameType | None = sys._getframe(2)
+    for _ in range(_NEAR):
+        if frame is None:
+            return
+        found = refused_conversions.get(id(frame.f_code))
+        if found is not None:
+            raise TypeError(
+                f"{found[0]} would convert the tensor to an array, without a gradient; {found[1]}"
+            )
+        frame = frame.f_back
 
 
 class _Excused(threading.local):
