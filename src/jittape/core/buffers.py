@@ -228,7 +228,7 @@ class Buffer:
         try:
             return np.asarray(self.array.data.toreadonly())
         except ValueError:  # the buffer protocol has no format for bfloat16
-            bits = self.array.view(np.uint16)
+            bits = self.array.view(f"u{self.array.itemsize}")
             return np.asarray(bits.data.toreadonly()).view(self.array.dtype)
 
 

@@ -135,6 +135,12 @@ _ROWS = (
 )
 _INFO = {row[0]: DTypeInfo(*row) for row in _ROWS}
 
+_EXTENSIONS = {
+    # name: llvm, safetensors
+    "bfloat16": ("i16", "BF16"),
+}
+"""Floating-point dtypes of the package ml_dtypes, whose ops are computed in float32 between casts."""
+
 SUPPORTED = set(_INFO)
 """All dtypes of tensors; bfloat16 after its first use."""
 NATIVE = {dtype for dtype, info in _INFO.items() if info.llvm}
@@ -155,19 +161,22 @@ WEAK_EXAMPLES: dict[type, Any] = {bool: False, int: 0, float: 0.0, complex: 0j}
 
 
 def __getattr__(name: str) -> Any:
-    if name != "bfloat16":
+    if name not in _EXTENSIONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _bfloat16()
+    return _extension(name)
 
 
 @cache
-def _bfloat16() -> np.dtype[Any]:
-    """Return bfloat16 and add its row; its package is imported at first use, which takes 5 ms."""
+def _extension(name: str) -> np.dtype[Any]:
+    """Return a dtype of ml_dtypes and add its row; the package is imported at first use, which takes 5 ms."""
     import ml_dtypes
 
-    dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-    _INFO[dtype] = DTypeInfo(dtype, "i16", float32, None, None, "BF16", dtype, float32, dtype, dtype, None)
-    for dtypes in (SUPPORTED, NATIVE, WIDENED):
+    dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    llvm, safetensors = _EXTENSIONS[name]
+    _INFO[dtype] = DTypeInfo(
+        dtype, llvm, float32, None, None, safetensors, dtype, float32, dtype, dtype, None
+    )
+    for dtypes in (SUPPORTED, WIDENED, *([NATIVE] if llvm else [])):
         dtypes.add(dtype)
     return dtype
 
@@ -197,8 +206,8 @@ def as_dtype(value: Any) -> np.dtype[Any]:
     try:
         dtype = np.dtype(value)
     except (TypeError, ValueError):
-        if isinstance(value, str) and value == "bfloat16":  # NumPy knows the name once ml_dtypes is imported
-            return _bfloat16()
+        if isinstance(value, str) and value in _EXTENSIONS:  # NumPy knows the name once ml_dtypes is imported
+            return _extension(value)
         raise named(
             DTypeError(
                 f"{argument_of_user(value)}Cannot convert {value!r} to a dtype; give one such as 'float32'"
@@ -206,10 +215,10 @@ def as_dtype(value: Any) -> np.dtype[Any]:
         ) from None
     if not dtype.isnative:
         dtype = dtype.newbyteorder("=")
-    if dtype not in SUPPORTED and dtype.name == "bfloat16":
-        return _bfloat16()
+    if dtype not in SUPPORTED and dtype.name in _EXTENSIONS:
+        return _extension(dtype.name)
     if dtype not in SUPPORTED:
-        names = ", ".join(sorted({"bfloat16", *[d.name for d in SUPPORTED]}))
+        names = ", ".join(sorted({*_EXTENSIONS, *[d.name for d in SUPPORTED]}))
         raise named(
             DTypeError(f"{argument_of_user(value)}dtype {dtype} is not supported; use one of {names}")
         )
@@ -238,7 +247,7 @@ def default_dtype(kind: type) -> np.dtype[Any]:
 def kind_of(dtype: np.dtype[Any]) -> str:
     """Return `numpy.dtype.kind`, and ``"f"`` for bfloat16, whose kind is ``"V"`` for NumPy."""
     kind = dtype.kind
-    return "f" if kind == "V" and dtype.name == "bfloat16" else kind
+    return "f" if kind == "V" and dtype.name in _EXTENSIONS else kind
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
@@ -284,8 +293,11 @@ def widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def narrowed(found: np.dtype[Any], operands: Iterable[Any]) -> np.dtype[Any]:
     """Return the dtype to which a result of dtype `found` is rounded if an op on `operands` was computed `widened`."""
-    others = [x for x in operands if isinstance(x, np.dtype) and x not in WIDENED]
-    return _bfloat16() if found == float32 and not any(map(is_differentiable, others)) else found
+    dtypes = {x for x in operands if isinstance(x, np.dtype)}
+    narrow, others = dtypes & WIDENED, dtypes - WIDENED
+    if found != float32 or len(narrow) > 1 or any(map(is_differentiable, others)):
+        return found
+    return narrow.pop()
 
 
 def float_result(dtype: np.dtype[Any]) -> np.dtype[Any]:

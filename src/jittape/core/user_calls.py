@@ -271,7 +271,7 @@ def as_array(argument: str, value: Any, remedy: str = "") -> np.ndarray[Any, Any
                 f"{argument}: the parts of {shown(value)} have different shapes; pad them to the same one"
             )
         ) from None
-    if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
+    if array.dtype.kind not in "biufc" and array.dtype.type.__module__ != "ml_dtypes":
         raise named(
             TypeError(f"{argument} must be a tensor, an array or nested lists of numbers, got {shown(value)}")
         )
