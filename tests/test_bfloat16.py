@@ -478,3 +478,32 @@ def test_the_package_is_imported_at_first_use_and_programs_are_cached(tmp_path: 
         ended = run_python("-c", PROGRAM, JITTAPE_CACHE_DIR=str(tmp_path))
         assert ended.returncode == 0, ended.stderr
         assert ended.stdout.split() == ["1", str(loaded)]
+
+
+ONE_MORE_DTYPE = """
+import ml_dtypes, numpy as np, jittape as jt
+from jittape.core.dtypes import EXTENSIONS
+
+EXTENSIONS["float8_e4m3fn"] = (None, "F8_E4M3")
+dtype = np.dtype(ml_dtypes.float8_e4m3fn)
+every = np.arange(256, dtype=np.uint8).view(dtype)
+np.testing.assert_array_equal(jt.cast(jt.constant(every), jt.float32).numpy(), every.astype(np.float32))
+x = np.array([0.1, 1.0, -2.5, 300.0]).astype(dtype)
+wide = x.astype(np.float32)
+expected = (np.tanh(wide) + wide / np.cosh(wide) ** 2).astype(dtype)
+for _ in range(3):  # interpreted, then compiled
+    v = jt.Variable(x)
+    with jt.GradientTape() as tape:
+        y = jt.reduce_sum(jt.tanh(v) * v)
+    gradient = tape.gradient(y, v)
+    assert y.dtype == gradient.dtype == dtype
+    np.testing.assert_allclose(gradient.numpy().astype(float), expected.astype(float), rtol=0.13)
+assert (jt.constant(x) + 1.0).dtype == dtype
+assert (jt.constant(x) + jt.constant([1.0], jt.bfloat16)).dtype == jt.float32
+print("right")
+"""
+
+
+def test_a_row_of_the_table_is_all_that_another_such_dtype_needs():
+    run = run_python("-c", ONE_MORE_DTYPE)
+    assert run.stdout.strip() == "right", run.stderr

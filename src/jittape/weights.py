@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from jittape.core.dtypes import SUPPORTED, as_dtype, info_of
+from jittape.core.dtypes import EXTENSIONS, SUPPORTED, as_dtype, info_of
 from jittape.core.program import Aval
 from jittape.errors import WeightsError
 from jittape.recording.tensor import Tensor, tensor_of
@@ -178,14 +178,16 @@ def _pack_npz(path: Path, arrays: Arrays, file: IO[bytes]) -> None:
                 np.lib.format.write_array(member, _named_in_npz(array), allow_pickle=False)
 
 
-_BFLOAT16_BITS = np.dtype([("bfloat16", "<u2")])
-"""Dtype of bfloat16 in ``.npz`` files: the bits, as a field with that name, since NumPy has no such dtype."""
+def _bits_of(name: str, itemsize: int) -> np.dtype[Any]:
+    """Return the dtype of bfloat16 in ``.npz`` files: its bits as a field with its name, as NumPy has no such dtype."""
+    return np.dtype([(name, f"<u{itemsize}")])
 
 
 def _named_in_npz(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if array.dtype.name != "bfloat16":
+    name, size = array.dtype.name, array.itemsize
+    if name not in EXTENSIONS:
         return array
-    return array.view(np.uint16).astype("<u2", copy=False).view(_BFLOAT16_BITS)
+    return array.view(f"u{size}").astype(f"<u{size}", copy=False).view(_bits_of(name, size))
 
 
 _DAMAGED = (
@@ -249,7 +251,8 @@ def _npz_entry(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> E
             "Save arrays of numbers"
         )
 
-    is_bfloat16 = dtype == _BFLOAT16_BITS
+    (field,) = dtype.names if dtype.names is not None and len(dtype.names) == 1 else ("",)
+    extension = field if field in EXTENSIONS and dtype == _bits_of(field, dtype.itemsize) else ""
 
     def read() -> np.ndarray[Any, Any]:
         size = info.file_size - start
@@ -258,13 +261,13 @@ def _npz_entry(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> E
                 raise ValueError(f"{size} bytes for {Aval(shape, dtype)}")
             content = memoryview(member.read())[start:]  # to the end, where the checksum is verified
             flat = np.frombuffer(content, dtype)
-        if is_bfloat16:
-            flat = flat["bfloat16"].astype(np.uint16).view(as_dtype("bfloat16"))
+        if extension:
+            flat = flat[extension].astype(f"u{dtype.itemsize}").view(as_dtype(extension))
         else:
             flat = flat.astype(dtype.newbyteorder("="), copy=False)
         return flat.reshape(shape, order="F" if fortran else "C")
 
-    return Entry(shape, "bfloat16" if is_bfloat16 else dtype.newbyteorder("=").name, read)
+    return Entry(shape, extension or dtype.newbyteorder("=").name, read)
 
 
 def _npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -281,7 +284,10 @@ def _npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]
 
 # ---- safetensors -----------------------------------------------------------------------------------------------------
 
-_SAFETENSORS = {"BF16": "bfloat16", **{info_of(dtype).safetensors: dtype.name for dtype in SUPPORTED}}
+_SAFETENSORS: dict[str | None, str] = {
+    **{label: name for name, (_, label) in EXTENSIONS.items()},
+    **{info_of(dtype).safetensors: dtype.name for dtype in SUPPORTED},
+}
 
 
 def _safetensors(path: Path) -> Any:

@@ -135,7 +135,7 @@ _ROWS = (
 )
 _INFO = {row[0]: DTypeInfo(*row) for row in _ROWS}
 
-_EXTENSIONS = {
+EXTENSIONS = {
     # name: llvm, safetensors
     "bfloat16": ("i16", "BF16"),
 }
@@ -161,7 +161,7 @@ WEAK_EXAMPLES: dict[type, Any] = {bool: False, int: 0, float: 0.0, complex: 0j}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _EXTENSIONS:
+    if name not in EXTENSIONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _extension(name)
 
@@ -172,7 +172,7 @@ def _extension(name: str) -> np.dtype[Any]:
     import ml_dtypes
 
     dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
-    llvm, safetensors = _EXTENSIONS[name]
+    llvm, safetensors = EXTENSIONS[name]
     _INFO[dtype] = DTypeInfo(
         dtype, llvm, float32, None, None, safetensors, dtype, float32, dtype, dtype, None
     )
@@ -206,7 +206,7 @@ def as_dtype(value: Any) -> np.dtype[Any]:
     try:
         dtype = np.dtype(value)
     except (TypeError, ValueError):
-        if isinstance(value, str) and value in _EXTENSIONS:  # NumPy knows the name once ml_dtypes is imported
+        if isinstance(value, str) and value in EXTENSIONS:  # NumPy knows the name once ml_dtypes is imported
             return _extension(value)
         raise named(
             DTypeError(
@@ -215,10 +215,10 @@ def as_dtype(value: Any) -> np.dtype[Any]:
         ) from None
     if not dtype.isnative:
         dtype = dtype.newbyteorder("=")
-    if dtype not in SUPPORTED and dtype.name in _EXTENSIONS:
+    if dtype not in SUPPORTED and dtype.name in EXTENSIONS:
         return _extension(dtype.name)
     if dtype not in SUPPORTED:
-        names = ", ".join(sorted({*_EXTENSIONS, *[d.name for d in SUPPORTED]}))
+        names = ", ".join(sorted({*EXTENSIONS, *[d.name for d in SUPPORTED]}))
         raise named(
             DTypeError(f"{argument_of_user(value)}dtype {dtype} is not supported; use one of {names}")
         )
@@ -247,7 +247,7 @@ def default_dtype(kind: type) -> np.dtype[Any]:
 def kind_of(dtype: np.dtype[Any]) -> str:
     """Return `numpy.dtype.kind`, and ``"f"`` for bfloat16, whose kind is ``"V"`` for NumPy."""
     kind = dtype.kind
-    return "f" if kind == "V" and dtype.name in _EXTENSIONS else kind
+    return "f" if kind == "V" and dtype.name in EXTENSIONS else kind
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
