@@ -211,6 +211,9 @@ def test_settings_are_looked_up_without_a_function():
     ("holder", "name", "advice"),
     [
         (jt, "no_grad", "use tape.stop_recording()"),
+        (jt, "placeholder", "operations need no session"),
+        (jt, "get_variable", "use jt.Variable and jt.name_scope"),
+        (jt, "reduce_avg", "use jt.reduce_mean"),
         (jt, "vmap", "use jt.vectorized_map"),
         (jt.linalg, "inverse", "use jt.linalg.inv"),
         (jt.plot, "graphs", "did you mean jt.plot.graph?"),

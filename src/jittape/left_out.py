@@ -226,8 +226,14 @@ _FOREIGN = {
     "nn.linear nn.Linear": "jt.keras.layers.Dense",
     "linalg.inverse": "jt.linalg.inv",
     "cat": "jt.concat",
+    "Session InteractiveSession placeholder": "jt.function, or plain Python: operations need no session",
+    "global_variables_initializer local_variables_initializer": "jt.Variable, which has its value from the start",
+    "get_variable variable_scope": "jt.Variable and jt.name_scope",
+    "contrib layers": "jt.keras.layers and jt.nn",
+    "mul sub div neg": "jt.multiply, jt.subtract, jt.divide and jt.negative",
+    "mean reduce_avg": "jt.reduce_mean",
 }
-"""Names of PyTorch and JAX below ``jittape``, and what to use instead."""
+"""Names of PyTorch, JAX and TensorFlow 1 below ``jittape``, and what to use instead."""
 
 _MODULES = (
     "nn", "math", "linalg", "random", "signal", "bitwise", "optimizers", "debugging", "nest", "train", "data", "test",

@@ -10,6 +10,7 @@ numbers) run each time.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import nullcontext
 from types import FunctionType, NoneType
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -18,6 +19,7 @@ import numpy as np
 from jittape.core.builder import Builder
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op, SourceLine
+from jittape.core.symbolic.extents import open_extents
 from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.tuning import tuning
 from jittape.primitives.indexing.index_keys import Picking, Slicing
@@ -103,6 +105,8 @@ class Memory(Generic[Known]):
 
     def find(self, template_key: Hashable) -> Known | None:
         """Return the value of a key; None if there is none."""
+        if not open_extents:  # `memo_keys` takes 1 µs
+            return self._known.get(template_key)
         with memo_keys():
             return self._known.get(template_key)
 
@@ -114,7 +118,7 @@ class Memory(Generic[Known]):
         if self._n_slots > tuning.template_slots:
             self._known.clear()
             self._n_slots = n_slots + 1
-        with memo_keys():
+        with memo_keys() if open_extents else nullcontext():
             self._known[template_key] = known
 
 
