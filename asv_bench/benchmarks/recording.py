@@ -111,3 +111,25 @@ class Look:
 
     def time_op_and_look(self, method: str) -> None:
         getattr(self.x * 2.0, method)()
+
+
+class Tape:
+    """A tape around one op, and its gradient or Jacobian, which is not read."""
+
+    params = ("empty", "gradient", "gradient of list", "jacobian")
+    param_names = ("method",)
+
+    def setup(self, method: str) -> None:
+        self.v = jt.Variable(np.ones(24))
+        for _ in range(120):
+            float(jt.reduce_sum(_X))
+            self.time_tape(method)
+
+    def time_tape(self, method: str) -> None:
+        with jt.GradientTape() as tape:
+            if method != "empty":
+                y = self.v * self.v
+        if method == "jacobian":
+            tape.jacobian(y, self.v)
+        elif method != "empty":
+            tape.gradient(y, self.v if method == "gradient" else [self.v])

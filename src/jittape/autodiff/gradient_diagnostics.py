@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from jittape.autodiff.rebinding import rebinding_of
 from jittape.core.dtypes import is_differentiable
 from jittape.core.program import Op
+from jittape.core.user_calls import stack_level
+from jittape.errors import UnconnectedGradientWarning
 from jittape.recording.tape_exits import Exits, described
 from jittape.recording.trie import Node, path_to
 from jittape.recording.user_line import user_line
@@ -15,7 +18,7 @@ from jittape.recording.variable import Variable
 from jittape.transform.differentiate import Path, Seen, TapeView, carries, seen
 from jittape.transform.opaque import opaque_op_between
 
-__all__ = ["GradientQuery", "dependent_slots", "diagnoses", "diagnosis"]
+__all__ = ["GradientQuery", "dependent_slots", "diagnoses", "diagnosis", "explain_missing"]
 
 
 class GradientQuery(NamedTuple):
@@ -225,3 +228,16 @@ def _obstacle(path: Path, view: TapeView, op: Op, followed: set[int]) -> str:
     if not any(carries(op, i) for i, slot in enumerate(op.args) if slot in followed):
         return f"the path goes through an argument of `{op.primitive.name}` {where} that has no gradient"
     return f"it was watched after its use in `{op.primitive.name}` {where}"
+
+
+def explain_missing(results: list[Any], query: GradientQuery, before: Node, after: Node) -> None:
+    """Warn about each None in `results`."""
+    for result in results:
+        if result is None:
+            break
+    else:
+        return
+    missing = [i for i, result in enumerate(results) if result is None]
+    why = diagnoses(before, after, query, missing)
+    text = f"the gradient is None: {why}; see tape.explain(target, source)"
+    warnings.warn(text, UnconnectedGradientWarning, stacklevel=stack_level())

@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from jittape.autodiff.gradient_diagnostics import GradientQuery, diagnoses, diagnosis
+from jittape.autodiff.gradient_diagnostics import diagnosis, explain_missing
+from jittape.autodiff.known_gradients import (
+    Known,
+    known_edge,
+    known_gradient,
+    known_jacobian,
+    remember_jacobian,
+)
 from jittape.autodiff.reverse import ORDINARY, record_gradient
 from jittape.autodiff.tape_arguments import (
     UnconnectedGradients,
@@ -18,6 +25,7 @@ from jittape.autodiff.tape_arguments import (
     check_target,
     check_watched,
     entries_like,
+    seed_slots,
     seeds_for,
     wants_zeros,
 )
@@ -26,11 +34,11 @@ from jittape.autodiff.tape_jacobians import batch_jacobian_of, jacobians_of
 from jittape.autodiff.tape_report import TapeReport
 from jittape.core.primitive import active, recording_with
 from jittape.core.user_calls import stack_level
-from jittape.errors import TapeUsageWarning, UnconnectedGradientWarning
+from jittape.errors import TapeUsageWarning
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
-from jittape.recording.trie import Node, path_to
+from jittape.recording.trie import path_to
 from jittape.recording.variable import Variable
 from jittape.transform.opaque import OpaqueRules
 
@@ -179,7 +187,7 @@ class GradientTape(TapeReport):
             If an op with unknown derivative is on one of several paths from a source to the target.
         """
         if output_gradients is None and unconnected_gradients is _NONE:
-            known = self._interval.known_gradient(target, sources)
+            known = known_gradient(self._interval, target, sources)
             if known is not None:
                 if not self._persistent:
                     self._use_up()
@@ -206,11 +214,11 @@ class GradientTape(TapeReport):
         seeds = None if output_gradients is None else seeds_for(targets, output_gradients)
         query = self._interval.query(trace, targets, leaves)
         before = trace.node
-        slots = _seed_slots(trace, query, targets, seeds)
+        slots = seed_slots(trace, query, targets, seeds)
         opaque_rules = OpaqueRules(zeros=True) if zero else ORDINARY
         results = record_gradient(trace, query.targets, query.sources, slots, query.view, opaque_rules)
         if not zero:
-            _explain_missing(results, query, before, trace.node)
+            explain_missing(results, query, before, trace.node)
         return results
 
     def _warn_if_recording(self) -> None:
@@ -318,8 +326,16 @@ class GradientTape(TapeReport):
         One pass runs on a stack of unit vectors: in forward mode if all sources together have fewer elements than the
         target, else in reverse mode.
         """
+        edge = None
+        if unconnected_gradients is _NONE:
+            known = known_jacobian(self._interval, target, sources)
+            if known is not None:
+                if not self._persistent:
+                    self._use_up()
+                return known
+            edge = known_edge(self._interval, target, sources)
         leaves, rebuild = flatten(sources, check_source)
-        return rebuild(self._jacobians(target, leaves, unconnected_gradients))
+        return rebuild(self._jacobians(target, leaves, unconnected_gradients, edge=edge))
 
     def _jacobians(
         self,
@@ -327,8 +343,12 @@ class GradientTape(TapeReport):
         leaves: list[Any],
         unconnected_gradients: UnconnectedGradients | str,
         forward: bool | None = None,
+        edge: Known | None = None,
     ) -> list[Any]:
-        """Return one Jacobian for each source; `forward` selects the mode, None the one with fewer passes."""
+        """Return one Jacobian for each source; `forward` selects the mode, None the one with fewer passes.
+
+        The trie remembers the Jacobians of an `edge`.
+        """
         trace = self._usable_trace()
         zero = wants_zeros(unconnected_gradients)
         check_target(target)
@@ -337,8 +357,9 @@ class GradientTape(TapeReport):
             query = self._interval.query(trace, [target], leaves)
             before = trace.node
             results = jacobians_of(trace, target, query, forward, zero)
+            remember_jacobian(trace, before, edge, results)
         if not zero:
-            _explain_missing(results, query, before, trace.node)
+            explain_missing(results, query, before, trace.node)
         self._finish(trace)
         if zero:
             empty = [_zeros((*target.aval.shape, *leaf.aval.shape), leaf.aval.dtype) for leaf in leaves]
@@ -391,29 +412,6 @@ class GradientTape(TapeReport):
             "a GradientTape cannot be pickled or copied, as it belongs to a running thread; keep the Variables or the "
             "gradients"
         )
-
-
-def _seed_slots(
-    trace: Trace, query: GradientQuery, targets: list[Any], seeds: list[Tensor | None] | None
-) -> Any:
-    """Return the slot of the cotangent of each target that the trace knows; None means ones."""
-    if seeds is None:
-        return (None,) * len(query.targets)
-    known = [seed for target, seed in zip(targets, seeds, strict=True) if trace.slots_of(target)]
-    return tuple([None if seed is None else trace.import_tensor(seed) for seed in known])
-
-
-def _explain_missing(results: list[Any], query: GradientQuery, before: Node, after: Node) -> None:
-    """Warn about each None in `results`."""
-    for result in results:
-        if result is None:
-            break
-    else:
-        return
-    missing = [i for i, result in enumerate(results) if result is None]
-    why = diagnoses(before, after, query, missing)
-    text = f"the gradient is None: {why}; see tape.explain(target, source)"
-    warnings.warn(text, UnconnectedGradientWarning, stacklevel=stack_level())
 
 
 def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:

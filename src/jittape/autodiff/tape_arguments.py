@@ -1,4 +1,4 @@
-"""Checks of the arguments of `GradientTape`'s methods: targets, sources and seeds."""
+"""Arguments of `GradientTape`'s methods: targets, sources and seeds."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from jittape.autodiff.gradient_diagnostics import GradientQuery
 from jittape.core.dtypes import is_differentiable
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten_like
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
+from jittape.recording.trace import Trace
 
 __all__ = [
     "UnconnectedGradients",
@@ -21,6 +23,7 @@ __all__ = [
     "check_watched",
     "entries_like",
     "fitting",
+    "seed_slots",
     "seeds_for",
     "wants_zeros",
 ]
@@ -156,3 +159,13 @@ def _log_non_float(dtype: np.dtype[Any]) -> None:
         logging.getLogger("jittape").warning(
             "The dtype of the watched tensor must be floating (e.g. jt.float32), got jt.%s", dtype.name
         )
+
+
+def seed_slots(
+    trace: Trace, query: GradientQuery, targets: list[Any], seeds: list[Tensor | None] | None
+) -> Any:
+    """Return the slot of the cotangent of each target that the trace knows; None means ones."""
+    if seeds is None:
+        return (None,) * len(query.targets)
+    known = [seed for target, seed in zip(targets, seeds, strict=True) if trace.slots_of(target)]
+    return tuple([None if seed is None else trace.import_tensor(seed) for seed in known])

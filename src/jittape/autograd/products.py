@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.autodiff.known_gradients import known_gradient
 from jittape.autodiff.reverse import record_gradient
 from jittape.autodiff.tape import GradientTape
 from jittape.autograd.containers import Boxes, as_tensor, holds_boxes, is_box, leaves_of_value, like, mapped
@@ -105,7 +106,7 @@ def _cotangents(tape: GradientTape, target: Any, leaves: list[Tensor]) -> list[A
     """Return the gradient of the sum of `target` for each leaf, zeros where there is none."""
     if not is_box(target):
         return _independent(leaves)
-    known = tape._interval.known_gradient(target, leaves)
+    known = known_gradient(tape._interval, target, leaves)
     if known is not None:
         tape._use_up()
         return known

@@ -11,6 +11,8 @@ from weakref import ref
 import numpy as np
 
 from jittape.core.buffers import Buffer
+from jittape.core.config import config
+from jittape.core.primitive import active
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.primitives.identity import identity_op
 from jittape.recording.flushing import Flushing
@@ -45,6 +47,13 @@ class Slots(Flushing):
     former: Mapping[int, int]
     exits: Exits | None
     written: Written
+    limit: int
+
+    def is_unused(self) -> bool:
+        """Return whether a tape may begin on the trace, as on a new one."""
+        recorder: Any = active.recorder
+        used = self.pending or self.assigned or self.holders or self.inputs or self.exits or self.lost
+        return not used and self is recorder and self.limit == config._max_pending_ops
 
     def deriving(self) -> AbstractContextManager[Any]:
         """Return a context for gradient rules, which run no code of the user's."""

@@ -351,6 +351,8 @@ class Trace(Slots):
 
     def step(self) -> Trace:
         """Flush at a step boundary and return the trace that records next."""
+        if self.node is UNPLACED and self.is_unused():
+            return self
         self.flush()
         trace: Any = active.recorder
         return trace.supersede() if trace.holders else trace

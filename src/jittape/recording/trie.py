@@ -82,6 +82,8 @@ class Node:
         For a gradient that is None: the diagnostics.
     families : Families or None
         The general paths below the node, see `jittape.recording.general.path_families`.
+    shortcuts : dict or None
+        Nodes and results that several edges below lead to: see `jittape.autodiff.known_gradients`.
     derivation : (GeneralPath, int, sequence of int) or None
         The general path that gave the node, the number of the node and the values of the extents.
     """
@@ -108,6 +110,7 @@ class Node:
         "results",
         "reverse",
         "scalars",
+        "shortcuts",
         "slot",
         "source",
         "stamp",
@@ -141,6 +144,7 @@ class Node:
         self.callback: Callback | None = None
         self.reverse: tuple[Reverse, tuple[tuple[int, ...], ...]] | None = None
         self.families: Any = None
+        self.shortcuts: dict[Any, tuple[Node, tuple[tuple[int, Aval], ...]]] | None = None
         self.derivation: tuple[Any, int, Sequence[int]] | None = None
 
     @property
@@ -278,6 +282,7 @@ class Trie:
             last_use[id(node)] = max([node.stamp, *(last_use[id(child)] for child in node.children.values())])
         limit = sorted(last_use.values())[len(order) // 2]
         for node in order:
+            node.shortcuts = None
             for key, child in list(node.children.items()):
                 if last_use[id(child)] <= limit:
                     del node.children[key]
