@@ -169,6 +169,22 @@ SCANS = (
         for r in (False, True)
     ),
     Row(
+        "cumulative_max",
+        lambda x: cu.cumulative_max_op.bind(x, axis=1),
+        normal((3, 4)),
+        lambda x: np.maximum.accumulate(x, 1),
+        edges=((np.array([[-INF, 1.0, NAN, 2.0]]),), (np.zeros((2, 0)),)),
+        wrt=(),
+    ),
+    Row(
+        "recurrence_residual",
+        cu.recurrence_residual_op.bind,
+        lambda rng: (np.full(3, 1 / 3), np.full(3, 3.0), np.full(3, 0.5), np.array([1.5, 1.25, 1.0])),
+        lambda before, factor, term, state: factor * before + term - state,
+        dtypes=("float64",),
+        wrt=(),
+    ),
+    Row(
         "linear_recurrence",
         lambda a, b: cu.recurrence_op.bind(a, b, axis=1),
         normal((2, 4), (2, 4)),

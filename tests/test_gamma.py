@@ -314,6 +314,22 @@ def test_an_index_out_of_range_in_a_compiled_function_ends_the_run(mode):
     np.testing.assert_array_equal(f(np.array([3, 0])).numpy(), [[1, 0], [1, 0]])
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_errors_of_cumulative_logsumexp_do_not_grow(dtype, mode):
+    generator = np.random.default_rng(3)
+    for spread, shift in ((1.0, 0.0), (10.0, 0.0), (0.01, -7.0), (30.0, -100.0)):
+        x = (spread * generator.normal(size=400) + shift).astype(dtype)
+        total, wanted = mp.mpf(0), []
+        for element in x:
+            total += mp.exp(mp.mpf(float(element)))
+            wanted.append(float(mp.log(total)))
+        for _ in range(2):
+            found = jt.math.cumulative_logsumexp(x).numpy().astype(np.float64)
+        size = np.maximum(np.maximum(np.abs(wanted), 1), np.abs(np.maximum.accumulate(x)))
+        unit = np.spacing(size.astype(dtype)).astype(np.float64)
+        assert np.max(np.abs(found - wanted) / unit) < (3.0 if mode == "compiled" else 4.0)
+
+
 @pytest.mark.parametrize("x", [[5e10, 0.086], [0.086, 5e10, 2.0, 1e-5], [3e7, 1.15, 40.0]])
 def test_lbeta_of_elements_of_different_sizes_keeps_its_digits(x, mode):
     with mp.workprec(300):

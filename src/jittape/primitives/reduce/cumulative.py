@@ -6,30 +6,37 @@ recurrence in the other direction. So products with zeros among their factors ha
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from jittape.core.builder import literal
 from jittape.core.dtypes import int64
-from jittape.core.forms import Scan
+from jittape.core.forms import Decomposition, Map, Scan
 from jittape.core.primitive import Primitive, apply
 from jittape.primitives.batched_params import along_axis
 from jittape.primitives.broadcast import as_symbol, axis_key, broadcast, cast_to, conj, require_equal
-from jittape.primitives.elementwise.arithmetic import multiply, subtract, zero_dominant_multiply
+from jittape.primitives.elementwise.arithmetic import (
+    add,
+    multiply,
+    negative,
+    subtract,
+    zero_dominant_multiply,
+)
+from jittape.primitives.elementwise.assertions import MADE
 from jittape.primitives.elementwise.bits import is_finite
-from jittape.primitives.elementwise.comparison import equal, logical_and, logical_not, where
-from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.elementwise.comparison import equal, greater, logical_and, logical_not, where
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import exp, log1p
+from jittape.primitives.elementwise.piecewise import absolute
 from jittape.primitives.record_parts import floating, require_kinds
 from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import concat_op, flipped, placed, sliced
 from jittape.typing import Tensor, TensorLike
+from jittape.vectormath import NumPyMath
+from jittape.vectormath.double_word import two_product, two_sum
 
 __all__ = ["advanced", "cumprod", "cumsum", "cumulative_logsumexp", "delayed", "recurrence_op"]
-
-LOG_2 = math.log(2)
-
 
 # ---- shifts ----------------------------------------------------------------------------------------------------------
 
@@ -191,11 +198,63 @@ def cumprod(
 # ---- cumulative logsumexp --------------------------------------------------------------------------------------------
 
 
-def _logaddexp(m: Any, x: Any, y: Any) -> Any:
-    """Return ``log(exp(x) + exp(y))``; equal infinities stay as they are."""
-    top = m.maximum(x, y)
-    # Of nan, the maximum is nan.
-    return m.where(x == y, top + LOG_2, top + m.log1p(m.exp(-m.absolute(x - y))))
+cumulative_max_op = Primitive(
+    "cumulative_max",
+    abstract_eval=lambda x, *, axis: x,
+    impl=lambda x, *, axis: np.maximum.accumulate(x, axis),
+    gradient_stops=MADE,
+    lowering=Scan(lambda m, before, x: m.maximum(before, x), -np.inf),
+    batch=along_axis(),
+)
+
+
+def _residual(m: Any, before: Any, factor: Any, term: Any, state: Any) -> Any:
+    """Return ``factor * before + term - state`` with the digits that rounding dropped from `state`."""
+    product, product_error = two_product(m, factor, before)
+    total, total_error = two_sum(m, product, term)
+    return (total - state) + (total_error + product_error)
+
+
+recurrence_residual_op = Primitive(
+    "recurrence_residual",
+    abstract_eval=lambda *operands: require_equal("recurrence_residual", *operands),
+    impl=lambda *operands: _residual(NumPyMath(), *operands),
+    gradient_stops=MADE,
+    lowering=Map(_residual),
+)
+
+
+def _sum_beside_greatest(x: Any, *, axis: int) -> Any:
+    """Return ``log(cumsum(exp(x)))`` as the greatest element so far plus ``log1p(r)``.
+
+    r is the sum of the exponentials of all other elements relative to the greatest, a linear recurrence. A second
+    recurrence adds what rounding drops from r, so the error does not grow with the number of elements.
+    """
+    top = cumulative_max_op.bind(x, axis=axis)
+    before = delayed(top, axis, -np.inf)
+    terms = exp(negative(absolute(_difference(x, before))))
+    factors = where(greater(x, before), terms, 1)
+    rest = recurrence_op.bind(factors, terms, axis=axis)
+    dropped = recurrence_residual_op.bind(delayed(rest, axis, 0.0), factors, terms, rest)
+    dropped = divide(recurrence_op.bind(factors, dropped, axis=axis), add(rest, 1))
+    return add(top, add(log1p(rest), dropped))
+
+
+def _cumulative_logsumexp_impl(x: Any, *, axis: int) -> Any:
+    """Evaluate `_sum_beside_greatest`."""
+
+    def shifted(values: Any, first: float) -> Any:
+        widths = [(int(a == axis), 0) for a in range(x.ndim)]
+        return np.take(np.pad(values, widths, constant_values=first), range(x.shape[axis]), axis)
+
+    top = np.maximum.accumulate(x, axis)
+    before = shifted(top, -np.inf)
+    with np.errstate(all="ignore"):
+        terms = np.exp(-np.abs(np.where(x == before, 0, x - before)))
+        factors = np.where(x > before, terms, x.dtype.type(1))
+        rest = _recurrence_impl(factors, terms, axis=axis)
+        dropped = _residual(NumPyMath(), shifted(rest, 0.0), factors, terms, rest)
+        return top + (np.log1p(rest) + _recurrence_impl(factors, dropped, axis=axis) / (1 + rest))
 
 
 def _cumulative_logsumexp_vjp(g: Any, out: Any, x: Any, *, axis: int) -> Any:
@@ -218,9 +277,9 @@ def _difference(x: Any, y: Any) -> Any:
 cumulative_logsumexp_op = Primitive(
     "cumulative_logsumexp",
     abstract_eval=lambda x, *, axis: require_kinds("cumulative_logsumexp", "f", x),
-    impl=lambda x, *, axis: np.logaddexp.accumulate(x, axis),
+    impl=_cumulative_logsumexp_impl,
     vjp=(_cumulative_logsumexp_vjp,),
-    lowering=Scan(_logaddexp, -np.inf),
+    lowering=Decomposition(_sum_beside_greatest),
     batch=along_axis(),
 )
 
