@@ -116,33 +116,37 @@ def _launch_table(
         sizes,
         *[a for own in bodies for body in own for a in body.memory],
     ]
-    slot, size = address_of(slots), address_of(sizes)
-    calls: list[dict[str, int]] = []
-    for step, own in zip(steps, words, strict=True):
-        tasks = ABORTABLE if step.kernel.abortable else step.tasks
-        address, worth = addresses[step.kernel.name], _threads(step.tasks, step.work)
-        calls.append({"kernel": address, "slots": slot, "sizes": size, "tasks": tasks, "threads": worth})
-        slot += slots.itemsize * len(step.storages)
-        size += sizes.itemsize * len(own)
-    table: list[int] = KERNEL_CALL.pack(**clock([])) if clock is not None else []
+    calls = np.zeros(len(steps), KERNEL_CALL.dtype)
+    calls["kernel"] = [addresses[step.kernel.name] for step in steps]
+    calls["slots"] = address_of(slots) + slots.itemsize * _starts([len(step.storages) for step in steps])
+    calls["sizes"] = address_of(sizes) + sizes.itemsize * _starts([len(own) for own in words])
+    calls["tasks"] = [ABORTABLE if step.kernel.abortable else step.tasks for step in steps]
+    calls["threads"] = [_threads(step.tasks, step.work) for step in steps]
+    table: list[Any] = [] if clock is None else [KERNEL_CALL.pack(**clock([]))]
     for tile, group in groupby(range(len(steps)), lambda i: steps[i].tile):
         numbers = list(group)
-        found = [calls[i] for i in numbers]
+        found = calls[numbers[0] : numbers[-1] + 1]
         if tile is not None:
             blocks = _tile_table(tile, cell_of, cells, found)
             memory.append(blocks)
-            address, size = registry.address_of(_TILE_LOOP), address_of(blocks)
             worth = min(tile.groups, max(1, tile.work // tuning.work_per_thread_ns))
-            found = [{"kernel": address, "slots": 0, "sizes": size, "tasks": tile.groups, "threads": worth}]
-        for i, call in enumerate(found):
-            table += KERNEL_CALL.pack(**call)
-            if clock is not None:
-                done = [steps[k] for k in (numbers[i : i + 1] if tile is None else numbers)]
-                table += KERNEL_CALL.pack(**clock(done))
-    calls_and_clocks = len(table) // KERNEL_CALL.words
-    head = LAUNCH_HEAD.pack(calls=calls_and_clocks, pool=pool_address(_most_threads(steps)), runs=runs)
-    launch = np.array([*head, *table], np.int64)
+            loop = registry.address_of(_TILE_LOOP), 0, address_of(blocks), tile.groups, worth
+            found = np.array([loop], KERNEL_CALL.dtype)
+        if clock is None:
+            table.append(found.view(np.int64))
+            continue
+        for i in range(len(found)):
+            done = [steps[k] for k in (numbers[i : i + 1] if tile is None else numbers)]
+            table += [found[i : i + 1].view(np.int64), KERNEL_CALL.pack(**clock(done))]
+    count = sum(map(len, table)) // KERNEL_CALL.words
+    head = LAUNCH_HEAD.pack(calls=count, pool=pool_address(_most_threads(steps)), runs=runs)
+    launch = np.concatenate([np.array(head, np.int64), *table])
     return LaunchTable(address_of(launch), (launch, *memory))
+
+
+def _starts(counts: Sequence[int]) -> np.ndarray[Any, Any]:
+    """Return where each of some stretches of these lengths begins, one after the other."""
+    return np.cumsum([0, *counts])[:-1]
 
 
 class TableNumbers(NamedTuple):
@@ -248,7 +252,7 @@ def _most_threads(steps: Sequence[KernelStep]) -> int:
 
 
 def _tile_table(
-    tile: RowTile, cell_of: Sequence[int], cells: int, calls: list[dict[str, int]]
+    tile: RowTile, cell_of: Sequence[int], cells: int, calls: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
     """Return the table of a tile loop over these calls."""
     words = TILE_HEAD.pack(

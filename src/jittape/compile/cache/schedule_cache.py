@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from array import array
 from functools import lru_cache
 from typing import Any
 
@@ -21,13 +20,14 @@ from jittape.compile.cache import object_store
 from jittape.compile.cache.fingerprint import covers
 from jittape.compile.cache.kernel_cache import is_builtin, is_cacheable
 from jittape.compile.ir.kernel import NamedKernel
+from jittape.compile.ir.program_arrays import first_of_each, numbered, operands_of
 from jittape.compile.llvm.blas import blas
 from jittape.compile.schedule.row_tiling import RowTile
 from jittape.compile.schedule.steps import KernelStep, Schedule
 from jittape.core.dtypes import as_dtype
 from jittape.core.forms import Call, Control, Decomposition
 from jittape.core.primitive import Primitive
-from jittape.core.program import Aval, Program
+from jittape.core.program import Aval, Op, Program
 from jittape.core.tuning import tuning
 from jittape.primitives.shape.views import Region
 
@@ -40,32 +40,33 @@ def schedule_key(program: Program, donated: tuple[tuple[int, int], ...]) -> str 
     """Return the key of a program's schedule; None if it is small or may differ in another process."""
     if len(program.ops) < tuning.stored_schedule_ops:
         return None
-    number = {slot: i for i, slot in enumerate(program.inputs)}
-    texts: dict[str, int] = {}
-    known: dict[tuple[Primitive, int], int] = {}  # by identity of the parameters, which most ops share
-    numbers: list[int] = []
-    for primitive, args, params, out, _ in program.ops:
-        text = known.get((primitive, id(params)))
-        if text is None:
-            known_name = is_known(primitive) and not isinstance(primitive.lowering, Control)
-            if not known_name or not all(is_plain(value) for _, value in params):
-                return None
-            text = texts.setdefault(f"{primitive.name} {params}", len(texts))
-            known[primitive, id(params)] = text
-        numbers += (text, len(args), *[number[slot] for slot in args])
-        number[out] = len(number)
-    numbers += [number[slot] for slot in program.outputs]
+    # By identity of the parameters, which most ops share.
+    alike = numbered([(op.primitive, id(op.params)) for op in program.ops])
+    different = [program.ops[i] for i in first_of_each(alike)]
+    if not all(map(_is_determined, different)):
+        return None
+    texts = [f"{op.primitive.name} {op.params}" for op in different]
+    avals = program.input_avals()
+    of_inputs = numbered(avals)
     lines = [
         repr(donated),
-        *[f"{aval.dtype.name}{aval.shape}" for aval in program.input_avals()],
-        *texts,
-        str(len(program.ops)),
+        *[f"{avals[i].dtype.name}{avals[i].shape}" for i in first_of_each(of_inputs)],
+        *dict.fromkeys(texts),
+        f"{len(avals)} inputs, {len(program.ops)} ops",
     ]
-    if any(isinstance(primitive.lowering, Call | Decomposition) for primitive, _ in known):
+    if any(isinstance(op.primitive.lowering, Call | Decomposition) for op in different):
         lines.append(f"BLAS: {blas().unpacked}, {blas().library is not None}")
     digest = hashlib.blake2b("\n".join(lines).encode(), digest_size=16)
-    digest.update(array("q", numbers))
+    for numbers in (of_inputs, numbered(texts)[alike], *operands_of(program)):
+        digest.update(numbers.tobytes())
     return "p" + digest.hexdigest()
+
+
+def _is_determined(op: Op) -> bool:
+    """Return whether the text of an op determines what it computes."""
+    if not is_known(op.primitive) or isinstance(op.primitive.lowering, Control):
+        return False
+    return all([is_plain(value) for _, value in op.params])
 
 
 @lru_cache(maxsize=1024)
@@ -90,21 +91,22 @@ def store_schedule(key: str, schedule: Schedule) -> None:
         return
     steps = [step for step in schedule.steps if isinstance(step, KernelStep)]
     kernels = {step.kernel.name: step.kernel for step in steps}
-    names = list(kernels)
     tiles = list(dict.fromkeys([step.tile for step in steps if step.tile is not None]))
+    number_of = {name: i for i, name in enumerate(kernels)}
+    number_of_tile: dict[RowTile | None, int] = {None: -1, **{tile: i for i, tile in enumerate(tiles)}}
     if not all(map(is_cacheable, kernels.values())):
         return
     content = {
-        "kernels": names,
+        "kernels": list(kernels),
         "tiles": [[t.blocks, t.groups, t.region, t.moved, t.work] for t in tiles],
         "steps": [
             [
-                names.index(step.kernel.name),
+                number_of[step.kernel.name],
                 step.storages,
                 step.sizes,
                 step.tasks,
                 step.work,
-                -1 if step.tile is None else tiles.index(step.tile),
+                number_of_tile[step.tile],
             ]
             for step in steps
         ],

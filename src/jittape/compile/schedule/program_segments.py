@@ -7,12 +7,13 @@ of ops and their neighbors. Whether two segments are equal is decided exactly, b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from jittape.compile.ir.program_arrays import first_of_each, numbered, operands_of
 from jittape.core.forms import Alias, Assert, CheckedMap, Control, View
 from jittape.core.program import Aval, Op, Program
 from jittape.core.tuning import tuning
@@ -22,6 +23,8 @@ __all__ = ["Segment", "segments_of"]
 _Ints = NDArray[np.int64]
 _Hashes = NDArray[np.uint64]
 
+_WHOLE = (Control, Assert, CheckedMap)
+"""Forms of ops that need the whole program."""
 _FACTORS = np.array(
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], np.uint64
 )
@@ -97,29 +100,17 @@ class _Graph(NamedTuple):
 
 def _graph_of(program: Program) -> _Graph | None:
     """Return the arrays of a program; None if an op can end the run or has a body."""
-    numbers: dict[Any, int] = {}
-    known: dict[Any, int] = {}  # by identity of the parameters, which most ops share
-    repeated: list[bool] = []
-    kinds: list[int] = []
-    for primitive, args, params, _, source in program.ops:
-        key = primitive, id(params), source, source.__class__
-        kind = known.get(key)
-        if kind is None:
-            if primitive.effectful or isinstance(primitive.lowering, Control | Assert | CheckedMap):
-                return None
-            text = repr(params)  # tells 1 from True and 1.0
-            kind = known[key] = numbers.setdefault((primitive, params, text, *key[2:]), len(numbers))
-            if kind == len(repeated):
-                repeated.append(isinstance(primitive.lowering, View | Alias) or not args)
-        kinds.append(kind)
-    position = {slot: -1 - i for i, slot in enumerate(program.inputs)}
-    position.update([(op.out, i) for i, op in enumerate(program.ops)])
-    counts = np.fromiter([len(op.args) for op in program.ops], np.int64, len(program.ops))
-    operands = chain.from_iterable([op.args for op in program.ops])
-    numbered = np.array(kinds, np.int64)
-    starts = np.concatenate(([0], np.cumsum(counts)))
-    makers = np.fromiter(map(position.__getitem__, operands), np.int64, starts[-1])
-    return _Graph(numbered, np.array(repeated, np.bool_)[numbered], starts, makers)
+    # By identity of the parameters, which most ops share.
+    alike = numbered([(op.primitive, id(op.params), op.source, op.source.__class__) for op in program.ops])
+    different = [program.ops[i] for i in first_of_each(alike)]
+    if any(op.primitive.effectful or isinstance(op.primitive.lowering, _WHOLE) for op in different):
+        return None
+    # The text of parameters tells 1 from True and 1.0.
+    keys = [(op.primitive, op.params, repr(op.params), op.source, op.source.__class__) for op in different]
+    repeated = [isinstance(op.primitive.lowering, View | Alias) or not op.args for op in different]
+    counts, makers, _ = operands_of(program)
+    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    return _Graph(numbered(keys)[alike], np.array(repeated, np.bool_)[alike], starts, makers)
 
 
 # ---- where to cut ----------------------------------------------------------------------------------------------------
