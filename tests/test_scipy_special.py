@@ -13,6 +13,7 @@ import scipy.special
 
 import jittape as jt
 from jittape.scipy import special
+from jittape.scipy.special.complex_steps import COMPLEX_STEPS
 from jittape.scipy.special.ufunc_bodies import BODIES
 from jittape.scipy.special.ufunc_calls import call_ufunc
 
@@ -255,14 +256,50 @@ def test_numbers_lists_and_small_dtypes() -> None:
     )
 
 
+@pytest.mark.parametrize("name", sorted(COMPLEX_STEPS))
+def test_complex_numbers(name: str) -> None:
+    """Values and dtypes are SciPy's; differences along both axes give the holomorphic derivative."""
+    ufunc, function = getattr(scipy.special, name), getattr(special, name)
+    z = np.array([0.5 + 0.3j, 1.2 - 0.7j, -0.4 + 2.1j])
+    arguments = [z, z[::-1] + 0.25][: ufunc.nin]
+    wanted = ufunc(*arguments)
+    for call in (ufunc, function, jt.function(function)):
+        found = call(*[jt.constant(a) for a in arguments])
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-13)
+    single = function(*[jt.constant(a.astype(np.complex64)) for a in arguments])
+    assert single.dtype == jt.complex64
+    np.testing.assert_allclose(single.numpy(), wanted, rtol=1e-4)
+    for i in range(ufunc.nin):
+        target = lambda x, i=i: jt.reduce_sum(  # noqa: E731
+            jt.math.real(function(*[x if j == i else a for j, a in enumerate(arguments)]))
+        )
+        if name == "psi":
+            with pytest.raises(jt.NoGradientError, match=r"\[psi\] has no derivative for complex numbers"):
+                jt.grad(target)(arguments[i])
+            continue
+        step = 1e-6
+        sides = [ufunc(*[a + s * step * (j == i) for j, a in enumerate(arguments)]) for s in (1, -1)]
+        slope = (sides[0] - sides[1]) / (2 * step)
+        np.testing.assert_allclose(jt.grad(target)(arguments[i]), slope.conj(), rtol=1e-7)
+
+
+def test_real_arguments_of_a_function_of_complex_numbers() -> None:
+    for x in (0.5, np.float32([0.5, 1.0]), [1, 2]):
+        found = special.wofz(x)
+        assert found.dtype == scipy.special.wofz(np.asarray(x)).dtype
+        np.testing.assert_allclose(found.numpy(), scipy.special.wofz(np.asarray(x)), rtol=1e-6)
+    assert special.erf(1j).dtype == special.erf(np.float64(1.0) * 1j).dtype == jt.complex128
+    assert complex(special.xlogy(0.0, 1j)) == 0.0
+
+
 def test_refusals_name_the_function_and_the_way_out() -> None:
     x = jt.constant(np.ones(2))
     with pytest.raises(TypeError, match=r"scipy.special.airy is not recorded.*x.numpy\(\)"):
         scipy.special.airy(x)
     with pytest.raises(TypeError, match="cannot record into an array"):
         scipy.special.erf(x, out=np.zeros(2))
-    with pytest.raises(jt.DTypeError, match=r"scipy.special.erf\] is recorded for real numbers only"):
-        scipy.special.erf(jt.constant([1j]))
+    with pytest.raises(jt.DTypeError, match=r"scipy.special.jv\] is recorded for real numbers only"):
+        scipy.special.jv(1.0, jt.constant([1j]))
     with pytest.raises(TypeError, match=r"\[erf\] out= is not supported"):
         special.erf(x, out=x)
     with pytest.raises(TypeError, match=r"\[betainc\] takes 3 arguments \(a, b, x\), got 1"):

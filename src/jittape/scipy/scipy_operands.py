@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import WeakScalar
-from jittape.core.dtypes import float32, float64
+from jittape.core.dtypes import complex64, complex128, float32, float64
 from jittape.core.user_calls import named
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import broadcast_operands, cast_to
@@ -17,7 +17,14 @@ from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.joining import stack
 from jittape.recording.convert import convert_to_tensor
 
-__all__ = ["array_valued", "as_operand", "float64_tensor", "floating_operand", "real_operands"]
+__all__ = [
+    "array_valued",
+    "as_operand",
+    "complex_operands",
+    "float64_tensor",
+    "floating_operand",
+    "real_operands",
+]
 
 
 def as_operand(x: Any) -> Any:
@@ -84,6 +91,16 @@ def _dtype_of(function: str, operands: tuple[Any, ...]) -> np.dtype[Any]:
             )
         )
     return np.dtype(found)
+
+
+def complex_operands(function: str, operands: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return handles in one complex dtype and shape; None if none of them is complex."""
+    dtypes = [np.dtype(x.kind) if isinstance(x, WeakScalar) else x.dtype for x in operands]
+    if not any(dtype.kind == "c" for dtype in dtypes):
+        return None
+    strong = [d for d, x in zip(dtypes, operands, strict=True) if not isinstance(x, WeakScalar)]
+    dtype = np.result_type(complex64, *strong) if strong else complex128
+    return broadcast_operands(*[cast_to(x, dtype) for x in operands], op=function)
 
 
 def real_operands(function: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -93,6 +93,7 @@ from jittape.scipy.special.ufunc_functions import round as round
 from jittape.scipy.special.ufunc_functions import spence as spence
 from jittape.scipy.special.ufunc_functions import stdtr as stdtr
 from jittape.scipy.special.ufunc_functions import stdtrit as stdtrit
+from jittape.scipy.special.ufunc_functions import wofz as wofz
 from jittape.scipy.special.ufunc_functions import xlog1py as xlog1py
 from jittape.scipy.special.ufunc_functions import xlogy as xlogy
 from jittape.scipy.special.ufunc_functions import y0 as y0

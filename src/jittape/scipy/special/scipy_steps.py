@@ -33,10 +33,11 @@ from jittape.primitives.elementwise.incomplete_gamma import gamma_density_op, ra
 from jittape.primitives.elementwise.piecewise import maximum, sign
 from jittape.primitives.record_parts import same_real_float
 
-__all__ = ["STEPS", "call_step"]
+__all__ = ["STEPS", "call_step", "scipy_value"]
 
 
-def _scipy_value(name: str, *arrays: Any) -> Any:
+def scipy_value(name: str, *arrays: Any) -> Any:
+    """Return the value of SciPy's ufunc `name` in the dtype of the arrays."""
     from scipy import special
 
     with np.errstate(all="ignore"):
@@ -63,7 +64,7 @@ def _step(name: str, arguments: str, *slopes: Callable[..., Any] | None) -> Prim
     return Primitive(
         f"scipy_{name}",
         abstract_eval=same_real_float(name),
-        impl=partial(_scipy_value, name),
+        impl=partial(scipy_value, name),
         vjp=tuple(vjp),
         batch=alike(),
     )

@@ -5,8 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from jittape.core.dtypes import complex128
 from jittape.core.primitive import apply
-from jittape.scipy.scipy_operands import as_operand, real_operands
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.scipy.scipy_operands import as_operand, complex_operands, real_operands
+from jittape.scipy.special.complex_steps import COMPLEX_STEPS
 from jittape.scipy.special.ufunc_bodies import BODIES
 
 __all__ = ["call_ufunc", "recorded_name"]
@@ -14,7 +17,14 @@ __all__ = ["call_ufunc", "recorded_name"]
 
 def _body(*operands_and_name: Any) -> Any:
     *operands, name = operands_and_name
-    return BODIES[name](*real_operands(name, tuple(operands)))
+    step = COMPLEX_STEPS.get(name)
+    values = None if step is None else complex_operands(name, tuple(operands))
+    if step is not None and values is not None:
+        return step.bind(*values)
+    values = real_operands(name, tuple(operands))
+    if name not in BODIES:  # SciPy has it for complex numbers only
+        return COMPLEX_STEPS[name].bind(*[cast(x, complex128) for x in values])
+    return BODIES[name](*values)
 
 
 def call_ufunc(name: str, *operands: Any) -> Any:
@@ -26,4 +36,4 @@ def recorded_name(ufunc: Any) -> str | None:
     """Return the name under which a ufunc of SciPy is recorded; None if it is another one."""
     name: str = ufunc.__name__
     known = getattr(sys.modules.get("scipy.special"), name, None)
-    return name if known is ufunc and name in BODIES else None
+    return name if known is ufunc and (name in BODIES or name in COMPLEX_STEPS) else None

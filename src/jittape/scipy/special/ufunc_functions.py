@@ -90,6 +90,7 @@ __all__ = [
     "spence",
     "stdtr",
     "stdtrit",
+    "wofz",
     "xlog1py",
     "xlogy",
     "y0",
@@ -102,7 +103,9 @@ TEMPLATE = """{summary}
 Parameters
 ----------
 {parameters} : tensor-like
-    Real numbers that broadcast. Arrays of float32, float16 and small integers give float32, all else float64.
+    Numbers that broadcast. Arrays of float32, float16 and small integers give float32, all else float64. The error and
+    gamma functions, the exponential integrals, and `spence`, `expm1`, `log1p`, `xlogy` and `xlog1py` also take complex
+    numbers, for which SciPy computes the value.
 
 Returns
 -------
@@ -112,7 +115,7 @@ Returns
 Raises
 ------
 DTypeError
-    If an operand is complex.
+    If an operand is complex and the function is none of these.
 TypeError
     If ``out=`` or another keyword of ufuncs is given: a recorded function has no memory to write to.
 
@@ -178,6 +181,7 @@ log_ndtr = _function("log_ndtr", "x", "Return the logarithm of `ndtr`, accurate 
 ndtr = _function("ndtr", "x", "Return the distribution function of the standard normal distribution.")
 ndtri = _function("ndtri", "y", "Return the inverse of `ndtr`.")
 ndtri_exp = _function("ndtri_exp", "y", "Return the inverse of `log_ndtr`. SciPy computes the value.")
+wofz = _function("wofz", "z", "Return the Faddeeva function ``exp(-z**2) erfc(-iz)``, of a complex dtype.")
 exp1 = _function("exp1", "x", "Return the exponential integral E1.")
 expi = _function("expi", "x", "Return the exponential integral Ei.")
 expn = _function(
