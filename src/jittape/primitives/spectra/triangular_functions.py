@@ -8,6 +8,7 @@ block of a function of a triangular matrix of twice the size: ``f([[t, e], [0, t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,13 @@ def _root_by_elements(t: Any, roots: Any) -> Any:
 # ---- logarithm -------------------------------------------------------------------------------------------------------
 
 
+@cache
+def _nodes_and_weights() -> tuple[Any, Any]:
+    """Return the nodes and weights of Gauss's rule for the interval from 0 to 1, which take 74 µs to compute."""
+    nodes, weights = np.polynomial.legendre.leggauss(7)
+    return (nodes[:, None, None] + 1) / 2, weights[:, None, None] / 2
+
+
 def logarithm(t: Any) -> Any:
     """Return the principal logarithm of a triangular matrix.
 
@@ -124,8 +132,7 @@ def logarithm(t: Any) -> Any:
         if np.abs(difference).sum(0).max() <= PADE_RADIUS:
             break
         root, halvings = square_root(root), halvings + 1
-    nodes, weights = np.polynomial.legendre.leggauss(7)
-    nodes, weights = (nodes[:, None, None] + 1) / 2, weights[:, None, None] / 2
+    nodes, weights = _nodes_and_weights()
     parts = np.linalg.solve(np.eye(len(t)) + nodes * difference, weights * difference)
     result = parts.sum(0) * 2.0**halvings
     np.fill_diagonal(result, logarithms)
