@@ -132,7 +132,10 @@ def test_an_ordinary_tape_explains_after_its_gradient():
         tape.gradient(y, [x, c])
     explanation = tape.explain(y, x)
     assert str(caught[0].message).endswith(f"{explanation}; see tape.explain(target, source)")
-    assert tape.explain(y, c) == "the target depends on source 0 (float32[1]) through 1 recorded op"
+    assert tape.explain(y, c) == (
+        "the target depends on source 0 (float32[1]) through 1 recorded op; jt.check_gradient(f, x) compares a "
+        "gradient with differences"
+    )
     assert "was not used in anything" in tape.explain(y, unused)
     y.numpy()
     assert "`floor`" in tape.explain(y, x)
