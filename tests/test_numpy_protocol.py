@@ -389,6 +389,15 @@ def test_sinc_of_infinity_is_nan_as_in_numpy():
     np.testing.assert_allclose(np.sinc(jt.constant(x)), [np.nan, np.nan, 1.0, 2.0 / np.pi])
 
 
+def test_take_checks_no_index_for_an_empty_result() -> None:
+    for shape, axis in (((0, 3, 1), -1), ((2, 0, 3), 2), ((0, 2, 0), 2)):
+        a = np.zeros(shape)
+        found = np.take(jt.constant(a), [2, 7], axis=axis)
+        assert found.numpy().shape == np.take(a, [2, 7], axis=axis).shape
+    with pytest.raises(IndexError):
+        np.take(jt.zeros([0, 3]), [1], axis=0).numpy()
+
+
 def test_out_and_where_write_to_tensors() -> None:
     """Values and dtypes are NumPy's, the results are the tensors in `out`, and gradients follow the mask."""
     x, mask = np.array([4.0, -1.0, 9.0]), np.array([True, False, True])

@@ -196,6 +196,12 @@ def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "
     a = strong(a)
     axis = axis_of("take", a, axis)
     if mode == "raise":
+        shape = shape_of(a)
+        along = 0 if axis is None else one_axis("np.take", axis, len(shape))
+        if 0 in shape[:along]:  # the result is empty, and NumPy checks no index
+            return broadcast_to(
+                np.zeros((), dtype_of(a)), [*shape[:along], *shape_of(indices), *shape[along + 1 :]]
+            )
         return gather(reshape(a, -1), indices, axis=0) if axis is None else gather(a, indices, axis=axis)
     n = (
         int(np.prod(shape_of(a), dtype=np.int64))
