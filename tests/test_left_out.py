@@ -214,7 +214,7 @@ def test_settings_are_looked_up_without_a_function():
         (jt, "placeholder", "operations need no session"),
         (jt, "get_variable", "use jt.Variable and jt.name_scope"),
         (jt, "reduce_avg", "use jt.reduce_mean"),
-        (jt, "vmap", "use jt.vectorized_map"),
+        (jt, "jit", "use jt.function"),
         (jt.linalg, "inverse", "use jt.linalg.inv"),
         (jt.plot, "graphs", "did you mean jt.plot.graph?"),
         (jt.constant(1.0), "detach", "use jt.stop_gradient"),

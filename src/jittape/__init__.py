@@ -272,6 +272,7 @@ from jittape.transforms import jvp as jvp
 from jittape.transforms import recompute_grad as recompute_grad
 from jittape.transforms import value_and_grad as value_and_grad
 from jittape.transforms import vjp as vjp
+from jittape.transforms import vmap as vmap
 from jittape.version import __version__ as __version__
 
 if _TYPE_CHECKING:
@@ -320,7 +321,7 @@ __all__ = [
     "switch_case", "tan", "tanh", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
     "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensordot", "test", "tile", "timestamp", "train",
     "transpose", "truediv", "truncatediv", "truncatemod", "uint8", "uint16", "uint32", "uint64", "unique",
-    "unique_with_counts", "unravel_index", "unstack", "value_and_grad", "vectorized_map", "vjp", "where",
+    "unique_with_counts", "unravel_index", "unstack", "value_and_grad", "vectorized_map", "vjp", "vmap", "where",
     "while_loop", "zeros", "zeros_initializer", "zeros_like",
 ]  # fmt: skip
 

@@ -211,7 +211,6 @@ LEFT_OUT = (
 
 _FOREIGN = {
     "no_grad": "tape.stop_recording() or jt.stop_gradient",
-    "vmap": "jt.vectorized_map",
     "jit compile": "jt.function",
     "tensor array asarray from_numpy as_tensor": "jt.constant",
     "Parameter parameter nn.Parameter": "jt.Variable",

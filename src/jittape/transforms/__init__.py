@@ -10,5 +10,6 @@ from jittape.transforms.jacobians import batch_jacobian as batch_jacobian
 from jittape.transforms.jacobians import hessian as hessian
 from jittape.transforms.jacobians import hvp as hvp
 from jittape.transforms.jacobians import jacobian as jacobian
+from jittape.transforms.vmap import vmap as vmap
 from jittape.transforms.wrappers import grad_pass_through as grad_pass_through
 from jittape.transforms.wrappers import recompute_grad as recompute_grad

@@ -33,6 +33,7 @@ __all__ = [
     "Primals",
     "Transformed",
     "as_host",
+    "is_host",
     "is_recorded",
     "scalar",
     "tape_of",
@@ -54,14 +55,15 @@ def _are_several(argnums: Any) -> bool:
 class Transformed:
     """Function returned by a transform of `f`. It binds as a method like `f`, and pickles if `f` does.
 
-    If `f` is a `jt.function`, the transformed function is compiled as a `jt.function` too.
+    If `f` is a `jt.function`, the transformed function is compiled as a `jt.function` too. The types of the arguments
+    `varied` (None: all positional ones) determine whether results are arrays or tensors.
     """
 
     def __init__(
         self,
         apply: Callable[..., Any],
         f: Callable[..., Any],
-        varied: Argnums,
+        varied: Argnums | None,
         whole: bool = True,
         **options: Any,
     ) -> None:
@@ -69,7 +71,7 @@ class Transformed:
         functools.update_wrapper(self, f, updated=())
         self._apply = apply
         self._f = f
-        self._varied = _argument_numbers(varied)
+        self._varied = None if varied is None else _argument_numbers(varied)
         self._options = options
         self._compiled: Function | None = None
         if whole and isinstance(f, Function):
@@ -79,7 +81,8 @@ class Transformed:
         if self._compiled is None or is_recorded():
             return self._apply(self._f, args, kwargs, **self._options)
         result = self._compiled(*args, **kwargs)
-        return as_host(result) if all([_is_host(args[i]) for i in self._varied]) else result
+        varied = args if self._varied is None else [args[i] for i in self._varied]
+        return as_host(result) if all([is_host(a) for a in varied]) else result
 
     def _function(self, name: str) -> Function:
         """Return the compiled function; raise `AttributeError` for a transform of a plain function."""
@@ -109,7 +112,7 @@ class Transformed:
         return f"<{self._apply.__name__.strip('_')} of {self._f!r}>"
 
 
-def _is_host(argument: Any) -> bool:
+def is_host(argument: Any) -> bool:
     """Return whether `argument` contains no tensor, Variable or traced number."""
     if type(argument) in (np.ndarray, float):
         return True
@@ -180,7 +183,7 @@ class Primals:
             changed[number] = rebuild(tensors)
             self._parts.append((changed[number], len(leaves), rebuild, present))
         self.args = tuple(changed)
-        self.host = not recorded and _is_host(given)
+        self.host = not recorded and is_host(given)
 
     @staticmethod
     def _tensor(name: str, number: int, leaf: Any) -> Tensor:
@@ -218,7 +221,7 @@ class Primals:
         for (part, _, _, present), other in zip(self._parts, others, strict=True):
             leaves = flatten_like(name, part, other)
             entries += [leaves[i] for i in present]
-        self.host = self.host and _is_host(entries)
+        self.host = self.host and is_host(entries)
         return entries
 
     def as_output(self, result: Any) -> Any:
