@@ -16,6 +16,7 @@ from jittape.compile.rewrite.add_scattered import add_scattered
 from jittape.compile.rewrite.cholesky_cotangents import split_cholesky_cotangents
 from jittape.compile.rewrite.decompose import decompose
 from jittape.compile.rewrite.diagonals import scatter_diagonals
+from jittape.compile.rewrite.join_parts import join_parts
 from jittape.compile.rewrite.layout_transposition import transpose_layouts
 from jittape.compile.rewrite.program_editor import separate_outputs
 from jittape.compile.rewrite.sum_before_product import sum_before_product
@@ -103,6 +104,8 @@ PASSES: tuple[Pass, ...] = (
     _rewrite("decompose", lambda program: decompose(program, NATIVE)),
     _rewrite("add scattered elements", add_scattered),
     _rewrite("scatter diagonals", scatter_diagonals),
+    # After the diagonals, which are sums of parts too.
+    _rewrite("join parts", join_parts),
     _rewrite("sum before product", sum_before_product),
     _rewrite("transpose layouts", transpose_layouts),
     # The last of the rewrites that may merge ops: it makes copies that they would merge.

@@ -17,6 +17,7 @@ from jittape.compile.kernels.loop.vectorize import (
     loads_of,
     reads_ahead,
     strided_loads,
+    strided_stores,
     written_twice,
 )
 from jittape.compile.llvm.ir_helpers import for_steps, integer
@@ -79,9 +80,8 @@ class VectorBody(ScalarBody):
         """
         self._find_rows(start, addresses_of(self.kernel))
         self._find_rows_before()
-        self._strides = {
-            _row(load.address): self._step(load.address.linear) for load in strided_loads(self.kernel)
-        }
+        strided = [*[load.address for load in strided_loads(self.kernel)], *strided_stores(self.kernel)]
+        self._strides = {_row(address): self._step(address.linear) for address in strided}
         first = integer(0)
         if written_twice(self.kernel):
             first = self._whole_vectors(count, start, body)
@@ -209,20 +209,36 @@ class VectorBody(ScalarBody):
         else:
             self._late.append(lambda: self._store_lanes(address, value, self.mask))
 
-    def _load_strided(self, address: Address, dtype: np.dtype[Any], mask: ir.Value | None) -> IRValue:
-        """Emit loads of single elements; lanes that do not exist get the first one."""
+    def _strided_lanes(
+        self, address: Address, kind: ir.Type, mask: ir.Value | None
+    ) -> Iterator[tuple[ir.Value, ir.Value]]:
+        """Emit the number and the place of the element of each lane; lanes that do not exist have the first one."""
         builder, stride = self.builder, self._strides[_row(address)]
         assert self.width is not None
         first = self._place_of_lanes(address)
-        loaded: ir.Value = ir.Constant(like(memory_type(dtype), self.width), ir.Undefined)
         for lane in range(self.width):
-            ahead = builder.mul(stride, integer(lane), flags=NO_WRAP)
+            number, ahead = integer(lane), builder.mul(stride, integer(lane), flags=NO_WRAP)
             if mask is not None and lane:
-                ahead = builder.select(builder.extract_element(mask, integer(lane)), ahead, integer(0))
-            place = builder.gep(first, [ahead], inbounds=True, source_etype=memory_type(dtype))
-            element = builder.load(place, align=dtype.alignment, typ=memory_type(dtype))
+                exists = builder.extract_element(mask, number)
+                number = builder.select(exists, number, integer(0))
+                ahead = builder.select(exists, ahead, integer(0))
+            yield number, builder.gep(first, [ahead], inbounds=True, source_etype=kind)
+
+    def _load_strided(self, address: Address, dtype: np.dtype[Any], mask: ir.Value | None) -> IRValue:
+        """Emit loads of single elements."""
+        builder, kind = self.builder, memory_type(dtype)
+        loaded: ir.Value = ir.Constant(like(kind, self.width), ir.Undefined)
+        for lane, (_, place) in enumerate(self._strided_lanes(address, kind, mask)):
+            element = builder.load(place, align=dtype.alignment, typ=kind)
             loaded = builder.insert_element(loaded, element, integer(lane))
         return self.from_memory(loaded, dtype)
+
+    def _store_strided(self, address: Address, value: IRValue, mask: ir.Value | None) -> None:
+        """Emit stores of single elements; instead of a lane that does not exist, the first one is stored again."""
+        vector, kind = self.in_memory(value), memory_type(value.dtype)
+        for number, place in self._strided_lanes(address, kind, mask):
+            element = self.builder.extract_element(vector, number)
+            self.builder.store(element, place, align=value.dtype.alignment)
 
     def _load_lanes(self, address: Address, dtype: np.dtype[Any], mask: ir.Value | None) -> IRValue:
         if _row(address) in self._strides:
@@ -234,7 +250,11 @@ class VectorBody(ScalarBody):
         return self.from_memory(masked_load(builder, kind, place, mask, dtype.alignment), dtype)
 
     def _store_lanes(self, address: Address, value: IRValue, mask: ir.Value | None) -> None:
-        place, value = self._place_of_lanes(address), value.spread(self.width)
+        value = value.spread(self.width)
+        if _row(address) in self._strides:
+            self._store_strided(address, value, mask)
+            return
+        place = self._place_of_lanes(address)
         if mask is None:
             self.store_to(place, value)
         else:

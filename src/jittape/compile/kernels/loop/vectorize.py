@@ -5,7 +5,7 @@ elements that are left. Written as vectors there are two loops, and masks in the
 the end. LLVM then runs four passes instead of about a hundred: the kernels of an LSTM compile in 0.10 s instead of
 0.22 s. The processor must have masked instructions (AVX-512), unless an expression has a loop of its own. All other
 loops are left to LLVM's vectorizer, as are those over elements that are not adjacent unless their mathematics is
-expensive: LLVM computes single elements where it finds a stride too slow to load.
+expensive: LLVM computes single elements where it finds a stride too slow.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ __all__ = [
     "obstacle_to_lanes",
     "reads_ahead",
     "strided_loads",
+    "strided_stores",
     "written_twice",
 ]
 
@@ -135,15 +136,28 @@ def strided_loads(kernel: LoopKernel) -> list[KernelLoad]:
     return [load for load, terms in loads if [name for name, _ in terms] == [innermost] and terms[0][1] != 1]
 
 
+def strided_stores(kernel: LoopKernel) -> list[Address]:
+    """Return where the innermost loop writes elements that are not adjacent, but equally far apart."""
+    innermost = f"i{kernel.depth - 1}"
+    written = [store.address for store in kernel.stores if store.level == kernel.depth]
+    pairs = [(address, _varying_terms(kernel, address.linear)) for address in written]
+    return [
+        address for address, terms in pairs if [name for name, _ in terms] == [innermost] and terms[0][1] != 1
+    ]
+
+
 def _has_distant_elements(kernel: LoopKernel) -> bool:
-    """Return whether elements are not adjacent, except in strided loads for which expensive mathematics pays."""
-    strided = strided_loads(kernel)
-    if strided and (
-        cost_of_innermost(kernel) < tuning.strided_load_cost * len(strided)
-        or any(load.mask is not None or load.dtype.kind == "c" for load in strided)
+    """Return whether elements are not adjacent, except where expensive mathematics pays for access one by one."""
+    loads, written = strided_loads(kernel), strided_stores(kernel)
+    dtypes = [*[load.dtype for load in loads], *[kernel.operands[a.operand].dtype for a in written]]
+    if dtypes and (
+        cost_of_innermost(kernel) < tuning.strided_load_cost * len(dtypes)
+        or any(load.mask is not None for load in loads)
+        or any(dtype.kind == "c" for dtype in dtypes)
     ):
         return True
-    apart = {load.address for load in strided} - {store.address for store in kernel.stores}
+    read = {load.address for load in loads}
+    apart = read.symmetric_difference(written) - (read & {store.address for store in kernel.stores})
     terms = [_varying_terms(kernel, a.linear) for a in addresses_of(kernel) if a not in apart]
     return not all(own == [(f"i{kernel.depth - 1}", 1)] for own in terms)
 

@@ -1,0 +1,132 @@
+"""Sums of arrays that are zero except for separate parts: the parts are joined.
+
+The gradient of ``f(P[:, 0], P[:, 1], P[:, 2])`` is such a sum, of one column each. As a sum, every element would be
+computed from all columns, with masks; joined, the loop that computes the columns writes each in its place. The rewrite
+is exact except for the sign of zeros.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jittape.compile.rewrite.program_editor import Editor, primitives_of
+from jittape.core.builder import literal_op
+from jittape.core.forms import Pad
+from jittape.core.program import Op, Program
+from jittape.core.tuning import tuning
+from jittape.primitives.broadcast import broadcast_to_op
+from jittape.primitives.shape.views import Region, concat_op
+
+__all__ = ["join_parts"]
+
+
+def join_parts(program: Program) -> Program:
+    """Return `program` with sums of separate parts as concatenations."""
+    primitives = primitives_of(program)
+    has_sums = any(p.is_addition for p in primitives)
+    return (
+        _Sums(program).result()
+        if has_sums and any(isinstance(p.lowering, Pad) for p in primitives)
+        else program
+    )
+
+
+class _Part(NamedTuple):
+    """Values along one axis of an array, and the index of the first."""
+
+    axis: int
+    first: int
+    size: int
+    values: int
+
+
+class _Sums:
+    """The sums of a program. An addition whose only use is in another one belongs to that sum."""
+
+    def __init__(self, program: Program) -> None:
+        self.editor = Editor(program)
+        self.program = program
+        self.op_of = {op.out: op for op in program.ops}
+        self.position = {op.out: i for i, op in enumerate(program.ops)}
+        self.inner = {
+            slot
+            for op in program.ops
+            if op.primitive.is_addition
+            for slot in op.args
+            if self.editor.uses[slot] == 1 and slot in self.op_of and self.op_of[slot].primitive.is_addition
+        }
+
+    def result(self) -> Program:
+        """Return the new program."""
+        for op in self.program.ops:
+            if op.out in self.inner:
+                continue
+            parts = self._parts(op) if op.primitive.is_addition else None
+            if parts is None:
+                self._as_before(op)
+            else:
+                self._join(op, parts)
+        return self.editor.result()
+
+    def _as_before(self, op: Op) -> None:
+        """Append an op, after the additions that belong to its sum."""
+        pending = [op]
+        for one in pending:
+            pending += [self.op_of[slot] for slot in one.args if slot in self.inner]
+        self.editor.ops += sorted(pending, key=lambda one: self.position[one.out])
+
+    def _terms(self, op: Op) -> list[int]:
+        found, pending = list[int](), [op]
+        while pending:
+            for slot in pending.pop().args:
+                if slot in self.inner:
+                    pending.append(self.op_of[slot])
+                else:
+                    found.append(slot)
+        return found
+
+    def _parts(self, op: Op) -> list[_Part] | None:
+        """Return the parts of a sum in order if they are separate and narrow, along one axis of a large array."""
+        if self.editor.avals[op.out].size < tuning.joined_parts_min_elements:
+            return None
+        found = []
+        for slot in self._terms(op):
+            part = self._part(slot)
+            if part is None or part.axis != (found[0].axis if found else part.axis):
+                return None
+            found.append(part)
+        found.sort(key=lambda part: part.first)
+        ends = [part.first + part.size for part in found]
+        separate = all(end <= part.first for end, part in zip(ends, found[1:], strict=False))
+        return found if separate else None
+
+    def _part(self, slot: int) -> _Part | None:
+        op = self.op_of.get(slot)
+        if op is None or not isinstance(op.primitive.lowering, Pad) or len(op.args) > 1:
+            return None
+        region = dict(op.params).get("region")
+        if not isinstance(region, Region) or len(region.axes) != 1 or self.editor.uses[slot] > 1:
+            return None
+        (axis,), (first,), (size,), (step,) = region
+        if first is None or step != 1 or size > tuning.joined_part_size:
+            return None
+        return _Part(axis, first, size, op.args[0])
+
+    def _join(self, op: Op, parts: list[_Part]) -> None:
+        """Append the concatenation of the parts of a sum, with zeros between them."""
+        shape, dtype = self.editor.avals[op.out]
+        axis, place = parts[0].axis, 0
+        operands: list[int] = []
+
+        def fill(size: int) -> None:
+            if size:
+                zero = self.editor.bind(literal_op, (), op, dtype=dtype, value=0)
+                gap = (*shape[:axis], size, *shape[axis + 1 :])
+                operands.append(self.editor.bind(broadcast_to_op, (zero,), op, shape=gap))
+
+        for part in parts:
+            fill(part.first - place)
+            operands.append(part.values)
+            place = part.first + part.size
+        fill(shape[axis] - place)
+        self.editor.bind(concat_op, tuple(operands), op, op.out, axis=axis)
