@@ -299,7 +299,20 @@ def test_shared_index_arrays_are_read_only() -> None:
     first = jt.sparse_jacobian(FUNCTIONS["stencil"])(X)
     with pytest.raises(ValueError, match="read-only"):
         first.indices[0] = 5
-    first.data[0] = 7.0  # the elements are the caller's own
+
+
+@pytest.mark.parametrize("method", ["diagonals", "column"])
+@pytest.mark.parametrize("f", [FUNCTIONS["stencil"], lambda x: 2.0 * x[1:] - x[:-1], lambda x: x * 0.0 + 1.0])
+def test_elements_are_the_callers_own(f: Any, method: str) -> None:
+    x = np.random.default_rng(0).normal(size=20_000)
+    sparse = jt.sparse_jacobian(f, method=method)
+    expected = sparse(x).data.copy()
+    matrices = [sparse(x) for _ in range(3)]
+    matrices[0].data[:] = 7.0
+    matrices.append(sparse(x))
+    np.testing.assert_array_equal(matrices[0].data, 7.0)
+    for matrix in matrices[1:]:
+        np.testing.assert_array_equal(matrix.data, expected)
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------

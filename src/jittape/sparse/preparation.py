@@ -65,6 +65,11 @@ class Plan:
         return Function(functools.partial(_recorded_products, *given))
 
     @property
+    def makes_new_elements(self) -> bool:
+        """Whether each call computes the elements; otherwise they are a constant."""
+        return self.diagonals is None or bool(self.diagonals.sources)
+
+    @property
     def method(self) -> str:
         """How the elements are computed."""
         if self.diagonals is not None:

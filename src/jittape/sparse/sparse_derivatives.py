@@ -19,6 +19,7 @@ from jittape.core.traced_scalar import static
 from jittape.errors import ShapeError
 from jittape.functions.signature import flatten_call, key_of
 from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor
 from jittape.sparse.preparation import Plan, Request
 from jittape.sparse.sparsity_pattern import FORMATS, SparsityPattern
 from jittape.transforms.gradients import grad
@@ -216,7 +217,7 @@ class SparseDerivative:
                 "values(...), which returns the elements as a tensor, and pattern(...) outside"
             )
         plan = self._plan(args, kwargs)
-        return plan.pattern.matrix(as_host(plan.compiled(*args, **kwargs)))
+        return plan.pattern.matrix(_own_array(plan, plan.compiled(*args, **kwargs)))
 
     def values(self, *args: Any, **kwargs: Any) -> Any:
         """Return the elements of the matrix in the order of the pattern, an array of shape ``(nnz,)``.
@@ -228,7 +229,7 @@ class SparseDerivative:
             return plan.differentiable(*args, **kwargs)
         result = plan.compiled(*args, **kwargs)
         is_tensor = any([isinstance(leaf, Operators) for leaf in flatten_call(args, kwargs).leaves])
-        return result if is_tensor else as_host(result)
+        return result if is_tensor else _own_array(plan, result)
 
     def pattern(self, *args: Any, **kwargs: Any) -> SparsityPattern:
         """Return the positions of the elements, for arguments as in a call."""
@@ -252,6 +253,14 @@ class SparseDerivative:
 
     def __repr__(self) -> str:
         return f"<{self._name} of {self._given[1]!r}>"
+
+
+def _own_array(plan: Plan, result: Tensor) -> Any:
+    """Return the elements as an array that the caller may write to.
+
+    The result of a call is referenced nowhere else, unless it is a constant: a copy of 120,000 numbers takes 50 µs.
+    """
+    return np.asarray(result._computed().array.data) if plan.makes_new_elements else as_host(result)
 
 
 def _key_of(leaf: Any) -> Hashable:
