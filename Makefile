@@ -5,6 +5,7 @@
 #   make test-fast  run the tests that are not marked as slow   make peers    compare with other libraries
 #   make lint       ruff and mypy                               make mutants  break the code; tests must notice
 #   make fuzz       random programs, other ones each time       make clean    remove what these made
+#   make test-engines  test functions inside nutpie, PyMC and JAX
 #
 # PYTHON=... picks the interpreter, VENV=... the environment, DEMO=..., PYTEST=..., FUZZ=..., MUTANTS=..., ASV=...,
 # PEERS=... add options.
@@ -26,7 +27,7 @@ DEMO ?=
 ASV ?=
 PEERS ?=
 
-.PHONY: demo test test-fast test-without-native fuzz mutants lint docs bench peers clean
+.PHONY: demo test test-fast test-without-native test-engines engines fuzz mutants lint docs bench peers clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.has-demo
@@ -40,6 +41,13 @@ test-fast: $(VENV)/.has-test
 
 test-without-native: $(VENV)/.has-test
 	JITTAPE_NATIVE=0 $(BIN)/python -m pytest $(PYTEST) $(BOTH_WAYS)
+
+# In an environment of their own: PyTensor asks for an older Numba.
+test-engines:
+	$(MAKE) VENV=$(VENV)-engines engines
+
+engines: $(VENV)/.has-engines
+	$(BIN)/python -m pytest $(PYTEST) tests/engines tests/test_c_function.py
 
 fuzz: $(VENV)/.has-test
 	$(BIN)/python -m pytest -n auto --maxprocesses=8 tests/fuzz $(FUZZ)

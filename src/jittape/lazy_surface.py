@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     from jittape.execution import is_symbolic_tensor as is_symbolic_tensor
     from jittape.execution import no_op as no_op
     from jittape.execution import timestamp as timestamp
+    from jittape.interop import CFunction as CFunction
+    from jittape.interop import cfunc as cfunc
+    from jittape.interop import jax_call as jax_call
+    from jittape.interop import nutpie as nutpie
+    from jittape.interop import pytensor_op as pytensor_op
+    from jittape.interop import torch_function as torch_function
     from jittape.keras import initializers as initializers
     from jittape.keras import losses as losses
     from jittape.keras import metrics as metrics
@@ -77,6 +83,7 @@ MODULES: Mapping[str, Iterable[str] | Mapping[str, str]] = {
         "no_op",
         "timestamp",
     ),
+    "jittape.interop": ("CFunction", "cfunc", "jax_call", "nutpie", "pytensor_op", "torch_function"),
     "jittape.keras.initializers": {
         "initializers": "",
         "constant_initializer": "Constant",

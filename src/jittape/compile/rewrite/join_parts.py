@@ -89,7 +89,7 @@ class _Sums:
         """Return the parts of a sum in order if they are separate and narrow, along one axis of a large array."""
         if self.editor.avals[op.out].size < tuning.joined_parts_min_elements:
             return None
-        found = []
+        found = list[_Part]()
         for slot in self._terms(op):
             part = self._part(slot)
             if part is None or part.axis != (found[0].axis if found else part.axis):

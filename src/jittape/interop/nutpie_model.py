@@ -1,0 +1,164 @@
+"""`jt.nutpie`: a log density as a model of the sampler nutpie, over nutpie's C callbacks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import float64
+from jittape.functions.signature import TensorSpec
+from jittape.interop.optional_library import imported
+from jittape.numba_bridge import njit_value_and_grad
+from jittape.primitives.shape.reshaping import reshape
+
+__all__ = ["nutpie"]
+
+
+def nutpie(
+    logp: Callable[..., Any],
+    shapes: Mapping[str, Sequence[int]],
+    *,
+    coords: Mapping[str, Any] | None = None,
+    dims: Mapping[str, Sequence[str]] | None = None,
+) -> Any:
+    """Return a model that ``nutpie.sample`` draws from.
+
+    The sampler calls compiled code for the log density and its gradient, without Python and from several threads.
+
+    Parameters
+    ----------
+    logp : callable
+        Function of the parameters, passed by name as tensors of float64, that returns the log density, a scalar. It is
+        traced once; values from outside become constants. Parameters are unconstrained: transform them inside, and add
+        the logarithm of the derivative of the transformation.
+    shapes : mapping of str to tuple of int
+        Name and shape of each parameter.
+    coords : mapping, optional
+        Coordinates of named dimensions, for the result. By default they are counted.
+    dims : mapping of str to tuple of str, optional
+        Names of the dimensions of parameters.
+
+    Returns
+    -------
+    nutpie.CompiledModel
+        Model for ``nutpie.sample(model, ...)``. An evaluation that is nan, infinite or fails ends the trajectory, as a
+        divergence.
+
+    Raises
+    ------
+    ImportError
+        If nutpie is not installed.
+    TypeError
+        If `logp` needs Python at each call, or does not return a scalar.
+    """
+    library = imported("nutpie", "nutpie")
+    sizes = {name: math.prod(shape) for name, shape in shapes.items()}
+    count = sum(sizes.values())
+    if not count:
+        raise ValueError("[nutpie] shapes has no parameters: give the name and shape of at least one")
+
+    def of_vector(x: Any) -> Any:
+        parts, start = {}, 0
+        for name, shape in shapes.items():
+            parts[name] = reshape(x[start : start + sizes[name]], tuple(shape))
+            start += sizes[name]
+        return logp(**parts)
+
+    gradient = njit_value_and_grad(of_vector, TensorSpec([count], float64))
+    own_dims = {name: (dims or {}).get(name, _names_of_dims(name, shape)) for name, shape in shapes.items()}
+    lengths = {d: n for name, shape in shapes.items() for d, n in zip(own_dims[name], shape, strict=True)}
+    own_coords = {d: (coords or {}).get(d, np.arange(n)) for d, n in lengths.items()}
+    for d, n in lengths.items():
+        if len(own_coords[d]) != n:
+            raise ValueError(f"[nutpie] coords[{d!r}] has {len(own_coords[d])} entries for {n} elements")
+    return _model_class(library)(
+        dims=own_dims, own=_Parts(_callbacks(gradient, count), count, dict(shapes), own_coords, lengths)
+    )
+
+
+def _names_of_dims(name: str, shape: Sequence[int]) -> tuple[str, ...]:
+    return tuple([f"{name}_dim_{i}" for i in range(len(shape))])
+
+
+class _Parts:
+    """The callbacks and the layout of a model."""
+
+    def __init__(
+        self, callbacks: tuple[Any, Any], count: int, shapes: Mapping[str, Any], coords: Any, lengths: Any
+    ) -> None:
+        self.density, self.expand = callbacks
+        self.count, self.shapes, self.coords, self.lengths = count, shapes, coords, lengths
+
+
+def _callbacks(gradient: Any, count: int) -> tuple[Any, Any]:
+    """Return the C functions of the log density, and of the values to store: those of all parameters."""
+    import numba
+
+    def density(n: Any, x: Any, out: Any, value: Any, data: Any) -> Any:
+        try:
+            found = gradient(numba.carray(x, (count,)), out=numba.carray(out, (count,)))[0]
+        except Exception:
+            return 1
+        value[0] = found
+        return 0 if math.isfinite(found) else 2
+
+    def expand(n: Any, m: Any, x: Any, out: Any, data: Any) -> Any:
+        for i in range(count):
+            out[i] = x[i]
+        return 0
+
+    pointer = "CPointer(float64)"
+    return (
+        numba.cfunc(f"int64(uint64, {pointer}, {pointer}, {pointer}, voidptr)")(density),
+        numba.cfunc(f"int64(uint64, uint64, {pointer}, {pointer}, voidptr)")(expand),
+    )
+
+
+def _model_class(library: Any) -> Any:
+    """Return the class of nutpie's models over callbacks; it exists once nutpie is imported."""
+    from dataclasses import dataclass
+
+    from nutpie import _lib
+
+    base = library.sample.__globals__["CompiledModel"]
+
+    @dataclass(frozen=True)
+    class TapeModel(base):  # type: ignore[misc, valid-type]
+        own: _Parts
+
+        @property
+        def n_dim(self) -> int:
+            return self.own.count
+
+        @property
+        def shapes(self) -> dict[str, tuple[int, ...]]:
+            return {name: tuple(shape) for name, shape in self.own.shapes.items()}
+
+        @property
+        def coords(self) -> Any:
+            return self.own.coords
+
+        def _make_sampler(
+            self, settings: Any, init_mean: Any, cores: int, progress_type: Any, store: Any
+        ) -> Any:
+            own = self.own
+            names = list(own.shapes)
+            variables = _lib.PyVariable.new_variables(
+                names, ["float64"] * len(names), list(self.shapes.values()), own.lengths, self.dims
+            )
+            model = _lib.PyMcModel(
+                _lib.LogpFunc(own.density.address, 0, self),
+                _lib.ExpandFunc(own.count, own.count, own.expand.address, 0, self),
+                variables,
+                own.count,
+                own.lengths,
+                own.coords,
+                lambda seed: np.random.default_rng(seed).uniform(-2.0, 2.0, own.count),
+                None,
+            )
+            return _lib.PySampler.from_pymc(settings, cores, model, progress_type, store)
+
+    return TapeModel

@@ -1,0 +1,106 @@
+"""`jt.pytensor_op`: a function with its gradient as an op of PyTensor, for PyMC models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from jittape.functions.function import Function
+from jittape.functions.signature import TensorSpec
+from jittape.interop.optional_library import imported
+from jittape.numba_bridge import njit_function
+from jittape.transforms.gradients import grad
+
+__all__ = ["pytensor_op"]
+
+
+def pytensor_op(f: Callable[..., Any], *specs: TensorSpec) -> Any:
+    """Return an op of PyTensor that computes a scalar function, with its gradient.
+
+    PyTensor's C and Python modes call compiled code of jittape. In Numba mode, which nutpie uses for PyMC models, the
+    kernels become a part of PyTensor's own function, without Python.
+
+    Parameters
+    ----------
+    f : callable
+        Function of tensors that returns a float of shape ``()``. Values from outside become constants.
+    *specs : TensorSpec
+        Shape and dtype of each argument, a real float dtype.
+
+    Returns
+    -------
+    pytensor.graph.op.Op
+        Op that takes one PyTensor variable for each argument.
+
+    Raises
+    ------
+    ImportError
+        If PyTensor is not installed.
+    TypeError
+        If a spec is no `TensorSpec` of floats.
+    """
+    imported("pytensor", "pytensor_op")
+    for spec in specs:
+        if not isinstance(spec, TensorSpec) or spec.dtype.kind != "f":
+            raise TypeError(f"[pytensor_op] the specs must be jt.TensorSpec of real floats, got {spec!r}")
+    return _op_class()(f, specs, None)
+
+
+@cache
+def _op_class() -> Any:
+    """Return the class of ops; it exists once PyTensor is imported."""
+    import pytensor.tensor as pt
+    from pytensor.gradient import grad_not_implemented
+    from pytensor.graph.basic import Apply
+    from pytensor.graph.op import Op
+    from pytensor.link.numba.dispatch.basic import numba_funcify
+
+    class TapeOp(Op):  # type: ignore[misc]
+        """A function of jittape, or its gradient with respect to argument number `wrt`."""
+
+        __props__ = ("f", "specs", "wrt")
+
+        def __init__(self, f: Callable[..., Any], specs: tuple[TensorSpec, ...], wrt: int | None) -> None:
+            self.f, self.specs, self.wrt = f, specs, wrt
+            self.function = f if wrt is None else grad(f, wrt, unconnected_gradients="zero")
+            self._compiled = Function(self.function)
+
+        def make_node(self, *operands: Any) -> Any:
+            given = [pt.as_tensor_variable(x) for x in operands]
+            if len(given) != len(self.specs):
+                raise TypeError(f"[pytensor_op] expected {len(self.specs)} operands, got {len(given)}")
+            types = [pt.TensorType(spec.dtype.name, shape=tuple(spec.shape)) for spec in self.specs]
+            given = [kind.filter_variable(x) for kind, x in zip(types, given, strict=True)]
+            result = self.specs[0 if self.wrt is None else self.wrt]
+            shape = () if self.wrt is None else tuple(result.shape)
+            return Apply(self, given, [pt.TensorType(result.dtype.name, shape=shape)()])
+
+        def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
+            outputs[0][0] = np.array(self._compiled(*inputs).numpy())
+
+        def grad(self, inputs: Any, cotangents: Any) -> Any:
+            if self.wrt is not None:
+                return [
+                    grad_not_implemented(self, i, x, "jittape's op gives first derivatives")
+                    for i, x in enumerate(inputs)
+                ]
+            (g,) = cotangents
+            return [g * TapeOp(self.f, self.specs, i)(*inputs) for i in range(len(inputs))]
+
+    @numba_funcify.register(TapeOp)  # type: ignore[untyped-decorator]
+    def numba_funcify_tape_op(op: Any, node: Any = None, **kwargs: Any) -> Any:
+        import numba
+
+        native = njit_function(op.function, *op.specs)
+        names = ", ".join(f"x{i}" for i in range(len(op.specs)))
+        given = ", ".join(f"x{i}" if s.shape else f"x{i}.item()" for i, s in enumerate(op.specs))
+        call = f"native({given})"
+        is_scalar = op.wrt is None or not op.specs[op.wrt].shape
+        space = {"native": native, "np": np}
+        exec(f"def tape_op({names}):\n    return {f'np.asarray({call})' if is_scalar else call}\n", space)
+        return numba.njit(space["tape_op"])
+
+    return TapeOp

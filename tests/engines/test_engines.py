@@ -1,0 +1,106 @@
+"""Functions of jittape inside nutpie, PyTensor, PyMC, JAX and PyTorch.
+
+Run by `make test-engines`, in an environment that has these libraries; tests of a missing one are skipped.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+FLOAT = jt.float64
+X, S = np.array([1.0, 2.0, 3.0]), np.float64(2.0)
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def weighted(x: Any, s: Any) -> Any:
+    return jt.reduce_sum(jt.sin(x) * s)
+
+
+# ---- nutpie and PyMC -------------------------------------------------------------------------------------------------
+
+
+def normal(a: Any, b: Any) -> Any:
+    """A density with mean 1 and deviation 0.5 for `a`, mean 0 and deviation 2 for `b`."""
+    return -0.5 * jt.reduce_sum(((a - 1.0) / 0.5) ** 2) - 0.5 * jt.reduce_sum((b / 2.0) ** 2)
+
+
+def test_nutpie_draws_from_the_density() -> None:
+    nutpie = pytest.importorskip("nutpie")
+    model = jt.nutpie(normal, {"a": (2,), "b": ()}, dims={"a": ("side",)}, coords={"side": ["left", "right"]})
+    trace = nutpie.sample(model, draws=2000, tune=500, chains=2, cores=2, progress_bar=False, seed=1)
+    assert list(trace.posterior["side"].values) == ["left", "right"]
+    a, b = trace.posterior["a"], trace.posterior["b"]
+    np.testing.assert_allclose(a.mean(("chain", "draw")), 1.0, atol=0.06)
+    np.testing.assert_allclose(a.std(("chain", "draw")), 0.5, atol=0.06)
+    np.testing.assert_allclose([b.mean(), b.std()], [0.0, 2.0], atol=0.25)
+
+
+def test_nan_in_nutpie_ends_a_trajectory() -> None:
+    nutpie = pytest.importorskip("nutpie")
+    model = jt.nutpie(lambda x: jt.math.log(1.0 - x * x), {"x": ()})
+    trace = nutpie.sample(model, draws=500, tune=200, chains=1, cores=1, progress_bar=False, seed=1)
+    assert np.abs(trace.posterior["x"]).max() < 1.0
+
+
+def test_errors_of_nutpie_models() -> None:
+    pytest.importorskip("nutpie")
+    with pytest.raises(ValueError, match="shapes has no parameters"):
+        jt.nutpie(normal, {})
+    with pytest.raises(ValueError, match=r"coords\['a_dim_0'\] has 1 entries for 2 elements"):
+        jt.nutpie(normal, {"a": (2,), "b": ()}, coords={"a_dim_0": [0]})
+
+
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", "NUMBA"])
+def test_pytensor_op(mode: str) -> None:
+    pytensor = pytest.importorskip("pytensor")
+    x, s = pytensor.tensor.dvector("x"), pytensor.tensor.dscalar("s")
+    y = jt.pytensor_op(weighted, jt.TensorSpec([3], FLOAT), jt.TensorSpec([], FLOAT))(x, s)
+    value, dx, ds = pytensor.function([x, s], [y, *pytensor.grad(y, [x, s])], mode=mode)(X, S)
+    np.testing.assert_allclose(value, np.sin(X).sum() * S, rtol=1e-12)
+    np.testing.assert_allclose(dx, np.cos(X) * S, rtol=1e-12)
+    np.testing.assert_allclose(ds, np.sin(X).sum(), rtol=1e-12)
+
+
+def test_pymc_model_with_a_density_of_jittape() -> None:
+    nutpie, pm = pytest.importorskip("nutpie"), pytest.importorskip("pymc")
+    with pm.Model() as model:
+        x = pm.Normal("x", 0, 1, shape=3)
+        density = jt.pytensor_op(lambda x: -2.0 * jt.reduce_sum((x - 1.0) ** 2), jt.TensorSpec([3], FLOAT))
+        pm.Potential("likelihood", density(x))
+    trace = nutpie.sample(
+        nutpie.compile_pymc_model(model), draws=1000, tune=300, chains=2, progress_bar=False, seed=1
+    )
+    np.testing.assert_allclose(trace.posterior["x"].mean(("chain", "draw")), 0.8, atol=0.08)
+
+
+# ---- JAX and PyTorch -------------------------------------------------------------------------------------------------
+
+
+def test_jax_call() -> None:
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    f = jt.jax_call(weighted)
+    np.testing.assert_allclose(f(X, S), np.sin(X).sum() * S, rtol=1e-12)
+    for gradient in (jax.grad(f, (0, 1)), jax.jit(jax.grad(f, (0, 1)))):
+        dx, ds = gradient(X, S)
+        np.testing.assert_allclose(dx, np.cos(X) * S, rtol=1e-12)
+        np.testing.assert_allclose(ds, np.sin(X).sum(), rtol=1e-12)
+    rows = jax.vmap(f, (0, None))(np.stack([X, X + 1]), S)
+    np.testing.assert_allclose(rows, [np.sin(X).sum() * S, np.sin(X + 1).sum() * S], rtol=1e-12)
+
+
+def test_torch_function() -> None:
+    torch = pytest.importorskip("torch")
+    f = jt.torch_function(weighted)
+    x = torch.tensor(X, requires_grad=True)
+    s = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    (f(x, s) * 3.0).backward()
+    np.testing.assert_allclose(x.grad.numpy(), 3.0 * np.cos(X) * S, rtol=1e-12)
+    np.testing.assert_allclose(s.grad.numpy(), 3.0 * np.sin(X).sum(), rtol=1e-12)
+    assert torch.autograd.gradcheck(f, (x, s))
