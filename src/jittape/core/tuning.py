@@ -42,8 +42,7 @@ class Tuning:
     unrolled_elements: int = 4
     """Maximum elements of a reduction, or of a row, that are written out; more elements get a loop.
 
-    A loop over three coordinates is too short for vectors. If they are written out, the loop around them vectorizes:
-    the forces between 64 bodies take 4.7 µs instead of 29.
+    The loop around three written-out coordinates vectorizes: the forces between 64 bodies take 4.7 instead of 29 µs.
     """
 
     # ---- compile/llvm ------------------------------------------------------------------------------------------------
