@@ -120,10 +120,7 @@ class Tuning:
     max_decomposition_tasks: int = 32
     """Maximum number of tasks of a stack of decompositions; each has scratch memory for about five matrices."""
     pullback_loops_order: int = 192
-    """Maximum order of a Cholesky factor for which the pullback of a diagonal runs in jittape's own loops.
-
-    The log-likelihood of 100 points and its gradient take 68 µs, with OpenBLAS's routines 100.
-    """
+    """Maximum order of a Cholesky factor whose diagonal has a pullback in loops; at 100, 68 µs instead of 100."""
     mirrored_block_side: int = 16
     """Rows and columns of the blocks in which a triangle is copied to the other one."""
 
@@ -145,7 +142,7 @@ class Tuning:
     Tasks of a nest of one loop are multiples of this size.
     """
     grouped_rows: int = 4
-    """Number of short rows that are added to each other before they are added to a row in memory.
+    """Number of short rows that are added up before they are added to a row in memory.
 
     The sums of the columns of a float64 array of shape 100,000x10 take 158 µs instead of 318.
     """
@@ -349,6 +346,8 @@ class Tuning:
     """Number of threads that work of `parallel_work_ns` is worth."""
     result_sets_limit: int = 3
     """Maximum sets of result buffers that an executable remembers."""
+    result_misses: int = 8
+    """Number of runs in a row without free result buffers, after which a run checks the oldest set only."""
     remembered_result_bytes: int = 1 << 18
     """Minimum size, in bytes, of results that each run allocates from the pool."""
     remembered_set_bytes: int = 1 << 20

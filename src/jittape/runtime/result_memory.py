@@ -29,9 +29,6 @@ from jittape.native.object_code import I32, I64, ObjectCode, built_in
 
 __all__ = ["ResultMemory", "busy", "count_busy"]
 
-_MISSES = 8
-"""Number of runs in a row without a free buffer after which a run checks the oldest set only."""
-
 
 class ResultMemory:
     """Reusable buffers for the results of one run at a time.
@@ -76,7 +73,7 @@ class ResultMemory:
             if len(sets) > 1:
                 sets.append(sets.pop(0))  # the next run finds another set free first
             return found
-        if self._misses > _MISSES:
+        if self._misses > tuning.result_misses:
             return self._fresh()
         least, best = len(self._avals), -1
         for i, found in enumerate(sets):
