@@ -73,7 +73,8 @@ def known_gradient(interval: TapeInterval, target: Any, sources: Any) -> Any:
     if node is None or not node.is_whole_gradient:
         return None
     trace.node = node
-    return _like(sources, trace.tensors_at(node))
+    results = trace.tensors_at(node)
+    return results if sources.__class__ is list else _like(sources, results)
 
 
 def _like(sources: Any, results: list[Any]) -> Any:

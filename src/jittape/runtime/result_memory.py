@@ -221,7 +221,8 @@ def _write_busy(function: ir.Function, places: Mapping[str, int]) -> None:
     with code.each(code.length_of(buffers)) as index:
         item = code.item(buffers, index)
         one = builder.or_(shared(item), memory_shared(item))
-        with builder.if_then(builder.not_(one)):
+        seen = code.differ(code.get_unchecked(item, "buffer_exposed"), false)
+        with builder.if_then(builder.and_(seen, builder.not_(one)), likely=False):
             code.put(item, "buffer_exposed", code.own(false))
         code.write(total, builder.add(code.read(total), builder.zext(one, I64)))
     return_integer(builder, code.read(total))
