@@ -10,7 +10,7 @@ import pytest
 import jittape as jt
 from jittape.core.program import dead_code_removed
 from jittape.primitives.indexing import repetition
-from jittape.primitives.shape import creation, joining, reshaping, shape_arrays
+from jittape.primitives.shape import creation, indicators, joining, reordering, reshaping, shape_arrays
 from programs import gradient_program, program_of
 
 X = np.arange(24.0).reshape(2, 3, 4)
@@ -98,11 +98,14 @@ F = np.float32
         (lambda: creation.linspace(0.0, 1.0, 5), np.linspace(0, 1, 5, dtype=F)),
         (lambda: creation.linspace(np.float64(2), 7, 1), np.linspace(2, 7, 1)),
         (lambda: creation.linspace(1.0, 2.0, 0), np.zeros(0, F)),
-        (lambda: creation.one_hot([2, 0, -1], 3), np.array([[0, 0, 1], [1, 0, 0], [0, 0, 0]], F)),
-        (lambda: creation.one_hot(1, 3, dtype="int8"), np.array([0, 1, 0], np.int8)),
-        (lambda: creation.one_hot([1], 2, 5, -1), np.array([[-1, 5]], np.int32)),
-        (lambda: creation.one_hot([1, 0], 2, True, False, axis=0), np.array([[False, True], [True, False]])),
-        (lambda: creation.one_hot(np.zeros(0, int), 2), np.zeros((0, 2), F)),
+        (lambda: indicators.one_hot([2, 0, -1], 3), np.array([[0, 0, 1], [1, 0, 0], [0, 0, 0]], F)),
+        (lambda: indicators.one_hot(1, 3, dtype="int8"), np.array([0, 1, 0], np.int8)),
+        (lambda: indicators.one_hot([1], 2, 5, -1), np.array([[-1, 5]], np.int32)),
+        (
+            lambda: indicators.one_hot([1, 0], 2, True, False, axis=0),
+            np.array([[False, True], [True, False]]),
+        ),
+        (lambda: indicators.one_hot(np.zeros(0, int), 2), np.zeros((0, 2), F)),
         (lambda: shape_arrays.shape(X), np.array([2, 3, 4], np.int32)),
         (lambda: shape_arrays.shape(1.0, "int64"), np.zeros(0, np.int64)),
         (lambda: shape_arrays.rank(X), np.array(3, np.int32)),
@@ -145,7 +148,7 @@ def test_a_shape_is_known_without_running() -> None:
         lambda x: reshaping.transpose(x, [0, 1, 2]),
         lambda x: reshaping.broadcast_to(x, X.shape),
         lambda x: reshaping.squeeze(x),
-        lambda x: reshaping.roll(x, 3, 1),
+        lambda x: reordering.roll(x, 3, 1),
         lambda x: joining.concat([x], 0),
         lambda x: joining.split(x, 1)[0],
         lambda x: repetition.pad(x, [[0, 0]] * 3),
@@ -191,7 +194,7 @@ def test_a_gradient_of_a_part_is_that_part_laid_into_zeros() -> None:
         (lambda: reshaping.transpose(X, [0, 1]), ValueError, "must name each of the 3 dimensions"),
         (lambda: reshaping.transpose(X, [0, 1, 1]), ValueError, "must name each of the 3 dimensions"),
         (lambda: reshaping.matrix_transpose(X[0, 0]), ValueError, "needs at least 2 dimensions"),
-        (lambda: reshaping.moveaxis(X, [0, 1], [0]), ValueError, "equally many"),
+        (lambda: reordering.moveaxis(X, [0, 1], [0]), ValueError, "equally many"),
         (lambda: reshaping.broadcast_to(X, [2, 3, 5]), ValueError, "each dimension must be equal or 1"),
         (
             lambda: joining.concat([X, X[0]], 0),
@@ -208,8 +211,8 @@ def test_a_gradient_of_a_part_is_that_part_laid_into_zeros() -> None:
         (lambda: joining.split(X, [-1, 4], 1), ValueError, "do not add up"),
         (lambda: joining.unstack(X, 3), ValueError, "num=3, but axis 0"),
         (lambda: joining.unstack(1.0), ValueError, "a scalar has no axis"),
-        (lambda: reshaping.reverse(X, [1, 1]), ValueError, "names a dimension twice"),
-        (lambda: reshaping.roll(X, [1, 2], 0), ValueError, "equally many"),
+        (lambda: reordering.reverse(X, [1, 1]), ValueError, "names a dimension twice"),
+        (lambda: reordering.roll(X, [1, 2], 0), ValueError, "equally many"),
         (lambda: joining.meshgrid(X[0], indexing="xz"), ValueError, "'xy' or 'ij'"),
         (lambda: repetition.tile(X, [1, 1, -1]), ValueError, "must not be negative"),
         (lambda: repetition.tile(X, [2]), ValueError, "one entry for each dimension"),
@@ -231,7 +234,7 @@ def test_a_gradient_of_a_part_is_that_part_laid_into_zeros() -> None:
         (lambda: creation.range(5, 2), ValueError, "start must be at most limit"),
         (lambda: creation.linspace(0.0, 1.0, -1), ValueError, "must not be negative"),
         (lambda: creation.linspace([0.0], 1.0, 3), ValueError, "must have one shape"),
-        (lambda: creation.one_hot([0.5], 3), TypeError, "indices must be integers, got float32"),
+        (lambda: indicators.one_hot([0.5], 3), TypeError, "indices must be integers, got float32"),
     ],
 )
 def test_errors_name_the_op_and_the_way_out(call: Any, error: type[Exception], message: str) -> None:

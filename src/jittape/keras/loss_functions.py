@@ -27,7 +27,8 @@ from jittape.primitives.nn.cross_entropy import (
     sparse_softmax_cross_entropy_with_logits,
 )
 from jittape.primitives.reduce.reductions import reduce_all, reduce_max, reduce_mean, reduce_sum
-from jittape.primitives.shape.reshaping import expand_dims, moveaxis, squeeze
+from jittape.primitives.shape.reordering import moveaxis
+from jittape.primitives.shape.reshaping import expand_dims, squeeze
 from jittape.recording.tensor import Tensor
 from jittape.typing import TensorLike
 

@@ -14,7 +14,8 @@ from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.arithmetic import subtract
 from jittape.primitives.shape.joining import concat
-from jittape.primitives.shape.reshaping import one_axis, reverse
+from jittape.primitives.shape.reordering import reverse
+from jittape.primitives.shape.reshaping import one_axis
 
 __all__ = ["FREQUENCIES", "STANDARD"]
 

@@ -42,7 +42,8 @@ from jittape.primitives.elementwise.piecewise import absolute, maximum, minimum
 from jittape.primitives.elementwise.smooth_functions import sinc
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.getitem import getitem
-from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, moveaxis, one_axis, reshape
+from jittape.primitives.shape.reordering import moveaxis
+from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, one_axis, reshape
 
 __all__ = ["CONDITIONS"]
 

@@ -88,14 +88,12 @@ from jittape.primitives.reduce.reductions import (
 )
 from jittape.primitives.reduce.statistics import argmax, argmin, reduce_std, reduce_variance
 from jittape.primitives.shape import creation
+from jittape.primitives.shape.reordering import moveaxis, reverse, roll
 from jittape.primitives.shape.reshaping import (
     broadcast_to,
     expand_dims,
     matrix_transpose,
-    moveaxis,
     reshape,
-    reverse,
-    roll,
     squeeze,
     transpose,
 )

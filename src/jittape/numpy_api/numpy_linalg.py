@@ -28,7 +28,8 @@ from jittape.primitives.linalg.qr import qr
 from jittape.primitives.linalg.solve import inv, solve
 from jittape.primitives.linalg.tensor_equations import tensorinv, tensorsolve
 from jittape.primitives.reduce.reductions import reduce_any, reduce_max
-from jittape.primitives.shape.reshaping import expand_dims, moveaxis, squeeze
+from jittape.primitives.shape.reordering import moveaxis
+from jittape.primitives.shape.reshaping import expand_dims, squeeze
 from jittape.primitives.spectra.eig import eig, eigvals
 from jittape.primitives.spectra.eigh import eigh
 from jittape.primitives.spectra.norms import matrix_norm, vector_norm

@@ -17,7 +17,8 @@ from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.linalg.einsum import diag_part, einsum, trace
 from jittape.primitives.linalg.matmul import matmul, outer, tensordot
 from jittape.primitives.shape.joining import stack
-from jittape.primitives.shape.reshaping import moveaxis, one_axis, reshape
+from jittape.primitives.shape.reordering import moveaxis
+from jittape.primitives.shape.reshaping import one_axis, reshape
 
 __all__ = ["PRODUCTS"]
 

@@ -27,13 +27,13 @@ from jittape.primitives.indexing.repetition import repeat, tile
 from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.linalg.matrices import diag
 from jittape.primitives.shape.joining import concat, meshgrid, split, stack
+from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.shape.reshaping import (
     as_shape,
     broadcast_to,
     expand_dims,
     one_axis,
     reshape,
-    reverse,
     transpose,
 )
 

@@ -23,7 +23,8 @@ from jittape.primitives.identity import identity
 from jittape.primitives.indexing.gather import gather, take_along_axis
 from jittape.primitives.indexing.sorting import argsort, searchsorted, sort
 from jittape.primitives.reduce.reductions import reduce_sum
-from jittape.primitives.shape.reshaping import one_axis, reshape, reverse
+from jittape.primitives.shape.reordering import reverse
+from jittape.primitives.shape.reshaping import one_axis, reshape
 
 __all__ = ["SORTING", "numpy_argsort", "numpy_sort"]
 

@@ -32,6 +32,13 @@ def identity(input: TensorLike, name: str | None = None) -> Tensor:
 
     For a Variable, the tensor has its current value.
 
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape and dtype.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> import jittape as jt
@@ -47,6 +54,13 @@ def identity(input: TensorLike, name: str | None = None) -> Tensor:
 
 def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Tensor]:
     """Return new tensors with the values of a list.
+
+    Parameters
+    ----------
+    input : sequence of tensor_like
+        Tensors of any shapes and dtypes.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -73,6 +87,13 @@ stop_gradient_op = Primitive(
 
 def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
     """Return the value as a constant: no gradient flows through it.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape and dtype.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from jittape.core.primitive import active
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.primitives.reduce.reductions import reduce_mean, reduce_sum
 from jittape.primitives.shape.joining import concat
-from jittape.primitives.shape.reshaping import roll
+from jittape.primitives.shape.reordering import roll
 from jittape.recording.tensor import Tensor
 from jittape.recording.trie_insertion import operand_of
 

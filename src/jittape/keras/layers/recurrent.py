@@ -13,7 +13,8 @@ from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.creation import ones, zeros, zeros_like
-from jittape.primitives.shape.reshaping import expand_dims, reverse, transpose
+from jittape.primitives.shape.reordering import reverse
+from jittape.primitives.shape.reshaping import expand_dims, transpose
 from jittape.random.dropout import dropout as drop
 
 __all__ = ["GRU", "LSTM", "RNN", "SimpleRNN"]

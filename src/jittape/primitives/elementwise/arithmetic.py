@@ -119,6 +119,16 @@ add_op = Primitive(
 def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Add two tensors, element by element; of bools, logical or.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.add([1.0, 2.0], 3.0).numpy()
@@ -143,6 +153,16 @@ subtract_op = Primitive(
 def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Subtract `y` from `x`, element by element.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.subtract([1.0, 2.0], 3.0).numpy()
@@ -166,6 +186,11 @@ negative_op = Primitive(
 def negative(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the negative of each element.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+
     Examples
     --------
     >>> jt.negative([1.0, -2.0]).numpy()
@@ -188,6 +213,11 @@ positive_op = Primitive(
 def positive(x: TensorLike, name: str | None = None) -> Tensor:
     """Return each element unchanged: ``+x``.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+
     Examples
     --------
     >>> jt.math.positive([1.0, -2.0]).numpy()
@@ -205,6 +235,16 @@ def _add_n_body(*operands: Any) -> Any:
 
 def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """Add a list of tensors, element by element.
+
+    Parameters
+    ----------
+    inputs : sequence of tensor_like
+        At least one tensor; all of one shape.
+
+    Raises
+    ------
+    ValueError
+        If the list is empty.
 
     Examples
     --------
@@ -237,6 +277,16 @@ multiply_op = Primitive(
 def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Multiply two tensors, element by element; of bools, logical and.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.multiply([1.0, 2.0], 3.0).numpy()
@@ -258,6 +308,11 @@ square_op = Primitive(
 def square(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the square of each element.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+
     Examples
     --------
     >>> jt.square([1.0, -3.0]).numpy()
@@ -273,6 +328,16 @@ def _squared_difference_body(x: Any, y: Any) -> Any:
 
 def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return the square of the difference, ``(x - y) * conj(x - y)``.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -290,6 +355,16 @@ def _multiply_no_nan_body(x: Any, y: Any) -> Any:
 def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Multiply `x` by `y`; the result is 0 where `y` is 0, even if `x` is infinite or nan.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.math.multiply_no_nan([np.inf, 2.0], [0.0, 3.0]).numpy()
@@ -300,6 +375,13 @@ def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Te
 
 def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """Multiply `x` by a scalar.
+
+    Parameters
+    ----------
+    scalar : tensor_like
+        A number, or a tensor without dimensions.
+    x : tensor_like
+        Any shape.
 
     Examples
     --------
@@ -319,6 +401,13 @@ def _polyval_body(*coefficients_and_x: Any) -> Any:
 
 def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> Tensor:
     """Evaluate the polynomial with coefficients `coeffs`, highest power first, at `x`.
+
+    Parameters
+    ----------
+    coeffs : sequence of tensor_like
+        Coefficients, highest power first; each broadcasts with `x`.
+    x : tensor_like
+        Places, of any shape.
 
     Examples
     --------

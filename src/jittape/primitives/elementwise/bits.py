@@ -143,6 +143,11 @@ bitwise_and_op = Primitive(
 def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return the bitwise and of two integer tensors; of bools, logical and.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Integers or bools. Shapes that broadcast. The dtypes are promoted.
+
     Examples
     --------
     >>> jt.bitwise.bitwise_and([6, 5], 3).numpy()
@@ -163,6 +168,11 @@ bitwise_or_op = Primitive(
 
 def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return the bitwise or of two integer tensors; of bools, logical or.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Integers or bools. Shapes that broadcast. The dtypes are promoted.
 
     Examples
     --------
@@ -185,6 +195,11 @@ bitwise_xor_op = Primitive(
 def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return the bitwise exclusive or of two integer tensors; of bools, logical exclusive or.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Integers or bools. Shapes that broadcast. The dtypes are promoted.
+
     Examples
     --------
     >>> jt.bitwise.bitwise_xor([6, 5], 3).numpy()
@@ -205,6 +220,11 @@ left_shift_op = Primitive(
 
 def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Shift `x` left by `y` bits.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Integers or bools. Shapes that broadcast. The dtypes are promoted.
 
     Examples
     --------
@@ -227,6 +247,11 @@ right_shift_op = Primitive(
 def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Shift `x` right by `y` bits; signed integers keep their sign.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Integers or bools. Shapes that broadcast. The dtypes are promoted.
+
     Examples
     --------
     >>> jt.bitwise.right_shift([4, -8], 2).numpy()
@@ -247,6 +272,11 @@ invert_op = Primitive(
 
 def invert(x: TensorLike, name: str | None = None) -> Tensor:
     """Flip all bits; of bools, logical not.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Integers or bools, of any shape.
 
     Examples
     --------
@@ -313,6 +343,11 @@ is_nan_op = Primitive(
 def is_nan(x: TensorLike, name: str | None = None) -> Tensor:
     """Return whether each element is nan.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+
     Examples
     --------
     >>> jt.math.is_nan([1.0, np.inf, np.nan]).numpy()
@@ -334,6 +369,11 @@ is_inf_op = Primitive(
 def is_inf(x: TensorLike, name: str | None = None) -> Tensor:
     """Return whether each element is plus or minus infinity.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+
     Examples
     --------
     >>> jt.math.is_inf([1.0, np.inf, np.nan]).numpy()
@@ -354,6 +394,11 @@ is_finite_op = Primitive(
 
 def is_finite(x: TensorLike, name: str | None = None) -> Tensor:
     """Return whether each element is neither infinite nor nan.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
 
     Examples
     --------

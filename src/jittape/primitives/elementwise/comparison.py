@@ -70,6 +70,11 @@ equal_op = Primitive(
 def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return whether ``x == y``, element by element.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+
     Examples
     --------
     >>> jt.equal([1.0, 2.0], 2.0).numpy()
@@ -93,6 +98,11 @@ not_equal_op = Primitive(
 
 def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return whether ``x != y``, element by element; a nan differs from itself.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
 
     Examples
     --------
@@ -118,6 +128,11 @@ less_op = Primitive(
 def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return whether ``x < y``, element by element.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+
     Examples
     --------
     >>> jt.less([1.0, 2.0], 2.0).numpy()
@@ -141,6 +156,11 @@ less_equal_op = Primitive(
 
 def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return whether ``x <= y``, element by element.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
 
     Examples
     --------
@@ -166,6 +186,11 @@ greater_op = Primitive(
 def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return whether ``x > y``, element by element.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+
     Examples
     --------
     >>> jt.greater([1.0, 2.0, 3.0], 2.0).numpy()
@@ -189,6 +214,11 @@ greater_equal_op = Primitive(
 
 def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return whether ``x >= y``, element by element.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
 
     Examples
     --------
@@ -244,6 +274,11 @@ logical_and_op = Primitive(
 def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return whether both elements are true; nonzero numbers are true.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+
     Examples
     --------
     >>> jt.logical_and([True, False], True).numpy()
@@ -264,6 +299,11 @@ logical_or_op = Primitive(
 
 def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return whether at least one of the elements is true; nonzero numbers are true.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
 
     Examples
     --------
@@ -286,6 +326,11 @@ logical_xor_op = Primitive(
 def logical_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return whether exactly one of the elements is true; nonzero numbers are true.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+
     Examples
     --------
     >>> jt.math.logical_xor([True, False], True).numpy()
@@ -306,6 +351,11 @@ logical_not_op = Primitive(
 
 def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
     """Return whether each element is false; nonzero numbers are true.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
 
     Examples
     --------

@@ -45,6 +45,15 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
 
     From complex to real the imaginary part is dropped. No gradient flows through an integer dtype.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    dtype : dtype or str
+        Dtype of the result.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.cast([1.7, -1.7], jt.int32).numpy()
@@ -63,6 +72,13 @@ def _real_body(x: Any) -> Any:
 
 def real(input: TensorLike, name: str | None = None) -> Tensor:
     """Return the real part; a real tensor is unchanged.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -90,6 +106,13 @@ def _imag_body(x: Any) -> Any:
 def imag(input: TensorLike, name: str | None = None) -> Tensor:
     """Return the imaginary part; for a real tensor zeros.
 
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.math.imag([1 + 2j, 3 + 4j]).numpy()
@@ -104,6 +127,13 @@ def _conj_body(x: Any) -> Any:
 
 def conj(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the complex conjugate; a real tensor is unchanged.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -144,6 +174,13 @@ complex_op = Primitive(
 def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:
     """Return complex numbers with the given real and imaginary parts.
 
+    Parameters
+    ----------
+    real, imag : tensor_like of float32 or float64
+        Real and imaginary parts, of shapes that broadcast.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.complex([1.0, 3.0], [2.0, 4.0]).numpy()
@@ -176,6 +213,13 @@ def _angle_body(x: Any) -> Any:
 
 def angle(input: TensorLike, name: str | None = None) -> Tensor:
     """Return the argument of complex numbers, from -pi to pi; for real numbers 0 or pi.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

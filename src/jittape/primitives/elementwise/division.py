@@ -40,6 +40,18 @@ divide_op = Primitive(
 def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Divide `x` by `y`, element by element; integers give float64.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.divide([1.0, 3.0], 2.0).numpy()
@@ -64,6 +76,13 @@ reciprocal_op = Primitive(
 
 def reciprocal(x: TensorLike, name: str | None = None) -> Tensor:
     """Return ``1 / x``; integers give floats.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -93,6 +112,18 @@ divide_no_nan_op = Primitive(
 def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Divide `x` by `y`; the result is 0 where `y` is 0.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.math.divide_no_nan([1.0, 3.0], [0.0, 2.0]).numpy()
@@ -103,6 +134,13 @@ def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
 
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
     """Return ``1 / x``, and 0 where `x` is 0; integers give floats.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -124,6 +162,20 @@ floor_divide_op = Primitive(
 
 def floor_divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return the quotient rounded down: ``x // y``.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+    DTypeError
+        If an operand is complex.
 
     Examples
     --------
@@ -148,6 +200,20 @@ mod_op = Primitive(
 
 def mod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return the remainder of the division rounded down, with the sign of `y`: ``x % y``.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+    DTypeError
+        If an operand is complex.
 
     Examples
     --------

@@ -38,6 +38,18 @@ erfc_op = formula_op("erfc", lambda out, x: _gauss(-2 / ROOT_PI, x))
 def erf(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the error function of each element.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.math.erf([0.0, 1.0]).numpy().round(4)
@@ -48,6 +60,18 @@ def erf(x: TensorLike, name: str | None = None) -> Tensor:
 
 def erfc(x: TensorLike, name: str | None = None) -> Tensor:
     """Return ``1 - erf(x)``, accurate also where `erf` is nearly 1.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------

@@ -31,6 +31,13 @@ exp_op = Primitive(
 def exp(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the exponential of each element.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.exp([0.0, 1.0]).numpy().round(4)
@@ -52,6 +59,13 @@ expm1_op = Primitive(
 def expm1(x: TensorLike, name: str | None = None) -> Tensor:
     """Return ``exp(x) - 1``, accurate also near 0.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.math.expm1([0.0, 1.0]).numpy().round(4)
@@ -72,6 +86,13 @@ log_op = Primitive(
 
 def log(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the natural logarithm of each element.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -124,6 +145,13 @@ log1p_op = Primitive(
 def log1p(x: TensorLike, name: str | None = None) -> Tensor:
     """Return ``log(1 + x)``, accurate also near 0.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.math.log1p([0.0, 1.0]).numpy().round(4)
@@ -147,6 +175,13 @@ sqrt_op = Primitive(
 def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the square root of each element. The gradient at 0 is infinite.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.sqrt([4.0, 9.0]).numpy()
@@ -167,6 +202,13 @@ rsqrt_op = Primitive(
 
 def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
     """Return ``1 / sqrt(x)``.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

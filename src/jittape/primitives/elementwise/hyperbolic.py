@@ -57,6 +57,13 @@ sinh_op = Primitive(
 def sinh(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the hyperbolic sine of each element.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.sinh([0.0, 1.0]).numpy().round(4)
@@ -78,6 +85,13 @@ cosh_op = Primitive(
 def cosh(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the hyperbolic cosine of each element.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.cosh([0.0, 1.0]).numpy().round(4)
@@ -98,6 +112,13 @@ tanh_op = Primitive(
 
 def tanh(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the hyperbolic tangent of each element.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -145,6 +166,13 @@ asinh_op = Primitive(
 def asinh(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the inverse hyperbolic sine of each element.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.math.asinh([0.0, 1.0]).numpy().round(4)
@@ -166,6 +194,13 @@ acosh_op = Primitive(
 def acosh(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the inverse hyperbolic cosine of each element.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.math.acosh([1.0, 2.0]).numpy().round(4)
@@ -186,6 +221,13 @@ atanh_op = Primitive(
 
 def atanh(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the inverse hyperbolic tangent of each element.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -218,6 +260,13 @@ sigmoid_op = Primitive(
 def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the logistic function ``1 / (1 + exp(-x))``, without overflow.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.sigmoid([0.0, 100.0]).numpy()
@@ -238,6 +287,18 @@ softplus_op = Primitive(
 
 def softplus(features: TensorLike, name: str | None = None) -> Tensor:
     """Return ``log(1 + exp(x))``, without overflow.
+
+    Parameters
+    ----------
+    features : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `features` is complex.
 
     Examples
     --------
@@ -275,6 +336,18 @@ def _log_sigmoid_body(x: Any) -> Any:
 
 def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the logarithm of the sigmoid, without overflow.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------

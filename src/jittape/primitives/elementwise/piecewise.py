@@ -53,6 +53,13 @@ def absolute(x: TensorLike, name: str | None = None) -> Tensor:
 
     TensorFlow's name is ``abs``.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.abs([1.0, -2.0]).numpy()
@@ -81,6 +88,13 @@ def _sign_body(x: Any) -> Any:
 def sign(x: TensorLike, name: str | None = None) -> Tensor:
     """Return -1, 0 or 1; for complex numbers ``x / abs(x)``. The gradient for real numbers is 0.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.sign([3.0, 0.0, -2.0]).numpy()
@@ -104,6 +118,18 @@ floor_op = Primitive(
 def floor(x: TensorLike, name: str | None = None) -> Tensor:
     """Round down to an integer, in the dtype of `x`. No gradient flows through it.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.floor([1.5, -1.5]).numpy()
@@ -125,6 +151,18 @@ ceil_op = Primitive(
 def ceil(x: TensorLike, name: str | None = None) -> Tensor:
     """Round up to an integer, in the dtype of `x`. No gradient flows through it.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.math.ceil([1.5, -1.5]).numpy()
@@ -145,6 +183,18 @@ round_op = Primitive(
 
 def round(x: TensorLike, name: str | None = None) -> Tensor:
     """Round to the nearest integer, halves to the even one, in the dtype of `x`. No gradient flows through it.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------
@@ -172,6 +222,20 @@ maximum_op = Primitive(
 def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return the greater of two elements; nan if either is nan. For equal elements the gradient flows to the first.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+    DTypeError
+        If an operand is complex.
+
     Examples
     --------
     >>> jt.maximum([1.0, 5.0], 3.0).numpy()
@@ -196,6 +260,20 @@ minimum_op = Primitive(
 def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return the lesser of two elements; nan if either is nan. For equal elements the gradient flows to the first.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+    DTypeError
+        If an operand is complex.
+
     Examples
     --------
     >>> jt.minimum([1.0, 5.0], 3.0).numpy()
@@ -215,6 +293,15 @@ def clip_by_value(
     """Limit the elements of `t` to a range. The gradient is 1 inside and at the bounds, 0 outside.
 
     The bounds broadcast to the shape of `t`. Where they cross, the result is `clip_value_min`.
+
+    Parameters
+    ----------
+    t : tensor_like
+        Any shape.
+    clip_value_min, clip_value_max : tensor_like
+        Least and greatest value of the result. They broadcast with `t`.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

@@ -40,6 +40,18 @@ lgamma_op = Primitive(
 def lgamma(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the logarithm of the absolute value of the gamma function.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.math.lgamma([1.0, 5.0]).numpy().round(4)
@@ -60,6 +72,18 @@ digamma_op = Primitive(
 
 def digamma(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the derivative of `lgamma`.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------
@@ -222,6 +246,20 @@ xlogy_op = Primitive(
 def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return ``x * log(y)``, and 0 where `x` is 0; the gradient is 0 there too.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+    DTypeError
+        If an operand is complex.
+
     Examples
     --------
     >>> jt.math.xlogy([0.0, 2.0], [0.0, 1.0]).numpy()
@@ -241,6 +279,18 @@ def _xdivy_body(x: Any, y: Any) -> Any:
 
 def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return ``x / y``, and 0 where `x` is 0, for any `y`; the gradient is 0 there too.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -265,6 +315,20 @@ xlog1py_op = Primitive(
 
 def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return ``x * log(1 + y)``, and 0 where `x` is 0; the gradient is 0 there too.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+    DTypeError
+        If an operand is complex.
 
     Examples
     --------

@@ -28,6 +28,13 @@ sin_op = Primitive(
 def sin(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the sine of each element.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.sin([0.0, 1.0]).numpy().round(4)
@@ -48,6 +55,13 @@ cos_op = Primitive(
 
 def cos(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the cosine of each element.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -70,6 +84,13 @@ tan_op = Primitive(
 def tan(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the tangent of each element.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.tan([0.0, 1.0]).numpy().round(4)
@@ -90,6 +111,13 @@ asin_op = Primitive(
 
 def asin(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the inverse sine of each element.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -112,6 +140,13 @@ acos_op = Primitive(
 def acos(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the inverse cosine of each element.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.acos([0.0, 1.0]).numpy().round(4)
@@ -132,6 +167,13 @@ atan_op = Primitive(
 
 def atan(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the inverse tangent of each element.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -156,6 +198,20 @@ atan2_op = Primitive(
 
 def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """Return the angle of the point (x, y), from -pi to pi.
+
+    Parameters
+    ----------
+    y, x : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+    DTypeError
+        If an operand is complex.
 
     Examples
     --------

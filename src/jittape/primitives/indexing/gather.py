@@ -155,7 +155,29 @@ def _gather_nd(params: Any, indices: Any, batch_dims: int) -> Any:
 def gather_nd(
     params: TensorLike, indices: TensorLike, batch_dims: int = 0, name: str | None = None
 ) -> Tensor:
-    """Return the elements or slices of `params` at the coordinates in the last dimension of `indices`."""
+    """Return the elements or slices of `params` at the coordinates in the last dimension of `indices`.
+
+    Parameters
+    ----------
+    params : tensor_like
+        The tensor to read from.
+    indices : tensor_like of int, shape (..., k)
+        Coordinates in the first `k` dimensions of `params`.
+    batch_dims : int
+        Number of leading dimensions that both tensors share.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    InvalidIndexError
+        If a coordinate is out of range.
+
+    Examples
+    --------
+    >>> jt.gather_nd([[1.0, 2.0], [3.0, 4.0]], [[0, 1], [1, 0]]).numpy()
+    array([2., 3.], dtype=float32)
+    """
     return apply(_gather_nd, (params, indices), (as_int("batch_dims", batch_dims),))
 
 
@@ -198,6 +220,11 @@ def boolean_mask(
         The dimension of `tensor` that corresponds to the first dimension of `mask`; 0 by default.
     name : str, optional
         Ignored.
+
+    Examples
+    --------
+    >>> jt.boolean_mask([1.0, 2.0, 3.0], [True, False, True]).numpy()
+    array([1., 3.])
     """
     array: np.ndarray[Any, Any] = as_array("mask", mask)
     if array.dtype != np.bool_:

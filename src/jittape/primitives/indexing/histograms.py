@@ -251,6 +251,19 @@ def histogram_fixed_width(
 
     See `histogram_fixed_width_bins` for the arguments and errors. Counts have no gradient.
 
+    Parameters
+    ----------
+    values : tensor_like
+        Real numbers, of any shape.
+    value_range : tensor_like of shape (2,)
+        Least and greatest value; other values count in the first and the last bin.
+    nbins : int
+        Number of bins.
+    dtype : dtype
+        Integer dtype of the counts.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.histogram_fixed_width([-1.0, 0.0, 1.5, 2.0, 5.0, 15.0], [0.0, 5.0], nbins=5).numpy()

@@ -35,6 +35,15 @@ def _tile(x: Any, multiples: tuple[int, ...]) -> Any:
 def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
     """Repeat `input` side by side, ``multiples[i]`` times along dimension `i`.
 
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape.
+    multiples : sequence of int
+        One number of copies for each dimension.
+    name : str, optional
+        Ignored.
+
     Raises
     ------
     ValueError
@@ -78,7 +87,28 @@ def _repeat_each(x: Any, rows: Any, count: int, axis: int | None) -> Any:
 def repeat(
     input: TensorLike, repeats: int | Sequence[int], axis: int | None = None, name: str | None = None
 ) -> Tensor:
-    """Repeat each element of `input` along `axis`; without an axis, along the flattened input."""
+    """Repeat each element of `input` along `axis`; without an axis, along the flattened input.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape.
+    repeats : int or sequence of int
+        How often each element is repeated: one number for all, or one for each position along `axis`.
+    axis : int, optional
+        The dimension to lengthen; None flattens the input first.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.repeat([1, 2], 2).numpy()
+    array([1, 1, 2, 2], dtype=int32)
+    >>> jt.repeat([[1], [2]], [2, 1], axis=0).numpy()
+    array([[1],
+           [1],
+           [2]], dtype=int32)
+    """
     counts = as_shape("repeat", repeats)
     if len(counts) == 1:
         return apply(_repeat, (input,), (counts[0], axis_key(axis)))
@@ -157,6 +187,12 @@ def pad(
         A scalar.
     name : str, optional
         Ignored.
+
+    Examples
+    --------
+    >>> jt.pad([[1.0, 2.0]], [[0, 1], [1, 1]]).numpy()
+    array([[0., 1., 2., 0.],
+           [0., 0., 0., 0.]], dtype=float32)
     """
     widths = hashable(paddings)
     if not isinstance(widths, tuple):

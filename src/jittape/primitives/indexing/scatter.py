@@ -61,6 +61,17 @@ def _added(op: str, updates: Any, indices: list[Any], shape: tuple[int, ...]) ->
 def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Any, name: str | None = None) -> Tensor:
     """Return zeros of `shape` with `updates` added at the coordinates in the last dimension of `indices`.
 
+    Parameters
+    ----------
+    indices : tensor_like of int, shape (..., k)
+        Coordinates in the first `k` dimensions.
+    updates : tensor_like
+        One element or slice for each coordinate.
+    shape : sequence of int
+        Shape of the result.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.scatter_nd([[1], [3], [1]], jt.constant([1., 2., 10.]), [5]).numpy()
@@ -93,21 +104,72 @@ def _scatter(x: Any, indices: Any, updates: Any, op: str, nd: bool) -> Any:
 def tensor_scatter_nd_update(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Replace the elements at the coordinates in the last dimension of `indices`; of several updates, use the last."""
+    """Replace the elements at the coordinates in the last dimension of `indices`; of several updates, use the last.
+
+    Parameters
+    ----------
+    tensor : tensor_like
+        The tensor to start from; it is not changed.
+    indices : tensor_like of int, shape (..., k)
+        Coordinates in the first `k` dimensions.
+    updates : tensor_like
+        One element or slice for each coordinate.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.tensor_scatter_nd_update([1.0, 2.0, 3.0], [[1]], [5.0]).numpy()
+    array([1., 5., 3.], dtype=float32)
+    """
     return apply(_scatter, (tensor, indices, updates), ("tensor_scatter_nd_update", True))
 
 
 def tensor_scatter_nd_add(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Add `updates` to `tensor` at the coordinates in the last dimension of `indices`."""
+    """Add `updates` to `tensor` at the coordinates in the last dimension of `indices`.
+
+    Parameters
+    ----------
+    tensor : tensor_like
+        The tensor to start from; it is not changed.
+    indices : tensor_like of int, shape (..., k)
+        Coordinates in the first `k` dimensions.
+    updates : tensor_like
+        One element or slice for each coordinate.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.tensor_scatter_nd_add([1.0, 2.0, 3.0], [[1]], [5.0]).numpy()
+    array([1., 7., 3.], dtype=float32)
+    """
     return apply(_scatter, (tensor, indices, updates), ("tensor_scatter_nd_add", True))
 
 
 def tensor_scatter_nd_sub(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Subtract `updates` from `tensor` at the coordinates in the last dimension of `indices`."""
+    """Subtract `updates` from `tensor` at the coordinates in the last dimension of `indices`.
+
+    Parameters
+    ----------
+    tensor : tensor_like
+        The tensor to start from; it is not changed.
+    indices : tensor_like of int, shape (..., k)
+        Coordinates in the first `k` dimensions.
+    updates : tensor_like
+        One element or slice for each coordinate.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.tensor_scatter_nd_sub([1.0, 2.0, 3.0], [[1]], [5.0]).numpy()
+    array([ 1., -3.,  3.], dtype=float32)
+    """
     return apply(_scatter, (tensor, indices, updates), ("tensor_scatter_nd_sub", True))
 
 
@@ -190,6 +252,17 @@ def tensor_scatter_nd_max(
 
     The last dimension of `indices` contains the coordinates. Equal maxima share the gradient equally, as in TensorFlow.
 
+    Parameters
+    ----------
+    tensor : tensor_like
+        The tensor to start from; it is not changed.
+    indices : tensor_like of int, shape (..., k)
+        Coordinates in the first `k` dimensions.
+    updates : tensor_like
+        One element or slice for each coordinate.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.tensor_scatter_nd_max([1.0, 5.0, 3.0], [[0], [1]], [2.0, 4.0]).numpy()
@@ -204,6 +277,17 @@ def tensor_scatter_nd_min(
     """Return `tensor` with the lesser of its elements and `updates` at the coordinates in `indices`.
 
     The last dimension of `indices` contains the coordinates. Equal minima share the gradient equally, as in TensorFlow.
+
+    Parameters
+    ----------
+    tensor : tensor_like
+        The tensor to start from; it is not changed.
+    indices : tensor_like of int, shape (..., k)
+        Coordinates in the first `k` dimensions.
+    updates : tensor_like
+        One element or slice for each coordinate.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

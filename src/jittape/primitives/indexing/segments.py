@@ -194,8 +194,6 @@ def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     segment_ids : tensor_like of int
         Shape ``(n,)``, sorted and not negative: the segment of each row. The result has ``segment_ids[-1] + 1`` rows,
         so the ids are read and pending operations run. Inside `jt.function`, use `unsorted_segment_sum`.
-    name : str, optional
-        Ignored.
 
     Raises
     ------
@@ -219,6 +217,10 @@ def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = N
 
     Means of integers are integers, rounded toward 0, as in TensorFlow. See `segment_sum` for the arguments and errors.
 
+    Parameters
+    ----------
+    data, segment_ids : those of `segment_sum`
+
     Examples
     --------
     >>> jt.math.segment_mean([1.0, 3.0, 5.0], [0, 0, 1]).numpy()
@@ -231,6 +233,10 @@ def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = N
     """Multiply the rows of `data` with equal ids; an empty segment gives 1.
 
     The gradient is correct for elements that are 0, to any order. See `segment_sum` for the arguments and errors.
+
+    Parameters
+    ----------
+    data, segment_ids : those of `segment_sum`
 
     Examples
     --------
@@ -249,6 +255,10 @@ def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     Equal maxima share the gradient equally. If an element is nan, the result is nan. See `segment_sum` for the
     arguments and errors.
 
+    Parameters
+    ----------
+    data, segment_ids : those of `segment_sum`
+
     Examples
     --------
     >>> jt.math.segment_max([1.0, 3.0, 5.0], [0, 0, 1]).numpy()
@@ -262,6 +272,10 @@ def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = No
 
     Equal minima share the gradient equally. If an element is nan, the result is nan. See `segment_sum` for the
     arguments and errors.
+
+    Parameters
+    ----------
+    data, segment_ids : those of `segment_sum`
 
     Examples
     --------
@@ -287,8 +301,6 @@ def unsorted_segment_sum(
         The segment of each row, in any order. Rows with a negative id are dropped.
     num_segments : int
         Number of rows of the result, which has the shape ``(num_segments, ...)``.
-    name : str, optional
-        Ignored.
 
     Raises
     ------
@@ -313,6 +325,10 @@ def unsorted_segment_mean(
 
     Means of integers are floats. See `unsorted_segment_sum` for the arguments and errors.
 
+    Parameters
+    ----------
+    data, segment_ids, num_segments : those of `unsorted_segment_sum`
+
     Examples
     --------
     >>> jt.math.unsorted_segment_mean([1.0, 2.0, 4.0], [1, 0, 1], 3).numpy()
@@ -327,6 +343,10 @@ def unsorted_segment_sqrt_n(
     """Sum the rows of `data` with equal ids and divide each sum by the square root of the number of its rows.
 
     `data` must have a floating or complex dtype. See `unsorted_segment_sum` for the other arguments and errors.
+
+    Parameters
+    ----------
+    data, segment_ids, num_segments : those of `unsorted_segment_sum`
 
     Examples
     --------
@@ -344,6 +364,10 @@ def unsorted_segment_prod(
     The gradient is correct for elements that are 0, to any order. See `unsorted_segment_sum` for the arguments and
     errors.
 
+    Parameters
+    ----------
+    data, segment_ids, num_segments : those of `unsorted_segment_sum`
+
     Examples
     --------
     >>> jt.math.unsorted_segment_prod([1.0, 2.0, 4.0], [1, 0, 1], 3).numpy()
@@ -360,6 +384,10 @@ def unsorted_segment_max(
     An empty segment gives the least finite number of the dtype, as in TensorFlow. Equal maxima share the gradient
     equally. If an element is nan, the result is nan. See `unsorted_segment_sum` for the arguments and errors.
 
+    Parameters
+    ----------
+    data, segment_ids, num_segments : those of `unsorted_segment_sum`
+
     Examples
     --------
     >>> jt.math.unsorted_segment_max([1.0, 2.0, 4.0], [1, 0, 1], 2).numpy()
@@ -375,6 +403,10 @@ def unsorted_segment_min(
 
     An empty segment gives the greatest finite number of the dtype, as in TensorFlow. Equal minima share the gradient
     equally. If an element is nan, the result is nan. See `unsorted_segment_sum` for the arguments and errors.
+
+    Parameters
+    ----------
+    data, segment_ids, num_segments : those of `unsorted_segment_sum`
 
     Examples
     --------

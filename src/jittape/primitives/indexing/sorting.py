@@ -291,6 +291,17 @@ def lower_bound(
 ) -> Tensor:
     """Return the index of the first element that is not less than each value: `searchsorted` with ``side="left"``.
 
+    Parameters
+    ----------
+    sorted_inputs : tensor_like of shape (..., n)
+        Ascending along the last dimension.
+    values : tensor_like of shape (..., m)
+        Values to find.
+    out_type : dtype
+        int32 or int64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.math.lower_bound([1.0, 2.0, 2.0, 3.0], [2.0]).numpy()
@@ -303,6 +314,17 @@ def upper_bound(
     sorted_inputs: TensorLike, values: TensorLike, out_type: Any = int32, name: str | None = None
 ) -> Tensor:
     """Return the index of the first element that is greater than each value: `searchsorted` with ``side="right"``.
+
+    Parameters
+    ----------
+    sorted_inputs : tensor_like of shape (..., n)
+        Ascending along the last dimension.
+    values : tensor_like of shape (..., m)
+        Values to find.
+    out_type : dtype
+        int32 or int64.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

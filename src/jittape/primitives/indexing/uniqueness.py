@@ -98,6 +98,15 @@ def unique_with_counts(x: TensorLike, out_idx: Any = int32, name: str | None = N
 
     See `unique` for the arguments, errors and the gradient.
 
+    Parameters
+    ----------
+    x : tensor_like of shape (n,)
+        A vector.
+    out_idx : dtype
+        Integer dtype of positions and counts.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> y, idx, count = jt.unique_with_counts([3, 1, 3, 2])

@@ -345,5 +345,22 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
 
 
 def trace(x: TensorLike, k: int = 0, axis1: int = -2, axis2: int = -1, name: str | None = None) -> Tensor:
-    """Return the sum of the `k`-th diagonal of the matrices in dimensions `axis1` and `axis2`."""
+    """Return the sum of the `k`-th diagonal of the matrices in dimensions `axis1` and `axis2`.
+
+    Parameters
+    ----------
+    x : tensor_like of shape (..., m, n)
+        Matrices.
+    k : int
+        Number of the diagonal; positive ones lie above the main diagonal.
+    axis1, axis2 : int
+        The two dimensions of the matrices.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.linalg.trace([[1.0, 2.0], [3.0, 4.0]]).numpy()
+    array(5., dtype=float32)
+    """
     return apply(_trace, (x,), (_diagonal_number(k), axis_key(axis1), axis_key(axis2)))

@@ -226,6 +226,17 @@ def lu_matrix_inverse(
 ) -> Tensor:
     """Invert matrices from the factors that `lu` returns; the arguments are those of `lu_solve`.
 
+    Parameters
+    ----------
+    lower_upper : tensor_like of shape (..., n, n)
+        Both factors, as `lu` returns them.
+    perm : tensor_like of int, shape (..., n)
+        Order of the rows.
+    validate_args : bool
+        Ignored.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.linalg.lu_matrix_inverse(*jt.linalg.lu([[0.0, 2.0], [4.0, 0.0]])).numpy()
@@ -245,6 +256,17 @@ def lu_reconstruct(
     lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
     """Return the matrices that have the factors of `lu`; the arguments are those of `lu_solve`.
+
+    Parameters
+    ----------
+    lower_upper : tensor_like of shape (..., n, n)
+        Both factors, as `lu` returns them.
+    perm : tensor_like of int, shape (..., n)
+        Order of the rows.
+    validate_args : bool
+        Ignored.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

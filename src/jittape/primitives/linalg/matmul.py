@@ -184,7 +184,29 @@ def matmul(
 def matvec(
     a: TensorLike, b: TensorLike, transpose_a: bool = False, adjoint_a: bool = False, name: str | None = None
 ) -> Tensor:
-    """Multiply the matrices `a` by the vectors `b`; leading dimensions broadcast."""
+    """Multiply the matrices `a` by the vectors `b`; leading dimensions broadcast.
+
+    Parameters
+    ----------
+    a : tensor_like of shape (..., m, n)
+        Matrices.
+    b : tensor_like of shape (..., n)
+        Vectors.
+    transpose_a, adjoint_a : bool
+        Multiply by the transpose or the conjugate transpose of `a`.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> jt.linalg.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy()
+    array([3., 7.], dtype=float32)
+    """
     return apply(_matvec, (a, b), (transpose_a, adjoint_a))
 
 
@@ -251,6 +273,11 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2, name: str | None = No
         The number of last dimensions of `a` and first dimensions of `b` to sum over, or the dimensions of each.
     name : str, optional
         Ignored.
+
+    Examples
+    --------
+    >>> jt.tensordot(jt.ones([2, 3]), jt.ones([3, 4]), axes=1).shape
+    (2, 4)
     """
     return apply(_tensordot, (a, b), (hashable(axes),))
 
@@ -261,5 +288,19 @@ def _outer(a: Any, b: Any) -> Any:
 
 
 def outer(a: TensorLike, b: TensorLike) -> Tensor:
-    """Multiply each element of `a` by each element of `b`, both flattened."""
+    """Multiply each element of `a` by each element of `b`, both flattened.
+
+    Parameters
+    ----------
+    a, b : tensor_like
+        Vectors; other shapes are flattened.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.linalg.outer([1.0, 2.0], [3.0, 4.0, 5.0]).numpy()
+    array([[ 3.,  4.,  5.],
+           [ 6.,  8., 10.]], dtype=float32)
+    """
     return apply(_outer, (a, b))

@@ -32,7 +32,8 @@ from jittape.primitives.linalg.diagonal_bands import (
 )
 from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.record_parts import filled
-from jittape.primitives.shape.reshaping import matrix_transpose, roll
+from jittape.primitives.shape.reordering import roll
+from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.primitives.shape.views import placed
 from jittape.typing import Tensor, TensorLike
 
@@ -283,6 +284,13 @@ def band_part(
 def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
     """Exchange the last two dimensions and take the complex conjugate.
 
+    Parameters
+    ----------
+    matrix : tensor_like of shape (..., m, n)
+        Matrices.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.linalg.adjoint([[1j, 2.0]]).numpy()
@@ -305,6 +313,13 @@ def _cross(a: Any, b: Any) -> Any:
 
 def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     """Return the vector product along the last dimension, which must have length 3.
+
+    Parameters
+    ----------
+    a, b : tensor_like of shape (..., 3)
+        Vectors; leading dimensions broadcast.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

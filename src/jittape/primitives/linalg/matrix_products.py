@@ -183,6 +183,13 @@ def _inner(a: Any, b: Any) -> Any:
 def inner(a: TensorLike, b: TensorLike) -> Tensor:
     """Sum products over the last dimensions of `a` and `b`; if one is a scalar, multiply.
 
+    Parameters
+    ----------
+    a, b : tensor_like
+        The last dimensions have equal length.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.linalg.inner([1.0, 2.0], [[3.0, 4.0], [5.0, 6.0]]).numpy()
@@ -242,6 +249,13 @@ def kron(a: TensorLike, b: TensorLike) -> Tensor:
     """Compute the Kronecker product: each element of `a` times a copy of `b`.
 
     Operands of fewer dimensions get additional first dimensions of length 1.
+
+    Parameters
+    ----------
+    a, b : tensor_like
+        Any shapes; the one with fewer dimensions gets leading dimensions of length 1.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

@@ -50,6 +50,18 @@ def _relu_body(x: Any) -> Any:
 def relu(features: TensorLike, name: str | None = None) -> Tensor:
     """Return ``max(x, 0)``. The gradient at 0 is 0.
 
+    Parameters
+    ----------
+    features : tensor_like
+        Any shape.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `features` is complex.
+
     Examples
     --------
     >>> jt.nn.relu([-1.0, 2.0]).numpy()
@@ -66,6 +78,18 @@ def _relu6_body(x: Any) -> Any:
 def relu6(features: TensorLike, name: str | None = None) -> Tensor:
     """Return ``min(max(x, 0), 6)``. The gradient is 0 at 0 and at 6.
 
+    Parameters
+    ----------
+    features : tensor_like
+        Any shape.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `features` is complex.
+
     Examples
     --------
     >>> jt.nn.relu6([-1.0, 2.0, 8.0]).numpy()
@@ -80,6 +104,15 @@ def _leaky_relu_body(x: Any, alpha: Any) -> Any:
 
 def leaky_relu(features: TensorLike, alpha: TensorLike = 0.2, name: str | None = None) -> Tensor:
     """Return `x` where it is positive, else ``alpha * x``. The gradient at 0 is `alpha`.
+
+    Parameters
+    ----------
+    features : tensor_like
+        Any shape.
+    alpha : tensor_like
+        Slope for negative numbers.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -97,6 +130,18 @@ def _elu_body(x: Any) -> Any:
 
 def elu(features: TensorLike, name: str | None = None) -> Tensor:
     """Return `x` where it is positive, else ``exp(x) - 1``. The gradient at 0 is 1.
+
+    Parameters
+    ----------
+    features : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `features` is complex.
 
     Examples
     --------
@@ -120,6 +165,18 @@ def selu(features: TensorLike, name: str | None = None) -> Tensor:
     """Return scaled `elu`, with constants that preserve mean 0 and variance 1 (Klambauer et al., 2017).
 
     The gradient at 0 is 1.0507.
+
+    Parameters
+    ----------
+    features : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `features` is complex.
 
     Examples
     --------
@@ -166,6 +223,15 @@ def _silu_body(x: Any, beta: Any) -> Any:
 def silu(features: TensorLike, beta: TensorLike = 1.0, name: str | None = None) -> Tensor:
     """Return ``x * sigmoid(beta * x)``. Also called `swish`.
 
+    Parameters
+    ----------
+    features : tensor_like
+        Any shape.
+    beta : tensor_like
+        Factor inside the sigmoid.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.nn.silu([0.0, 2.0]).numpy().round(4)
@@ -186,6 +252,18 @@ softsign_op = Primitive(
 
 def softsign(features: TensorLike, name: str | None = None) -> Tensor:
     """Return ``x / (1 + abs(x))``. The gradient is ``1 / (1 + abs(x))**2``, 0 at infinity.
+
+    Parameters
+    ----------
+    features : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `features` is complex.
 
     Examples
     --------
@@ -214,6 +292,15 @@ def _softmax_body(logits: Any, axis: Any) -> Any:
 def softmax(logits: TensorLike, axis: Axis = -1, name: str | None = None) -> Tensor:
     """Return ``exp(logits)`` scaled to sum to 1 along `axis`, without overflow.
 
+    Parameters
+    ----------
+    logits : tensor_like
+        Any shape.
+    axis : int or sequence of int
+        Dimensions over which the exponentials sum to 1.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.nn.softmax([0.0, 0.0]).numpy()
@@ -229,6 +316,15 @@ def _log_softmax_body(logits: Any, axis: Any) -> Any:
 
 def log_softmax(logits: TensorLike, axis: Axis = -1, name: str | None = None) -> Tensor:
     """Return the logarithm of `softmax`, accurate also where `softmax` is 0.
+
+    Parameters
+    ----------
+    logits : tensor_like
+        Any shape.
+    axis : int or sequence of int
+        Dimensions over which the exponentials sum to 1.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

@@ -110,6 +110,16 @@ def convolution(
 ) -> Tensor:
     """Convolve an array with filters over one, two or three spatial dimensions; see `conv2d`.
 
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, spatial..., channels)
+        One, two or three spatial dimensions.
+    filters : tensor_like of shape (spatial..., channels, filters)
+    strides, padding, data_format, dilations :
+        See `conv2d`.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> x = jt.reshape(jt.range(5.0), [1, 5, 1])
@@ -247,7 +257,25 @@ def conv_transpose(
     dilations: int | Sequence[int] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the gradient of a convolution with respect to its input; see `conv2d_transpose`."""
+    """Return the gradient of a convolution with respect to its input; see `conv2d_transpose`.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, spatial..., channels)
+    filters : tensor_like of shape (spatial..., filters, channels)
+    output_shape : sequence of int
+        Shape of the result.
+    strides, padding, data_format, dilations :
+        Those of the convolution, see `conv2d`.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> x = jt.ones([1, 4, 3])
+    >>> jt.nn.conv_transpose(x, jt.ones([2, 5, 3]), [1, 8, 5], strides=2).shape
+    (1, 8, 5)
+    """
     shape = hashable(output_shape)
     if not isinstance(shape, tuple) or not 3 <= len(shape) <= 5:
         raise ShapeError(f"[conv_transpose] output_shape must have 3 to 5 entries, got {shown(output_shape)}")
@@ -286,6 +314,17 @@ def conv1d_transpose(
     name: str | None = None,
 ) -> Tensor:
     """Return the gradient of `conv1d` with respect to its input; see `conv2d_transpose`.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, spatial..., channels)
+    filters : tensor_like of shape (spatial..., filters, channels)
+    output_shape : sequence of int
+        Shape of the result.
+    strides, padding, data_format, dilations :
+        Those of the convolution, see `conv2d`.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -348,7 +387,25 @@ def conv3d_transpose(
     dilations: int | Sequence[int] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the gradient of `conv3d` with respect to its input; see `conv2d_transpose`."""
+    """Return the gradient of `conv3d` with respect to its input; see `conv2d_transpose`.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, spatial..., channels)
+    filters : tensor_like of shape (spatial..., filters, channels)
+    output_shape : sequence of int
+        Shape of the result.
+    strides, padding, data_format, dilations :
+        Those of the convolution, see `conv2d`.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> x = jt.ones([1, 2, 2, 2, 3])
+    >>> jt.nn.conv3d_transpose(x, jt.ones([2, 2, 2, 1, 3]), [1, 4, 4, 4, 1], strides=2).shape
+    (1, 4, 4, 4, 1)
+    """
     return _convolve_transposed(
         "conv3d_transpose", 3, input, filters, output_shape, strides, padding, data_format, dilations
     )

@@ -204,6 +204,17 @@ def weighted_cross_entropy_with_logits(
 ) -> Tensor:
     """Return the sigmoid cross-entropy with errors on positive labels weighted by `pos_weight`.
 
+    Parameters
+    ----------
+    labels : tensor_like
+        Probabilities from 0 to 1.
+    logits : tensor_like
+        Scores, of the shape of `labels`.
+    pos_weight : tensor_like
+        Weight of positive labels.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.nn.weighted_cross_entropy_with_logits(labels=[1.0, 0.0], logits=[0.0, 0.0], pos_weight=2.0).numpy().round(4)
@@ -218,6 +229,13 @@ def _l2_loss_body(t: Any) -> Any:
 
 def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
     """Return half the sum of the squares of all elements.
+
+    Parameters
+    ----------
+    t : tensor_like
+        Any shape.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

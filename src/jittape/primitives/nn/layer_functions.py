@@ -93,6 +93,19 @@ def batch_normalization(
 ) -> Tensor:
     """Return ``(x - mean) / sqrt(variance + variance_epsilon) * scale + offset``; `scale` and `offset` may be None.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    mean, variance : tensor_like
+        They broadcast with `x`.
+    offset, scale : tensor_like, optional
+        They broadcast with `x`.
+    variance_epsilon : float
+        Small number added to the variance.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.nn.batch_normalization([1.0, 3.0], 2.0, 1.0, 10.0, 2.0, 0.0).numpy()
@@ -112,6 +125,22 @@ def embedding_lookup(
     params: TensorLike, ids: TensorLike, max_norm: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
     """Return the rows of `params` with the numbers `ids`, scaled down to a norm of at most `max_norm` if it is given.
+
+    Parameters
+    ----------
+    params : tensor_like of shape (rows, ...)
+        The table.
+    ids : tensor_like of int
+        Numbers of rows, of any shape.
+    max_norm : float, optional
+        Greatest norm of a returned row.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    InvalidIndexError
+        If a number is out of range.
 
     Examples
     --------
@@ -133,6 +162,15 @@ def _crelu_body(x: Any, axis: int) -> Any:
 
 def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Tensor:
     """Return `relu` of `features` and of their negative, concatenated along `axis`.
+
+    Parameters
+    ----------
+    features : tensor_like
+        Any shape.
+    axis : int
+        The dimension whose length doubles.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

@@ -142,7 +142,25 @@ def max_pool1d(
     data_format: str = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the greatest element of each window of sequences; see `max_pool`."""
+    """Return the greatest element of each window of sequences; see `max_pool`.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, width, channels)
+    ksize, strides : int or sequence of int
+        Size of a window, and distance of neighboring windows.
+    padding : str
+        ``"VALID"`` or ``"SAME"``.
+    data_format : str
+        ``"NWC"``, or with the channels in second place.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.nn.max_pool1d(jt.ones([1, 4, 2]), 2, 2, "VALID").shape
+    (1, 2, 2)
+    """
     return _pool("max_pool1d", "MAX", 1, input, ksize, strides, padding, data_format)
 
 
@@ -154,7 +172,25 @@ def max_pool2d(
     data_format: str = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the greatest element of each window of images; see `max_pool`."""
+    """Return the greatest element of each window of images; see `max_pool`.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, height, width, channels)
+    ksize, strides : int or sequence of int
+        Size of a window, and distance of neighboring windows.
+    padding : str
+        ``"VALID"`` or ``"SAME"``.
+    data_format : str
+        ``"NHWC"``, or with the channels in second place.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.nn.max_pool2d(jt.ones([1, 4, 4, 2]), 2, 2, "VALID").shape
+    (1, 2, 2, 2)
+    """
     return _pool("max_pool2d", "MAX", 2, input, ksize, strides, padding, data_format)
 
 
@@ -166,7 +202,25 @@ def max_pool3d(
     data_format: str = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the greatest element of each window of volumes; see `max_pool`."""
+    """Return the greatest element of each window of volumes; see `max_pool`.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, depth, height, width, channels)
+    ksize, strides : int or sequence of int
+        Size of a window, and distance of neighboring windows.
+    padding : str
+        ``"VALID"`` or ``"SAME"``.
+    data_format : str
+        ``"NDHWC"``, or with the channels in second place.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.nn.max_pool3d(jt.ones([1, 4, 4, 4, 2]), 2, 2, "VALID").shape
+    (1, 2, 2, 2, 2)
+    """
     return _pool("max_pool3d", "MAX", 3, input, ksize, strides, padding, data_format)
 
 
@@ -223,7 +277,25 @@ def avg_pool1d(
     data_format: str = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the mean of each window of sequences; see `avg_pool`."""
+    """Return the mean of each window of sequences; see `avg_pool`.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, width, channels)
+    ksize, strides : int or sequence of int
+        Size of a window, and distance of neighboring windows.
+    padding : str
+        ``"VALID"`` or ``"SAME"``.
+    data_format : str
+        ``"NWC"``, or with the channels in second place.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.nn.avg_pool1d(jt.ones([1, 4, 2]), 2, 2, "VALID").shape
+    (1, 2, 2)
+    """
     return _pool("avg_pool1d", "AVG", 1, input, ksize, strides, padding, data_format)
 
 
@@ -235,7 +307,25 @@ def avg_pool2d(
     data_format: str = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the mean of each window of images; see `avg_pool`."""
+    """Return the mean of each window of images; see `avg_pool`.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, height, width, channels)
+    ksize, strides : int or sequence of int
+        Size of a window, and distance of neighboring windows.
+    padding : str
+        ``"VALID"`` or ``"SAME"``.
+    data_format : str
+        ``"NHWC"``, or with the channels in second place.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.nn.avg_pool2d(jt.ones([1, 4, 4, 2]), 2, 2, "VALID").shape
+    (1, 2, 2, 2)
+    """
     return _pool("avg_pool2d", "AVG", 2, input, ksize, strides, padding, data_format)
 
 
@@ -247,7 +337,25 @@ def avg_pool3d(
     data_format: str = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the mean of each window of volumes; see `avg_pool`."""
+    """Return the mean of each window of volumes; see `avg_pool`.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, depth, height, width, channels)
+    ksize, strides : int or sequence of int
+        Size of a window, and distance of neighboring windows.
+    padding : str
+        ``"VALID"`` or ``"SAME"``.
+    data_format : str
+        ``"NDHWC"``, or with the channels in second place.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.nn.avg_pool3d(jt.ones([1, 4, 4, 4, 2]), 2, 2, "VALID").shape
+    (1, 2, 2, 2, 2)
+    """
     return _pool("avg_pool3d", "AVG", 3, input, ksize, strides, padding, data_format)
 
 

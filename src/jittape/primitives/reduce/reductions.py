@@ -319,6 +319,16 @@ def reduce_any(
 ) -> Tensor:
     """Return whether any element along `axis` is true; nonzero numbers are true.
 
+    Parameters
+    ----------
+    input_tensor : tensor_like of bool
+    axis : int or sequence of int, optional
+        The dimensions to reduce; all of them by default.
+    keepdims : bool
+        Keep the reduced dimensions with length 1.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.reduce_any([[True, False], [False, False]], axis=1).numpy()
@@ -337,6 +347,16 @@ def reduce_all(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
     """Return whether all elements along `axis` are true; nonzero numbers are true.
+
+    Parameters
+    ----------
+    input_tensor : tensor_like of bool
+    axis : int or sequence of int, optional
+        The dimensions to reduce; all of them by default.
+    keepdims : bool
+        Keep the reduced dimensions with length 1.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

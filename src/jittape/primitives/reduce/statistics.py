@@ -109,6 +109,17 @@ def reduce_std(
 ) -> Tensor:
     """Compute the standard deviation of the elements along `axis`. The gradient is nan where the deviation is 0.
 
+    Parameters
+    ----------
+    input_tensor : tensor_like
+        Any shape. Integers give floats.
+    axis : int or sequence of int, optional
+        The dimensions to reduce; all of them by default.
+    keepdims : bool
+        Keep the reduced dimensions with length 1.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.math.reduce_std([[1.0, 5.0], [2.0, 4.0]], axis=1).numpy()
@@ -125,6 +136,19 @@ def moments(
     x: TensorLike, axes: Axis, shift: None = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Compute mean and variance of the elements along `axes`. `shift` is ignored, as in TensorFlow.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    axes : int or sequence of int
+        The dimensions to reduce.
+    shift : None
+        Ignored.
+    keepdims : bool
+        Keep the reduced dimensions with length 1.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -187,6 +211,19 @@ def count_nonzero(
 ) -> Tensor:
     """Count the nonzero elements along `axis`.
 
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape.
+    axis : int or sequence of int, optional
+        The dimensions to reduce; all of them by default.
+    keepdims : bool
+        Keep the reduced dimensions with length 1.
+    dtype : dtype
+        Integer dtype of the result.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.math.count_nonzero([[0.0, 1.0], [2.0, 3.0]], axis=1).numpy()
@@ -201,6 +238,13 @@ def _zero_fraction_body(x: Any) -> Any:
 
 def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     """Return the fraction of elements that are 0, in the default float.
+
+    Parameters
+    ----------
+    value : tensor_like
+        Any shape.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -337,6 +381,13 @@ def _rises(x: Any, strictly: bool) -> Any:
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Return whether no element is less than the one before it, in C order.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Real numbers, of any shape.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.math.is_non_decreasing([1, 1, 2]).numpy()
@@ -347,6 +398,13 @@ def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
 
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Return whether each element is greater than the one before it, in C order.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Real numbers, of any shape.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

@@ -100,6 +100,16 @@ def depth_to_space(
 
     See `space_to_depth` for the arguments. The number of channels must be divisible by ``block_size ** 2``.
 
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, height, width, channels)
+    block_size : int
+        Side of a block, in pixels.
+    data_format : str
+        ``"NHWC"`` or ``"NCHW"``.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.nn.depth_to_space(jt.reshape(jt.range(4), [1, 1, 1, 4]), 2).numpy()[0, :, :, 0]
@@ -213,6 +223,16 @@ def space_to_batch(input: TensorLike, block_shape: Any, paddings: Any, name: str
 
 def space_to_batch_nd(input: TensorLike, block_shape: Any, paddings: Any, name: str | None = None) -> Tensor:
     """Pad and move the elements of each block into the batch: another name of `space_to_batch`.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, spatial..., rest...)
+    block_shape : sequence of int
+        Lengths of a block.
+    paddings : sequence of pairs of int
+        Zeros before and after each spatial dimension.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

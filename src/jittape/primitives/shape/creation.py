@@ -1,4 +1,4 @@
-"""Tensors created from a shape (zeros, ones, fill, eye, range, linspace, one_hot).
+"""Tensors created from a shape (zeros, ones, fill, eye, range, linspace).
 
 They are broadcast literals and coordinates (`iota`), so kernels compute their elements and never read them from memory.
 """
@@ -13,7 +13,6 @@ import numpy as np
 from jittape.core.builder import literal
 from jittape.core.dtypes import (
     as_dtype,
-    bool_,
     common_dtype,
     default_dtype,
     float64,
@@ -25,11 +24,10 @@ from jittape.core.dtypes import (
 )
 from jittape.core.primitive import any_dtype, apply
 from jittape.core.symbolic.extents import Extent
-from jittape.core.user_calls import argument_of_user, as_array, as_flag, as_int, named
-from jittape.errors import DTypeError, InvalidArgumentError, ShapeError
+from jittape.core.user_calls import argument_of_user, as_flag, as_int, named
+from jittape.errors import InvalidArgumentError, ShapeError
 from jittape.primitives.broadcast import (
     as_symbol,
-    axis_key,
     broadcast,
     broadcast_operands,
     cast_to,
@@ -39,7 +37,7 @@ from jittape.primitives.broadcast import (
     to_shape,
 )
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
-from jittape.primitives.elementwise.comparison import equal, less, where
+from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.shape.reshaping import as_shape, one_axis, shape_of
 from jittape.primitives.shape.shape_extents import ShapeExtents
@@ -50,11 +48,9 @@ __all__ = [
     "eye",
     "fill",
     "linspace",
-    "one_hot",
     "ones",
     "ones_like",
     "range",
-    "sequence_mask",
     "zeros",
     "zeros_like",
 ]
@@ -87,6 +83,13 @@ def _checked(op: str, shape: Any) -> tuple[int, ...]:
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """Return a tensor of zeros; the default of `dtype` is the default float.
 
+    Parameters
+    ----------
+    shape : sequence of int
+        Shape of the result.
+    dtype : dtype, optional
+        The default float.
+
     Examples
     --------
     >>> jt.zeros([2, 3]).numpy()
@@ -97,7 +100,21 @@ def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Return a tensor of ones; the default of `dtype` is the default float."""
+    """Return a tensor of ones; the default of `dtype` is the default float.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Shape of the result.
+    dtype : dtype, optional
+        The default float.
+
+    Examples
+    --------
+    >>> jt.ones([2, 3]).numpy()
+    array([[1., 1., 1.],
+           [1., 1., 1.]], dtype=float32)
+    """
     return apply(_constant, (), (1, _checked("ones", shape), _static_dtype(dtype)))
 
 
@@ -110,7 +127,21 @@ def _filled(value: Any, shape: tuple[int, ...]) -> Any:
 
 
 def fill(dims: Any, value: TensorLike, name: str | None = None) -> Tensor:
-    """Return a tensor of shape `dims` with all elements equal to the scalar `value`; differentiable in `value`."""
+    """Return a tensor of shape `dims` with all elements equal to the scalar `value`; differentiable in `value`.
+
+    Parameters
+    ----------
+    dims : sequence of int
+        Shape of the result.
+    value : tensor_like
+        A scalar.
+
+    Examples
+    --------
+    >>> jt.fill([2, 2], 7.0).numpy()
+    array([[7., 7.],
+           [7., 7.]], dtype=float32)
+    """
     return apply(_filled, (value,), (_checked("fill", dims),))
 
 
@@ -127,12 +158,38 @@ def _like(number: int, input: Any, dtype: Any) -> Any:
 
 
 def zeros_like(input: TensorLike, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Return zeros with the shape of `input`, and with its dtype unless `dtype` is given."""
+    """Return zeros with the shape of `input`, and with its dtype unless `dtype` is given.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape.
+    dtype : dtype, optional
+        The dtype of `input`.
+
+    Examples
+    --------
+    >>> jt.zeros_like(np.array([1, 2])).numpy()
+    array([0, 0])
+    """
     return _like(0, input, dtype)
 
 
 def ones_like(input: TensorLike, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Return ones with the shape of `input`, and with its dtype unless `dtype` is given."""
+    """Return ones with the shape of `input`, and with its dtype unless `dtype` is given.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape.
+    dtype : dtype, optional
+        The dtype of `input`.
+
+    Examples
+    --------
+    >>> jt.ones_like(np.array([1, 2])).numpy()
+    array([1, 1])
+    """
     return _like(1, input, dtype)
 
 
@@ -152,7 +209,25 @@ def eye(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return an identity matrix, or identical ones in a stack of shape `batch_shape`."""
+    """Return an identity matrix, or identical ones in a stack of shape `batch_shape`.
+
+    Parameters
+    ----------
+    num_rows : int
+        Number of rows.
+    num_columns : int, optional
+        Number of columns; that of the rows by default.
+    batch_shape : sequence of int, optional
+        Leading dimensions.
+    dtype : dtype, optional
+        The default float.
+
+    Examples
+    --------
+    >>> jt.eye(2).numpy()
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
     rows = as_int("num_rows", num_rows)
     columns = rows if num_columns is None else as_int("num_columns", num_columns)
     lead = () if batch_shape is None else _checked("eye", batch_shape)
@@ -176,6 +251,17 @@ def range(
     """Return numbers from `start` to before `limit` in steps of `delta`; with one argument, from 0 to before it.
 
     Integers give int32, as in TensorFlow. A Python float among the arguments gives the default float.
+
+    Parameters
+    ----------
+    start : number
+        First number; with one argument, the limit.
+    limit : number, optional
+        End, which is not included.
+    delta : number
+        Distance of neighbors; may be negative.
+    dtype : dtype, optional
+        That of the arguments.
 
     Raises
     ------
@@ -251,7 +337,22 @@ def _linspace(start: Any, stop: Any, num: int, axis: int, endpoint: bool, broadc
 
 
 def linspace(start: TensorLike, stop: TensorLike, num: int, name: str | None = None, axis: int = 0) -> Tensor:
-    """Return `num` evenly spaced numbers from `start` to `stop`, both included; differentiable in both."""
+    """Return `num` evenly spaced numbers from `start` to `stop`, both included; differentiable in both.
+
+    Parameters
+    ----------
+    start, stop : tensor_like
+        First and last number; they may have any shape.
+    num : int
+        Number of values.
+    axis : int
+        The new dimension of the result.
+
+    Examples
+    --------
+    >>> jt.linspace(0.0, 1.0, 5).numpy()
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
+    """
     return evenly_spaced(start, stop, num, axis, True, broadcasts=False)
 
 
@@ -265,99 +366,3 @@ def evenly_spaced(
     return apply(
         _linspace, (start, stop), (count, one_axis_key(axis), as_flag("endpoint", endpoint), broadcasts)
     )
-
-
-def _one_hot(indices: Any, on: Any, off: Any, depth: int, axis: int, dtype: np.dtype[Any] | None) -> Any:
-    indices = as_symbol(indices)
-    if indices.dtype.kind not in "iu":
-        raise DTypeError(f"[one_hot] indices must be integers, got {indices.dtype.name}; cast them first")
-    lead = indices.shape
-    a = one_axis("one_hot", axis, len(lead) + 1)
-    shape = (*lead[:a], depth, *lead[a:])
-    column = broadcast(to_shape(cast_to(indices, int64), (*lead[:a], 1, *lead[a:])), shape)
-    hot = equal(column, iota(shape, a, int64))
-    if dtype is not None:
-        on, off = cast_to(on, dtype), cast_to(off, dtype)
-    return where(hot, on, off)
-
-
-def one_hot(
-    indices: TensorLike,
-    depth: int,
-    on_value: TensorLike | None = None,
-    off_value: TensorLike | None = None,
-    axis: int | None = None,
-    dtype: Any = None,
-    name: str | None = None,
-) -> Tensor:
-    """Return `on_value` where the coordinate along the new dimension `axis` equals the index, else `off_value`.
-
-    Parameters
-    ----------
-    indices : tensor_like of int
-        An index outside ``range(depth)`` gives a row of `off_value`.
-    depth : int
-        Length of the new dimension.
-    on_value, off_value : tensor_like, optional
-        Scalars; 1 and 0 by default.
-    axis : int, optional
-        Position of the new dimension; last by default.
-    dtype : dtype, optional
-        The default is the dtype of the values, or the default float if the values are not given.
-    name : str, optional
-        Ignored.
-
-    Examples
-    --------
-    >>> jt.one_hot([2, 0], 3).numpy()
-    array([[0., 0., 1.],
-           [1., 0., 0.]], dtype=float32)
-    """
-    found = None if dtype is None else as_dtype(dtype)
-    if dtype is None and on_value is None and off_value is None:
-        found = default_dtype(float)
-    on = 1 if on_value is None else on_value
-    off = 0 if off_value is None else off_value
-    extent = as_int("depth", depth)
-    if extent < 0:
-        raise named(ValueError(f"depth must not be negative, got {extent}"))
-    return apply(_one_hot, (indices, on, off), (extent, -1 if axis is None else axis_key(axis), found))
-
-
-def _sequence_mask(lengths: Any, maxlen: int, dtype: np.dtype[Any]) -> Any:
-    lengths = as_symbol(lengths)
-    if lengths.dtype.kind not in "iu":
-        raise DTypeError(
-            f"[sequence_mask] lengths must be integers, got {lengths.dtype.name}; cast them first"
-        )
-    shape = (*lengths.shape, maxlen)
-    ends = broadcast(to_shape(cast_to(lengths, int64), (*lengths.shape, 1)), shape)
-    return cast_to(less(iota(shape, len(lengths.shape), int64), ends), dtype)
-
-
-def sequence_mask(
-    lengths: TensorLike, maxlen: int | None = None, dtype: Any = bool_, name: str | None = None
-) -> Tensor:
-    """Return a mask that is True for the first ``lengths[i]`` of the `maxlen` elements of row `i`.
-
-    Parameters
-    ----------
-    lengths : tensor_like of int
-        Numbers of elements.
-    maxlen : int, optional
-        Length of the rows. The default is the greatest of `lengths`, whose value is read.
-    dtype : dtype
-        Dtype of the result.
-    name : str, optional
-        Ignored.
-
-    Examples
-    --------
-    >>> jt.sequence_mask([1, 3]).numpy()
-    array([[ True, False, False],
-           [ True,  True,  True]])
-    """
-    if maxlen is None:
-        known = as_array("lengths", lengths, "give maxlen")
-        maxlen = int(np.max(known, initial=0)) if known.dtype.kind in "iu" else 0
-    return apply(_sequence_mask, (lengths,), (max(as_int("maxlen", maxlen), 0), as_dtype(dtype)))

@@ -39,7 +39,24 @@ def _concat(*operands_and_axis: Any) -> Any:
 
 
 def concat(values: Sequence[TensorLike], axis: int, name: str | None = None) -> Tensor:
-    """Join the tensors `values` along the existing dimension `axis`."""
+    """Join the tensors `values` along the existing dimension `axis`.
+
+    Parameters
+    ----------
+    values : sequence of tensor_like
+        Equal shapes, except along `axis`.
+    axis : int
+        An existing dimension.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.concat([[[1, 2]], [[3, 4], [5, 6]]], axis=0).numpy()
+    array([[1, 2],
+           [3, 4],
+           [5, 6]], dtype=int32)
+    """
     members = _members("concat", values)
     known = shape_of_parts(members, stacked=False)
     return apply(_concat, members, (one_axis_key(axis),)) if known is None else known
@@ -60,7 +77,23 @@ def _stack(*operands_and_axis: Any) -> Any:
 
 
 def stack(values: Sequence[TensorLike], axis: int = 0, name: str | None = None) -> Tensor:
-    """Join the tensors `values`, which have equal shapes, along a new dimension `axis`."""
+    """Join the tensors `values`, which have equal shapes, along a new dimension `axis`.
+
+    Parameters
+    ----------
+    values : sequence of tensor_like
+        Equal shapes.
+    axis : int
+        Position of the new dimension.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.stack([[1, 2], [3, 4]], axis=1).numpy()
+    array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
     members = _members("stack", values)
     known = shape_of_parts(members, stacked=True)
     return apply(_stack, members, (one_axis_key(axis),)) if known is None else known
@@ -102,6 +135,24 @@ def split(
     """Split `value` along `axis` into a number of equal parts, or into parts of given sizes (one may be -1).
 
     `num` is the number of parts; it must agree with `num_or_size_splits`.
+
+    Parameters
+    ----------
+    value : tensor_like
+        Any shape.
+    num_or_size_splits : int or sequence of int
+        Number of equal parts, or the length of each part.
+    axis : int
+        The dimension to divide.
+    num : int, optional
+        Ignored.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> [part.numpy() for part in jt.split([1, 2, 3, 4], [1, 3])]
+    [array([1], dtype=int32), array([2, 3, 4], dtype=int32)]
     """
     sizes = hashable(num_or_size_splits)
     parts = len(sizes) if isinstance(sizes, tuple) else sizes
@@ -121,7 +172,25 @@ def _unstack(x: Any, num: int | None, axis: int) -> tuple[Any, ...]:
 def unstack(
     value: TensorLike, num: int | None = None, axis: int = 0, name: str | None = None
 ) -> list[Tensor]:
-    """Return the tensors that make up `value` along the dimension `axis`, which is removed."""
+    """Return the tensors that make up `value` along the dimension `axis`, which is removed.
+
+    Parameters
+    ----------
+    value : tensor_like
+        One dimension or more.
+    num : int, optional
+        Length of the dimension, which is checked.
+    axis : int
+        The dimension to take apart.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> a, b = jt.unstack([[1, 2], [3, 4]])
+    >>> b.numpy()
+    array([3, 4], dtype=int32)
+    """
     if isinstance(value, (ShapeArray, ShapeExtents)) and value.ndim == 1 and num in (None, len(value)):
         return list(value)
     return list(apply(_unstack, (value,), (None if num is None else as_int("num", num), one_axis_key(axis))))
@@ -146,7 +215,27 @@ def _meshgrid(*operands_and_indexing: Any) -> tuple[Any, ...]:
 
 
 def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
-    """Return coordinate arrays on the grid that the vectors `args` span."""
+    """Return coordinate arrays on the grid that the vectors `args` span.
+
+    Parameters
+    ----------
+    *args : tensor_like
+        Vectors.
+    indexing : str
+        ``"xy"``: the first vector varies along the second dimension; ``"ij"``: along the first.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> a, b = jt.meshgrid([1, 2, 3], [10, 20])
+    >>> a.numpy()
+    array([[1, 2, 3],
+           [1, 2, 3]], dtype=int32)
+    >>> b.numpy()
+    array([[10, 10, 10],
+           [20, 20, 20]], dtype=int32)
+    """
     if not isinstance(indexing, str) or indexing not in ("xy", "ij"):
         raise ValueError(f"[meshgrid] indexing must be 'xy' or 'ij', got {indexing!r}")
     return list(apply(_meshgrid, args, (indexing,))) if args else []

@@ -1,7 +1,7 @@
-"""Functions that change a shape or move elements, such as reshape, transpose, reverse and roll.
+"""Functions that change a shape, such as reshape, transpose and squeeze.
 
 All are composed of the views and concatenations in `broadcast` and `views`, which have the gradient rules. Functions
-that join and split are in `joining`.
+that move elements are in `reordering`, those that join and split in `joining`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from jittape.primitives.broadcast import (
     to_shape,
 )
 from jittape.primitives.shape.shape_extents import ShapeExtents
-from jittape.primitives.shape.views import concat_op, flipped, permuted, sliced
+from jittape.primitives.shape.views import permuted
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
@@ -39,11 +39,8 @@ __all__ = [
     "expand_dims",
     "hashable",
     "matrix_transpose",
-    "moveaxis",
     "one_axis",
     "reshape",
-    "reverse",
-    "roll",
     "shape_of",
     "squeeze",
     "transpose",
@@ -120,6 +117,11 @@ def hashable(value: Any) -> Any:
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
     """Return the shape of the result of broadcasting two shapes.
 
+    Parameters
+    ----------
+    shape_x, shape_y : sequence of int
+        Two shapes.
+
     Raises
     ------
     ShapeError
@@ -141,6 +143,16 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> np.ndarray[Any, Any]:
     """Return the shape of the result of broadcasting two shapes, as an int32 array.
+
+    Parameters
+    ----------
+    shape_x, shape_y : sequence of int
+        Two shapes.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -179,8 +191,6 @@ def reshape(tensor: TensorLike, shape: Any, name: str | None = None) -> Tensor:
         The elements.
     shape : int or sequence of int
         One dimension may be -1: it is computed from the number of elements.
-    name : str, optional
-        Ignored.
 
     Examples
     --------
@@ -200,6 +210,13 @@ def _ensured(x: Any, shape: TensorShape) -> Any:
 
 def ensure_shape(x: TensorLike, shape: Any, name: str | None = None) -> Tensor:
     """Return `x` unchanged if it has the given shape; None in `shape` accepts any length.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    shape : sequence of int or None
+        The lengths to expect.
 
     Raises
     ------
@@ -227,7 +244,20 @@ def _expand_dims(x: Any, axis: Any) -> Any:
 
 
 def expand_dims(input: TensorLike, axis: int | Sequence[int], name: str | None = None) -> Tensor:
-    """Insert dimensions of length 1 into `input`, at the positions `axis` of the result."""
+    """Insert dimensions of length 1 into `input`, at the positions `axis` of the result.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape.
+    axis : int or sequence of int
+        Positions of the new dimensions.
+
+    Examples
+    --------
+    >>> jt.expand_dims([1, 2], 0).shape
+    (1, 2)
+    """
     if axis is None:
         raise TypeError("[expand_dims] axis must be an int or a sequence of ints, got None")
     return apply(_expand_dims, (input,), (axis_key(axis),))
@@ -245,6 +275,23 @@ def squeeze(input: TensorLike, axis: int | Sequence[int] | None = None, name: st
     """Remove the dimensions of length 1, or those of them in `axis`.
 
     As in TensorFlow, an empty list removes all of them.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape.
+    axis : int or sequence of int, optional
+        The dimensions to remove, each of length 1.
+
+    Raises
+    ------
+    ShapeError
+        If a dimension in `axis` is longer than 1.
+
+    Examples
+    --------
+    >>> jt.squeeze([[1], [2]]).numpy()
+    array([1, 2], dtype=int32)
     """
     return apply(
         _squeeze, (input,), (axis_key(axis) or None if isinstance(axis, (list, tuple)) else axis_key(axis),)
@@ -258,7 +305,26 @@ def _broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def broadcast_to(input: TensorLike, shape: Any, name: str | None = None) -> Tensor:
-    """Repeat `input` along dimensions of length 1, and along new leading dimensions, to `shape`."""
+    """Repeat `input` along dimensions of length 1, and along new leading dimensions, to `shape`.
+
+    Parameters
+    ----------
+    input : tensor_like
+        A shape that broadcasts to `shape`.
+    shape : sequence of int
+        Shape of the result.
+
+    Raises
+    ------
+    ShapeError
+        If the shape does not broadcast to `shape`.
+
+    Examples
+    --------
+    >>> jt.broadcast_to([1, 2], [2, 2]).numpy()
+    array([[1, 2],
+           [1, 2]], dtype=int32)
+    """
     return apply(_broadcast_to, (input,), (as_shape("broadcast_to", shape),))
 
 
@@ -277,7 +343,23 @@ def _transpose(x: Any, perm: tuple[int, ...] | int | None, conjugate: bool) -> A
 def transpose(
     a: TensorLike, perm: Sequence[int] | None = None, conjugate: bool = False, name: str | None = None
 ) -> Tensor:
-    """Permute the dimensions of `a` into the order `perm`; the default reverses them."""
+    """Permute the dimensions of `a` into the order `perm`; the default reverses them.
+
+    Parameters
+    ----------
+    a : tensor_like
+        Any shape.
+    perm : sequence of int, optional
+        Order of the dimensions; the reverse by default.
+    conjugate : bool
+        Take the complex conjugate too.
+
+    Examples
+    --------
+    >>> jt.transpose([[1, 2], [3, 4]]).numpy()
+    array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
     return apply(
         _transpose,
         (a,),
@@ -297,61 +379,19 @@ def _matrix_transpose(x: Any, conjugate: bool) -> Any:
 
 
 def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = False) -> Tensor:
-    """Exchange the last two dimensions of `a`."""
+    """Exchange the last two dimensions of `a`.
+
+    Parameters
+    ----------
+    a : tensor_like of shape (..., m, n)
+        Matrices.
+    conjugate : bool
+        Take the complex conjugate too.
+
+    Examples
+    --------
+    >>> jt.linalg.matrix_transpose([[1, 2], [3, 4]]).numpy()
+    array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
     return apply(_matrix_transpose, (a,), (as_flag("conjugate", conjugate),))
-
-
-def _moveaxis(x: Any, source: Any, destination: Any) -> Any:
-    x = as_symbol(x)
-    ndim = len(x.shape)
-    pairs = []
-    for axes in (source, destination):
-        normalized_axes("moveaxis", axes, ndim)
-        pairs.append([a % ndim for a in (axes if isinstance(axes, tuple) else (axes,))])
-    if len(pairs[0]) != len(pairs[1]):
-        raise ShapeError(
-            f"[moveaxis] source {source!r} and destination {destination!r} must name equally many axes"
-        )
-    order = [a for a in range(ndim) if a not in pairs[0]]
-    for destination_axis, source_axis in sorted(zip(pairs[1], pairs[0], strict=True)):
-        order.insert(destination_axis, source_axis)
-    return permuted(x, tuple(order))
-
-
-def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """Move the dimensions `source` to the positions `destination`; the others keep their order."""
-    return apply(_moveaxis, (a,), (axis_key(source), axis_key(destination)))
-
-
-def _reverse(x: Any, axis: Any) -> Any:
-    x = as_symbol(x)
-    return flipped(x, normalized_axes("reverse", axis, len(x.shape)))
-
-
-def reverse(tensor: TensorLike, axis: int | Sequence[int] | None, name: str | None = None) -> Tensor:
-    """Reverse the order of the elements along `axis`; None reverses all dimensions."""
-    return apply(_reverse, (tensor,), (axis_key(axis),))
-
-
-def _roll(x: Any, shift: Any, axis: Any) -> Any:
-    x = as_symbol(x)
-    if axis is None:
-        return to_shape(_roll(to_shape(x, (x.aval.size,)), shift, 0), x.shape)
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    shifts = shift if isinstance(shift, tuple) else (shift,) * len(axes)
-    if len(shifts) != len(axes):
-        raise ShapeError(f"[roll] shift {shift!r} and axis {axis!r} must be equally many")
-    for one_shift, one in zip(shifts, axes, strict=True):
-        a = one_axis("roll", one, len(x.shape))
-        n = x.shape[a]
-        by = one_shift % n if n else 0
-        if by:
-            x = concat_op.bind(sliced(x, a, n - by, by), sliced(x, a, 0, n - by), axis=a)
-    return x
-
-
-def roll(
-    input: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int] | None, name: str | None = None
-) -> Tensor:
-    """Shift the elements of `input` by `shift` along `axis`; elements beyond the end reappear at the beginning."""
-    return apply(_roll, (input,), (hashable(shift), axis_key(axis)))

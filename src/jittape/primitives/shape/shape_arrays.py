@@ -77,6 +77,15 @@ def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> 
     The shape is known without running any operation. So the result is an array, not a pending tensor, and
     ``jt.shape(x)[0]`` can be used as a number, also in a traced function.
 
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape.
+    out_type : dtype
+        int32 or int64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.shape(jt.zeros([2, 3]))
@@ -90,6 +99,15 @@ def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> 
 def shape_n(input: Sequence[TensorLike], out_type: Any = int32, name: str | None = None) -> list[ShapeArray]:
     """Return the shapes of several tensors: see `shape`.
 
+    Parameters
+    ----------
+    input : sequence of tensor_like
+        Any shapes.
+    out_type : dtype
+        int32 or int64.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.shape_n([[1.0, 2.0], [[1.0]]])
@@ -101,10 +119,38 @@ def shape_n(input: Sequence[TensorLike], out_type: Any = int32, name: str | None
 
 
 def rank(input: TensorLike, name: str | None = None) -> ShapeArray:
-    """Return the number of dimensions of `input`, as a 0-d integer array."""
+    """Return the number of dimensions of `input`, as a 0-d integer array.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> int(jt.rank([[1, 2]]))
+    2
+    """
     return as_shape_array(len(shape_of(input)), int32)
 
 
 def size(input: TensorLike, out_type: Any = int32, name: str | None = None) -> ShapeArray:
-    """Return the number of elements of `input`, as a 0-d integer array."""
+    """Return the number of elements of `input`, as a 0-d integer array.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Any shape.
+    out_type : dtype
+        int32 or int64.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> int(jt.size([[1, 2], [3, 4]]))
+    4
+    """
     return as_shape_array(math.prod(shape_of(input)), as_dtype(out_type))

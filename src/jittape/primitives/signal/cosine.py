@@ -97,6 +97,21 @@ def idct(
 
     Without ``norm="ortho"``, the result must be divided by ``2 * n`` (type 1: ``2 * (n - 1)``), as in TensorFlow.
 
+    Parameters
+    ----------
+    input : tensor_like
+        Real numbers.
+    type : int
+        1, 2, 3 or 4.
+    n : None
+        Must be None.
+    axis : int
+        Must be the last dimension.
+    norm : str, optional
+        ``"ortho"`` makes the transform orthonormal.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> (jt.signal.idct(jt.signal.dct([1.0, 2.0, 3.0])) / 6).numpy()

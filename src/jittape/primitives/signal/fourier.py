@@ -172,6 +172,13 @@ def fft(input: TensorLike, name: str | None = None) -> Tensor:
 def ifft(input: TensorLike, name: str | None = None) -> Tensor:
     """Return the inverse of `fft` along the last dimension; the sum is divided by the number of elements.
 
+    Parameters
+    ----------
+    input : tensor_like
+        Complex numbers, with 1 dimension or more.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.signal.ifft(jt.signal.fft([1.0, 2.0, 3.0])).numpy().real
@@ -181,22 +188,78 @@ def ifft(input: TensorLike, name: str | None = None) -> Tensor:
 
 
 def fft2d(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the discrete Fourier transform along the last two dimensions."""
+    """Return the discrete Fourier transform along the last two dimensions.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Complex numbers, with 2 dimensions or more.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.signal.fft2d(jt.ones([2, 2], "complex64")).numpy().real
+    array([[4., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return apply(along_last, (input,), (_fft, "fft2d", 2, None))
 
 
 def ifft2d(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the inverse of `fft2d` along the last two dimensions."""
+    """Return the inverse of `fft2d` along the last two dimensions.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Complex numbers, with 2 dimensions or more.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.signal.ifft2d(jt.ones([2, 2], "complex64")).numpy().real
+    array([[1., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return apply(along_last, (input,), (_ifft, "ifft2d", 2, None))
 
 
 def fft3d(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the discrete Fourier transform along the last three dimensions."""
+    """Return the discrete Fourier transform along the last three dimensions.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Complex numbers, with 3 dimensions or more.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.signal.fft3d(jt.ones([2, 2, 2], "complex64")).numpy()[0].real
+    array([[8., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return apply(along_last, (input,), (_fft, "fft3d", 3, None))
 
 
 def ifft3d(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the inverse of `fft3d` along the last three dimensions."""
+    """Return the inverse of `fft3d` along the last three dimensions.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Complex numbers, with 3 dimensions or more.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.signal.ifft3d(jt.ones([2, 2, 2], "complex64")).numpy()[0].real
+    array([[1., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return apply(along_last, (input,), (_ifft, "ifft3d", 3, None))
 
 
@@ -247,5 +310,21 @@ def ifftnd(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the inverse of `fftnd`, which describes the arguments."""
+    """Return the inverse of `fftnd`, which describes the arguments.
+
+    Parameters
+    ----------
+    input_tensor : tensor_like
+        Complex numbers.
+    fft_length, axes, norm :
+        See `fftnd`.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.signal.ifftnd(jt.ones([2, 2], "complex64"), axes=[0, 1]).numpy().real
+    array([[1., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return transform_nd(_ifft, "ifftnd", input_tensor, fft_length, axes, norm)

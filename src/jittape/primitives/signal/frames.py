@@ -97,6 +97,17 @@ def hamming_window(
 ) -> Tensor:
     """Return a Hamming window, ``0.54 - 0.46 * cos(2 * pi * k / period)``; `hann_window` describes the arguments.
 
+    Parameters
+    ----------
+    window_length : int
+        Number of values.
+    periodic : bool
+        Leave out the last value of a symmetric window, as spectra need it.
+    dtype : dtype
+        A float.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.signal.hamming_window(4).numpy()
@@ -351,6 +362,15 @@ def inverse_stft_window_fn(
 
     The window is divided by the sum of the squares of the windows that overlap (Griffin and Lim, IEEE Transactions on
     Acoustics, Speech, and Signal Processing 32, 1984, equation 7).
+
+    Parameters
+    ----------
+    frame_step : int
+        Distance of frames, in samples.
+    forward_window_fn : callable
+        The window function of `stft`.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from jittape.primitives.elementwise.arithmetic import multiply, subtract
 from jittape.primitives.elementwise.comparison import less, where
 from jittape.primitives.elementwise.division import reciprocal
 from jittape.primitives.record_parts import floating
-from jittape.primitives.shape.reshaping import roll
+from jittape.primitives.shape.reordering import roll
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
@@ -69,6 +69,15 @@ def fftfreq(n: int, d: TensorLike = 1.0) -> Tensor:
 def rfftfreq(n: int, d: TensorLike = 1.0) -> Tensor:
     """Return the frequencies of the elements of `rfft`, from 0 to the middle; see `fftfreq`.
 
+    Parameters
+    ----------
+    n : int
+        Length of the signal.
+    d : float
+        Distance of samples, in units of time; frequencies are in cycles per unit.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.signal.rfftfreq(4, d=0.5).numpy()
@@ -89,6 +98,15 @@ def _shifted(x: Any, op: str, axes: Any, inverse: bool) -> Any:
 def fftshift(x: TensorLike, axes: int | Sequence[int] | None = None, name: str | None = None) -> Tensor:
     """Move the frequency zero from the beginning to the middle of `axes`; None are all dimensions.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    axes : int or sequence of int, optional
+        The dimensions to shift; all of them by default.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.signal.fftshift(jt.signal.fftfreq(5, d=0.2)).numpy()
@@ -99,6 +117,15 @@ def fftshift(x: TensorLike, axes: int | Sequence[int] | None = None, name: str |
 
 def ifftshift(x: TensorLike, axes: int | Sequence[int] | None = None, name: str | None = None) -> Tensor:
     """Undo `fftshift`; the two differ for odd lengths.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    axes : int or sequence of int, optional
+        The dimensions to shift; all of them by default.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

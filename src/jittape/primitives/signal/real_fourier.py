@@ -109,22 +109,82 @@ def irfft(input_tensor: TensorLike, fft_length: Lengths = None, name: str | None
 
 
 def rfft2d(input_tensor: TensorLike, fft_length: Lengths = None, name: str | None = None) -> Tensor:
-    """Return the transform of real numbers along the last two dimensions: `rfft`, then `fft` along the other one."""
+    """Return the transform of real numbers along the last two dimensions: `rfft`, then `fft` along the other one.
+
+    Parameters
+    ----------
+    input_tensor : tensor_like
+        Real numbers, with 2 dimensions or more.
+    fft_length : sequence of int, optional
+        Length of the transform along each dimension.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.signal.rfft2d(jt.ones([2, 2])).shape
+    (2, 2)
+    """
     return apply(along_last, (input_tensor,), (_rfft, "rfft2d", 2, lengths_key("rfft2d", fft_length)))
 
 
 def irfft2d(input_tensor: TensorLike, fft_length: Lengths = None, name: str | None = None) -> Tensor:
-    """Return the inverse of `rfft2d` along the last two dimensions; `fft_length` are the lengths of the result."""
+    """Return the inverse of `rfft2d` along the last two dimensions; `fft_length` are the lengths of the result.
+
+    Parameters
+    ----------
+    input_tensor : tensor_like
+        Complex numbers, with 2 dimensions or more.
+    fft_length : sequence of int, optional
+        Length of the transform along each dimension.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.signal.irfft2d(jt.ones([2, 2], "complex64")).shape
+    (2, 2)
+    """
     return apply(along_last, (input_tensor,), (_irfft, "irfft2d", 2, lengths_key("irfft2d", fft_length)))
 
 
 def rfft3d(input_tensor: TensorLike, fft_length: Lengths = None, name: str | None = None) -> Tensor:
-    """Return the transform of real numbers along the last three dimensions: `rfft`, then `fft` along the others."""
+    """Return the transform of real numbers along the last three dimensions: `rfft`, then `fft` along the others.
+
+    Parameters
+    ----------
+    input_tensor : tensor_like
+        Real numbers, with 3 dimensions or more.
+    fft_length : sequence of int, optional
+        Length of the transform along each dimension.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.signal.rfft3d(jt.ones([2, 2, 2])).shape
+    (2, 2, 2)
+    """
     return apply(along_last, (input_tensor,), (_rfft, "rfft3d", 3, lengths_key("rfft3d", fft_length)))
 
 
 def irfft3d(input_tensor: TensorLike, fft_length: Lengths = None, name: str | None = None) -> Tensor:
-    """Return the inverse of `rfft3d` along the last three dimensions; `fft_length` are the lengths of the result."""
+    """Return the inverse of `rfft3d` along the last three dimensions; `fft_length` are the lengths of the result.
+
+    Parameters
+    ----------
+    input_tensor : tensor_like
+        Complex numbers, with 3 dimensions or more.
+    fft_length : sequence of int, optional
+        Length of the transform along each dimension.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.signal.irfft3d(jt.ones([2, 2, 2], "complex64")).shape
+    (2, 2, 2)
+    """
     return apply(along_last, (input_tensor,), (_irfft, "irfft3d", 3, lengths_key("irfft3d", fft_length)))
 
 
@@ -135,7 +195,22 @@ def rfftnd(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the transform of real numbers along any dimensions: `rfft` along the last of `axes`, then `fftnd`."""
+    """Return the transform of real numbers along any dimensions: `rfft` along the last of `axes`, then `fftnd`.
+
+    Parameters
+    ----------
+    input_tensor : tensor_like
+        Real numbers.
+    fft_length, axes, norm :
+        See `fftnd`.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.signal.rfftnd(jt.ones([2, 2]), axes=[0, 1]).shape
+    (2, 2)
+    """
     return transform_nd(_rfft, "rfftnd", input_tensor, fft_length, axes, norm)
 
 
@@ -146,7 +221,22 @@ def irfftnd(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the inverse of `rfftnd`; `fft_length` are the lengths of the result along `axes`."""
+    """Return the inverse of `rfftnd`; `fft_length` are the lengths of the result along `axes`.
+
+    Parameters
+    ----------
+    input_tensor : tensor_like
+        Complex numbers.
+    fft_length, axes, norm :
+        See `fftnd`.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.signal.irfftnd(jt.ones([2, 2], "complex64"), axes=[0, 1]).shape
+    (2, 2)
+    """
     return transform_nd(_irfft, "irfftnd", input_tensor, fft_length, axes, norm)
 
 
@@ -187,6 +277,17 @@ def _ihfft(a: Any, n: Any, axis: int, norm: str) -> Any:
 
 def ihfft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
     """Return the inverse of `hfft`: half of the signal whose spectrum is the real tensor `a`.
+
+    Parameters
+    ----------
+    a : tensor_like
+        Real numbers.
+    n : int, optional
+        Length of the transform.
+    axis : int
+        The dimension to transform.
+    norm : str, optional
+        ``"ortho"`` or ``"forward"``.
 
     Examples
     --------

@@ -37,7 +37,7 @@ from jittape.primitives.linalg.solve import solve
 from jittape.primitives.record_parts import filled
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.reduce.statistics import argmax
-from jittape.primitives.shape.creation import one_hot
+from jittape.primitives.shape.indicators import one_hot
 from jittape.primitives.shape.joining import split
 from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.primitives.spectra.decomposition_parts import (
@@ -161,6 +161,13 @@ def _eigvals(x: Any) -> Any:
 
 def eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
     """Return the eigenvalues of square matrices, which are complex; see `eig`.
+
+    Parameters
+    ----------
+    tensor : tensor_like of shape (..., n, n)
+        Square matrices.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

@@ -177,6 +177,13 @@ def _eigvalsh(x: Any) -> Any:
 def eigvalsh(tensor: TensorLike, name: str | None = None) -> Tensor:
     """Return the eigenvalues of symmetric or Hermitian matrices in ascending order; see `eigh`.
 
+    Parameters
+    ----------
+    tensor : tensor_like of shape (..., n, n)
+        Symmetric or Hermitian matrices.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> x = jt.Variable([[2.0, 0.0], [1.0, 2.0]])

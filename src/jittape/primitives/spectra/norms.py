@@ -18,7 +18,7 @@ from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.record_parts import filled
 from jittape.primitives.reduce.euclidean import euclidean_norm_op
 from jittape.primitives.reduce.reductions import Axis, reduce_max, reduce_min, reduce_sum
-from jittape.primitives.shape.reshaping import moveaxis
+from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.spectra.svd import singular_values
 from jittape.typing import Tensor, TensorLike
 
@@ -213,6 +213,17 @@ def reduce_euclidean_norm(
 ) -> Tensor:
     """Return the root of the sum of squares along `axis`, as `norm` does. Integers give float64.
 
+    Parameters
+    ----------
+    input_tensor : tensor_like
+        Any shape.
+    axis : int or sequence of int, optional
+        The dimensions to reduce; all of them by default.
+    keepdims : bool
+        Keep the reduced dimensions with length 1.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.math.reduce_euclidean_norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
@@ -225,6 +236,17 @@ def normalize(
     tensor: TensorLike, ord: float | str = "euclidean", axis: Axis = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return `tensor` divided by its `norm` along `axis`, and the norm with the reduced dimensions kept.
+
+    Parameters
+    ----------
+    tensor : tensor_like
+        Any shape.
+    ord : float or str
+        The norm, see `norm`.
+    axis : int or sequence of int, optional
+        The dimensions of a vector or matrix.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

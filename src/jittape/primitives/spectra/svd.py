@@ -247,6 +247,13 @@ def _svdvals(x: Any) -> Any:
 def svdvals(tensor: TensorLike, name: str | None = None) -> Tensor:
     """Return the singular values of matrices, greatest first; see `svd`.
 
+    Parameters
+    ----------
+    tensor : tensor_like of shape (..., m, n)
+        Matrices.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.linalg.svdvals([[3.0, 0.0], [4.0, 5.0]]).numpy().round(4)

@@ -15,7 +15,8 @@ from jittape.primitives.identity import stop_gradient
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import concat
-from jittape.primitives.shape.reshaping import reshape, reverse
+from jittape.primitives.shape.reordering import reverse
+from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.handles import own_handles
 from jittape.scipy.integrate.implicit_equations import differentiable_once

@@ -12,7 +12,8 @@ from jittape.primitives.elementwise.piecewise import absolute
 from jittape.primitives.reduce.cumulative import cumsum
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.joining import concat
-from jittape.primitives.shape.reshaping import broadcast_to, moveaxis, reshape
+from jittape.primitives.shape.reordering import moveaxis
+from jittape.primitives.shape.reshaping import broadcast_to, reshape
 from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.scipy_operands import floating_operand
 

@@ -18,7 +18,8 @@ from jittape.primitives.indexing.gather import gather
 from jittape.primitives.linalg.tridiagonal import tridiagonal_solve
 from jittape.primitives.reduce.reductions import reduce_max
 from jittape.primitives.shape.joining import concat, stack
-from jittape.primitives.shape.reshaping import moveaxis, reshape
+from jittape.primitives.shape.reordering import moveaxis
+from jittape.primitives.shape.reshaping import reshape
 from jittape.scipy.interpolate.piecewise_polynomials import PPoly, pieces_at, shaped_as_points
 from jittape.scipy.scipy_operands import float64_tensor, floating_operand
 

@@ -13,7 +13,8 @@ from jittape.primitives.indexing.gather import gather
 from jittape.primitives.indexing.sorting import searchsorted
 from jittape.primitives.reduce.cumulative import cumsum
 from jittape.primitives.shape.joining import concat
-from jittape.primitives.shape.reshaping import moveaxis, reshape
+from jittape.primitives.shape.reordering import moveaxis
+from jittape.primitives.shape.reshaping import reshape
 from jittape.scipy.scipy_operands import float64_tensor
 
 __all__ = ["PPoly", "pieces_at", "shaped_as_points"]

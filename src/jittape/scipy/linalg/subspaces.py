@@ -14,7 +14,7 @@ from jittape.primitives.elementwise.trigonometric import acos, asin
 from jittape.primitives.linalg.matrices import adjoint
 from jittape.primitives.linalg.solve import solve
 from jittape.primitives.shape.joining import concat
-from jittape.primitives.shape.reshaping import reverse
+from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.spectra.matrix_functions import expm
 from jittape.primitives.spectra.svd import svdvals
 from jittape.scipy.linalg.scipy_factors import matrix_argument, svd, with_scipy_options

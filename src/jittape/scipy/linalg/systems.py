@@ -22,7 +22,8 @@ from jittape.primitives.linalg.triangular import triangular_solve
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.creation import ones, zeros
 from jittape.primitives.shape.joining import concat
-from jittape.primitives.shape.reshaping import expand_dims, matrix_transpose, reshape, reverse, squeeze
+from jittape.primitives.shape.reordering import reverse
+from jittape.primitives.shape.reshaping import expand_dims, matrix_transpose, reshape, squeeze
 from jittape.primitives.spectra import matrix_functions, pseudoinverse
 from jittape.primitives.spectra.svd import svdvals
 from jittape.scipy.linalg.scipy_factors import cholesky, matrix_argument, with_scipy_options

@@ -19,7 +19,8 @@ from jittape.primitives.elementwise.piecewise import absolute, floor, maximum, m
 from jittape.primitives.identity import stop_gradient
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.linalg.matmul import tensordot
-from jittape.primitives.shape.reshaping import moveaxis, reshape
+from jittape.primitives.shape.reordering import moveaxis
+from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.scipy_operands import floating_operand
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from jittape.errors import ShapeError
 from jittape.primitives.elementwise.complex_numbers import cast, conj, real
-from jittape.primitives.shape.reshaping import reverse
+from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.signal.fourier import fftnd, ifftnd
 from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.scipy_operands import floating_operand
