@@ -94,6 +94,13 @@ def no_op(name: str | None = None) -> None:
 def group(*inputs: Any, name: str | None = None) -> None:
     """Do nothing: operations run in the order of the program, so the operations `inputs` are done.
 
+    Parameters
+    ----------
+    *inputs : tensor_like or Variable
+        Operations, which are already recorded.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> v = jt.Variable(1.0)
@@ -198,6 +205,11 @@ def _now(lead: tuple[int, ...] = ()) -> np.ndarray[Any, Any]:
 
 def is_symbolic_tensor(tensor: Any) -> bool:
     """Return whether `tensor` is a tensor of a function that is being traced, and has no value.
+
+    Parameters
+    ----------
+    tensor : object
+        The object to check.
 
     Examples
     --------

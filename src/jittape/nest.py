@@ -17,6 +17,11 @@ __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pa
 def is_nested(structure: Any) -> bool:
     """Return whether `structure` is a list, a tuple, a dict or a range, and not a leaf.
 
+    Parameters
+    ----------
+    structure : object
+        The object to check.
+
     Examples
     --------
     >>> [jt.nest.is_nested(x) for x in ([], {"a": 1}, "text", jt.constant([1]))]
@@ -47,6 +52,15 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
 
 def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False) -> Any:
     """Return the leaves `flat_sequence` in the structure `structure`.
+
+    Parameters
+    ----------
+    structure : structure
+        A nested structure.
+    flat_sequence : sequence
+        One object for each leaf.
+    expand_composites : bool
+        Ignored.
 
     Raises
     ------

@@ -16,6 +16,11 @@ __all__ = ["VSpace", "vspace"]
 class VSpace:
     """The vector space of a number, an array or a container of them.
 
+    Parameters
+    ----------
+    value : number, array or container
+        An element of the space.
+
     Attributes
     ----------
     shape : tuple or container of VSpace

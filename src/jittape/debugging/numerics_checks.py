@@ -81,6 +81,15 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
 def assert_all_finite(x: Any, message: str, name: str | None = None) -> Tensor:
     """Return `x` if it contains neither nan nor infinities; another name of `check_numerics`.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    message : str
+        Text of the error.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> import jittape as jt
@@ -133,5 +142,11 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
 
 
 def disable_check_numerics() -> None:
-    """Disable the checks of `enable_check_numerics`."""
+    """Disable the checks of `enable_check_numerics`.
+
+    Examples
+    --------
+    >>> jt.debugging.enable_check_numerics()
+    >>> jt.debugging.disable_check_numerics()
+    """
     config.check_numerics = False

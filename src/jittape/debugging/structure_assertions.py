@@ -79,6 +79,17 @@ def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None 
 def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
     """Raise an error unless `x` has `rank` dimensions or more; the arguments are those of `assert_rank`.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    rank : int
+        Least number of dimensions.
+    message : str, optional
+        Text that starts the error message.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.debugging.assert_rank_at_least([[1.0, 2.0]], 1)
@@ -92,6 +103,17 @@ def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: st
 def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, name: str | None = None) -> None:
     """Raise an error unless the number of dimensions of `x` is one of `ranks`; see `assert_rank`.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    ranks : sequence of int
+        Numbers of dimensions that are allowed.
+    message : str, optional
+        Text that starts the error message.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.debugging.assert_rank_in([[1.0, 2.0]], [0, 2])
@@ -104,6 +126,15 @@ def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, nam
 
 def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> Any:
     """Return `tensor` if it has no dimensions; raise `ValueError` otherwise.
+
+    Parameters
+    ----------
+    tensor : tensor_like
+        The tensor to check.
+    name : str, optional
+        Ignored.
+    message : str, optional
+        Text that starts the error message.
 
     Examples
     --------
@@ -200,6 +231,17 @@ def _require_size(
 def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> None:
     """Raise `TypeError` unless `tensor` has the dtype `tf_type`.
 
+    Parameters
+    ----------
+    tensor : tensor_like
+        The tensor to check.
+    tf_type : dtype
+        The dtype to expect.
+    message : str, optional
+        Text that starts the error message.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> jt.debugging.assert_type(jt.constant(1), jt.int32)
@@ -211,6 +253,15 @@ def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str
 
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> None:
     """Raise `TypeError` unless `x` has an integer dtype.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    message : str, optional
+        Text that starts the error message.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -257,6 +308,11 @@ def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = N
 def assert_proper_iterable(values: Any) -> None:
     """Raise `TypeError` unless `values` is an iterable of tensors, such as a list, and no tensor, array or str.
 
+    Parameters
+    ----------
+    values : object
+        The object to check.
+
     Examples
     --------
     >>> jt.debugging.assert_proper_iterable([jt.constant(1.0)])
@@ -269,6 +325,11 @@ def assert_proper_iterable(values: Any) -> None:
 
 def is_numeric_tensor(tensor: Any) -> bool:
     """Return whether `tensor` is a Tensor of numbers; bools are none, and neither are Variables and arrays.
+
+    Parameters
+    ----------
+    tensor : object
+        The object to check.
 
     Examples
     --------

@@ -8,12 +8,27 @@ __all__ = ["disable_traceback_filtering", "enable_traceback_filtering", "is_trac
 
 
 def enable_traceback_filtering() -> None:
-    """Hide the frames of jittape in tracebacks, as at first."""
+    """Hide the frames of jittape in tracebacks, as at first.
+
+    Examples
+    --------
+    >>> jt.debugging.enable_traceback_filtering()
+    >>> jt.debugging.is_traceback_filtering_enabled()
+    True
+    """
     config.full_tracebacks = False
 
 
 def disable_traceback_filtering() -> None:
-    """Show the frames of jittape in tracebacks; ``jt.config.full_tracebacks = True``."""
+    """Show the frames of jittape in tracebacks; ``jt.config.full_tracebacks = True``.
+
+    Examples
+    --------
+    >>> jt.debugging.disable_traceback_filtering()
+    >>> jt.debugging.is_traceback_filtering_enabled()
+    False
+    >>> jt.debugging.enable_traceback_filtering()
+    """
     config.full_tracebacks = True
 
 

@@ -160,6 +160,12 @@ def assert_none_equal(
 ) -> None:
     """Raise an error unless `x` and `y` differ in every element; the arguments are those of `assert_equal`.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast.
+    message, summarize, name : those of `assert_equal`
+
     Examples
     --------
     >>> jt.debugging.assert_none_equal([1, 2], [2, 1])
@@ -171,6 +177,12 @@ def assert_less(
     x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
     """Raise an error unless `x` is less than `y`, element by element; the arguments are those of `assert_equal`.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast.
+    message, summarize, name : those of `assert_equal`
 
     Examples
     --------
@@ -184,6 +196,12 @@ def assert_less_equal(
 ) -> None:
     """Raise an error unless `x` is at most `y`, element by element; the arguments are those of `assert_equal`.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast.
+    message, summarize, name : those of `assert_equal`
+
     Examples
     --------
     >>> jt.debugging.assert_less_equal([1, 2], 2)
@@ -195,6 +213,12 @@ def assert_greater(
     x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
     """Raise an error unless `x` is greater than `y`, element by element; the arguments are those of `assert_equal`.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast.
+    message, summarize, name : those of `assert_equal`
 
     Examples
     --------
@@ -208,6 +232,12 @@ def assert_greater_equal(
 ) -> None:
     """Raise an error unless `x` is at least `y`, element by element; the arguments are those of `assert_equal`.
 
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast.
+    message, summarize, name : those of `assert_equal`
+
     Examples
     --------
     >>> jt.debugging.assert_greater_equal([1, 2], 1)
@@ -219,6 +249,12 @@ def assert_positive(
     x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
     """Raise an error unless all elements are positive; the arguments are those of `assert_equal`.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    message, summarize, name : those of `assert_equal`
 
     Examples
     --------
@@ -232,6 +268,12 @@ def assert_negative(
 ) -> None:
     """Raise an error unless all elements are negative; the arguments are those of `assert_equal`.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    message, summarize, name : those of `assert_equal`
+
     Examples
     --------
     >>> jt.debugging.assert_negative([-1, -2])
@@ -244,6 +286,12 @@ def assert_non_negative(
 ) -> None:
     """Raise an error unless all elements are at least 0; the arguments are those of `assert_equal`.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    message, summarize, name : those of `assert_equal`
+
     Examples
     --------
     >>> jt.debugging.assert_non_negative([0, 1])
@@ -255,6 +303,12 @@ def assert_non_positive(
     x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
     """Raise an error unless all elements are at most 0; the arguments are those of `assert_equal`.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+    message, summarize, name : those of `assert_equal`
 
     Examples
     --------

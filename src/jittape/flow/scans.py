@@ -93,6 +93,21 @@ def foldl(
 
     The parameters are those of `scan`.
 
+    Parameters
+    ----------
+    fn : callable
+        Function of the accumulated value and an element, which returns the new accumulated value.
+    elems : tensor_like or structure of them
+        One element for each position of the first dimension.
+    initializer : tensor_like or structure, optional
+        The first accumulated value; by default the first element.
+    parallel_iterations, back_prop, swap_memory
+        Ignored.
+    checkpoint : int or str, optional
+        Recompute states in the backward pass, see `scan`.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> import jittape as jt
@@ -116,6 +131,21 @@ def foldr(
     """Repeat ``a = fn(a, elem)`` from the last element of `elems` to the first and return the final `a`.
 
     The parameters are those of `scan`.
+
+    Parameters
+    ----------
+    fn : callable
+        Function of the accumulated value and an element, which returns the new accumulated value.
+    elems : tensor_like or structure of them
+        One element for each position of the first dimension.
+    initializer : tensor_like or structure, optional
+        The first accumulated value; by default the first element.
+    parallel_iterations, back_prop, swap_memory
+        Ignored.
+    checkpoint : int or str, optional
+        Recompute states in the backward pass, see `scan`.
+    name : str, optional
+        Ignored.
 
     Examples
     --------

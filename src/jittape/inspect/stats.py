@@ -73,5 +73,12 @@ def stats() -> Stats:
 
 
 def reset_stats() -> None:
-    """Reset the counters to zero. Compiled code stays compiled."""
+    """Reset the counters to zero. Compiled code stays compiled.
+
+    Examples
+    --------
+    >>> jt.reset_stats()
+    >>> jt.stats().flushes
+    0
+    """
     counters.reset()

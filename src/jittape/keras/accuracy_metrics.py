@@ -72,6 +72,13 @@ def _top_class_matches(y_true: Any, y_pred: Any, k: int) -> Any:
 class Accuracy(MeanMetricWrapper):
     """The fraction of equal labels.
 
+    Parameters
+    ----------
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
+
     Examples
     --------
     >>> jt.keras.metrics.Accuracy()([1, 2, 3, 4], [0, 2, 3, 4]).numpy().item()
@@ -86,6 +93,15 @@ class Accuracy(MeanMetricWrapper):
 
 class BinaryAccuracy(MeanMetricWrapper):
     """The fraction of labels 0 and 1 that the probabilities match.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
+    threshold : float
+        Probability above which the prediction is class 1.
 
     Examples
     --------
@@ -104,6 +120,13 @@ class BinaryAccuracy(MeanMetricWrapper):
 class CategoricalAccuracy(MeanMetricWrapper):
     """The fraction of examples whose greatest prediction is that of the true class.
 
+    Parameters
+    ----------
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
+
     Examples
     --------
     >>> jt.keras.metrics.CategoricalAccuracy()([[0, 1], [1, 0]], [[0.1, 0.9], [0.4, 0.6]]).numpy().item()
@@ -119,6 +142,13 @@ class CategoricalAccuracy(MeanMetricWrapper):
 class SparseCategoricalAccuracy(MeanMetricWrapper):
     """The fraction of examples whose greatest prediction is that of the true class, given by its number.
 
+    Parameters
+    ----------
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
+
     Examples
     --------
     >>> jt.keras.metrics.SparseCategoricalAccuracy()([1, 0], [[0.1, 0.9], [0.4, 0.6]]).numpy().item()
@@ -133,6 +163,15 @@ class SparseCategoricalAccuracy(MeanMetricWrapper):
 
 class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
     """The fraction of examples whose true class is among the `k` greatest predictions.
+
+    Parameters
+    ----------
+    k : int
+        Number of predictions that may contain the true class.
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
 
     Examples
     --------
@@ -151,6 +190,15 @@ class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
 
 class TopKCategoricalAccuracy(MeanMetricWrapper):
     """The fraction of examples whose true class, in a one-hot row, is among the `k` greatest predictions.
+
+    Parameters
+    ----------
+    k : int
+        Number of predictions that may contain the true class.
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
 
     Examples
     --------

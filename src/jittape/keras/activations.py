@@ -33,7 +33,18 @@ swish, exponential = silu, exp
 
 
 def linear(x: Any) -> Any:
-    """Return `x`."""
+    """Return `x`.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape.
+
+    Examples
+    --------
+    >>> jt.keras.activations.linear(jt.constant([1.0])).numpy()
+    array([1.], dtype=float32)
+    """
     return x
 
 
@@ -60,6 +71,11 @@ ACTIVATIONS: dict[str, Activation] = {
 
 def get(identifier: Any) -> Activation:
     """Return the activation with this name, or a function as it is; None gives `linear`.
+
+    Parameters
+    ----------
+    identifier : str, callable or None
+        Name of an activation, or a function.
 
     Raises
     ------

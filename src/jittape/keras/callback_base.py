@@ -62,6 +62,14 @@ class CallbackList:
     ------
     TypeError
         For a class instead of an object.
+
+    Examples
+    --------
+    >>> history = jt.keras.callbacks.History()
+    >>> callbacks = jt.keras.callbacks.CallbackList([history], jt.keras.Sequential([]), epochs=1)
+    >>> callbacks.call("on_epoch_end", 0, {"loss": 0.5})
+    >>> history.epoch
+    [0]
     """
 
     def __init__(self, callbacks: Any, model: Any, **params: Any) -> None:
@@ -109,6 +117,13 @@ class History(Callback):
     epoch : list of int
     history : dict of lists
         Values by name; those of validation data begin with ``"val_"``.
+
+    Examples
+    --------
+    >>> history = jt.keras.callbacks.History()
+    >>> history.on_epoch_end(0, {"loss": 0.5})
+    >>> history.epoch, history.history
+    ([0], {'loss': [0.5]})
     """
 
     def __init__(self) -> None:

@@ -88,6 +88,15 @@ class _Count(_Counts):
 class TruePositives(_Count):
     """The number of positive predictions that are right.
 
+    Parameters
+    ----------
+    thresholds : float or sequence of float
+        Probability above which a prediction is positive.
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
+
     Examples
     --------
     >>> jt.keras.metrics.TruePositives()([0, 1, 1, 1], [0.8, 0.6, 0.2, 0.9]).numpy().item()
@@ -100,6 +109,15 @@ class TruePositives(_Count):
 
 class FalsePositives(_Count):
     """The number of positive predictions that are wrong.
+
+    Parameters
+    ----------
+    thresholds : float or sequence of float
+        Probability above which a prediction is positive.
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
 
     Examples
     --------
@@ -114,6 +132,15 @@ class FalsePositives(_Count):
 class TrueNegatives(_Count):
     """The number of negative predictions that are right.
 
+    Parameters
+    ----------
+    thresholds : float or sequence of float
+        Probability above which a prediction is positive.
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
+
     Examples
     --------
     >>> jt.keras.metrics.TrueNegatives()([0, 0, 1, 1], [0.8, 0.1, 0.2, 0.9]).numpy().item()
@@ -127,6 +154,15 @@ class TrueNegatives(_Count):
 class FalseNegatives(_Count):
     """The number of negative predictions that are wrong.
 
+    Parameters
+    ----------
+    thresholds : float or sequence of float
+        Probability above which a prediction is positive.
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
+
     Examples
     --------
     >>> jt.keras.metrics.FalseNegatives()([0, 1, 1, 1], [0.8, 0.6, 0.2, 0.9]).numpy().item()
@@ -139,6 +175,15 @@ class FalseNegatives(_Count):
 
 class Precision(_Counts):
     """The fraction of positive predictions that are right.
+
+    Parameters
+    ----------
+    thresholds : float or sequence of float
+        Probability above which a prediction is positive.
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
 
     Examples
     --------
@@ -159,6 +204,15 @@ class Precision(_Counts):
 
 class Recall(_Counts):
     """The fraction of positive labels that are found.
+
+    Parameters
+    ----------
+    thresholds : float or sequence of float
+        Probability above which a prediction is positive.
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
 
     Examples
     --------

@@ -60,7 +60,17 @@ def _dtype(dtype: Any) -> np.dtype[Any]:
 
 
 class Constant(Initializer):
-    """A number, or an array of the shape of the weight."""
+    """A number, or an array of the shape of the weight.
+
+    Parameters
+    ----------
+    value : number, or array of the shape of the weight
+
+    Examples
+    --------
+    >>> jt.keras.initializers.Constant(3.0)([2]).numpy()
+    array([3., 3.], dtype=float32)
+    """
 
     def __init__(self, value: Any = 0.0) -> None:
         self.value = value
@@ -76,21 +86,44 @@ class Constant(Initializer):
 
 
 class Zeros(Constant):
-    """Zeros."""
+    """Zeros.
+
+    Examples
+    --------
+    >>> jt.keras.initializers.Zeros()([2]).numpy()
+    array([0., 0.], dtype=float32)
+    """
 
     def __init__(self) -> None:
         super().__init__(0.0)
 
 
 class Ones(Constant):
-    """Ones."""
+    """Ones.
+
+    Examples
+    --------
+    >>> jt.keras.initializers.Ones()([2]).numpy()
+    array([1., 1.], dtype=float32)
+    """
 
     def __init__(self) -> None:
         super().__init__(1.0)
 
 
 class Identity(Initializer):
-    """`gain` on the diagonal of a matrix and zeros elsewhere."""
+    """`gain` on the diagonal of a matrix and zeros elsewhere.
+
+    Parameters
+    ----------
+    gain : float
+
+    Examples
+    --------
+    >>> jt.keras.initializers.Identity(2.0)([2, 2]).numpy()
+    array([[2., 0.],
+           [0., 2.]], dtype=float32)
+    """
 
     def __init__(self, gain: float = 1.0) -> None:
         self.gain = number("Identity", "gain", gain, FINITE)
@@ -103,7 +136,20 @@ class Identity(Initializer):
 
 
 class RandomNormal(Initializer):
-    """Normally distributed numbers."""
+    """Normally distributed numbers.
+
+    Parameters
+    ----------
+    mean, stddev : float
+        Mean and standard deviation.
+    seed : int, optional
+        Seed of the numbers; the same seed gives the same numbers.
+
+    Examples
+    --------
+    >>> jt.keras.initializers.RandomNormal(stddev=0.1, seed=0)([3, 2]).shape
+    (3, 2)
+    """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
         self.mean = number("RandomNormal", "mean", mean, FINITE)
@@ -116,7 +162,17 @@ class RandomNormal(Initializer):
 
 
 class TruncatedNormal(RandomNormal):
-    """Normally distributed numbers within two standard deviations of the mean."""
+    """Normally distributed numbers within two standard deviations of the mean.
+
+    Parameters
+    ----------
+    mean, stddev, seed : those of `RandomNormal`
+
+    Examples
+    --------
+    >>> jt.keras.initializers.TruncatedNormal(stddev=0.1, seed=0)([3, 2]).shape
+    (3, 2)
+    """
 
     def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
         """Draw the numbers."""
@@ -124,7 +180,17 @@ class TruncatedNormal(RandomNormal):
 
 
 class RandomUniform(Initializer):
-    """Uniformly distributed numbers from `minval` to `maxval`."""
+    """Uniformly distributed numbers from `minval` to `maxval`.
+
+    Parameters
+    ----------
+    minval, maxval, seed : bounds, and the seed of `RandomNormal`
+
+    Examples
+    --------
+    >>> jt.keras.initializers.RandomUniform(0.0, 1.0, seed=0)([3, 2]).shape
+    (3, 2)
+    """
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
         self.minval = number("RandomUniform", "minval", minval, FINITE)
@@ -205,17 +271,30 @@ def _fans(shape: Sequence[int]) -> tuple[float, float]:
     return shape[-2] * window, shape[-1] * window
 
 
+SCALED = """`VarianceScaling` with scale {scale:g}, {mode} and a {distribution} distribution ({source}).
+
+Parameters
+----------
+seed : int, optional
+    Seed of the numbers; the same seed gives the same numbers.
+
+Examples
+--------
+>>> jt.keras.initializers.{name}(seed=0)([3, 2]).shape
+(3, 2)
+"""
+
+
 def _scaled(name: str, scale: float, mode: str, distribution: str, source: str) -> type[VarianceScaling]:
     """Return a class of `VarianceScaling` with only the seed to choose."""
+    facts = {"name": name, "scale": scale, "mode": mode, "distribution": distribution, "source": source}
 
     class Scaled(VarianceScaling):
         def __init__(self, seed: int | None = None) -> None:
             super().__init__(scale, mode, distribution, seed)
 
     Scaled.__name__ = Scaled.__qualname__ = name
-    Scaled.__doc__ = (
-        f"`VarianceScaling` with scale {scale:g}, {mode} and a {distribution} distribution ({source})."
-    )
+    Scaled.__doc__ = SCALED.format(**facts)
     return Scaled
 
 
@@ -228,7 +307,19 @@ LecunNormal = _scaled("LecunNormal", 1.0, "fan_in", "truncated_normal", "LeCun e
 
 
 class Orthogonal(Initializer):
-    """A matrix with orthonormal rows or columns, times `gain` (Saxe et al., ICLR 2014)."""
+    """A matrix with orthonormal rows or columns, times `gain` (Saxe et al., ICLR 2014).
+
+    Parameters
+    ----------
+    gain : float
+    seed : that of `RandomNormal`
+
+    Examples
+    --------
+    >>> q = jt.keras.initializers.Orthogonal(seed=0)([3, 3]).numpy()
+    >>> np.allclose(q @ q.T, np.eye(3), atol=1e-6)
+    True
+    """
 
     def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
         self.gain = number("Orthogonal", "gain", gain, FINITE)
@@ -271,6 +362,11 @@ _CLASSES: dict[str, Callable[[], Initializer]] = {
 
 def get(identifier: Any) -> Any:
     """Return the initializer with this name, such as ``"he_normal"``; a callable is returned as it is.
+
+    Parameters
+    ----------
+    identifier : str, callable or None
+        Name of an initializer, or a function of shape and dtype.
 
     Raises
     ------

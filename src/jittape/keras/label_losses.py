@@ -70,7 +70,20 @@ def categorical_generalized_cross_entropy(y_true: TensorLike, y_pred: TensorLike
 
 
 class CategoricalGeneralizedCrossEntropy(FunctionLoss):
-    """The reduced `categorical_generalized_cross_entropy`, with its arguments."""
+    """The reduced `categorical_generalized_cross_entropy`, with its arguments.
+
+    Parameters
+    ----------
+    q : float
+        From 0, the cross-entropy, to 1, the absolute error.
+    reduction, name, dtype : those of `Loss`
+
+    Examples
+    --------
+    >>> loss = jt.keras.losses.CategoricalGeneralizedCrossEntropy()
+    >>> float(loss([1], [[0.5, 0.5]]).numpy().round(4))
+    0.5857999920845032
+    """
 
     function = staticmethod(categorical_generalized_cross_entropy)
 
@@ -143,7 +156,20 @@ def circle(
 
 
 class Circle(FunctionLoss):
-    """The reduced `circle`, with its arguments; a mean is that of the losses that are positive."""
+    """The reduced `circle`, with its arguments; a mean is that of the losses that are positive.
+
+    Parameters
+    ----------
+    gamma, margin, remove_diagonal : those of `circle`
+    reduction, name, dtype : those of `Loss`
+
+    Examples
+    --------
+    >>> loss = jt.keras.losses.Circle()
+    >>> x = jt.linalg.l2_normalize(jt.constant([[1.0, 0.1], [1.0, 0.2], [0.1, 1.0]]), axis=1)
+    >>> loss([0, 0, 1], x).shape
+    ()
+    """
 
     function = staticmethod(circle)
 

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.keras import loss_functions
+from jittape.keras import loss_functions, probability_losses
+from jittape.keras.difference_losses import (
+    CategoricalHinge,
+    CosineSimilarity,
+    Hinge,
+    Huber,
+    KLDivergence,
+    LogCosh,
+    MeanAbsoluteError,
+    MeanAbsolutePercentageError,
+    MeanSquaredError,
+    MeanSquaredLogarithmicError,
+    Poisson,
+    SquaredHinge,
+)
 from jittape.keras.label_losses import (
     CategoricalGeneralizedCrossEntropy,
     Circle,
@@ -13,13 +27,8 @@ from jittape.keras.label_losses import (
 )
 from jittape.keras.loss_base import FunctionLoss, Loss
 from jittape.keras.loss_functions import (
-    binary_crossentropy,
-    binary_focal_crossentropy,
-    categorical_crossentropy,
-    categorical_focal_crossentropy,
     categorical_hinge,
     cosine_similarity,
-    dice,
     hinge,
     huber,
     kl_divergence,
@@ -29,8 +38,15 @@ from jittape.keras.loss_functions import (
     mean_squared_error,
     mean_squared_logarithmic_error,
     poisson,
-    sparse_categorical_crossentropy,
     squared_hinge,
+)
+from jittape.keras.probability_losses import (
+    binary_crossentropy,
+    binary_focal_crossentropy,
+    categorical_crossentropy,
+    categorical_focal_crossentropy,
+    dice,
+    sparse_categorical_crossentropy,
     tversky,
 )
 from jittape.keras.true_and_predicted import as_tensor
@@ -52,114 +68,18 @@ __all__ = [
 ]  # fmt: skip
 
 
-class MeanSquaredError(FunctionLoss):
-    """The reduced `mean_squared_error`.
-
-    Examples
-    --------
-    >>> jt.keras.losses.MeanSquaredError()([[0.0], [1.0]], [[1.0], [3.0]]).numpy().item()
-    2.5
-    """
-
-    function = staticmethod(mean_squared_error)
-
-
-class MeanAbsoluteError(FunctionLoss):
-    """The reduced `mean_absolute_error`."""
-
-    function = staticmethod(mean_absolute_error)
-
-
-class MeanAbsolutePercentageError(FunctionLoss):
-    """The reduced `mean_absolute_percentage_error`."""
-
-    function = staticmethod(mean_absolute_percentage_error)
-
-
-class MeanSquaredLogarithmicError(FunctionLoss):
-    """The reduced `mean_squared_logarithmic_error`."""
-
-    function = staticmethod(mean_squared_logarithmic_error)
-
-
-class LogCosh(FunctionLoss):
-    """The reduced `log_cosh`."""
-
-    function = staticmethod(log_cosh)
-
-
-class Hinge(FunctionLoss):
-    """The reduced `hinge`."""
-
-    function = staticmethod(hinge)
-
-
-class SquaredHinge(FunctionLoss):
-    """The reduced `squared_hinge`."""
-
-    function = staticmethod(squared_hinge)
-
-
-class CategoricalHinge(FunctionLoss):
-    """The reduced `categorical_hinge`."""
-
-    function = staticmethod(categorical_hinge)
-
-
-class KLDivergence(FunctionLoss):
-    """The reduced `kl_divergence`."""
-
-    function = staticmethod(kl_divergence)
-
-
-class Poisson(FunctionLoss):
-    """The reduced `poisson`."""
-
-    function = staticmethod(poisson)
-
-
-class Huber(FunctionLoss):
-    """The reduced `huber`, with its arguments."""
-
-    function = staticmethod(huber)
-
-    def __init__(
-        self,
-        delta: float = 1.0,
-        reduction: str | None = "sum_over_batch_size",
-        name: str | None = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            reduction,
-            name,
-            dtype,
-            delta=delta,
-        )
-
-
-class CosineSimilarity(FunctionLoss):
-    """The reduced `cosine_similarity`, with its arguments."""
-
-    function = staticmethod(cosine_similarity)
-
-    def __init__(
-        self,
-        axis: int = -1,
-        reduction: str | None = "sum_over_batch_size",
-        name: str | None = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            reduction,
-            name,
-            dtype,
-            axis=axis,
-        )
-
-
 class BinaryCrossentropy(FunctionLoss):
     """The reduced `binary_crossentropy`, with its arguments.
+
+    Parameters
+    ----------
+    from_logits : bool
+        `y_pred` contains scores instead of probabilities.
+    label_smoothing : float
+        Fraction by which labels move toward equal probabilities.
+    axis : int
+        The dimension of the classes.
+    reduction, name, dtype : those of `Loss`
 
     Examples
     --------
@@ -180,17 +100,33 @@ class BinaryCrossentropy(FunctionLoss):
         dtype: Any = None,
     ) -> None:
         super().__init__(
-            reduction,
-            name,
-            dtype,
-            from_logits=from_logits,
-            label_smoothing=label_smoothing,
-            axis=axis,
+            reduction, name, dtype, from_logits=from_logits, label_smoothing=label_smoothing, axis=axis
         )
 
 
 class BinaryFocalCrossentropy(FunctionLoss):
-    """The reduced `binary_focal_crossentropy`, with its arguments."""
+    """The reduced `binary_focal_crossentropy`, with its arguments.
+
+    Parameters
+    ----------
+    apply_class_balancing : bool
+        Weight class 1 with `alpha` and class 0 with ``1 - alpha``.
+    alpha, gamma : float
+        Weight, and exponent of ``1 - p``, where p is the probability of the true class.
+    from_logits : bool
+        `y_pred` contains scores instead of probabilities.
+    label_smoothing : float
+        Fraction by which labels move toward equal probabilities.
+    axis : int
+        The dimension of the classes.
+    reduction, name, dtype : those of `Loss`
+
+    Examples
+    --------
+    >>> loss = jt.keras.losses.BinaryFocalCrossentropy()
+    >>> float(loss([[1.0]], [[0.9]]).numpy().round(6))
+    0.001053999993018806
+    """
 
     function = staticmethod(binary_focal_crossentropy)
 
@@ -220,7 +156,24 @@ class BinaryFocalCrossentropy(FunctionLoss):
 
 
 class CategoricalCrossentropy(FunctionLoss):
-    """The reduced `categorical_crossentropy`, with its arguments."""
+    """The reduced `categorical_crossentropy`, with its arguments.
+
+    Parameters
+    ----------
+    from_logits : bool
+        `y_pred` contains scores instead of probabilities.
+    label_smoothing : float
+        Fraction by which labels move toward equal probabilities.
+    axis : int
+        The dimension of the classes.
+    reduction, name, dtype : those of `Loss`
+
+    Examples
+    --------
+    >>> loss = jt.keras.losses.CategoricalCrossentropy()
+    >>> float(loss([[0.0, 1.0]], [[0.5, 0.5]]).numpy().round(4))
+    0.6930999755859375
+    """
 
     function = staticmethod(categorical_crossentropy)
 
@@ -234,17 +187,31 @@ class CategoricalCrossentropy(FunctionLoss):
         dtype: Any = None,
     ) -> None:
         super().__init__(
-            reduction,
-            name,
-            dtype,
-            from_logits=from_logits,
-            label_smoothing=label_smoothing,
-            axis=axis,
+            reduction, name, dtype, from_logits=from_logits, label_smoothing=label_smoothing, axis=axis
         )
 
 
 class CategoricalFocalCrossentropy(FunctionLoss):
-    """The reduced `categorical_focal_crossentropy`, with its arguments."""
+    """The reduced `categorical_focal_crossentropy`, with its arguments.
+
+    Parameters
+    ----------
+    alpha, gamma : float
+        Weight, and exponent of ``1 - p``, where p is the probability of the true class.
+    from_logits : bool
+        `y_pred` contains scores instead of probabilities.
+    label_smoothing : float
+        Fraction by which labels move toward equal probabilities.
+    axis : int
+        The dimension of the classes.
+    reduction, name, dtype : those of `Loss`
+
+    Examples
+    --------
+    >>> loss = jt.keras.losses.CategoricalFocalCrossentropy()
+    >>> float(loss([[0.0, 1.0]], [[0.1, 0.9]]).numpy().round(6))
+    0.0002629999944474548
+    """
 
     function = staticmethod(categorical_focal_crossentropy)
 
@@ -274,6 +241,16 @@ class CategoricalFocalCrossentropy(FunctionLoss):
 class SparseCategoricalCrossentropy(FunctionLoss):
     """The reduced `sparse_categorical_crossentropy`, with its arguments.
 
+    Parameters
+    ----------
+    from_logits : bool
+        `y_pred` contains scores instead of probabilities.
+    ignore_class : int, optional
+        Class whose examples do not count.
+    axis : int
+        The dimension of the classes.
+    reduction, name, dtype : those of `Loss`
+
     Examples
     --------
     >>> loss = jt.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -293,12 +270,7 @@ class SparseCategoricalCrossentropy(FunctionLoss):
         dtype: Any = None,
     ) -> None:
         super().__init__(
-            reduction,
-            name,
-            dtype,
-            from_logits=from_logits,
-            ignore_class=ignore_class,
-            axis=axis,
+            reduction, name, dtype, from_logits=from_logits, ignore_class=ignore_class, axis=axis
         )
 
     def counted(self, y_true: Any, losses: Any) -> Any:
@@ -308,7 +280,20 @@ class SparseCategoricalCrossentropy(FunctionLoss):
 
 
 class Dice(FunctionLoss):
-    """The reduced `dice`, with its arguments."""
+    """The reduced `dice`, with its arguments.
+
+    Parameters
+    ----------
+    axis : int or sequence of int, optional
+        The dimensions to sum over; all of them by default.
+    reduction, name, dtype : those of `Loss`
+
+    Examples
+    --------
+    >>> loss = jt.keras.losses.Dice()
+    >>> float(loss([[0.0, 1.0]], [[0.0, 0.5]]).numpy().round(4))
+    0.33329999446868896
+    """
 
     function = staticmethod(dice)
 
@@ -319,16 +304,26 @@ class Dice(FunctionLoss):
         name: str | None = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(
-            reduction,
-            name,
-            dtype,
-            axis=axis,
-        )
+        super().__init__(reduction, name, dtype, axis=axis)
 
 
 class Tversky(FunctionLoss):
-    """The reduced `tversky`, with its arguments."""
+    """The reduced `tversky`, with its arguments.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        Weights of wrong and of missed labels.
+    axis : int or sequence of int, optional
+        The dimensions to sum over; all of them by default.
+    reduction, name, dtype : those of `Loss`
+
+    Examples
+    --------
+    >>> loss = jt.keras.losses.Tversky()
+    >>> float(loss([[0.0, 1.0]], [[0.0, 0.5]]).numpy().round(4))
+    0.33329999446868896
+    """
 
     function = staticmethod(tversky)
 
@@ -341,14 +336,7 @@ class Tversky(FunctionLoss):
         name: str | None = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(
-            reduction,
-            name,
-            dtype,
-            alpha=alpha,
-            beta=beta,
-            axis=axis,
-        )
+        super().__init__(reduction, name, dtype, alpha=alpha, beta=beta, axis=axis)
 
 
 _ALIASES = {
@@ -362,10 +350,18 @@ _ALIASES = {
 }
 
 
+_FUNCTIONS = sorted([*loss_functions.__all__, *probability_losses.__all__])
+
+
 def get(identifier: Any) -> Any:
     """Return the loss with this name: a function such as ``"mse"``, or an object such as ``"MeanSquaredError"``.
 
     A callable is returned as it is.
+
+    Parameters
+    ----------
+    identifier : str or callable
+        Name of a loss, or a function.
 
     Raises
     ------
@@ -381,13 +377,13 @@ def get(identifier: Any) -> Any:
         return identifier
     if isinstance(identifier, str):
         name = _ALIASES.get(identifier.lower(), identifier)
-        if name in loss_functions.__all__:
-            return getattr(loss_functions, name)
+        if name in _FUNCTIONS:
+            return globals()[name]
         found = globals().get(name) if name in __all__ else None
         if isinstance(found, type) and issubclass(found, FunctionLoss):
             return found()
     raise ValueError(
-        f"there is no loss {identifier!r}; there are {', '.join(loss_functions.__all__)}, or give a function"
+        f"there is no loss {identifier!r}; there are {', '.join(_FUNCTIONS)}, or give a function"
     )
 
 

@@ -128,6 +128,13 @@ class _Reduction(Metric):
 class Mean(_Reduction):
     """The mean of all values.
 
+    Parameters
+    ----------
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
+
     Examples
     --------
     >>> metric = jt.keras.metrics.Mean()
@@ -146,6 +153,13 @@ class Mean(_Reduction):
 
 class Sum(_Reduction):
     """The sum of all values.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
 
     Examples
     --------

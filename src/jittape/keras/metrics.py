@@ -83,37 +83,112 @@ class _MeanLoss(MeanMetricWrapper):
 
 
 class MeanSquaredError(_MeanLoss):
-    """The mean of the squared differences."""
+    """The mean of the squared differences.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
+
+    Examples
+    --------
+    >>> float(jt.keras.metrics.MeanSquaredError()([[1.0, 0.0]], [[0.5, 0.5]]))
+    0.25
+    """
 
     function = staticmethod(losses.mean_squared_error)
 
 
 class MeanAbsoluteError(_MeanLoss):
-    """The mean of the absolute differences."""
+    """The mean of the absolute differences.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
+
+    Examples
+    --------
+    >>> float(jt.keras.metrics.MeanAbsoluteError()([[1.0, 0.0]], [[0.5, 0.5]]))
+    0.5
+    """
 
     function = staticmethod(losses.mean_absolute_error)
 
 
 class BinaryCrossentropy(_MeanLoss):
-    """The mean of `jittape.keras.losses.binary_crossentropy`, with its arguments."""
+    """The mean of `jittape.keras.losses.binary_crossentropy`, with its arguments.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
+    **arguments : those of the loss function
+
+    Examples
+    --------
+    >>> float(jt.keras.metrics.BinaryCrossentropy()([[1.0]], [[0.5]]))
+    0.6931471824645996
+    """
 
     function = staticmethod(losses.binary_crossentropy)
 
 
 class CategoricalCrossentropy(_MeanLoss):
-    """The mean of `jittape.keras.losses.categorical_crossentropy`, with its arguments."""
+    """The mean of `jittape.keras.losses.categorical_crossentropy`, with its arguments.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
+    **arguments : those of the loss function
+
+    Examples
+    --------
+    >>> float(jt.keras.metrics.CategoricalCrossentropy()([[0.0, 1.0]], [[0.5, 0.5]]))
+    0.6931471824645996
+    """
 
     function = staticmethod(losses.categorical_crossentropy)
 
 
 class SparseCategoricalCrossentropy(_MeanLoss):
-    """The mean of `jittape.keras.losses.sparse_categorical_crossentropy`, with its arguments."""
+    """The mean of `jittape.keras.losses.sparse_categorical_crossentropy`, with its arguments.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
+    **arguments : those of the loss function
+
+    Examples
+    --------
+    >>> float(jt.keras.metrics.SparseCategoricalCrossentropy()([1], [[0.5, 0.5]]))
+    0.6931471824645996
+    """
 
     function = staticmethod(losses.sparse_categorical_crossentropy)
 
 
 class RootMeanSquaredError(MeanSquaredError):
     """The root of the mean of the squared differences.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
 
     Examples
     --------
@@ -150,10 +225,20 @@ def get(identifier: Any) -> Any:
 
     A function of true and predicted values becomes the mean of its results.
 
+    Parameters
+    ----------
+    identifier : str or Metric
+        Name of a metric.
+
     Raises
     ------
     ValueError
         If there is none.
+
+    Examples
+    --------
+    >>> jt.keras.metrics.get("mae").name
+    'mean_absolute_error'
     """
     if isinstance(identifier, Metric):
         return identifier

@@ -36,6 +36,10 @@ __all__ = ["Model"]
 class Model(Layer):
     """A layer that can be trained with `fit`. A subclass defines its layers and `call`.
 
+    Parameters
+    ----------
+    *args, **options : those of `Layer`
+
     Examples
     --------
     >>> class Line(jt.keras.Model):

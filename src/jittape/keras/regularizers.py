@@ -16,7 +16,16 @@ __all__ = [
 
 
 class Regularizer:
-    """Base class of regularizers: ``regularizer(weight)`` returns a scalar to add to the loss."""
+    """Base class of regularizers: ``regularizer(weight)`` returns a scalar to add to the loss.
+
+    Examples
+    --------
+    >>> class Small(jt.keras.Regularizer):
+    ...     def __call__(self, x):
+    ...         return 0.1 * jt.reduce_max(jt.abs(x))
+    >>> float(Small()(jt.constant([1.0, -2.0])).numpy().round(4))
+    0.20000000298023224
+    """
 
     def __call__(self, x: Any) -> Any:
         """Return the penalty of a weight."""
@@ -25,6 +34,11 @@ class Regularizer:
 
 class L1L2(Regularizer):
     """``l1 * sum(abs(x)) + l2 * sum(x**2)``.
+
+    Parameters
+    ----------
+    l1, l2 : float
+        Weights of both penalties.
 
     Examples
     --------
@@ -48,7 +62,18 @@ class L1L2(Regularizer):
 
 
 class L1(L1L2):
-    """``l1 * sum(abs(x))``."""
+    """``l1 * sum(abs(x))``.
+
+    Parameters
+    ----------
+    l1 : float
+        Weight of the penalty.
+
+    Examples
+    --------
+    >>> float(jt.keras.regularizers.L1(0.1)(jt.constant([1.0, -2.0])).numpy().round(4))
+    0.30000001192092896
+    """
 
     def __init__(self, l1: float = 0.01) -> None:
         super().__init__(l1=l1)
@@ -60,6 +85,11 @@ class L1(L1L2):
 
 class L2(L1L2):
     """``l2 * sum(x**2)``.
+
+    Parameters
+    ----------
+    l2 : float
+        Weight of the penalty.
 
     Examples
     --------
@@ -78,10 +108,20 @@ class L2(L1L2):
 def get(identifier: Any) -> Any:
     """Return the regularizer with this name (``"l1"``, ``"l2"``, ``"l1_l2"``); a callable or None as it is.
 
+    Parameters
+    ----------
+    identifier : str, callable or None
+        Name of a regularizer, or a function of the weight.
+
     Raises
     ------
     ValueError
         If there is none.
+
+    Examples
+    --------
+    >>> jt.keras.regularizers.get("l2").get_config()
+    {'l2': 0.01}
     """
     named: dict[str, Any] = {
         "l1": L1,

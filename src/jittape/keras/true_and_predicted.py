@@ -1,15 +1,20 @@
-"""Shapes of true and predicted values."""
+"""Shapes and dtypes of true and predicted values."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from jittape.core.dtypes import is_floating
 from jittape.errors import ShapeError
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.reshaping import squeeze
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 
-__all__ = ["as_tensor", "same_rank"]
+__all__ = ["TINY", "as_tensor", "matched", "predicted_tensor", "same_rank"]
+
+TINY = 1e-7
+"""Distance of probabilities from 0 and 1."""
 
 
 def as_tensor(x: Any) -> Any:
@@ -36,3 +41,15 @@ def same_rank(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
             f"{tuple(y_pred.shape)}"
         )
     return y_true, y_pred
+
+
+def predicted_tensor(y_pred: Any) -> Any:
+    """Return the predicted values as floats."""
+    y_pred = as_tensor(y_pred)
+    return y_pred if is_floating(y_pred.aval.dtype) else cast(y_pred, "float32")
+
+
+def matched(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Return both in the dtype of `y_pred`; a last dimension of length 1 that only one of them has is removed."""
+    y_pred = predicted_tensor(y_pred)
+    return same_rank(op, cast(as_tensor(y_true), y_pred.aval.dtype), y_pred)

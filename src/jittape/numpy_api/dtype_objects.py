@@ -24,6 +24,11 @@ class DType:
     they accept a dtype: NumPy reads the attribute `dtype` or ``__numpy_dtype__``. They compare equal to the NumPy dtype
     and its names, have the same hash, and have all its attributes (`kind`, `itemsize`, `char`, ...).
 
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        The dtype of NumPy.
+
     Attributes
     ----------
     dtype : numpy.dtype

@@ -16,10 +16,21 @@ FONT = "12px ui-monospace, Menlo, Consolas, monospace"
 class Picture:
     """An SVG picture. Notebooks show it, and browsers open the file that `save` writes.
 
+    Parameters
+    ----------
+    svg : str
+        Text of the picture.
+
     Attributes
     ----------
     svg : str
         The text of the picture.
+
+    Examples
+    --------
+    >>> picture = jt.plot.Picture("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    >>> type(picture).__name__
+    'Picture'
     """
 
     svg: str

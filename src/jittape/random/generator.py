@@ -258,6 +258,11 @@ _GLOBAL_KEY = 0x610BA1610BA1
 def set_global_generator(generator: Generator) -> None:
     """Make `generator` the result of `get_global_generator`. Traced functions keep the generator that they used.
 
+    Parameters
+    ----------
+    generator : Generator
+        The new global generator.
+
     Raises
     ------
     TypeError

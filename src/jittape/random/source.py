@@ -82,6 +82,14 @@ def set_state(state: Any) -> None:
     ------
     TypeError, ValueError
         If it is not a valid state.
+
+    Examples
+    --------
+    >>> state = jt.random.get_state()
+    >>> first = float(jt.random.normal([]))
+    >>> jt.random.set_state(state)
+    >>> float(jt.random.normal([])) == first
+    True
     """
     global _state
     array = as_array("state", state)

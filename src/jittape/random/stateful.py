@@ -63,6 +63,19 @@ def truncated_normal(
 ) -> Tensor:
     """Draw normally distributed numbers within two standard deviations. Parameters as for `normal`.
 
+    Parameters
+    ----------
+    shape : sequence of int
+        Shape of the result.
+    mean, stddev : float or tensor_like
+        Mean and standard deviation before truncation.
+    dtype : dtype, optional
+        A float; the default float.
+    seed : int, optional
+        Seed of the call.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> import jittape as jt

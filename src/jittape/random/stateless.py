@@ -89,6 +89,21 @@ def stateless_truncated_normal(
 
     The parameters are those of `stateless_normal`.
 
+    Parameters
+    ----------
+    shape : sequence of int
+        Shape of the result.
+    seed : tensor_like of shape (2,)
+        Two integers.
+    mean, stddev : float or tensor_like
+        Mean and standard deviation before truncation.
+    dtype : dtype, optional
+        A float; the default float.
+    alg : str or int
+        Ignored.
+    name : str, optional
+        Ignored.
+
     Examples
     --------
     >>> import jittape as jt

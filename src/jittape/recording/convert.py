@@ -172,6 +172,11 @@ def _from_extent(number: Any, dtype: np.dtype[Any] | None, hint: Any) -> Tensor:
 def is_tensor(x: Any) -> bool:
     """Return whether `x` is a tensor or a Variable.
 
+    Parameters
+    ----------
+    x : object
+        The object to check.
+
     Examples
     --------
     >>> import jittape as jt

@@ -13,7 +13,26 @@ __all__ = ["IndexedSlices", "Scattering"]
 
 
 class IndexedSlices(NamedTuple):
-    """Rows of a larger value: ``values[i]`` belongs at ``indices[i]`` along the first axis."""
+    """Rows of a larger value: ``values[i]`` belongs at ``indices[i]`` along the first axis.
+
+    Parameters
+    ----------
+    values : tensor_like of shape (rows, ...)
+        The rows.
+    indices : tensor_like of int, shape (rows,)
+        Their positions.
+    dense_shape : sequence of int, optional
+        Shape of the larger value.
+
+    Examples
+    --------
+    >>> delta = jt.IndexedSlices(jt.constant([[1.0, 1.0]]), jt.constant([2]))
+    >>> v = jt.Variable(jt.zeros([3, 2]))
+    >>> v.scatter_add(delta).numpy()
+    array([[0., 0.],
+           [0., 0.],
+           [1., 1.]], dtype=float32)
+    """
 
     values: Any
     indices: Any

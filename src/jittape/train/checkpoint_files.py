@@ -77,7 +77,21 @@ def require_file(path: WeightsPath) -> str:
 
 
 class CheckpointReader:
-    """The values of a checkpoint by their paths, see `load_checkpoint`."""
+    """The values of a checkpoint by their paths, see `load_checkpoint`.
+
+    Parameters
+    ----------
+    path : str or path
+        Path of a checkpoint, or its folder.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = jt.train.Checkpoint(v=jt.Variable([1.0, 2.0])).save(os.path.join(folder, "ckpt"))
+    ...     print(jt.train.CheckpointReader(folder).get_tensor("v"))
+    [1. 2.]
+    """
 
     def __init__(self, path: WeightsPath) -> None:
         self._file = _existing(path)
@@ -140,12 +154,33 @@ def load_checkpoint(ckpt_dir_or_file: WeightsPath) -> CheckpointReader:
 
 
 def load_variable(ckpt_dir_or_file: WeightsPath, name: str) -> np.ndarray[Any, Any]:
-    """Return one value of a checkpoint as an array; see `load_checkpoint`."""
+    """Return one value of a checkpoint as an array; see `load_checkpoint`.
+
+    Parameters
+    ----------
+    ckpt_dir_or_file : str or path
+        Path of a checkpoint, or its folder.
+    name : str
+        Path of the value.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = jt.train.Checkpoint(v=jt.Variable([1.0, 2.0])).save(os.path.join(folder, "ckpt"))
+    ...     print(jt.train.load_variable(folder, "v"))
+    [1. 2.]
+    """
     return CheckpointReader(ckpt_dir_or_file).get_tensor(name)
 
 
 def list_variables(ckpt_dir_or_file: WeightsPath) -> list[tuple[str, list[int]]]:
     """Return the sorted paths of the values of a checkpoint, with their shapes; see `load_checkpoint`.
+
+    Parameters
+    ----------
+    ckpt_dir_or_file : str or path
+        Path of a checkpoint, or its folder.
 
     Examples
     --------
@@ -203,10 +238,23 @@ def _relative(path: str, root: str) -> str:
 def get_checkpoint_state(checkpoint_dir: WeightsPath) -> CheckpointState | None:
     """Return the checkpoints that `Checkpoint.save` or a `CheckpointManager` noted in a folder; None if there are none.
 
+    Parameters
+    ----------
+    checkpoint_dir : str or path
+        A folder.
+
     Raises
     ------
     WeightsError
         If the file ``checkpoint`` of the folder cannot be understood.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = jt.train.Checkpoint(v=jt.Variable([1.0, 2.0])).save(os.path.join(folder, "ckpt"))
+    ...     print(os.path.basename(jt.train.get_checkpoint_state(folder).model_checkpoint_path))
+    ckpt-1
     """
     folder = os.fspath(checkpoint_dir)
     source = os.path.join(folder, STATE_FILE)

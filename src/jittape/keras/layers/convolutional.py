@@ -114,6 +114,15 @@ class Conv1D(_Convolution):
 
     Parameters as for `Conv2D`.
 
+    Parameters
+    ----------
+    filters : int
+        Number of channels of the result.
+    kernel_size : int or sequence of int
+        Lengths of the filters.
+    other arguments : those of `Conv2D`
+    **options : those of `Layer`
+
     Examples
     --------
     >>> jt.keras.layers.Conv1D(4, 3, padding="same")(jt.ones([2, 10, 1])).shape
@@ -165,6 +174,15 @@ class Conv3D(_Convolution):
 
     Parameters as for `Conv2D`.
 
+    Parameters
+    ----------
+    filters : int
+        Number of channels of the result.
+    kernel_size : int or sequence of int
+        Lengths of the filters.
+    other arguments : those of `Conv2D`
+    **options : those of `Layer`
+
     Examples
     --------
     >>> jt.keras.layers.Conv3D(2, 2)(jt.ones([1, 3, 3, 3, 1])).shape
@@ -214,6 +232,15 @@ class Conv1DTranspose(_Transposed):
 
     Parameters as for `Conv2D`.
 
+    Parameters
+    ----------
+    filters : int
+        Number of channels of the result.
+    kernel_size : int or sequence of int
+        Lengths of the filters.
+    other arguments : those of `Conv2D`
+    **options : those of `Layer`
+
     Examples
     --------
     >>> jt.keras.layers.Conv1DTranspose(4, 3, strides=2, padding="same")(jt.ones([2, 5, 1])).shape
@@ -228,6 +255,15 @@ class Conv2DTranspose(_Transposed):
 
     Parameters as for `Conv2D`.
 
+    Parameters
+    ----------
+    filters : int
+        Number of channels of the result.
+    kernel_size : int or sequence of int
+        Lengths of the filters.
+    other arguments : those of `Conv2D`
+    **options : those of `Layer`
+
     Examples
     --------
     >>> jt.keras.layers.Conv2DTranspose(4, 3, strides=2)(jt.ones([2, 5, 5, 1])).shape
@@ -241,6 +277,15 @@ class Conv3DTranspose(_Transposed):
     """Transposed convolution of volumes.
 
     Parameters as for `Conv2D`.
+
+    Parameters
+    ----------
+    filters : int
+        Number of channels of the result.
+    kernel_size : int or sequence of int
+        Lengths of the filters.
+    other arguments : those of `Conv2D`
+    **options : those of `Layer`
 
     Examples
     --------

@@ -109,6 +109,10 @@ class _Merge(Layer):
 class Add(_Merge):
     """Sum of inputs.
 
+    Parameters
+    ----------
+    trainable, dtype, activity_regularizer : those of `Layer`
+
     Examples
     --------
     >>> jt.keras.layers.Add()([jt.ones([2]), jt.ones([2])]).numpy()
@@ -119,7 +123,17 @@ class Add(_Merge):
 
 
 class Subtract(_Merge):
-    """Difference of two inputs."""
+    """Difference of two inputs.
+
+    Parameters
+    ----------
+    trainable, dtype, activity_regularizer : those of `Layer`
+
+    Examples
+    --------
+    >>> jt.keras.layers.Subtract()([jt.constant([[1.0, 4.0]]), jt.constant([[3.0, 2.0]])]).numpy()
+    array([[-2.,  2.]], dtype=float32)
+    """
 
     combine = staticmethod(subtract)
 
@@ -131,25 +145,65 @@ class Subtract(_Merge):
 
 
 class Multiply(_Merge):
-    """Product of inputs."""
+    """Product of inputs.
+
+    Parameters
+    ----------
+    trainable, dtype, activity_regularizer : those of `Layer`
+
+    Examples
+    --------
+    >>> jt.keras.layers.Multiply()([jt.constant([[1.0, 4.0]]), jt.constant([[3.0, 2.0]])]).numpy()
+    array([[3., 8.]], dtype=float32)
+    """
 
     combine = staticmethod(multiply)
 
 
 class Maximum(_Merge):
-    """Elementwise maximum of inputs."""
+    """Elementwise maximum of inputs.
+
+    Parameters
+    ----------
+    trainable, dtype, activity_regularizer : those of `Layer`
+
+    Examples
+    --------
+    >>> jt.keras.layers.Maximum()([jt.constant([[1.0, 4.0]]), jt.constant([[3.0, 2.0]])]).numpy()
+    array([[3., 4.]], dtype=float32)
+    """
 
     combine = staticmethod(maximum)
 
 
 class Minimum(_Merge):
-    """Elementwise minimum of inputs."""
+    """Elementwise minimum of inputs.
+
+    Parameters
+    ----------
+    trainable, dtype, activity_regularizer : those of `Layer`
+
+    Examples
+    --------
+    >>> jt.keras.layers.Minimum()([jt.constant([[1.0, 4.0]]), jt.constant([[3.0, 2.0]])]).numpy()
+    array([[1., 2.]], dtype=float32)
+    """
 
     combine = staticmethod(minimum)
 
 
 class Average(_Merge):
-    """Mean of inputs."""
+    """Mean of inputs.
+
+    Parameters
+    ----------
+    trainable, dtype, activity_regularizer : those of `Layer`
+
+    Examples
+    --------
+    >>> jt.keras.layers.Average()([jt.constant([[1.0, 4.0]]), jt.constant([[3.0, 2.0]])]).numpy()
+    array([[2., 3.]], dtype=float32)
+    """
 
     combine = staticmethod(add)
 

@@ -51,6 +51,14 @@ class Dropout(Layer):
 class GaussianNoise(Layer):
     """In training, normally distributed noise added to the inputs.
 
+    Parameters
+    ----------
+    stddev : float
+        Standard deviation of the noise.
+    seed : int, optional
+        Seed of the numbers; the same seed gives the same numbers.
+    **options : those of `Layer`
+
     Examples
     --------
     >>> layer = jt.keras.layers.GaussianNoise(1.0)

@@ -101,6 +101,13 @@ class RecurrentCell(Layer):
 class SimpleRNNCell(RecurrentCell):
     """One step of `SimpleRNN`: ``activation(x @ kernel + h @ recurrent_kernel + bias)``.
 
+    Parameters
+    ----------
+    units : int
+        Length of the state.
+    other arguments : those of `SimpleRNN`
+    **options : those of `Layer`
+
     Examples
     --------
     >>> cell = jt.keras.layers.SimpleRNNCell(3)

@@ -65,6 +65,10 @@ class Input(Layer):
 class Flatten(Layer):
     """All dimensions after the first as one.
 
+    Parameters
+    ----------
+    trainable, dtype, activity_regularizer : those of `Layer`
+
     Examples
     --------
     >>> jt.keras.layers.Flatten()(jt.ones([2, 3, 4])).shape
@@ -80,6 +84,12 @@ class Flatten(Layer):
 
 class Reshape(Layer):
     """The dimensions after the first in another shape, of which one may be -1.
+
+    Parameters
+    ----------
+    target_shape : sequence of int
+        Shape without the dimension of the batch.
+    **options : those of `Layer`
 
     Examples
     --------
@@ -99,6 +109,12 @@ class Reshape(Layer):
 class Activation(Layer):
     """A function of the inputs, such as ``"relu"``.
 
+    Parameters
+    ----------
+    activation : str or callable
+        Name of an activation, or a function.
+    **options : those of `Layer`
+
     Examples
     --------
     >>> jt.keras.layers.Activation("relu")([-1.0, 1.0]).numpy()
@@ -116,6 +132,12 @@ class Activation(Layer):
 
 class Concatenate(Layer):
     """Several inputs joined along a dimension.
+
+    Parameters
+    ----------
+    axis : int
+        The dimension along which the inputs are joined.
+    **options : those of `Layer`
 
     Examples
     --------

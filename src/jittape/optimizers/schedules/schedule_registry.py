@@ -90,6 +90,13 @@ def deserialize(
     ------
     ValueError
         If the class is unknown.
+
+    Examples
+    --------
+    >>> schedules = jt.optimizers.schedules
+    >>> config = schedules.serialize(schedules.CosineDecay(0.1, 100))
+    >>> type(schedules.deserialize(config)).__name__
+    'CosineDecay'
     """
     classes = {cls.__name__: cls for cls in _CLASSES} | dict(custom_objects or {})
     name = config["class_name"]

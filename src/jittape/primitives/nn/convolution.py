@@ -115,7 +115,7 @@ def convolution(
     input : tensor_like of shape (batch, spatial..., channels)
         One, two or three spatial dimensions.
     filters : tensor_like of shape (spatial..., channels, filters)
-    strides, padding, data_format, dilations :
+    strides, padding, data_format, dilations
         See `conv2d`.
     name : str, optional
         Ignored.
@@ -157,6 +157,7 @@ def conv1d(
     input : tensor_like of shape (batch, width, channels)
         With `data_format` ``"NCW"`` of shape (batch, channels, width).
     filters : tensor_like of shape (size, channels, filters)
+    stride, padding, data_format, dilations, name : those of `conv2d`
 
     Examples
     --------
@@ -238,6 +239,7 @@ def conv3d(
     input : tensor_like of shape (batch, depth, height, width, channels)
         With `data_format` ``"NCDHW"`` the channels are the second dimension.
     filters : tensor_like of shape (depth, height, width, channels, filters)
+    strides, padding, data_format, dilations, name : those of `conv2d`
 
     Examples
     --------
@@ -265,7 +267,7 @@ def conv_transpose(
     filters : tensor_like of shape (spatial..., filters, channels)
     output_shape : sequence of int
         Shape of the result.
-    strides, padding, data_format, dilations :
+    strides, padding, data_format, dilations
         Those of the convolution, see `conv2d`.
     name : str, optional
         Ignored.
@@ -321,7 +323,7 @@ def conv1d_transpose(
     filters : tensor_like of shape (spatial..., filters, channels)
     output_shape : sequence of int
         Shape of the result.
-    strides, padding, data_format, dilations :
+    strides, padding, data_format, dilations
         Those of the convolution, see `conv2d`.
     name : str, optional
         Ignored.
@@ -395,7 +397,7 @@ def conv3d_transpose(
     filters : tensor_like of shape (spatial..., filters, channels)
     output_shape : sequence of int
         Shape of the result.
-    strides, padding, data_format, dilations :
+    strides, padding, data_format, dilations
         Those of the convolution, see `conv2d`.
     name : str, optional
         Ignored.

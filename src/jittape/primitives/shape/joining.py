@@ -145,7 +145,7 @@ def split(
     axis : int
         The dimension to divide.
     num : int, optional
-        Ignored.
+        Number of parts, which is checked.
     name : str, optional
         Ignored.
 

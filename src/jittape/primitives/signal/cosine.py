@@ -101,16 +101,7 @@ def idct(
     ----------
     input : tensor_like
         Real numbers.
-    type : int
-        1, 2, 3 or 4.
-    n : None
-        Must be None.
-    axis : int
-        Must be the last dimension.
-    norm : str, optional
-        ``"ortho"`` makes the transform orthonormal.
-    name : str, optional
-        Ignored.
+    type, n, axis, norm, name : those of `dct`
 
     Examples
     --------

@@ -316,7 +316,7 @@ def ifftnd(
     ----------
     input_tensor : tensor_like
         Complex numbers.
-    fft_length, axes, norm :
+    fft_length, axes, norm
         See `fftnd`.
     name : str, optional
         Ignored.

@@ -201,7 +201,7 @@ def rfftnd(
     ----------
     input_tensor : tensor_like
         Real numbers.
-    fft_length, axes, norm :
+    fft_length, axes, norm
         See `fftnd`.
     name : str, optional
         Ignored.
@@ -227,7 +227,7 @@ def irfftnd(
     ----------
     input_tensor : tensor_like
         Complex numbers.
-    fft_length, axes, norm :
+    fft_length, axes, norm
         See `fftnd`.
     name : str, optional
         Ignored.

@@ -348,7 +348,7 @@ def odeint(
         Values at ``t[0]``.
     t : tensor-like
         Times in ascending or descending order.
-    args, rtol, atol
+    args, tfirst, rtol, atol
         As in `scipy.integrate.odeint`.
     method, adjoint
         As in `solve_ivp`; SciPy's method LSODA is not here, use ``"BDF"`` for stiff systems.

@@ -21,6 +21,10 @@ from jittape.scipy.linalg.scipy_factors import polar as polar
 from jittape.scipy.linalg.scipy_factors import qr as qr
 from jittape.scipy.linalg.scipy_factors import svd as svd
 from jittape.scipy.linalg.scipy_factors import svdvals as svdvals
+from jittape.scipy.linalg.special_matrices import block_diag as block_diag
+from jittape.scipy.linalg.special_matrices import circulant as circulant
+from jittape.scipy.linalg.special_matrices import hankel as hankel
+from jittape.scipy.linalg.special_matrices import toeplitz as toeplitz
 from jittape.scipy.linalg.subspaces import coshm as coshm
 from jittape.scipy.linalg.subspaces import cosm as cosm
 from jittape.scipy.linalg.subspaces import expm_frechet as expm_frechet
@@ -33,12 +37,9 @@ from jittape.scipy.linalg.subspaces import sinm as sinm
 from jittape.scipy.linalg.subspaces import subspace_angles as subspace_angles
 from jittape.scipy.linalg.subspaces import tanhm as tanhm
 from jittape.scipy.linalg.subspaces import tanm as tanm
-from jittape.scipy.linalg.systems import block_diag as block_diag
 from jittape.scipy.linalg.systems import cho_solve as cho_solve
-from jittape.scipy.linalg.systems import circulant as circulant
 from jittape.scipy.linalg.systems import det as det
 from jittape.scipy.linalg.systems import expm as expm
-from jittape.scipy.linalg.systems import hankel as hankel
 from jittape.scipy.linalg.systems import inv as inv
 from jittape.scipy.linalg.systems import logm as logm
 from jittape.scipy.linalg.systems import lstsq as lstsq
@@ -47,7 +48,6 @@ from jittape.scipy.linalg.systems import pinv as pinv
 from jittape.scipy.linalg.systems import solve as solve
 from jittape.scipy.linalg.systems import solve_triangular as solve_triangular
 from jittape.scipy.linalg.systems import sqrtm as sqrtm
-from jittape.scipy.linalg.systems import toeplitz as toeplitz
 
 __all__ = [
     "block_diag",

@@ -170,6 +170,13 @@ def cholesky_banded(ab: Any, lower: bool = False) -> Any:
 def cho_solve_banded(cb_and_lower: Any, b: Any) -> Any:
     """Solve a system of which ``(cholesky_banded(ab, lower), lower)`` is given.
 
+    Parameters
+    ----------
+    cb_and_lower : tuple
+        Factor and flag, see `cholesky_banded`.
+    b : array_like of shape (n,) or (n, k)
+        Right-hand sides.
+
     Examples
     --------
     >>> from jittape.scipy import linalg

@@ -129,7 +129,19 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
 
 
 def solve_lyapunov(a: Any, q: Any) -> Any:
-    """Solve ``a @ x + x @ a^H = q``: `solve_continuous_lyapunov`."""
+    """Solve ``a @ x + x @ a^H = q``: `solve_continuous_lyapunov`.
+
+    Parameters
+    ----------
+    a, q : array_like of shape (n, n)
+
+    Examples
+    --------
+    >>> x = jt.scipy.linalg.solve_lyapunov(np.diag([1.0, 2.0]), np.eye(2))
+    >>> x.numpy().round(4)
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
     return solve_continuous_lyapunov(a, q)
 
 

@@ -85,6 +85,13 @@ def cholesky(a: Any, lower: bool = False) -> Any:
 def cho_factor(a: Any, lower: bool = False) -> tuple[Any, bool]:
     """Return the factor of `cholesky` and `lower`, for `cho_solve`. The other triangle is zero.
 
+    Parameters
+    ----------
+    a : array_like of shape (n, n)
+        A symmetric or Hermitian positive definite matrix.
+    lower : bool
+        Return the lower factor.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -132,6 +139,10 @@ def lu_factor(a: Any) -> tuple[Any, Any]:
     """Return both factors in one matrix, and the order of the rows, for `lu_solve`.
 
     The order is a permutation: ``a[order] = L @ U``. SciPy returns exchanges of rows.
+
+    Parameters
+    ----------
+    a : array_like of shape (n, n)
 
     Examples
     --------
@@ -214,6 +225,10 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 def svdvals(a: Any) -> Any:
     """Return the singular values, greatest first.
 
+    Parameters
+    ----------
+    a : array_like of shape (m, n)
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -226,6 +241,12 @@ def svdvals(a: Any) -> Any:
 @with_scipy_options
 def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
     """Return a unitary U and a positive semidefinite P with ``a = U @ P``, or ``P @ U`` for the left side.
+
+    Parameters
+    ----------
+    a : array_like of shape (m, n)
+    side : {"right", "left"}
+        Position of the semidefinite factor.
 
     Examples
     --------
@@ -303,6 +324,14 @@ def eigh(
 def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, type: int = 1, subset_by_index: Any = None) -> Any:
     """Return the eigenvalues of `eigh`.
 
+    Parameters
+    ----------
+    a : array_like of shape (n, n)
+        A symmetric or Hermitian matrix.
+    b : array_like, optional
+        A positive definite matrix.
+    lower, type, subset_by_index : those of `eigh`
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -315,6 +344,10 @@ def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, type: int = 1, subset
 @with_scipy_options
 def eig(a: Any) -> tuple[Any, Any]:
     """Return the eigenvalues and right eigenvectors of a square matrix, which are complex.
+
+    Parameters
+    ----------
+    a : array_like of shape (n, n)
 
     Examples
     --------
@@ -329,6 +362,10 @@ def eig(a: Any) -> tuple[Any, Any]:
 @with_scipy_options
 def eigvals(a: Any) -> Any:
     """Return the eigenvalues of a square matrix, which are complex.
+
+    Parameters
+    ----------
+    a : array_like of shape (n, n)
 
     Examples
     --------

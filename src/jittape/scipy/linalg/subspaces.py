@@ -30,6 +30,17 @@ __all__ = [
 def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the norm of a vector or matrix; see `scipy.linalg.norm`.
 
+    Parameters
+    ----------
+    a : array_like
+        A vector or a matrix.
+    ord : float or str, optional
+        The norm.
+    axis : int or pair of int, optional
+        The dimensions of a vector or matrix.
+    keepdims : bool
+        Keep the dimensions with length 1.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -161,6 +172,10 @@ def _turned(A: Any) -> tuple[Any, Any, bool]:
 def cosm(A: Any) -> Any:
     """Return the cosine of a matrix.
 
+    Parameters
+    ----------
+    A : array_like of shape (n, n)
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -175,6 +190,10 @@ def cosm(A: Any) -> Any:
 def sinm(A: Any) -> Any:
     """Return the sine of a matrix.
 
+    Parameters
+    ----------
+    A : array_like of shape (n, n)
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -187,24 +206,68 @@ def sinm(A: Any) -> Any:
 
 
 def tanm(A: Any) -> Any:
-    """Return the tangent of a matrix."""
+    """Return the tangent of a matrix.
+
+    Parameters
+    ----------
+    A : array_like of shape (n, n)
+
+    Examples
+    --------
+    >>> jt.scipy.linalg.tanm(np.diag([0.0, 1.0])).numpy().round(4)
+    array([[0.    , 0.    ],
+           [0.    , 1.5574]])
+    """
     return solve(cosm(A), sinm(A))
 
 
 def coshm(A: Any) -> Any:
-    """Return the hyperbolic cosine of a matrix."""
+    """Return the hyperbolic cosine of a matrix.
+
+    Parameters
+    ----------
+    A : array_like of shape (n, n)
+
+    Examples
+    --------
+    >>> jt.scipy.linalg.coshm(np.diag([0.0, 1.0])).numpy().round(4)
+    array([[1.    , 0.    ],
+           [0.    , 1.5431]])
+    """
     a = matrix_argument(A)
     return 0.5 * (expm(a) + expm(-a))
 
 
 def sinhm(A: Any) -> Any:
-    """Return the hyperbolic sine of a matrix."""
+    """Return the hyperbolic sine of a matrix.
+
+    Parameters
+    ----------
+    A : array_like of shape (n, n)
+
+    Examples
+    --------
+    >>> jt.scipy.linalg.sinhm(np.diag([0.0, 1.0])).numpy().round(4)
+    array([[0.    , 0.    ],
+           [0.    , 1.1752]])
+    """
     a = matrix_argument(A)
     return 0.5 * (expm(a) - expm(-a))
 
 
 def tanhm(A: Any) -> Any:
-    """Return the hyperbolic tangent of a matrix."""
+    """Return the hyperbolic tangent of a matrix.
+
+    Parameters
+    ----------
+    A : array_like of shape (n, n)
+
+    Examples
+    --------
+    >>> jt.scipy.linalg.tanhm(np.diag([0.0, 1.0])).numpy().round(4)
+    array([[0.    , 0.    ],
+           [0.    , 0.7616]])
+    """
     return solve(coshm(A), sinhm(A))
 
 

@@ -1,4 +1,4 @@
-"""Linear systems, matrix functions and special matrices with SciPy's conventions, over `jt.linalg`."""
+"""Linear systems and matrix functions with SciPy's conventions, over `jt.linalg`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 
 from jittape.core.dtypes import float64
 from jittape.errors import ShapeError
-from jittape.primitives.elementwise.complex_numbers import cast, conj
+from jittape.primitives.elementwise.complex_numbers import conj
 from jittape.primitives.elementwise.piecewise import absolute
-from jittape.primitives.indexing.gather import gather
 from jittape.primitives.linalg import determinants
 from jittape.primitives.linalg import lstsq as lstsq_functions
 from jittape.primitives.linalg import solve as solve_functions
@@ -21,16 +20,14 @@ from jittape.primitives.linalg.matrices import adjoint, band_part, set_diag
 from jittape.primitives.linalg.triangular import triangular_solve
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.creation import ones, zeros
-from jittape.primitives.shape.joining import concat
-from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.shape.reshaping import expand_dims, matrix_transpose, reshape, squeeze
 from jittape.primitives.spectra import matrix_functions, pseudoinverse
 from jittape.primitives.spectra.svd import svdvals
 from jittape.scipy.linalg.scipy_factors import cholesky, matrix_argument, with_scipy_options
 
 __all__ = [
-    "block_diag", "cho_solve", "circulant", "det", "expm", "hankel", "hermitian_of", "inv", "logm", "lstsq",
-    "lu_solve", "pinv", "solve", "solve_triangular", "sqrtm", "toeplitz",
+    "cho_solve", "det", "expm", "hermitian_of", "inv", "logm", "lstsq", "lu_solve", "pinv", "solve",
+    "solve_triangular", "sqrtm",
 ]  # fmt: skip
 
 STRUCTURES = ("gen", "general", "sym", "symmetric", "her", "hermitian", "pos", "positive definite", "diagonal",
@@ -154,7 +151,21 @@ def solve_triangular(a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_d
 
 @with_scipy_options
 def cho_solve(c_and_lower: Any, b: Any) -> Any:
-    """Solve a system from the result of `cho_factor`, with one right-hand side or several in columns."""
+    """Solve a system from the result of `cho_factor`, with one right-hand side or several in columns.
+
+    Parameters
+    ----------
+    c_and_lower : tuple
+        Result of `cho_factor`.
+    b : array_like of shape (n,) or (n, k)
+        Right-hand sides.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.cho_solve(linalg.cho_factor(np.diag([2.0, 4.0])), [1.0, 1.0]).numpy().round(4)
+    array([0.5 , 0.25])
+    """
     c, lower = c_and_lower
     c = matrix_argument(c)
     rhs, vector = _columns("cho_solve", c, b)
@@ -164,7 +175,23 @@ def cho_solve(c_and_lower: Any, b: Any) -> Any:
 
 @with_scipy_options
 def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
-    """Solve a system from the result of `lu_factor` of this package; `trans` must be 0."""
+    """Solve a system from the result of `lu_factor` of this package; `trans` must be 0.
+
+    Parameters
+    ----------
+    lu_and_piv : tuple
+        Result of `lu_factor`.
+    b : array_like of shape (n,) or (n, k)
+        Right-hand sides.
+    trans : int
+        Must be 0.
+
+    Examples
+    --------
+    >>> from jittape.scipy import linalg
+    >>> linalg.lu_solve(linalg.lu_factor(np.diag([2.0, 4.0])), [1.0, 1.0]).numpy().round(4)
+    array([0.5 , 0.25])
+    """
     if trans != 0:
         raise ValueError(f"[lu_solve] trans must be 0, got {trans!r}; factorize the transposed matrix")
     packed, order = lu_and_piv
@@ -215,6 +242,10 @@ def lstsq(a: Any, b: Any, cond: float | None = None) -> tuple[Any, Any, Any, Any
 def det(a: Any) -> Any:
     """Return the determinant.
 
+    Parameters
+    ----------
+    a : array_like of shape (n, n)
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -227,6 +258,10 @@ def det(a: Any) -> Any:
 @with_scipy_options
 def inv(a: Any) -> Any:
     """Return the inverse; a singular matrix raises a `LinAlgError`.
+
+    Parameters
+    ----------
+    a : array_like of shape (n, n)
 
     Examples
     --------
@@ -264,6 +299,10 @@ def pinv(a: Any, *, rtol: float | None = None) -> Any:
 def expm(A: Any) -> Any:
     """Return the exponential of a square matrix.
 
+    Parameters
+    ----------
+    A : array_like of shape (n, n)
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -277,6 +316,10 @@ def expm(A: Any) -> Any:
 @with_scipy_options
 def sqrtm(A: Any) -> Any:
     """Return the principal square root. A real matrix without a real root gives nan: make it complex.
+
+    Parameters
+    ----------
+    A : array_like of shape (n, n)
 
     Examples
     --------
@@ -292,6 +335,10 @@ def sqrtm(A: Any) -> Any:
 def logm(A: Any) -> Any:
     """Return the principal logarithm. A real matrix without a real logarithm gives nan: make it complex.
 
+    Parameters
+    ----------
+    A : array_like of shape (n, n)
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -300,90 +347,3 @@ def logm(A: Any) -> Any:
            [0., 0.]])
     """
     return matrix_functions.logm(matrix_argument(A))
-
-
-# ---- special matrices ------------------------------------------------------------------------------------------------
-
-
-def block_diag(*arrs: Any) -> Any:
-    """Return a matrix with the given matrices on its diagonal; a vector is one row.
-
-    Examples
-    --------
-    >>> from jittape.scipy import linalg
-    >>> linalg.block_diag([[1.0]], [2.0, 3.0]).numpy()
-    array([[1., 0., 0.],
-           [0., 2., 3.]])
-    """
-    if not arrs:
-        raise ValueError("[block_diag] needs at least one matrix")
-    blocks = []
-    for a in arrs:
-        a = matrix_argument(a)
-        if len(a.shape) > 2:
-            raise ShapeError(f"[block_diag] needs matrices, got shape {tuple(a.shape)}")
-        blocks.append(reshape(a, (1,) * (2 - len(a.shape)) + tuple(a.shape)))
-    dtype = np.result_type(*[b.aval.dtype for b in blocks])
-    width, left, rows = sum(b.shape[1] for b in blocks), 0, []
-    for block in blocks:
-        m, n = block.shape
-        before, after = zeros((m, left), dtype=dtype), zeros((m, width - left - n), dtype=dtype)
-        rows.append(concat([before, cast(block, dtype), after], 1))
-        left += n
-    return concat(rows, 0)
-
-
-def toeplitz(c: Any, r: Any = None) -> Any:
-    """Return the matrix with first column `c` and first row `r`, the conjugate of `c` by default; ``r[0]`` is not read.
-
-    Examples
-    --------
-    >>> from jittape.scipy import linalg
-    >>> linalg.toeplitz([1.0, 2.0], [0.0, 3.0, 4.0]).numpy()
-    array([[1., 3., 4.],
-           [2., 1., 3.]])
-    """
-    c = _vector("toeplitz", c)
-    r = conj(c) if r is None else _vector("toeplitz", r)
-    values = concat([reverse(c, [0]), r[1:]], 0)
-    m, n = c.shape[0], r.shape[0]
-    return gather(values, np.arange(m - 1, -1, -1)[:, None] + np.arange(n))
-
-
-def hankel(c: Any, r: Any = None) -> Any:
-    """Return the matrix with first column `c` and last row `r`, zeros by default; ``r[0]`` is not read.
-
-    Examples
-    --------
-    >>> from jittape.scipy import linalg
-    >>> linalg.hankel([1.0, 2.0], [0.0, 3.0]).numpy()
-    array([[1., 2.],
-           [2., 3.]])
-    """
-    c = _vector("hankel", c)
-    r = c * 0.0 if r is None else _vector("hankel", r)
-    values = concat([c, r[1:]], 0)
-    return gather(values, np.arange(c.shape[0])[:, None] + np.arange(r.shape[0]))
-
-
-def circulant(c: Any) -> Any:
-    """Return the matrix whose columns are rotations of `c`.
-
-    Examples
-    --------
-    >>> from jittape.scipy import linalg
-    >>> linalg.circulant([1.0, 2.0, 3.0]).numpy()
-    array([[1., 3., 2.],
-           [2., 1., 3.],
-           [3., 2., 1.]])
-    """
-    c = _vector("circulant", c)
-    n = c.shape[0]
-    return gather(c, (np.arange(n)[:, None] - np.arange(n)) % n)
-
-
-def _vector(function: str, c: Any) -> Any:
-    c = matrix_argument(c)
-    if len(c.shape) != 1 or c.shape[0] == 0:
-        raise ShapeError(f"[{function}] needs a vector, got shape {tuple(c.shape)}")
-    return c

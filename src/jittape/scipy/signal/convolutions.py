@@ -95,6 +95,13 @@ def convolve(in1: Any, in2: Any, mode: str = "full") -> Any:
 def fftconvolve(in1: Any, in2: Any, mode: str = "full") -> Any:
     """Do as `convolve`.
 
+    Parameters
+    ----------
+    in1, in2 : array_like
+        Arrays with equally many dimensions.
+    mode : {"full", "valid", "same"}
+        Part of the result.
+
     Examples
     --------
     >>> from jittape.scipy import signal

@@ -245,6 +245,13 @@ def _polygamma_body(n: Any, x: Any) -> Any:
 def polygamma(n: TensorLike, x: TensorLike) -> Tensor:
     """Return the derivative of `digamma` of order `n`, which is a constant.
 
+    Parameters
+    ----------
+    n : tensor_like of int
+        Order.
+    x : tensor_like
+        Real numbers.
+
     Examples
     --------
     >>> import jittape.scipy.special as special
@@ -260,6 +267,13 @@ def _multigammaln_body(a: Any, d: int) -> Any:
 
 def multigammaln(a: TensorLike, d: int) -> Tensor:
     """Return the logarithm of the multivariate gamma function of dimension `d`.
+
+    Parameters
+    ----------
+    a : tensor_like
+        Real numbers greater than ``(d - 1) / 2``.
+    d : int
+        Dimension.
 
     Examples
     --------
@@ -277,6 +291,13 @@ def _zeta_body(x: Any, q: Any) -> Any:
 def zeta(x: TensorLike, q: TensorLike | None = None) -> Tensor:
     """Return the Hurwitz zeta function, Riemann's without `q`, for ``x > 1``.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Real numbers greater than 1.
+    q : tensor_like, optional
+        Positive numbers; 1 by default.
+
     Examples
     --------
     >>> import jittape.scipy.special as special
@@ -293,6 +314,11 @@ def _sinc_body(x: Any) -> Any:
 def sinc(x: TensorLike) -> Tensor:
     """Return ``sin(pi x) / (pi x)``, and 1 at 0.
 
+    Parameters
+    ----------
+    x : tensor_like
+        Real numbers.
+
     Examples
     --------
     >>> import jittape.scipy.special as special
@@ -308,6 +334,11 @@ def _softplus_body(x: Any) -> Any:
 
 def softplus(x: TensorLike) -> Tensor:
     """Return ``log(1 + exp(x))``, without overflow.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Real numbers.
 
     Examples
     --------

@@ -122,7 +122,19 @@ TypeError
 See Also
 --------
 scipy.special.{name}
+
+Examples
+--------
+>>> import scipy.special
+>>> arguments = [{arguments}]
+>>> ours, theirs = jt.scipy.special.{name}(*arguments), scipy.special.{name}(*arguments)
+>>> np.allclose(ours, theirs, rtol=1e-12)
+True
 """
+
+ARGUMENTS = {"n": 2.0, "k": 2.0, "m": 1.5, "a": 1.5, "b": 2.5, "c": 3.5, "df": 3.0, "dfn": 3.0, "dfd": 4.0,
+             "ndtri_exp": -0.5}  # fmt: skip
+"""Arguments in the examples, by parameter or function; others are 0.5."""
 
 
 def _function(
@@ -149,7 +161,12 @@ def _function(
     call.__signature__ = signature  # type: ignore[attr-defined]
     slopes = f"; differentiable, not with respect to {constant}" if constant else "; differentiable"
     call.__doc__ = TEMPLATE.format(
-        name=name, summary=summary, parameters=", ".join(names), returns=returns, slopes=slopes
+        name=name,
+        summary=summary,
+        parameters=", ".join(names),
+        returns=returns,
+        slopes=slopes,
+        arguments=", ".join(str(ARGUMENTS.get(name, ARGUMENTS.get(n, 0.5))) for n in names),
     )
     return call
 

@@ -1,0 +1,78 @@
+"""Every public function and class says what it takes and has an example."""
+
+import inspect
+import re
+
+import pytest
+
+from test_documentation import public_names
+
+RESULTS = {
+    "ConcreteFunction", "Dataset", "Explanation", "FrozenDistribution", "Function", "LineProfile", "NanTrace",
+    "NativeFunction", "NjitGradient", "NumbaOp", "Origin", "PrecisionLoss", "PrecisionReport", "Profile",
+    "Signature", "Stats", "Tensor", "UnconnectedGradients", "CheckpointState", "CheckpointLoadStatus",
+    "InitializationOnlyStatus",
+}  # fmt: skip
+"""Classes whose objects users get from functions, which have the examples."""
+
+SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def documented_parameters(docstring):
+    """Return the names in the section of parameters; None if there is no such section."""
+    found = SECTION.search(docstring)
+    if found is None:
+        return None
+    heads = re.findall(r"^\S.*$", found[1], re.MULTILINE)
+    return {name.strip().lstrip("*") for head in heads for name in head.partition(" :")[0].split(",")}
+
+
+def gaps(value):
+    """Return what the docstring of a function or class lacks."""
+    docstring = inspect.getdoc(value) or ""
+    if isinstance(value, type) and (issubclass(value, Exception) or value.__name__ in RESULTS):
+        return [] if docstring else ["summary"]
+    lacking = [] if docstring else ["summary"]
+    if ">>> " not in docstring:
+        lacking.append("example")
+    required = [p for p in inspect.signature(value).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    parameters = {p.name for p in required} - {"self", "name"}
+    if value.__module__.startswith("jittape.autograd."):
+        parameters -= {"x"}  # the argument of the function that a decorator makes
+    if parameters:
+        documented = documented_parameters(docstring)
+        if documented is None:
+            lacking.append("Parameters")
+        elif not documented & {"other arguments", "...", "options"}:
+            lacking += sorted(parameters - documented)
+    return lacking
+
+
+NAMES = [(min(names), value) for value, names in public_names()]
+
+
+def test_every_public_name_has_parameters_and_an_example():
+    found = {name: gaps(value) for name, value in NAMES}
+    assert not {name: lacking for name, lacking in found.items() if lacking}
+
+
+def test_a_gap_is_found():
+    def f(x, y):
+        """Return x.
+
+        Parameters
+        ----------
+        x : tensor
+            A tensor.
+        """
+
+    assert gaps(f) == ["example", "y"]
+    assert gaps(lambda x: x) == ["summary", "example", "Parameters"]
+
+
+@pytest.mark.parametrize(
+    ("section", "names"),
+    [("x, y : tensor\n    Two.\n", {"x", "y"}), ("*args, **options\n    More.\n", {"args", "options"})],
+)
+def test_names_of_parameters(section, names):
+    assert documented_parameters(f"Sum.\n\nParameters\n----------\n{section}\nRaises\n------\nE") == names
