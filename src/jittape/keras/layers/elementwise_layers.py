@@ -111,7 +111,7 @@ class Add(_Merge):
 
     Parameters
     ----------
-    trainable, dtype, activity_regularizer : those of `Layer`
+    trainable, dtype, activity_regularizer, input_shape : those of `Layer`
 
     Examples
     --------
@@ -127,7 +127,7 @@ class Subtract(_Merge):
 
     Parameters
     ----------
-    trainable, dtype, activity_regularizer : those of `Layer`
+    trainable, dtype, activity_regularizer, input_shape : those of `Layer`
 
     Examples
     --------
@@ -149,7 +149,7 @@ class Multiply(_Merge):
 
     Parameters
     ----------
-    trainable, dtype, activity_regularizer : those of `Layer`
+    trainable, dtype, activity_regularizer, input_shape : those of `Layer`
 
     Examples
     --------
@@ -165,7 +165,7 @@ class Maximum(_Merge):
 
     Parameters
     ----------
-    trainable, dtype, activity_regularizer : those of `Layer`
+    trainable, dtype, activity_regularizer, input_shape : those of `Layer`
 
     Examples
     --------
@@ -181,7 +181,7 @@ class Minimum(_Merge):
 
     Parameters
     ----------
-    trainable, dtype, activity_regularizer : those of `Layer`
+    trainable, dtype, activity_regularizer, input_shape : those of `Layer`
 
     Examples
     --------
@@ -197,7 +197,7 @@ class Average(_Merge):
 
     Parameters
     ----------
-    trainable, dtype, activity_regularizer : those of `Layer`
+    trainable, dtype, activity_regularizer, input_shape : those of `Layer`
 
     Examples
     --------

@@ -67,7 +67,7 @@ class Flatten(Layer):
 
     Parameters
     ----------
-    trainable, dtype, activity_regularizer : those of `Layer`
+    trainable, dtype, activity_regularizer, input_shape : those of `Layer`
 
     Examples
     --------
