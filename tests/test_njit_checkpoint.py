@@ -1,5 +1,7 @@
 """Time loops in segments, the size of what is kept, and memory that runs out."""
 
+import math
+
 import numba
 import numpy as np
 import pytest
@@ -44,6 +46,25 @@ def two_time_loops(u, rate, steps):
         u[k % 7] += t * t
     factor[1] = 7.0
     return t * u[1] + s * factor[0]
+
+
+@njit
+def place_of_a_changed_array(x, steps):
+    u, total = x * 1.0, 0.0
+    for _ in range(steps):
+        total = 0.7 * total + math.sin(total) * x[np.argmax(u)]
+        total += x[1]
+    u[0] = 9.0
+    return total + np.sum(u * x)
+
+
+def test_a_segment_reads_arrays_as_they_were():
+    x = np.array([0.3, 0.5, 0.9])
+    plain, segments = (
+        jt.njit_grad(place_of_a_changed_array),
+        jt.njit_grad(place_of_a_changed_array, checkpoint=2),
+    )
+    np.testing.assert_allclose(segments(x, 5), plain(x, 5), rtol=1e-12)
 
 
 @pytest.mark.parametrize("function", [heat, two_time_loops])

@@ -183,6 +183,16 @@ def updates_by_a_call_that_writes(x):
     return np.sum(x * x)
 
 
+@njit
+def operands_that_decide(x):
+    one = (x[0] - x[0]) or x[1] * x[0]
+    other = x[1] and x[2] * x[1]
+    count = 0
+    for i in range(len(x)):
+        count += (i - 2 or 7) * (i and 3)
+    return (one or x[2]) * other + (x[0] > 100.0 or x[1]) * count
+
+
 MATRIX, VECTOR = rng.normal(size=(5, 6)), rng.normal(size=6)
 SQUARE = rng.normal(size=(2, 3, 3))
 CASES = {
@@ -200,6 +210,7 @@ CASES = {
     "backward loops": (backward_loops, (VECTOR,), 0),
     "last seen": (last_seen, (VECTOR,), 0),
     "local arrays": (local_arrays, (VECTOR, 3), 0),
+    "operands that decide": (operands_that_decide, (np.array([0.3, 0.7, 0.4]),), 0),
     "updates by a call that writes": (updates_by_a_call_that_writes, (np.array([0.3, 0.7, 0.4]),), 0),
     "no iterations": (predators, (np.array([1.0, 0.8, 0.6, 1.2]), 0), 0),
     "two elements": (backward_loops, (np.array([1.5, 2.0]),), 0),

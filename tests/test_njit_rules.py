@@ -29,6 +29,44 @@ def factorizations(a, b):
 
 
 @njit
+def spectrum(a, b):
+    values, vectors = np.linalg.eigh(a)
+    vectors[0] *= b
+    return np.sum(values**2 * b) + np.sum(vectors**3 * np.outer(b, b**2))
+
+
+@njit
+def svd_factors(a, b):
+    tall, wide = a[:, :2] * b[0], a[:2] + b[1]
+    total = 0.0
+    for matrix in (tall, wide, a):
+        u, s, v = np.linalg.svd(matrix, full_matrices=False)
+        total += np.sum(u**3 * s) + np.sum(s**2) * v[0, 1] + np.sum(v[1] ** 3 * np.arange(v.shape[1]))
+    return total
+
+
+@njit
+def qr_factors(a, b):
+    q, r = np.linalg.qr(a[:, :2] * b[0])
+    other, _ = np.linalg.qr(a + np.outer(b, b))
+    return (
+        np.sum(q**3 * np.arange(6).reshape((3, 2)))
+        + np.sum(r**3)
+        + np.sum(other[1] ** 2 * b)
+        + r[0, 1] * r[1, 1]
+    )
+
+
+@njit
+def least_squares(a, b):
+    tall, wide = a[:, :2] * b[0], a[:2] + b[1]
+    x = np.linalg.lstsq(tall, b)[0]
+    y, _, _, _ = np.linalg.lstsq(wide, np.outer(b[:2], b))
+    inverse = np.linalg.pinv(tall) @ np.linalg.pinv(wide)
+    return np.sum(x**3) + np.sum(y**2 * b) + np.sum(inverse**2 * np.arange(inverse.shape[1]))
+
+
+@njit
 def filtered(a, b):
     """Linear algebra in a loop, in a branch, and of arrays that change later."""
     x = b.copy()
@@ -96,7 +134,17 @@ def drawn(a, b):
     return total
 
 
-CASES = (factorizations, filtered, by_rule, named, drawn)
+CASES = (
+    factorizations,
+    spectrum,
+    svd_factors,
+    qr_factors,
+    least_squares,
+    filtered,
+    by_rule,
+    named,
+    drawn,
+)
 A = np.array([[3.0, 0.4, -0.3], [0.4, 2.5, 0.2], [-0.3, 0.2, 2.0]])
 B = np.array([0.7, 0.5, -0.4])
 

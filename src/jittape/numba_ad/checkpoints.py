@@ -54,7 +54,7 @@ def find_checkpoints(
         inside = {s.body, *_inner_blocks(s.body)}
         changed = _roots(s.body.statements, Store)
         later = _roots(function.body.statements[position + 1 :], Store)
-        changed |= {root: None for root in _roots(s.body.statements, Load) if root in later}
+        changed |= {root: None for root in _read_roots(s.body.statements) if root in later}
         state = [roots[root] for root in changed if root.block not in inside]
         if isinstance(s.bounds[2], Constant) and not any(isinstance(one, Resize) for one in walk(s.body)):
             found[s] = Checkpoint(s, state, checkpoint)
@@ -64,6 +64,17 @@ def find_checkpoints(
 def _roots(statements: list[Statement], kind: type) -> dict[Root, None]:
     """Return the memory that statements of a kind access, in order."""
     return dict.fromkeys(s.array.root for s in walk(Block(statements=statements)) if isinstance(s, kind))  # type: ignore[attr-defined]
+
+
+def _read_roots(statements: list[Statement]) -> dict[Root, None]:
+    """Return the memory that statements read, element by element or as a whole."""
+    whole = [
+        one.root
+        for s in walk(Block(statements=statements))
+        for one in getattr(s, "operands", ())
+        if isinstance(one, Array)
+    ]
+    return _roots(statements, Load) | dict.fromkeys(whole)
 
 
 class Checkpoint:

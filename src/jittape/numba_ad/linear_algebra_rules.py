@@ -1,8 +1,10 @@
 """Derivatives of NumPy's linear algebra in generated code; Numba calls LAPACK for both.
 
 LAPACK reads the lower triangle of the matrix only, for Cholesky factors and eigenvalues of symmetric matrices. The
-derivatives do the same: they are zero above the diagonal. (Giles, An extended collection of matrix derivative results,
-2008; Murray, Differentiation of the Cholesky decomposition, arXiv:1602.07527.)
+derivatives do the same: they are zero above the diagonal. Vectors of exactly equal eigenvalues or singular values do
+not turn into each other. (Giles, An extended collection of matrix derivative results, 2008; Murray, Differentiation of
+the Cholesky decomposition, arXiv:1602.07527; Golub and Pereyra, The differentiation of pseudo-inverses, 1973; Walter
+and Lehmann, Algorithmic differentiation of linear algebra functions, arXiv:1001.1654.)
 """
 
 from __future__ import annotations
@@ -13,8 +15,11 @@ import numpy as np
 from numba import njit
 
 __all__ = [
-    "cholesky_jvp", "cholesky_vjp", "det_jvp", "det_vjp", "eigvalsh_jvp", "eigvalsh_vjp", "inv_jvp", "inv_vjp",
-    "logdet_jvp", "logdet_vjp", "solve_jvp", "solve_matrix_vjp", "solve_vector_vjp",
+    "cholesky_jvp", "cholesky_vjp", "det_jvp", "det_vjp", "eigenvectors_jvp", "eigenvectors_vjp", "eigvalsh_jvp",
+    "eigvalsh_vjp", "inv_jvp", "inv_vjp", "left_vectors_jvp", "left_vectors_vjp", "logdet_jvp", "logdet_vjp",
+    "lstsq_jvp", "lstsq_matrix_vjp", "lstsq_vector_vjp", "orthogonal_factor_jvp", "orthogonal_factor_vjp", "pinv_jvp",
+    "pinv_vjp", "right_vectors_jvp", "right_vectors_vjp", "singular_values_jvp", "singular_values_vjp", "solve_jvp",
+    "solve_matrix_vjp", "solve_vector_vjp", "triangular_factor_jvp", "triangular_factor_vjp",
 ]  # fmt: skip
 
 jit = njit(nogil=True)
@@ -115,6 +120,186 @@ def eigvalsh_jvp(out: Any, a: Any, a_tangent: Any) -> Any:
     """Return the tangent of ``np.linalg.eigvalsh(a)``."""
     vectors = _eigenvectors(a)
     return np.diag(np.dot(np.dot(np.ascontiguousarray(vectors.T), _symmetric(a_tangent)), vectors))
+
+
+@jit
+def eigenvectors_vjp(g: Any, out: Any, a: Any) -> Any:
+    """Return the cotangent of ``np.linalg.eigh(a)[1]``."""
+    turned = _turned(out)
+    inner = np.dot(turned, g) * _reciprocal_gaps(np.linalg.eigvalsh(a))
+    return _of_lower_triangle(np.dot(np.dot(out, inner), turned))
+
+
+@jit
+def eigenvectors_jvp(out: Any, a: Any, a_tangent: Any) -> Any:
+    """Return the tangent of ``np.linalg.eigh(a)[1]``."""
+    inner = np.dot(np.dot(_turned(out), _symmetric(a_tangent)), out)
+    return np.dot(out, inner * _reciprocal_gaps(np.linalg.eigvalsh(a)))
+
+
+@jit
+def singular_values_vjp(g: Any, out: Any, a: Any) -> Any:
+    """Return the cotangent of ``np.linalg.svd(a)[1]``."""
+    u, _, v = _factors(a)
+    return np.dot(u * g, v)
+
+
+@jit
+def singular_values_jvp(out: Any, a: Any, a_tangent: Any) -> Any:
+    """Return the tangent of ``np.linalg.svd(a)[1]``."""
+    u, _, v = _factors(a)
+    return np.diag(np.dot(np.dot(_turned(u), a_tangent), _turned(v)))
+
+
+@jit
+def left_vectors_vjp(g: Any, out: Any, a: Any) -> Any:
+    """Return the cotangent of ``np.linalg.svd(a, False)[0]``."""
+    s, v = _other_factors(out, a)
+    inner = np.dot(_turned(out), g)
+    turning = (inner - inner.T) * _reciprocal_gaps(s * s) * s
+    outside = (g - np.dot(out, inner)) / s
+    return np.dot(np.dot(out, turning) + outside, v)
+
+
+@jit
+def left_vectors_jvp(out: Any, a: Any, a_tangent: Any) -> Any:
+    """Return the tangent of ``np.linalg.svd(a, False)[0]``."""
+    s, v = _other_factors(out, a)
+    moved = np.dot(a_tangent, _turned(v))
+    inner = np.dot(_turned(out), moved)
+    scaled = inner * s
+    turning = (scaled + scaled.T) * _reciprocal_gaps(s * s)
+    return np.dot(out, turning) + (moved - np.dot(out, inner)) / s
+
+
+@jit
+def right_vectors_vjp(g: Any, out: Any, a: Any) -> Any:
+    """Return the cotangent of ``np.linalg.svd(a, False)[2]``."""
+    return _turned(left_vectors_vjp(_turned(g), _turned(out), _turned(a)))
+
+
+@jit
+def right_vectors_jvp(out: Any, a: Any, a_tangent: Any) -> Any:
+    """Return the tangent of ``np.linalg.svd(a, False)[2]``."""
+    return _turned(left_vectors_jvp(_turned(out), _turned(a), _turned(a_tangent)))
+
+
+@jit
+def orthogonal_factor_vjp(g: Any, out: Any, a: Any) -> Any:
+    """Return the cotangent of ``np.linalg.qr(a)[0]``."""
+    inner = -np.dot(_turned(g), out)
+    return _of_factors(g, out, inner, a)
+
+
+@jit
+def triangular_factor_vjp(g: Any, out: Any, a: Any) -> Any:
+    """Return the cotangent of ``np.linalg.qr(a)[1]``."""
+    q = np.ascontiguousarray(np.linalg.qr(a)[0])
+    return _of_factors(np.zeros_like(q), q, np.dot(out, _turned(np.triu(g))), a)
+
+
+@jit
+def orthogonal_factor_jvp(out: Any, a: Any, a_tangent: Any) -> Any:
+    """Return the tangent of ``np.linalg.qr(a)[0]``."""
+    inverse = _inverse_triangle(a)
+    inner = np.dot(np.dot(_turned(out), a_tangent), inverse)
+    turning = np.tril(inner, -1) - _turned(np.tril(inner, -1))
+    return np.dot(out, turning) + np.dot(a_tangent, inverse) - np.dot(out, inner)
+
+
+@jit
+def triangular_factor_jvp(out: Any, a: Any, a_tangent: Any) -> Any:
+    """Return the tangent of ``np.linalg.qr(a)[1]``."""
+    q = np.ascontiguousarray(np.linalg.qr(a)[0])
+    inner = np.dot(np.dot(_turned(q), a_tangent), _inverse_triangle(a))
+    return np.dot(inner - np.tril(inner, -1) + _turned(np.tril(inner, -1)), out)
+
+
+@jit
+def pinv_vjp(g: Any, out: Any, a: Any) -> Any:
+    """Return the cotangent of ``np.linalg.pinv(a)`` for a rank that does not change."""
+    turned, turned_g = _turned(out), _turned(g)
+    one, other = np.dot(turned_g, np.dot(out, turned)), np.dot(np.dot(turned, out), turned_g)
+    return (
+        -np.dot(np.dot(turned, g), turned)
+        + one - np.dot(a, np.dot(out, one))
+        + other - np.dot(np.dot(other, out), a)
+    )  # fmt: skip
+
+
+@jit
+def pinv_jvp(out: Any, a: Any, a_tangent: Any) -> Any:
+    """Return the tangent of ``np.linalg.pinv(a)`` for a rank that does not change."""
+    turned, moved = _turned(out), _turned(a_tangent)
+    one, other = np.dot(np.dot(out, turned), moved), np.dot(np.dot(moved, turned), out)
+    return (
+        -np.dot(np.dot(out, a_tangent), out)
+        + one - np.dot(np.dot(one, a), out)
+        + other - np.dot(out, np.dot(a, other))
+    )  # fmt: skip
+
+
+@jit
+def lstsq_vector_vjp(g: Any, out: Any, a: Any, b: Any) -> Any:
+    """Return the cotangents of ``np.linalg.lstsq(a, b)[0]`` for a vector `b`."""
+    inverse = np.linalg.pinv(a)
+    return pinv_vjp(np.outer(g, b), inverse, a), np.dot(_turned(inverse), g)
+
+
+@jit
+def lstsq_matrix_vjp(g: Any, out: Any, a: Any, b: Any) -> Any:
+    """Return the cotangents of ``np.linalg.lstsq(a, b)[0]`` for a matrix `b`."""
+    inverse = np.linalg.pinv(a)
+    return pinv_vjp(np.dot(g, _turned(b)), inverse, a), np.dot(_turned(inverse), g)
+
+
+@jit
+def lstsq_jvp(out: Any, a: Any, b: Any, a_tangent: Any, b_tangent: Any) -> Any:
+    """Return the tangent of ``np.linalg.lstsq(a, b)[0]``."""
+    inverse = np.linalg.pinv(a)
+    return np.dot(pinv_jvp(inverse, a, a_tangent), b) + np.dot(inverse, b_tangent)
+
+
+@jit
+def _turned(a: Any) -> Any:
+    return np.ascontiguousarray(a.T)
+
+
+@jit
+def _reciprocal_gaps(values: Any) -> Any:
+    """Return the matrix of ``1 / (values[j] - values[i])``; zero where two values are equal."""
+    result = np.zeros((values.size, values.size))
+    for i in range(values.size):
+        for j in range(values.size):
+            if values[i] != values[j]:
+                result[i, j] = 1.0 / (values[j] - values[i])
+    return result
+
+
+@jit
+def _factors(a: Any) -> Any:
+    u, s, v = np.linalg.svd(a, False)
+    return np.ascontiguousarray(u), s, np.ascontiguousarray(v)
+
+
+@jit
+def _other_factors(u: Any, a: Any) -> Any:
+    """Return singular values and right vectors whose signs fit the left vectors `u`."""
+    s = np.linalg.svd(a, False)[1]
+    return s, _turned(np.dot(_turned(a), u) / s)
+
+
+@jit
+def _inverse_triangle(a: Any) -> Any:
+    if a.shape[0] < a.shape[1]:
+        raise ValueError("the derivative of qr needs a matrix with at least as many rows as columns")
+    return np.linalg.inv(np.ascontiguousarray(np.linalg.qr(a)[1]))
+
+
+@jit
+def _of_factors(g: Any, q: Any, inner: Any, a: Any) -> Any:
+    symmetric = np.tril(inner) + _turned(np.tril(inner, -1))
+    return np.dot(g + np.dot(q, symmetric), _turned(_inverse_triangle(a)))
 
 
 @jit

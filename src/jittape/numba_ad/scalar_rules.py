@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import SUPPORTED
+from jittape.numba_ad.tape_support import accumulate
 
 __all__ = [
+    "ACCUMULATE",
     "BINARY",
     "CASTS",
     "COMPARE",
@@ -194,7 +196,11 @@ TWO_OPERANDS: dict[str, tuple[tuple[str | None, str | None], str, str]] = {
     },
 }  # fmt: skip
 
+ACCUMULATE = Rule("accumulate({0}, {1})", accumulate, ("{g}", "{g}"))
+"""Addition of a term of a sum whose order does not matter."""
+
 FUNCTIONS: dict[Any, Rule] = {
+    accumulate: ACCUMULATE,
     builtins.abs: Rule("abs({0})", builtins.abs, (ABSOLUTE,)),
     builtins.max: Rule(
         "max({0}, {1})", builtins.max, ("({g} if {r} == {0} else 0.0)", "(0.0 if {r} == {0} else {g})")

@@ -6,9 +6,33 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import lower_builtin, type_callable
 
-__all__ = ["add_into", "copy_into", "digamma", "load_array", "overlap", "reserve", "save_array", "trip_count"]
+__all__ = [
+    "accumulate", "add_into", "copy_into", "digamma", "load_array", "overlap", "reserve", "save_array", "trip_count",
+]  # fmt: skip
+
+
+def accumulate(total: Any, term: Any) -> Any:
+    """Return ``total + term``; compiled code may add up the terms of a loop in any order."""
+    return total + term
+
+
+@type_callable(accumulate)
+def _type_of_accumulate(context: Any) -> Any:
+    def typed(total: Any, term: Any) -> Any:
+        return context.unify_types(total, term) if isinstance(total, types.Float) else None
+
+    return typed
+
+
+@lower_builtin(accumulate, types.Float, types.Float)
+def _emit_accumulate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    kind = signature.return_type
+    operands = [context.cast(builder, x, own, kind) for x, own in zip(args, signature.args, strict=True)]
+    # Only this addition may be reordered: `fastmath` would reorder the user's additions too.
+    return builder.fadd(*operands, flags=("reassoc", "nsz"))
 
 
 @njit(nogil=True)

@@ -101,7 +101,9 @@ class Expressions:
 
     def condition(self, node: ast.expr) -> Any:
         """Return a bool that is not an array."""
-        value = self.expression(node)
+        return self._truth(node, self.expression(node))
+
+    def _truth(self, node: ast.expr, value: Any) -> Any:
         if isinstance(value, PythonObject) and value.value is None:
             return constant(False)
         if not is_scalar(value):
@@ -250,17 +252,20 @@ class Expressions:
         raise self.refusal(node, "the operands must be numbers or arrays")
 
     def _BoolOp(self, node: ast.BoolOp) -> Any:
-        """Evaluate operands as Python does: the second only if the first does not decide."""
+        """Return the operand that decides, as Python does; later ones are not evaluated."""
         ends_with = isinstance(node.op, ast.Or)
-        first = self.condition(node.values[0])
+        first = self.expression(node.values[0])
+        if not is_scalar(first):
+            first = self._truth(node.values[0], first)
         if len(node.values) == 1:
             return first
+        decided = constant(ends_with) if first.type == types.boolean else first
         rest = ast.copy_location(ast.BoolOp(node.op, node.values[1:]), node)
         return self.choose(
             node,
             first,
-            lambda: constant(True) if ends_with else self._BoolOp(rest),
-            lambda: self._BoolOp(rest) if ends_with else constant(False),
+            lambda: decided if ends_with else self._BoolOp(rest),
+            lambda: self._BoolOp(rest) if ends_with else decided,
         )
 
     def _IfExp(self, node: ast.IfExp) -> Any:

@@ -11,7 +11,7 @@ from numba import types
 
 from jittape.numba_ad.lower.build_ir import Builder, constant, is_float
 from jittape.numba_ad.lower.whole_arrays import Lazy, as_lazy, check_unwritten
-from jittape.numba_ad.scalar_rules import BINARY, COMPARE, FUNCTIONS
+from jittape.numba_ad.scalar_rules import ACCUMULATE, BINARY, COMPARE, FUNCTIONS
 from jittape.numba_ad.structured_ir import Constant, Scalar
 
 __all__ = ["REDUCTIONS", "count_nonzero", "reduction"]
@@ -100,8 +100,8 @@ def _reduced(
     kind = lazy.dtype if is_float(lazy.dtype) else types.int64
     start = 1 if name == "prod" else 0
     first = Constant(float(start) if is_float(kind) else start, kind)
-    operation = "Mult" if name == "prod" else "Add"
-    total = builder.reduce(dims, first, lambda indices, acc: builder.binary(operation, acc, element(indices)))
+    rule = BINARY["Mult"] if name == "prod" else ACCUMULATE if is_float(kind) else BINARY["Add"]
+    total = builder.reduce(dims, first, lambda indices, acc: builder.op(rule, [acc, element(indices)]))
     if name != "mean":
         return total
     count: Scalar = constant(1)

@@ -41,6 +41,53 @@ def _sign_and_logarithm(builder: Builder, a: Any) -> tuple[Any, Any]:
     return sign, builder.apply(rule, np.linalg.det, [array], "logdet")
 
 
+def _factors(names: dict[str, tuple[int, Any]], function: str, options: str = "") -> Callable[..., Any]:
+    """Return the lowering of a factorization; `names` has the place and the function with the type of each rule."""
+
+    def lower(builder: Builder, a: Any) -> tuple[Any, ...]:
+        array = as_array(builder, a)
+        parts = []
+        for name, (place, like) in names.items():
+            text = f"np.ascontiguousarray(np.linalg.{function}({{0}}{options})[{place}])"
+            rule = ArrayRule(text, f"{name}_vjp", f"{name}_jvp")
+            parts.append(builder.apply(rule, like, [array], name))
+        return tuple(parts)
+
+    return lower
+
+
+_EIGENSYSTEM = {"eigvalsh": (0, np.linalg.eigvalsh), "eigenvectors": (1, np.ascontiguousarray)}
+_SINGULAR = {
+    "left_vectors": (0, np.ascontiguousarray),
+    "singular_values": (1, np.linalg.eigvalsh),
+    "right_vectors": (2, np.ascontiguousarray),
+}
+_ORTHOGONAL = {"orthogonal_factor": (0, np.ascontiguousarray), "triangular_factor": (1, np.ascontiguousarray)}
+
+
+def _singular(builder: Builder, a: Any, full_matrices: Any = None) -> tuple[Any, ...]:
+    """Lower ``np.linalg.svd``; a full basis of the null space has no derivative."""
+    if not isinstance(full_matrices, Constant) or full_matrices.value:
+        raise builder.refusal(
+            "the additional columns of the full svd have no derivative", "Pass `full_matrices=False`."
+        )
+    return _factors(_SINGULAR, "svd", ", False")(builder, a)
+
+
+def _pseudoinverse(builder: Builder, a: Any) -> Any:
+    rule = ArrayRule("np.ascontiguousarray(np.linalg.pinv({0}))", "pinv_vjp", "pinv_jvp")
+    return builder.apply(rule, np.ascontiguousarray, [as_array(builder, a)], "pinv")
+
+
+def _least_squares(builder: Builder, a: Any, b: Any) -> tuple[Any, ...]:
+    """Lower ``np.linalg.lstsq``, of whose results only the first one has a derivative."""
+    arrays = [as_array(builder, x) for x in (a, b)]
+    vjp = "lstsq_vector_vjp" if arrays[1].type.ndim == 1 else "lstsq_matrix_vjp"
+    rule = ArrayRule("np.ascontiguousarray(np.linalg.lstsq({0}, {1})[0])", vjp, "lstsq_jvp")
+    solution = builder.apply(rule, np.linalg.solve, arrays, "lstsq")
+    return solution, *[PythonObject(f"result {i} of lstsq") for i in (1, 2, 3)]
+
+
 def _drawn(function: Any, defaults: tuple[float, ...]) -> Callable[..., Any]:
     """Return the lowering of a random number, or of an array of them if a size follows the parameters."""
     rule = DRAWS[function]
@@ -99,5 +146,10 @@ RULE_CALLS: dict[Any, Callable[..., Any]] = {
         for name in ("solve", "inv", "det", "cholesky", "eigvalsh")
     },
     np.linalg.slogdet: _sign_and_logarithm,
+    np.linalg.eigh: _factors(_EIGENSYSTEM, "eigh"),
+    np.linalg.svd: _singular,
+    np.linalg.qr: _factors(_ORTHOGONAL, "qr"),
+    np.linalg.pinv: _pseudoinverse,
+    np.linalg.lstsq: _least_squares,
 }
 """Lowerings of NumPy functions with rules."""

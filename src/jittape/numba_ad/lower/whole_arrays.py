@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, result_type
-from jittape.numba_ad.scalar_rules import BINARY, Rule
+from jittape.numba_ad.scalar_rules import ACCUMULATE, BINARY, Rule
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
 
 __all__ = [
@@ -139,7 +139,7 @@ def matmul(builder: Builder, x: Any, y: Any) -> Any:
     def entry(row: list[Scalar], column: list[Scalar]) -> Scalar:
         def step(k: list[Scalar], acc: Scalar) -> Scalar:
             product = builder.binary("Mult", one.element([*row, *k]), other.element([*k, *column]))
-            return builder.binary("Add", acc, product)
+            return builder.op(ACCUMULATE if is_float(kind) else BINARY["Add"], [acc, product])
 
         return builder.reduce([one.dims[-1]], zero, step)
 
