@@ -33,7 +33,7 @@ def gaps(value):
     if isinstance(value, type) and (issubclass(value, Exception) or value.__name__ in RESULTS):
         return [] if docstring else ["summary"]
     lacking = [] if docstring else ["summary"]
-    # The examples of interop need the other libraries; the page on them has them.
+    # Examples of interop need libraries that the tests may lack.
     if ">>> " not in docstring and not value.__module__.startswith("jittape.interop."):
         lacking.append("example")
     required = [p for p in inspect.signature(value).parameters.values() if p.kind is not p.VAR_KEYWORD]
