@@ -6,14 +6,14 @@ A convolution slides a small filter over an image and answers everywhere the sam
 filter, trains a network that learns its own filters, and then asks the network what it looks at.
 """
 
-# sphinx_gallery_thumbnail_number = 4
-
 # %%
 # One filter
 # ----------
 #
 # The handwritten digits of scikit-learn have 8 by 8 pixels. The filter below compares the pixels above with those below. It
 # answers with large numbers at upper edges:
+
+# sphinx_gallery_thumbnail_number = 4
 
 import matplotlib.pyplot as plt
 import numpy as np

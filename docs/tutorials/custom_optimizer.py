@@ -7,13 +7,13 @@ with state, and a class that works wherever Adam works. The method is *Rprop* (R
 the signs of the gradients only.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # A narrow valley
 # ---------------
 #
 # The function below is steep in one direction and flat in the other. Gradient descent has one learning rate for both:
+
+# sphinx_gallery_thumbnail_number = 2
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -6,8 +6,6 @@ A Gaussian process is a distribution over functions. This tutorial draws functio
 the length scales from a series of measurements, and puts a trend and a season together.
 """
 
-# sphinx_gallery_thumbnail_number = -2
-
 # %%
 # Functions from a covariance
 # ---------------------------
@@ -15,6 +13,8 @@ the length scales from a series of measurements, and puts a trend and a season t
 # The *kernel* says how strongly the values at two places are related. For this one the relation fades within the
 # length scale. Values at 200 places are then one draw from a normal distribution with 200 dimensions. The Cholesky factor
 # turns independent noise into such a draw:
+
+# sphinx_gallery_thumbnail_number = -2
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -6,8 +6,6 @@ A fit returns one answer. *Sampling* returns many answers, each as often as the 
 sampler that needs gradients, checks it on a density that is known exactly, and samples the parameters of a regression.
 """
 
-# sphinx_gallery_thumbnail_number = 1
-
 # %%
 # A ball in a bowl
 # ----------------
@@ -15,6 +13,8 @@ sampler that needs gradients, checks it on a density that is known exactly, and 
 # Turn the density upside down: probable places become a valley. A ball that rolls through the valley without friction visits
 # probable places often. Its height is ``-log density``, and its energy is the height plus p²/2, where p is the momentum. The
 # sampler needs the slope of the height:
+
+# sphinx_gallery_thumbnail_number = 1
 
 import matplotlib.pyplot as plt
 import numpy as np

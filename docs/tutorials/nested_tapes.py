@@ -7,14 +7,14 @@ derivatives, solves the heat equation with a network whose loss contains such de
 from measurements.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # A derivative of a derivative
 # ----------------------------
 #
 # The inner tape computes the first derivative inside the outer tape. The outer tape has therefore recorded how the
 # first derivative depends on ``x``:
+
+# sphinx_gallery_thumbnail_number = 2
 
 import matplotlib.pyplot as plt
 import numpy as np

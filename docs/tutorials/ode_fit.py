@@ -6,8 +6,6 @@ An epidemic is described by a differential equation with two unknown rates. This
 the solution depends on the rates, fits them with Gauss-Newton steps, and shows how sure the fit is.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # The equation
 # ------------
@@ -19,6 +17,8 @@ the solution depends on the rates, fits them with Gauss-Newton steps, and shows 
 #
 # A Runge-Kutta step of a quarter of a day advances both shares. ``jt.scan`` repeats it and collects the states. It compiles
 # the loop, forward and backward:
+
+# sphinx_gallery_thumbnail_number = 2
 
 import matplotlib.pyplot as plt
 import numpy as np

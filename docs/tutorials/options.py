@@ -6,14 +6,14 @@ An option pays an amount that depends on the price of a share. Its *greeks* are 
 buy or sell to be safe. This tutorial values options by simulation and reads all greeks from one tape.
 """
 
-# sphinx_gallery_thumbnail_number = 3
-
 # %%
 # Paths of a share
 # ----------------
 #
 # In the Black-Scholes model the logarithm of the price is a random walk. The random numbers are drawn once; the paths are
 # then a smooth function of the parameters:
+
+# sphinx_gallery_thumbnail_number = 3
 
 import matplotlib.pyplot as plt
 import numpy as np

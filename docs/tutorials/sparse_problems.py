@@ -7,13 +7,13 @@ tensors, and this tutorial shows why few programs miss them: three arrays hold t
 multiply with it, and SciPy solves the systems.
 """
 
-# sphinx_gallery_thumbnail_number = -1
-
 # %%
 # A network of resistors
 # ----------------------
 #
 # 400 nodes lie in a plane, and each is connected to its neighbors. An edge is a pair of node numbers and a conductance:
+
+# sphinx_gallery_thumbnail_number = -1
 
 import matplotlib.pyplot as plt
 import numpy as np

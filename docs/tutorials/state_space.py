@@ -7,14 +7,14 @@ the motion and the measurements are. This tutorial writes the filter, learns the
 missing measurements.
 """
 
-# sphinx_gallery_thumbnail_number = -1
-
 # %%
 # Motion and measurements
 # -----------------------
 #
 # The state is position and speed. In each second the speed changes a little at random, and the position moves by the speed.
 # Only the position is measured:
+
+# sphinx_gallery_thumbnail_number = -1
 
 import matplotlib.pyplot as plt
 import numpy as np

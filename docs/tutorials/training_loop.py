@@ -6,14 +6,14 @@ Linear regression has a formula. This tutorial solves it with gradients instead,
 mini-batches, a better optimizer, a network, a validation set, a compiled step. The end is the loop that trains most models.
 """
 
-# sphinx_gallery_thumbnail_number = -1
-
 # %%
 # The data
 # --------
 #
 # 442 patients, ten measurements each, and a number that says how the disease progressed within a year. All columns are
 # scaled to mean 0 and standard deviation 1, because one learning rate must suit them all.
+
+# sphinx_gallery_thumbnail_number = -1
 
 import matplotlib.pyplot as plt
 import numpy as np

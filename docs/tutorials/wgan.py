@@ -7,13 +7,13 @@ ones. In one dimension both can be drawn, so this tutorial learns a distribution
 Gulrajani et al. (2017); it puts a gradient into the loss.
 """
 
-# sphinx_gallery_thumbnail_number = -2
-
 # %%
 # Real numbers
 # ------------
 #
 # The distribution has two peaks of different heights. A generator that finds only one of them has not learned it.
+
+# sphinx_gallery_thumbnail_number = -2
 
 import matplotlib.pyplot as plt
 import numpy as np
