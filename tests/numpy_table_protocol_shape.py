@@ -309,7 +309,6 @@ ROWS: list[Row] = [
             ),
             given(*[(edges(d), [0, 1]) for d in PAIRED]),
         ),
-        NO_INDEX,
         WHOLE,
     ),
     row(

@@ -17,6 +17,7 @@ from jittape.primitives.indexing.gather_ops import last_write_op
 from jittape.primitives.linalg import einsum as es
 from jittape.primitives.linalg import matmul as ct
 from jittape.primitives.shape import creation as cr
+from jittape.primitives.shape import indicators, reordering
 from jittape.primitives.shape import joining as jo
 from jittape.primitives.shape import reshaping as sh
 from jittape.primitives.shape.views import recompute_after
@@ -60,11 +61,17 @@ SHAPES = (
         "transpose perm", lambda x: sh.transpose(x, [1, -1, 0]), lambda x: np.transpose(x, (1, 2, 0)), EMPTY
     ),
     moved("matrix_transpose", sh.matrix_transpose, lambda x: np.swapaxes(x, -1, -2), EMPTY),
-    moved("moveaxis", lambda x: sh.moveaxis(x, [0, 1], [-1, 0]), lambda x: np.moveaxis(x, [0, 1], [-1, 0])),
-    moved("reverse", lambda x: sh.reverse(x, [0, -1]), lambda x: np.flip(x, (0, -1)), EMPTY),
-    moved("reverse all", lambda x: sh.reverse(x, None), np.flip, np.array(1.0)),
-    moved("roll", lambda x: sh.roll(x, [1, -3], [0, 2]), lambda x: np.roll(x, (1, -3), (0, 2)), EMPTY),
-    moved("roll all", lambda x: sh.roll(x, 5, None), lambda x: np.roll(x, 5), EMPTY),
+    moved(
+        "moveaxis",
+        lambda x: reordering.moveaxis(x, [0, 1], [-1, 0]),
+        lambda x: np.moveaxis(x, [0, 1], [-1, 0]),
+    ),
+    moved("reverse", lambda x: reordering.reverse(x, [0, -1]), lambda x: np.flip(x, (0, -1)), EMPTY),
+    moved("reverse all", lambda x: reordering.reverse(x, None), np.flip, np.array(1.0)),
+    moved(
+        "roll", lambda x: reordering.roll(x, [1, -3], [0, 2]), lambda x: np.roll(x, (1, -3), (0, 2)), EMPTY
+    ),
+    moved("roll all", lambda x: reordering.roll(x, 5, None), lambda x: np.roll(x, 5), EMPTY),
     Row(
         "recompute",
         recompute_after,
@@ -363,7 +370,7 @@ INDEXING = (
     ),
     Row(
         "one_hot",
-        lambda i, on, off: cr.one_hot(i, 4, on, off, axis=1),
+        lambda i, on, off: indicators.one_hot(i, 4, on, off, axis=1),
         lambda rng: (rng.integers(-1, 5, (2, 3)), rng.standard_normal(()), rng.standard_normal(())),
         lambda i, on, off: np.where(i[:, None] == np.arange(4)[:, None], on, off),
     ),
@@ -382,7 +389,7 @@ CREATION = (
     ),
     Row(
         "sequence_mask",
-        lambda n: cr.sequence_mask(n, 4, np.dtype("float32")),
+        lambda n: indicators.sequence_mask(n, 4, np.dtype("float32")),
         lambda rng: (rng.integers(-1, 6, (2, 3)),),
         lambda n: (np.arange(4) < n[..., None]).astype(np.float32),
         wrt=(),

@@ -225,7 +225,9 @@ NO_ARRAYS = {
         "jittape.core.name_scopes",
     ),
     "profiles and progress": ("jittape.profiling", "jittape.progress_bar"),
+    "other engines": ("jittape.interop",),
     "random": ("jittape.random.dropout",),
+    "sparse matrices of SciPy": ("jittape.primitives.linalg.sparse_products",),
     "transforms, which test_signal compares": ("jittape.primitives.signal",),
 }
 """Modules whose functions have no counterpart in NumPy that a value could be compared with."""

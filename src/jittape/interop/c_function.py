@@ -15,12 +15,6 @@ from jittape.numba_bridge import njit_function, njit_value_and_grad
 
 __all__ = ["CFunction", "cfunc"]
 
-_C_TYPES = {
-    "float64": "double", "float32": "float", "int64": "int64_t", "int32": "int32_t", "int16": "int16_t",
-    "int8": "int8_t", "uint64": "uint64_t", "uint32": "uint32_t", "uint16": "uint16_t", "uint8": "uint8_t",
-    "bool": "bool",
-}  # fmt: skip
-
 
 def cfunc(f: Callable[..., Any], *specs: TensorSpec, argnum: int = 0) -> CFunction:
     """Compile a function and its gradient as a C function, for samplers and solvers that call C.
@@ -121,11 +115,16 @@ class CFunction:
         return f"<jt.CFunction {self.prototype}>"
 
 
+def _c_type(dtype: np.dtype[Any]) -> str:
+    """Return the name of a dtype in C."""
+    if dtype.kind in "iu":
+        return f"{dtype.name}_t"
+    return {"f8": "double", "f4": "float", "b1": "bool"}.get(dtype.str[1:], dtype.name)
+
+
 def _prototype(parameters: tuple[str, ...], avals: list[Aval], varied: Aval) -> str:
-    kinds = [
-        f"const {_C_TYPES[aval.dtype.name]} *{name}" for name, aval in zip(parameters, avals, strict=True)
-    ]
-    result = _C_TYPES[varied.dtype.name]
+    kinds = [f"const {_c_type(aval.dtype)} *{name}" for name, aval in zip(parameters, avals, strict=True)]
+    result = _c_type(varied.dtype)
     return f"int32_t function({', '.join([*kinds, f'{result} *value', f'{result} *gradient'])})"
 
 

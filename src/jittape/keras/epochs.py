@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
+import warnings
 from typing import Any
 
 import numpy as np
 
+from jittape.core.user_calls import stack_level
 from jittape.data import Dataset
 from jittape.keras.callback_base import CallbackList
 from jittape.keras.training_data import StepsOfEpochs
 
-__all__ = ["finish_line", "floats", "run_batches"]
+__all__ = ["finish_line", "floats", "run_batches", "warn_of_nan"]
 
 
 def run_batches(
@@ -73,6 +76,18 @@ def finish_line(logs: dict[str, float], verbose: Any) -> None:
 def floats(logs: dict[str, Any]) -> dict[str, float]:
     """Return losses and metrics as Python numbers."""
     return {name: float(np.asarray(value)) for name, value in logs.items()}
+
+
+def warn_of_nan(loss: float) -> None:
+    """Warn of a training that ended with a loss that is nan or infinite, and say how to find the cause."""
+    if not math.isfinite(loss):
+        infinities = "" if math.isnan(loss) else "infinities=True"
+        warnings.warn(
+            f"the training ended with a loss of {loss}: fit a new model within `with jt.debugging.trace_nans("
+            f"{infinities}):`, which names the operation that made the first one, and its line",
+            RuntimeWarning,
+            stack_level(),
+        )
 
 
 def _shown(logs: dict[str, float]) -> str:

@@ -15,7 +15,7 @@ from jittape.functions import function
 from jittape.keras import losses, metrics
 from jittape.keras.callback_base import CallbackList, History
 from jittape.keras.compiled_metrics import CompiledMetrics
-from jittape.keras.epochs import finish_line, floats, run_batches
+from jittape.keras.epochs import finish_line, floats, run_batches, warn_of_nan
 from jittape.keras.layers.layer import Layer
 from jittape.keras.loss_base import reduce_losses
 from jittape.keras.training_data import (
@@ -286,6 +286,8 @@ class Model(Layer):
             if self.stop_training:
                 break
         calls.call("on_train_end", logs)
+        if not self.stop_training:
+            warn_of_nan(logs.get("loss", 0.0))
         self.history = history
         return history
 

@@ -30,6 +30,7 @@ from jittape.numpy_api.numpy_shapes import (
 )
 from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.identity import identity
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.shape.joining import unstack
 from jittape.primitives.shape.reshaping import broadcast_to, one_axis, reshape, transpose
@@ -200,7 +201,7 @@ def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "
         along = 0 if axis is None else one_axis("np.take", axis, len(shape))
         if 0 in shape[:along]:  # the result is empty, and NumPy checks no index
             return broadcast_to(
-                np.zeros((), dtype_of(a)), [*shape[:along], *shape_of(indices), *shape[along + 1 :]]
+                np.zeros((), dtype_of(a)), [*shape[:along], *identity(indices).shape, *shape[along + 1 :]]
             )
         return gather(reshape(a, -1), indices, axis=0) if axis is None else gather(a, indices, axis=axis)
     n = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 import numpy as np
@@ -356,8 +356,10 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(common)
 
 
-def aligned_shapes(*shapes: tuple[int, ...]) -> str:
-    """Return a picture of shapes that do not broadcast: one below the other, with marks where they disagree.
+def aligned_shapes(*shapes: tuple[int, ...], equal: Container[int] | None = None) -> str:
+    """Return a picture of shapes that do not fit: one below the other, with marks where they disagree.
+
+    Dimensions in `equal`, numbered from the left of the longest shape, must be equal. None: all must be equal or 1.
 
     >>> print(aligned_shapes((4, 20, 3), (2, 3)))
         (4, 20, 3)
@@ -368,8 +370,10 @@ def aligned_shapes(*shapes: tuple[int, ...]) -> str:
     rows = [[""] * (rank - len(shape)) + [str(extent) for extent in shape] for shape in shapes]
     columns = list(zip(*rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
+    ignored = {"", "1"} if equal is None else set[str]()
     marks = [
-        "^" * w if len({*column} - {"", "1"}) > 1 else "" for column, w in zip(columns, widths, strict=True)
+        "^" * width if len({*column} - ignored) > 1 and (equal is None or i in equal) else ""
+        for i, (column, width) in enumerate(zip(columns, widths, strict=True))
     ]
 
     def line(cells: Iterable[str], comma: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int, named
 from jittape.errors import ShapeError
-from jittape.primitives.broadcast import as_symbol, broadcast, one_axis_key, promote, to_shape
+from jittape.primitives.broadcast import aligned_shapes, as_symbol, broadcast, one_axis_key, promote, to_shape
 from jittape.primitives.shape.reshaping import hashable, one_axis
 from jittape.primitives.shape.shape_arrays import ShapeArray, shape_of_parts
 from jittape.primitives.shape.shape_extents import ShapeExtents
@@ -69,7 +69,8 @@ def _stack(*operands_and_axis: Any) -> Any:
     for x in operands:
         if x.shape != shape:
             raise ShapeError(
-                f"[stack] all shapes must be equal, got {shape} and {x.shape}; concat joins along an axis"
+                f"[stack] all shapes must be equal, got {shape} and {x.shape}; concat joins along an axis\n"
+                f"{aligned_shapes(shape, x.shape, equal=range(max(len(shape), len(x.shape))))}"
             )
     a = one_axis("stack", axis, len(shape) + 1)
     expanded = [to_shape(x, (*shape[:a], 1, *shape[a:])) for x in operands]

@@ -20,7 +20,7 @@ from jittape.core.program import Aval
 from jittape.core.symbolic.extents import applied
 from jittape.errors import AxisError, DTypeError, ShapeError
 from jittape.primitives.batched_params import along_axis, in_shape
-from jittape.primitives.broadcast import broadcast, to_shape
+from jittape.primitives.broadcast import aligned_shapes, broadcast, to_shape
 
 __all__ = [
     "Region",
@@ -284,9 +284,10 @@ def _concat_abstract_eval(*operands: Aval, axis: int) -> Aval:
         if x.ndim != first.ndim or any(
             n != m for d, (n, m) in enumerate(zip(x.shape, first.shape, strict=True)) if d != axis
         ):
+            others = {d for d in range(first.ndim) if d != axis} if x.ndim == first.ndim else set[int]()
             raise ShapeError(
                 f"[concat] shapes {first.shape} and {x.shape} differ outside axis {axis}; "
-                "reshape or broadcast_to one of them"
+                f"reshape or broadcast_to one of them\n{aligned_shapes(first.shape, x.shape, equal=others)}"
             )
     shape = list(first.shape)
     shape[axis] = sum([x.shape[axis] for x in operands])

@@ -118,6 +118,7 @@ expm_pairs_op = Primitive(
     impl=_expm_pairs_impl,
     gradient_stops=MADE,
     lowering=Call("expm_derivative"),
+    batch=alike(),
 )
 """The derivative of the exponential as compiled code computes it, with a direction to the right of each matrix."""
 
