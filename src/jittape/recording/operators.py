@@ -26,7 +26,13 @@ from jittape.primitives.linalg import matmul
 from jittape.primitives.linalg.sparse_products import is_sparse_matrix, sparse_matmul
 from jittape.recording.lost_writes import ROW, references_of_call, refuse_lost_out, refuse_lost_outs
 from jittape.recording.static_info import DEVICE, StaticInfo
-from jittape.recording.tape_exits import leave, look, refuse_conversion, refused_conversions
+from jittape.recording.tape_exits import (
+    leave,
+    look,
+    reflected_conversions,
+    refuse_conversion,
+    refused_conversions,
+)
 
 __all__ = ["Operators"]
 
@@ -69,8 +75,7 @@ class Operators(StaticInfo, ArrayMethods):
         return self._computed().view()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if sys._getframe(1).f_code.co_name == "_matmul_dispatch":
-            # SciPy computes `sparse matrix @ tensor`: if the operand is no array, it calls `__rmatmul__`.
+        if reflected_conversions and id(sys._getframe(1).f_code) in reflected_conversions:
             return np.array(None)
         if refused_conversions:
             refuse_conversion()

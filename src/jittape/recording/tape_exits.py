@@ -32,6 +32,7 @@ __all__ = [
     "first_order_excused",
     "leave",
     "look",
+    "reflected_conversions",
     "refuse_conversion",
     "refused_conversions",
 ]
@@ -95,6 +96,8 @@ def described(key: tuple[int, int, int], exit: tuple[str, CodeType, Any]) -> str
     return f"{how} at line {line_at(code, key[2])} of {code.co_filename}"
 
 
+reflected_conversions: set[int] = set()
+"""Identities of the code objects of operators that call the tensor's reflected one if the tensor is no array."""
 refused_conversions: dict[int, tuple[str, str]] = {}
 """By identity of the code object of a function that converts tensors: what it does, and what to use instead."""
 _NEAR = 4
