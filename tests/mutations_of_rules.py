@@ -176,8 +176,8 @@ RULES = (
     ),
     Mutation(
         "broadcast", "primitives/broadcast.py",
-        "stretched = [lead + axis for axis, n in enumerate(x.shape) if n == 1 and shape[lead + axis] != 1]",
-        "stretched = [axis for axis, n in enumerate(x.shape) if n == 1 and shape[lead + axis] != 1]",
+        "[lead + axis for axis, n in enumerate(x.shape) if _is_stretched(n, shape[lead + axis])]",
+        "[axis for axis, n in enumerate(x.shape) if _is_stretched(n, shape[lead + axis])]",
         "gradient of a broadcast sums along axes counted from the wrong end", _table("broadcast"),
     ),
     # ---- shapes and indices ----
