@@ -7,6 +7,7 @@ assignments set these handles; their last values are the results of the call. A 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -176,13 +177,19 @@ class KeepsStep:
             vars(self)["_recorded"] = None
 
 
+def _is_own(kind: type) -> bool:
+    """Return whether `kind` is an optimizer of this package, not one that an example in a docstring defines."""
+    name = kind.__module__
+    return name.startswith(_PACKAGE) and getattr(sys.modules.get(name), kind.__name__, None) is kind
+
+
 def recorded_step(optimizer: Optimizer, pairs: Sequence[Pair]) -> RecordedStep | None:
     """Return the step of `optimizer` with these pairs as one call.
 
     Returns None if a step may run code of the user, depends on names, or is traced.
     """
     kind = type(optimizer)
-    if not kind.recorded_at_once or not kind.__module__.startswith(_PACKAGE):
+    if not kind.recorded_at_once or not _is_own(kind):
         return None
     variables = tuple([v for _, v in pairs])
     if active.recorder.traced_in is not None or any([v.constraint is not None for v in variables]):
