@@ -102,6 +102,23 @@ def test_nothing_of_a_profile_remains(trained: tuple[jt.Profile, np.ndarray[Any,
         assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 
 
+def test_a_path_that_was_compiled_twice_is_restored() -> None:
+    x = jt.constant([1.0, 2.0, 3.0])
+
+    def step() -> float:
+        return float(jt.reduce_sum(jt.sin(x) * 3.0))
+
+    for _ in range(3):
+        step()
+        if compiled_paths():
+            compiled_paths()[-1]._release()
+    step()
+    assert len(set(compiled_paths())) == len(compiled_paths())
+    with jt.profile():
+        step()
+    assert not [path for path in compiled_paths() if isinstance(path.compiled, ClockedExecutable | Unclocked)]
+
+
 def test_the_page_shows_the_source_and_remarks(trained: tuple[jt.Profile, np.ndarray[Any, Any]]) -> None:
     profile, _ = trained
     page = str(profile)

@@ -223,12 +223,13 @@ _UNKNOWN = Program((), (), (), {})
 """The program of a `GeneralPathExecutable` that nobody has asked for."""
 
 _paths: list[ref[PathExecutable]] = []
-"""The paths that have been compiled; some may be gone or released."""
+"""The paths that have been compiled; some may be gone or released, or appear again after that."""
 
 
 def compiled_paths() -> list[PathExecutable]:
     """Return the paths that are compiled now, the oldest first."""
-    return [path for known in list(_paths) if (path := known()) is not None and path.compiled is not None]
+    paths = dict.fromkeys([known() for known in list(_paths)])
+    return [path for path in paths if path is not None and path.compiled is not None]
 
 
 def donated_positions(
