@@ -382,9 +382,9 @@ def test_short_steps_are_timed_in_part_and_counted_in_full() -> None:
 
 
 def test_a_line_of_many_operations_names_them() -> None:
-    x, y = np.ones((64, 5), np.float32), np.ones((64, 1), np.float32)
+    x, y = np.ones((512, 128), np.float32), np.ones((512, 1), np.float32)
     model = jt.keras.Sequential(
-        [jt.keras.layers.Dense(8, activation="tanh"), jt.keras.layers.Dense(1, activation="sigmoid")]
+        [jt.keras.layers.Dense(128, activation="tanh"), jt.keras.layers.Dense(1, activation="sigmoid")]
     )
     model.compile(optimizer="adam", loss=jt.keras.losses.BinaryCrossentropy())
     with jt.profile() as profile:

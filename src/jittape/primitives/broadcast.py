@@ -357,9 +357,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def aligned_shapes(*shapes: tuple[int, ...], equal: Container[int] | None = None) -> str:
-    """Return a picture of shapes that do not fit: one below the other, with marks where they disagree.
-
-    Dimensions in `equal`, numbered from the left of the longest shape, must be equal. None: all must be equal or 1.
+    """Return a picture of shapes, one below the other, with marks where those in `equal` differ, or do not broadcast.
 
     >>> print(aligned_shapes((4, 20, 3), (2, 3)))
         (4, 20, 3)
