@@ -227,7 +227,7 @@ NO_ARRAYS = {
     "profiles and progress": ("jittape.profiling", "jittape.progress_bar"),
     "other engines": ("jittape.interop",),
     "random": ("jittape.random.dropout",),
-    "sparse matrices of SciPy": ("jittape.primitives.linalg.sparse_products",),
+    "sparse matrices of SciPy": ("jittape.sparse", "jittape.primitives.linalg.sparse_products"),
     "transforms, which test_signal compares": ("jittape.primitives.signal",),
 }
 """Modules whose functions have no counterpart in NumPy that a value could be compared with."""
