@@ -6,7 +6,7 @@ gradient instead of filling and adding arrays. The rewrite is exact except for r
 
 from __future__ import annotations
 
-from jittape.compile.rewrite.program_editor import Editor, primitives_of
+from jittape.compile.rewrite.program_editor import Editor, inner_additions, primitives_of
 from jittape.core.forms import Scatter
 from jittape.core.program import Op, Program
 
@@ -30,13 +30,7 @@ class _Sums:
         self.editor = Editor(program)
         self.program = program
         self.op_of = {op.out: op for op in program.ops}
-        self.inner = {
-            slot
-            for op in program.ops
-            if op.primitive.is_addition
-            for slot in op.args
-            if slot in self.op_of and self._is_term(slot) and self.op_of[slot].primitive.is_addition
-        }
+        self.inner = inner_additions(self.editor)
 
     def result(self) -> Program:
         """Return the program with the terms of each sum in another order."""

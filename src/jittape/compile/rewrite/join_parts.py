@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jittape.compile.rewrite.program_editor import Editor, primitives_of
+from jittape.compile.rewrite.program_editor import Editor, inner_additions, primitives_of
 from jittape.core.builder import literal_op
 from jittape.core.forms import Pad
 from jittape.core.program import Op, Program
@@ -48,13 +48,7 @@ class _Sums:
         self.program = program
         self.op_of = {op.out: op for op in program.ops}
         self.position = {op.out: i for i, op in enumerate(program.ops)}
-        self.inner = {
-            slot
-            for op in program.ops
-            if op.primitive.is_addition
-            for slot in op.args
-            if self.editor.uses[slot] == 1 and slot in self.op_of and self.op_of[slot].primitive.is_addition
-        }
+        self.inner = inner_additions(self.editor)
 
     def result(self) -> Program:
         """Return the new program."""

@@ -12,7 +12,7 @@ from jittape.core.primitive import Primitive, recording_with
 from jittape.core.program import Aval, Op, Program, dead_code_removed
 from jittape.primitives.identity import identity_op
 
-__all__ = ["Editor", "primitives_of", "separate_outputs"]
+__all__ = ["Editor", "inner_additions", "primitives_of", "separate_outputs"]
 
 
 class Editor:
@@ -65,6 +65,13 @@ class Editor:
             return self.program
         program = self.program.replaced(tuple(self.ops), self.program.outputs, self.avals)
         return dead_code_removed(program)
+
+
+def inner_additions(editor: Editor) -> set[int]:
+    """Return the results of additions whose only use is in another addition, so they belong to its sum."""
+    sums = {op.out for op in editor.program.ops if op.primitive.is_addition}
+    used = [slot for op in editor.program.ops if op.primitive.is_addition for slot in op.args]
+    return {slot for slot in used if slot in sums and editor.uses[slot] == 1}
 
 
 def primitives_of(program: Program) -> set[Primitive]:
