@@ -13,6 +13,7 @@ from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, b
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.ir.instructions import Operand
 from jittape.compile.ir.kernel import Gemm, bits_of
+from jittape.compile.ir.table_layouts import KERNEL_CALL, LAUNCH_HEAD
 from jittape.compile.llvm.blas import blas, has_avx512
 from jittape.runtime.threads import pool_address
 
@@ -82,8 +83,10 @@ def kernel_calls(x, y, out):
         np.array(sizes, np.int64),
         np.zeros(1, np.int64),  # the list of growing stacks, which is empty
     )
-    call = [machine_code, address(memory[1]), address(memory[2]), 1, 1]
-    table = np.array([CALLS, pool_address(1), *call * CALLS])
+    call = KERNEL_CALL.pack(
+        kernel=machine_code, slots=address(memory[1]), sizes=address(memory[2]), tasks=1, threads=1
+    )
+    table = np.array([*LAUNCH_HEAD.pack(calls=CALLS, pool=pool_address(1), runs=0), *call * CALLS])
     drive = registry.driver()
 
     def run():
