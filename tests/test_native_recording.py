@@ -48,6 +48,8 @@ def machine_code() -> Iterator[None]:
 def calls_of_python(run: Callable[[], Any]) -> set[str]:
     """The functions of `jittape.recording` that run as Python code meanwhile."""
     called: set[str] = set()
+    # At each multiple, a flush asks whether a profiler traces, and then Python records.
+    counters.paths_found += -counters.paths_found % LOOP + 1
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
         if event == "call" and "recording" in frame.f_code.co_filename:
