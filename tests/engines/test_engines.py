@@ -95,6 +95,14 @@ def test_jax_call() -> None:
     np.testing.assert_allclose(rows, [np.sin(X).sum() * S, np.sin(X + 1).sum() * S], rtol=1e-12)
 
 
+def test_argument_without_influence_has_no_gradient() -> None:
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    dx, ds = jax.grad(jt.jax_call(lambda x, s: jt.reduce_sum(x**2)), (0, 1))(X, S)
+    np.testing.assert_allclose(dx, 2 * X, rtol=1e-12)
+    assert float(ds) == 0.0
+
+
 def test_torch_function() -> None:
     torch = pytest.importorskip("torch")
     f = jt.torch_function(weighted)

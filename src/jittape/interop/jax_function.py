@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.functions.function import Function
 from jittape.functions.signature import TensorSpec
 from jittape.interop.optional_library import imported
-from jittape.transforms.gradients import vjp
+from jittape.interop.value_and_pullback import value_and_pullback
 
 __all__ = ["jax_call"]
 
@@ -36,29 +35,29 @@ def jax_call(f: Callable[..., Any]) -> Callable[..., Any]:
         If JAX is not installed.
     """
     jax = imported("jax", "jax_call")
-    forward_of = Function(f)
-    backward_of = Function(lambda g, *args: vjp(f, *args)[1](g))
+    compiled, value_of, pullback = value_and_pullback(f)
 
-    def on_host(function: Function, results: Any) -> Callable[..., Any]:
-        def called(*args: Any) -> Any:
-            found = function(*[np.asarray(x) for x in args])
-            many = isinstance(found, (tuple, list))
-            arrays = [np.array(x.numpy()) for x in (found if many else [found])]
-            return tuple(arrays) if isinstance(results, tuple) else arrays[0]
+    def on_host(function: Callable[..., Any], results: Any, *args: Any) -> Any:
+        def called(*given: Any) -> Any:
+            return function(*[np.asarray(x) for x in given])
 
-        return lambda *args: jax.pure_callback(called, results, *args, vmap_method="sequential")
+        return jax.pure_callback(called, results, *args, vmap_method="sequential")
+
+    def gradients(cotangent: Any, *args: Any) -> tuple[Any, ...]:
+        found = zip(pullback(cotangent, *args), args, strict=True)
+        return tuple([np.zeros_like(x) if g is None else g for g, x in found])
 
     def value(*args: Any) -> Any:
         specs = [TensorSpec(x.shape, x.dtype.name) for x in map(jax.numpy.asarray, args)]
-        result = forward_of.get_concrete_function(*specs).structured_outputs
-        return on_host(forward_of, jax.ShapeDtypeStruct(tuple(result.shape), result.dtype.name))(*args)
+        result = compiled.get_concrete_function(*specs).structured_outputs
+        return on_host(value_of, jax.ShapeDtypeStruct(tuple(result.shape), result.dtype.name), *args)
 
     def forward(*args: Any) -> Any:
         return value(*args), args
 
     def backward(args: Any, g: Any) -> Any:
         results = tuple([jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args])
-        return on_host(backward_of, results)(g, *args)
+        return on_host(gradients, results, g, *args)
 
     wrapped = jax.custom_vjp(value)
     wrapped.defvjp(forward, backward)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from jittape.functions.function import Function
 from jittape.interop.optional_library import imported
-from jittape.transforms.gradients import vjp
+from jittape.interop.value_and_pullback import value_and_pullback
 
 __all__ = ["torch_function"]
 
@@ -33,21 +30,19 @@ def torch_function(f: Callable[..., Any]) -> Callable[..., Any]:
         If PyTorch is not installed.
     """
     torch = imported("torch", "torch_function")
-    forward_of = Function(f)
-    backward_of = Function(lambda g, *args: vjp(f, *args)[1](g))
+    _, value, pullback = value_and_pullback(f)
 
     class TapeFunction(torch.autograd.Function):  # type: ignore[misc, name-defined]
         @staticmethod
         def forward(ctx: Any, *args: Any) -> Any:
             ctx.save_for_backward(*args)
-            return torch.from_numpy(np.array(forward_of(*map(_as_array, args)).numpy()))
+            return torch.from_numpy(value(*map(_as_array, args)))
 
         @staticmethod
         @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
         def backward(ctx: Any, cotangent: Any) -> Any:
-            found = backward_of(_as_array(cotangent), *map(_as_array, ctx.saved_tensors))
-            gradients = found if isinstance(found, (tuple, list)) else (found,)
-            return tuple([None if g is None else torch.from_numpy(np.array(g.numpy())) for g in gradients])
+            found = pullback(_as_array(cotangent), *map(_as_array, ctx.saved_tensors))
+            return tuple([None if g is None else torch.from_numpy(g) for g in found])
 
     return lambda *args: TapeFunction.apply(*args)
 
