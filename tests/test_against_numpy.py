@@ -225,7 +225,7 @@ NO_ARRAYS = {
         "jittape.core.name_scopes",
     ),
     "profiles and progress": ("jittape.profiling", "jittape.progress_bar"),
-    "other engines": ("jittape.interop",),
+    "other engines and fits": ("jittape.interop", "jittape.fits"),
     "random": ("jittape.random.dropout",),
     "sparse matrices of SciPy": ("jittape.sparse", "jittape.primitives.linalg.sparse_products"),
     "transforms, which test_signal compares": ("jittape.primitives.signal",),

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from jittape.execution import is_symbolic_tensor as is_symbolic_tensor
     from jittape.execution import no_op as no_op
     from jittape.execution import timestamp as timestamp
+    from jittape.fits import FitResult as FitResult
+    from jittape.fits import LikelihoodProfile as LikelihoodProfile
+    from jittape.fits import fit as fit
     from jittape.interop import CFunction as CFunction
     from jittape.interop import cfunc as cfunc
     from jittape.interop import jax_call as jax_call
@@ -83,6 +86,7 @@ MODULES: Mapping[str, Iterable[str] | Mapping[str, str]] = {
         "no_op",
         "timestamp",
     ),
+    "jittape.fits": ("FitResult", "LikelihoodProfile", "fit"),
     "jittape.interop": ("CFunction", "cfunc", "jax_call", "nutpie", "pytensor_op", "torch_function"),
     "jittape.keras.initializers": {
         "initializers": "",

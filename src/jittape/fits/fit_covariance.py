@@ -1,0 +1,117 @@
+"""Covariance of the parameters at the minimum of a fit, by exact second derivatives."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.fits.fit_problem import FitProblem
+
+__all__ = ["Covariance", "covariance_at"]
+
+_Array = np.ndarray[Any, Any]
+_NEAR = 1e-6
+"""Distance from a bound, relative to the parameter or 1, within which a parameter counts as at its bound."""
+_POOR = 1e-9
+"""Ratio of the eigenvalues of the scaled Hessian below which the parameters are remarked on."""
+_FAR = 0.05
+"""Distance from the minimum, in standard errors, above which a fit is not finished."""
+
+
+class Covariance(NamedTuple):
+    """Covariance of all parameters, the variance that it is scaled by, and what is to be said about it."""
+
+    matrix: _Array
+    scale: float
+    remarks: list[str]
+    warning: str
+
+
+def covariance_at(problem: FitProblem, free: _Array, method: str, *, estimates_variance: bool) -> Covariance:
+    """Return the covariance at a minimum, in the tangent space of the active constraints.
+
+    Fixed parameters have zeros, parameters at a bound nan.
+    """
+    scale = _variance(problem, free) if problem.is_least_squares and estimates_variance else 1.0
+    at_bound = _near(free, problem.lower) | _near(free, problem.upper)
+    inner = np.flatnonzero(~at_bound)
+    curvature, tangent = _reduced(problem, free, method, inner)
+    warning, remarks = "", [f"{problem.names[i]} is at its bound" for i in np.flatnonzero(at_bound)]
+    found = np.full((len(free), len(free)), np.nan)
+    if tangent.shape[1]:
+        inverse, ratio, direction = _inverse(tangent.T @ curvature @ tangent)
+        names = _largest(tangent @ direction, [problem.names[i] for i in inner])
+        if inverse is not None and ratio < _POOR:
+            remarks.append(f"the data hardly determine {names}: the Hessian is nearly singular")
+        if inverse is None:
+            warning = (
+                f"the data do not determine {names}: the Hessian is not positive definite, errors are nan"
+            )
+        else:
+            found[np.ix_(inner, inner)] = scale * (tangent @ inverse @ tangent.T)
+            slope = tangent.T @ problem.gradient(free)[inner]
+            distance = float(np.sqrt(max(slope @ inverse @ slope, 0.0) / scale)) if scale > 0.0 else 0.0
+            if distance > _FAR:
+                warning = f"the minimum is {distance:.2g} standard errors away: tighten the tolerances of the algorithm"
+    else:
+        found[np.ix_(inner, inner)] = 0.0  # constraints determine all of them
+    matrix = np.zeros((len(problem.values), len(problem.values)))
+    matrix[np.ix_(problem.is_free, problem.is_free)] = found
+    return Covariance(matrix, scale, remarks, warning)
+
+
+def _variance(problem: FitProblem, free: _Array) -> float:
+    """Return the estimated variance of an observation; nan without degrees of freedom."""
+    dof = problem.observations.y.size - len(free)
+    return 2.0 * problem.value(free) / dof if dof > 0 else np.nan
+
+
+def _near(values: _Array, bounds: _Array) -> _Array:
+    return np.asarray(np.abs(values - bounds) <= _NEAR * np.maximum(1.0, np.abs(values)))
+
+
+def _reduced(problem: FitProblem, free: _Array, method: str, inner: _Array) -> tuple[_Array, _Array]:
+    """Return the Hessian of the Lagrange function, and a basis of the tangent space of the active constraints."""
+    if method == "gauss_newton":
+        slopes = problem.jacobian(free)
+        curvature = slopes.T @ slopes
+    else:
+        curvature = problem.hessian(free)
+    if not problem.constraints:
+        return curvature[np.ix_(inner, inner)], np.eye(len(inner))
+    values = problem.constraint_values(free)
+    active = _near(values, problem.constraint_lower) | _near(values, problem.constraint_upper)
+    normals = problem.constraint_jacobian(free)[np.ix_(active, inner)]
+    if method == "hessian" and active.any():
+        gradient = problem.gradient(free)[inner]
+        weights = np.zeros(len(values))
+        weights[active] = np.linalg.lstsq(normals.T, gradient, rcond=None)[0]
+        curvature = curvature - problem.constraint_hessian(free, weights)
+    _, singular, rows = np.linalg.svd(normals.reshape(-1, len(inner)))
+    rank = int(np.sum(singular > 1e-10 * max(singular.max(initial=0.0), 1e-300)))
+    return curvature[np.ix_(inner, inner)], rows[rank:].T
+
+
+def _inverse(matrix: _Array) -> tuple[_Array | None, float, _Array]:
+    """Return the inverse of a positive definite matrix or None, the ratio of eigenvalues, and the weakest direction.
+
+    Rows and columns are scaled to a unit diagonal first, since parameters may have very different sizes.
+    """
+    diagonal = np.diag(matrix)
+    size = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    if not np.isfinite(matrix).all():
+        return None, np.nan, np.ones(len(matrix))
+    eigenvalues, vectors = np.linalg.eigh(matrix / np.outer(size, size))
+    ratio = float(eigenvalues[0] / eigenvalues[-1])
+    weakest = vectors[:, 0]
+    if not ratio > 1e-13:
+        return None, ratio, weakest
+    return (vectors / eigenvalues) @ vectors.T / np.outer(size, size), ratio, weakest
+
+
+def _largest(direction: _Array, names: list[str]) -> str:
+    """Return the names of the parameters that a direction consists of."""
+    size = np.abs(direction)
+    places = [i for i in np.argsort(-size)[:4] if size[i] > 0.1 * size.max()]
+    return " and ".join([names[i] for i in sorted(places)])

@@ -1,0 +1,339 @@
+"""Libraries that minimize the cost of a fit: one record each in `ENGINES`.
+
+An engine gets a `FitProblem`, the name of an algorithm or None, and the user's options. It returns where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.fits.fit_problem import FitProblem
+from jittape.interop.optional_library import imported
+from jittape.sparse.sparse_derivatives import sparse_hessian, sparse_jacobian
+
+__all__ = ["ENGINES", "Engine", "Outcome"]
+
+_Array = np.ndarray[Any, Any]
+
+
+class Outcome(NamedTuple):
+    """Where an engine stopped."""
+
+    x: _Array
+    success: bool
+    message: str
+    details: Any
+    """The library's own result."""
+
+
+class Engine(NamedTuple):
+    """A library: how to run it, and whether it takes constraints."""
+
+    run: Callable[[FitProblem, str | None, Mapping[str, Any]], Outcome]
+    takes_constraints: bool
+
+
+class _Rows:
+    """Some constraints in normal form: ``sign * (values - bound)`` is at most 0, or equal to 0."""
+
+    def __init__(self, problem: FitProblem, rows: _Array, sign: float, bound: _Array) -> None:
+        self._problem, self._rows, self._sign, self._bound = problem, rows, sign, bound[rows]
+        self.zeros = np.zeros(int(rows.sum()))
+
+    def values(self, x: _Array) -> _Array:
+        return self._sign * (self._problem.constraint_values(x)[self._rows] - self._bound)
+
+    def jacobian(self, x: _Array) -> _Array:
+        return self._sign * self._problem.constraint_jacobian(x)[self._rows]
+
+    def hessian(self, x: _Array, weights: _Array) -> _Array:
+        """Return the Hessian of ``weights @ values``."""
+        every = np.zeros(len(self._rows))
+        every[self._rows] = self._sign * np.asarray(weights)
+        return self._problem.constraint_hessian(x, every)
+
+
+def _equations(problem: FitProblem) -> list[_Rows]:
+    """Return the constraints with equal bounds, as a list of one or none."""
+    equal = problem.constraint_lower == problem.constraint_upper
+    return [_Rows(problem, equal, 1.0, problem.constraint_lower)] if equal.any() else []
+
+
+def _inequalities(problem: FitProblem) -> list[_Rows]:
+    """Return the finite lower and upper bounds of constraints, as a list of at most two."""
+    lower, upper = problem.constraint_lower, problem.constraint_upper
+    sides = [
+        (np.isfinite(lower) & (lower != upper), -1.0, lower),
+        (np.isfinite(upper) & (lower != upper), 1.0, upper),
+    ]
+    return [_Rows(problem, rows, sign, bound) for rows, sign, bound in sides if rows.any()]
+
+
+# ---- SciPy -----------------------------------------------------------------------------------------------------------
+
+
+def _run_scipy(problem: FitProblem, algorithm: str | None, options: Mapping[str, Any]) -> Outcome:
+    least_squares = ("trf", "dogbox", "lm")
+    if problem.is_least_squares and not problem.constraints and algorithm in (None, *least_squares):
+        return _run_scipy_least_squares(problem, algorithm, options)
+    from scipy.optimize import Bounds, NonlinearConstraint, minimize
+
+    if algorithm is None:
+        algorithm = "SLSQP" if problem.constraints else "L-BFGS-B" if problem.has_bounds else "trust-exact"
+    more: dict[str, Any] = {"options": {"maxiter": 1000, **_PRECISE.get(algorithm.lower(), {}), **options}}
+    if problem.has_bounds:
+        more["bounds"] = Bounds(problem.lower, problem.upper)
+    uses_hessian = algorithm.lower() in _WITH_HESSIAN
+    if uses_hessian:
+        more["hess"] = problem.hessian
+    if problem.constraints:
+
+        def constraint(rows: _Rows, least: float) -> Any:
+            second = {"hess": rows.hessian} if uses_hessian else {}
+            return NonlinearConstraint(rows.values, least, 0.0, jac=rows.jacobian, **second)
+
+        more["constraints"] = [
+            *[constraint(rows, 0.0) for rows in _equations(problem)],
+            *[constraint(rows, -np.inf) for rows in _inequalities(problem)],
+        ]
+    found = minimize(problem.value_and_gradient, problem.start, jac=True, method=algorithm, **more)
+    success = bool(found.success) or _is_minimum(problem, found.x)
+    return Outcome(found.x, success, str(found.message), found)
+
+
+def _is_minimum(problem: FitProblem, x: _Array) -> bool:
+    """Return whether a Newton step would lower the cost by less than 1e-9.
+
+    Some methods fail once rounding errors of the cost hide what a step gains, although they stand at the minimum.
+    One standard error away, the cost is higher by 0.5.
+    """
+    inner = (x > problem.lower) & (x < problem.upper)
+    if problem.constraints or not inner.any():
+        return False
+    gradient, curvature = problem.gradient(x)[inner], problem.hessian(x)[np.ix_(inner, inner)]
+    try:
+        step = np.linalg.solve(curvature, gradient)
+    except np.linalg.LinAlgError:
+        return False
+    return bool(0.0 <= 0.5 * gradient @ step < 1e-9) and bool(np.linalg.eigvalsh(curvature)[0] > 0.0)
+
+
+_WITH_HESSIAN = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr", "trust-exact", "dogleg")
+_PRECISE: dict[str, dict[str, float]] = {
+    "slsqp": {"ftol": 1e-14},
+    "l-bfgs-b": {"ftol": 1e-14, "gtol": 1e-8, "maxfun": 100_000},
+    "trust-exact": {"gtol": 1e-8},
+    "trust-constr": {"gtol": 1e-10, "xtol": 1e-12, "barrier_tol": 1e-10},
+}
+"""Tolerances of SciPy's methods, finer than its own: errors of parameters hold only at the minimum."""
+
+
+def _run_scipy_least_squares(
+    problem: FitProblem, algorithm: str | None, options: Mapping[str, Any]
+) -> Outcome:
+    from scipy.optimize import least_squares
+
+    enough = problem.observations.y.size >= len(problem.start)
+    method = algorithm or ("lm" if enough and not problem.has_bounds else "trf")
+    tolerances = {"ftol": 1e-12, "xtol": 1e-12, "gtol": 1e-12}
+    found = least_squares(
+        problem.residuals, problem.start, jac=problem.jacobian, bounds=(problem.lower, problem.upper), method=method,
+        **(tolerances | dict(options)),
+    )  # fmt: skip
+    return Outcome(found.x, bool(found.success), str(found.message), found)
+
+
+# ---- iminuit ---------------------------------------------------------------------------------------------------------
+
+
+def _run_iminuit(problem: FitProblem, algorithm: str | None, options: Mapping[str, Any]) -> Outcome:
+    library = imported("iminuit", "fit")
+    minuit = library.Minuit(problem.value, problem.start, grad=problem.gradient, name=problem.names)
+    minuit.errordef = library.Minuit.LIKELIHOOD
+    minuit.limits = list(zip(problem.lower, problem.upper, strict=True))
+    minuit.tol = 1e-4
+    getattr(minuit, algorithm or "migrad")(**options)
+    message = "converged" if minuit.valid else f"MINUIT: {minuit.fmin}"
+    return Outcome(np.array(minuit.values), bool(minuit.valid), message, minuit)
+
+
+# ---- lmfit -----------------------------------------------------------------------------------------------------------
+
+
+def _run_lmfit(problem: FitProblem, algorithm: str | None, options: Mapping[str, Any]) -> Outcome:
+    library = imported("lmfit", "fit")
+    parameters = library.Parameters()
+    # Its names must be identifiers, which "w[0]" is not.
+    keys = [f"p{i}" for i in range(len(problem.start))]
+    for key, value, low, high in zip(keys, problem.start, problem.lower, problem.upper, strict=True):
+        parameters.add(key, value=value, min=low, max=high)
+
+    def vector(given: Any) -> _Array:
+        return np.array([given[key].value for key in keys])
+
+    method = algorithm or ("leastsq" if problem.is_least_squares else "lbfgsb")
+    is_scalar = method not in ("leastsq", "least_squares")
+    minimizer = library.Minimizer(
+        lambda given: (problem.value if is_scalar else problem.residuals)(vector(given)), parameters
+    )
+    derivative = problem.gradient if is_scalar else problem.jacobian
+    name = {"leastsq": "Dfun"}.get(method, "jac")
+    takes = method not in ("nelder", "powell", "cobyla", "differential_evolution", "brute")
+    more: dict[str, Any] = {name: lambda given, *unused: derivative(vector(given))} if takes else {}
+    if method == "leastsq":
+        more |= {"ftol": 1e-12, "xtol": 1e-12, "gtol": 1e-12}
+    found = minimizer.minimize(method=method, **(more | dict(options)))
+    return Outcome(vector(found.params), bool(found.success), str(found.message), found)
+
+
+# ---- NLopt -----------------------------------------------------------------------------------------------------------
+
+
+def _run_nlopt(problem: FitProblem, algorithm: str | None, options: Mapping[str, Any]) -> Outcome:
+    library = imported("nlopt", "fit")
+    solver = library.opt(getattr(library, algorithm or "LD_SLSQP"), len(problem.start))
+    solver.set_lower_bounds(problem.lower)
+    solver.set_upper_bounds(problem.upper)
+    settings = {"xtol_rel": 1e-10, "ftol_rel": 1e-14, "maxeval": 10_000, **options}
+    for name, value in settings.items():
+        getattr(solver, f"set_{name}")(value)
+
+    last = problem.start.copy()
+
+    def objective(x: _Array, gradient: _Array) -> float:
+        last[:] = x
+        value, slope = problem.value_and_gradient(x)
+        if gradient.size:
+            gradient[:] = slope
+        return value
+
+    solver.set_min_objective(objective)
+    for rows in _equations(problem):
+        solver.add_equality_mconstraint(_nlopt_constraint(rows), rows.zeros + 1e-10)
+    for rows in _inequalities(problem):
+        solver.add_inequality_mconstraint(_nlopt_constraint(rows), rows.zeros + 1e-10)
+    try:
+        x = solver.optimize(problem.start)
+    except library.RoundoffLimited:  # no step changes the cost: the last point is as good as the best
+        return Outcome(last, True, "NLopt: limited by rounding errors", solver)
+    code = solver.last_optimize_result()
+    limits = {library.MAXEVAL_REACHED: "maxeval", library.MAXTIME_REACHED: "maxtime"}
+    message = f"stopped by {limits[code]}" if code in limits else "converged"
+    return Outcome(np.array(x), code > 0 and code not in limits, f"NLopt: {message}", solver)
+
+
+def _nlopt_constraint(rows: _Rows) -> Callable[[_Array, _Array, _Array], None]:
+    def values(result: _Array, x: _Array, gradient: _Array) -> None:
+        if gradient.size:
+            gradient[:] = rows.jacobian(x)
+        result[:] = rows.values(x)
+
+    return values
+
+
+# ---- IPOPT -----------------------------------------------------------------------------------------------------------
+
+
+class _IpoptProblem:
+    """The functions that cyipopt calls; Jacobian and Hessian are sparse."""
+
+    def __init__(self, problem: FitProblem) -> None:
+        self._problem = problem
+        self._jacobian = sparse_jacobian(lambda x: problem.constraint_vector(x, problem.fixed), format="coo")
+        self._hessian = sparse_hessian(problem.lagrangian, format="coo")
+        found = self._hessian(problem.start, 1.0, np.ones(problem.constraint_lower.size))
+        self._kept = found.row >= found.col
+        self._places = (found.row[self._kept], found.col[self._kept])
+
+    def objective(self, x: _Array) -> float:
+        return self._problem.value(x)
+
+    def gradient(self, x: _Array) -> _Array:
+        return self._problem.gradient(x)
+
+    def constraints(self, x: _Array) -> _Array:
+        return self._problem.constraint_values(x) if self._problem.constraints else np.zeros(0)
+
+    def jacobianstructure(self) -> tuple[_Array, _Array]:
+        if not self._problem.constraints:
+            return np.zeros(0, int), np.zeros(0, int)
+        found = self._jacobian(self._problem.start)
+        return found.row, found.col
+
+    def jacobian(self, x: _Array) -> _Array:
+        return self._jacobian(x).data if self._problem.constraints else np.zeros(0)
+
+    def hessianstructure(self) -> tuple[_Array, _Array]:
+        return self._places
+
+    def hessian(self, x: _Array, multipliers: _Array, factor: float) -> _Array:
+        return self._hessian(x, factor, np.asarray(multipliers)).data[self._kept]
+
+
+def _run_ipopt(problem: FitProblem, algorithm: str | None, options: Mapping[str, Any]) -> Outcome:
+    library = imported("cyipopt", "fit")
+    if algorithm is not None:
+        raise ValueError(f"[fit] engine 'ipopt' has one algorithm: leave out algorithm=, got {algorithm!r}")
+    solver = library.Problem(
+        n=len(problem.start), m=problem.constraint_lower.size, problem_obj=_IpoptProblem(problem),
+        lb=problem.lower, ub=problem.upper, cl=problem.constraint_lower, cu=problem.constraint_upper,
+    )  # fmt: skip
+    for name, value in {"print_level": 0, "sb": "yes", "tol": 1e-10, **options}.items():
+        solver.add_option(name, value)
+    x, info = solver.solve(problem.start)
+    message = info["status_msg"]
+    return Outcome(
+        np.array(x),
+        info["status"] in (0, 1),
+        message.decode() if isinstance(message, bytes) else message,
+        info,
+    )
+
+
+# ---- optimagic -------------------------------------------------------------------------------------------------------
+
+
+def _run_optimagic(problem: FitProblem, algorithm: str | None, options: Mapping[str, Any]) -> Outcome:
+    library = imported("optimagic", "fit")
+    name = algorithm or ("scipy_slsqp" if problem.constraints else "scipy_lbfgsb")
+    more: dict[str, Any] = {}
+    if problem.has_bounds:
+        more["bounds"] = library.Bounds(problem.lower, problem.upper)
+    if problem.constraints:
+        more["constraints"] = [
+            *[_optimagic_constraint(library, rows, 1.0, value=rows.zeros) for rows in _equations(problem)],
+            # An upper bound alone is taken as an equation by optimagic 0.5, so the sign is changed.
+            *[
+                _optimagic_constraint(library, rows, -1.0, lower_bound=rows.zeros)
+                for rows in _inequalities(problem)
+            ],
+        ]
+    if name.startswith("scipy_ls"):
+        mark = library.mark.least_squares
+        functions = {"fun": mark(problem.residuals), "jac": mark(problem.jacobian)}
+    else:
+        functions = {"fun": problem.value, "jac": problem.gradient}
+    found = library.minimize(
+        params=problem.start, algorithm=name, algo_options=dict(options), **functions, **more
+    )
+    return Outcome(np.array(found.params), bool(found.success), str(found.message), found)
+
+
+def _optimagic_constraint(library: Any, rows: _Rows, sign: float, **bound: Any) -> Any:
+    return library.NonlinearConstraint(
+        func=lambda x: sign * rows.values(x), derivative=lambda x: sign * rows.jacobian(x), **bound
+    )
+
+
+ENGINES: dict[str, Engine] = {
+    "scipy": Engine(_run_scipy, takes_constraints=True),
+    "iminuit": Engine(_run_iminuit, takes_constraints=False),
+    "lmfit": Engine(_run_lmfit, takes_constraints=False),
+    "nlopt": Engine(_run_nlopt, takes_constraints=True),
+    "ipopt": Engine(_run_ipopt, takes_constraints=True),
+    "optimagic": Engine(_run_optimagic, takes_constraints=True),
+}
+"""The engines by the names that ``jt.fit(..., engine=)`` takes."""

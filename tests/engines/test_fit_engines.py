@@ -1,0 +1,114 @@
+"""`jt.fit` by each library, beside SciPy; tests of a missing one are skipped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+T = np.linspace(0.0, 4.0, 40)
+Y = 3.0 * np.exp(-T / 1.5) + 0.5 + 0.05 * np.random.default_rng(3).normal(size=40)
+COUNTS = np.random.default_rng(4).poisson(20.0 * np.exp(-T / 1.5))
+START = {"height": 1.0, "life": 1.0, "floor": 0.1}
+LIBRARIES = {
+    "iminuit": "iminuit",
+    "lmfit": "lmfit",
+    "nlopt": "nlopt",
+    "ipopt": "cyipopt",
+    "optimagic": "optimagic",
+}
+CASES: dict[str, dict[str, Any]] = {
+    "least squares": {"sigma": 0.05},
+    "estimated sigma": {},
+    "bounds": {"sigma": 0.05, "bounds": {"floor": (-0.2, 0.4), "life": (0.1, None)}},
+    "fixed": {"sigma": 0.05, "fixed": "floor"},
+    "counts": {
+        "data": (T, COUNTS),
+        "loss": "poisson",
+        "bounds": {"floor": (0.01, None), "life": (0.1, None)},
+    },
+    "equation": {"sigma": 0.05, "constraints": [(lambda p: p["height"] * p["life"], 5.0, 5.0)]},
+    "inequalities": {
+        "sigma": 0.05,
+        "constraints": [
+            (lambda p: p["height"] * p["life"], None, 4.5),
+            (lambda p: jt.stack([p["floor"], p["height"]]), [-1.0, 2.0], [2.0, 9.0]),
+        ],
+    },
+}
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def decay(p: Any, t: Any) -> Any:
+    return p["height"] * jt.exp(-t / p["life"]) + p["floor"]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("engine", LIBRARIES)
+def test_an_engine_finds_what_scipy_finds(engine: str, case: str) -> None:
+    pytest.importorskip(LIBRARIES[engine])
+    options = {"data": (T, Y), "start": START} | CASES[case]
+    if "constraints" in options and engine in ("iminuit", "lmfit"):
+        with pytest.raises(ValueError, match=f"engine '{engine}' takes no constraints"):
+            jt.fit(decay, engine=engine, **options)
+        return
+    expected, found = jt.fit(decay, **options), jt.fit(decay, engine=engine, **options)
+    assert found.success
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(found.cost, expected.cost, rtol=1e-6)
+    np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-2, atol=1e-6)
+
+
+@pytest.mark.parametrize("engine", LIBRARIES)
+def test_intervals_use_the_engine(engine: str) -> None:
+    pytest.importorskip(LIBRARIES[engine])
+    options: dict[str, Any] = {"data": (T, Y), "start": START, "sigma": 0.05}
+    expected = jt.fit(decay, **options).interval("life")
+    np.testing.assert_allclose(jt.fit(decay, engine=engine, **options).interval("life"), expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("engine", "algorithm"),
+    [
+        ("iminuit", "migrad"), ("lmfit", "least_squares"), ("lmfit", "bfgs"), ("nlopt", "LD_LBFGS"),
+        ("nlopt", "LN_NELDERMEAD"), ("optimagic", "scipy_ls_lm"), ("optimagic", "scipy_bfgs"),
+    ],
+)  # fmt: skip
+def test_algorithms(engine: str, algorithm: str) -> None:
+    pytest.importorskip(LIBRARIES[engine])
+    expected = jt.fit(decay, (T, Y), START, sigma=0.05)
+    found = jt.fit(decay, (T, Y), START, sigma=0.05, engine=engine, algorithm=algorithm)
+    np.testing.assert_allclose(found.values, expected.values, rtol=2e-2)
+
+
+def test_an_algorithm_that_stops_early_is_noticed() -> None:
+    pytest.importorskip("iminuit")
+    with pytest.warns(UserWarning, match="the minimum is .* standard errors away"):
+        jt.fit(decay, (T, Y), START, sigma=0.05, engine="iminuit", algorithm="simplex")
+
+
+def test_ipopt_gets_sparse_derivatives() -> None:
+    pytest.importorskip("cyipopt")
+    n = 200
+    y = np.sin(np.linspace(0.0, 6.0, n))
+
+    def smooth(p: Any, x: Any) -> Any:
+        return jt.concat([p, 3.0 * (p[1:] - p[:-1])], 0)
+
+    data = (np.zeros(1), np.concatenate([y, np.zeros(n - 1)]))
+    bounds: dict[str, Any] = {"constraints": [(lambda p: p[1:] - p[:-1], -0.01, 0.02)]}
+    found = jt.fit(smooth, data, np.zeros(n), sigma=1.0, engine="ipopt", **bounds)
+    steps = np.diff(found.values)
+    assert found.success
+    assert steps.min() > -0.01 - 1e-6
+    assert steps.max() < 0.02 + 1e-6
+
+
+def test_ipopt_has_one_algorithm() -> None:
+    pytest.importorskip("cyipopt")
+    with pytest.raises(ValueError, match="engine 'ipopt' has one algorithm"):
+        jt.fit(decay, (T, Y), START, engine="ipopt", algorithm="foo")
