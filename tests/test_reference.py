@@ -11,7 +11,7 @@ RESULTS = {
     "ConcreteFunction", "Dataset", "Explanation", "FrozenDistribution", "Function", "LineProfile", "NanTrace",
     "NativeFunction", "NjitGradient", "NumbaOp", "Origin", "PrecisionLoss", "PrecisionReport", "Profile",
     "Signature", "Stats", "Tensor", "UnconnectedGradients", "CheckpointState", "CheckpointLoadStatus",
-    "InitializationOnlyStatus", "SparseDerivative", "SparsityPattern", "CFunction",
+    "InitializationOnlyStatus", "SparseDerivative", "SparsityPattern", "CFunction", "FitResult", "LikelihoodProfile",
 }  # fmt: skip
 """Classes whose objects users get from functions, which have the examples."""
 
