@@ -20,7 +20,7 @@ _Array = np.ndarray[Any, Any]
 
 
 class Outcome(NamedTuple):
-    """Where an engine stopped."""
+    """End of a minimization."""
 
     x: _Array
     success: bool

@@ -28,7 +28,7 @@ LOSSES = ("least_squares", "poisson", "nll")
 
 
 class Observations(NamedTuple):
-    """What a model is compared with.
+    """Data of a fit.
 
     `sigma` is None, standard deviations, or the lower Cholesky factor of a covariance matrix. For the loss ``"nll"``,
     `x` is the tuple of the arguments of the model, and the others are None.

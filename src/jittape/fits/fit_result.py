@@ -21,7 +21,7 @@ _Array = np.ndarray[Any, Any]
 
 
 class FitResult:
-    """What `jt.fit` found.
+    """Result of `jt.fit`: parameters, errors, profiles.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ class _Part(NamedTuple):
 
 
 class ParameterLayout:
-    """Where each parameter stands in the vector that an engine sees.
+    """Place of each parameter in the vector that an engine sees.
 
     Parameters
     ----------
