@@ -2,13 +2,12 @@
 
 import copy
 import linecache
-import math
 
 import numpy as np
 from numba import TypingError
 
 import jittape as jt
-from jittape.numba_ad import gradient_of_dispatcher, tape_support
+from jittape.numba_ad import gradient_of_dispatcher
 from jittape.numba_ad.load_gradient import IMPORTS
 from random_njit import directional_difference, random_arguments, random_program
 
@@ -19,8 +18,8 @@ def as_python(gradient, arguments):
     """Return the generated code for arguments like these as a Python function."""
     text = gradient.inspect(*arguments)
     name = text.split("(", 1)[0].removeprefix("def ")
-    namespace = {"np": np, "math": math}
-    namespace |= {one: getattr(tape_support, one) for one in tape_support.__all__}
+    namespace = {}
+    exec(IMPORTS, namespace)
     file = f"<{gradient.__name__}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), namespace)
@@ -58,11 +57,20 @@ def copies(arguments):
     return [x.copy() if isinstance(x, np.ndarray) else x for x in arguments]
 
 
-def disagreement(function, arguments, seed, run=as_python):
+def disagreement(function, arguments, seed):
     """Compare the derivatives of a function in both modes with each other and with differences.
 
-    Return a text about what differs, or None, and whether the function is smooth at the arguments.
+    Return a text about what differs, or None, and whether the function is smooth at the arguments. Python runs the
+    generated code, unless a function of `math` raises an error where compiled code has inf or nan, as in
+    ``math.sin(inf)``: then Numba compiles it.
     """
+    try:
+        return _disagreement(function, arguments, seed, as_python)
+    except (OverflowError, ValueError):
+        return _disagreement(function, arguments, seed, lambda gradient, arguments: gradient)
+
+
+def _disagreement(function, arguments, seed, run):
     primal = function.py_func
     directions = [np.random.default_rng(seed).normal(size=np.shape(arguments[i])) for i in ARGNUMS]
     checkpoint = (None, None, "sqrt", 1, 2)[seed % 5]

@@ -9,6 +9,7 @@ import random
 import numpy as np
 
 from random_njit_arrays import HELPERS, ArrayStatements
+from random_njit_views import MORE_HELPERS, ViewStatements
 
 HEADER = """
 import math
@@ -31,10 +32,11 @@ def relax(source, target, c):
 _numbers = itertools.count()
 
 
-class Generator(ArrayStatements):
+class Generator(ArrayStatements, ViewStatements):
     """Writes the lines of one program; `x` and `w` are vectors of five elements, `p` is a number.
 
-    In half of the programs, statements also use the vector `y` and the matrix `m`.
+    In half of the programs, statements also use the vector `y` and the matrix `m`; half of these have statements on
+    views of views, index arrays, named tuples, tensors and linear algebra too.
     """
 
     def __init__(self, seed: int) -> None:
@@ -49,6 +51,13 @@ class Generator(ArrayStatements):
         self.with_arrays = self.random.random() < 0.5
         if self.with_arrays:
             self.lines += ["    y = x - w", "    m = np.outer(w, x) * p"]
+        self.with_views = self.with_arrays and self.random.random() < 0.5
+        if self.with_views:
+            self.lines += [
+                "    c3 = np.ones((2, 3, 4)) * t",
+                "    c3[1] = np.outer(w[:3], x[1:])",
+                "    idx = np.array([1, 3, 1])",
+            ]
         self.depth = 1
         self.scalars = ["s", "t", "p"]
         self.counters: list[str] = []
@@ -98,6 +107,20 @@ class Generator(ArrayStatements):
         if self.with_arrays:
             kinds += ["slices", "matrix", "tuples", "callee", "rebind", "reduced"]
             kinds += ["iterate", "approach"] * (level > 0)
+        if self.with_views:
+            kinds += [
+                "nested",
+                "places",
+                "boxes",
+                "tensors",
+                "empty",
+                "algebra",
+                "calls",
+                "local",
+                "stencil",
+            ] * 2
+            kinds += ["stencil", "stencil"]
+            kinds += ["search", "endless"] * (level > 0)
         kinds += ["if", "for", "while"] * (level > 0)
         kinds += ["jump"] * (bool(self.counters))
         getattr(self, "_" + self.random.choice(kinds))(level)
@@ -237,7 +260,8 @@ class Generator(ArrayStatements):
         else:
             more = " + 0.1 * np.sum(y * m[2])" if self.with_arrays else ""
             self.line(f"return s + 0.5 * t + np.sum(x * x) + 0.3 * w[1]{more}")
-        return HEADER + HELPERS * self.with_arrays + "\n" + "\n".join(self.lines) + "\n"
+        helpers = HELPERS * self.with_arrays + MORE_HELPERS * self.with_views
+        return HEADER + helpers + "\n" + "\n".join(self.lines) + "\n"
 
 
 def random_program(seed: int):

@@ -12,7 +12,7 @@ from typing import Any
 from jittape.numba_ad.scalar_rules import BINARY
 from jittape.numba_ad.structured_ir import Array, Block, Constant, Dim, Loop, Op, Value
 
-__all__ = ["is_overwritten_by"]
+__all__ = ["differ_between_iterations", "is_overwritten_by"]
 
 ZERO = "0"
 
@@ -47,6 +47,22 @@ def is_overwritten_by(
     if is_before:
         levels.append(len(shared))
     return not all(_differ(indices, around, store.indices, store_around, shared, level) for level in levels)
+
+
+def differ_between_iterations(one: Any, other: Any, loop: Loop) -> bool:
+    """Return whether two accesses to memory are to different elements in different iterations of a loop around both.
+
+    The loops outside are in the same iteration.
+    """
+    if one.array is not other.array or _is_inside(one.array, loop):
+        return False
+    around = [loop, *loop.outer.loops()][::-1]
+    pairs = [(one, other)] if one is other else [(one, other), (other, one)]
+    return all(_differ(x.indices, around, y.indices, around, around, len(around) - 1) for x, y in pairs)
+
+
+def _is_inside(array: Array, loop: Loop) -> bool:
+    return array.block is not None and loop in array.block.loops()
 
 
 def _differ(

@@ -15,11 +15,13 @@ from jittape.numba_ad.emit.restore_actions import (
     Branch,
     Pop,
     Recompute,
+    pushes,
     restore_actions,
     shadow_actions,
     view_actions,
 )
 from jittape.numba_ad.emit.statement_text import element
+from jittape.numba_ad.loop_direction import is_order_free
 from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.single_pass_loops import independent
 from jittape.numba_ad.stack_sizes import trip_count_text
@@ -215,7 +217,11 @@ class BackwardPass:
             for line in checkpoint.restore():
                 writer.line(line)
             self._forward.segment(checkpoint)
-        self._reversed_loop(s if checkpoint is None else checkpoint.segment)
+        if checkpoint is None and self._runs_in_any_order(s):
+            start, stop, step = [x.name for x in s.bounds]
+            writer.begin(f"for {s.counter.name} in range({start}, {stop}, {step}):", s.where)  # type: ignore[union-attr]
+        else:
+            self._reversed_loop(s if checkpoint is None else checkpoint.segment)
         outer, self._loop_of_text = self._loop_of_text, s
         self._restore(restore_actions(s.body, self._plan, self._activity))
         for phi in carried:
@@ -230,6 +236,12 @@ class BackwardPass:
             writer.end()
         for phi in carried:
             self.add(phi.init, f"{phi.inner.name}_c", s.where)
+
+    def _runs_in_any_order(self, s: Loop) -> bool:
+        """Return whether the adjoints of the iterations may run in the order of the loop itself."""
+        actions = restore_actions(s.body, self._plan, self._activity)
+        recorded = any(pushes(actions, stack) for stack in self._forward.stacks)
+        return not recorded and is_order_free(s, self._activity)
 
     def _keep_results(self) -> None:
         """Copy the argument arrays that loops with segments restore to earlier states."""
