@@ -9,6 +9,7 @@ import pytest
 from numba import njit
 
 import jittape as jt
+from jittape.__main__ import main
 from jittape.numba_ad.njit_callable import types_of
 from jittape.numba_ad.stored_gradients import gradient_key
 from processes import run_python
@@ -147,3 +148,27 @@ def test_functions_of_unknown_values_have_no_key():
     assert key_of(of_half, X) is not None
     jt.njit_rule(half, half_vjp)
     assert key_of(of_half, X) is None
+
+
+@njit
+def cubes(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] ** 3
+    return total
+
+
+def test_the_command_lists_and_deletes_gradients(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path))
+    jt.njit_grad(cubes, cache=True)(np.ones(3))
+    folder = tmp_path / "njit_gradients"
+    assert len(list((folder / "__pycache__").glob("*.nbc"))) == 1
+    (folder / "notes.txt").write_text("of the user")
+    assert main(["cache", "info"]) == 0
+    assert "1 of @njit functions" in capsys.readouterr().out
+    assert main(["cache", "clear"]) == 0
+    assert "1 gradients of @njit functions" in capsys.readouterr().out
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+    (folder / "notes.txt").unlink()
+    assert main(["cache", "clear"]) == 0
+    assert list(tmp_path.iterdir()) == []

@@ -12,6 +12,7 @@ from pathlib import Path
 import jittape as jt
 from jittape import doctor
 from jittape.compile.cache import object_store
+from jittape.numba_ad.gradient_folder import clear_gradients, summarize_gradients
 
 __all__ = ["main"]
 
@@ -131,11 +132,13 @@ def cache_info(options: argparse.Namespace) -> int:
     if root is None:
         return 1
     found = object_store.summarize(root)
+    gradients, gradient_bytes = summarize_gradients(root)
     report = {
         "folder": str(root),
         "kernels": f"{found.kernels} in {found.batches} files",
         "size": f"{found.nbytes / 2**20:.1f} MB of {jt.config.cache_size / 2**20:.0f} MB at most",
         "environments": str(found.environments),
+        "gradients": f"{gradients} of @njit functions, {gradient_bytes / 2**20:.1f} MB",
     }
     this = object_store.current()
     if this is not None:
@@ -162,12 +165,15 @@ def cache_clear(_: argparse.Namespace) -> int:
     if root is None:
         return 1
     before = object_store.summarize(root)
+    gradients, gradient_bytes = summarize_gradients(root)
     try:
         object_store.clear(root)
+        clear_gradients(root)
     except OSError as error:
         print(f"not all could be deleted: {error}", file=sys.stderr)
         return 1
-    print(f"{before.kernels} kernels deleted, {before.nbytes / 2**20:.1f} MB")
+    size = (before.nbytes + gradient_bytes) / 2**20
+    print(f"{before.kernels} kernels deleted, {gradients} gradients of @njit functions, {size:.1f} MB")
     return 0
 
 

@@ -205,8 +205,8 @@ def _differentiated(form: Function, number: int, argument_types: list[Any], purp
     name = form.parameters[number]
     if not is_float(getattr(kind, "dtype", kind)) or isinstance(kind, types.BaseTuple):
         raise TypeError(
-            f"{purpose}: the argument {name} is {kind}; only floats and arrays of floats have gradients. "
-            "Pass a float, or remove the argument from argnums"
+            f"{purpose}: {_shown(form)}: the argument {name} is {kind}; only floats and arrays of floats have "
+            "gradients. Pass a float, or remove the argument from argnums"
         )
     return form.arguments[name]
 
@@ -219,9 +219,14 @@ def _check_result(form: Function, returned: str, purpose: str) -> None:
         return
     shown = result.type if hasattr(result, "type") else "a tuple" if isinstance(result, tuple) else "None"
     raise NoGradientError(
-        f"{purpose}: {form.name} returns {shown}, but the result must be a float. Return one float, such as the sum of "
-        "what you want to differentiate"
+        f"{purpose}: {_shown(form)}: it returns {shown}, but the result must be a float. Return one float, such "
+        "as the sum of what you want to differentiate"
     )
+
+
+def _shown(form: Function) -> str:
+    """Return the place and the name of the user's function."""
+    return f"{form.where.file}:{form.where.line}: `{form.where.text}`"
 
 
 def _parameters(form: Function) -> dict[str, str]:

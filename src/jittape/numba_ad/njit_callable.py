@@ -11,6 +11,7 @@ from numba.extending import overload, typeof_impl
 
 from jittape.compile.cache.object_store import cache_directory
 from jittape.numba_ad.gradient_code import GradientCode, generate
+from jittape.numba_ad.gradient_folder import gradient_folder
 from jittape.numba_ad.load_gradient import compiled, loaded, module_name, module_text
 from jittape.numba_ad.stored_gradients import gradient_key, read_entry, write_entry
 
@@ -47,7 +48,7 @@ def gradient_dispatcher(gradient: Any, argument_types: tuple[Any, ...]) -> tuple
     The second result has the numbers of the arguments whose arrays a gradient that records values writes.
     """
     root = cache_directory() if gradient.cache else None
-    folder = None if root is None else root / "njit_gradients"
+    folder = None if root is None else gradient_folder(root)
     key = None if folder is None else gradient_key(gradient, argument_types)
     if folder is not None and key is not None:
         entry = read_entry(folder, key)

@@ -251,6 +251,7 @@ class Loop(Statement):
 class Function:
     """A function in structured form: its name, arguments, statements and result."""
 
+    where: Where
     name: str
     parameters: list[str]
     arguments: dict[str, Any]

@@ -27,9 +27,21 @@ from jittape.numba_ad.lower.whole_arrays import Lazy, elementwise, evaluated, ma
 from jittape.numba_ad.scalar_rules import BINARY, COMPARE, UNARY, Rule, constant_power
 from jittape.numba_ad.structured_ir import Array, Constant, Value, Where
 
-__all__ = ["Expressions", "Frame", "Unusable", "is_scalar"]
+__all__ = ["REWRITE", "WAYS_OUT", "Expressions", "Frame", "Unusable", "is_scalar"]
 
 REWRITE = "Rewrite it with loops over elements, or give the function a rule with jt.njit_rule."
+
+_OUTSIDE, _LOOP = "Define the function outside, with @numba.njit.", "Fill an array in a loop."
+_ARRAYS, _REMOVE = "Use arrays or named tuples.", "Remove the statement."
+WAYS_OUT = {
+    "FunctionDef": _OUTSIDE, "Lambda": _OUTSIDE, "ListComp": _LOOP, "GeneratorExp": _LOOP, "SetComp": _ARRAYS,
+    "DictComp": _ARRAYS, "Dict": _ARRAYS, "Set": _ARRAYS, "Delete": _REMOVE, "Global": _REMOVE, "Nonlocal": _REMOVE,
+    "Try": "Test the condition with `if`.", "Match": "Use `if` and `elif`.", "JoinedStr": "Print numbers and literals.",
+    "With": "Compute the value before, and pass it as an argument.", "NamedExpr": "Assign the variable before.",
+    "Import": "Import the module at the top of the file.", "ImportFrom": "Import the name at the top of the file.",
+    "ndindex": "Use a loop over range for each axis.", "ndenumerate": "Use a loop over range for each axis.",
+}  # fmt: skip
+"""Ways out of unsupported statements, expressions and functions, by their names."""
 
 
 @dataclass(eq=False)
@@ -85,7 +97,8 @@ class Expressions:
         """Return the lowered value of an expression: a scalar, an array, a tuple or a Python object."""
         handler = getattr(self, f"_{type(node).__name__}", None)
         if handler is None:
-            raise self.refusal(node, f"{type(node).__name__} expressions are not supported")
+            name = type(node).__name__
+            raise self.refusal(node, f"{name} expressions are not supported", WAYS_OUT.get(name, REWRITE))
         return handler(node)
 
     def evaluated(self, node: ast.expr) -> Any:

@@ -19,7 +19,7 @@ from jittape.numba_ad.lower.control_flow import (
     without_jumps,
 )
 from jittape.numba_ad.lower.function_source import NamedItems, PythonObject, Source, read_source
-from jittape.numba_ad.lower.lower_expressions import Frame, is_scalar
+from jittape.numba_ad.lower.lower_expressions import REWRITE, WAYS_OUT, Frame, is_scalar
 from jittape.numba_ad.lower.lower_loops import Loops
 from jittape.numba_ad.lower.whole_arrays import assign, evaluated
 from jittape.numba_ad.scalar_rules import Rule
@@ -44,7 +44,7 @@ def lower_function(function: Any, argument_types: list[Any], purpose: str) -> Fu
     source = read_source(function, purpose)
     lowering = _Calls(Builder(purpose))
     builder = lowering.builder
-    builder.where = Where(source.file, source.first, f"def {source.function.__name__}")
+    where = builder.where = Where(source.file, source.first, f"def {source.function.__name__}")
     if len(argument_types) != len(source.parameters):
         raise TypeError(
             f"{purpose}: {source.function.__name__} takes {len(source.parameters)} arguments, got {len(argument_types)}"
@@ -55,7 +55,7 @@ def lower_function(function: Any, argument_types: list[Any], purpose: str) -> Fu
         variables[name] = _argument(builder, name, kind, arguments)
     result = lowering.inline(source, variables, ())
     return Function(
-        source.function.__name__, source.parameters, arguments, builder.top, result, lowering.sources
+        where, source.function.__name__, source.parameters, arguments, builder.top, result, lowering.sources
     )
 
 
@@ -166,7 +166,7 @@ class _Calls(Loops):
             function = function.derived(tuple([_type_of(one) for one in arguments]))
         if not is_jitted(function):
             name = getattr(function, "__name__", type(function).__name__)
-            raise self.refusal(node, f"the derivative of {name} is unknown")
+            raise self.refusal(node, f"the derivative of {name} is unknown", WAYS_OUT.get(name, REWRITE))
         python = function.py_func
         if python in self._active or len(self._active) > 30:
             raise self.refusal(node, "recursion is not supported", "Write a loop.")

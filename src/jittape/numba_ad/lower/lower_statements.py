@@ -12,7 +12,7 @@ from numba import types
 from jittape.numba_ad.lower.advanced_indexing import Mask, Places
 from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, undefined
 from jittape.numba_ad.lower.function_source import NamedItems, PythonObject
-from jittape.numba_ad.lower.lower_expressions import Expressions, Unusable, is_scalar
+from jittape.numba_ad.lower.lower_expressions import REWRITE, WAYS_OUT, Expressions, Unusable, is_scalar
 from jittape.numba_ad.lower.lower_subscripts import subscript
 from jittape.numba_ad.lower.merged_arrays import merged_arrays
 from jittape.numba_ad.lower.whole_arrays import assign, evaluated
@@ -45,7 +45,10 @@ class Statements(Expressions):
                 self.builder.where = Where(source.file, statement.lineno, source.text(statement.lineno))
             handler = getattr(self, f"_{type(statement).__name__}", None)
             if handler is None:
-                raise self.refusal(statement, f"the statement {type(statement).__name__} is not supported")
+                name = type(statement).__name__
+                raise self.refusal(
+                    statement, f"the statement {name} is not supported", WAYS_OUT.get(name, REWRITE)
+                )
             handler(statement)
             ahead.pop()
 

@@ -74,6 +74,16 @@ def _singular(builder: Builder, a: Any, full_matrices: Any = None) -> tuple[Any,
     return _factors(_SINGULAR, "svd", ", False")(builder, a)
 
 
+def _orthogonal(builder: Builder, a: Any) -> tuple[Any, ...]:
+    """Lower ``np.linalg.qr``; a wide matrix has no derivative here."""
+    array = as_array(builder, a)
+    where = f"{builder.where.file}:{builder.where.line}"
+    message = f"{where}: the derivative of qr needs a matrix with at least as many rows as columns"
+    sizes: list[Any] = [builder.dim(array, axis) for axis in (0, 1)]
+    builder.effect(f"if {{0}} < {{1}}: raise ValueError({message!r})", sizes)
+    return _factors(_ORTHOGONAL, "qr")(builder, array)
+
+
 def _pseudoinverse(builder: Builder, a: Any) -> Any:
     rule = ArrayRule("np.ascontiguousarray(np.linalg.pinv({0}))", "pinv_vjp", "pinv_jvp")
     return builder.apply(rule, np.ascontiguousarray, [as_array(builder, a)], "pinv")
@@ -148,7 +158,7 @@ RULE_CALLS: dict[Any, Callable[..., Any]] = {
     np.linalg.slogdet: _sign_and_logarithm,
     np.linalg.eigh: _factors(_EIGENSYSTEM, "eigh"),
     np.linalg.svd: _singular,
-    np.linalg.qr: _factors(_ORTHOGONAL, "qr"),
+    np.linalg.qr: _orthogonal,
     np.linalg.pinv: _pseudoinverse,
     np.linalg.lstsq: _least_squares,
 }
