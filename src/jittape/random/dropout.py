@@ -14,7 +14,7 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 
-__all__ = ["dropout"]
+__all__ = ["dropout", "dropped"]
 
 
 def dropout(
@@ -56,4 +56,9 @@ def dropout(
     if not is_floating(values.aval.dtype):
         raise DTypeError(f"[dropout] x must have a floating dtype, got {values.dtype.name}; cast it first")
     draw = uniform(values.shape if noise_shape is None else noise_shape, dtype=values.dtype, seed=seed)
+    return dropped(values, share, draw)
+
+
+def dropped(values: Any, share: float, draw: Any) -> Tensor:
+    """Return `values` with 0 where `draw`, which is uniform in [0, 1), is less than `share`; the others scaled up."""
     return where(greater_equal(draw, share), multiply(values, 1 / (1 - share)), 0)

@@ -3,11 +3,8 @@
 from jittape.keras.layers.attention import Attention as Attention
 from jittape.keras.layers.attention import MultiHeadAttention as MultiHeadAttention
 from jittape.keras.layers.convolutional import Conv1D as Conv1D
-from jittape.keras.layers.convolutional import Conv1DTranspose as Conv1DTranspose
 from jittape.keras.layers.convolutional import Conv2D as Conv2D
-from jittape.keras.layers.convolutional import Conv2DTranspose as Conv2DTranspose
 from jittape.keras.layers.convolutional import Conv3D as Conv3D
-from jittape.keras.layers.convolutional import Conv3DTranspose as Conv3DTranspose
 from jittape.keras.layers.convolutional import DepthwiseConv2D as DepthwiseConv2D
 from jittape.keras.layers.convolutional import SeparableConv2D as SeparableConv2D
 from jittape.keras.layers.dense import Dense as Dense
@@ -52,6 +49,9 @@ from jittape.keras.layers.reshaping_layers import Flatten as Flatten
 from jittape.keras.layers.reshaping_layers import Input as Input
 from jittape.keras.layers.reshaping_layers import Reshape as Reshape
 from jittape.keras.layers.sequential import Sequential as Sequential
+from jittape.keras.layers.transposed_convolutions import Conv1DTranspose as Conv1DTranspose
+from jittape.keras.layers.transposed_convolutions import Conv2DTranspose as Conv2DTranspose
+from jittape.keras.layers.transposed_convolutions import Conv3DTranspose as Conv3DTranspose
 from jittape.lazy_names import lazily as _lazily
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import Any
 
 from jittape.core.argument_checks import BELOW_ONE, number
@@ -10,14 +11,17 @@ from jittape.core.dtypes import float_limits
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.keras.layers.layer import Layer, weight_options
+from jittape.keras.layers.noise import drop, generator_of
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.comparison import less_equal, logical_and, where
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.hyperbolic import tanh
 from jittape.primitives.linalg.einsum import einsum
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.nn.activation import softmax
+from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.creation import range as numbers
 from jittape.primitives.shape.reshaping import expand_dims
-from jittape.random.dropout import dropout as drop
 from jittape.recording.variable import Variable
 
 __all__ = ["Attention", "MultiHeadAttention"]
@@ -44,8 +48,12 @@ class Attention(Layer):
     ----------
     use_scale : bool, default False
         Whether the scores are multiplied by a trainable number.
+    score_mode : str, default "dot"
+        ``"concat"`` scores by ``sum(tanh(query + key))``, times a trainable number.
     dropout : float, default 0
         Fraction of the weights that is dropped in training.
+    seed : int, optional
+        Seed of the masks of dropout; see `Dropout`.
 
     Examples
     --------
@@ -54,16 +62,38 @@ class Attention(Layer):
     (2, 3, 4)
     """
 
-    def __init__(self, use_scale: bool = False, dropout: float = 0.0, **options: Any) -> None:
+    def __init__(
+        self,
+        use_scale: bool = False,
+        score_mode: str = "dot",
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(**options)
+        if score_mode not in ("dot", "concat"):
+            raise ValueError(f"[Attention] score_mode must be 'dot' or 'concat', got {score_mode!r}")
+        self.score_mode, self.seed_generator = score_mode, generator_of(seed)
+        self.concat_score_weight: Variable | None = None
         self.use_scale = bool(use_scale)
         self.dropout = number("Attention", "dropout", dropout, BELOW_ONE)
         self.scale: Variable | None = None
 
     def build(self, input_shape: Any) -> None:
-        """Create the scale."""
+        """Create the scales."""
         if self.use_scale:
             self.scale = self.add_weight((), "ones", name="scale")
+        if self.score_mode == "concat":
+            self.concat_score_weight = self.add_weight((), "ones", name="concat_score_weight")
+
+    def _scores(self, query: Any, key: Any) -> Any:
+        """Return the similarity of each query and each key."""
+        if self.concat_score_weight is None:
+            scores = matmul(query, key, transpose_b=True)
+            return scores if self.scale is None else multiply(scores, self.scale)
+        sums = add(expand_dims(query, -2), expand_dims(key, -3))
+        scaled = sums if self.scale is None else multiply(sums, self.scale)
+        return multiply(self.concat_score_weight, reduce_sum(tanh(scaled), -1))
 
     def call(
         self,
@@ -86,14 +116,12 @@ class Attention(Layer):
         if not isinstance(inputs, (list, tuple)) or len(inputs) not in (2, 3):
             raise ValueError(f"layer {self.name!r} takes a list of queries, values and, optionally, keys")
         query, value, key = (*inputs, inputs[1])[:3]
-        scores = matmul(query, key, transpose_b=True)
-        if self.scale is not None:
-            scores = multiply(scores, self.scale)
+        scores = self._scores(query, key)
         of_query, of_value = (None, None) if mask is None else tuple(mask)[:2]
         seen = None if of_value is None else expand_dims(of_value, -2)
         weights = _weights(scores, seen, use_causal_mask)
         if training and self.dropout:
-            weights = drop(weights, self.dropout)
+            weights = drop(self.seed_generator, weights, self.dropout)
         result = matmul(weights, value)
         if of_query is not None:
             result = where(expand_dims(of_query, -1), result, 0)
@@ -115,8 +143,10 @@ class MultiHeadAttention(Layer):
     use_bias : bool, default True
     output_shape : int, optional
         Length of the results; that of the queries if not given.
-    kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer
+    kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint
         Of all projections, as for `Dense`.
+    seed : int, optional
+        Seed of the masks of dropout; see `Dropout`.
 
     Examples
     --------
@@ -138,9 +168,13 @@ class MultiHeadAttention(Layer):
         bias_initializer: Any = "zeros",
         kernel_regularizer: Any = None,
         bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        seed: int | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
+        self.seed_generator = generator_of(seed)
         self.num_heads, self.key_dim = as_int("num_heads", num_heads), as_int("key_dim", key_dim)
         self.value_dim = self.key_dim if value_dim is None else as_int("value_dim", value_dim)
         if min(self.num_heads, self.key_dim, self.value_dim) < 1:
@@ -150,8 +184,8 @@ class MultiHeadAttention(Layer):
             )
         self.dropout = number("MultiHeadAttention", "dropout", dropout, BELOW_ONE)
         self.use_bias, self.output_size = bool(use_bias), output_shape
-        self._kernel = weight_options(kernel_initializer, kernel_regularizer)
-        self._bias = weight_options(bias_initializer, bias_regularizer)
+        self._kernel = weight_options(kernel_initializer, kernel_regularizer, kernel_constraint)
+        self._bias = weight_options(bias_initializer, bias_regularizer, bias_constraint)
         self.projections: dict[str, tuple[Variable, Variable | None]] = {}
 
     def _build_for(self, query: Any, value: Any, key: Any) -> None:
@@ -178,6 +212,9 @@ class MultiHeadAttention(Layer):
         query: Any,
         value: Any,
         key: Any = None,
+        query_mask: Any = None,
+        value_mask: Any = None,
+        key_mask: Any = None,
         attention_mask: Any = None,
         return_attention_scores: bool = False,
         training: bool | None = None,
@@ -190,6 +227,9 @@ class MultiHeadAttention(Layer):
         query : tensor of shape (batch, queries, features)
         value, key : tensors of shape (batch, keys, features)
             The keys are the values if they are not given.
+        query_mask, value_mask, key_mask : tensors of bool of shape (batch, length), optional
+            True for the steps that count. A query sees the keys that count; one that does not count sees none, and its
+            result is that of equal weights.
         attention_mask : tensor of bool that broadcasts to (batch, queries, keys), optional
             True where a query sees a key.
         return_attention_scores : bool
@@ -208,8 +248,11 @@ class MultiHeadAttention(Layer):
             self._build_for(query, value, key)
         queries = multiply(self._project("query", query), 1.0 / math.sqrt(self.key_dim))
         scores = einsum("bqhd,bkhd->bhqk", queries, self._project("key", key))
-        mask = None if attention_mask is None else expand_dims(attention_mask, -3)
+        masks = [None if query_mask is None else expand_dims(query_mask, -1)]
+        masks += [None if m is None else expand_dims(m, -2) for m in (value_mask, key_mask)]
+        given = [cast(m, "bool") for m in (*masks, attention_mask) if m is not None]
+        mask = expand_dims(reduce(logical_and, given), -3) if given else None
         weights = _weights(scores, mask, use_causal_mask)
-        kept = drop(weights, self.dropout) if training and self.dropout else weights
+        kept = drop(self.seed_generator, weights, self.dropout) if training and self.dropout else weights
         result = self._project("output", einsum("bhqk,bkhd->bqhd", kept, self._project("value", value)))
         return (result, weights) if return_attention_scores else result

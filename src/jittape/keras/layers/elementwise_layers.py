@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any, ClassVar
 
 from jittape.core.argument_checks import NOT_NEGATIVE, number, optional_number
+from jittape.core.dtypes import float_limits
 from jittape.keras.layers.layer import Layer
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.comparison import less_equal, where
@@ -89,8 +90,10 @@ class Softmax(Layer):
         super().__init__(**options)
         self.axis = axis
 
-    def call(self, inputs: Any) -> Any:
-        """Return the softmax of `inputs`."""
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Return the softmax of `inputs`; where `mask` is False, it is 0."""
+        if mask is not None:
+            inputs = where(mask, inputs, float_limits(inputs.dtype).min / 2)
         return softmax(inputs, self.axis)
 
 

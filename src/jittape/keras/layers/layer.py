@@ -19,6 +19,7 @@ from jittape.execution import init_scope
 from jittape.keras import initializers, regularizers
 from jittape.module import Module, parts_of
 from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.random.generator import Generator
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
@@ -93,10 +94,12 @@ _calls = _Calls()
 
 def _refuse(kind: type, argument: str) -> NoReturn:
     """Raise `TypeError` for an argument that a class of layers does not have."""
-    known = [name for name in inspect.signature(kind).parameters if name != "options"]
-    near = difflib.get_close_matches(argument, [*known, "trainable", "dtype", "name", "input_shape"], 1)
-    hint = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(known)}" if known else ""
-    raise TypeError(f"[{kind.__name__}] there is no argument {argument!r}{hint}")
+    bases = [base for base in kind.__mro__ if "__init__" in vars(base) and issubclass(base, Layer)]
+    found = itertools.chain.from_iterable(inspect.signature(base).parameters for base in bases)
+    known = [name for name in dict.fromkeys(found) if name not in ("options", "unknown")]
+    near = difflib.get_close_matches(argument, known, 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+    raise TypeError(f"[{kind.__name__}] there is no argument {argument!r}; {hint}")
 
 
 class Layer(Module):
@@ -209,8 +212,8 @@ class Layer(Module):
 
     @property
     def weights(self) -> list[Variable]:
-        """All Variables, the trainable ones first."""
-        return [*self.trainable_variables, *self.non_trainable_variables]
+        """All Variables but the states of random generators, the trainable ones first."""
+        return [*self.trainable_weights, *self.non_trainable_weights]
 
     @property
     def trainable_weights(self) -> list[Variable]:
@@ -219,8 +222,9 @@ class Layer(Module):
 
     @property
     def non_trainable_weights(self) -> list[Variable]:
-        """The Variables that are not trained."""
-        return list(self.non_trainable_variables)
+        """The Variables that are not trained, without the states of random generators."""
+        states = {id(part.state) for part in parts_of(self) if isinstance(part, Generator)}
+        return [variable for variable in self.non_trainable_variables if id(variable) not in states]
 
     @property
     def trainable(self) -> bool:

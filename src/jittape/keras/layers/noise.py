@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from jittape import random
 from jittape.core.argument_checks import BELOW_ONE, NOT_NEGATIVE, number
 from jittape.keras.layers.layer import Layer
 from jittape.primitives.elementwise.arithmetic import add
-from jittape.random.dropout import dropout
+from jittape.random.dropout import dropped
+from jittape.random.generator import Generator
 
-__all__ = ["Dropout", "GaussianNoise"]
+__all__ = ["Dropout", "GaussianNoise", "drop", "generator_of"]
+
+
+def generator_of(seed: int | None) -> Generator | None:
+    """Return a generator for the calls of a layer with this seed; None for that of the process."""
+    return None if seed is None else Generator.from_seed(seed)
+
+
+def drop(generator: Generator | None, x: Any, rate: float, noise_shape: Sequence[int] | None = None) -> Any:
+    """Return `x` with dropout, by a mask of the shape `noise_shape` that the generator draws."""
+    uniform = random.uniform if generator is None else generator.uniform
+    return dropped(x, rate, uniform(x.shape if noise_shape is None else noise_shape, dtype=x.dtype))
 
 
 class Dropout(Layer):
@@ -23,7 +36,7 @@ class Dropout(Layer):
     noise_shape : sequence of int, optional
         Shape of the random mask, which broadcasts to that of the inputs; None in it is the extent of the inputs.
     seed : int, optional
-        Every call with a seed uses the same mask.
+        Layers with the same seed use the same sequence of masks. Each call uses the next mask of the sequence.
 
     Examples
     --------
@@ -37,6 +50,7 @@ class Dropout(Layer):
         self.rate = number("Dropout", "rate", rate, BELOW_ONE)
         self.noise_shape = None if noise_shape is None else tuple(noise_shape)
         self.seed = seed
+        self.seed_generator = generator_of(seed)
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
         """Return `inputs`, in training with dropout."""
@@ -44,8 +58,13 @@ class Dropout(Layer):
             return inputs
         shape = self.noise_shape
         if shape is not None:
+            if len(shape) != len(inputs.shape):
+                raise ValueError(
+                    f"layer {self.name!r}: noise_shape must have an entry for each of the {len(inputs.shape)} "
+                    f"dimensions of the inputs, got {shape}"
+                )
             shape = tuple([n if m is None else m for m, n in zip(shape, inputs.shape, strict=True)])
-        return dropout(inputs, self.rate, shape, self.seed)
+        return drop(self.seed_generator, inputs, self.rate, shape)
 
 
 class GaussianNoise(Layer):
@@ -56,7 +75,7 @@ class GaussianNoise(Layer):
     stddev : float
         Standard deviation of the noise.
     seed : int, optional
-        Seed of the numbers; the same seed gives the same numbers.
+        Layers with the same seed add the same sequence of noise. Each call adds the next noise of the sequence.
     **options : those of `Layer`
 
     Examples
@@ -70,9 +89,11 @@ class GaussianNoise(Layer):
         super().__init__(**options)
         self.stddev = number("GaussianNoise", "stddev", stddev, NOT_NEGATIVE)
         self.seed = seed
+        self.seed_generator = generator_of(seed)
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
         """Return `inputs`, in training with noise."""
         if not training:
             return inputs
-        return add(inputs, random.normal(inputs.shape, 0.0, self.stddev, inputs.dtype, self.seed))
+        normal = random.normal if self.seed_generator is None else self.seed_generator.normal
+        return add(inputs, normal(inputs.shape, 0.0, self.stddev, inputs.dtype))

@@ -9,10 +9,15 @@ from jittape.core.argument_checks import NOT_NEGATIVE, UNIT, number
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.keras.layers.layer import Layer, weight_options
-from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.keras.true_and_predicted import as_tensor
+from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.piecewise import maximum
 from jittape.primitives.nn.layer_functions import batch_normalization
+from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.reduce.statistics import moments
-from jittape.primitives.shape.reshaping import reshape
+from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, reshape, squeeze
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
@@ -41,6 +46,8 @@ class _Normalization(Layer):
         gamma_initializer: Any = "ones",
         beta_regularizer: Any = None,
         gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
@@ -49,8 +56,8 @@ class _Normalization(Layer):
         self.center, self.scale = bool(center), bool(scale)
         self.gamma: Variable | None = None
         self.beta: Variable | None = None
-        self._gamma = weight_options(gamma_initializer, gamma_regularizer)
-        self._beta = weight_options(beta_initializer, beta_regularizer)
+        self._gamma = weight_options(gamma_initializer, gamma_regularizer, gamma_constraint)
+        self._beta = weight_options(beta_initializer, beta_regularizer, beta_constraint)
 
     def _add_scale_and_offset(self, shape: tuple[int, ...]) -> None:
         if self.scale:
@@ -79,6 +86,7 @@ class BatchNormalization(_Normalization):
         Whether an offset `beta` is added, and whether the result is multiplied by `gamma`.
     beta_initializer, gamma_initializer, moving_mean_initializer, moving_variance_initializer : str or callable
     beta_regularizer, gamma_regularizer : str or callable, optional
+    beta_constraint, gamma_constraint : callable, optional
 
     Notes
     -----
@@ -118,8 +126,12 @@ class BatchNormalization(_Normalization):
             shape, self._moving[1], trainable=False, name="moving_variance"
         )
 
-    def call(self, inputs: Any, training: bool | None = None) -> Tensor:
-        """Return the normalized `inputs`; in training, update the moving averages."""
+    def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Tensor:
+        """Return the normalized `inputs`; in training, update the moving averages.
+
+        In training, the moments are those of the positions where `mask` is True. It has the dimensions of the inputs
+        but the last.
+        """
         assert self.moving_mean is not None
         assert self.moving_variance is not None
         ndim = len(inputs.shape)
@@ -128,10 +140,26 @@ class BatchNormalization(_Normalization):
         mean: Any = self.moving_mean
         variance: Any = self.moving_variance
         if training and self.trainable:
-            mean, variance = moments(inputs, [i for i in range(ndim) if i != axis])
+            others = [i for i in range(ndim) if i != axis]
+            mean, variance = moments(inputs, others) if mask is None else self._masked(inputs, mask, others)
             for average, now in ((self.moving_mean, mean), (self.moving_variance, variance)):
                 average.assign(add(multiply(self.momentum, average), multiply(1.0 - self.momentum, now)))
         return self._normalized(inputs, reshape(mean, shape), reshape(variance, shape), shape)
+
+    def _masked(self, inputs: Any, mask: Any, axes: list[int]) -> tuple[Any, Any]:
+        """Return the moments of the inputs where `mask` is True."""
+        weights = as_tensor(mask)
+        if tuple(weights.shape) != tuple(inputs.shape[:-1]):
+            raise ShapeError(
+                f"layer {self.name!r} takes a mask of shape {tuple(inputs.shape[:-1])}, got {tuple(weights.shape)}"
+            )
+        weights = broadcast_to(expand_dims(cast(weights, inputs.dtype), -1), inputs.shape)
+        count = maximum(reduce_sum(weights, axes, keepdims=True), self.epsilon)
+        mean = divide(reduce_sum(multiply(inputs, weights), axes, keepdims=True), count)
+        variance = divide(
+            reduce_sum(multiply(square(subtract(inputs, mean)), weights), axes, keepdims=True), count
+        )
+        return squeeze(mean, axes), squeeze(variance, axes)
 
 
 class LayerNormalization(_Normalization):
@@ -147,6 +175,7 @@ class LayerNormalization(_Normalization):
         Whether an offset `beta` is added, and whether the result is multiplied by `gamma`.
     beta_initializer, gamma_initializer : str or callable
     beta_regularizer, gamma_regularizer : str or callable, optional
+    beta_constraint, gamma_constraint : callable, optional
 
     Examples
     --------
@@ -185,6 +214,7 @@ class GroupNormalization(_Normalization):
         Whether an offset `beta` is added, and whether the result is multiplied by `gamma`.
     beta_initializer, gamma_initializer : str or callable
     beta_regularizer, gamma_regularizer : str or callable, optional
+    beta_constraint, gamma_constraint : callable, optional
 
     Raises
     ------

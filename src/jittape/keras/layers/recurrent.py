@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from jittape.core.argument_checks import BELOW_ONE, number
 from jittape.core.dtypes import bool_
+from jittape.execution import init_scope
 from jittape.flow.scans import foldl, scan
 from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.noise import drop, generator_of
 from jittape.keras.layers.recurrent_cells import GRUCell, LSTMCell, RecurrentCell, SimpleRNNCell
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import where
@@ -15,7 +19,7 @@ from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.creation import ones, zeros, zeros_like
 from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.shape.reshaping import expand_dims, transpose
-from jittape.random.dropout import dropout as drop
+from jittape.recording.variable import Variable
 
 __all__ = ["GRU", "LSTM", "RNN", "SimpleRNN"]
 
@@ -32,9 +36,18 @@ class RNN(Layer):
         Return the last states too.
     go_backwards : bool, default False
         Begin with the last step; the outputs are in the order in which they are computed.
+    stateful : bool, default False
+        Begin each call with the last states of the call before, for sequences that are given in parts.
+        `reset_states` begins again. All batches have the size of the first one.
+    unroll : bool, optional
+        Ignored: the steps are a compiled loop.
+    zero_output_for_mask : bool, default False
+        Return 0 for steps that the mask excludes instead of the output before, with `return_sequences`.
     dropout, recurrent_dropout : float, default 0
         Fractions of the inputs and of the state that are dropped in training; the state's mask is the same in all
         steps.
+    seed : int, optional
+        Seed of the masks of dropout; see `Dropout`.
 
     Examples
     --------
@@ -49,8 +62,12 @@ class RNN(Layer):
         return_sequences: bool = False,
         return_state: bool = False,
         go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
+        seed: int | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
@@ -59,7 +76,10 @@ class RNN(Layer):
             raise TypeError(f"[{owner}] cell must be a SimpleRNNCell, LSTMCell or GRUCell, got {cell!r}")
         self.cell = cell
         self.return_sequences, self.return_state = bool(return_sequences), bool(return_state)
-        self.go_backwards = bool(go_backwards)
+        self.go_backwards, self.stateful = bool(go_backwards), bool(stateful)
+        self.zero_output_for_mask = bool(zero_output_for_mask)
+        self.seed_generator = generator_of(seed)
+        self.last_states: list[Variable] = []
         self.dropout = number(owner, "dropout", dropout, BELOW_ONE)
         self.recurrent_dropout = number(owner, "recurrent_dropout", recurrent_dropout, BELOW_ONE)
 
@@ -99,14 +119,16 @@ class RNN(Layer):
                 f"layer {self.name!r} takes sequences of at least one step, got shape {inputs.shape}"
             )
         if training and self.dropout:
-            inputs = drop(inputs, self.dropout, (batch, 1, inputs.shape[-1]))
+            inputs = drop(self.seed_generator, inputs, self.dropout, (batch, 1, inputs.shape[-1]))
         projected = transpose(self.cell.project(inputs), (1, 0, 2))
         if self.go_backwards:
             projected = reverse(projected, [0])
         states = self._initial(initial_state, batch, projected.dtype)
         kept = None
         if training and self.recurrent_dropout:
-            kept = drop(ones([batch, self.units], projected.dtype), self.recurrent_dropout)
+            kept = drop(
+                self.seed_generator, ones([batch, self.units], projected.dtype), self.recurrent_dropout
+            )
 
         def step(states: tuple[Any, ...], x: Any) -> tuple[Any, ...]:
             if kept is not None:
@@ -114,14 +136,21 @@ class RNN(Layer):
             return self.cell.step(x, states)
 
         if mask is not None:
-            return self._masked(step, projected, states, self._seen(mask, batch, time))
-        if self.return_sequences:
+            result, last = self._masked(step, projected, states, self._seen(mask, batch, time))
+        elif self.return_sequences:
             outputs, *others = scan(step, projected, states)
             result, last = transpose(outputs, (1, 0, 2)), [s[-1] for s in (outputs, *others)]
         else:
             last = list(foldl(step, projected, states))
             result = last[0]
+        for variable, state in zip(self.last_states, last, strict=False):
+            variable.assign(state)
         return (result, *last) if self.return_state else result
+
+    def reset_states(self) -> None:
+        """Begin the next call of a layer with ``stateful=True`` with zeros."""
+        for variable in self.last_states:
+            variable.assign(zeros_like(variable))
 
     def _seen(self, mask: Any, batch: int, time: int) -> Any:
         """Return a mask in the order of the steps, with a dimension for the state."""
@@ -133,8 +162,8 @@ class RNN(Layer):
         seen = expand_dims(transpose(mask), -1)
         return reverse(seen, [0]) if self.go_backwards else seen
 
-    def _masked(self, step: Any, projected: Any, states: tuple[Any, ...], seen: Any) -> Any:
-        """Return what `call` does, for steps of which some do not count."""
+    def _masked(self, step: Any, projected: Any, states: tuple[Any, ...], seen: Any) -> tuple[Any, list[Any]]:
+        """Return the output, or all of them, and the last states, for steps of which some do not count."""
 
         def masked_step(before: tuple[Any, ...], row: tuple[Any, Any]) -> tuple[Any, ...]:
             x, counts = row
@@ -146,12 +175,32 @@ class RNN(Layer):
         first = (zeros_like(states[0]), *states)
         if self.return_sequences:
             outputs, *others = scan(masked_step, (projected, seen), first)
-            result, last = transpose(outputs, (1, 0, 2)), [s[-1] for s in others]
-        else:
-            result, *last = foldl(masked_step, (projected, seen), first)
-        return (result, *last) if self.return_state else result
+            if self.zero_output_for_mask:
+                outputs = where(seen, outputs, 0)
+            return transpose(outputs, (1, 0, 2)), [s[-1] for s in others]
+        result, *last = foldl(masked_step, (projected, seen), first)
+        return result, last
+
+    def _remembered(self, batch: int, dtype: Any) -> tuple[Any, ...]:
+        """Return the states of the call before; the first call makes Variables for them."""
+        if not self.last_states:
+            with init_scope():  # the first call may be that of a function that is traced
+                self.last_states = [
+                    Variable(np.zeros((batch, size), dtype), trainable=False, name=f"{self.name}/state")
+                    for size in self.cell.state_size
+                ]
+        if self.last_states[0].shape[0] != batch:
+            raise ValueError(
+                f"layer {self.name!r} is stateful and keeps states of a batch of {self.last_states[0].shape[0]}, got a "
+                f"batch of {batch}; use batches of one size, as of Dataset.batch(size, drop_remainder=True)"
+            )
+        return tuple([variable.value() for variable in self.last_states])
 
     def _initial(self, given: Any, batch: int, dtype: Any) -> tuple[Any, ...]:
+        if self.stateful:
+            remembered = self._remembered(batch, dtype)
+            if given is None:
+                return remembered
         if given is None:
             return tuple([zeros([batch, size], dtype) for size in self.cell.state_size])
         states = tuple(given) if isinstance(given, (list, tuple)) else (given,)
@@ -164,6 +213,10 @@ _OPTIONS = (
     "return_sequences",
     "return_state",
     "go_backwards",
+    "stateful",
+    "unroll",
+    "zero_output_for_mask",
+    "seed",
     "dropout",
     "recurrent_dropout",
     "name",
@@ -174,6 +227,7 @@ _OPTIONS = (
 
 def _arguments(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of the cell and those of `RNN`."""
+    options.pop("use_cudnn", None)
     own = {name: options.pop(name) for name in _OPTIONS if name in options}
     for name in ("dtype", "trainable"):
         if name in options:

@@ -47,6 +47,9 @@ class RecurrentCell(Layer):
         kernel_regularizer: Any = None,
         recurrent_regularizer: Any = None,
         bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
@@ -60,9 +63,9 @@ class RecurrentCell(Layer):
         self.kernel: Any = None
         self.recurrent_kernel: Any = None
         self.bias: Any = None
-        self._kernel = weight_options(kernel_initializer, kernel_regularizer)
-        self._recurrent = weight_options(recurrent_initializer, recurrent_regularizer)
-        self._bias = weight_options(bias_initializer, bias_regularizer)
+        self._kernel = weight_options(kernel_initializer, kernel_regularizer, kernel_constraint)
+        self._recurrent = weight_options(recurrent_initializer, recurrent_regularizer, recurrent_constraint)
+        self._bias = weight_options(bias_initializer, bias_regularizer, bias_constraint)
 
     @property
     def state_size(self) -> tuple[int, ...]:

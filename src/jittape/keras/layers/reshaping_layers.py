@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from jittape.keras.activations import activation_of, linear
+from jittape.keras.layers.data_formats import format_of
 from jittape.keras.layers.layer import Layer
 from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import concat
-from jittape.primitives.shape.reshaping import hashable, reshape
+from jittape.primitives.shape.reshaping import hashable, reshape, transpose
 from jittape.recording.tensor import Tensor
 
 __all__ = ["Activation", "Concatenate", "Flatten", "Input", "Reshape"]
@@ -67,7 +68,9 @@ class Flatten(Layer):
 
     Parameters
     ----------
-    trainable, dtype, activity_regularizer, input_shape : those of `Layer`
+    data_format : str, optional
+        With ``"channels_first"``, the channels of inputs become the last dimension before.
+    **options : those of `Layer`
 
     Examples
     --------
@@ -75,10 +78,16 @@ class Flatten(Layer):
     (2, 12)
     """
 
+    def __init__(self, data_format: str | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.channels_first = format_of("Flatten", data_format, 1).startswith("NC")
+
     def call(self, inputs: Any) -> Tensor:
         """Return `inputs` with two dimensions."""
         if not inputs.shape:
             raise ValueError(f"layer {self.name!r} takes inputs with a batch dimension, got a scalar")
+        if self.channels_first and len(inputs.shape) > 2:
+            inputs = transpose(inputs, (0, *range(2, len(inputs.shape)), 1))
         return reshape(inputs, (inputs.shape[0], math.prod(inputs.shape[1:])))
 
 

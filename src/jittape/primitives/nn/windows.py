@@ -54,8 +54,8 @@ def layout_of(op: str, data_format: str | None, spatial: int) -> Layout:
     return Layout(spatial, data_format == first)
 
 
-def per_dimension(op: str, name: str, value: Any, layout: Layout) -> tuple[int, ...]:
-    """Return an argument such as `strides` for each spatial dimension.
+def per_dimension(op: str, name: str, value: Any, layout: Layout, least: int = 1) -> tuple[int, ...]:
+    """Return an argument such as `strides` for each spatial dimension; each is at least `least`.
 
     It may be one int, one for each spatial dimension, or one for each dimension of the input.
     """
@@ -71,8 +71,8 @@ def per_dimension(op: str, name: str, value: Any, layout: Layout) -> tuple[int, 
         numbers *= spatial
     if len(numbers) != spatial:
         raise ValueError(f"[{op}] {name} must have 1, {spatial} or {spatial + 2} entries, got {value!r}")
-    if not all(isinstance(n, int) and n >= 1 for n in numbers):
-        raise ValueError(f"[{op}] {name} must be ints of at least 1, got {value!r}")
+    if not all(isinstance(n, int) and n >= least for n in numbers):
+        raise ValueError(f"[{op}] {name} must be ints of at least {least}, got {value!r}")
     return numbers
 
 
