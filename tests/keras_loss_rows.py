@@ -90,6 +90,15 @@ METRICS: dict[str, tuple[str, dict[str, Any], tuple[Any, Any]]] = {
     ),
     "auc": ("AUC", {}, LABELS),
     "auc, precision and recall": ("AUC", {"curve": "PR", "num_thresholds": 50}, LABELS),
+    "auc, majoring": ("AUC", {"summation_method": "majoring", "thresholds": [0.7, 0.2, 0.5]}, LABELS),
+    "auc, minoring": ("AUC", {"summation_method": "minoring", "curve": "PR"}, LABELS),
+    "auc of labels": ("AUC", {"multi_label": True, "label_weights": [0.1, 0.2, 0.3, 0.4]}, BINARY),
+    "auc, weighted labels": ("AUC", {"label_weights": [0.1, 0.2, 0.3, 0.4]}, BINARY),
+    "auc of rows": ("AUC", {}, BINARY),
+    "precision of the best": ("Precision", {"top_k": 2}, CLASSES),
+    "recall of a class": ("Recall", {"class_id": 1, "thresholds": [0.1, 0.4]}, CLASSES),
+    "recall of the best, a class": ("Recall", {"class_id": 3, "top_k": 1}, CLASSES),
+    "sparse, ignored": ("SparseCategoricalCrossentropy", {"ignore_class": 2}, NUMBERS),
 }
 
 
@@ -102,7 +111,13 @@ def loss_values(tf: Any, row: tuple[str, dict[str, Any], tuple[Any, Any]]) -> li
         for r in ("sum_over_batch_size", "sum", "none")
     ]
     if kind not in ("Dice", "Tversky"):
-        found.append(make(**options, dtype="float64")(y_true, y_pred, sample_weight=WEIGHTS))
+        for reduction, weights in (
+            ("sum_over_batch_size", WEIGHTS),
+            ("mean_with_sample_weight", WEIGHTS),
+            ("none", WEIGHTS[:, None]),
+        ):
+            loss = make(**options, reduction=reduction, dtype="float64")
+            found.append(loss(y_true, y_pred, sample_weight=weights))
     x = tf.constant(y_pred)
     with tf.GradientTape() as tape:
         tape.watch(x)

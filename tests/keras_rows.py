@@ -45,11 +45,22 @@ IMAGES = ((2, 6, 5, 4),)
 CAUSAL = {"use_causal_mask": True}
 TRAINING = {"training": True}
 
+STEPS = np.array([[True, True, False, True, False], [False, True, True, True, True]])
+
 ROWS: dict[str, LayerRow] = {
     "dense": LayerRow(lambda L, **o: L.Dense(4, "tanh", **o), ((3, 5),)),
     "dense of sequences": LayerRow(lambda L, **o: L.Dense(2, use_bias=False, **o), SEQUENCES),
     "conv1d": LayerRow(lambda L, **o: L.Conv1D(4, 3, 2, "same", activation="relu", **o), SEQUENCES),
     "conv1d, dilated": LayerRow(lambda L, **o: L.Conv1D(2, 2, dilation_rate=2, **o), SEQUENCES),
+    "conv1d, causal": LayerRow(
+        lambda L, **o: L.Conv1D(2, 3, padding="causal", dilation_rate=2, **o), SEQUENCES
+    ),
+    "conv1d transposed, padding": LayerRow(
+        lambda L, **o: L.Conv1DTranspose(2, 3, 2, "same", output_padding=0, **o), SEQUENCES
+    ),
+    "conv2d transposed, padding": LayerRow(
+        lambda L, **o: L.Conv2DTranspose(2, 3, 2, output_padding=1, **o), ((1, 3, 2, 2),)
+    ),
     "conv2d": LayerRow(lambda L, **o: L.Conv2D(3, (3, 2), **o), IMAGES),
     "conv2d, same, strides": LayerRow(lambda L, **o: L.Conv2D(3, 3, (2, 1), "same", **o), IMAGES),
     "conv3d": LayerRow(lambda L, **o: L.Conv3D(2, 2, **o), ((1, 3, 4, 3, 2),)),
@@ -70,6 +81,7 @@ ROWS: dict[str, LayerRow] = {
     "global max": LayerRow(lambda L, **o: L.GlobalMaxPooling2D(**o), IMAGES),
     "global mean": LayerRow(lambda L, **o: L.GlobalAveragePooling2D(keepdims=True, **o), IMAGES),
     "flatten": LayerRow(lambda L, **o: L.Flatten(**o), IMAGES),
+    "flatten, channels first": LayerRow(lambda L, **o: L.Flatten(data_format="channels_first", **o), IMAGES),
     "reshape": LayerRow(lambda L, **o: L.Reshape((3, -1), **o), SEQUENCES),
     "embedding": LayerRow(lambda L, **o: L.Embedding(7, 3, **o), ((2, 4),), integers=7),
     "batch normalization": LayerRow(lambda L, **o: L.BatchNormalization(**o), IMAGES),
@@ -77,6 +89,10 @@ ROWS: dict[str, LayerRow] = {
     "batch normalization, axis": LayerRow(
         lambda L, **o: L.BatchNormalization(axis=1, momentum=0.5, scale=False, **o), SEQUENCES, TRAINING
     ),
+    "batch normalization, mask": LayerRow(
+        lambda L, **o: L.BatchNormalization(**o), SEQUENCES, TRAINING | {"mask": STEPS}, rtol=1e-6
+    ),
+    "softmax, mask": LayerRow(lambda L, **o: L.Softmax(**o), ((2, 5),), {"mask": STEPS}),
     "layer normalization": LayerRow(lambda L, **o: L.LayerNormalization(**o), SEQUENCES),
     "layer normalization, axes": LayerRow(lambda L, **o: L.LayerNormalization(axis=[1, 2], **o), SEQUENCES),
     "group normalization": LayerRow(lambda L, **o: L.GroupNormalization(2, **o), IMAGES),
@@ -96,6 +112,14 @@ ROWS: dict[str, LayerRow] = {
         lambda L, **o: L.GRU(4, reset_after=False, return_sequences=True, **o), SEQUENCES
     ),
     "gru without bias": LayerRow(lambda L, **o: L.GRU(3, use_bias=False, **o), SEQUENCES),
+    "gru, mask, zeros": LayerRow(
+        lambda L, **o: L.GRU(3, return_sequences=True, zero_output_for_mask=True, **o),
+        SEQUENCES,
+        {"mask": STEPS},
+    ),
+    "attention, concat": LayerRow(
+        lambda L, **o: L.Attention(True, score_mode="concat", **o), ((2, 3, 4), (2, 5, 4))
+    ),
     "attention": LayerRow(lambda L, **o: L.Attention(use_scale=True, **o), ((2, 3, 4), (2, 5, 4))),
     "attention, causal": LayerRow(lambda L, **o: L.Attention(**o), ((2, 4, 3), (2, 4, 3)), CAUSAL),
     "multi-head attention": LayerRow(
@@ -105,6 +129,12 @@ ROWS: dict[str, LayerRow] = {
         lambda L, **o: L.MultiHeadAttention(3, 2, value_dim=4, use_bias=False, **o),
         ((2, 4, 5), (2, 4, 5)),
         CAUSAL,
+        rtol=1e-5,
+    ),
+    "multi-head attention, mask": LayerRow(
+        lambda L, **o: L.MultiHeadAttention(2, 3, **o),
+        ((2, 4, 5), (2, 5, 4)),
+        {"value_mask": STEPS, "key_mask": STEPS[:, ::-1].copy()},
         rtol=1e-5,
     ),
 }
@@ -132,14 +162,15 @@ def results(tf: Any, row: LayerRow) -> dict[str, list[Any]]:
     values = [tf.convert_to_tensor(x) for x in inputs]
     several = type(layer).__name__ == "MultiHeadAttention"
     arguments = values if several else [values if len(values) > 1 else values[0]]
-    layer(*arguments, **{k: v for k, v in row.call.items() if k != "training"})
+    call = {k: tf.constant(v) if isinstance(v, np.ndarray) else v for k, v in row.call.items()}
+    layer(*arguments, **{k: v for k, v in call.items() if k != "training"})
     layer.set_weights(weights_for([tuple(w.shape) for w in layer.weights]))
     variables = layer.trainable_weights
     sources = list(variables) + ([] if row.integers else values)
     with tf.GradientTape() as tape:
         for x in [] if row.integers else values:
             tape.watch(x)
-        result = layer(*arguments, **row.call)
+        result = layer(*arguments, **call)
         total = tf.reduce_sum(tf.sin(result) * tf.constant(numbers(tuple(result.shape), 2.0)))
     gradients = tape.gradient(total, sources)
     return {

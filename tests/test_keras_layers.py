@@ -89,6 +89,43 @@ def test_dropout_keeps_the_mean_and_shares_masks():
         np.testing.assert_allclose(rnn(x).numpy(), rnn(x, training=False).numpy(), rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: layers.Dropout(0.5, seed=3),
+        lambda: layers.GaussianNoise(1.0, seed=3),
+        lambda: layers.GRU(3, dropout=0.5, kernel_initializer="ones", recurrent_initializer="ones", seed=3),
+    ],
+)
+def test_a_seed_determines_a_sequence_of_masks(make):
+    x = np.linspace(1.0, 2.0, 60).reshape(2, 5, 6)
+    layer, again = make(), make()
+    first, second = (layer(x, training=True).numpy() for _ in range(2))
+    assert not np.array_equal(first, second)
+    np.testing.assert_array_equal(again(x, training=True).numpy(), first)
+    step = jt.function(lambda x: again(x, training=True))
+    np.testing.assert_array_equal(step(x).numpy(), second)
+    assert not np.array_equal(step(x).numpy(), second)
+    assert [w.shape for w in layer.get_weights()] == [w.shape for w in layer.trainable_weights]
+
+
+def test_stateful_layers_continue():
+    x = np.random.default_rng(0).normal(size=(2, 6, 3))
+    whole = layers.LSTM(4, return_sequences=True, dtype="float64")
+    expected = whole(x).numpy()
+    layer = layers.LSTM(4, return_sequences=True, stateful=True, dtype="float64")
+    call = jt.function(lambda x: layer(x))
+    call(x[:, :3])
+    layer.set_weights([*whole.get_weights(), *[np.zeros((2, 4))] * 2])
+    layer.reset_states()
+    np.testing.assert_allclose(call(x[:, :3]).numpy(), expected[:, :3], rtol=1e-12)
+    np.testing.assert_allclose(call(x[:, 3:]).numpy(), expected[:, 3:], rtol=1e-12)
+    with pytest.raises(ValueError, match="keeps states of a batch of 2, got a batch of 1"):
+        layer(x[:1])
+    layer.reset_states()
+    np.testing.assert_allclose(layer(x[:, :3]).numpy(), expected[:, :3], rtol=1e-12)
+
+
 def test_masks_of_attention():
     q, v = (np.random.default_rng(i).normal(size=(2, n, 4)) for i, n in enumerate((3, 5)))
     seen = np.array([[True, True, False, True, False]] * 2)
@@ -177,11 +214,25 @@ IMAGE = np.ones((1, 4, 4, 2))
         (lambda: layers.BatchNormalization(axis=4)(IMAGE), ValueError, "axis 4 does not exist"),
         (lambda: layers.GroupNormalization(3)(IMAGE), ValueError, "3 groups, which do not divide 2 channels"),
         (
-            lambda: layers.LSTM(3, unroll=True),
+            lambda: layers.LSTM(3, implementation=2),
             TypeError,
-            "no argument 'unroll'; it has units",
+            "no argument 'implementation'; it has units",
         ),
         (lambda: layers.Dense(3, activaton="relu"), TypeError, "did you mean 'activation'"),
+        (lambda: layers.Conv1D(2, 3, padding="casual"), ValueError, "'SAME', 'VALID' or a list of pairs"),
+        (lambda: layers.Conv2DTranspose(2, 3, 2, output_padding=2), ValueError, "less than strides, got 2"),
+        (
+            lambda: layers.Conv2DTranspose(2, 3, 2, output_padding=-1),
+            ValueError,
+            "ints of at least 0, got -1",
+        ),
+        (lambda: layers.Attention(score_mode="cosine"), ValueError, "must be 'dot' or 'concat'"),
+        (
+            lambda: layers.BatchNormalization()(IMAGE, training=True, mask=np.ones((1, 4))),
+            ValueError,
+            r"a mask of shape \(1, 4, 4\), got \(1, 4\)",
+        ),
+        (lambda: layers.Dropout(0.5, noise_shape=(1,))(IMAGE, training=True), ValueError, "4 dimensions"),
         (lambda: layers.Flatten(shape=3), TypeError, r"\[Flatten\] there is no argument 'shape'"),
         (lambda: layers.LSTM(0), ValueError, r"\[LSTMCell\] units must be positive"),
         (lambda: layers.LSTM(2)(IMAGE), ValueError, r"inputs of shape \(batch, time, features\)"),

@@ -2,34 +2,239 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jittape.lazy_names import lazily as _lazily
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.comparison import greater, less_equal, where
 from jittape.primitives.elementwise.exponential import exp
-from jittape.primitives.elementwise.hyperbolic import sigmoid, softplus, tanh
-from jittape.primitives.nn.activation import (
-    elu,
-    gelu,
-    leaky_relu,
-    log_softmax,
-    relu,
-    relu6,
-    selu,
-    silu,
-    softmax,
-    softsign,
-)
+from jittape.primitives.elementwise.hyperbolic import sigmoid, tanh
+from jittape.primitives.elementwise.hyperbolic import softplus as math_softplus
+from jittape.primitives.elementwise.piecewise import clip_by_value, minimum
+from jittape.primitives.nn import activation as nn
 
 __all__ = [
-    "elu", "exponential", "gelu", "get", "leaky_relu", "linear", "log_softmax", "relu", "relu6", "selu", "sigmoid",
-    "silu", "softmax", "softplus", "softsign", "swish", "tanh",
+    "elu", "exponential", "gelu", "get", "hard_sigmoid", "leaky_relu", "linear", "log_softmax", "mish", "relu", "relu6",
+    "selu", "sigmoid", "silu", "softmax", "softplus", "softsign", "swish", "tanh",
 ]  # fmt: skip
 
 Activation = Callable[[Any], Any]
 
 
-swish, exponential = silu, exp
+exponential = exp
+
+
+def relu(x: Any, negative_slope: float = 0.0, max_value: float | None = None, threshold: float = 0.0) -> Any:
+    """Return `x` above `threshold`, else ``negative_slope * (x - threshold)``; at most `max_value`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    negative_slope, threshold : float, default 0
+    max_value : float, optional
+
+    Examples
+    --------
+    >>> jt.keras.activations.relu([-1.0, 2.0, 5.0], max_value=3.0).numpy()
+    array([0., 2., 3.], dtype=float32)
+    """
+    if not (negative_slope or threshold):
+        result = nn.relu(x)
+    else:
+        below = multiply(subtract(x, threshold), negative_slope) if negative_slope else 0.0
+        result = where(less_equal(x, threshold), below, x)
+    return result if max_value is None else minimum(result, max_value)
+
+
+def elu(x: Any, alpha: float = 1.0) -> Any:
+    """Return `x` where it is positive, else ``alpha * (exp(x) - 1)``.
+
+    Parameters
+    ----------
+    x : tensor_like
+    alpha : float, default 1
+
+    Examples
+    --------
+    >>> jt.keras.activations.elu([-1.0, 2.0], alpha=2.0).numpy().round(3)
+    array([-1.264,  2.   ], dtype=float32)
+    """
+    result = nn.elu(x)
+    return result if alpha == 1.0 else where(greater(result, 0.0), result, multiply(alpha, result))
+
+
+def leaky_relu(x: Any, negative_slope: float = 0.2) -> Any:
+    """Return `x` where it is positive, else `negative_slope` times `x`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    negative_slope : float, default 0.2
+
+    Examples
+    --------
+    >>> jt.keras.activations.leaky_relu([-1.0, 2.0]).numpy()
+    array([-0.2,  2. ], dtype=float32)
+    """
+    return nn.leaky_relu(x, negative_slope)
+
+
+def gelu(x: Any, approximate: bool = False) -> Any:
+    """Return `x` times the standard normal distribution function at `x`; see `jittape.nn.gelu`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    approximate : bool, default False
+        Compute it by tanh.
+
+    Examples
+    --------
+    >>> jt.keras.activations.gelu([-1.0, 2.0]).numpy().round(3)
+    array([-0.159,  1.954], dtype=float32)
+    """
+    return nn.gelu(x, approximate)
+
+
+def softmax(x: Any, axis: int | Sequence[int] = -1) -> Any:
+    """Return ``exp(x)`` divided by its sum along an axis.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int or sequence of int, default -1
+
+    Examples
+    --------
+    >>> jt.keras.activations.softmax([0.0, 0.0]).numpy()
+    array([0.5, 0.5], dtype=float32)
+    """
+    return nn.softmax(x, axis)
+
+
+def log_softmax(x: Any, axis: int = -1) -> Any:
+    """Return the logarithm of `softmax`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int, default -1
+
+    Examples
+    --------
+    >>> jt.keras.activations.log_softmax([0.0, 0.0]).numpy().round(3)
+    array([-0.693, -0.693], dtype=float32)
+    """
+    return nn.log_softmax(x, axis)
+
+
+def relu6(x: Any) -> Any:
+    """Return `x` limited to the interval from 0 to 6.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Examples
+    --------
+    >>> jt.keras.activations.relu6([-1.0, 8.0]).numpy()
+    array([0., 6.], dtype=float32)
+    """
+    return nn.relu6(x)
+
+
+def selu(x: Any) -> Any:
+    """Return the scaled exponential linear unit; see `jittape.nn.selu`.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Examples
+    --------
+    >>> jt.keras.activations.selu([0.0, 1.0]).numpy().round(3)
+    array([0.   , 1.051], dtype=float32)
+    """
+    return nn.selu(x)
+
+
+def silu(x: Any) -> Any:
+    """Return ``x * sigmoid(x)``, also named `swish`.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Examples
+    --------
+    >>> jt.keras.activations.silu([0.0, 1.0]).numpy().round(3)
+    array([0.   , 0.731], dtype=float32)
+    """
+    return nn.silu(x)
+
+
+swish = silu
+
+
+def softplus(x: Any) -> Any:
+    """Return ``log(1 + exp(x))``.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Examples
+    --------
+    >>> jt.keras.activations.softplus([0.0]).numpy().round(3)
+    array([0.693], dtype=float32)
+    """
+    return math_softplus(x)
+
+
+def softsign(x: Any) -> Any:
+    """Return ``x / (1 + abs(x))``.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Examples
+    --------
+    >>> jt.keras.activations.softsign([1.0]).numpy()
+    array([0.5], dtype=float32)
+    """
+    return nn.softsign(x)
+
+
+def hard_sigmoid(x: Any) -> Any:
+    """Return ``x / 6 + 1 / 2`` limited to the interval from 0 to 1.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Examples
+    --------
+    >>> jt.keras.activations.hard_sigmoid([-4.0, 0.0, 1.5]).numpy()
+    array([0.  , 0.5 , 0.75], dtype=float32)
+    """
+    return clip_by_value(add(multiply(x, 1 / 6), 0.5), 0.0, 1.0)
+
+
+def mish(x: Any) -> Any:
+    """Return ``x * tanh(softplus(x))`` (Misra 2019).
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Examples
+    --------
+    >>> jt.keras.activations.mish([0.0, 1.0]).numpy().round(3)
+    array([0.   , 0.865], dtype=float32)
+    """
+    return multiply(x, tanh(math_softplus(x)))
 
 
 def linear(x: Any) -> Any:
@@ -52,9 +257,11 @@ ACTIVATIONS: dict[str, Activation] = {
     "elu": elu,
     "exponential": exp,
     "gelu": gelu,
+    "hard_sigmoid": hard_sigmoid,
     "leaky_relu": leaky_relu,
     "linear": linear,
     "log_softmax": log_softmax,
+    "mish": mish,
     "relu": relu,
     "relu6": relu6,
     "selu": selu,

@@ -7,17 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jittape.core.user_calls import as_int
+from jittape.execution import init_scope
 from jittape.keras.metric_base import Metric
-from jittape.keras.true_and_predicted import as_tensor, same_rank
+from jittape.keras.true_and_predicted import EXCLUDED, as_tensor, greatest_predictions, of_class, same_rank
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.comparison import greater, logical_and, logical_not, where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide_no_nan
 from jittape.primitives.elementwise.exponential import log
 from jittape.primitives.elementwise.hyperbolic import sigmoid
-from jittape.primitives.elementwise.piecewise import maximum
+from jittape.primitives.elementwise.piecewise import maximum, minimum
 from jittape.primitives.reduce.reductions import reduce_sum
-from jittape.primitives.shape.reshaping import expand_dims, reshape
+from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, reshape, squeeze
 from jittape.recording.convert import constant
 from jittape.recording.tensor import Tensor
 
@@ -38,25 +39,32 @@ class _Counts(Metric):
     A prediction is positive if it is greater than the threshold.
     """
 
+    labels = False
+    """Whether the last dimension has labels that are counted separately."""
+
     def __init__(self, thresholds: Any, name: str | None, dtype: Any) -> None:
         super().__init__(name, dtype)
         self._thresholds = np.asarray(thresholds, self.dtype).ravel()
-        count = len(self._thresholds)
-        self.true_positives = self.add_weight([count], name="true_positives")
-        self.false_positives = self.add_weight([count], name="false_positives")
-        self.true_negatives = self.add_weight([count], name="true_negatives")
-        self.false_negatives = self.add_weight([count], name="false_negatives")
+        if not len(self._thresholds):
+            raise ValueError(f"[{type(self).__name__}] thresholds must not be empty")
+        self._add_counts([len(self._thresholds)])
+
+    def _add_counts(self, shape: list[int]) -> None:
+        self.true_positives = self.add_weight(shape, name="true_positives")
+        self.false_positives = self.add_weight(shape, name="false_positives")
+        self.true_negatives = self.add_weight(shape, name="true_negatives")
+        self.false_negatives = self.add_weight(shape, name="false_negatives")
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch of labels 0 and 1 and of probabilities."""
         y_true, y_pred = same_rank(type(self).__name__, as_tensor(y_true), as_tensor(y_pred))
-        predicted = reshape(cast(y_pred, self.dtype), [-1])
-        actual = reshape(cast(y_true, "bool"), [-1])
-        weights: Any = constant(1.0, self.dtype)
-        if sample_weight is not None:
-            weights = cast(as_tensor(sample_weight), self.dtype)
-            weights = reshape(weights, [-1]) if weights.shape else weights
-        positive = greater(predicted, expand_dims(constant(self._thresholds), 1))
+        rows = [-1, y_pred.shape[-1]] if self.labels else [-1]
+        predicted = reshape(cast(y_pred, self.dtype), rows)
+        actual = reshape(cast(y_true, "bool"), rows)
+        weights = self._weights(y_pred, sample_weight)
+        if weights.ndim:
+            weights = reshape(weights, rows)
+        positive = greater(predicted, reshape(constant(self._thresholds), [-1] + [1] * len(rows)))
         for variable, of_prediction, of_label in (
             (self.true_positives, positive, actual),
             (self.false_positives, positive, logical_not(actual)),
@@ -65,6 +73,19 @@ class _Counts(Metric):
         ):
             counted = cast(logical_and(of_prediction, of_label), self.dtype)
             variable.assign_add(reduce_sum(multiply(counted, weights), 1))
+
+    def _weights(self, y_pred: Any, sample_weight: Any) -> Any:
+        """Return the weight of each prediction, given those of the examples; a scalar for all."""
+        if sample_weight is None:
+            return constant(1.0, self.dtype)
+        weights = cast(as_tensor(sample_weight), self.dtype)
+        if weights.ndim == y_pred.ndim + 1 and weights.shape[-1] == 1:
+            weights = squeeze(weights, -1)
+        if not weights.ndim:
+            return weights
+        while weights.ndim < y_pred.ndim:
+            weights = expand_dims(weights, -1)
+        return broadcast_to(weights, y_pred.shape)
 
     def _one_or_all(self, values: Any) -> Any:
         return values[0] if len(self._thresholds) == 1 else values
@@ -173,13 +194,47 @@ class FalseNegatives(_Count):
     direction = "down"
 
 
-class Precision(_Counts):
+class _Fraction(_Counts):
+    """A fraction of the positive predictions or labels, of all classes or of one."""
+
+    direction = "up"
+
+    def __init__(
+        self,
+        thresholds: Any = None,
+        top_k: int | None = None,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        if thresholds is None:
+            thresholds = 0.5 if top_k is None else EXCLUDED
+        super().__init__(thresholds, type(self).__name__.lower() if name is None else name, dtype)
+        self.top_k = None if top_k is None else as_int("top_k", top_k)
+        self.class_id = None if class_id is None else as_int("class_id", class_id)
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Add a batch of labels 0 and 1 and of probabilities."""
+        y_true, y_pred = as_tensor(y_true), as_tensor(y_pred)
+        owner = type(self).__name__
+        if self.top_k is not None:
+            y_pred = greatest_predictions(owner, y_pred, self.top_k)
+        if self.class_id is not None:
+            y_true, y_pred = of_class(owner, y_true, y_pred, self.class_id)
+        super().update_state(y_true, y_pred, sample_weight)
+
+
+class Precision(_Fraction):
     """The fraction of positive predictions that are right.
 
     Parameters
     ----------
-    thresholds : float or sequence of float
-        Probability above which a prediction is positive.
+    thresholds : float or sequence of float, optional
+        Probability above which a prediction is positive; 0.5 if neither this nor `top_k` is given.
+    top_k : int, optional
+        Only the classes of the `top_k` greatest predictions of an example count as positive.
+    class_id : int, optional
+        Position of the class that is counted, in the last dimension.
     name : str, optional
         Name in logs.
     dtype : dtype, optional
@@ -191,24 +246,18 @@ class Precision(_Counts):
     0.5
     """
 
-    direction = "up"
-
-    def __init__(self, thresholds: Any = 0.5, name: str | None = "precision", dtype: Any = None) -> None:
-        super().__init__(0.5 if thresholds is None else thresholds, name, dtype)
-
     def result(self) -> Tensor:
         """Return the fraction; 0 without positive predictions."""
         found = add(self.true_positives, self.false_positives)
         return self._one_or_all(divide_no_nan(self.true_positives, found))
 
 
-class Recall(_Counts):
+class Recall(_Fraction):
     """The fraction of positive labels that are found.
 
     Parameters
     ----------
-    thresholds : float or sequence of float
-        Probability above which a prediction is positive.
+    thresholds, top_k, class_id : those of `Precision`
     name : str, optional
         Name in logs.
     dtype : dtype, optional
@@ -220,15 +269,18 @@ class Recall(_Counts):
     0.6666666865348816
     """
 
-    direction = "up"
-
-    def __init__(self, thresholds: Any = 0.5, name: str | None = "recall", dtype: Any = None) -> None:
-        super().__init__(0.5 if thresholds is None else thresholds, name, dtype)
-
     def result(self) -> Tensor:
         """Return the fraction; 0 without positive labels."""
         there = add(self.true_positives, self.false_negatives)
         return self._one_or_all(divide_no_nan(self.true_positives, there))
+
+
+_HEIGHTS = {
+    "interpolation": lambda a, b: multiply(0.5, add(a, b)),
+    "minoring": minimum,
+    "majoring": maximum,
+}
+"""Heights of the intervals between two points of a curve, by the name of the method."""
 
 
 class AUC(_Counts):
@@ -240,15 +292,25 @@ class AUC(_Counts):
         At least 2.
     curve : str, default "ROC"
         Or ``"PR"``; the area is then interpolated as by Davis and Goadrich (ICML 2006).
+    summation_method : str, default "interpolation"
+        ``"minoring"`` and ``"majoring"`` take the smaller and the greater end of each interval.
     name, dtype
         As for `Metric`.
+    thresholds : sequence of float, optional
+        Between 0 and 1, in place of `num_thresholds`.
+    multi_label : bool, default False
+        Whether the result is the mean of the areas of the labels in the last dimension.
+    num_labels : int, optional
+        Number of labels; the first batch tells it by default.
+    label_weights : sequence of float, optional
+        Weights of the labels in the mean; without `multi_label`, in the counts.
     from_logits : bool
         Whether predictions are logits.
 
     Raises
     ------
     ValueError
-        For another curve or fewer thresholds.
+        For another curve or method, fewer thresholds, or thresholds out of range.
 
     Examples
     --------
@@ -262,24 +324,53 @@ class AUC(_Counts):
         self,
         num_thresholds: int = 200,
         curve: str = "ROC",
+        summation_method: str = "interpolation",
         name: str | None = "auc",
         dtype: Any = None,
+        thresholds: Any = None,
+        multi_label: bool = False,
+        num_labels: int | None = None,
+        label_weights: Any = None,
         from_logits: bool = False,
     ) -> None:
-        count = as_int("num_thresholds", num_thresholds)
-        if count < 2:
-            raise ValueError(f"[AUC] num_thresholds must be at least 2, got {num_thresholds}")
         if curve not in ("ROC", "PR"):
             raise ValueError(f"[AUC] curve must be 'ROC' or 'PR', got {curve!r}")
-        inner = np.arange(1, count - 1) / (count - 1)
-        super().__init__(np.concatenate([[-1e-7], inner, [1 + 1e-7]]), name, dtype)
-        self.curve, self.from_logits = curve, from_logits
+        if summation_method not in _HEIGHTS:
+            raise ValueError(
+                f"[AUC] summation_method must be one of {', '.join(_HEIGHTS)}, got {summation_method!r}"
+            )
+        super().__init__(_thresholds(num_thresholds, thresholds), name, dtype)
+        self.curve, self.summation_method, self.from_logits = curve, summation_method, from_logits
+        self.labels, self.num_labels = bool(multi_label), num_labels
+        self.label_weights = None if label_weights is None else np.asarray(label_weights, self.dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch of labels 0 and 1 and of probabilities or logits."""
-        if self.from_logits:
-            y_pred = sigmoid(y_pred)
+        y_pred = sigmoid(y_pred) if self.from_logits else as_tensor(y_pred)
+        if self.labels:
+            self._require_labels(y_pred.shape)
         super().update_state(y_true, y_pred, sample_weight)
+
+    def _require_labels(self, shape: Any) -> None:
+        """Make counts for each label at the first batch; check the labels of the others."""
+        found = shape[-1] if len(shape) > 1 else 0
+        expected = found if self.num_labels is None else self.num_labels
+        weights = len(self.label_weights) if self.label_weights is not None else found
+        if not found or not found == expected == weights:
+            raise ValueError(
+                f"[AUC] y_pred must have shape (batch, labels), the labels of num_labels, of label_weights and of "
+                f"the batches before, got shape {tuple(shape)}"
+            )
+        if self.true_positives.shape != (len(self._thresholds), found):
+            with init_scope():  # the first batch may come while a function is traced
+                self._add_counts([len(self._thresholds), found])
+            self.num_labels = found
+
+    def _weights(self, y_pred: Any, sample_weight: Any) -> Any:
+        weights = super()._weights(y_pred, sample_weight)
+        if self.labels or self.label_weights is None:
+            return weights
+        return broadcast_to(multiply(weights, self.label_weights), y_pred.shape)
 
     def result(self) -> Tensor:
         """Return the area."""
@@ -287,11 +378,33 @@ class AUC(_Counts):
             v.value()
             for v in (self.true_positives, self.false_positives, self.true_negatives, self.false_negatives)
         )
-        if self.curve == "ROC":
-            recall, fall_out = divide_no_nan(tp, add(tp, fn)), divide_no_nan(fp, add(fp, tn))
-            heights = multiply(0.5, add(recall[:-1], recall[1:]))
-            return reduce_sum(multiply(heights, subtract(fall_out[:-1], fall_out[1:])))
-        return _area_of_precision_and_recall(tp, fp, fn)
+        if self.curve == "PR" and self.summation_method == "interpolation":
+            areas = _area_of_precision_and_recall(tp, fp, fn)
+        else:
+            recall = divide_no_nan(tp, add(tp, fn))
+            roc = self.curve == "ROC"
+            x = divide_no_nan(fp, add(fp, tn)) if roc else recall
+            y = recall if roc else divide_no_nan(tp, add(tp, fp))
+            heights = _HEIGHTS[self.summation_method](y[:-1], y[1:])
+            areas = reduce_sum(multiply(heights, subtract(x[:-1], x[1:])), 0)
+        if not areas.ndim:
+            return areas
+        weights = np.ones(areas.shape, self.dtype) if self.label_weights is None else self.label_weights
+        return divide_no_nan(reduce_sum(multiply(areas, weights)), weights.sum())
+
+
+def _thresholds(count: Any, given: Any) -> Any:
+    """Return the thresholds of `AUC`, the first below 0 and the last above 1."""
+    if given is None:
+        number = as_int("num_thresholds", count)
+        if number < 2:
+            raise ValueError(f"[AUC] num_thresholds must be at least 2, got {count}")
+        inner = np.arange(1, number - 1) / (number - 1)
+    else:
+        inner = np.sort(np.asarray(given, float).ravel())
+        if not np.all((inner >= 0) & (inner <= 1)):
+            raise ValueError(f"[AUC] thresholds must be between 0 and 1, got {given}")
+    return np.concatenate([[-1e-7], inner, [1 + 1e-7]])
 
 
 def _area_of_precision_and_recall(tp: Any, fp: Any, fn: Any) -> Tensor:
@@ -303,4 +416,4 @@ def _area_of_precision_and_recall(tp: Any, fp: Any, fn: Any) -> Tensor:
     both = logical_and(greater(positives[:-1], 0), greater(positives[1:], 0))
     ratio = where(both, divide_no_nan(positives[:-1], maximum(positives[1:], 0)), 1)
     parts = multiply(slope, add(d_tp, multiply(intercept, log(ratio))))
-    return reduce_sum(divide_no_nan(parts, maximum(add(tp[1:], fn[1:]), 0)))
+    return reduce_sum(divide_no_nan(parts, maximum(add(tp[1:], fn[1:]), 0)), 0)

@@ -10,7 +10,7 @@ from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide, divide_no_nan
 from jittape.primitives.reduce.reductions import reduce_sum
-from jittape.primitives.shape.reshaping import expand_dims, squeeze
+from jittape.primitives.shape.reshaping import expand_dims, reshape, squeeze
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
@@ -73,7 +73,7 @@ class Loss:
         return reduce_losses(losses, sample_weight, self.reduction, self.counted(y_true, losses))
 
     def counted(self, y_true: Any, losses: Any) -> Any:
-        """Return which examples count in a mean, as a tensor of bool; None for all."""
+        """Return which of the `losses` count in a mean, as a tensor of bool of their shape; None for all."""
         return None
 
     def get_config(self) -> dict[str, Any]:
@@ -93,7 +93,10 @@ def reduce_losses(losses: Any, sample_weight: Any, reduction: str | None, counte
             losses.dtype,
         )
         if weights.ndim == losses.ndim + 1 and weights.shape[-1] == 1:
-            weights = squeeze(weights, -1)
+            if losses.ndim == 1:  # as in TensorFlow, losses that are not reduced get the dimension
+                losses = expand_dims(losses, -1)
+            else:
+                weights = squeeze(weights, -1)
         while weights.ndim < losses.ndim:
             weights = expand_dims(weights, -1)
         losses = multiply(losses, weights)
@@ -103,10 +106,13 @@ def reduce_losses(losses: Any, sample_weight: Any, reduction: str | None, counte
     total = reduce_sum(losses)
     if reduction == "sum":
         return total
-    if reduction == "mean_with_sample_weight" and weights is not None:
-        return divide_no_nan(total, reduce_sum(weights))
     if counted is not None:
-        return divide_no_nan(total, reduce_sum(cast(counted, losses.dtype)))
+        counted = reshape(cast(counted, losses.dtype), losses.shape)
+        if weights is not None and reduction == "mean_with_sample_weight":
+            counted = multiply(counted, weights)
+        return divide_no_nan(total, reduce_sum(counted))
+    if weights is not None and reduction == "mean_with_sample_weight":
+        return divide_no_nan(total, reduce_sum(weights))
     return divide(total, applied(float, max(losses.size, 1)))
 
 
@@ -122,7 +128,7 @@ class FunctionLoss(Loss):
         dtype: Any = None,
         **arguments: Any,
     ) -> None:
-        super().__init__(name, reduction, dtype)
+        super().__init__(type(self).function.__name__ if name is None else name, reduction, dtype)
         self._arguments = arguments
 
     def call(self, y_true: Any, y_pred: Any) -> Any:

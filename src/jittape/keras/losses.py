@@ -264,8 +264,8 @@ class SparseCategoricalCrossentropy(FunctionLoss):
         self,
         from_logits: bool = False,
         ignore_class: int | None = None,
-        axis: int = -1,
         reduction: str | None = "sum_over_batch_size",
+        axis: int = -1,
         name: str | None = None,
         dtype: Any = None,
     ) -> None:
@@ -299,9 +299,9 @@ class Dice(FunctionLoss):
 
     def __init__(
         self,
-        axis: Any = None,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = None,
+        axis: Any = None,
         dtype: Any = None,
     ) -> None:
         super().__init__(reduction, name, dtype, axis=axis)
@@ -331,9 +331,9 @@ class Tversky(FunctionLoss):
         self,
         alpha: float = 0.5,
         beta: float = 0.5,
-        axis: Any = None,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = None,
+        axis: Any = None,
         dtype: Any = None,
     ) -> None:
         super().__init__(reduction, name, dtype, alpha=alpha, beta=beta, axis=axis)

@@ -55,8 +55,13 @@ from jittape.keras.losses import (
     squared_hinge,
 )
 from jittape.keras.metric_base import Mean, MeanMetricWrapper, Metric, Sum
+from jittape.keras.true_and_predicted import as_tensor
 from jittape.lazy_names import lazily as _lazily
+from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.comparison import not_equal
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.exponential import sqrt
+from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.tensor import Tensor
 
 __all__ = [
@@ -178,6 +183,15 @@ class SparseCategoricalCrossentropy(_MeanLoss):
     """
 
     function = staticmethod(losses.sparse_categorical_crossentropy)
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
+        """Add a batch; with weights, the examples of `ignore_class` have the weight 0, as in TensorFlow."""
+        ignored = self._arguments.get("ignore_class")
+        if ignored is not None and sample_weight is not None:
+            counted = cast(not_equal(as_tensor(y_true), ignored), self.dtype)
+            weights = cast(as_tensor(sample_weight), self.dtype)
+            sample_weight = multiply(weights, reshape(counted, weights.shape) if weights.ndim else counted)
+        super().update_state(y_true, y_pred, sample_weight)
 
 
 class RootMeanSquaredError(MeanSquaredError):

@@ -6,15 +6,30 @@ from typing import Any
 
 from jittape.core.dtypes import is_floating
 from jittape.errors import ShapeError
+from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.indexing.sorting import top_k
+from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.primitives.shape.indicators import one_hot
 from jittape.primitives.shape.reshaping import squeeze
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 
-__all__ = ["TINY", "as_tensor", "matched", "predicted_tensor", "same_rank"]
+__all__ = [
+    "EXCLUDED",
+    "TINY",
+    "as_tensor",
+    "greatest_predictions",
+    "matched",
+    "of_class",
+    "predicted_tensor",
+    "same_rank",
+]
 
 TINY = 1e-7
 """Distance of probabilities from 0 and 1."""
+EXCLUDED = -1e10
+"""Prediction in place of those that are not among the greatest ones."""
 
 
 def as_tensor(x: Any) -> Any:
@@ -53,3 +68,35 @@ def matched(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     """Return both in the dtype of `y_pred`; a last dimension of length 1 that only one of them has is removed."""
     y_pred = predicted_tensor(y_pred)
     return same_rank(op, cast(as_tensor(y_true), y_pred.aval.dtype), y_pred)
+
+
+def greatest_predictions(op: str, y_pred: Any, k: int) -> Any:
+    """Return the predictions with `EXCLUDED` in place of all but the `k` greatest ones of an example.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer classes.
+    """
+    classes = y_pred.shape[-1] if y_pred.ndim else 0
+    if not 1 <= k <= classes:
+        raise ValueError(f"[{op}] top_k must be from 1 to the number of classes, {classes}, got {k}")
+    found = one_hot(top_k(y_pred, k).indices, classes, dtype=y_pred.dtype)
+    return where(reduce_sum(found, -2) > 0, y_pred, EXCLUDED)
+
+
+def of_class(op: str, y_true: Any, y_pred: Any, class_id: int) -> tuple[Any, Any]:
+    """Return the labels and the predictions of a class.
+
+    Raises
+    ------
+    ValueError
+        If there is no such class.
+    """
+    classes = y_pred.shape[-1] if y_pred.ndim else 0
+    if not 0 <= class_id < classes or y_true.shape[-1:] != y_pred.shape[-1:]:
+        raise ValueError(
+            f"[{op}] class_id {class_id} must be less than the last dimension of y_true and y_pred, got shapes "
+            f"{tuple(y_true.shape)} and {tuple(y_pred.shape)}"
+        )
+    return y_true[..., class_id], y_pred[..., class_id]

@@ -74,10 +74,10 @@ class Attention(Layer):
         if score_mode not in ("dot", "concat"):
             raise ValueError(f"[Attention] score_mode must be 'dot' or 'concat', got {score_mode!r}")
         self.score_mode, self.seed_generator = score_mode, generator_of(seed)
-        self.concat_score_weight: Variable | None = None
         self.use_scale = bool(use_scale)
         self.dropout = number("Attention", "dropout", dropout, BELOW_ONE)
         self.scale: Variable | None = None
+        self.concat_score_weight: Variable | None = None
 
     def build(self, input_shape: Any) -> None:
         """Create the scales."""

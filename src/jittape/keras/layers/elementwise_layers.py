@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 from jittape.core.argument_checks import NOT_NEGATIVE, number, optional_number
 from jittape.core.dtypes import float_limits
+from jittape.keras.activations import relu
 from jittape.keras.layers.layer import Layer
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
-from jittape.primitives.elementwise.comparison import less_equal, where
+from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.piecewise import maximum, minimum
 from jittape.primitives.nn.activation import leaky_relu, softmax
 
@@ -67,10 +68,7 @@ class ReLU(Layer):
 
     def call(self, inputs: Any) -> Any:
         """Return the activation of `inputs`."""
-        slope = self.negative_slope
-        below = multiply(subtract(inputs, self.threshold), slope) if slope else 0.0
-        result = where(less_equal(inputs, self.threshold), below, inputs)
-        return result if self.max_value is None else minimum(result, self.max_value)
+        return relu(inputs, self.negative_slope, self.max_value, self.threshold)
 
 
 class Softmax(Layer):
