@@ -12,6 +12,7 @@ import numpy as np
 
 import jittape as jt
 from npbench import FILTERS, KERNELS
+from npbench.by_hand import ADJOINTS
 
 
 @numba.njit
@@ -282,3 +283,30 @@ class Kernels:
         return self.gradient.kept_bytes(*self.args)
 
     track_kept_bytes.unit = "bytes"
+
+
+class KernelsByHand:
+    """Kernels of NPBench beside adjoints written by hand."""
+
+    unit = "times"
+    params = tuple(ADJOINTS)
+    param_names = ("kernel",)
+
+    def setup(self, name: str) -> None:
+        (kernel,) = [one for one in KERNELS if one.name == name]
+        self.args = kernel.arguments(np.random.default_rng(0), kernel.size)
+        self.gradient = jt.njit_value_and_grad(kernel.function, argnums=kernel.argnums)
+        value, gradients = self.time_gradient(name)
+        expected, by_hand = self.time_by_hand(name)
+        np.testing.assert_allclose(value, expected)
+        for one, other in zip(gradients, by_hand, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-8)
+
+    def time_gradient(self, name: str) -> Any:
+        return self.gradient(*self.args)
+
+    def time_by_hand(self, name: str) -> Any:
+        return ADJOINTS[name](*self.args)
+
+    def track_gradient_to_adjoint_by_hand(self, name: str) -> float:
+        return ratio(lambda: self.time_gradient(name), lambda: self.time_by_hand(name))
