@@ -209,13 +209,27 @@ class Generator(ArrayStatements, ViewStatements):
         self.depth += 1
         for _ in range(self.random.randrange(1, 4)):
             kind = self.random.choice(
-                ["add", "add", "if", "local", "call", *["sum", "inner", "mean"] * level, "jump", "odd"]
+                [
+                    "add",
+                    "add",
+                    "if",
+                    "local",
+                    "call",
+                    "running",
+                    *["sum", "inner", "mean"] * level,
+                    "jump",
+                    "odd",
+                ]
             )
             if kind == "add":
                 self.line(f"total {self.random.choice(['+=', '-='])} {self.expression()}")
             elif kind == "if":
                 self.line(f"if {self.condition()}:")
                 self.line(f"    total += {self.expression()}")
+            elif kind == "running":
+                lines = [f"s += 0.3 * {self.atom()}", f"total -= s * {self.atom()}"]
+                for line in self.random.sample(lines, 2):
+                    self.line(line)
             elif kind == "local":
                 self.line(f"d = x * {self.atom()} - {self.random.choice(['w', 'x[::-1]'])}")
                 self.line("total -= math.sqrt(0.1 + np.sum(d * d)) + d[1] / math.sqrt(1.0 + d[0] ** 2)")

@@ -195,7 +195,42 @@ def operands_that_decide(x):
 
 MATRIX, VECTOR = rng.normal(size=(5, 6)), rng.normal(size=6)
 SQUARE = rng.normal(size=(2, 3, 3))
+
+
+@njit
+def sum_of_sums(x):
+    s, t = 0.0, 0.0
+    for i in range(len(x)):
+        s += x[i]
+        t += s * x[i - 1]
+    return t
+
+
+@njit
+def sum_before_the_update(x):
+    s, t = 0.0, 1.0
+    for i in range(len(x)):
+        s -= t * x[i - 1]
+        t += x[i]
+    return s + t
+
+
+@njit
+def sum_of_sums_in_nested_loops(x):
+    s, t = 0.0, 0.0
+    for i in range(len(x)):
+        for j in range(i):
+            s += x[j]
+        if x[i] > 0.0:
+            for j in range(2):
+                t -= s * x[j]
+    return t
+
+
 CASES = {
+    "sum of sums": (sum_of_sums, (VECTOR,), 0),
+    "sum before the update": (sum_before_the_update, (VECTOR,), 0),
+    "sum of sums in nested loops": (sum_of_sums_in_nested_loops, (VECTOR,), 0),
     "seidel": (seidel, (MATRIX, 3), 0),
     "predators": (predators, (np.array([1.0, 0.8, 0.6, 1.2]), 50), 0),
     "jumps": (jumps, (np.array([0.3, -1.0, 1.2, 0.8]), 3), 0),

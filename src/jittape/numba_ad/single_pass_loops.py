@@ -144,11 +144,13 @@ class SinglePass:
                 inside.add(s.body)
             elif isinstance(s, Store) and s.array in self._activity and s.array.root.block not in inside:
                 return False
-        return all(
-            self._slope(phi) == 1
-            for phi in loop.phis
-            if phi.inner in self._activity or phi.out in self._activity
-        )
+        active = [phi for phi in loop.phis if phi.inner in self._activity or phi.out in self._activity]
+        return all(self._slope(phi) == 1 and not self._is_used(phi, active) for phi in active)
+
+    def _is_used(self, phi: LoopPhi, active: list[LoopPhi]) -> bool:
+        """Return whether another variable of the loop depends on a sum, as in ``s += x[i]; t += s * x[i]``."""
+        dependent = dependents(self._function, phi.inner)
+        return any(other is not phi and other.next in dependent for other in active)
 
     def _slope(self, phi: LoopPhi) -> int | None:
         """Return the derivative of the next value of a variable with respect to its value; None if it varies."""
