@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 
 import numpy as np
@@ -119,11 +120,68 @@ def test_objects_without_variables(value):
 
 
 def test_iterators_are_refused_with_the_reason():
-    for value in (jt.data.Dataset.range(3), iter(jt.data.Dataset.range(3)), iter([1])):
-        with pytest.raises(
-            ValueError, match=r"position of an iterator over data is not saved.*skip\(count\)"
-        ):
+    for value, reason in (
+        (jt.data.Dataset.range(3), r"has no position; keep iter\(dataset\)"),
+        (iter([1]), r"only the position of iter\(dataset\) is saved"),
+    ):
+        with pytest.raises(ValueError, match=reason):
             jt.train.Checkpoint(data=value)
+
+
+@pytest.mark.parametrize("consumed", [0, 2, 5])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: jt.data.Dataset.range(10).map(lambda i: i * i).batch(3),
+        lambda: jt.data.Dataset.range(10).shuffle(5).repeat().batch(3).prefetch(2),
+        lambda: jt.data.Dataset.range(10).shuffle(10, seed=3).repeat(3).batch(4),
+        lambda: jt.data.Dataset.range(10).shuffle(10, reshuffle_each_iteration=False).repeat(3).batch(4),
+        lambda: jt.data.Dataset.zip(*[jt.data.Dataset.range(9).shuffle(9).prefetch(1) for _ in range(2)]),
+    ],
+)
+def test_a_restored_iterator_continues(tmp_path, make, consumed):
+    data = make()
+    next(iter(data))  # an earlier pass
+    iterator = iter(data)
+    checkpoint = jt.train.Checkpoint(data=iterator)
+
+    def taken(iterator, count):
+        return [[leaf.tolist() for leaf in jt.nest.flatten(e)] for e in itertools.islice(iterator, count)]
+
+    first = taken(iterator, max(consumed, 1))  # orders are drawn by the first element
+    path = checkpoint.save(tmp_path / "ckpt")
+    expected = taken(iterator, 4)
+    other = iter(make())
+    next(other)
+    jt.train.Checkpoint(data=other).restore(path).assert_consumed()
+    assert taken(other, 4) == expected
+    checkpoint.restore(path)
+    assert taken(iterator, 4) == expected
+    assert first
+
+
+def test_an_iterator_of_another_dataset(tmp_path):
+    iterator = iter(jt.data.Dataset.range(10))
+    for _ in range(6):
+        iterator.get_next()
+    path = jt.train.Checkpoint(data=iterator).write(tmp_path / "c")
+    short = iter(jt.data.Dataset.range(3))
+    jt.train.Checkpoint(data=short).read(path)
+    with pytest.raises(
+        jt.errors.OutOfRangeError, match=r"position .* is 6, but this dataset has only 3 elements"
+    ):
+        next(short)
+    ended = iter(jt.data.Dataset.range(1))
+    next(ended)
+    with pytest.raises(jt.errors.OutOfRangeError, match="at the end of its dataset"):
+        ended.get_next()
+    many = jt.data.Dataset.range(3)
+    for _ in range(16):
+        many = many.shuffle(3)
+    iterator = iter(many)
+    next(iterator)
+    with pytest.raises(ValueError, match="at most 15 shuffles, and this one has 16"):
+        jt.train.Checkpoint(data=iterator).write(tmp_path / "d")
 
 
 def test_a_root_has_attributes(tmp_path):

@@ -108,10 +108,10 @@ LEFT_OUT = (
     LeftOut("train.ExponentialMovingAverage", "optimizers keep averages", "use_ema=True of an optimizer"),
     LeftOut("train.experimental", "there are no other checkpoints", "jt.train.Checkpoint"),
     LeftOut(
-        "data.Iterator data.IteratorSpec data.NumpyIterator data.DatasetSpec data.Options data.ThreadingOptions "
+        "data.IteratorSpec data.NumpyIterator data.DatasetSpec data.Options data.ThreadingOptions "
         "data.experimental",
-        "a dataset is iterated over with Python's for, and a checkpoint does not hold the position",
-        "jt.data.Dataset, and skip(count) with a count in a jt.Variable",
+        "a dataset is iterated over with Python's for",
+        "jt.data.Dataset and iter(dataset), whose position jt.train.Checkpoint saves",
     ),
     LeftOut(
         "summary profiler keras.visualization",

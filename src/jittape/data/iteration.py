@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
 
 from jittape.core.primitive import active_recorder
+from jittape.data.dataset_iterator import Iterator as DatasetIterator
 from jittape.data.elements import Rows
 from jittape.data.missing_methods import Explained, missing_method
+from jittape.errors import OutOfRangeError
 from jittape.recording.convert import constant
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor
@@ -68,14 +71,25 @@ class Iterated(metaclass=Explained):
     def __bool__(self) -> bool:
         return True
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> DatasetIterator:
         traced_in = active_recorder().traced_in
         if traced_in is not None:
             raise TypeError(
                 f"a dataset cannot be iterated over inside the traced function {traced_in}, which would keep the "
                 "elements of its first call; write the loop around calls of the function"
             )
-        return self._elements()
+        return DatasetIterator(self._after)
+
+    def _after(self, count: int) -> Iterator[Any]:
+        """Begin a pass and leave out the first `count` elements."""
+        items = self._items()
+        found = sum(1 for _ in itertools.islice(items, count))
+        if found < count:
+            raise OutOfRangeError(
+                f"the restored position of the iterator is {count}, but this dataset has only {found} elements: "
+                "restore it with the dataset that it had when the checkpoint was written"
+            )
+        return items if self._element is None else map(self._element, items)
 
     def as_numpy_iterator(self) -> Iterator[Any]:
         """Return an iterator over the elements as NumPy arrays.

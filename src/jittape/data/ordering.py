@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from jittape import random
 from jittape.core.user_calls import as_int
+from jittape.data.dataset_iterator import Order, Orders, orders_of_thread
 from jittape.data.iteration import INFINITE_CARDINALITY, Iterated
 
 __all__ = ["Ordered", "at_least_1"]
@@ -48,12 +48,11 @@ class Ordered(Iterated):
         [0, 1, 2, 3]
         """
         size = at_least_1("shuffle", "buffer_size", buffer_size)
-        passes = itertools.count()
-        fixed = None if reshuffle_each_iteration else _draw_seed(seed, 0)
+        order = Order(seed, not reshuffle_each_iteration)
 
         def items() -> Iterator[Any]:
-            entropy = _draw_seed(seed, next(passes)) if fixed is None else fixed
-            return _shuffled(self._items(), size, np.random.default_rng(entropy))
+            orders = orders_of_thread.orders or Orders([])
+            return _shuffled(self._items(), size, np.random.default_rng(orders.entropy(order)))
 
         return self._with(items, self._count)
 
@@ -147,13 +146,6 @@ def at_least_1(method: str, argument: str, value: Any) -> int:
     if number < 1:
         raise ValueError(f"[Dataset.{method}] {argument} must be at least 1, got {value!r}")
     return number
-
-
-def _draw_seed(seed: int | None, number: int) -> list[int]:
-    """Return the entropy of pass `number`: from `seed`, or from `jt.random`."""
-    if seed is not None:
-        return [as_int("seed", seed), number]
-    return [int(part * 2**53) for part in random.uniform([2], dtype="float64").numpy()]
 
 
 def _shuffled(items: Iterator[Any], size: int, generator: np.random.Generator) -> Iterator[Any]:

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from jittape.data.dataset_iterator import orders_of_thread
+
 __all__ = ["prefetched"]
 
 
@@ -33,10 +35,14 @@ def prefetched(elements: Callable[[], Iterator[Any]], count: int) -> Iterator[An
                 continue
         return False
 
+    orders = orders_of_thread.orders
+    stream = elements()  # begun in this thread, so that several of them begin one after another
+
     def work() -> None:
         end = _End(None)
+        orders_of_thread.orders = orders
         try:
-            for element in elements():
+            for element in stream:
                 if not put((element,)):
                     return
         except BaseException as error:

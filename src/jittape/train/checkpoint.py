@@ -26,13 +26,13 @@ class Checkpoint(Owner):
         Object whose own attributes are those of the checkpoint.
     **kwargs
         Objects by name: Variables, Modules, layers, models, metrics, optimizers with their state, generators of
-        `jt.random`, other checkpoints, and lists and dicts of them. They are attributes of the checkpoint, and more can
-        be set.
+        `jt.random`, iterators of a `jt.data.Dataset`, other checkpoints, and lists and dicts of them. They are
+        attributes of the checkpoint, and more can be set.
 
     Raises
     ------
     ValueError
-        For an object that has no Variables, such as a number, an array, or an iterator over data.
+        For an object that has no Variables, such as a number, an array, or a dataset.
 
     Notes
     -----

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from jittape.data.dataset_iterator import Iterator as DatasetIterator
 from jittape.data.iteration import Iterated
 from jittape.module import Module
 from jittape.optimizers.statefile import StateFile
@@ -23,18 +24,21 @@ class Owner:
 
 def require_trackable(name: str, value: Any) -> None:
     """Raise `ValueError` if a checkpoint cannot hold `value`, given as `name`."""
-    if isinstance(value, (Variable, Module, StateFile, Owner, list, tuple, Mapping)):
+    if isinstance(value, (Variable, Module, StateFile, Owner, DatasetIterator, list, tuple, Mapping)):
         return
-    if isinstance(value, (Iterated, Iterator)):
+    if isinstance(value, Iterated):
+        reason = "a dataset has no position; keep iter(dataset), whose position is saved"
+    elif isinstance(value, Iterator):
         reason = (
-            "the position of an iterator over data is not saved. Count the elements in a jt.Variable, and continue "
-            "with dataset.skip(count)"
+            "only the position of iter(dataset) is saved. Count the elements in a jt.Variable, and leave out as many "
+            "after restoring"
         )
     else:
         reason = "keep a number or an array that belongs to the checkpoint in a jt.Variable"
     raise ValueError(
         f"`Checkpoint` was expecting {name} to be a trackable object (a jt.Variable, jt.Module, layer, model, metric, "
-        f"optimizer, jt.random.Generator, or a list or dict of them), got {value!r}: {reason}"
+        "optimizer, jt.random.Generator, iterator of a jt.data.Dataset, or a list or dict of them), got "
+        f"{value!r}: {reason}"
     )
 
 
@@ -64,6 +68,8 @@ def parts_of_object(value: Any) -> list[tuple[Any, Any]] | None:
         return list(vars(value).items())
     if isinstance(value, StateFile):
         return list(value.state_by_name().items())
+    if isinstance(value, DatasetIterator):
+        return [("state", value.state())]
     if isinstance(value, Owner):
         return list(value.parts())
     if isinstance(value, Mapping):
