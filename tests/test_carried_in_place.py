@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from test_control_structure import loops
 from test_traced_slices import DATA, GRID, gradient_of, plain_loop, zero
 
 COPY = "%0 = load a0[i0]\n        r0[i0] = %0\n"
 """Part of the text of a kernel that copies an array."""
+LONG = np.sin(np.arange(240.0))
 
 
 def gauss_seidel(x: Any, loop: Any) -> Any:
@@ -115,6 +117,52 @@ def test_the_body_copies_nothing_and_the_first_value_stays() -> None:
 def _changed(u: Any, i: Any) -> Any:
     u[i, 2] = u[i - 1, 2] + u[i, 3]
     return u
+
+
+def slice_of_itself(i: Any, u: Any) -> Any:
+    u[i - 1 : i + 2] = jt.sin(u[i - 1 : i + 2]) * u[i]
+    return u
+
+
+def slice_added(i: Any, u: Any) -> Any:
+    u[i : i + 3] += u[i + 2 : i + 5] * u[i]
+    return u
+
+
+def slice_with_a_step(i: Any, u: Any) -> Any:
+    u[2 * i : 2 * i + 6 : 2] *= u[i : i + 3]
+    return u
+
+
+def slice_summed(i: Any, u: Any) -> Any:
+    u[i] = jt.reduce_prod(u[i : i + 3], 0) + u[i + 7]
+    return u
+
+
+BODIES = [slice_of_itself, slice_added, slice_with_a_step, slice_summed]
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
+@pytest.mark.parametrize("shape", [(240,), (60, 4), (120, 2)], ids=str)
+def test_parts_cost_as_much_as_the_parts(body: Callable[..., Any], shape: tuple[int, ...]) -> None:
+    """The loop and its gradient copy no array and keep, of each iteration, only the parts that it reads."""
+
+    def program(x: Any, loop: Any) -> Any:
+        return loop(1, 20, body, x * 1)
+
+    value = LONG.reshape(shape)
+    expected = gradient_of(program, value, plain_loop)
+    for _ in range(3):
+        for found, right in zip(gradient_of(program, value, jt.fori_loop), expected, strict=True):
+            np.testing.assert_allclose(found, right, 1e-11, 1e-12)
+    forward, backward = loops()
+    for step in (forward, backward):
+        (body_schedule,) = step.bodies
+        assert len(body_schedule.in_place) == 1, jt.explain()
+        assert body_schedule.arena < LONG.nbytes // 2
+    kept = [op for op in forward.ops if dict(op.params)["result_index"][0] == "stack"]
+    rows = [dict(op.params)["body"].program.avals[dict(op.params)["result_index"][1]] for op in kept]
+    assert sum(row.size for row in rows) <= 10 * LONG.size // shape[0]
 
 
 def test_no_iterations_and_loops_of_unknown_length() -> None:

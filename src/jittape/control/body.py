@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copyreg
 import functools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -160,23 +161,55 @@ def total(parts: Sequence[Symbol]) -> Symbol | None:
 def saved_slots(program: Program, needed: set[int], free: set[int]) -> tuple[list[int], set[int]]:
     """Return the slots to save for a reverse pass that needs `needed`, and the inputs among `free` that it reads.
 
-    Cheap values are recomputed from saved ones. The inputs in `free` are available to the reverse pass.
+    Cheap values are recomputed from saved ones. The inputs in `free` are available to the reverse pass. Of an array of
+    which the reverse pass needs smaller parts only, the parts are saved.
     """
     op_of = {op.out: op for op in program.ops}
+    parts = _parts_of_arrays(program, free)
     saved: set[int] = set()
     used: set[int] = set()
-    stack, visited = list(needed), set(needed)
-    while stack:
-        slot = stack.pop()
-        op = op_of.get(slot)
-        if op is None:
-            (used if slot in free else saved).add(slot)
-        elif _is_recomputed(op, program.avals):
-            stack += [s for s in op.args if s not in visited]
-            visited.update(op.args)
-        else:
-            saved.add(slot)
-    return sorted(saved), used
+    visited = set(needed)
+
+    def visit(stack: list[int], parts: set[int]) -> set[int]:
+        """Visit all that the slots in `stack` are recomputed from; return those of `parts` that were found."""
+        found = set()
+        while stack:
+            slot = stack.pop()
+            op = op_of.get(slot)
+            if op is None:
+                (used if slot in free else saved).add(slot)
+            elif slot in parts:
+                found.add(slot)
+            elif _is_recomputed(op, program.avals):
+                stack += [s for s in op.args if s not in visited]
+                visited.update(op.args)
+            else:
+                saved.add(slot)
+        return found
+
+    found = visit(list(needed), parts)
+    sizes: Counter[int] = Counter()
+    for slot in found:
+        sizes[op_of[slot].args[0]] += program.avals[slot].size
+    smaller = {a for a, size in sizes.items() if a not in visited and size < program.avals[a].size}
+    saved_parts = {slot for slot in found if op_of[slot].args[0] in smaller}
+    visit(list(found - saved_parts), set())
+    return sorted(saved | saved_parts), used
+
+
+def _parts_of_arrays(program: Program, free: set[int]) -> set[int]:
+    """Return the slots of parts of arrays that cannot be recomputed from `free` alone."""
+    available, avals, parts = set(free), program.avals, set()
+    for op in program.ops:
+        if not _is_recomputed(op, avals):
+            continue
+        if available.issuperset(op.args):
+            available.add(op.out)
+            continue
+        whole, is_view = avals[op.args[0]], isinstance(op.primitive.lowering, View)
+        if is_view and not is_dynamic_dim(whole) and avals[op.out].size < whole.size:
+            parts.add(op.out)
+    return parts
 
 
 def _is_recomputed(op: Op, avals: Mapping[int, Aval]) -> bool:

@@ -216,6 +216,9 @@ class Tuning:
     transposed_broadcast_factor: int = 4
     """Minimum ratio of the elements of a transposed array to those of an operand that is broadcast to it."""
 
+    small_part_ratio: int = 4
+    """Minimum ratio of the elements of an array to those of a part that a loop's body writes one after another."""
+
     # ---- compile/fuse ------------------------------------------------------------------------------------------------
 
     recompute_cost_limit: int = 8

@@ -172,11 +172,12 @@ class Partition:
         An element or row at one index is computed before it is written: then the loops that write it read no array, and
         an array of which a loop's body changes one element stays in its memory.
         """
-        base, value, index = op.args[:3]
+        base, value, *indices = op.args
         if self.classes.get(base) is OpClass.SCATTER and self._counts()[base] == 1:
             self.overwritten[op.out] = base
-        if self.avals[index].size == 1 and value not in self.constants:
+        if all([self.avals[index].size == 1 for index in indices]) and value not in self.constants:
             self.stored.add(value)
+            self.in_memory.add(value)
 
     def _counts(self) -> Counter[int]:
         """Return the number of uses of each slot, outputs included."""
@@ -309,11 +310,12 @@ class Partition:
         if op_class is OpClass.ALIAS:
             return 0
         if op_class is OpClass.SCATTER:
-            copied = here[op.args[0]]
+            copied, value = here[op.args[0]], op.args[1]
+            ready = (moved if value in self.in_memory else here)[value]
             if op.out in self.overwritten:
-                return max(copied, here[op.args[1]], *[moved[s] for s in op.args[2:]])
+                return max([copied, ready, *[moved[s] for s in op.args[2:]]])
             # A nest can fill with zeros directly before the values are written.
-            at = max(copied + 1, here[op.args[1]], *[moved[s] for s in op.args[2:]])
+            at = max([copied + 1, ready, *[moved[s] for s in op.args[2:]]])
             self.begun[op.out] = at - 1 if self._costs.get(op.args[0]) == (0, 0) else copied
             return at
         if op_class in (OpClass.REDUCE, OpClass.JOIN, OpClass.SCAN):

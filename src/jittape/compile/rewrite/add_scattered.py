@@ -1,4 +1,4 @@
-"""Sums of arrays that are zero except for one element or row, which is added in the memory of the other terms.
+"""Sums of arrays that are zero except for a few elements, which are added in the memory of the other terms.
 
 The gradient of ``x[i] * x[i + 1]`` is such a sum. In the body of a loop, it changes two elements of the carried
 gradient instead of filling and adding arrays. The rewrite is exact except for rounding, so it is not a simplification.
@@ -7,26 +7,29 @@ gradient instead of filling and adding arrays. The rewrite is exact except for r
 from __future__ import annotations
 
 from jittape.compile.rewrite.program_editor import Editor, inner_additions, primitives_of
-from jittape.core.forms import Scatter
+from jittape.compile.rewrite.scatter_parts import is_small_part, part_op
+from jittape.core.forms import Pad, Scatter
 from jittape.core.program import Op, Program
 
 __all__ = ["add_scattered"]
 
 
-def add_scattered(program: Program) -> Program:
-    """Return `program` with single elements added to the other terms of a sum."""
+def add_scattered(program: Program, is_body: bool = False) -> Program:
+    """Return `program` with single elements, in bodies also small parts, added to the other terms of a sum."""
     primitives = primitives_of(program)
-    if not any(isinstance(p.lowering, Scatter) for p in primitives) or not any(
+    forms = Scatter | Pad if is_body else Scatter
+    if not any(isinstance(p.lowering, forms) for p in primitives) or not any(
         p.is_addition for p in primitives
     ):
         return program
-    return _Sums(program).result()
+    return _Sums(program, is_body).result()
 
 
 class _Sums:
     """The sums of a program. The ops of a sum whose only use is in another one belong to that sum."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, is_body: bool) -> None:
+        self.is_body = is_body
         self.editor = Editor(program)
         self.program = program
         self.op_of = {op.out: op for op in program.ops}
@@ -65,10 +68,15 @@ class _Sums:
         for slot in arrays[1:]:
             total = self.editor.bind(op.primitive, (total, slot), op)
         for slot in elements:
-            scatter = self.op_of[slot]
-            args = (total, *scatter.args[1:])
             out = op.out if slot == elements[-1] else -1
-            total = self.editor.bind(scatter.primitive, args, scatter, out, **dict(scatter.params))
+            total = self._added(total, self.op_of[slot], out)
+
+    def _added(self, total: int, term: Op, out: int) -> int:
+        """Append the op that adds the elements of a term to `total`, and return its slot."""
+        params = dict(term.params)
+        if isinstance(term.primitive.lowering, Scatter):
+            return self.editor.bind(term.primitive, (total, *term.args[1:]), term, out, **params)
+        return self.editor.bind(part_op, (total, *term.args), term, out, region=params["region"], how="add")
 
     def _as_before(self, op: Op) -> None:
         for slot in op.args:
@@ -77,12 +85,21 @@ class _Sums:
         self.editor.ops.append(op)
 
     def _is_element(self, slot: int) -> bool:
-        """Return whether a term is an element, or a part with one index, that is added to zeros."""
-        op = self.op_of.get(slot)
-        if op is None or not isinstance(op.primitive.lowering, Scatter) or not self._is_term(slot):
+        """Return whether a term is an element, or a part with one index, that is added to zeros.
+
+        In a body, few elements or a small part of an array of zeros are enough.
+        """
+        op, avals = self.op_of.get(slot), self.editor.avals
+        if op is None or not self._is_term(slot):
             return False
-        combining = op.primitive.lowering.combining(**dict(op.params))
-        one = self.editor.avals[op.args[2]].size == 1
+        form = op.primitive.lowering
+        if isinstance(form, Pad):
+            return self.is_body and is_small_part(avals[op.args[0]], avals[slot])
+        if not isinstance(form, Scatter):
+            return False
+        combining = form.combining(**dict(op.params))
+        few = self.is_body and is_small_part(avals[op.args[1]], avals[slot])
+        one = few or avals[op.args[2]].size == 1
         return one and combining is not None and combining.is_addition and self._is_zero(op.args[0])
 
     def _is_zero(self, slot: int) -> bool:

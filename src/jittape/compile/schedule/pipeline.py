@@ -19,6 +19,7 @@ from jittape.compile.rewrite.diagonals import scatter_diagonals
 from jittape.compile.rewrite.join_parts import join_parts
 from jittape.compile.rewrite.layout_transposition import transpose_layouts
 from jittape.compile.rewrite.program_editor import separate_outputs
+from jittape.compile.rewrite.scatter_parts import scatter_parts
 from jittape.compile.rewrite.sum_before_product import sum_before_product
 from jittape.compile.schedule.accumulate_in_gemm import accumulate_in_gemm
 from jittape.compile.schedule.lower_steps import lower_to_steps, release_stacks
@@ -88,6 +89,13 @@ def _rewrite(name: str, function: Callable[[Program], Program]) -> Pass:
     return Pass(name, run, _check_program)
 
 
+def _scatter_parts(draft: Draft) -> None:
+    """Write small parts of arrays, and add small parts to arrays, in their memory."""
+    if draft.is_body:
+        draft.program = scatter_parts(draft.program)
+    draft.program = add_scattered(draft.program, draft.is_body)
+
+
 def _separate_outputs(draft: Draft) -> None:
     """Give each output of a body an op of its own: the driver of a loop finds outputs by their storages."""
     if draft.is_body:
@@ -102,7 +110,7 @@ PASSES: tuple[Pass, ...] = (
     # Before decompositions: they write out the ops that the rewrite looks for.
     _rewrite("split Cholesky cotangents", split_cholesky_cotangents),
     _rewrite("decompose", lambda program: decompose(program, NATIVE)),
-    _rewrite("add scattered elements", add_scattered),
+    Pass("add scattered elements", _scatter_parts, _check_program),
     _rewrite("scatter diagonals", scatter_diagonals),
     # After the diagonals, which are sums of parts too.
     _rewrite("join parts", join_parts),
