@@ -364,14 +364,12 @@ class Tuning:
     """Maximum iterations of Newton's method in a step of an implicit Runge-Kutta method."""
     newton_tolerance: float = 1e-3
     """Accuracy of Newton's method in units of the tolerance of a step: gradients assume a solved equation."""
+    _label = ""  # no annotation: no field
 
     @property
     def work_per_thread_ns(self) -> int:
         """Minimum work, in ns, for which another thread is used."""
         return max(1, self.parallel_work_ns // self.threads_at_parallel_work)
-
-    def __post_init__(self) -> None:
-        self._label = ""
 
     @property
     def label(self) -> str:
