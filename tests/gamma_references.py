@@ -92,6 +92,23 @@ def betainc_slope(a: Any, b: Any, x: Any, in_a: bool) -> Any:
         return (values[0] - values[1]) / (2 * step)
 
 
+def betainc_curvature(a: Any, b: Any, x: Any, orders: tuple[int, int]) -> Any:
+    """Return the second derivative of these orders with respect to `a` and `b`, by differences with many digits."""
+    with mp.workprec(900):
+        a, b, x = mp.mpf(a), mp.mpf(b), mp.mpf(x)
+        upper = x > (a + 1) / (a + b + 2)
+
+        def at(i: int, j: int) -> Any:
+            p, q = a * (1 + i * step), b * (1 + j * step)
+            return -_lower_beta(q, p, 1 - x) if upper else _lower_beta(p, q, x)
+
+        step = mp.mpf(2) ** -180
+        if orders == (1, 1):
+            return (at(1, 1) - at(1, -1) - at(-1, 1) + at(-1, -1)) / (4 * a * b * step**2)
+        i, j = orders[0] // 2, orders[1] // 2
+        return (at(i, j) - 2 * at(0, 0) + at(-i, -j)) / ((a if i else b) * step) ** 2
+
+
 #: Functions of two or three arguments.
 SEVERAL: dict[str, Callable[..., Any]] = {
     "zeta": zeta,

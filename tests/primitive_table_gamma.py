@@ -179,6 +179,19 @@ GAMMA_BETA = (
         ),
         rtol=1e-13,
     ),
+    *[
+        binary(
+            f"polygamma_difference {order}",
+            lambda x, y, order=order: apply(
+                lambda x, y: gb.polygamma_difference_op.bind(x, y, order=order), (x, y)
+            ),
+            by_mpmath(lambda x, y, order=order: mpmath.polygamma(order, x) - mpmath.polygamma(order, x + y)),
+            between(0.3, 12.0, SHAPE, SHAPE),
+            edges=((np.array([1e10, 0.5, 1e-3, 9.0, 3.0]), np.array([1.0, 1e-6, 1e6, 2.0, 0.0])),),
+            dtypes=("float64", "float32"),
+        )
+        for order in (0, 1, 2)
+    ],
     unary(
         "lbeta",
         mg.lbeta,
@@ -287,6 +300,12 @@ BETA = (
         inside(lambda a, b, x: scipy.stats.beta.pdf(x, a, b)),
         edges=(tuple(p[1:6, 1:6] for p in _TRIPLES), (np.zeros((0, 2)), np.ones(2), np.ones(2))),
         rtol=1e-12,
+    ),
+    Row(
+        "betainc_partial",
+        lambda a, b, x: ib.betainc_partial_op.bind(a, b, x, order_a=0, order_b=1),
+        means_and_samples(0.6, 4.0),
+        None,
     ),
     Row(
         "betainc_slope",

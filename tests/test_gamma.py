@@ -7,7 +7,7 @@ import pytest
 from mpmath import mp
 
 import jittape as jt
-from gamma_references import beta_samples, betaln
+from gamma_references import beta_samples, betainc_curvature, betaln
 from gamma_references import betainc as betainc_reference
 from gamma_references import betainc_slope as betainc_slope_reference
 from jittape.compile.ir.kernel import LoopKernel
@@ -121,6 +121,28 @@ def test_derivatives_of_betainc_by_its_parameters_are_accurate(in_a, compile_it)
     ]
     assert max(errors) <= 20
     assert np.median(errors) < 1
+
+
+CURVATURE_POINTS = [
+    *[(2.5, 3.5, 0.3), (0.5, 0.5, 0.9), (1774.6, 91070.4, 0.019107), (26441.5, 2480.1, 0.91425)],
+    *[(5.4e-5, 0.698, 1.7e-4), (0.367, 1.25e-5, 0.0098), (0.0105, 1.4e-6, 0.5), (3.4e-6, 0.0075, 1 - 1e-6)],
+    *[(843.4, 74.3, 0.9203), (4.6, 7.9, 1e-8), (4.6, 7.9, 1 - 1e-8), (1e-5, 2e4, 1e-3), (30.0, 0.8, 0.999)],
+    (3464.8, 28330.0, 0.109),
+]
+
+
+@pytest.mark.parametrize("orders", [(2, 0), (1, 1), (0, 2)])
+def test_second_derivatives_of_betainc_by_its_parameters_are_accurate(orders, mode):
+    a, b, x = np.array(CURVATURE_POINTS).T
+    first, second = (int(order < 1) for order in (orders[0], orders[0] - 1))
+
+    def slope(a, b):
+        return jt.grad(lambda *p: jt.reduce_sum(jt.math.betainc(*p, x)), argnums=first)(a, b)
+
+    for _ in range(2 if mode == "compiled" else 1):
+        found = np.asarray(jt.grad(lambda *p: jt.reduce_sum(slope(*p)), argnums=second)(a, b))
+    truth = [float(betainc_curvature(*point, orders)) for point in CURVATURE_POINTS]
+    np.testing.assert_allclose(found, truth, rtol=2e-13)
 
 
 def test_derivatives_of_betainc_next_to_its_ends_are_finite():
@@ -330,10 +352,44 @@ def test_errors_of_cumulative_logsumexp_do_not_grow(dtype, mode):
         assert np.max(np.abs(found - wanted) / unit) < (3.0 if mode == "compiled" else 4.0)
 
 
-@pytest.mark.parametrize("x", [[5e10, 0.086], [0.086, 5e10, 2.0, 1e-5], [3e7, 1.15, 40.0]])
-def test_lbeta_of_elements_of_different_sizes_keeps_its_digits(x, mode):
-    with mp.workprec(300):
-        numbers = [mp.mpf(a) for a in x]
-        wanted = float(sum(map(mp.loggamma, numbers)) - mp.loggamma(sum(numbers)))
-    for _ in range(2):
-        assert float(jt.math.lbeta(np.array(x))) == pytest.approx(wanted, rel=1e-14)
+LBETA_SAMPLES = (
+    [[5e10, 0.086], [0.086, 5e10, 2.0, 1e-5], [3e7, 1.15, 40.0], [7e100, 1.0], [2.5, 1e308], [1e-310, 1e-310]]
+    + [[3.0, 4.9], [1e-300, 5.0], [1e10, 1.0, 1e-10], [7.0] * 20, [1e15, 3.0], [1e200, 1e-3], [8.0, 8.0]]
+    + [np.exp(np.random.default_rng(n).uniform(-8, 25, n)).tolist() for n in range(2, 20)]
+)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_lbeta_is_within_two_units_of_the_larger_of_one_and_the_result(dtype, mode):
+    for sample in LBETA_SAMPLES:
+        with np.errstate(over="ignore", under="ignore"):
+            x = np.array(sample, dtype)
+        if not (np.all(np.isfinite(x)) and np.all(x > 0)):
+            continue
+        with mp.workprec(3000):
+            numbers = [mp.mpf(float(a)) for a in x]
+            wanted = sum(map(mp.loggamma, numbers)) - mp.loggamma(sum(numbers))
+        unit = float(np.spacing(dtype(max(1.0, abs(float(wanted))))))
+        for _ in range(2 if mode == "compiled" and x.size < 4 else 1):
+            found = float(jt.math.lbeta(x))
+            assert abs(found - float(wanted)) <= 2 * unit, (x, found)
+
+
+@pytest.mark.parametrize(
+    ("x", "y"), [(1e10, 1.0), (1e15, 3.0), (7e100, 1.0), (5.0, 1e-300), (1e-310, 1e-310)]
+)
+def test_derivatives_of_the_beta_function_do_not_cancel(x, y, mode):
+    with mp.workprec(3000):
+        a, b = mp.mpf(x), mp.mpf(y)
+        first = [mp.digamma(t) - mp.digamma(a + b) for t in (a, b)]
+        second = mp.polygamma(1, a) - mp.polygamma(1, a + b)
+    functions = {
+        "betaln": lambda v: jt.math.betaln(v[0], v[1]),
+        "lbeta": jt.math.lbeta,
+    }
+    for function in functions.values():
+        found = np.asarray(jt.grad(function)(np.array([x, y])))
+        np.testing.assert_allclose(found, [float(t) for t in first], rtol=1e-14)
+        if x > 1:
+            found = np.asarray(jt.hessian(function)(np.array([x, y])))[0, 0]
+            np.testing.assert_allclose(found, float(second), rtol=1e-14, atol=1e-300)

@@ -6,11 +6,12 @@ Most helpers take the name of the op, for error messages, and return the callabl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from jittape.core.builder import WeakScalar, literal, literal_op
+from jittape.core.builder import Builder, WeakScalar, literal, literal_op
 from jittape.core.dtypes import (
     KINDS,
     as_dtype,
@@ -24,7 +25,9 @@ from jittape.core.dtypes import (
     is_floating,
     kind_of,
 )
-from jittape.core.program import Aval, Op
+from jittape.core.interpret import interpret
+from jittape.core.primitive import recording_with
+from jittape.core.program import Aval, Op, Program
 from jittape.core.user_calls import named
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
@@ -218,6 +221,25 @@ def by_formula(name: str) -> Callable[..., Any]:
 
         wide = [x.astype(info_of(dtype).work, copy=False) for x in operands]
         return np.asarray(getattr(NumPyMath(), name)(*wide, **params)).astype(dtype)
+
+    return impl
+
+
+def by_decomposition(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the NumPy evaluation by `function`, a composition of ops that is also the op's lowering."""
+
+    @cache
+    def program(avals: tuple[Aval, ...], params: tuple[tuple[str, Any], ...]) -> Program:
+        builder = Builder(0)
+        inputs = [builder.new_slot(aval) for aval in avals]
+        with recording_with(builder):
+            output = function(*inputs, **dict(params))
+        return Program(tuple([x.slot for x in inputs]), tuple(builder.ops), (output.slot,), builder.avals)
+
+    def impl(*operands: Any, **params: Any) -> Any:
+        avals = tuple([Aval(x.shape, x.dtype) for x in operands])
+        (result,) = interpret(program(avals, tuple(params.items())), operands)
+        return result
 
     return impl
 

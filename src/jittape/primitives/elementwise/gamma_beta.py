@@ -6,9 +6,9 @@ from typing import Any
 
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
-from jittape.primitives.elementwise.arithmetic import add, multiply, subtract, zero_dominant_multiply
+from jittape.primitives.elementwise.arithmetic import add, multiply, negative, zero_dominant_multiply
 from jittape.primitives.elementwise.formula_op import formula_op
-from jittape.primitives.elementwise.special import digamma, lgamma
+from jittape.primitives.elementwise.special import digamma, lgamma, polygamma
 from jittape.primitives.record_parts import by_formula, common_float, same_real_float
 from jittape.typing import Tensor, TensorLike
 
@@ -37,8 +37,23 @@ def gamma(x: TensorLike, name: str | None = None) -> Tensor:
     return apply(gamma_op, (x,))
 
 
+polygamma_difference_op: Primitive = Primitive(
+    "polygamma_difference",
+    abstract_eval=lambda x, y, *, order: same_real_float("polygamma_difference")(x, y),
+    impl=by_formula("polygamma_difference"),
+    vjp=(
+        lambda g, out, x, y, *, order: zero_dominant_multiply(
+            g, polygamma_difference_op.bind(x, y, order=order + 1)
+        ),
+        lambda g, out, x, y, *, order: zero_dominant_multiply(g, negative(polygamma(order + 1, add(x, y)))),
+    ),
+    lowering=Map(lambda m, x, y, *, order: m.polygamma_difference(x, y, order)),
+)
+"""``polygamma(order, x) - polygamma(order, x + y)``, with all digits also if one argument is much larger."""
+
+
 def _betaln_slope(x: Any, y: Any) -> Any:
-    return subtract(digamma(x), digamma(add(x, y)))
+    return polygamma_difference_op.bind(x, y, order=0)
 
 
 betaln_op = Primitive(

@@ -1,10 +1,12 @@
 """The regularized incomplete beta function I, with derivatives in all three arguments.
 
-``d/dx I_x(a, b)`` is the density p of the beta distribution. Derivatives with respect to `a` and `b` are kept as
-multiples of p, as in `incomplete_gamma`. With ``s_ij`` the derivative of orders i and j, divided by p,
+``d/dx I_x(a, b)`` is the density p of the beta distribution. Derivatives with respect to `a` and `b` are computed as
+multiples of p. With ``s_ij`` the derivative of orders i and j, divided by p,
 
     d/da s_ij = s_(i+1)j - s_ij d/da log(p),
     d/dx s_ij = (the derivative of p of orders i and j with respect to a and b) / p - s_ij d/dx log(p).
+
+The terms with s_ij cancel in derivatives of ``p s_ij``, so that product is an op of its own.
 """
 
 from __future__ import annotations
@@ -12,14 +14,15 @@ from __future__ import annotations
 from typing import Any
 
 from jittape.core.builder import literal
-from jittape.core.forms import Map
+from jittape.core.forms import Decomposition, Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
+from jittape.primitives.batched_params import alike
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.incomplete_gamma import log_minus_digamma_op
 from jittape.primitives.elementwise.special import polygamma
-from jittape.primitives.record_parts import by_formula, common_float, same_real_float
+from jittape.primitives.record_parts import by_decomposition, by_formula, common_float, same_real_float
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["betainc"]
@@ -45,6 +48,14 @@ def _log_density_slopes(a: Any, b: Any, x: Any, orders: tuple[int, int]) -> dict
                 if i == 0:
                     slopes[i, j] = subtract(slopes[i, j], polygamma(j - 1, b))
     return slopes
+
+
+def _of_density(a: Any, b: Any, x: Any, orders: tuple[int, int]) -> Any:
+    """Return the derivative of the density with respect to `a` and `b`, divided by it."""
+    from jittape.vectormath.gamma_family.beta_derivatives import derivatives_of_exponential
+
+    slopes = _log_density_slopes(a, b, x, orders)
+    return derivatives_of_exponential(slopes, literal(1, x.dtype), orders, add, multiply)[orders]
 
 
 def _log_density_in_x(a: Any, b: Any, x: Any) -> Any:
@@ -86,11 +97,7 @@ def _slope_in_b(g: Any, out: Any, a: Any, b: Any, x: Any, *, order_a: int, order
 
 
 def _slope_in_x(g: Any, out: Any, a: Any, b: Any, x: Any, *, order_a: int, order_b: int) -> Any:
-    from jittape.vectormath.gamma_family.beta_derivatives import derivatives_of_exponential
-
-    orders = (order_a, order_b)
-    slopes = _log_density_slopes(a, b, x, orders)
-    of_density = derivatives_of_exponential(slopes, literal(1, x.dtype), orders, add, multiply)[orders]
+    of_density = _of_density(a, b, x, (order_a, order_b))
     change = zero_dominant_multiply(out, _log_density_in_x(a, b, x))
     return zero_dominant_multiply(g, subtract(of_density, change))
 
@@ -102,11 +109,36 @@ betainc_slope_op = Primitive(
     vjp=(_slope_in_a, _slope_in_b, _slope_in_x),
     lowering=Map(lambda m, a, b, x, *, order_a, order_b: m.betainc_slope(a, b, x, order_a, order_b)),
 )
+"""A derivative with respect to `a` and `b`, divided by the density."""
 
 
-def _betainc_in(a: Any, b: Any, x: Any, order_a: int, order_b: int) -> Any:
+def _partial(a: Any, b: Any, x: Any, *, order_a: int, order_b: int) -> Any:
     slope = betainc_slope_op.bind(a, b, x, order_a=order_a, order_b=order_b)
-    return zero_dominant_multiply(apply(beta_density_op, (a, b, x)), slope)
+    return zero_dominant_multiply(beta_density_op.bind(a, b, x), slope)
+
+
+def _partial_in_x(g: Any, out: Any, a: Any, b: Any, x: Any, *, order_a: int, order_b: int) -> Any:
+    change = zero_dominant_multiply(beta_density_op.bind(a, b, x), _of_density(a, b, x, (order_a, order_b)))
+    return zero_dominant_multiply(g, change)
+
+
+betainc_partial_op: Primitive = Primitive(
+    "betainc_partial",
+    abstract_eval=_slope_abstract_eval,
+    impl=by_decomposition(_partial),
+    vjp=(
+        lambda g, out, a, b, x, *, order_a, order_b: _times_partial(g, a, b, x, order_a + 1, order_b),
+        lambda g, out, a, b, x, *, order_a, order_b: _times_partial(g, a, b, x, order_a, order_b + 1),
+        _partial_in_x,
+    ),
+    lowering=Decomposition(_partial),
+    batch=alike(),
+)
+"""A derivative with respect to `a` and `b`."""
+
+
+def _times_partial(g: Any, a: Any, b: Any, x: Any, order_a: int, order_b: int) -> Any:
+    return zero_dominant_multiply(g, betainc_partial_op.bind(a, b, x, order_a=order_a, order_b=order_b))
 
 
 # ---- the function ----------------------------------------------------------------------------------------------------
@@ -116,8 +148,8 @@ betainc_op = Primitive(
     abstract_eval=same_real_float("betainc"),
     impl=by_formula("betainc"),
     vjp=(
-        lambda g, out, a, b, x: zero_dominant_multiply(g, _betainc_in(a, b, x, 1, 0)),
-        lambda g, out, a, b, x: zero_dominant_multiply(g, _betainc_in(a, b, x, 0, 1)),
+        lambda g, out, a, b, x: _times_partial(g, a, b, x, 1, 0),
+        lambda g, out, a, b, x: _times_partial(g, a, b, x, 0, 1),
         lambda g, out, a, b, x: zero_dominant_multiply(g, apply(beta_density_op, (a, b, x))),
     ),
     lowering=Map(lambda m, a, b, x: m.betainc(a, b, x)),

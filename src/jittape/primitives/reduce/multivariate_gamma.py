@@ -6,32 +6,118 @@ import math
 from typing import Any
 
 from jittape.core.builder import literal
-from jittape.core.dtypes import int64
-from jittape.core.primitive import apply
+from jittape.core.dtypes import complex128, float64
+from jittape.core.forms import Decomposition, Map
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
-from jittape.primitives.broadcast import broadcast, iota
-from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
+from jittape.primitives.batched_params import alike
+from jittape.primitives.broadcast import broadcast, cast_to, require_equal
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract, zero_dominant_multiply
+from jittape.primitives.elementwise.assertions import MADE
 from jittape.primitives.elementwise.bits import is_finite
-from jittape.primitives.elementwise.comparison import equal, greater, greater_equal, logical_and, where
-from jittape.primitives.elementwise.division import divide, reciprocal
-from jittape.primitives.elementwise.exponential import log, log1p
-from jittape.primitives.elementwise.piecewise import maximum
+from jittape.primitives.elementwise.comparison import greater, logical_and, where
+from jittape.primitives.elementwise.complex_numbers import imag, real
+from jittape.primitives.elementwise.gamma_beta import polygamma_difference_op
 from jittape.primitives.elementwise.special import lgamma
-from jittape.primitives.identity import stop_gradient_op
-from jittape.primitives.record_parts import filled, floating, require_kinds
+from jittape.primitives.record_parts import (
+    by_decomposition,
+    by_formula,
+    filled,
+    floating,
+    require_kinds,
+)
 from jittape.primitives.reduce.reductions import reduce_max, reduce_min, reduce_sum
-from jittape.primitives.reduce.statistics import argmax
 from jittape.primitives.shape.reshaping import expand_dims
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["lbeta", "multigammaln"]
 
-LARGE = 8.0
-"""Number from which on Stirling's series is accurate to double precision."""
-HALF_LOG_2_PI = 0.5 * math.log(2 * math.pi)
-STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
-"""Coefficients of the odd powers of ``1 / x`` in Stirling's series."""
+
+def _step(name: str) -> Primitive:
+    """Return the record of an elementwise step of `_positive_lbeta` in float64, which has no gradient of its own."""
+    return Primitive(
+        name,
+        abstract_eval=lambda *operands, **params: require_equal(name, *operands),
+        impl=by_formula(name),
+        gradient_stops=MADE,
+        lowering=Map(lambda m, *operands, **params: getattr(m, name)(*operands, **params)),
+    )
+
+
+leading_part_op, sum_error_op, log_word_op = _step("leading_part"), _step("sum_error"), _step("log_word")
+lbeta_term_of_total_op, lbeta_sum_op = _step("lbeta_term_of_total"), _step("lbeta_sum")
+
+
+def _term_impl(*operands: Any) -> Any:
+    from jittape.vectormath import NumPyMath  # imported on first use, not with the package
+
+    leading, rest = NumPyMath().lbeta_term(*operands)
+    return leading + 1j * rest
+
+
+lbeta_term_op = Primitive(
+    "lbeta_term",
+    abstract_eval=lambda *operands: Aval(operands[0].shape, complex128),
+    impl=_term_impl,
+    gradient_stops=MADE,
+    lowering=Map(lambda m, *operands: m.complex_number(*m.lbeta_term(*operands))),
+)
+"""The two parts of a term, as the parts of a complex number: one loop computes and adds both."""
+
+
+def _along(values: Any, x: Any) -> Any:
+    """Repeat results of sums along the last dimension of `x`."""
+    return broadcast(expand_dims(values, -1), x.shape)
+
+
+def _others(x: Any) -> tuple[Any, Any]:
+    """Return the sum of all other elements for each positive one, and the sum of those that are at most half the total.
+
+    If an element is more than half of the total, the others are added without it, so no digits cancel.
+    """
+    total = reduce_sum(x, -1)
+    is_most = greater(multiply(x, 2.0), _along(total, x))
+    rest = reduce_sum(where(is_most, 0, x), -1)
+    return where(is_most, _along(rest, x), subtract(_along(total, x), x)), rest
+
+
+def _total_in_two_words(x: Any) -> tuple[Any, Any]:
+    """Return the sum of positive elements and its rounding error."""
+    unit = multiply(reduce_max(x, -1), 4.0 * x.shape[-1])
+    leading = leading_part_op.bind(x, _along(unit, x))
+    sums = reduce_sum(leading, -1), reduce_sum(subtract(x, leading), -1)
+    return add(*sums), sum_error_op.bind(*sums)
+
+
+def _positive_lbeta(x: Any) -> Any:
+    """Return `lbeta` of positive elements by sums of two-word numbers."""
+    wide = cast_to(x, float64)
+    others, rest = _others(wide)
+    total = _total_in_two_words(wide)
+    logarithm = [log_word_op.bind(*total, word=word) for word in (0, 1)]
+    # A bound of the sum of the terms, times 4: each is at most 8 * 750, or the sum of all but the greatest times 750.
+    unit = add(multiply(rest, 3e3), 2.4e4 * x.shape[-1])
+    operands = (wide, others, *[_along(value, wide) for value in (total[0], *logarithm, unit)])
+    terms = lbeta_term_op.bind(*operands)
+    sums = reduce_sum(real(terms), -1), reduce_sum(imag(terms), -1)
+    of_total = [lbeta_term_of_total_op.bind(*total, *logarithm, word=word) for word in (0, 1)]
+    return cast_to(lbeta_sum_op.bind(*sums, *of_total), x.dtype)
+
+
+def _positive_lbeta_vjp(g: Any, out: Any, x: Any) -> Any:
+    return zero_dominant_multiply(_along(g, x), polygamma_difference_op.bind(x, _others(x)[0], order=0))
+
+
+positive_lbeta_op = Primitive(
+    "positive_lbeta",
+    abstract_eval=lambda x: Aval(x.shape[:-1], x.dtype),
+    impl=by_decomposition(_positive_lbeta),
+    vjp=(_positive_lbeta_vjp,),
+    lowering=Decomposition(_positive_lbeta),
+    batch=alike(),
+)
 
 
 def _lbeta(x: Any) -> Any:
@@ -41,53 +127,19 @@ def _lbeta(x: Any) -> Any:
         raise ShapeError("[lbeta] x must have at least one dimension, got a scalar; the last one is reduced")
     if x.shape[-1] == 0:
         return filled(reduce_sum(x, -1), -math.inf)
-    difference = subtract(reduce_sum(lgamma(x), -1), lgamma(reduce_sum(x, -1)))
     if x.shape[-1] == 1:
-        return difference
-    correction = subtract(_lbeta_by_series(x), difference)
-    defined = logical_and(greater(reduce_min(x, -1), 0), is_finite(correction))
-    return add(difference, stop_gradient_op.bind(where(defined, correction, 0)))
-
-
-def _lbeta_by_series(x: Any) -> Any:
-    """Return `lbeta` of positive elements with Stirling's series where the logarithms of the gamma functions cancel.
-
-    With t the sum of the elements, those below `LARGE` contribute ``lgamma(x) - x (log(t) - 1)``, and others
-    ``x log(x / t) - log(x) / 2 + log(2 pi) / 2 + correction(x)``.
-    """
-    rank = len(x.shape)
-    place = broadcast(expand_dims(argmax(x, axis=-1, output_type=int64), -1), x.shape)
-    greatest = equal(iota(x.shape, rank - 1, int64), place)
-    rest = reduce_sum(where(greatest, 0, x), -1)
-    total = add(rest, reduce_max(x, -1))
-    each_total, each_rest = [broadcast(expand_dims(t, -1), x.shape) for t in (total, rest)]
-    log_total = log(total)
-    large = maximum(x, LARGE)
-    log_ratio = where(greatest, log1p(negative(divide(each_rest, each_total))), log(divide(x, each_total)))
-    of_large = subtract(multiply(x, log_ratio), multiply(log(large), 0.5))
-    of_large = add(of_large, add(_stirling_correction(large), HALF_LOG_2_PI))
-    of_small = subtract(lgamma(x), multiply(x, subtract(broadcast(expand_dims(log_total, -1), x.shape), 1.0)))
-    terms = reduce_sum(where(greater_equal(x, LARGE), of_large, of_small), -1)
-    of_total = add(_stirling_correction(maximum(total, LARGE)), HALF_LOG_2_PI)
-    sums = subtract(add(terms, multiply(log_total, 0.5)), of_total)
-    return where(greater_equal(total, LARGE), sums, math.nan)
-
-
-def _stirling_correction(x: Any) -> Any:
-    """Return ``lgamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2`` of numbers of at least `LARGE`."""
-    inverse = reciprocal(x)
-    square_of_inverse = multiply(inverse, inverse)
-    total: Any = filled(x, STIRLING[-1])
-    for coefficient in STIRLING[-2::-1]:
-        total = add(multiply(total, square_of_inverse), coefficient)
-    return multiply(total, inverse)
+        return multiply(reduce_sum(x, -1), 0.0)
+    total = reduce_sum(x, -1)
+    positive = logical_and(greater(reduce_min(x, -1), 0), is_finite(total))
+    others = subtract(reduce_sum(lgamma(x), -1), lgamma(total))
+    return where(positive, positive_lbeta_op.bind(where(_along(positive, x), x, 1)), others)
 
 
 def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the logarithm of the absolute value of the beta function of the elements along the last dimension.
 
     It is the sum of their `lgamma`, minus the `lgamma` of their sum: the normalization of the Dirichlet distribution.
-    If all are positive, the error is a few units in the last place of the larger of 1 and the result.
+    If all are positive, the error is at most 2 units in the last place of the larger of 1 and the result.
 
     Parameters
     ----------

@@ -9,13 +9,14 @@ is computed below c and the one from x to 1 above c, and nothing cancels. For `b
 from __future__ import annotations
 
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jittape.vectormath.gamma_family.betainc import (
     Side,
     difference_of_products,
+    integrals,
     is_undefined,
     limited,
     moments,
@@ -36,6 +37,10 @@ def betainc_slope(m: Any, a: Any, b: Any, x: Any, order_a: int, order_b: int) ->
     a, b, x = (m.cast(value, np.float64) for value in (a, b, x))
     if order_a + order_b == 1:
         result = _first(m, a, b, x, order_a == 1, size)
+    elif order_a + order_b == 2:
+        side = sides(m, a, b, x, 0.0)
+        result = _mixed(m, side, size) if order_a == 1 else _second(m, side, order_a == 2, size)
+        result = m.where(side.lower, result, -result)
     else:
         side = sides(m, a, b, x, 0.0)
         result = _quotient(m, side, (order_a, order_b), size)
@@ -63,12 +68,10 @@ def _first(m: Any, a: Any, b: Any, x: Any, in_a: bool, size: int) -> Any:
     side = side_of(m, own if in_a else ~own, a, b, x, y)
     # The recurrence for p + 2 is a difference if q is less than 1.
     direct = own & (side.p > 2) & (side.q < 1)
-    integrals = _sums(
-        moments(m, side, (1, 0), _RULES[size], own, m.where(direct, 0.0, m.literal(2, np.float64)))
-    )
-    terms = _recurrence(side, integrals, own, m.where)
+    sums = _sums(moments(m, side, (1, 0), _RULES[size], own, m.where(direct, 0.0, m.literal(2, np.float64))))
+    terms = _recurrence(side, sums, own, m.where)
     shifted = (m.where(own, slope_of_next, slope) * terms[0, 0] + terms[1, 0]) / side.p
-    total = m.where(direct, slope * integrals[0, 0] + integrals[1, 0], shifted)
+    total = m.where(direct, slope * sums[0, 0] + sums[1, 0], shifted)
     result = side.z[0] * side.rest[0] * total
     return m.where(side.lower, result, -result)
 
@@ -106,6 +109,91 @@ def _correction(m: Any, s: Any, n: Any, r: Any) -> Any:
         total = total + coefficient * powers
     difference = r * low * high
     return difference * (0.5 + (low + high) * total)
+
+
+# ---- second derivatives ----------------------------------------------------------------------------------------------
+
+
+class _Raised(NamedTuple):
+    """Values for p, p + 1 and p + 2, with which the recurrence for I adds two terms to the integral for p + 2."""
+
+    p: list[Any]
+    q: list[Any]
+
+
+def _second(m: Any, side: Side, in_a: bool, size: int) -> Any:
+    """Return the second derivative with respect to `a` or `b`, divided by the density.
+
+    With respect to p, the density is multiplied by ``(log(t) + digamma(n) - digamma(p))**2`` minus the difference of
+    trigamma, and the terms of the recurrence by the same with p + 1 and log(x).
+    """
+    in_p = side.lower if in_a else ~side.lower
+    own, other = m.where(in_p, side.p, side.q), m.where(in_p, side.q, side.p)
+    near = [m.where(in_p, *words) for words in zip(side.z, side.rest, strict=True)]
+    far = [m.where(in_p, *words) for words in zip(side.rest, side.z, strict=True)]
+    slopes = _slopes(m, side, _slope_of_next(m, own, other, near, far))
+    slope = [m.where(in_p, *each) for each in zip(*slopes, strict=True)]
+    curvatures = _curvatures(side, m.polygamma_difference(own + 1, other, 1))
+    curvature = [m.where(in_p, *each) for each in zip(*curvatures, strict=True)]
+    # digamma(q) is digamma(q + 1) - 1 / q, and trigamma has 1 / q**2, which cancels.
+    shift = m.where(in_p, 0.0, 2 / side.q)
+
+    def weight(k: int, logarithm: Any) -> Any:
+        total = logarithm + slope[k]
+        return total * (total + shift) - curvature[k]
+
+    return _by_recurrence(m, side, weight, lambda first, of_rest: m.where(in_p, first, of_rest), size)
+
+
+def _mixed(m: Any, side: Side, size: int) -> Any:
+    """Return the mixed second derivative, divided by the density."""
+    p, q, z, rest, n = side.p, side.q, side.z, side.rest, side.n[0]
+    in_p = _slopes(m, side, _slope_of_next(m, p, q, z, rest)).p
+    in_q = _slopes(m, side, _slope_of_next(m, q, p, rest, z)).q
+    trigamma = m.polygamma(n + 1, 1)
+    of_n = [trigamma + 1 / (n * n), trigamma, trigamma - 1 / ((n + 1) * (n + 1))]
+
+    def weight(k: int, logarithms: Any) -> Any:
+        first, of_rest = logarithms
+        return (first + in_p[k]) * ((of_rest + in_q[k]) + 1 / q) + of_n[k]
+
+    return _by_recurrence(m, side, weight, lambda first, of_rest: (first, of_rest), size, (0.0, 0.0))
+
+
+def _by_recurrence(m: Any, side: Side, weight: Any, chosen: Any, size: int, at_end: Any = 0.0) -> Any:
+    """Return a derivative of I, divided by the density; ``weight(k, logarithms)`` is the factor of term k."""
+    p, n, z = side.p, side.n[0], side.z[0]
+    ((high, low),) = integrals(
+        m, side, lambda first, of_rest: [weight(2, chosen(first, of_rest))], 1, _RULES[size]
+    )
+    total = weight(1, at_end) + z * (n + 1) * (high + low)
+    total = weight(0, at_end) + z * n / (p + 1) * total
+    return z * side.rest[0] / p * total
+
+
+def _slope_of_next(m: Any, s: Any, r: Any, w: Any, rest: Any) -> Any:
+    """Return ``log(w) + digamma(s + r) - digamma(s + 1)``."""
+    return _log_slopes(m, s, r, w, rest, difference_of_products(m, r, w, s, rest))[1]
+
+
+def _slopes(m: Any, side: Side, slope: Any) -> _Raised:
+    """Return ``slope + digamma(n + k) - digamma(n)``, and with respect to p ``- digamma(p + 2) + digamma(p + 1)``."""
+    p, q, n = side.p, side.q, side.n[0]
+    once = slope + (1 - q) / (n * (p + 1))
+    in_q = slope + 1 / n
+    return _Raised([slope, once, once + 1 / (n + 1)], [slope, in_q, in_q + 1 / (n + 1)])
+
+
+def _curvatures(side: Side, difference: Any) -> _Raised:
+    """Return the differences of trigamma of p + 1 (or q + 1) and n, for p + 2 those of p + 2 and n + 2.
+
+    `difference` is that of trigamma of p + 1 and n + 1.
+    """
+    p, q, n = side.p, side.q, side.n[0]
+    following = n + 1
+    once = difference - q / (p + 1) * ((p + 1 + following) / ((p + 1) * following)) / following
+    first, square = difference - 1 / (n * n), 1 / (following * following)
+    return _Raised([first, once - square, once], [first, difference, difference + square])
 
 
 # ---- all derivatives -------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ computed in float64 with fewer nodes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -191,9 +192,30 @@ def _term(m: Any, side: Side, moment: tuple[Any, Any]) -> tuple[Any, Any]:
 def moments(
     m: Any, side: Side, orders: tuple[int, int], rule: Rule, own: Any = True, raised: Any = 2.0
 ) -> dict[tuple[int, int], tuple[Any, Any]]:
-    """Return the integral of the module's docstring for p + 2, times powers of the two logarithms; in two words.
+    """Return the integrals of powers of the two logarithms up to `orders`, in two words; see `integrals`.
 
-    Where `own` is false, the first logarithm is replaced by the second. `raised` replaces the 2.
+    Where `own` is false, the first logarithm is replaced by the second.
+    """
+    keys = [(i, j) for i in range(orders[0] + 1) for j in range(orders[1] + 1)]
+
+    def weights(first: Any, of_rest: Any) -> list[Any]:
+        first = first if own is True else m.where(own, first, of_rest)
+        return [_power(first, i) * _power(of_rest, j) for i, j in keys]
+
+    return dict(zip(keys, integrals(m, side, weights, len(keys), rule, raised), strict=True))
+
+
+def integrals(
+    m: Any,
+    side: Side,
+    weights: Callable[[Any, Any], list[Any]],
+    size: int,
+    rule: Rule,
+    raised: Any = 2.0,
+) -> list[tuple[Any, Any]]:
+    """Return the integral of the module's docstring for p + 2, times each of `size` weights; in two words.
+
+    The weights are functions of ``log(t / x)`` and ``log((1 - t) / (1 - x))``. `raised` replaces the 2.
     """
     count, cut = rule
     x, y, a = side.z[0], side.rest[0], side.p + raised
@@ -210,7 +232,6 @@ def moments(
     # The integrand bends where exp(-v) is (1 - x) / x: the intervals end there.
     bend = m.log(2 * x / (a * y))
     middle = m.where((bend > 0.1 * end) & (bend < end), bend, 0.5 * end)
-    keys = [(i, j) for i in range(orders[0] + 1) for j in range(orders[1] + 1)]
 
     def step(row: tuple[Any, ...], _: Any, sums: tuple[Any, ...]) -> tuple[Any, ...]:
         node, weight = row
@@ -224,16 +245,15 @@ def moments(
             logarithm = u - excess
             of_rest = m.where(small, -logarithm, v - logarithm)
             first = m.where(small, -v - logarithm, -logarithm)
-            first = first if own is True else m.where(own, first, of_rest)
             new: list[Any] = []
-            for (high, low), (i, j) in zip(pairs(sums), keys, strict=True):
-                high, error = two_sum(m, high, value * _power(first, i) * _power(of_rest, j))
+            for (high, low), factor in zip(pairs(sums), weights(first, of_rest), strict=True):
+                high, error = two_sum(m, high, value * factor)
                 new += [high, low + error]
             sums = tuple(new)
         return sums
 
-    sums = m.accumulate(step, nodes(count), (x,), (m.literal(0, np.float64),) * (2 * len(keys)))
-    return dict(zip(keys, pairs(sums), strict=True))
+    sums = m.accumulate(step, nodes(count), (x,), (m.literal(0, np.float64),) * (2 * size))
+    return pairs(sums)
 
 
 def _power(x: Any, exponent: int) -> Any:

@@ -56,7 +56,7 @@ _GAMMA = (
     1.0418498505133463e-06,
 )
 #: log(sqrt(2 pi)) in two words.
-_HALF_LOG_2_PI = (0.9189385332046728, -3.878294158067242e-17)
+HALF_LOG_2_PI = (0.9189385332046728, -3.878294158067242e-17)
 #: sqrt(2 pi) in two words.
 _SQRT_2_PI = (2.5066282746310007, -1.8328579980459167e-16)
 _TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
@@ -89,7 +89,7 @@ def gamma(m: Any, x: Any) -> Any:
     size = m.absolute(x)
     limited = m.where(size < _OVERFLOW, size, _OVERFLOW)
     negative = x < 0
-    (high, low), next_gamma = _small_gamma(m, m.where(limited < _LARGE, limited, 1.0))
+    (high, low), next_gamma = small_gamma(m, m.where(limited < _LARGE, limited, 1.0))
     exponent, exponent_low = _log_gamma_in_two_words(m, m.where(limited < _LARGE, _LARGE, limited))
     large = exp_of_two_words(
         m, m.where(negative, -exponent, exponent), m.where(negative, -exponent_low, exponent_low)
@@ -108,7 +108,7 @@ def gamma(m: Any, x: Any) -> Any:
     return m.where(x == 0, m.copysign(np.inf, x), result)
 
 
-def _small_gamma(m: Any, x: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+def small_gamma(m: Any, x: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Return gamma(x) and x gamma(x) in two words, of x between 0 and 8.
 
     With x - 1 = steps + u, the factors (u + 1) (u + 2) ... are differences of x and integers: they are exact.
@@ -140,8 +140,8 @@ def _log_gamma_in_two_words(m: Any, x: Any) -> tuple[Any, Any]:
     low = low + (x - 0.5) * logarithm_low
     high, error = two_sum(m, high, -x)
     low = low + error
-    high, error = two_sum(m, high, m.literal(_HALF_LOG_2_PI[0], x.dtype))
-    return two_sum(m, high, low + (error + _HALF_LOG_2_PI[1] + stirling_correction(x)))
+    high, error = two_sum(m, high, m.literal(HALF_LOG_2_PI[0], x.dtype))
+    return two_sum(m, high, low + (error + HALF_LOG_2_PI[1] + stirling_correction(x)))
 
 
 def stirling_correction(x: Any) -> Any:
@@ -178,7 +178,7 @@ def power_over_gamma_parts(
     is_near = is_near & ~small
     exponent, exponent_low = m.where(is_near, near, far), m.where(is_near, near_low, far_low)
     corrected = exponent_low - stirling_correction(m.where(small, _LARGE, a))
-    _, gamma_of_next = _small_gamma(m, m.where(small, a, 1.0))
+    _, gamma_of_next = small_gamma(m, m.where(small, a, 1.0))
     root = multiply_words(m, sqrt_in_two_words(m, m.where(small, 1.0, a)), _SQRT_2_PI)
     divisor = tuple([m.where(small, word, other) for word, other in zip(gamma_of_next, root, strict=True)])
     return two_sum(m, exponent, m.where(small, exponent_low, corrected)), divisor
@@ -224,7 +224,7 @@ def betaln(m: Any, x: Any, y: Any) -> Any:
     log_ratio = m.log1p(p / q)
     large_p = m.where(p > _LARGE, p, _LARGE)
     corrections = stirling_correction(q) - stirling_correction(p + q)
-    both = stirling_correction(large_p) - 0.5 * m.log(q) + _HALF_LOG_2_PI[0]
+    both = stirling_correction(large_p) - 0.5 * m.log(q) + HALF_LOG_2_PI[0]
     both = both + (large_p - 0.5) * m.log(large_p / (large_p + q)) - q * log_ratio
     one = m.lgamma(m.where(p < _LARGE, p, 1.0)) - (q - 0.5) * log_ratio - p * (m.log(p + q) - 1)
     large = m.where(p < _LARGE, one, both) + corrections

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from jittape.vectormath.gamma_family import beta_derivatives
+from jittape.vectormath.gamma_family import beta_derivatives, lbeta
 from jittape.vectormath.gamma_family import betainc as incomplete_beta
 from jittape.vectormath.gamma_family import gamma as gamma_function
 from jittape.vectormath.gamma_family import igamma as incomplete
+from jittape.vectormath.gamma_family import polygamma_differences as differences
 from jittape.vectormath.gamma_family import zeta as zetas
 
 
@@ -15,6 +16,7 @@ class GammaFunctions:
     gamma = gamma_function.gamma
     betaln = gamma_function.betaln
     polygamma = zetas.polygamma
+    polygamma_difference = differences.polygamma_difference
     tensor_polygamma = zetas.tensor_polygamma
     zeta = zetas.zeta
     zeta_slope = zetas.zeta_slope
@@ -28,3 +30,10 @@ class GammaFunctions:
     betainc = incomplete_beta.betainc
     betainc_slope = beta_derivatives.betainc_slope
     beta_density = incomplete_beta.beta_density
+
+    lbeta_term = lbeta.lbeta_term
+    lbeta_term_of_total = lbeta.lbeta_term_of_total
+    lbeta_sum = lbeta.lbeta_sum
+    leading_part = lbeta.leading_part
+    log_word = lbeta.log_word
+    sum_error = lbeta.sum_error
