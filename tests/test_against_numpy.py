@@ -225,7 +225,12 @@ NO_ARRAYS = {
         "jittape.core.name_scopes",
     ),
     "profiles and progress": ("jittape.profiling", "jittape.progress_bar"),
-    "other engines and fits": ("jittape.interop", "jittape.fits"),
+    "other engines and fits": (
+        "jittape.interop",
+        "jittape.fits",
+        "jittape.dask",
+        "jittape.optimizers.flat_gradients",
+    ),
     "random": ("jittape.random.dropout",),
     "sparse matrices of SciPy": ("jittape.sparse", "jittape.primitives.linalg.sparse_products"),
     "transforms, which test_signal compares": ("jittape.primitives.signal",),

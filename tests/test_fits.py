@@ -178,6 +178,14 @@ def test_propagate_is_linear_in_the_covariance() -> None:
     np.testing.assert_allclose(error, np.sqrt(np.sum(design @ found.covariance * design, 1)))
 
 
+def test_a_model_with_python_control_flow() -> None:
+    def bent(p: Any, x: Any) -> Any:
+        return p["a"] * x if float(p["a"]) < 1.5 else 1.5 * x + 2.0 * (p["a"] - 1.5) * x
+
+    found = jt.fit(bent, (T, 2.5 * T), {"a": 1.0}, sigma=1.0)
+    assert found.params["a"] == pytest.approx(2.0)
+
+
 def test_undetermined_parameters_are_named() -> None:
     with pytest.warns(UserWarning, match="do not determine b:"):
         found = jt.fit(lambda p, x: p["a"] * x + 0.0 * p["b"], (T, Y), {"a": 1.0, "b": 0.0})

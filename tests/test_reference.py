@@ -12,6 +12,7 @@ RESULTS = {
     "NativeFunction", "NjitGradient", "NumbaOp", "Origin", "PrecisionLoss", "PrecisionReport", "Profile",
     "Signature", "Stats", "Tensor", "UnconnectedGradients", "CheckpointState", "CheckpointLoadStatus",
     "InitializationOnlyStatus", "SparseDerivative", "SparsityPattern", "CFunction", "FitResult", "LikelihoodProfile",
+    "DistributedGradient",
 }  # fmt: skip
 """Classes whose objects users get from functions, which have the examples."""
 

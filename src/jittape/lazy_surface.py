@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from jittape import autograd as autograd
     from jittape import autograph as autograph
+    from jittape import dask as dask
     from jittape import data as data
     from jittape import debugging as debugging
     from jittape import keras as keras
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from jittape.keras import initializers as initializers
     from jittape.keras import losses as losses
     from jittape.keras import metrics as metrics
+    from jittape.optimizers.flat_gradients import flatten_gradients as flatten_gradients
     from jittape.profiling import LineProfile as LineProfile
     from jittape.profiling import Profile as Profile
     from jittape.profiling import explain_recompiles as explain_recompiles
@@ -62,7 +64,7 @@ if TYPE_CHECKING:
 MODULES: Mapping[str, Iterable[str] | Mapping[str, str]] = {
     **{
         f"jittape.{name}": (name,)
-        for name in ("autograd", "autograph", "data", "keras", "nest", "numpy", "plot", "scipy", "train")
+        for name in ("autograd", "autograph", "dask", "data", "keras", "nest", "numpy", "plot", "scipy", "train")
     },
     "jittape.debugging": (
         "debugging",
@@ -99,6 +101,7 @@ MODULES: Mapping[str, Iterable[str] | Mapping[str, str]] = {
     "jittape.keras.losses": ("losses",),
     "jittape.keras.metrics": ("metrics",),
     "jittape.linalg": {"matrix_square_root": "sqrtm"},
+    "jittape.optimizers.flat_gradients": ("flatten_gradients",),
     "jittape.profiling": ("LineProfile", "Profile", "explain_recompiles", "profile"),
     "jittape.progress_bar": ("progress",),
     "jittape.signal": ("signal", "fftnd", "ifftnd", "irfftnd", "rfftnd"),

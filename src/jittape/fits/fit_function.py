@@ -38,15 +38,15 @@ def fit(
 ) -> FitResult:
     """Fit a model to data, with standard errors.
 
-    The engine gets exact derivatives of the compiled model. The covariance matrix is the inverse of the exact Hessian
-    of the negative log likelihood at the minimum, or its Gauss-Newton approximation.
+    The engine gets exact derivatives. The covariance matrix is the inverse of the exact Hessian of the negative log
+    likelihood at the minimum, or its Gauss-Newton approximation.
 
     Parameters
     ----------
     model : callable
         ``model(params, x)`` returns the prediction for each observation; for ``loss="nll"``, ``model(params, *data)``
         returns the negative log likelihood, a scalar. `params` has the structure of `start`, with float64 tensors. The
-        model is traced once: values from outside become constants, Variables are read at each call.
+        model is recorded at each evaluation and runs as compiled code.
     data : tuple
         ``(x, y)``: what the model gets, an array or a nested structure of arrays; and the observations, of any shape.
         For ``loss="nll"``, the arguments of the model. Floats become float64.

@@ -1,0 +1,275 @@
+"""`jt.dask.value_and_grad`: the gradient of a sum over blocks that workers hold.
+
+Start reading at `DistributedGradient.__call__`. A `Placement` knows which worker holds which blocks. At each step it
+sends the weights to each worker once, gets the sums of the workers' blocks, and adds them up.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import optree
+
+from jittape.core.config import config
+from jittape.dask.addition_tree import Node, add_up, largest_nodes
+from jittape.dask.block_gradients import BlockGradients, BlockSum, Failure, added
+from jittape.dask.data_blocks import block_futures
+from jittape.dask.sent_functions import packed_function
+from jittape.interop.optional_library import imported
+from jittape.optimizers.flat_gradients import flatten_gradients
+from jittape.recording.operators import Operators
+
+__all__ = ["DistributedGradient", "connected_client", "value_and_grad"]
+
+_Array = np.ndarray[Any, Any]
+_RESTART = 30
+"""Seconds to wait for a worker if all are lost."""
+
+
+def value_and_grad(
+    f: Callable[..., Any], reduce: Literal["sum", "mean"] = "sum", client: Any = None
+) -> DistributedGradient:
+    """Return a function that computes the sum of `f` over blocks of data, and its gradient, on a Dask cluster.
+
+    Each worker keeps its blocks and the compiled gradient. A step sends the weights to each worker once and gets back
+    one sum of gradients or a few. They are added in an order that depends on the number of blocks alone, so the result
+    has the same bits for any number of workers.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(weights, block, *more)`` returns a real floating scalar. A block is what the data consist of: an array, a
+        structure of arrays, a `pandas.DataFrame`, or an element of a bag.
+    reduce : {"sum", "mean"}
+        ``"mean"`` multiplies the value of a block by its number of rows and divides the sum by the number of all rows:
+        for an `f` that returns a mean over rows.
+    client : distributed.Client, optional
+        Client of the cluster; by default the current one.
+
+    Returns
+    -------
+    DistributedGradient
+        Function of ``(weights, data, *more)`` that returns the value and the gradient.
+
+    Raises
+    ------
+    ImportError
+        If Dask is not installed.
+    TypeError
+        If `f` cannot be sent to workers; the message names what it holds.
+    ValueError
+        If `reduce` is unknown, or `f` reads a Variable, whose value would not change at the workers.
+
+    Examples
+    --------
+    >>> import dask.array, numpy as np  # doctest: +SKIP
+    >>> import jittape as jt
+    >>> from distributed import Client  # doctest: +SKIP
+    >>> client = Client(n_workers=2, threads_per_worker=1)  # doctest: +SKIP
+    >>> x = dask.array.from_array(np.arange(6.0), chunks=2)  # doctest: +SKIP
+    >>> gradient = jt.dask.value_and_grad(lambda w, x: jt.reduce_sum((w * x) ** 2))  # doctest: +SKIP
+    >>> gradient(np.float64(2.0), x)  # doctest: +SKIP
+    (220.0, array(220.))
+    """
+    if reduce not in ("sum", "mean"):
+        raise ValueError(f"[dask.value_and_grad] reduce must be 'sum' or 'mean', got {reduce!r}")
+    return DistributedGradient(packed_function(f, "dask.value_and_grad"), reduce == "mean", client)
+
+
+def connected_client(client: Any, caller: str) -> Any:
+    """Return the client, or the current one."""
+    distributed = imported("distributed", caller, "dask[distributed]")
+    if client is not None:
+        return client
+    try:
+        return distributed.default_client()
+    except ValueError:
+        raise ValueError(
+            f"[{caller}] there is no Dask cluster: make a client first, as in distributed.Client() for this machine or "
+            'distributed.Client("tcp://scheduler:8786"), or pass client='
+        ) from None
+
+
+class DistributedGradient:
+    """A function that computes a value and its gradient on the workers of a cluster; see `value_and_grad`.
+
+    It keeps the data of the last call at the workers. Calls with the same data object send only the weights.
+    """
+
+    def __init__(self, function: bytes, weighted: bool, client: Any) -> None:
+        self._function, self._weighted, self._client = function, weighted, client
+        self._placement: _Placement | None = None
+
+    def __call__(self, weights: Any, data: Any, *more: Any) -> tuple[Any, Any]:
+        """Return the value and the gradient, with arrays in the structure of the weights.
+
+        Parameters
+        ----------
+        weights : array, Variable, or nested structure of them
+            What the gradient is taken with respect to.
+        data : dask.array.Array, dask.dataframe.DataFrame, dask.bag.Bag, or a nested structure of arrays
+            Arrays are divided along their first axis, all in the same way. Empty blocks count as 0.
+        *more
+            Further arguments of `f`, sent at each call.
+
+        Raises
+        ------
+        ValueError
+            If there is no cluster, or arrays are divided differently.
+        RuntimeError
+            If all workers are lost and none comes back within 30 seconds.
+        """
+        leaves, structure = optree.tree_flatten(weights)
+        arrays = [_array(leaf) for leaf in leaves]
+        if self._placement is None or not self._placement.serves(data, structure):
+            client = connected_client(self._client, "dask.value_and_grad")
+            self._placement = _Placement(client, data, self._function, structure, self._weighted)
+        total = self._placement.total(arrays, [optree.tree_map(_array, each) for each in more])
+        _, unflatten = flatten_gradients(optree.tree_unflatten(structure, arrays))
+        if not self._weighted:
+            return total.value, unflatten(total.gradient)
+        if not total.rows:
+            raise ValueError("[dask.value_and_grad] all blocks are empty: the mean is undefined")
+        return total.value / total.rows, unflatten(total.gradient / total.rows)
+
+
+def _array(value: Any) -> Any:
+    """Return a tensor or a Variable as an array; other values as they are, numbers as arrays."""
+    if isinstance(value, Operators):
+        return np.array(value.numpy())
+    return np.asarray(value) if isinstance(value, (int, float, complex)) else value
+
+
+class _Share:
+    """The blocks of one worker: their numbers, and the actor that holds them."""
+
+    def __init__(self, blocks: set[int], actor: Any) -> None:
+        self.blocks, self.actor = blocks, actor
+
+
+class _Placement:
+    """Where the blocks of some data are."""
+
+    def __init__(self, client: Any, data: Any, function: bytes, structure: Any, weighted: bool) -> None:
+        self._client, self._data, self._structure = client, data, structure
+        self._arguments = (function, structure, weighted)
+        self._futures = block_futures(data, client)
+        self._root: Node = (0, len(self._futures))
+        self._shares: list[_Share] = []
+        self._has_lost_workers = False
+        self._place(range(len(self._futures)))
+
+    def serves(self, data: Any, structure: Any) -> bool:
+        """Return whether these are the data, the weights have the same structure, and the cluster is there."""
+        if self._client.status != "running":
+            return False
+        ours, others = (
+            optree.tree_flatten(each, is_leaf=lambda x: hasattr(x, "dask")) for each in (self._data, data)
+        )
+        same = ours[1] == others[1] and all(x is y for x, y in zip(ours[0], others[0], strict=True))
+        return same and structure == self._structure
+
+    def total(self, weights: Sequence[_Array], more: Sequence[Any]) -> BlockSum:
+        """Return the sum over all blocks. Blocks of lost workers are placed and computed again."""
+        known: dict[Node, BlockSum] = {}
+        if self._has_lost_workers:
+            self._spread()
+        shares = list(self._shares)
+        while shares:
+            nodes = [largest_nodes(self._root, share.blocks) for share in shares]
+            calls = [
+                self._called(share, part, weights, more) for share, part in zip(shares, nodes, strict=True)
+            ]
+            lost: list[_Share] = []
+            for share, part, call in zip(shares, nodes, calls, strict=True):
+                sums = self._result(call)
+                if sums is None:
+                    lost.append(share)
+                else:
+                    known.update(zip(part, sums, strict=True))
+            shares = self._replaced(lost)
+        return add_up(self._root, known.get, added)
+
+    def _called(
+        self, share: _Share, nodes: list[Node], weights: Sequence[_Array], more: Sequence[Any]
+    ) -> Any:
+        """Return the future of a worker's sums; None if the worker is known to be lost."""
+        try:
+            return share.actor.sums(nodes, weights, more)
+        except RuntimeError:
+            return None
+
+    def _result(self, call: Any) -> list[BlockSum] | None:
+        """Return the sums of a worker; None if it was lost. Errors of the user's function are raised."""
+        if call is None:
+            return None
+        try:
+            found = call.result()
+        except (OSError, RuntimeError):
+            return None
+        if isinstance(found, Failure):
+            found.error.add_note(f"in block {found.block} of the data, at a worker")
+            raise found.error
+        return list(found)
+
+    def _replaced(self, lost: list[_Share]) -> list[_Share]:
+        """Place the blocks of lost workers anew, and return the new shares."""
+        if not lost:
+            return []
+        self._has_lost_workers = True
+        self._shares = [share for share in self._shares if share not in lost]
+        return self._place(sorted(block for share in lost for block in share.blocks))
+
+    def _spread(self) -> None:
+        """Place all blocks anew if there are more workers than shares, as after a restart."""
+        if len(self._workers()) > len(self._shares):
+            self._shares, self._has_lost_workers = [], False
+            self._place(range(len(self._futures)))
+
+    def _place(self, blocks: Sequence[int]) -> list[_Share]:
+        """Divide blocks among all workers, neighbors together, and return the new shares."""
+        threads = self._workers()
+        parts = zip(threads.items(), _divided(blocks, len(threads)), strict=False)
+        made = []
+        for (address, count), part in parts:
+            held = {number: self._futures[number] for number in part}
+            future = self._client.submit(
+                BlockGradients, *self._arguments, held, count, config.deterministic,
+                actor=True, workers=[address], pure=False,
+            )  # fmt: skip
+            made.append((set(part), address, future))
+        placed = [_Share(part, self._actor(address, future)) for part, address, future in made]
+        self._shares += placed
+        return placed
+
+    def _actor(self, address: str, future: Any) -> Any:
+        """Return the actor of a future. The one that `future.result` makes would use the default client."""
+        from distributed import Actor
+
+        future.result()
+        with self._client.as_current():
+            return Actor(BlockGradients, address, future.key)
+
+    def _workers(self) -> dict[str, int]:
+        """Return the number of threads of each worker, in a fixed order."""
+        from distributed import TimeoutError as NoWorker
+
+        try:
+            self._client.wait_for_workers(1, timeout=_RESTART)
+        except NoWorker:
+            raise RuntimeError(
+                f"[dask.value_and_grad] no worker is left, and none has started within {_RESTART} s: start workers and "
+                "call again"
+            ) from None
+        return dict(sorted(self._client.nthreads().items()))
+
+
+def _divided(blocks: Sequence[int], parts: int) -> Iterator[list[int]]:
+    """Divide blocks into at most so many parts of nearly equal size, none of them empty."""
+    parts = min(parts, len(blocks))
+    ends = [len(blocks) * i // parts for i in range(parts + 1)]
+    for start, stop in itertools.pairwise(ends):
+        yield list(blocks[start:stop])

@@ -1,0 +1,116 @@
+"""`jt.dask.map`: one function for many tasks on the workers of a cluster."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from jittape.core.config import config
+from jittape.dask.distributed_gradient import connected_client
+from jittape.dask.sent_functions import packed_function
+from jittape.progress_bar import progress as progress_bar
+
+__all__ = ["map"]
+
+_BATCHES = 16
+"""Batches of tasks for each worker: few, since one costs Dask about 1 ms; several, so that all end at the same time."""
+
+
+def map(
+    f: Callable[[Any], Any], tasks: Iterable[Any], client: Any = None, progress: bool = True
+) -> list[Any]:
+    """Return ``[f(task) for task in tasks]``, computed on the workers of a Dask cluster.
+
+    Tasks are sent in batches. The tasks of a lost worker are computed by another one.
+
+    Parameters
+    ----------
+    f : callable
+        Function of one task, such as a fit. What it returns is sent back, so it should be small.
+    tasks : iterable
+        Arguments.
+    client : distributed.Client, optional
+        Client of the cluster; by default the current one.
+    progress : bool
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    list
+        The results, in the order of the tasks.
+
+    Raises
+    ------
+    ImportError
+        If Dask is not installed.
+    TypeError
+        If `f` cannot be sent to workers; the message names what it holds.
+    ValueError
+        If there is no cluster, or `f` reads a Variable, whose value would not change at the workers.
+
+    Notes
+    -----
+    An exception of `f` is raised with a note that tells the number of its task. The other tasks are canceled.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> from distributed import Client  # doctest: +SKIP
+    >>> client = Client(n_workers=2, threads_per_worker=1)  # doctest: +SKIP
+    >>> jt.dask.map(lambda x: x**2, range(4), progress=False)  # doctest: +SKIP
+    [0, 1, 4, 9]
+    """
+    function = packed_function(f, "dask.map")
+    connected = connected_client(client, "dask.map")
+    from distributed import as_completed
+
+    listed = list(tasks)
+    if not listed:
+        return []
+    workers = max(len(connected.nthreads()), 1)
+    size = max(1, len(listed) // (workers * _BATCHES))
+    starts = range(0, len(listed), size)
+    results: list[Any] = [None] * len(listed)
+    batches = [listed[start : start + size] for start in starts]
+    sent = connected.map(_batch, [function] * len(batches), batches, pure=False, retries=3)
+    futures = dict(zip(sent, starts, strict=True))
+    done = as_completed(futures, with_results=True)
+    try:
+        for future, (found, error) in progress_bar(done, "batches", len(futures)) if progress else done:
+            start = futures[future]
+            if error is not None:
+                error.add_note(f"in task {start + len(found)}, at a worker")
+                raise error
+            results[start : start + len(found)] = found
+    except BaseException:
+        connected.cancel(list(futures))
+        raise
+    return results
+
+
+def _batch(function: bytes, tasks: list[Any]) -> tuple[list[Any], Exception | None]:
+    """Return the results of some tasks; and the exception of the first that fails, if one does."""
+    from distributed import get_worker
+
+    config.threads = min(config.threads, get_worker().state.nthreads)
+    f = _loaded(function)
+    found: list[Any] = []
+    for task in tasks:
+        try:
+            found.append(f(task))
+        except Exception as error:
+            return found, error
+    return found, None
+
+
+_FUNCTIONS: dict[bytes, Callable[[Any], Any]] = {}
+"""The last function of this process: all batches use one function object, so that its traces are kept."""
+
+
+def _loaded(function: bytes) -> Callable[[Any], Any]:
+    found = _FUNCTIONS.get(function)
+    if found is None:
+        _FUNCTIONS.clear()
+        found = _FUNCTIONS[function] = pickle.loads(function)
+    return found

@@ -1,0 +1,182 @@
+"""`jt.dask` on clusters of worker processes; skipped without Dask."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+pytest.importorskip("distributed")
+import dask.array
+import dask.bag
+from distributed import Client, LocalCluster
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(400, 7)), RNG.normal(size=400)
+WEIGHTS = {"w": RNG.normal(size=(7, 5)), "b": np.float64(0.3)}
+CHUNKS = (64, 1, 50, 64, 3, 100, 64, 54)
+
+
+def loss(weights: Any, block: Any) -> Any:
+    x, y = block
+    hidden = jt.tanh(jt.linalg.matmul(x, weights["w"]))
+    return jt.reduce_sum((jt.reduce_mean(hidden, 1) + weights["b"] - y) ** 2)
+
+
+def data() -> tuple[Any, Any]:
+    return dask.array.from_array(X, chunks=(CHUNKS, 4)), dask.array.from_array(Y, chunks=(CHUNKS,))
+
+
+def cluster(workers: int) -> LocalCluster:
+    return LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with cluster(2) as local, Client(local) as connected:
+        yield connected
+
+
+def bits(found: tuple[Any, Any]) -> list[bytes]:
+    value, gradients = found
+    return [np.asarray(value).tobytes(), gradients["w"].tobytes(), np.asarray(gradients["b"]).tobytes()]
+
+
+def test_the_gradient_is_that_of_all_rows(client: Client) -> None:
+    value, gradients = jt.dask.value_and_grad(loss)(WEIGHTS, data())
+    expected, of_all = jt.value_and_grad(loss)(WEIGHTS, (X, Y))
+    np.testing.assert_allclose(value, expected)
+    np.testing.assert_allclose(gradients["w"], of_all["w"])
+    np.testing.assert_allclose(gradients["b"], of_all["b"])
+
+
+def test_any_number_of_workers_gives_the_same_bits(client: Client) -> None:
+    gradient, blocks = jt.dask.value_and_grad(loss), data()
+    expected = [bits(gradient(WEIGHTS, blocks)) for _ in range(2)]
+    assert expected[0] == expected[1]
+    for workers in (1, 3):
+        with cluster(workers) as local, Client(local, set_as_default=False) as other:
+            found = jt.dask.value_and_grad(loss, client=other)(WEIGHTS, data())
+        assert bits(found) == expected[0]
+
+
+def test_a_worker_that_is_killed_in_a_step() -> None:
+    def slow(weights: Any, block: Any) -> Any:
+        time.sleep(0.05)
+        return loss(weights, block)
+
+    with cluster(2) as local, Client(local) as connected:
+        gradient, blocks = jt.dask.value_and_grad(slow), data()
+        expected = bits(gradient(WEIGHTS, blocks))
+        victim = next(iter(connected.run(os.getpid).values()))
+        threading.Timer(0.1, lambda: os.kill(victim, signal.SIGKILL)).start()
+        assert bits(gradient(WEIGHTS, blocks)) == expected
+        connected.wait_for_workers(2, timeout=60)
+        assert bits(gradient(WEIGHTS, blocks)) == expected
+
+
+def test_training_with_variables(client: Client) -> None:
+    w = jt.Variable(np.zeros(7))
+    target = X @ np.arange(7.0)
+    rows = dask.array.from_array(np.column_stack([X, target]), chunks=(100, -1))
+    gradient = jt.dask.value_and_grad(
+        lambda w, block: jt.reduce_mean((jt.linalg.matvec(block[:, :7], w) - block[:, 7]) ** 2), reduce="mean"
+    )
+    optimizer = jt.optimizers.SGD(0.2)
+    for _ in range(60):
+        _, found = gradient(w, rows)
+        optimizer.apply_gradients([(found, w)])
+    np.testing.assert_allclose(w.numpy(), np.arange(7.0), atol=1e-3)
+
+
+def test_bags_dataframes_and_empty_blocks(client: Client) -> None:
+    bag = dask.bag.from_sequence([np.arange(3.0), np.arange(5.0), np.zeros(0), np.arange(2.0)], npartitions=2)
+    value, found = jt.dask.value_and_grad(lambda w, x: jt.reduce_sum(w * x))(np.ones(()), bag)
+    assert (value, found) == (14.0, 14.0)
+    few = dask.array.from_array(Y, chunks=100)
+    few = few[few > 2.0]
+    value, _ = jt.dask.value_and_grad(lambda w, x: jt.reduce_mean(w * x), reduce="mean")(1.0, few)
+    np.testing.assert_allclose(value, Y[Y > 2.0].mean())
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    from dask.dataframe import from_pandas
+
+    frame = from_pandas(pandas.DataFrame({"a": Y, "b": X[:, 0]}), npartitions=4)
+    value, _ = jt.dask.value_and_grad(lambda w, rows: jt.reduce_sum((w * rows["a"] - rows["b"]) ** 2))(
+        2.0, frame
+    )
+    np.testing.assert_allclose(value, np.sum((2.0 * Y - X[:, 0]) ** 2))
+
+
+def test_further_arguments_are_sent_at_each_call(client: Client) -> None:
+    gradient, rows = jt.dask.value_and_grad(lambda w, x, s: s * w * jt.reduce_sum(x)), data()[1]
+    scale = jt.Variable(2.0, dtype="float64")
+    assert gradient(1.0, rows, scale)[1] == pytest.approx(2.0 * Y.sum())
+    scale.assign(3.0)
+    assert gradient(1.0, rows, scale)[1] == pytest.approx(3.0 * Y.sum())
+
+
+def test_errors_name_the_block_or_the_task(client: Client) -> None:
+    def fails(w: Any, x: Any) -> Any:
+        if len(x) == 3:
+            raise KeyError("boom")
+        return w * jt.reduce_sum(x)
+
+    with pytest.raises(KeyError, match="boom") as caught:
+        jt.dask.value_and_grad(fails)(1.0, data()[1])
+    assert caught.value.__notes__ == ["in block 4 of the data, at a worker"]
+    with pytest.raises(ZeroDivisionError) as divided:
+        jt.dask.map(lambda x: 1 / (x - 5), range(20), progress=False)
+    assert divided.value.__notes__ == ["in task 5, at a worker"]
+
+
+def test_bad_data(client: Client) -> None:
+    gradient = jt.dask.value_and_grad(loss)
+    x, y = data()
+    for given, error, message in (
+        (
+            (X, Y),
+            TypeError,
+            "data must be dask arrays, dataframes or bags, got ndarray: use dask.array.from_array",
+        ),
+        ((x, y.rechunk(100)), ValueError, "are divided differently along their first axis"),
+        (y.sum(), ValueError, "has no axis to divide"),
+        ([], ValueError, "the data have no blocks"),
+    ):
+        with pytest.raises(error, match=message):
+            gradient(WEIGHTS, given)
+
+
+def test_many_tasks_in_order_and_a_progress_bar(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
+    def solved(seed: int) -> float:
+        y = np.random.default_rng(seed).normal(size=20)
+        return jt.fit(lambda p, x: p["m"] + 0.0 * x, (y, y), {"m": 0.0}).params["m"]
+
+    found = jt.dask.map(solved, range(50))
+    expected = [np.random.default_rng(seed).normal(size=20).mean() for seed in range(50)]
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+    assert "batches" in "".join(capsys.readouterr())
+    assert jt.dask.map(solved, []) == []
+
+
+def test_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    import distributed
+
+    def none() -> None:
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr(distributed, "default_client", none)
+    with pytest.raises(ValueError, match="there is no Dask cluster: make a client first"):
+        jt.dask.map(abs, [1])
+    with pytest.raises(ValueError, match="there is no Dask cluster: make a client first"):
+        jt.dask.value_and_grad(loss)(WEIGHTS, data())
