@@ -64,7 +64,18 @@ if TYPE_CHECKING:
 MODULES: Mapping[str, Iterable[str] | Mapping[str, str]] = {
     **{
         f"jittape.{name}": (name,)
-        for name in ("autograd", "autograph", "dask", "data", "keras", "nest", "numpy", "plot", "scipy", "train")
+        for name in (
+            "autograd",
+            "autograph",
+            "dask",
+            "data",
+            "keras",
+            "nest",
+            "numpy",
+            "plot",
+            "scipy",
+            "train",
+        )
     },
     "jittape.debugging": (
         "debugging",

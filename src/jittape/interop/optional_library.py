@@ -26,6 +26,4 @@ def imported(library: str, name: str, package: str | None = None) -> ModuleType:
         if error.name != library.partition(".")[0]:
             raise
         shown = f"'{package}'" if package else library  # shells expand the brackets of extras
-        raise ImportError(
-            f"[{name}] {library} is not installed: pip install {shown}", name=library
-        ) from None
+        raise ImportError(f"[{name}] {library} is not installed: pip install {shown}", name=library) from None
