@@ -18,7 +18,7 @@ class BagBlock(list[Any]):
 def block_futures(data: Any, client: Any) -> list[Any]:
     """Return a future for each block of `data`; it holds the block on a worker.
 
-    The futures know how their blocks are computed, so that the blocks of a lost worker are computed again.
+    Dask recomputes the blocks of a lost worker from the futures.
 
     Parameters
     ----------

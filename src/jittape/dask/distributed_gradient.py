@@ -151,7 +151,7 @@ class _Share:
 
 
 class _Placement:
-    """Where the blocks of some data are."""
+    """Places of the blocks of some data."""
 
     def __init__(self, client: Any, data: Any, function: bytes, structure: Any, weighted: bool) -> None:
         self._client, self._data, self._structure = client, data, structure
@@ -173,7 +173,7 @@ class _Placement:
         return same and structure == self._structure
 
     def total(self, weights: Sequence[_Array], more: Sequence[Any]) -> BlockSum:
-        """Return the sum over all blocks. Blocks of lost workers are placed and computed again."""
+        """Return the sum over all blocks. Blocks of lost workers go to other workers."""
         known: dict[Node, BlockSum] = {}
         if self._has_lost_workers:
             self._spread()
