@@ -229,7 +229,7 @@ NO_ARRAYS = {
         "jittape.interop",
         "jittape.fits",
         "jittape.dask",
-        "jittape.optimizers.flat_gradients",
+        "jittape.autodiff.flat_gradients",
     ),
     "random": ("jittape.random.dropout",),
     "sparse matrices of SciPy": ("jittape.sparse", "jittape.primitives.linalg.sparse_products"),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jittape import scipy as scipy
     from jittape import signal as signal
     from jittape import train as train
+    from jittape.autodiff.flat_gradients import flatten_gradients as flatten_gradients
     from jittape.debugging import Assert as Assert
     from jittape.debugging import assert_equal as assert_equal
     from jittape.debugging import assert_greater as assert_greater
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from jittape.keras import initializers as initializers
     from jittape.keras import losses as losses
     from jittape.keras import metrics as metrics
-    from jittape.optimizers.flat_gradients import flatten_gradients as flatten_gradients
     from jittape.profiling import LineProfile as LineProfile
     from jittape.profiling import Profile as Profile
     from jittape.profiling import explain_recompiles as explain_recompiles
@@ -112,7 +112,7 @@ MODULES: Mapping[str, Iterable[str] | Mapping[str, str]] = {
     "jittape.keras.losses": ("losses",),
     "jittape.keras.metrics": ("metrics",),
     "jittape.linalg": {"matrix_square_root": "sqrtm"},
-    "jittape.optimizers.flat_gradients": ("flatten_gradients",),
+    "jittape.autodiff.flat_gradients": ("flatten_gradients",),
     "jittape.profiling": ("LineProfile", "Profile", "explain_recompiles", "profile"),
     "jittape.progress_bar": ("progress",),
     "jittape.signal": ("signal", "fftnd", "ifftnd", "irfftnd", "rfftnd"),

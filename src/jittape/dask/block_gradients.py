@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import optree
 
+from jittape.autodiff.flat_gradients import flatten_gradients
 from jittape.core.config import config
 from jittape.dask.addition_tree import Node, add_up
 from jittape.dask.data_blocks import BagBlock
-from jittape.optimizers.flat_gradients import flatten_gradients
 from jittape.transforms.gradients import value_and_grad
 
 __all__ = ["BlockGradients", "BlockSum", "Failure", "added"]

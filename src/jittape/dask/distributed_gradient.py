@@ -13,13 +13,13 @@ from typing import Any, Literal
 import numpy as np
 import optree
 
+from jittape.autodiff.flat_gradients import flatten_gradients
 from jittape.core.config import config
 from jittape.dask.addition_tree import Node, add_up, largest_nodes
 from jittape.dask.block_gradients import BlockGradients, BlockSum, Failure, added
 from jittape.dask.data_blocks import block_futures
 from jittape.dask.sent_functions import packed_function
 from jittape.interop.optional_library import imported
-from jittape.optimizers.flat_gradients import flatten_gradients
 from jittape.recording.operators import Operators
 
 __all__ = ["DistributedGradient", "connected_client", "value_and_grad"]
