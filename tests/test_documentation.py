@@ -207,6 +207,7 @@ PUBLIC_MODULES = (
     jt.autograph,
     jt.autograph.experimental,
     jt.bitwise,
+    jt.dask,
     jt.data,
     jt.debugging,
     jt.dtypes,
