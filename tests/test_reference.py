@@ -8,7 +8,7 @@ import pytest
 from test_documentation import public_names
 
 RESULTS = {
-    "ConcreteFunction", "Dataset", "Explanation", "FrozenDistribution", "Function", "LineProfile", "NanTrace",
+    "ConcreteFunction", "Dataset", "Explanation", "FrozenDistribution", "Function", "Iterator", "LineProfile", "NanTrace",
     "NativeFunction", "NjitGradient", "NumbaOp", "Origin", "PrecisionLoss", "PrecisionReport", "Profile",
     "Signature", "Stats", "Tensor", "UnconnectedGradients", "CheckpointState", "CheckpointLoadStatus",
     "InitializationOnlyStatus", "SparseDerivative", "SparsityPattern", "CFunction", "FitResult", "LikelihoodProfile",
