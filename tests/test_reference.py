@@ -8,11 +8,11 @@ import pytest
 from test_documentation import public_names
 
 RESULTS = {
-    "ConcreteFunction", "Dataset", "Explanation", "FrozenDistribution", "Function", "Iterator", "LineProfile", "NanTrace",
+    "ConcreteFunction", "Dataset", "Explanation", "FrozenDistribution", "Function", "LineProfile", "NanTrace",
     "NativeFunction", "NjitGradient", "NumbaOp", "Origin", "PrecisionLoss", "PrecisionReport", "Profile",
     "Signature", "Stats", "Tensor", "UnconnectedGradients", "CheckpointState", "CheckpointLoadStatus",
     "InitializationOnlyStatus", "SparseDerivative", "SparsityPattern", "CFunction", "FitResult", "LikelihoodProfile",
-    "DistributedGradient",
+    "DistributedGradient", "Iterator",
 }  # fmt: skip
 """Classes whose objects users get from functions, which have the examples."""
 
