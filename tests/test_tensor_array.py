@@ -142,3 +142,34 @@ def test_loops_read_what_they_have_written():
 def test_errors_of_loop_variables(array, body, error, message):
     with pytest.raises(error, match=message):
         jt.while_loop(lambda i, a: i < 3, body, (0, jt.TensorArray(jt.float32, **array)))[1].stack().numpy()
+
+
+@pytest.mark.parametrize("upper", [4, jt.constant(4)], ids=["known", "tensor"])
+def test_a_fori_loop_carries_an_array(upper):
+    def total(x):
+        def body(i, value):
+            array, power = value
+            return array.write(i, power * x), power * x
+
+        array, last = jt.fori_loop(0, upper, body, (jt.TensorArray(jt.float64, size=4), jt.ones_like(x)))
+        return jt.reduce_sum(array.stack() * [1.0, 2.0, 3.0, 4.0]) + last
+
+    x = jt.constant(1.5, jt.float64)
+    expected = sum((k + (k == 4)) * k * 1.5 ** (k - 1) for k in range(1, 5))
+    for f in (jt.grad(total), jt.function(jt.grad(total))):
+        np.testing.assert_allclose(f(x).numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda a: jt.scan(lambda a, x: a.write(0, x), jt.ones([3]), a), r"\[scan\].*fn returns the element"),
+        (lambda a: jt.foldl(lambda a, x: a.write(0, x), jt.ones([3]), a), r"\[foldl\].*use fori_loop"),
+        (lambda a: jt.cond(jt.constant(True), lambda: a, lambda: a), r"\[cond\].*write it afterward"),
+        (lambda a: jt.switch_case(jt.constant(0), [lambda: a] * 2), r"\[switch_case\].*write it afterward"),
+        (lambda a: jt.map_fn(lambda x: a, jt.ones([3])), r"\[map_fn\].*return its stack\(\)"),
+    ],
+)
+def test_control_flow_without_arrays_names_the_way_out(call, message):
+    with pytest.raises(jt.ControlFlowError, match=message):
+        call(jt.TensorArray(jt.float32, size=3))

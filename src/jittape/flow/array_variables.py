@@ -16,7 +16,7 @@ from jittape.primitives.shape.joining import concat
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 
-__all__ = ["AsGiven", "CarriedArray", "tensors_of", "with_carried_arrays"]
+__all__ = ["AsGiven", "CarriedArray", "refuse_arrays", "tensors_of", "with_carried_arrays"]
 
 
 AsGiven = Callable[[Sequence[Any]], list[Any]]
@@ -79,7 +79,7 @@ class CarriedArray(TensorArray):
 
     def _set(self, values: list[Tensor]) -> TensorArray:
         raise ControlFlowError(
-            "[while_loop] a TensorArray that is a loop variable is written element by element: use write(index, value)"
+            "[TensorArray] an array that is a loop variable is written element by element: use write(index, value)"
         )
 
     def _checked_index(self, index: Any) -> Any:
@@ -133,6 +133,18 @@ def with_carried_arrays(leaves: Sequence[Any], run: Callable[[list[Any], AsGiven
             shapes[found.position] = found.shape
 
 
+def refuse_arrays(op: str, leaves: Sequence[Any], way_out: str) -> None:
+    """Raise `ControlFlowError` if there is a `TensorArray` among the leaves.
+
+    Raises
+    ------
+    ControlFlowError
+        It ends with `way_out`.
+    """
+    if any(isinstance(leaf, TensorArray) for leaf in leaves):
+        raise ControlFlowError(f"[{op}] takes and returns tensors, got a TensorArray: {way_out}")
+
+
 def tensors_of(leaves: Sequence[Any]) -> list[Any]:
     """Return the leaves that a body has returned, with the rows of carried arrays."""
     return [leaf.rows if isinstance(leaf, CarriedArray) else leaf for leaf in leaves]
@@ -145,7 +157,7 @@ def _rows_of(array: TensorArray, shape: tuple[int | None, ...] | None) -> Tensor
     size = array.size()
     if array.dynamic_size and not size:
         raise ControlFlowError(
-            "[while_loop] a TensorArray that is a loop variable does not grow: give its size, as in "
+            "[TensorArray] an array that is a loop variable does not grow: give its size, as in "
             "TensorArray(dtype, size=n), or write to it in a Python loop"
         )
     if shape is None or None in shape:

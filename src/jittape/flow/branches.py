@@ -7,6 +7,7 @@ from typing import Any
 
 from jittape.core.user_calls import as_int
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
+from jittape.flow.array_variables import refuse_arrays
 from jittape.flow.control_recording import INT64, branch, predicate
 from jittape.flow.structure import flatten_tree
 from jittape.primitives.elementwise.comparison import logical_not, where
@@ -191,6 +192,11 @@ def _select(op: str, which: Any, functions: Sequence[Callable[[], Any]]) -> Any:
 
     def flatten(result: Any) -> list[Any]:
         leaves, tree = flatten_tree(result)
+        refuse_arrays(
+            op,
+            leaves,
+            f"return the element from the branches and write it afterward, as in array.write(i, {op}(...))",
+        )
         trees.append(tree)
         if tree != trees[0]:
             raise ControlFlowError(

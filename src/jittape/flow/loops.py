@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jittape.control.loop_parts import WHILE
@@ -139,7 +139,7 @@ def fori_loop(
     body_fun : callable
         Called as ``body_fun(i, value)``; must return the next value with the same structure, shapes and dtypes.
     init_val : tensor or nested structure of tensors
-        Initial value.
+        Initial value. A `TensorArray` in it needs its size.
     checkpoint : int or "sqrt", optional
         Number of iterations per segment. A gradient keeps only the values at the start of each segment and recomputes
         the segments. ``"sqrt"`` uses the square root of the number of iterations.
@@ -166,10 +166,28 @@ def fori_loop(
     leaves, tree = flatten_tree(init_val)
     if not leaves:
         raise ControlFlowError("[fori_loop] init_val has no tensors: pass at least one")
+    bounded = not (isinstance(lower, Operators) or isinstance(upper, Operators))
+
+    def run(tensors: list[Any], as_given: AsGiven) -> list[Any]:
+        def body(at: Any, state: Sequence[Any]) -> list[Any]:
+            after = body_fun(at, tree.unflatten(as_given(state)))
+            return tensors_of(leaves_like(tree, "fori_loop", after, "the result of body_fun"))
+
+        kind = _fori if bounded else _fori_as_while
+        return kind(lower, upper, body_fun, body, tensors, checkpoint)
+
+    return tree.unflatten(with_carried_arrays(leaves, run))
+
+
+Body = Callable[[Any, Sequence[Any]], list[Any]]
+"""``body(i, leaves)`` returns the next leaves."""
+
+
+def _fori(
+    lower: Any, upper: Any, function: Callable[..., Any], body: Body, leaves: list[Any], checkpoint: Any
+) -> list[Any]:
+    """Run a `fori_loop` whose number of iterations is known, and return the final leaves."""
     carried = [convert_to_tensor(leaf) for leaf in leaves]
-    names = leaf_names("the value", len(leaves))
-    if isinstance(lower, Operators) or isinstance(upper, Operators):
-        return _fori_as_while(lower, upper, body_fun, leaves, tree, names, checkpoint)
     first, last = _bound(lower), _bound(upper)
     trips: Any = last - first
     if trips < 0:
@@ -181,16 +199,17 @@ def fori_loop(
 
     def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
         at = cast(number + first if first else number, dtype)
-        after = body_fun(at, tree.unflatten(state))
-        return leaves_like(tree, "fori_loop", after, "the result of body_fun"), []
+        return body(at, state), []
 
-    loop = Loop("fori_loop", body_fun, step, names, weak=python_numbers(leaves))
+    loop = Loop(
+        "fori_loop", function, step, leaf_names("the value", len(leaves)), weak=python_numbers(leaves)
+    )
     length = segment_length("fori_loop", checkpoint, trips)
     if length is None or length >= trips:
         carried, _ = loop.run(carried, [], trips)
     else:
         carried, _ = loop.run_in_segments(carried, [], trips, False, length)
-    return tree.unflatten(carried)
+    return carried
 
 
 def _bound(value: Any) -> int:
@@ -201,14 +220,8 @@ def _bound(value: Any) -> int:
 
 
 def _fori_as_while(
-    lower: Any,
-    upper: Any,
-    body_fun: Callable[[Any, Any], Any],
-    leaves: list[Any],
-    tree: Any,
-    names: tuple[str, ...],
-    checkpoint: Any,
-) -> Any:
+    lower: Any, upper: Any, function: Callable[..., Any], body: Body, leaves: list[Any], checkpoint: Any
+) -> list[Any]:
     """Run a `fori_loop` with a bound that is known only at run time, as a `while_loop` with a counter."""
     begin, end = convert_to_tensor(lower), convert_to_tensor(upper)
     for bound in (begin, end):
@@ -220,15 +233,14 @@ def _fori_as_while(
     begin, end = cast(begin, dtype), cast(end, dtype)
 
     def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
-        after = body_fun(state[-1], tree.unflatten(state[:-1]))
-        return [*leaves_like(tree, "fori_loop", after, "the result of body_fun"), state[-1] + 1], []
+        return [*body(state[-1], state[:-1]), state[-1] + 1], []
 
     carried = [convert_to_tensor(leaf) for leaf in leaves]
-    names = (*names, "the counter")
-    loop = Loop("fori_loop", body_fun, step, names, lambda state: state[-1] < end, python_numbers(leaves))
+    names = (*leaf_names("the value", len(leaves)), "the counter")
+    loop = Loop("fori_loop", function, step, names, lambda state: state[-1] < end, python_numbers(leaves))
     length = segment_length("fori_loop", checkpoint, None)
     if length is None:
         after, _ = loop.run([*carried, begin], [], WHILE)
     else:
         after, _ = loop.run_while_in_segments([*carried, begin], None, length)
-    return tree.unflatten(after[:-1])
+    return after[:-1]

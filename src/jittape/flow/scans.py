@@ -12,6 +12,7 @@ from jittape.core.primitive import any_dtype
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag, as_function
 from jittape.errors import ControlFlowError, DTypeError
+from jittape.flow.array_variables import refuse_arrays
 from jittape.flow.control_recording import Loop, resolve_weak, segment_length
 from jittape.flow.structure import flatten_elems, flatten_tree, leaf_names, leaves_like, python_numbers
 from jittape.functions.signature import TensorSpec
@@ -190,6 +191,12 @@ class _Start(NamedTuple):
             rest = [t[:-1] if backwards else t[1:] for t in stacks]
             return cls(head, elem_tree, {}, rest, head)
         leaves, tree = flatten_tree(initializer)
+        way_out = (
+            "scan stacks the results of all steps, so fn returns the element"
+            if op == "scan"
+            else "use fori_loop, whose value may be one"
+        )
+        refuse_arrays(op, leaves, way_out)
         if not leaves:
             raise ControlFlowError(f"[{op}] initializer has no tensors: pass at least one")
         return cls([convert_to_tensor(leaf) for leaf in leaves], tree, python_numbers(leaves), stacks, [])
@@ -357,6 +364,7 @@ def _map(op: str, fn: Callable[[Any], Any], elems: Any, signature: Any) -> Any:
 
     def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
         leaves, tree = flatten_tree(fn(elem_tree.unflatten(rows)))
+        refuse_arrays(op, leaves, "return its stack()")
         trees.append(tree)
         return [], [convert_to_tensor(leaf) for leaf in leaves]
 
