@@ -364,6 +364,11 @@ def test_the_thread_ends_with_the_iterator():
         (lambda: Dataset.range(3).shuffle(2.5), TypeError, "buffer_size"),
         (lambda: Dataset.range(3).map(None), TypeError, "map_func"),
         (lambda: Dataset.range(3).filter(1), TypeError, "predicate"),
+        (
+            lambda: list(Dataset.range(3).filter(lambda i: print(end=""))),
+            TypeError,
+            "predicate must return a bool, got None",
+        ),
         (lambda: Dataset.range(3).cache("file"), ValueError, "memory"),
         (lambda: Dataset.range(3).prefetch(-2), ValueError, "negative"),
         (lambda: Dataset.range(3).concatenate([1]), TypeError, "Dataset"),

@@ -89,6 +89,19 @@ def test_dropout_keeps_the_mean_and_shares_masks():
         np.testing.assert_allclose(rnn(x).numpy(), rnn(x, training=False).numpy(), rtol=1e-5)
 
 
+def test_integers_are_cast_to_the_dtype_of_the_layer():
+    pixels = np.arange(32, dtype=np.uint8).reshape(1, 4, 4, 2)
+    for layer in (
+        layers.Dense(2),
+        layers.Conv2D(2, 3),
+        layers.BatchNormalization(),
+        layers.LayerNormalization(),
+    ):
+        result = layer(pixels)
+        assert result.dtype == jt.float32
+        np.testing.assert_array_equal(result.numpy(), layer(pixels.astype("float32")).numpy())
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -233,6 +246,12 @@ IMAGE = np.ones((1, 4, 4, 2))
             r"a mask of shape \(1, 4, 4\), got \(1, 4\)",
         ),
         (lambda: layers.Dropout(0.5, noise_shape=(1,))(IMAGE, training=True), ValueError, "4 dimensions"),
+        (lambda: layers.Conv2D(2, None), ValueError, "kernel_size must be ints of at least 1, got None"),
+        (lambda: layers.MaxPooling2D(None), ValueError, "pool_size must be ints of at least 1, got None"),
+        (lambda: layers.Dense(2)(None), ValueError, "layer 'Dense' was given None"),
+        (lambda: layers.Dense(2, kernel_initializer="zeross"), ValueError, "no initializer 'zeross'"),
+        (lambda: layers.Dense(2, bias_constraint="positive"), TypeError, "constraint must be a function"),
+        (lambda: layers.Embedding(3, 2)([-1]).numpy(), IndexError, "index -4 is out of bounds"),
         (lambda: layers.Flatten(shape=3), TypeError, r"\[Flatten\] there is no argument 'shape'"),
         (lambda: layers.LSTM(0), ValueError, r"\[LSTMCell\] units must be positive"),
         (lambda: layers.LSTM(2)(IMAGE), ValueError, r"inputs of shape \(batch, time, features\)"),

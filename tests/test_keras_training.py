@@ -262,6 +262,52 @@ def test_metrics_in_a_function_and_after_a_reset():
             "index 3 is out of bounds",
         ),
         (
+            lambda: keras.losses.CategoricalGeneralizedCrossEntropy()([-1], [[0.5, 0.5]]).numpy(),
+            IndexError,
+            "index -3 is out of bounds",
+        ),
+        (
+            lambda: keras.losses.SparseCategoricalCrossentropy()([0.0, np.nan], [[0.5, 0.5]] * 2).numpy(),
+            IndexError,
+            r"label -1 at index \(1,\) is not a class",
+        ),
+        (
+            lambda: keras.losses.categorical_crossentropy([[0.0, 1.0]], [[0.5, 0.5]], axis=2),
+            ValueError,
+            r"\[categorical_crossentropy\] axis 2",
+        ),
+        (
+            lambda: keras.metrics.CategoricalAccuracy()(np.ones((2, 4)), np.ones((2, 3))),
+            ValueError,
+            r"equal shapes, got \(2, 4\) and \(2, 3\)",
+        ),
+        (
+            lambda: keras.optimizers.Adam(lr=0.1),
+            TypeError,
+            "Adam: there is no argument 'lr'; use learning_rate",
+        ),
+        (
+            lambda: compiled().fit(np.ones((2, 2)), np.ones(2), epochs="a"),
+            TypeError,
+            r"\[fit\] epochs must be an int, got 'a'",
+        ),
+        (
+            lambda: keras.metrics.Precision(top_k=3)([[1, 0]], [[0.5, 0.5]]),
+            ValueError,
+            "number of classes, 2, got 3",
+        ),
+        (
+            lambda: keras.metrics.Recall(class_id=2)([[1, 0]], [[0.5, 0.5]]),
+            ValueError,
+            "class_id 2 must be less",
+        ),
+        (lambda: keras.metrics.AUC(thresholds=[2.0]), ValueError, "between 0 and 1"),
+        (
+            lambda: keras.metrics.AUC(multi_label=True)([0, 1], [0.2, 0.8]),
+            ValueError,
+            r"shape \(batch, labels\)",
+        ),
+        (
             lambda: keras.losses.categorical_generalized_cross_entropy([0], [[1.0]], 2.0),
             ValueError,
             "0 and 1",

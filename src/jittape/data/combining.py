@@ -13,6 +13,7 @@ from jittape.core.user_calls import as_int
 from jittape.data.elements import as_element, pad_and_stack, same_kind, split_leaves
 from jittape.data.iteration import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from jittape.data.ordering import Ordered, at_least_1
+from jittape.recording.operators import Operators
 
 __all__ = ["Combined", "called", "require_callable"]
 
@@ -235,7 +236,7 @@ class Combined(Ordered):
         """
         require_callable("take_while", "predicate", predicate)
         return type(self)(
-            lambda: itertools.takewhile(lambda e: bool(called(predicate, e)), self._elements()),
+            lambda: itertools.takewhile(lambda e: holds("take_while", predicate, e), self._elements()),
             UNKNOWN_CARDINALITY if self._count else 0,
         )
 
@@ -280,6 +281,20 @@ class Combined(Ordered):
 def called(function: Callable[..., Any], element: Any) -> Any:
     """Call a function with an element; a tuple is passed as several arguments."""
     return function(*element) if isinstance(element, tuple) else function(element)
+
+
+def holds(method: str, predicate: Callable[..., Any], element: Any) -> bool:
+    """Return the truth of a predicate of an element.
+
+    Raises
+    ------
+    TypeError
+        If it returns no bool or number.
+    """
+    found = called(predicate, element)
+    if not isinstance(found, (bool, int, float, np.generic, np.ndarray, Operators)):
+        raise TypeError(f"[Dataset.{method}] predicate must return a bool, got {found!r}")
+    return bool(found)
 
 
 def require_callable(method: str, argument: str, value: Any) -> None:

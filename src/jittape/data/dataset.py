@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.user_calls import as_int
-from jittape.data.combining import Combined, called, require_callable
+from jittape.data.combining import Combined, called, holds, require_callable
 from jittape.data.elements import as_element, element_like, rows_of, stack, unstack
 from jittape.data.iteration import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from jittape.data.ordering import at_least_1
@@ -208,7 +208,7 @@ class Dataset(Combined):
         """
         require_callable("filter", "predicate", predicate)
         return Dataset(
-            lambda: (element for element in self._elements() if bool(called(predicate, element))),
+            lambda: (element for element in self._elements() if holds("filter", predicate, element)),
             UNKNOWN_CARDINALITY if self._count else 0,
         )
 

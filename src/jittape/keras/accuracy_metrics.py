@@ -7,7 +7,7 @@ from typing import Any
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.keras.metric_base import MeanMetricWrapper
-from jittape.keras.true_and_predicted import same_rank
+from jittape.keras.true_and_predicted import class_numbers, same_rank
 from jittape.primitives.elementwise.comparison import equal, greater
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.indexing.sorting import top_k
@@ -38,6 +38,10 @@ def _binary_matches(y_true: Any, y_pred: Any, threshold: float) -> Any:
 
 def _class_matches(y_true: Any, y_pred: Any) -> Any:
     y_true, y_pred = same_rank("CategoricalAccuracy", y_true, y_pred)
+    if y_true.shape != y_pred.shape:
+        raise ShapeError(
+            f"[CategoricalAccuracy] y_true and y_pred must have equal shapes, got {y_true.shape} and {y_pred.shape}"
+        )
     return cast(equal(argmax(y_true, -1), argmax(y_pred, -1)), "float32")
 
 
@@ -49,7 +53,7 @@ def _numbers(op: str, y_true: Any, y_pred: Any) -> Any:
         raise ShapeError(
             f"[{op}] y_true must have the shape of y_pred without the classes, got {y_true.shape} and {y_pred.shape}"
         )
-    return cast(y_true, "int64")
+    return class_numbers(y_true)
 
 
 def _sparse_matches(y_true: Any, y_pred: Any) -> Any:

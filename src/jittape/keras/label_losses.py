@@ -6,9 +6,9 @@ from typing import Any
 
 from jittape.errors import ShapeError
 from jittape.keras.loss_base import FunctionLoss
-from jittape.keras.true_and_predicted import as_tensor
+from jittape.keras.true_and_predicted import as_tensor, class_numbers
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
-from jittape.primitives.elementwise.comparison import equal, greater, logical_and, logical_not, where
+from jittape.primitives.elementwise.comparison import equal, greater, less, logical_and, logical_not, where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.hyperbolic import softplus
@@ -57,14 +57,17 @@ def categorical_generalized_cross_entropy(y_true: TensorLike, y_pred: TensorLike
     op = "categorical_generalized_cross_entropy"
     if not 0 < q < 1:
         raise ValueError(f"[{op}] q must be between 0 and 1, got {q}")
-    labels: Any = cast(as_tensor(y_true), "int64")
+    labels: Any = class_numbers(y_true)
     predicted: Any = as_tensor(y_pred)
     if labels.ndim == predicted.ndim and labels.shape[-1] == 1:
         labels = squeeze(labels, -1)
-    if labels.shape != predicted.shape[:-1]:
+    if not predicted.ndim or labels.shape != predicted.shape[:-1]:
         raise ShapeError(
             f"[{op}] y_true must have the shape of y_pred without the classes, got {labels.shape} and {predicted.shape}"
         )
+    labels = where(
+        less(labels, 0), subtract(labels, predicted.shape[-1]), labels
+    )  # out of range, not from the end
     p = gather(predicted, labels, axis=labels.ndim, batch_dims=labels.ndim)
     return divide(subtract(1.0, pow(p, q)), q)
 
@@ -133,9 +136,9 @@ def circle(
     array([0. , 6.4, 0. ], dtype=float32)
     """
     own: Any = as_tensor(y_pred)
-    labels: Any = cast(as_tensor(y_true), "int64")
+    labels: Any = class_numbers(y_true)
     others: Any = own if ref_embeddings is None else cast(as_tensor(ref_embeddings), own.aval.dtype)
-    other_labels: Any = labels if ref_labels is None else cast(as_tensor(ref_labels), "int64")
+    other_labels: Any = labels if ref_labels is None else class_numbers(ref_labels)
     for rows, numbers in ((own, labels), (others, other_labels)):
         if rows.ndim != 2 or numbers.size != rows.shape[0]:
             raise ShapeError(

@@ -258,6 +258,7 @@ class Model(Layer):
             If there are no batches.
         """
         self._require_compiled("fit")
+        epochs, initial_epoch = as_int("epochs", epochs), as_int("initial_epoch", initial_epoch)
         data = (x, y, sample_weight)
         if validation_split and not isinstance(x, Dataset):
             data, validation_data = split_rows(data, validation_split)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.keras.true_and_predicted import TINY, as_tensor, matched, predicted_tensor
+from jittape.keras.true_and_predicted import TINY, class_numbers, matched, predicted_tensor
+from jittape.primitives.broadcast import normalized_axes
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
 from jittape.primitives.elementwise.comparison import not_equal, where
-from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import log
 from jittape.primitives.elementwise.hyperbolic import sigmoid
@@ -65,9 +65,9 @@ def binary_crossentropy(
     return reduce_mean(_binary(_smoothed(y_true, label_smoothing), y_pred, from_logits), axis)
 
 
-def _smoothed(y_true: Any, smoothing: float, axis: int | None = None) -> Any:
+def _smoothed(y_true: Any, smoothing: float, axis: int | None = None, op: str = "") -> Any:
     """Return labels moved towards equal probabilities: of two classes, or of those along `axis`."""
-    classes = 2 if axis is None else y_true.shape[axis]
+    classes = 2 if axis is None else y_true.shape[normalized_axes(op, axis, y_true.ndim)[0]]
     return add(multiply(y_true, 1.0 - smoothing), smoothing / classes) if smoothing else y_true
 
 
@@ -141,7 +141,7 @@ def categorical_crossentropy(
     array([0.2877], dtype=float32)
     """
     y_true, y_pred = matched("categorical_crossentropy", y_true, y_pred)
-    y_true = _smoothed(y_true, label_smoothing, axis)
+    y_true = _smoothed(y_true, label_smoothing, axis, "categorical_crossentropy")
     if from_logits:
         return softmax_cross_entropy_with_logits(y_true, y_pred, axis)
     return negative(reduce_sum(multiply(y_true, log(_probabilities(y_pred, axis))), axis))
@@ -175,7 +175,7 @@ def categorical_focal_crossentropy(
     array([0.000263], dtype=float32)
     """
     y_true, y_pred = matched("categorical_focal_crossentropy", y_true, y_pred)
-    y_true = _smoothed(y_true, label_smoothing, axis)
+    y_true = _smoothed(y_true, label_smoothing, axis, "categorical_focal_crossentropy")
     p = _probabilities(softmax(y_pred, axis) if from_logits else y_pred, axis)
     factor = multiply(alpha, pow(subtract(1.0, p), gamma))
     return negative(reduce_sum(multiply(factor, multiply(y_true, log(p))), axis))
@@ -212,15 +212,15 @@ def sparse_categorical_crossentropy(
     array([0.2877], dtype=float32)
     """
     y_pred = moveaxis(predicted_tensor(y_pred), axis, -1)
-    y_true = cast(as_tensor(y_true), "int64")
-    if y_true.ndim == y_pred.ndim and y_true.shape[-1] == 1:
-        y_true = squeeze(y_true, -1)
+    labels = class_numbers(y_true)
+    if labels.ndim == y_pred.ndim and labels.shape[-1] == 1:
+        labels = squeeze(labels, -1)
     counted = None
     if ignore_class is not None:
-        counted = not_equal(y_true, ignore_class)
-        y_true, y_pred = where(counted, y_true, 0), where(expand_dims(counted, -1), y_pred, 0)
+        counted = not_equal(labels, ignore_class)
+        labels, y_pred = where(counted, labels, 0), where(expand_dims(counted, -1), y_pred, 0)
     logits = y_pred if from_logits else log(clip_by_value(y_pred, TINY, 1.0 - TINY))
-    loss = sparse_softmax_cross_entropy_with_logits(y_true, logits)
+    loss = sparse_softmax_cross_entropy_with_logits(labels, logits)
     return loss if counted is None else where(counted, loss, 0)
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from jittape.core.dtypes import is_floating
 from jittape.errors import ShapeError
-from jittape.primitives.elementwise.comparison import where
+from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.piecewise import floor
 from jittape.primitives.indexing.sorting import top_k
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.indicators import one_hot
@@ -19,6 +20,7 @@ __all__ = [
     "EXCLUDED",
     "TINY",
     "as_tensor",
+    "class_numbers",
     "greatest_predictions",
     "matched",
     "of_class",
@@ -56,6 +58,14 @@ def same_rank(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
             f"{tuple(y_pred.shape)}"
         )
     return y_true, y_pred
+
+
+def class_numbers(y_true: Any) -> Any:
+    """Return labels as integers; -1, which is no class, in place of nan and of numbers that are not whole."""
+    y_true = as_tensor(y_true)
+    if is_floating(y_true.aval.dtype):
+        y_true = where(equal(y_true, floor(y_true)), y_true, -1)
+    return cast(y_true, "int64")
 
 
 def predicted_tensor(y_pred: Any) -> Any:

@@ -105,8 +105,13 @@ class Optimizer(WeightDecay, KeepsStep, Printed):
         loss_scale_factor: float | None = None,
         gradient_accumulation_steps: int | None = None,
         name: str | None = None,
+        **unknown: Any,
     ) -> None:
         owner = type(self).__name__
+        if unknown:
+            given = next(iter(unknown))
+            hint = "; use learning_rate" if given == "lr" else ""
+            raise TypeError(f"{owner}: there is no argument {given!r}{hint}")
         super().__init__(owner if name is None else name, learning_rate, weight_decay)
         self.clipnorm = optional_number(owner, "clipnorm", clipnorm, POSITIVE)
         self.clipvalue = optional_number(owner, "clipvalue", clipvalue, POSITIVE)

@@ -10,8 +10,9 @@ from jittape.core.argument_checks import BELOW_ONE, number
 from jittape.core.dtypes import float_limits
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
-from jittape.keras.layers.layer import Layer, weight_options
+from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.noise import drop, generator_of
+from jittape.keras.layers.weight_options import weight_options
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.comparison import less_equal, logical_and, where
 from jittape.primitives.elementwise.complex_numbers import cast

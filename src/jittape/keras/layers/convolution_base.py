@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from jittape.core.user_calls import as_int
 from jittape.keras.activations import Activation, activation_of
 from jittape.keras.layers.data_formats import format_of, require_dimensions
-from jittape.keras.layers.layer import Layer, weight_options
+from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.weight_options import weight_options
 from jittape.primitives.nn.convolution import convolution
 from jittape.primitives.nn.layer_functions import bias_add
 from jittape.primitives.nn.windows import Layout, Padding, layout_of, padding_of, per_dimension
@@ -21,6 +22,7 @@ __all__ = ["Convolution"]
 class Convolution(Layer):
     """Arguments that convolutional layers share; `spatial` is the number of spatial dimensions."""
 
+    takes_floats = True
     spatial: ClassVar[int]
     kernel: Variable | None = None
     bias: Variable | None = None

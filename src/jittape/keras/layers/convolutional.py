@@ -7,7 +7,7 @@ from typing import Any
 
 from jittape.core.user_calls import as_int
 from jittape.keras.layers.convolution_base import Convolution
-from jittape.keras.layers.layer import weight_options
+from jittape.keras.layers.weight_options import weight_options
 from jittape.primitives.nn.convolution import convolution
 from jittape.primitives.nn.depthwise_convolution import depthwise_conv2d
 from jittape.primitives.nn.windows import Layout, Padding

@@ -6,7 +6,8 @@ from typing import Any
 
 from jittape.core.user_calls import as_int
 from jittape.keras.activations import Activation, activation_of
-from jittape.keras.layers.layer import Layer, weight_options
+from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.weight_options import weight_options
 from jittape.primitives.elementwise.arithmetic import add
 from jittape.primitives.linalg.matmul import matmul
 from jittape.recording.tensor import Tensor
@@ -48,6 +49,8 @@ class Dense(Layer):
     >>> layer(jt.ones([2, 4])).shape
     (2, 3)
     """
+
+    takes_floats = True
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -26,26 +26,7 @@ from jittape.recording.operators import Operators
 from jittape.recording.user_line import layer_calls
 from jittape.recording.variable import Variable
 
-__all__ = ["Layer", "WeightOptions", "weight_options"]
-
-
-class WeightOptions(NamedTuple):
-    """How a layer creates one of its weights; see `weight_options`."""
-
-    initializer: Any
-    regularizer: Any
-    constraint: Any
-
-    def add_to(self, layer: Layer, shape: tuple[int, ...], name: str) -> Variable:
-        """Create the weight."""
-        return layer.add_weight(
-            shape, self.initializer, regularizer=self.regularizer, constraint=self.constraint, name=name
-        )
-
-
-def weight_options(initializer: Any, regularizer: Any = None, constraint: Any = None) -> WeightOptions:
-    """Return the options of a weight; a regularizer may be given by its name."""
-    return WeightOptions(initializer, regularizers.get(regularizer), constraint)
+__all__ = ["Layer"]
 
 
 class _Penalty(NamedTuple):
@@ -140,6 +121,9 @@ class Layer(Module):
     >>> layer.count_params()
     2
     """
+
+    takes_floats: ClassVar[bool] = False
+    """Whether integers and bools among the inputs are cast to the dtype of the layer, too."""
 
     def __init__(
         self,
@@ -341,6 +325,10 @@ class Layer(Module):
         """
         if args:
             args = (self._as_inputs(args[0]), *args[1:])
+            if args[0] is None and type(self).__module__.startswith("jittape."):
+                raise ValueError(
+                    f"layer {self.name!r} was given None as its inputs: the function that made them returned nothing"
+                )
         if not self.built:
             self._build(args, kwargs)
         kind: Any = type(self)
@@ -387,7 +375,8 @@ class Layer(Module):
                 error.args = (str(error).replace(label, f"{label}inputs: ", 1),)
                 raise
         found = x.aval.dtype
-        return cast(x, self.dtype) if is_floating(found) and found != self.dtype else x
+        casts = is_floating(found) or (self.takes_floats and found.kind in "biu")
+        return cast(x, self.dtype) if casts and found != self.dtype else x
 
 
 layer_calls.add(Layer.__call__.__code__)

@@ -8,7 +8,8 @@ from typing import Any
 from jittape.core.argument_checks import NOT_NEGATIVE, UNIT, number
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
-from jittape.keras.layers.layer import Layer, weight_options
+from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.weight_options import weight_options
 from jittape.keras.true_and_predicted import as_tensor
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -35,6 +36,8 @@ def _normalized_axis(layer: Layer, axis: Any, ndim: int) -> int:
 
 class _Normalization(Layer):
     """Scale and offset of normalization layers."""
+
+    takes_floats = True
 
     def __init__(
         self,

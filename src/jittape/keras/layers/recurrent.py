@@ -56,6 +56,8 @@ class RNN(Layer):
     (2, 5, 3)
     """
 
+    takes_floats = True
+
     def __init__(
         self,
         cell: RecurrentCell,

@@ -13,7 +13,8 @@ import numpy as np
 from jittape.core.user_calls import as_int
 from jittape.keras import initializers
 from jittape.keras.activations import activation_of, linear
-from jittape.keras.layers.layer import Layer, weight_options
+from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.weight_options import weight_options
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.shape.joining import split

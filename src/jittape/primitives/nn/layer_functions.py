@@ -7,12 +7,12 @@ from typing import Any
 
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_flag
-from jittape.errors import ShapeError
+from jittape.errors import InvalidIndexError, ShapeError
 from jittape.primitives.broadcast import as_symbol, axis_key, promote, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
-from jittape.primitives.elementwise.comparison import greater_equal, logical_and, where
+from jittape.primitives.elementwise.comparison import greater_equal, less, logical_and, where
 from jittape.primitives.elementwise.exponential import exp, log, rsqrt
-from jittape.primitives.indexing.gather import gather
+from jittape.primitives.indexing.gather import gather, known_indices
 from jittape.primitives.nn.activation import relu
 from jittape.primitives.nn.gradient_clipping import clip_by_norm
 from jittape.primitives.record_parts import floating
@@ -121,6 +121,12 @@ def batch_normalization(
     return apply(_batch_normalization_body, (*operands, offset, scale, variance_epsilon))
 
 
+def _row_numbers(ids: Any, rows: int) -> Any:
+    """Return `ids` with indices out of range in place of negative ones, which `gather` counts from the end."""
+    ids = as_symbol(ids)
+    return where(less(ids, 0), subtract(ids, rows), ids) if ids.dtype.kind == "i" else ids
+
+
 def embedding_lookup(
     params: TensorLike, ids: TensorLike, max_norm: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
@@ -149,7 +155,12 @@ def embedding_lookup(
            [1., 2.],
            [3., 4.]], dtype=float32)
     """
-    rows = gather(params, ids)
+    known = known_indices(ids)
+    if known is not None and known.size and known.min() < 0:
+        raise InvalidIndexError(
+            f"[embedding_lookup] ids must not be negative, got {known.min()}: give padding a row of its own"
+        )
+    rows = gather(params, apply(_row_numbers, (ids,), (shape_of(params)[0],)) if known is None else ids)
     if max_norm is None:
         return rows
     return clip_by_norm(rows, max_norm, axes=tuple(range(len(shape_of(ids)), len(rows.shape))))

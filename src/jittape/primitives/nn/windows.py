@@ -54,13 +54,17 @@ def layout_of(op: str, data_format: str | None, spatial: int) -> Layout:
     return Layout(spatial, data_format == first)
 
 
+_OPTIONAL = ("strides", "dilations", "dilation_rate")
+"""Arguments whose default None means 1."""
+
+
 def per_dimension(op: str, name: str, value: Any, layout: Layout, least: int = 1) -> tuple[int, ...]:
     """Return an argument such as `strides` for each spatial dimension; each is at least `least`.
 
     It may be one int, one for each spatial dimension, or one for each dimension of the input.
     """
     spatial = layout.spatial
-    given = hashable(1 if value is None else value)
+    given = hashable(1 if value is None and name in _OPTIONAL else value)
     numbers = given if isinstance(given, tuple) else (given,)
     if len(numbers) == spatial + 2:
         channels = 1 if layout.channels_first else spatial + 1

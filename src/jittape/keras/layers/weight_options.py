@@ -1,0 +1,42 @@
+"""`weight_options`: how a layer creates one of its weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jittape.keras import initializers, regularizers
+from jittape.recording.variable import Variable
+
+if TYPE_CHECKING:
+    from jittape.keras.layers.layer import Layer
+
+__all__ = ["WeightOptions", "weight_options"]
+
+
+class WeightOptions(NamedTuple):
+    """How a layer creates one of its weights; see `weight_options`."""
+
+    initializer: Any
+    regularizer: Any
+    constraint: Any
+
+    def add_to(self, layer: Layer, shape: tuple[int, ...], name: str) -> Variable:
+        """Create the weight."""
+        return layer.add_weight(
+            shape, self.initializer, regularizer=self.regularizer, constraint=self.constraint, name=name
+        )
+
+
+def weight_options(initializer: Any, regularizer: Any = None, constraint: Any = None) -> WeightOptions:
+    """Return the options of a weight; an initializer and a regularizer may be given by their names.
+
+    Raises
+    ------
+    ValueError
+        For a name that does not exist.
+    TypeError
+        If a constraint is not callable.
+    """
+    if constraint is not None and not callable(constraint):
+        raise TypeError(f"a constraint must be a function of the weight, got {constraint!r}")
+    return WeightOptions(initializers.get(initializer), regularizers.get(regularizer), constraint)
