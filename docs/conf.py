@@ -14,6 +14,7 @@ release = version = installed_version("jittape")
 extensions = [
     "myst_parser",
     "numpydoc",
+    "promise_table",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.doctest",

@@ -81,6 +81,7 @@ SLOW = frozenset(
         "test_einsum_is_numpys",
         "test_equal_outputs_of_many_operations_on_numbers",
         "test_errors_of_a_function_of_arrays_come_through",
+        "test_every_error_of_a_wrong_call_is_documented",
         "test_every_threshold_is_documented_and_read",
         "test_executables_share_the_memory_for_temporaries",
         "test_explicit_methods_take_scipys_steps",

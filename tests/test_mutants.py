@@ -45,6 +45,11 @@ def test_the_page_names_tests_that_are_there():
     assert [name for name in sorted(named) if not (PROJECT / "tests" / name).is_file()] == []
 
 
+def test_the_page_counts_the_mutations():
+    counts = f"detect {len(RULES)} of {len(RULES)} faults in rules and {len(PASSES)} of {len(PASSES)} faults in passes"
+    assert counts in PAGE.read_text(encoding="utf-8")
+
+
 def test_names_are_unique_and_on_the_page():
     names = [m.name for m in ALL]
     assert len(set(names)) == len(names)

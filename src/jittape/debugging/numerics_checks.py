@@ -90,6 +90,13 @@ def assert_all_finite(x: Any, message: str, name: str | None = None) -> Tensor:
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is bool or an integer.
+    NumericsError
+        If a value is nan or infinite.
+
     Examples
     --------
     >>> import jittape as jt

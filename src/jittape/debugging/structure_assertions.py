@@ -90,6 +90,11 @@ def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: st
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ValueError
+        If the rank is smaller.
+
     Examples
     --------
     >>> jt.debugging.assert_rank_at_least([[1.0, 2.0]], 1)
@@ -114,6 +119,11 @@ def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, nam
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ValueError
+        If the rank is not in `ranks`.
+
     Examples
     --------
     >>> jt.debugging.assert_rank_in([[1.0, 2.0]], [0, 2])
@@ -135,6 +145,11 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
         Ignored.
     message : str, optional
         Text that starts the error message.
+
+    Raises
+    ------
+    ValueError
+        If `tensor` is not a scalar.
 
     Examples
     --------

@@ -83,6 +83,13 @@ def switch_case(
     tensor or nested structure
         The result of the selected function.
 
+    Raises
+    ------
+    DTypeError
+        If `branch_index` is not an integer.
+    ShapeError
+        If `branch_index` is not a scalar.
+
     Examples
     --------
     >>> import jittape as jt
@@ -140,6 +147,13 @@ def case(
     -------
     tensor or nested structure
         The result of the selected function.
+
+    Raises
+    ------
+    ControlFlowError
+        If there is no pair.
+    ShapeError
+        If a predicate is not a scalar.
 
     Examples
     --------

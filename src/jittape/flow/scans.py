@@ -109,6 +109,13 @@ def foldl(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If an element of `elems` is a scalar.
+    ControlFlowError
+        If `elems` is empty and there is no initializer.
+
     Examples
     --------
     >>> import jittape as jt
@@ -147,6 +154,13 @@ def foldr(
         Recompute states in the backward pass, see `scan`.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If an element of `elems` is a scalar.
+    ControlFlowError
+        If `elems` is empty and there is no initializer.
 
     Examples
     --------
@@ -272,6 +286,11 @@ def map_fn(
     -------
     tensor or nested structure
         The results, stacked along a new first axis.
+
+    Raises
+    ------
+    ShapeError
+        If an element of `elems` is a scalar.
 
     Examples
     --------

@@ -52,6 +52,11 @@ def mean_squared_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     y_true, y_pred : tensor_like of shape (..., n)
         True and predicted values.
 
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.keras.losses.mean_squared_error([[0.0, 1.0]], [[1.0, 3.0]]).numpy()
@@ -68,6 +73,11 @@ def mean_absolute_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     ----------
     y_true, y_pred : tensor_like of shape (..., n)
         True and predicted values.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
 
     Examples
     --------
@@ -86,6 +96,11 @@ def mean_absolute_percentage_error(y_true: TensorLike, y_pred: TensorLike) -> Te
     y_true, y_pred : tensor_like of shape (..., n)
         True and predicted values.
 
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.keras.losses.mean_absolute_percentage_error([[1.0, 2.0]], [[1.5, 3.0]]).numpy()
@@ -103,6 +118,11 @@ def mean_squared_logarithmic_error(y_true: TensorLike, y_pred: TensorLike) -> Te
     ----------
     y_true, y_pred : tensor_like of shape (..., n)
         True and predicted values.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
 
     Examples
     --------
@@ -124,6 +144,11 @@ def huber(y_true: TensorLike, y_pred: TensorLike, delta: float = 1.0) -> Tensor:
     delta : float
         Difference at which the loss becomes linear, in the units of the values.
 
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.keras.losses.huber([[0.0, 0.0]], [[1.0, 3.0]]).numpy()
@@ -144,6 +169,11 @@ def log_cosh(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     y_true, y_pred : tensor_like of shape (..., n)
         True and predicted values.
 
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.keras.losses.log_cosh([[0.5, 0.5]], [[0.25, 0.75]]).numpy().round(4)
@@ -162,6 +192,11 @@ def cosine_similarity(y_true: TensorLike, y_pred: TensorLike, axis: int = -1) ->
         True and predicted values.
     axis : int
         The dimension of the vectors.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
 
     Examples
     --------
@@ -192,6 +227,11 @@ def hinge(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     y_pred : tensor_like of shape (..., n)
         Scores.
 
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.keras.losses.hinge([[0.0, 1.0]], [[0.5, 0.5]]).numpy()
@@ -211,6 +251,11 @@ def squared_hinge(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     y_pred : tensor_like of shape (..., n)
         Scores.
 
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.keras.losses.squared_hinge([[1.0, -1.0]], [[0.5, 0.5]]).numpy()
@@ -229,6 +274,11 @@ def categorical_hinge(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
         One-hot labels.
     y_pred : tensor_like of shape (..., classes)
         Scores.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
 
     Examples
     --------
@@ -252,6 +302,11 @@ def kl_divergence(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     y_true, y_pred : tensor_like of shape (..., n)
         True and predicted values.
 
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.keras.losses.kl_divergence([[0.5, 0.5]], [[0.25, 0.75]]).numpy().round(4)
@@ -269,6 +324,11 @@ def poisson(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     ----------
     y_true, y_pred : tensor_like of shape (..., n)
         True and predicted values.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
 
     Examples
     --------

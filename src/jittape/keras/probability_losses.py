@@ -56,6 +56,11 @@ def binary_crossentropy(
         The labels are moved towards 0.5 by this fraction.
     axis : int
 
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.keras.losses.binary_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]).numpy().round(4)
@@ -99,6 +104,11 @@ def binary_focal_crossentropy(
     alpha, gamma : float
         The cross-entropy is multiplied by ``(1 - p) ** gamma``, where p is the probability of the true class.
 
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ.
+
     Examples
     --------
     >>> jt.keras.losses.binary_focal_crossentropy([[1.0]], [[0.9]]).numpy().round(6)
@@ -135,6 +145,11 @@ def categorical_crossentropy(
         The labels are moved towards equal probabilities by this fraction.
     axis : int
 
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.keras.losses.categorical_crossentropy([[0.0, 1.0]], [[0.25, 0.75]]).numpy().round(4)
@@ -168,6 +183,11 @@ def categorical_focal_crossentropy(
         As for `categorical_crossentropy`.
     alpha, gamma : float
         The cross-entropy is multiplied by ``alpha * (1 - p) ** gamma``, where p is the probability of the class.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
 
     Examples
     --------
@@ -237,6 +257,11 @@ def dice(y_true: TensorLike, y_pred: TensorLike, axis: Any = None) -> Tensor:
     axis : int or sequence of int, optional
         The dimensions to sum over; all of them by default.
 
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
+
     Examples
     --------
     >>> float(jt.keras.losses.dice([[0.0, 1.0]], [[0.0, 0.5]]).numpy().round(4))
@@ -261,6 +286,11 @@ def tversky(
         Weights of wrong and of missed labels.
     axis : int or sequence of int, optional
         The dimensions to sum over; all of them by default.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ, or the shapes do not broadcast.
 
     Examples
     --------

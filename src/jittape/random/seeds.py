@@ -68,6 +68,13 @@ def split(seed: Any, num: int = 2, alg: Any = "auto_select") -> Tensor:
     Tensor of shape (num, 2)
         With the dtype of `seed`.
 
+    Raises
+    ------
+    DTypeError
+        If `seed` is not an integer.
+    ShapeError
+        If `seed` is not two numbers.
+
     Examples
     --------
     >>> import jittape as jt

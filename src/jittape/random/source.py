@@ -37,6 +37,11 @@ def set_seed(seed: int) -> None:
     seed : int
         At least 0 and less than 2**128.
 
+    Raises
+    ------
+    TypeError
+        If `seed` is not an int of at least 0.
+
     Examples
     --------
     >>> import jittape as jt

@@ -76,6 +76,13 @@ def truncated_normal(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `mean` is complex.
+    ShapeError
+        If a dimension is negative, or the shapes do not broadcast.
+
     Examples
     --------
     >>> import jittape as jt
@@ -134,6 +141,11 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
         Seed of a separate generator: every call with it gives the same order.
     name : str, optional
         Ignored; for compatibility with TensorFlow.
+
+    Raises
+    ------
+    ShapeError
+        If `value` is a scalar.
 
     Examples
     --------

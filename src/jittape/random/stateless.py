@@ -65,6 +65,13 @@ def stateless_normal(
     alg : str
         Only Philox is available; for compatibility with TensorFlow.
 
+    Raises
+    ------
+    DTypeError
+        If `seed` is not an integer.
+    ShapeError
+        If a dimension is negative, or `seed` is not two numbers.
+
     Examples
     --------
     >>> import jittape as jt
@@ -104,6 +111,13 @@ def stateless_truncated_normal(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `seed` is not an integer.
+    ShapeError
+        If a dimension is negative, or `seed` is not two numbers.
+
     Examples
     --------
     >>> import jittape as jt
@@ -142,6 +156,15 @@ def stateless_parameterized_truncated_normal(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `seed` is not an integer, or `minvals` or `maxvals` is complex.
+    ShapeError
+         If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
+    ValueError
+        If `minvals` is not less than `maxvals`.
+
     Examples
     --------
     >>> import jittape as jt
@@ -174,6 +197,15 @@ def stateless_uniform(
     alg : str
         Only Philox is available; for compatibility with TensorFlow.
 
+    Raises
+    ------
+    DTypeError
+        If `seed` is not an integer, or `minval` or `maxval` is complex.
+    ShapeError
+         If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
+    ValueError
+        If `minval` is not less than `maxval`.
+
     Examples
     --------
     >>> import jittape as jt
@@ -201,6 +233,15 @@ def stateless_gamma(
     alpha, beta, dtype, name
         As for `gamma`. Gradients flow to `alpha` and `beta`.
 
+    Raises
+    ------
+    DTypeError
+        If `seed` is not an integer, or `alpha` is complex.
+    ShapeError
+         If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
+    ValueError
+        If `alpha` is not positive.
+
     Examples
     --------
     >>> import jittape as jt
@@ -223,6 +264,15 @@ def stateless_poisson(
         Integers. Use each seed once; `split` and `fold_in` make new ones.
     lam, dtype, name
         As for `poisson`.
+
+    Raises
+    ------
+    DTypeError
+        If `seed` is not an integer, or `lam` is complex.
+    ShapeError
+         If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
+    ValueError
+        If `lam` is negative or infinite.
 
     Examples
     --------
@@ -249,6 +299,15 @@ def stateless_binomial(
     output_dtype : dtype
         An integer or floating dtype.
 
+    Raises
+    ------
+    DTypeError
+        If `seed` is not an integer, or `counts` or `probs` is complex.
+    ShapeError
+         If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
+    ValueError
+        If `counts` is negative, or `probs` is not from 0 to 1.
+
     Examples
     --------
     >>> import jittape as jt
@@ -270,6 +329,15 @@ def stateless_categorical(
         As for `categorical`.
     seed : tensor-like of shape (2,)
         Integers. Use each seed once; `split` and `fold_in` make new ones.
+
+    Raises
+    ------
+    DTypeError
+        If `logits` is not real floating, or `seed` is not an integer.
+    ShapeError
+        If `logits` has not two dimensions, or `seed` is not two numbers.
+    ValueError
+        If a row of `logits` has a nan or no entry above -inf, or `num_samples` is negative.
 
     Examples
     --------
@@ -294,6 +362,13 @@ def stateless_shuffle(value: Any, seed: Any, alg: Any = "auto_select", name: str
         Only Philox is available; for compatibility with TensorFlow.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `seed` is not an integer.
+    ShapeError
+        If `value` is a scalar, or `seed` is not two numbers.
 
     Examples
     --------

@@ -57,6 +57,13 @@ class Variable(Scattering):
     shape : tuple of int or None, optional
         Required shape of the value; None accepts any extent.
 
+    Raises
+    ------
+    DTypeError
+        If the value is not a number or does not fit `dtype`.
+    ValueError
+        If the value has another shape than `shape`, or its rows have different lengths.
+
     Notes
     -----
     The dtype and shape never change. ``v += x`` is ``v.assign_add(x)``. An assignment is recorded and runs with its

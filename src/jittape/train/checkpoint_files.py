@@ -163,6 +163,11 @@ def load_variable(ckpt_dir_or_file: WeightsPath, name: str) -> np.ndarray[Any, A
     name : str
         Path of the value.
 
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such checkpoint.
+
     Examples
     --------
     >>> import os, tempfile
@@ -181,6 +186,11 @@ def list_variables(ckpt_dir_or_file: WeightsPath) -> list[tuple[str, list[int]]]
     ----------
     ckpt_dir_or_file : str or path
         Path of a checkpoint, or its folder.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such checkpoint.
 
     Examples
     --------

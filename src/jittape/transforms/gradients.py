@@ -130,6 +130,15 @@ def grad(
     callable
         Function that takes the arguments of `f` and returns the gradient, or ``(gradient, aux)``.
 
+    Raises
+    ------
+    TypeError
+        If `f` is not callable, or an argument is not floating or complex.
+    ShapeError
+        If the result of `f` is not a scalar.
+    ValueError
+        If `argnums` names an argument that the call does not pass.
+
     Examples
     --------
     >>> import numpy as np
@@ -178,6 +187,11 @@ def vjp(
         this call records a call of `pullback`, `f` is recorded again, on the same primals.
     aux
         The auxiliary result, only with ``has_aux=True``.
+
+    Raises
+    ------
+    TypeError
+        If `f` is not callable, or a primal is not floating or complex.
 
     Examples
     --------

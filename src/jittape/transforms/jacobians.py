@@ -55,6 +55,13 @@ def jacobian(
         structure of the value; each of its leaves has the structure of the varied argument, with arrays of shape
         ``value.shape + argument.shape``.
 
+    Raises
+    ------
+    TypeError
+        If `f` is not callable, or an argument is not floating or complex.
+    ValueError
+        If `argnums` names an argument that the call does not pass.
+
     Notes
     -----
     One pass is recorded and runs on a stack of unit vectors; matrix-vector products become matrix-matrix products.
@@ -119,6 +126,15 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
         structure of the varied argument; each of its leaves has that structure again, with arrays of shape
         ``leaf.shape + other_leaf.shape``. It is zero if the gradient does not depend on an argument. If the value does
         not depend on an argument, it is ``None``, with a warning that states the reason.
+
+    Raises
+    ------
+    TypeError
+        If `f` is not callable, or an argument is not floating or complex.
+    ShapeError
+        If the result of `f` is not a scalar.
+    ValueError
+        If `argnums` names an argument that the call does not pass.
 
     See Also
     --------

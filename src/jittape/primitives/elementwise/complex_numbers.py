@@ -54,6 +54,11 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `dtype` is not the name of a dtype.
+
     Examples
     --------
     >>> jt.cast([1.7, -1.7], jt.int32).numpy()
@@ -180,6 +185,13 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tens
         Real and imaginary parts, of shapes that broadcast.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `real` or `imag` is complex.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------

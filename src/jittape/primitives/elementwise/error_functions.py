@@ -111,6 +111,11 @@ def erfcx(x: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         Of the shape and dtype of `x`.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.math.erfcx([0.0, 1.0, 100.0]).numpy().round(4)
@@ -138,6 +143,11 @@ def erfinv(x: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         Of the shape and dtype of `x`.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.math.erfinv([0.0, 0.5, 1.0]).numpy().round(4)
@@ -160,6 +170,11 @@ def erfcinv(x: TensorLike, name: str | None = None) -> Tensor:
     -------
     Tensor
         Of the shape and dtype of `x`.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------
@@ -193,6 +208,11 @@ def ndtr(x: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         Of the shape and dtype of `x`; accurate also in the lower tail.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.math.ndtr([-1.0, 0.0, 1.0]).numpy().round(4)
@@ -216,6 +236,11 @@ def log_ndtr(x: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         Of the shape and dtype of `x`.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.math.log_ndtr([-100.0, 0.0, 1.0]).numpy().round(4)
@@ -238,6 +263,11 @@ def ndtri(x: TensorLike, name: str | None = None) -> Tensor:
     -------
     Tensor
         Of the shape and dtype of `x`.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------

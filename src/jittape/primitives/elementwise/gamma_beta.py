@@ -29,6 +29,11 @@ def gamma(x: TensorLike, name: str | None = None) -> Tensor:
     name : str, optional
         For compatibility with TensorFlow's functions.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.math.gamma([0.5, 5.0]).numpy().round(4)
@@ -80,6 +85,13 @@ def betaln(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         Real and at least 0: the result is nan elsewhere. They broadcast.
     name : str, optional
         For compatibility with TensorFlow's functions.
+
+    Raises
+    ------
+    DTypeError
+        If `x` or `y` is complex.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------

@@ -176,6 +176,13 @@ def betainc(a: TensorLike, b: TensorLike, x: TensorLike, name: str | None = None
     Tensor
         The integral of ``t**(a - 1) (1 - t)**(b - 1)`` from 0 to `x`, divided by that from 0 to 1 (DLMF 8.17.2).
 
+    Raises
+    ------
+    DTypeError
+        If `a`, `b` or `x` is complex.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.math.betainc(2.0, [1.0, 3.0], 0.5).numpy().round(4)

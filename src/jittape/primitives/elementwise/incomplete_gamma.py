@@ -138,6 +138,13 @@ def igamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         ``integral of t**(a - 1) exp(-t) over t from 0 to x, divided by gamma(a)`` (DLMF 8.2.4).
 
+    Raises
+    ------
+    DTypeError
+        If `a` or `x` is complex.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.math.igamma([1.0, 2.0], 3.0).numpy().round(4)
@@ -176,6 +183,13 @@ def igammac(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         ``integral of t**(a - 1) exp(-t) over t from x to infinity, divided by gamma(a)`` (DLMF 8.2.4).
 
+    Raises
+    ------
+    DTypeError
+        If `a` or `x` is complex.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.math.igammac([1.0, 2.0], 3.0).numpy().round(4)
@@ -207,6 +221,13 @@ def random_gamma_grad(alpha: TensorLike, sample: TensorLike, name: str | None = 
     -------
     Tensor
         The derivative, with the broadcast shape.
+
+    Raises
+    ------
+    DTypeError
+        If `alpha` or `sample` is complex.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------

@@ -76,6 +76,11 @@ def dawsn(x: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         Of the shape and dtype of `x`.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.math.dawsn([0.0, 1.0, 10.0]).numpy().round(4)
@@ -100,6 +105,11 @@ def expint(x: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         Of the shape and dtype of `x`.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.math.expint([-1.0, 0.5, 1.0]).numpy().round(4)
@@ -122,6 +132,11 @@ def fresnel_cos(x: TensorLike, name: str | None = None) -> Tensor:
     -------
     Tensor
         Of the shape and dtype of `x`.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------
@@ -146,6 +161,11 @@ def fresnel_sin(x: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         Of the shape and dtype of `x`.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.math.fresnel_sin([0.0, 1.0, 10.0]).numpy().round(4)
@@ -168,6 +188,11 @@ def spence(x: TensorLike, name: str | None = None) -> Tensor:
     -------
     Tensor
         Of the shape and dtype of `x`.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------

@@ -95,6 +95,11 @@ def sign(x: TensorLike, name: str | None = None) -> Tensor:
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is bool.
+
     Examples
     --------
     >>> jt.sign([3.0, 0.0, -2.0]).numpy()
@@ -302,6 +307,13 @@ def clip_by_value(
         Least and greatest value of the result. They broadcast with `t`.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `t`, `clip_value_min` or `clip_value_max` is complex.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------

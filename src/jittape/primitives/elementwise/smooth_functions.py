@@ -51,6 +51,11 @@ def sinc(x: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         Of the shape and dtype of `x`; exactly 0 at integers other than 0.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.math.sinc([0.0, 0.5, 1.0]).numpy().round(4)
@@ -73,6 +78,11 @@ def logcosh(x: TensorLike, name: str | None = None) -> Tensor:
     -------
     Tensor
         Of the shape and dtype of `x`.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------

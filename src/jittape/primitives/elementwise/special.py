@@ -210,6 +210,13 @@ def zeta(x: TensorLike, q: TensorLike, name: str | None = None) -> Tensor:
     name : str, optional
         For compatibility with TensorFlow.
 
+    Raises
+    ------
+    DTypeError
+        If `x` or `q` is complex.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.math.zeta([2.0, 4.0], 1.0).numpy().round(4)

@@ -66,6 +66,13 @@ def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `x` or `y` is complex.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.truncatediv([7, -7], 2).numpy()
@@ -103,6 +110,13 @@ def truncatemod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
         Real; they broadcast. An integer divided by zero gives 0.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `x` or `y` is complex.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -153,6 +167,11 @@ def nextafter(x1: TensorLike, x2: TensorLike, name: str | None = None) -> Tensor
         Float32 or float64; they broadcast.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `x1` or `x2` is complex.
 
     Examples
     --------

@@ -221,6 +221,17 @@ def boolean_mask(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `mask` is not bool.
+    ShapeError
+        If `mask` has more dimensions than the tensor from `axis` on.
+    InvalidIndexError
+        If `mask` has another length.
+    ValueError
+        If `mask` is a scalar.
+
     Examples
     --------
     >>> jt.boolean_mask([1.0, 2.0, 3.0], [True, False, True]).numpy()

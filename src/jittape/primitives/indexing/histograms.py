@@ -264,6 +264,15 @@ def histogram_fixed_width(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `values` is complex.
+    ShapeError
+        If `value_range` has a wrong shape.
+    ValueError
+        If `value_range` is not increasing, or `nbins` is not positive.
+
     Examples
     --------
     >>> jt.histogram_fixed_width([-1.0, 0.0, 1.5, 2.0, 5.0, 15.0], [0.0, 5.0], nbins=5).numpy()

@@ -118,6 +118,11 @@ def isotonic_regression(
     IsotonicRegression
         The sequence `output` and the int32 number of the block of each element, `segments`.
 
+    Raises
+    ------
+    DTypeError
+        If `inputs` is complex.
+
     Examples
     --------
     >>> output, segments = jt.nn.isotonic_regression([3.0, 1.0, 2.0])

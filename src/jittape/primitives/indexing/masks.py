@@ -217,6 +217,11 @@ def where(
         Broadcast to a common shape and dtype. Without `x` and `y`, the result contains the coordinates of the true
         elements, one row each, in int64. Its shape depends on the value of `condition`, so pending operations run.
 
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> x = jt.Variable([0.0, 2.0])

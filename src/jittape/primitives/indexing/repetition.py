@@ -100,6 +100,13 @@ def repeat(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `repeats` is negative, or does not fit the axis.
+
     Examples
     --------
     >>> jt.repeat([1, 2], 2).numpy()
@@ -187,6 +194,11 @@ def pad(
         A scalar.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If `paddings` is not a pair of counts for each dimension.
 
     Examples
     --------

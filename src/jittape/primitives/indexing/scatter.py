@@ -72,6 +72,15 @@ def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Any, name: str |
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `indices` is not an integer.
+    ShapeError
+        If the shapes of `indices` and `updates` do not fit `shape`.
+    InvalidIndexError
+        If an index is out of range.
+
     Examples
     --------
     >>> jt.scatter_nd([[1], [3], [1]], jt.constant([1., 2., 10.]), [5]).numpy()
@@ -117,6 +126,15 @@ def tensor_scatter_nd_update(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `indices` is not an integer, or the dtype of `updates` does not cast to that of `tensor`.
+    ShapeError
+        If the shapes of `tensor`, `indices` and `updates` do not fit.
+    InvalidIndexError
+        If an index is out of range.
+
     Examples
     --------
     >>> jt.tensor_scatter_nd_update([1.0, 2.0, 3.0], [[1]], [5.0]).numpy()
@@ -141,6 +159,15 @@ def tensor_scatter_nd_add(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `indices` is not an integer, or the dtype of `updates` does not cast to that of `tensor`.
+    ShapeError
+        If the shapes of `tensor`, `indices` and `updates` do not fit.
+    InvalidIndexError
+        If an index is out of range.
+
     Examples
     --------
     >>> jt.tensor_scatter_nd_add([1.0, 2.0, 3.0], [[1]], [5.0]).numpy()
@@ -164,6 +191,15 @@ def tensor_scatter_nd_sub(
         One element or slice for each coordinate.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `indices` is not an integer, or the dtype of `updates` does not cast to that of `tensor`.
+    ShapeError
+        If the shapes of `tensor`, `indices` and `updates` do not fit.
+    InvalidIndexError
+        If an index is out of range.
 
     Examples
     --------
@@ -263,6 +299,16 @@ def tensor_scatter_nd_max(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+         If `tensor` is complex, `indices` is not an integer, or the dtype of `updates` does not cast to that
+        of `tensor`.
+    ShapeError
+        If the shapes of `tensor`, `indices` and `updates` do not fit.
+    InvalidIndexError
+        If an index is out of range.
+
     Examples
     --------
     >>> jt.tensor_scatter_nd_max([1.0, 5.0, 3.0], [[0], [1]], [2.0, 4.0]).numpy()
@@ -288,6 +334,16 @@ def tensor_scatter_nd_min(
         One element or slice for each coordinate.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    DTypeError
+         If `tensor` is complex, `indices` is not an integer, or the dtype of `updates` does not cast to that
+        of `tensor`.
+    ShapeError
+        If the shapes of `tensor`, `indices` and `updates` do not fit.
+    InvalidIndexError
+        If an index is out of range.
 
     Examples
     --------

@@ -139,6 +139,13 @@ def argsort(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `values` is complex.
+    AxisError
+        If `axis` is out of range.
+
     Examples
     --------
     >>> jt.argsort([3.0, 1.0, 2.0]).numpy()
@@ -165,6 +172,13 @@ def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name:
         Order of the result.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `values` is complex.
+    AxisError
+        If `axis` is out of range.
 
     Examples
     --------
@@ -212,6 +226,13 @@ def top_k(
         Dtype of the indices.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `input` is complex.
+    ShapeError
+        If `k` is negative or greater than the last dimension.
 
     Examples
     --------
@@ -276,6 +297,13 @@ def searchsorted(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `sorted_sequence` or `values` is complex.
+    ShapeError
+        If `sorted_sequence` or `values` is a scalar, or the leading dimensions differ.
+
     Examples
     --------
     >>> jt.searchsorted([1.0, 2.0, 3.0], [2.0, 2.5]).numpy()
@@ -302,6 +330,13 @@ def lower_bound(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `sorted_inputs` or `values` is complex.
+    ShapeError
+        If `sorted_inputs` or `values` is a scalar, or the leading dimensions differ.
+
     Examples
     --------
     >>> jt.math.lower_bound([1.0, 2.0, 2.0, 3.0], [2.0]).numpy()
@@ -325,6 +360,13 @@ def upper_bound(
         int32 or int64.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `sorted_inputs` or `values` is complex.
+    ShapeError
+        If `sorted_inputs` or `values` is a scalar, or the leading dimensions differ.
 
     Examples
     --------

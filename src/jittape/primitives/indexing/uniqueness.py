@@ -107,6 +107,11 @@ def unique_with_counts(x: TensorLike, out_idx: Any = int32, name: str | None = N
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If `x` is not a vector.
+
     Examples
     --------
     >>> y, idx, count = jt.unique_with_counts([3, 1, 3, 2])

@@ -230,6 +230,11 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None, optimize
     optimize : optional
         Ignored: the order of contraction is always optimized.
 
+    Raises
+    ------
+    ShapeError
+        If the operands do not fit the labels.
+
     Examples
     --------
     >>> a = jt.constant([[1., 2.], [3., 4.]])
@@ -357,6 +362,11 @@ def trace(x: TensorLike, k: int = 0, axis1: int = -2, axis2: int = -1, name: str
         The two dimensions of the matrices.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If `x` has fewer than two dimensions.
 
     Examples
     --------

@@ -237,6 +237,11 @@ def lu_matrix_inverse(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If `lower_upper` has fewer than two dimensions.
+
     Examples
     --------
     >>> jt.linalg.lu_matrix_inverse(*jt.linalg.lu([[0.0, 2.0], [4.0, 0.0]])).numpy()
@@ -267,6 +272,11 @@ def lu_reconstruct(
         Ignored.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If `lower_upper` has fewer than two dimensions.
 
     Examples
     --------

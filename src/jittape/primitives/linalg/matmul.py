@@ -171,6 +171,11 @@ def matmul(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If an operand is a scalar, or the shapes do not fit.
+
     Examples
     --------
     >>> a = jt.constant([[1., 2.], [3., 4.]])
@@ -273,6 +278,11 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2, name: str | None = No
         The number of last dimensions of `a` and first dimensions of `b` to sum over, or the dimensions of each.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the contracted dimensions differ.
 
     Examples
     --------

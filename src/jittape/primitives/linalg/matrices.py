@@ -269,6 +269,11 @@ def band_part(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If `input` has fewer than two dimensions.
+
     Examples
     --------
     >>> jt.linalg.band_part([[1.0, 2.0], [3.0, 4.0]], -1, 0).numpy()
@@ -290,6 +295,11 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
         Matrices.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If `matrix` has fewer than two dimensions.
 
     Examples
     --------
@@ -321,6 +331,11 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).numpy()
@@ -350,6 +365,11 @@ def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
     Returns
     -------
     tensor of shape ``(*s, *s)``
+
+    Raises
+    ------
+    ShapeError
+        If `diagonal` is a scalar.
 
     Examples
     --------

@@ -190,6 +190,11 @@ def inner(a: TensorLike, b: TensorLike) -> Tensor:
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If the last dimensions differ.
+
     Examples
     --------
     >>> jt.linalg.inner([1.0, 2.0], [[3.0, 4.0], [5.0, 6.0]]).numpy()

@@ -400,6 +400,14 @@ def tridiagonal_matmul(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `diagonals` or `rhs` is bool or an integer.
+    ShapeError
+        If `diagonals` or `rhs` has fewer than two dimensions, or has a wrong shape, or the rows of `rhs` do not
+        fit.
+
     Examples
     --------
     >>> jt.linalg.tridiagonal_matmul([[1.0, 0.0], [2.0, 2.0], [0.0, 3.0]], [[1.0], [1.0]]).numpy()

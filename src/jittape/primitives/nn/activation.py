@@ -114,6 +114,11 @@ def leaky_relu(features: TensorLike, alpha: TensorLike = 0.2, name: str | None =
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `features` is complex.
+
     Examples
     --------
     >>> jt.nn.leaky_relu([-1.0, 2.0]).numpy()
@@ -206,6 +211,11 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
         Integers give floats.
     approximate : bool
         Use the formula with `tanh`.
+
+    Raises
+    ------
+    DTypeError
+        If `features` is complex.
 
     Examples
     --------
@@ -301,6 +311,13 @@ def softmax(logits: TensorLike, axis: Axis = -1, name: str | None = None) -> Ten
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `logits` is complex.
+    AxisError
+        If `axis` is out of range.
+
     Examples
     --------
     >>> jt.nn.softmax([0.0, 0.0]).numpy()
@@ -325,6 +342,13 @@ def log_softmax(logits: TensorLike, axis: Axis = -1, name: str | None = None) ->
         Dimensions over which the exponentials sum to 1.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `logits` is complex.
+    AxisError
+        If `axis` is out of range.
 
     Examples
     --------
@@ -353,6 +377,11 @@ def l2_normalize(x: TensorLike, axis: Axis = None, epsilon: float = 1e-12, name:
         The dimensions of each norm; all of them by default.
     epsilon : float
         Lower limit of the squared norm in the division; part of the program's structure.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------

@@ -69,6 +69,13 @@ def softmax_cross_entropy_with_logits(
     axis : int
         The dimension of the classes.
 
+    Raises
+    ------
+    DTypeError
+        If `labels` or `logits` is complex.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.nn.softmax_cross_entropy_with_logits(labels=[[0.0, 1.0]], logits=[[0.0, 0.0]]).numpy().round(4)
@@ -181,6 +188,13 @@ def sigmoid_cross_entropy_with_logits(
     logits : tensor
         Unscaled log-odds, with the same shape.
 
+    Raises
+    ------
+    DTypeError
+        If `labels` or `logits` is complex.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.nn.sigmoid_cross_entropy_with_logits(labels=[1.0, 0.0], logits=[0.0, 100.0]).numpy().round(4)
@@ -214,6 +228,13 @@ def weighted_cross_entropy_with_logits(
         Weight of positive labels.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `labels`, `logits` or `pos_weight` is complex.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------

@@ -59,6 +59,12 @@ def depthwise_conv2d(
     -------
     tensor of shape (batch, height, width, channels * multiplier)
 
+    Raises
+    ------
+    ShapeError
+         If `input` or `filter` has a wrong number of dimensions, the numbers of channels do not fit, or a
+        window does not fit.
+
     Examples
     --------
     >>> jt.nn.depthwise_conv2d(jt.ones([1, 2, 2, 2]), jt.ones([2, 2, 2, 1])).numpy().ravel()
@@ -92,6 +98,12 @@ def separable_conv2d(
         As for `conv2d`; of the first step.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+         If `input` or `depthwise_filter` has a wrong number of dimensions, the numbers of channels do not
+        fit, a window does not fit, or `pointwise_filter` has a wrong shape.
 
     Examples
     --------

@@ -42,6 +42,11 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Axis = None, name: 
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.clip_by_norm([3.0, 4.0], 1.0).numpy()
@@ -69,6 +74,11 @@ def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None 
         Greater than 0. The gradient flows through it as well.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------

@@ -50,6 +50,11 @@ def bias_add(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If the numbers of channels do not fit.
+
     Examples
     --------
     >>> jt.nn.bias_add([[1.0, 2.0], [3.0, 4.0]], [10.0, 20.0]).numpy()
@@ -105,6 +110,11 @@ def batch_normalization(
         Small number added to the variance.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -183,6 +193,13 @@ def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Tens
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `features` is complex or bool.
+    ShapeError
+        If `features` is a scalar.
+
     Examples
     --------
     >>> jt.nn.crelu([-1.0, 2.0]).numpy()
@@ -218,6 +235,11 @@ def log_poisson_loss(
         Add Stirling's approximation of the constant for counts greater than 1.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------

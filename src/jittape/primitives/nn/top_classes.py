@@ -62,6 +62,13 @@ def in_top_k(targets: TensorLike, predictions: TensorLike, k: int, name: str | N
     -------
     Tensor of bool, shape (n,)
 
+    Raises
+    ------
+    DTypeError
+        If `targets` is not an integer, or `predictions` is not real floating.
+    ShapeError
+        If `targets` has a wrong shape.
+
     Examples
     --------
     >>> jt.math.in_top_k([0, 1], [[0.1, 0.2, 0.7], [0.3, 0.3, 0.4]], k=2).numpy()

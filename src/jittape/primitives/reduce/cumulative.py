@@ -157,6 +157,11 @@ def cumsum(
     reverse : bool
         Start at the end.
 
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+
     Examples
     --------
     >>> jt.cumsum([1.0, 2.0, 3.0]).numpy()
@@ -186,6 +191,11 @@ def cumprod(
         Exclude the element itself from its product.
     reverse : bool
         Start at the end.
+
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
 
     Examples
     --------
@@ -303,6 +313,13 @@ def cumulative_logsumexp(
         Exclude the element itself from its sum; the first result is -inf.
     reverse : bool
         Start at the end.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+    AxisError
+        If `axis` is out of range.
 
     Examples
     --------

@@ -79,6 +79,13 @@ def reduce_sum(
     keepdims : bool
         Keep the reduced dimensions with length 1.
 
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `axis` names a dimension twice.
+
     Examples
     --------
     >>> jt.reduce_sum([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
@@ -116,6 +123,13 @@ def reduce_mean(
         The dimensions to reduce; all of them by default.
     keepdims : bool
         Keep the reduced dimensions with length 1.
+
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `axis` names a dimension twice.
 
     Examples
     --------
@@ -186,6 +200,15 @@ def reduce_max(
     keepdims : bool
         Keep the reduced dimensions with length 1.
 
+    Raises
+    ------
+    DTypeError
+        If `input_tensor` is complex.
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `axis` names a dimension twice.
+
     Examples
     --------
     >>> jt.reduce_max([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
@@ -215,6 +238,15 @@ def reduce_min(
         The dimensions to reduce; all of them by default.
     keepdims : bool
         Keep the reduced dimensions with length 1.
+
+    Raises
+    ------
+    DTypeError
+        If `input_tensor` is complex.
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `axis` names a dimension twice.
 
     Examples
     --------
@@ -271,6 +303,13 @@ def reduce_prod(
         The dimensions to reduce; all of them by default.
     keepdims : bool
         Keep the reduced dimensions with length 1.
+
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `axis` names a dimension twice.
 
     Examples
     --------
@@ -329,6 +368,13 @@ def reduce_any(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `axis` names a dimension twice.
+
     Examples
     --------
     >>> jt.reduce_any([[True, False], [False, False]], axis=1).numpy()
@@ -357,6 +403,13 @@ def reduce_all(
         Keep the reduced dimensions with length 1.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `axis` names a dimension twice.
 
     Examples
     --------

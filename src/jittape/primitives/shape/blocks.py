@@ -110,6 +110,13 @@ def depth_to_space(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If `input` has a wrong number of dimensions, or the depth is not divisible by ``block_size**2``.
+    ValueError
+        If `block_size` is too small.
+
     Examples
     --------
     >>> jt.nn.depth_to_space(jt.reshape(jt.range(4), [1, 1, 1, 4]), 2).numpy()[0, :, :, 0]
@@ -233,6 +240,13 @@ def space_to_batch_nd(input: TensorLike, block_shape: Any, paddings: Any, name: 
         Zeros before and after each spatial dimension.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the shape does not fit `block_shape`, or `paddings` is not a pair of counts for each dimension.
+    ValueError
+        If `block_shape` is not positive.
 
     Examples
     --------

@@ -90,6 +90,11 @@ def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     dtype : dtype, optional
         The default float.
 
+    Raises
+    ------
+    ShapeError
+        If a dimension is negative.
+
     Examples
     --------
     >>> jt.zeros([2, 3]).numpy()
@@ -108,6 +113,11 @@ def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
         Shape of the result.
     dtype : dtype, optional
         The default float.
+
+    Raises
+    ------
+    ShapeError
+        If a dimension is negative.
 
     Examples
     --------
@@ -135,6 +145,11 @@ def fill(dims: Any, value: TensorLike, name: str | None = None) -> Tensor:
         Shape of the result.
     value : tensor_like
         A scalar.
+
+    Raises
+    ------
+    ShapeError
+        If a dimension is negative, or `value` is not a scalar.
 
     Examples
     --------
@@ -221,6 +236,11 @@ def eye(
         Leading dimensions.
     dtype : dtype, optional
         The default float.
+
+    Raises
+    ------
+    ShapeError
+        If a dimension is negative.
 
     Examples
     --------
@@ -347,6 +367,11 @@ def linspace(start: TensorLike, stop: TensorLike, num: int, name: str | None = N
         Number of values.
     axis : int
         The new dimension of the result.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ, or `num` is negative.
 
     Examples
     --------

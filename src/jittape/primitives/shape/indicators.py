@@ -59,6 +59,13 @@ def one_hot(
     dtype : dtype, optional
         The default is the dtype of the values, or the default float if the values are not given.
 
+    Raises
+    ------
+    DTypeError
+        If `indices` is not an integer.
+    ValueError
+        If `depth` is negative.
+
     Examples
     --------
     >>> jt.one_hot([2, 0], 3).numpy()
@@ -100,6 +107,11 @@ def sequence_mask(
         Length of the rows. The default is the greatest of `lengths`, whose value is read.
     dtype : dtype
         Dtype of the result.
+
+    Raises
+    ------
+    DTypeError
+        If `lengths` is not an integer.
 
     Examples
     --------

@@ -50,6 +50,13 @@ def concat(values: Sequence[TensorLike], axis: int, name: str | None = None) -> 
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If the shapes differ outside of `axis`.
+
     Examples
     --------
     >>> jt.concat([[[1, 2]], [[3, 4], [5, 6]]], axis=0).numpy()
@@ -88,6 +95,15 @@ def stack(values: Sequence[TensorLike], axis: int = 0, name: str | None = None) 
         Position of the new dimension.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If the shapes differ.
+    ValueError
+        If `values` is empty.
 
     Examples
     --------
@@ -150,6 +166,13 @@ def split(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If the sizes do not add up to the length.
+
     Examples
     --------
     >>> [part.numpy() for part in jt.split([1, 2, 3, 4], [1, 3])]
@@ -185,6 +208,11 @@ def unstack(
         The dimension to take apart.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
 
     Examples
     --------

@@ -56,6 +56,13 @@ def reverse(tensor: TensorLike, axis: int | Sequence[int] | None, name: str | No
     axis : int, sequence of int or None
         The dimensions to reverse.
 
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `axis` names a dimension twice.
+
     Examples
     --------
     >>> jt.reverse([[1, 2], [3, 4]], [1]).numpy()
@@ -95,6 +102,13 @@ def roll(
         Number of places, one for each of `axis`.
     axis : int, sequence of int or None
         The dimensions to shift; None shifts the flattened input.
+
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `shift` and `axis` have different lengths.
 
     Examples
     --------

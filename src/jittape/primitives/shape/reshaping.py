@@ -192,6 +192,11 @@ def reshape(tensor: TensorLike, shape: Any, name: str | None = None) -> Tensor:
     shape : int or sequence of int
         One dimension may be -1: it is computed from the number of elements.
 
+    Raises
+    ------
+    ShapeError
+        If the number of elements differs.
+
     Examples
     --------
     >>> jt.reshape(jt.constant([1., 2., 3., 4.]), [2, -1]).numpy()
@@ -252,6 +257,13 @@ def expand_dims(input: TensorLike, axis: int | Sequence[int], name: str | None =
         Any shape.
     axis : int or sequence of int
         Positions of the new dimensions.
+
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `axis` names a dimension twice.
 
     Examples
     --------
@@ -354,6 +366,11 @@ def transpose(
     conjugate : bool
         Take the complex conjugate too.
 
+    Raises
+    ------
+    ShapeError
+        If `perm` does not name each dimension once.
+
     Examples
     --------
     >>> jt.transpose([[1, 2], [3, 4]]).numpy()
@@ -387,6 +404,11 @@ def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = F
         Matrices.
     conjugate : bool
         Take the complex conjugate too.
+
+    Raises
+    ------
+    ShapeError
+        If `a` has fewer than two dimensions.
 
     Examples
     --------

@@ -103,6 +103,15 @@ def idct(
         Real numbers.
     type, n, axis, norm, name : those of `dct`
 
+    Raises
+    ------
+    DTypeError
+        If `input` is complex.
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If a transformed dimension is empty.
+
     Examples
     --------
     >>> (jt.signal.idct(jt.signal.dct([1.0, 2.0, 3.0])) / 6).numpy()

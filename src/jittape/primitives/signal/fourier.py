@@ -179,6 +179,11 @@ def ifft(input: TensorLike, name: str | None = None) -> Tensor:
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If `input` is a scalar, or a transformed dimension is empty.
+
     Examples
     --------
     >>> jt.signal.ifft(jt.signal.fft([1.0, 2.0, 3.0])).numpy().real
@@ -196,6 +201,11 @@ def fft2d(input: TensorLike, name: str | None = None) -> Tensor:
         Complex numbers, with 2 dimensions or more.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If `input` has fewer than two dimensions, or a transformed dimension is empty.
 
     Examples
     --------
@@ -216,6 +226,11 @@ def ifft2d(input: TensorLike, name: str | None = None) -> Tensor:
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If `input` has fewer than two dimensions, or a transformed dimension is empty.
+
     Examples
     --------
     >>> jt.signal.ifft2d(jt.ones([2, 2], "complex64")).numpy().real
@@ -235,6 +250,11 @@ def fft3d(input: TensorLike, name: str | None = None) -> Tensor:
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If `input` has too few dimensions, or a transformed dimension is empty.
+
     Examples
     --------
     >>> jt.signal.fft3d(jt.ones([2, 2, 2], "complex64")).numpy()[0].real
@@ -253,6 +273,11 @@ def ifft3d(input: TensorLike, name: str | None = None) -> Tensor:
         Complex numbers, with 3 dimensions or more.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If `input` has too few dimensions, or a transformed dimension is empty.
 
     Examples
     --------
@@ -320,6 +345,13 @@ def ifftnd(
         See `fftnd`.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    AxisError
+        If `axes` is out of range.
+    ShapeError
+        If a transformed dimension is empty, or `axes` is empty or names a dimension twice.
 
     Examples
     --------

@@ -84,6 +84,11 @@ def hann_window(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If `window_length` is negative.
+
     Examples
     --------
     >>> jt.signal.hann_window(4).numpy()
@@ -107,6 +112,11 @@ def hamming_window(
         A float.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If `window_length` is negative.
 
     Examples
     --------
@@ -290,6 +300,15 @@ def stft(
     Tensor
         Complex spectra of shape ``[..., frames, fft_length // 2 + 1]``.
 
+    Raises
+    ------
+    DTypeError
+        If `signals` is complex.
+    AxisError
+        If `signals` is a scalar.
+    ShapeError
+        If `frame_length` or `frame_step` is less than 1.
+
     Examples
     --------
     >>> jt.signal.stft([0.0, 1.0, 0.0, -1.0, 0.0, 1.0], 4, 2).numpy().round(3)
@@ -331,6 +350,12 @@ def inverse_stft(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If `stfts` has fewer than two dimensions, or has no frame, or `frame_length` or `frame_step` is less than
+        1.
+
     Examples
     --------
     >>> x = np.arange(8.0)
@@ -371,6 +396,11 @@ def inverse_stft_window_fn(
         The window function of `stft`.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If `frame_step` is less than 1.
 
     Examples
     --------

@@ -78,6 +78,13 @@ def rfftfreq(n: int, d: TensorLike = 1.0) -> Tensor:
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `d` is complex.
+    ShapeError
+        If `n` is too small, or `d` is not a scalar.
+
     Examples
     --------
     >>> jt.signal.rfftfreq(4, d=0.5).numpy()
@@ -107,6 +114,11 @@ def fftshift(x: TensorLike, axes: int | Sequence[int] | None = None, name: str |
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    AxisError
+        If `axes` is out of range.
+
     Examples
     --------
     >>> jt.signal.fftshift(jt.signal.fftfreq(5, d=0.2)).numpy()
@@ -126,6 +138,11 @@ def ifftshift(x: TensorLike, axes: int | Sequence[int] | None = None, name: str 
         The dimensions to shift; all of them by default.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    AxisError
+        If `axes` is out of range.
 
     Examples
     --------

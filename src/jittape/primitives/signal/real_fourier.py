@@ -120,6 +120,13 @@ def rfft2d(input_tensor: TensorLike, fft_length: Lengths = None, name: str | Non
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `input_tensor` is complex.
+    ShapeError
+        If `input_tensor` has fewer than two dimensions, or a transformed dimension is empty.
+
     Examples
     --------
     >>> jt.signal.rfft2d(jt.ones([2, 2])).shape
@@ -139,6 +146,11 @@ def irfft2d(input_tensor: TensorLike, fft_length: Lengths = None, name: str | No
         Length of the transform along each dimension.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If `input_tensor` has fewer than two dimensions, or a transformed dimension is empty.
 
     Examples
     --------
@@ -160,6 +172,13 @@ def rfft3d(input_tensor: TensorLike, fft_length: Lengths = None, name: str | Non
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `input_tensor` is complex.
+    ShapeError
+        If `input_tensor` has too few dimensions, or a transformed dimension is empty.
+
     Examples
     --------
     >>> jt.signal.rfft3d(jt.ones([2, 2, 2])).shape
@@ -179,6 +198,11 @@ def irfft3d(input_tensor: TensorLike, fft_length: Lengths = None, name: str | No
         Length of the transform along each dimension.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If `input_tensor` has too few dimensions, or a transformed dimension is empty.
 
     Examples
     --------
@@ -206,6 +230,15 @@ def rfftnd(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `input_tensor` is complex.
+    AxisError
+        If `axes` is out of range.
+    ShapeError
+        If a transformed dimension is empty, or `axes` is empty or names a dimension twice.
+
     Examples
     --------
     >>> jt.signal.rfftnd(jt.ones([2, 2]), axes=[0, 1]).shape
@@ -231,6 +264,13 @@ def irfftnd(
         See `fftnd`.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    AxisError
+        If `axes` is out of range.
+    ShapeError
+        If a transformed dimension is empty, or `axes` is empty or names a dimension twice.
 
     Examples
     --------
@@ -262,6 +302,13 @@ def hfft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None =
     norm : {'backward', 'ortho', 'forward'}, optional
         The normalization, as in `fftnd`.
 
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If the result would be empty.
+
     Examples
     --------
     >>> jt.signal.hfft([1.0, 2.0, 3.0]).numpy()
@@ -288,6 +335,15 @@ def ihfft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None 
         The dimension to transform.
     norm : str, optional
         ``"ortho"`` or ``"forward"``.
+
+    Raises
+    ------
+    DTypeError
+        If `a` is complex.
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If a transformed dimension is empty.
 
     Examples
     --------

@@ -169,6 +169,13 @@ def eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `tensor` is bool or an integer.
+    ShapeError
+        If `tensor` has fewer than two dimensions, or is not square in its last two dimensions.
+
     Examples
     --------
     >>> jt.linalg.eigvals([[1.0, 2.0], [0.0, 3.0]]).numpy()

@@ -184,6 +184,13 @@ def eigvalsh(tensor: TensorLike, name: str | None = None) -> Tensor:
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `tensor` is bool or an integer.
+    ShapeError
+        If `tensor` has fewer than two dimensions, or is not square in its last two dimensions.
+
     Examples
     --------
     >>> x = jt.Variable([[2.0, 0.0], [1.0, 2.0]])

@@ -224,6 +224,13 @@ def reduce_euclidean_norm(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `axis` names a dimension twice.
+
     Examples
     --------
     >>> jt.math.reduce_euclidean_norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
@@ -247,6 +254,11 @@ def normalize(
         The dimensions of a vector or matrix.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    ValueError
+        If `ord` is not the order of a norm.
 
     Examples
     --------

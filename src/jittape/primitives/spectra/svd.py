@@ -254,6 +254,13 @@ def svdvals(tensor: TensorLike, name: str | None = None) -> Tensor:
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `tensor` is bool or an integer.
+    ShapeError
+        If `tensor` has fewer than two dimensions.
+
     Examples
     --------
     >>> jt.linalg.svdvals([[3.0, 0.0], [4.0, 5.0]]).numpy().round(4)

@@ -176,6 +176,13 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     axis : int
         Dimension of the samples.
 
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> from jittape.scipy import integrate
@@ -233,6 +240,11 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     y, x, dx, axis
         As in `trapezoid`. For an even number of samples, the last interval is that of the last parabola (Cartwright,
         2017), as in SciPy.
+
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
 
     Examples
     --------

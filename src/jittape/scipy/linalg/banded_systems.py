@@ -147,6 +147,13 @@ def cholesky_banded(ab: Any, lower: bool = False) -> Any:
     lower : bool
         Which half is stored, and which factor is returned.
 
+    Raises
+    ------
+    ShapeError
+        If `ab` has a wrong number of dimensions.
+    LinAlgError
+        If the matrix is not positive definite.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -176,6 +183,11 @@ def cho_solve_banded(cb_and_lower: Any, b: Any) -> Any:
         Factor and flag, see `cholesky_banded`.
     b : array_like of shape (n,) or (n, k)
         Right-hand sides.
+
+    Raises
+    ------
+    ShapeError
+        If the rows of `b` do not fit the matrix.
 
     Examples
     --------

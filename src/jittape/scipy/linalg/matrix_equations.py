@@ -118,6 +118,13 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     a, q : tensor-like of shape (m, m)
         Matrix and right-hand side.
 
+    Raises
+    ------
+    ShapeError
+        If an argument is not a matrix, or the shapes do not fit.
+    LinAlgError
+        If the equation is singular.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -134,6 +141,13 @@ def solve_lyapunov(a: Any, q: Any) -> Any:
     Parameters
     ----------
     a, q : array_like of shape (n, n)
+
+    Raises
+    ------
+    ShapeError
+        If an argument is not a matrix, or the shapes do not fit.
+    LinAlgError
+        If the equation is singular.
 
     Examples
     --------

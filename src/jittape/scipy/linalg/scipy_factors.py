@@ -92,6 +92,13 @@ def cho_factor(a: Any, lower: bool = False) -> tuple[Any, bool]:
     lower : bool
         Return the lower factor.
 
+    Raises
+    ------
+    ShapeError
+        If `a` has fewer than two dimensions, or is not square in its last two dimensions.
+    LinAlgError
+        If the matrix is not positive definite.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -113,6 +120,11 @@ def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> tuple[Any
         Return ``P @ L`` and U.
     p_indices : bool
         Return, in place of P, the indices p with ``a = L[p] @ U``.
+
+    Raises
+    ------
+    ShapeError
+        If `a` has fewer than two dimensions, or is not square in its last two dimensions.
 
     Examples
     --------
@@ -143,6 +155,11 @@ def lu_factor(a: Any) -> tuple[Any, Any]:
     Parameters
     ----------
     a : array_like of shape (n, n)
+
+    Raises
+    ------
+    ShapeError
+        If `a` has fewer than two dimensions, or is not square in its last two dimensions.
 
     Examples
     --------
@@ -208,6 +225,11 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     compute_uv : bool
         Compute the vectors.
 
+    Raises
+    ------
+    ShapeError
+        If `a` has fewer than two dimensions.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -247,6 +269,11 @@ def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
     a : array_like of shape (m, n)
     side : {"right", "left"}
         Position of the semidefinite factor.
+
+    Raises
+    ------
+    ShapeError
+        If `a` has fewer than two dimensions.
 
     Examples
     --------
@@ -332,6 +359,11 @@ def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, type: int = 1, subset
         A positive definite matrix.
     lower, type, subset_by_index : those of `eigh`
 
+    Raises
+    ------
+    ShapeError
+        If `a` has fewer than two dimensions, or is not square in its last two dimensions.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -348,6 +380,11 @@ def eig(a: Any) -> tuple[Any, Any]:
     Parameters
     ----------
     a : array_like of shape (n, n)
+
+    Raises
+    ------
+    ShapeError
+        If `a` has fewer than two dimensions, or is not square in its last two dimensions.
 
     Examples
     --------
@@ -366,6 +403,11 @@ def eigvals(a: Any) -> Any:
     Parameters
     ----------
     a : array_like of shape (n, n)
+
+    Raises
+    ------
+    ShapeError
+        If `a` has fewer than two dimensions, or is not square in its last two dimensions.
 
     Examples
     --------

@@ -26,6 +26,11 @@ def block_diag(*arrs: Any) -> Any:
     *arrs : array_like
         Matrices or vectors.
 
+    Raises
+    ------
+    ShapeError
+        If an argument has more than two dimensions.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -61,6 +66,11 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     r : array_like of shape (n,), optional
         First row.
 
+    Raises
+    ------
+    ShapeError
+        If `c` or `r` is not a vector.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -85,6 +95,11 @@ def hankel(c: Any, r: Any = None) -> Any:
     r : array_like of shape (n,), optional
         Last row.
 
+    Raises
+    ------
+    ShapeError
+        If `c` or `r` is not a vector.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -105,6 +120,11 @@ def circulant(c: Any) -> Any:
     ----------
     c : array_like of shape (n,)
         First column.
+
+    Raises
+    ------
+    ShapeError
+        If `c` is not a vector.
 
     Examples
     --------

@@ -41,6 +41,11 @@ def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     keepdims : bool
         Keep the dimensions with length 1.
 
+    Raises
+    ------
+    ValueError
+        If `ord` is not the order of a norm.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -73,6 +78,11 @@ def orth(A: Any, rcond: float | None = None) -> Any:
     rcond : float, optional
         Singular values below ``rcond`` times the largest one count as 0.
 
+    Raises
+    ------
+    ShapeError
+        If `A` has fewer than two dimensions.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -98,6 +108,11 @@ def null_space(A: Any, rcond: float | None = None) -> Any:
     rcond : float, optional
         Singular values below ``rcond`` times the largest one count as 0.
 
+    Raises
+    ------
+    ShapeError
+        If `A` has fewer than two dimensions.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -119,6 +134,11 @@ def subspace_angles(A: Any, B: Any) -> Any:
         Matrix.
     B : tensor-like of shape (m, k)
         Matrix.
+
+    Raises
+    ------
+    ShapeError
+        If `A` or `B` has fewer than two dimensions, or their numbers of rows differ.
 
     Examples
     --------
@@ -146,6 +166,11 @@ def pinvh(a: Any, *, rtol: float | None = None, lower: bool = True) -> Any:
         Singular values below ``rtol`` times the largest one count as 0.
     lower : bool
         Read the lower triangle; it is the default, as in SciPy.
+
+    Raises
+    ------
+    ShapeError
+        If `a` has fewer than two dimensions, or is not square.
 
     Examples
     --------
@@ -176,6 +201,11 @@ def cosm(A: Any) -> Any:
     ----------
     A : array_like of shape (n, n)
 
+    Raises
+    ------
+    ShapeError
+        If `A` has fewer than two dimensions, or is not square in its last two dimensions.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -193,6 +223,11 @@ def sinm(A: Any) -> Any:
     Parameters
     ----------
     A : array_like of shape (n, n)
+
+    Raises
+    ------
+    ShapeError
+        If `A` has fewer than two dimensions, or is not square in its last two dimensions.
 
     Examples
     --------
@@ -212,6 +247,11 @@ def tanm(A: Any) -> Any:
     ----------
     A : array_like of shape (n, n)
 
+    Raises
+    ------
+    ShapeError
+        If `A` has fewer than two dimensions, or is not square in its last two dimensions.
+
     Examples
     --------
     >>> jt.scipy.linalg.tanm(np.diag([0.0, 1.0])).numpy().round(4)
@@ -227,6 +267,11 @@ def coshm(A: Any) -> Any:
     Parameters
     ----------
     A : array_like of shape (n, n)
+
+    Raises
+    ------
+    ShapeError
+        If `A` has fewer than two dimensions, or is not square in its last two dimensions.
 
     Examples
     --------
@@ -245,6 +290,11 @@ def sinhm(A: Any) -> Any:
     ----------
     A : array_like of shape (n, n)
 
+    Raises
+    ------
+    ShapeError
+        If `A` has fewer than two dimensions, or is not square in its last two dimensions.
+
     Examples
     --------
     >>> jt.scipy.linalg.sinhm(np.diag([0.0, 1.0])).numpy().round(4)
@@ -261,6 +311,13 @@ def tanhm(A: Any) -> Any:
     Parameters
     ----------
     A : array_like of shape (n, n)
+
+    Raises
+    ------
+    ShapeError
+        If `A` has fewer than two dimensions, or is not square in its last two dimensions.
+    LinAlgError
+        If the matrix is singular.
 
     Examples
     --------
@@ -283,6 +340,11 @@ def expm_frechet(A: Any, E: Any, method: str | None = None, compute_expm: bool =
         One of SciPy's names; it has no effect.
     compute_expm : bool
         If False, return the derivative alone.
+
+    Raises
+    ------
+    ShapeError
+        If `A` is not square, or `E` has another shape.
 
     Examples
     --------

@@ -127,6 +127,11 @@ def solve_triangular(a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_d
     unit_diagonal : bool
         Take ones for the diagonal.
 
+    Raises
+    ------
+    ShapeError
+        If the rows of `b` do not fit the matrix, or `a` is not square in its last two dimensions.
+
     Notes
     -----
     A zero on the diagonal gives infinities or nans, where SciPy raises an error.
@@ -160,6 +165,11 @@ def cho_solve(c_and_lower: Any, b: Any) -> Any:
     b : array_like of shape (n,) or (n, k)
         Right-hand sides.
 
+    Raises
+    ------
+    ShapeError
+        If the rows of `b` do not fit the matrix.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -185,6 +195,11 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
         Right-hand sides.
     trans : int
         Must be 0.
+
+    Raises
+    ------
+    ShapeError
+        If the rows of `b` do not fit the matrix.
 
     Examples
     --------
@@ -212,6 +227,11 @@ def lstsq(a: Any, b: Any, cond: float | None = None) -> tuple[Any, Any, Any, Any
         Right-hand sides.
     cond : None
         Must be left out: the rank is that of rounding errors.
+
+    Raises
+    ------
+    ShapeError
+        If the rows of `b` do not fit the matrix.
 
     Notes
     -----
@@ -246,6 +266,11 @@ def det(a: Any) -> Any:
     ----------
     a : array_like of shape (n, n)
 
+    Raises
+    ------
+    ShapeError
+        If `a` has fewer than two dimensions, or is not square in its last two dimensions.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -262,6 +287,13 @@ def inv(a: Any) -> Any:
     Parameters
     ----------
     a : array_like of shape (n, n)
+
+    Raises
+    ------
+    ShapeError
+        If `a` has fewer than two dimensions, or is not square in its last two dimensions.
+    LinAlgError
+        If the matrix is singular.
 
     Examples
     --------
@@ -284,6 +316,11 @@ def pinv(a: Any, *, rtol: float | None = None) -> Any:
     rtol : float, optional
         ``max(m, n) * eps`` by default.
 
+    Raises
+    ------
+    ShapeError
+        If `a` has fewer than two dimensions.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -303,6 +340,11 @@ def expm(A: Any) -> Any:
     ----------
     A : array_like of shape (n, n)
 
+    Raises
+    ------
+    ShapeError
+        If `A` has fewer than two dimensions, or is not square in its last two dimensions.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -321,6 +363,11 @@ def sqrtm(A: Any) -> Any:
     ----------
     A : array_like of shape (n, n)
 
+    Raises
+    ------
+    ShapeError
+        If `A` has fewer than two dimensions, or is not square in its last two dimensions.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
@@ -338,6 +385,11 @@ def logm(A: Any) -> Any:
     Parameters
     ----------
     A : array_like of shape (n, n)
+
+    Raises
+    ------
+    ShapeError
+        If `A` has fewer than two dimensions, or is not square in its last two dimensions.
 
     Examples
     --------

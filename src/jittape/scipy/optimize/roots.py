@@ -127,6 +127,11 @@ def root_scalar(
     scipy.optimize.OptimizeResult
         `root`, a float64 tensor that is differentiable in everything that `f` reads, and `converged`.
 
+    Raises
+    ------
+    ValueError
+        If the signs of `f` at both ends of `bracket` are equal.
+
     Examples
     --------
     >>> import jittape as jt

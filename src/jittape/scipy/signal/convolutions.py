@@ -102,6 +102,11 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full") -> Any:
     mode : {"full", "valid", "same"}
         Part of the result.
 
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ or an array is empty.
+
     Examples
     --------
     >>> from jittape.scipy import signal
@@ -119,6 +124,11 @@ def correlate(in1: Any, in2: Any, mode: str = "full") -> Any:
     ----------
     in1, in2, mode
         As in `convolve`.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of dimensions differ or an array is empty.
 
     Examples
     --------

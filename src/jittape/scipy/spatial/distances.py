@@ -184,6 +184,11 @@ def pdist(X: Any, metric: str = "euclidean", **kwargs: Any) -> Any:
     Tensor of shape (m (m - 1) / 2,)
         Distances.
 
+    Raises
+    ------
+    ShapeError
+        If `X` has a wrong number of dimensions.
+
     Examples
     --------
     >>> from jittape.scipy.spatial import distance

@@ -119,6 +119,11 @@ def softmax(x: TensorLike, axis: Axis = None) -> Tensor:
     axis : int or sequence of int, optional
         Dimensions of the sum.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> import jittape.scipy.special as special
@@ -144,6 +149,11 @@ def log_softmax(x: TensorLike, axis: Axis = None) -> Tensor:
         Real numbers.
     axis : int or sequence of int, optional
         Dimensions of the sum; all of them by default.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------
@@ -252,6 +262,13 @@ def polygamma(n: TensorLike, x: TensorLike) -> Tensor:
     x : tensor_like
         Real numbers.
 
+    Raises
+    ------
+    DTypeError
+        If `n` or `x` is complex.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> import jittape.scipy.special as special
@@ -274,6 +291,13 @@ def multigammaln(a: TensorLike, d: int) -> Tensor:
         Real numbers greater than ``(d - 1) / 2``.
     d : int
         Dimension.
+
+    Raises
+    ------
+    DTypeError
+        If `a` is complex.
+    ValueError
+        If `d` is too small.
 
     Examples
     --------
@@ -298,6 +322,11 @@ def zeta(x: TensorLike, q: TensorLike | None = None) -> Tensor:
     q : tensor_like, optional
         Positive numbers; 1 by default.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> import jittape.scipy.special as special
@@ -319,6 +348,11 @@ def sinc(x: TensorLike) -> Tensor:
     x : tensor_like
         Real numbers.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> import jittape.scipy.special as special
@@ -339,6 +373,11 @@ def softplus(x: TensorLike) -> Tensor:
     ----------
     x : tensor_like
         Real numbers.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------
