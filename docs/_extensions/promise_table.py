@@ -33,6 +33,8 @@ def promise_rows():
 class PromiseTable(TableDirective):
     """The directive ``promise-table``."""
 
+    css_class = "text"
+
     def rows(self):
         return promise_rows()
 

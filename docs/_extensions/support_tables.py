@@ -64,8 +64,8 @@ COLUMNS = ("int32", "float16", "float32", "complex64")
 CONVERTED = {"int32": "float64", "float16": "float32"}
 
 
-def list_table(rows):
-    lines = [".. list-table::", "   :header-rows: 1", ""]
+def list_table(rows, css_class):
+    lines = [".. list-table::", "   :header-rows: 1", f"   :class: {css_class}", ""]
     for row in rows:
         lines += [f"   {'*' if i == 0 else ' '} - {cell}" for i, cell in enumerate(row)]
     return lines
@@ -175,9 +175,14 @@ def op_rows(topic):
 class TableDirective(Directive):
     """A table from a function of this module that returns its rows."""
 
+    css_class = "numbers"
+    """``numbers``: each row of the table is one line; ``text``: long cells are wrapped."""
+
     def run(self):
         node = nodes.container()
-        self.state.nested_parse(StringList(list_table(self.rows())), self.content_offset, node)
+        self.state.nested_parse(
+            StringList(list_table(self.rows(), self.css_class)), self.content_offset, node
+        )
         return node.children
 
 
@@ -207,6 +212,8 @@ class OpTable(TableDirective):
 
 class NumpySupport(TableDirective):
     """The table of NumPy's functions with a tensor, from the tables of the package."""
+
+    css_class = "text"
 
     def rows(self):
         yield "Function", "With a tensor", "Remark"
