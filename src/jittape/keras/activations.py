@@ -34,6 +34,13 @@ def relu(x: Any, negative_slope: float = 0.0, max_value: float | None = None, th
     negative_slope, threshold : float, default 0
     max_value : float, optional
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.keras.activations.relu([-1.0, 2.0, 5.0], max_value=3.0).numpy()
@@ -55,6 +62,13 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
     x : tensor_like
     alpha : float, default 1
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+    ValueError
+        If `alpha` is an array.
+
     Examples
     --------
     >>> jt.keras.activations.elu([-1.0, 2.0], alpha=2.0).numpy().round(3)
@@ -71,6 +85,11 @@ def leaky_relu(x: Any, negative_slope: float = 0.2) -> Any:
     ----------
     x : tensor_like
     negative_slope : float, default 0.2
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------
@@ -89,6 +108,11 @@ def gelu(x: Any, approximate: bool = False) -> Any:
     approximate : bool, default False
         Compute it by tanh.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.keras.activations.gelu([-1.0, 2.0]).numpy().round(3)
@@ -104,6 +128,13 @@ def softmax(x: Any, axis: int | Sequence[int] = -1) -> Any:
     ----------
     x : tensor_like
     axis : int or sequence of int, default -1
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+    AxisError
+        If `axis` is out of range.
 
     Examples
     --------
@@ -121,6 +152,13 @@ def log_softmax(x: Any, axis: int = -1) -> Any:
     x : tensor_like
     axis : int, default -1
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+    AxisError
+        If `axis` is out of range.
+
     Examples
     --------
     >>> jt.keras.activations.log_softmax([0.0, 0.0]).numpy().round(3)
@@ -136,6 +174,11 @@ def relu6(x: Any) -> Any:
     ----------
     x : tensor_like
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.keras.activations.relu6([-1.0, 8.0]).numpy()
@@ -150,6 +193,11 @@ def selu(x: Any) -> Any:
     Parameters
     ----------
     x : tensor_like
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------
@@ -184,6 +232,11 @@ def softplus(x: Any) -> Any:
     ----------
     x : tensor_like
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.keras.activations.softplus([0.0]).numpy().round(3)
@@ -198,6 +251,11 @@ def softsign(x: Any) -> Any:
     Parameters
     ----------
     x : tensor_like
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------
@@ -214,6 +272,11 @@ def hard_sigmoid(x: Any) -> Any:
     ----------
     x : tensor_like
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.keras.activations.hard_sigmoid([-4.0, 0.0, 1.5]).numpy()
@@ -228,6 +291,11 @@ def mish(x: Any) -> Any:
     Parameters
     ----------
     x : tensor_like
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------
