@@ -10,6 +10,7 @@ from mpmath import mp
 
 import jittape as jt
 from jittape.errors import DTypeError
+from special_references import scaled_i, scaled_k
 
 #: name -> arguments inside of the domain, on both sides of each change of formula.
 POINTS = {
@@ -44,7 +45,10 @@ CHANGES = {
     "erfcx": (10.0,),
     "dawsn": (10.0,),
     "bessel_i1": (1.0,),
-    "bessel_i1e": (1.0,),
+    "bessel_i0e": (30.0,),
+    "bessel_i1e": (1.0, 30.0),
+    "bessel_k0e": (30.0,),
+    "bessel_k1e": (30.0,),
     "bessel_j1": (1.0,),
     "spence": (0.875, 1.125),
     "sinc": (0.5,),
@@ -128,6 +132,22 @@ def test_derivatives_near_a_change_of_formula(name):
 def test_derivatives_at_zero(name, expected, x):
     for got, wanted in zip(derivatives(getattr(jt.math, name), x), expected, strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-14, atol=1e-150)
+
+
+@pytest.mark.parametrize("x", [50.0, 1e6, 1e17])
+def test_far_slopes_of_scaled_bessel_functions_do_not_cancel(x):
+    with mp.workprec(200):
+        i, k = [[f(order, mp.mpf(x)) for order in (0, 1)] for f in (scaled_i, scaled_k)]
+        slopes = {
+            "bessel_i0e": i[1] - i[0],
+            "bessel_i1e": i[0] - i[1] - i[1] / x,
+            "bessel_k0e": k[0] - k[1],
+            "bessel_k1e": k[1] - k[0] - k[1] / x,
+        }
+    tolerance = 1e-14 if x > 60 else 1e-11  # the reference has 110 bits up to 60
+    for name, slope in slopes.items():
+        found = derivatives(getattr(jt.math, name), x)[0]
+        np.testing.assert_allclose(found, float(slope), rtol=tolerance)
 
 
 def test_tails_of_the_normal_distribution():
