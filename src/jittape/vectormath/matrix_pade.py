@@ -1,4 +1,4 @@
-"""The Padé approximant of degree 13 of the matrix exponential, which the interpreter and compiled code share.
+"""The Padé approximants of the matrix exponential: degree 13, which the interpreter and compiled code share, and 7.
 
 A. Al-Mohy and N. Higham, "A new scaling and squaring algorithm for the matrix exponential" (SIAM J. Matrix Anal. Appl.
 31, 2009).
@@ -6,7 +6,15 @@ A. Al-Mohy and N. Higham, "A new scaling and squaring algorithm for the matrix e
 
 from __future__ import annotations
 
-__all__ = ["COEFFICIENTS", "LARGEST", "LARGEST_EXPONENT", "LEADING_ERROR"]
+__all__ = [
+    "COEFFICIENTS",
+    "COEFFICIENTS_OF_7",
+    "FEW_HALVINGS",
+    "LARGEST",
+    "LARGEST_EXPONENT",
+    "LARGEST_OF_7",
+    "LEADING_ERROR",
+]
 
 COEFFICIENTS = tuple(
     c / 64764752532480000.0
@@ -16,8 +24,16 @@ COEFFICIENTS = tuple(
     )
 )  # fmt: skip
 """Coefficients of the numerator, from the constant term, divided by the first, so that float32 does not overflow."""
+COEFFICIENTS_OF_7 = tuple(
+    c / 17297280.0 for c in (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0)
+)
+"""The same for the approximant of degree 7, which takes one product instead of three."""
+LARGEST_OF_7 = 0.9504178996162932
+"""Norm up to which the approximant of degree 7 is accurate to double precision."""
 LARGEST = 4.25
 """Norm up to which the approximant is accurate to double precision without scaling."""
+FEW_HALVINGS = 2
+"""Number of halvings up to which the norms of the eighth and tenth power, two more products, are not computed."""
 LEADING_ERROR = 113250775606021113483283660800000000.0
 """Reciprocal of the coefficient of ``x**27`` in the backward error of the approximant."""
 LARGEST_EXPONENT = {4: 18, 8: 150}

@@ -8,11 +8,12 @@ of a matrix and its derivative are multiplied by the product rule.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from jittape.vectormath.matrix_pade import COEFFICIENTS, LARGEST, LEADING_ERROR
+from jittape.vectormath.matrix_pade import COEFFICIENTS, FEW_HALVINGS, LARGEST, LEADING_ERROR
 
 __all__ = ["exponential"]
 
@@ -46,8 +47,9 @@ def _halvings(a: Any) -> Any:
     a2 = unit @ unit
     a4 = a2 @ a2
     a6 = a4 @ a2
-    roots = [_norm(power) ** (1 / k) for power, k in ((a6, 6), (a4 @ a4, 8), (a4 @ a6, 10))]
-    size = norm * np.minimum(np.maximum(roots[0], roots[1]), np.maximum(roots[1], roots[2]))
+    roots = [_norm(power) ** (1 / k) for power, k in ((a4, 4), (a6, 6), (a4 @ a4, 8), (a4 @ a6, 10))]
+    pairs = [norm * np.maximum(*pair) for pair in pairwise(roots)]
+    size = np.where(pairs[0] > LARGEST * 2.0**FEW_HALVINGS, np.minimum.reduce(pairs), pairs[0])
     halvings = np.maximum(np.ceil(np.log2(np.maximum(size, 1e-300) / LARGEST)), 0)
     # Matrices that are far from normal may need more: the norm of abs(a)**27, at most the power of the norm, bounds
     # the error.

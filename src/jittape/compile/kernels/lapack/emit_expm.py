@@ -1,7 +1,7 @@
 """Exponentials of matrices and their derivatives in a direction in LLVM IR, by products and one solve.
 
-The method is that of `jittape.primitives.spectra.matrix_exponential`: scaling and squaring with a Padé approximant. The
-matrices have contiguous columns, as LAPACK expects, and the result is transposed.
+The method is that of `jittape.primitives.spectra.matrix_exponential`: scaling and squaring with a Padé approximant,
+of degree 7 for small norms. The matrices have contiguous columns, as LAPACK expects, and the result is transposed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ from jittape.compile.llvm.ir_helpers import for_range, integer
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue
 from jittape.core.dtypes import float64, info_of
-from jittape.vectormath.matrix_pade import COEFFICIENTS, LARGEST, LARGEST_EXPONENT, LEADING_ERROR
+from jittape.vectormath.matrix_pade import (
+    COEFFICIENTS,
+    COEFFICIENTS_OF_7,
+    FEW_HALVINGS,
+    LARGEST,
+    LARGEST_EXPONENT,
+    LARGEST_OF_7,
+    LEADING_ERROR,
+)
 
 __all__ = ["define_exponential"]
 
@@ -95,14 +103,12 @@ class _Exponentials(Decompositions):
                 self.copy(x.value, self.memory, builder.mul(self.m, self.n))
                 self._halve(x, halvings)
                 self._even_powers(x, x2, x4, x6)
-        c = COEFFICIENTS
-        self._combine(t, 0.0, (c[13], x6), (c[11], x4), (c[9], x2))
-        self._multiply(u, x6, t)
-        self._combine(u, c[1], (1.0, u), (c[7], x6), (c[5], x4), (c[3], x2))
-        self._multiply(v, x, u)
-        self._combine(t, 0.0, (c[12], x6), (c[10], x4), (c[8], x2))
-        self._multiply(u, x6, t)
-        self._combine(u, c[0], (1.0, u), (c[6], x6), (c[4], x4), (c[2], x2))
+        is_small = builder.fcmp_ordered("<=", norm, ir.Constant(_DOUBLE, LARGEST_OF_7))
+        with builder.if_else(is_small) as (few, many):
+            with few:
+                self._approximant_of_7(x, x2, x4, x6, u, v)
+            with many:
+                self._approximant_of_13(x, x2, x4, x6, t, u, v)
         self._combine(t, 0.0, (1.0, u), (1.0, v))
         self._combine(x2, 0.0, (1.0, u), (-1.0, v))
         self._solve(x2, t)
@@ -111,6 +117,26 @@ class _Exponentials(Decompositions):
             for to, source in zip(t.parts, u.parts, strict=True):
                 self.copy(to, source, self.area)
         return t
+
+    def _approximant_of_7(self, x: _Pair, x2: _Pair, x4: _Pair, x6: _Pair, u: _Pair, v: _Pair) -> None:
+        """Emit the even and the odd part of the numerator, `u` and `v`, with one product."""
+        c = COEFFICIENTS_OF_7
+        self._combine(u, c[1], (c[7], x6), (c[5], x4), (c[3], x2))
+        self._multiply(v, x, u)
+        self._combine(u, c[0], (c[6], x6), (c[4], x4), (c[2], x2))
+
+    def _approximant_of_13(
+        self, x: _Pair, x2: _Pair, x4: _Pair, x6: _Pair, t: _Pair, u: _Pair, v: _Pair
+    ) -> None:
+        """Emit the even and the odd part of the numerator, `u` and `v`, with three products; `t` is free."""
+        c = COEFFICIENTS
+        self._combine(t, 0.0, (c[13], x6), (c[11], x4), (c[9], x2))
+        self._multiply(u, x6, t)
+        self._combine(u, c[1], (1.0, u), (c[7], x6), (c[5], x4), (c[3], x2))
+        self._multiply(v, x, u)
+        self._combine(t, 0.0, (c[12], x6), (c[10], x4), (c[8], x2))
+        self._multiply(u, x6, t)
+        self._combine(u, c[0], (1.0, u), (c[6], x6), (c[4], x4), (c[2], x2))
 
     def _even_powers(self, x: _Pair, x2: _Pair, x4: _Pair, x6: _Pair) -> None:
         self._multiply(x2, x, x)
@@ -134,17 +160,22 @@ class _Exponentials(Decompositions):
         place = self.held(integer(0))
         builder.store(integer(0), place)
         with builder.if_then(builder.fcmp_ordered(">", norm, ir.Constant(_DOUBLE, LARGEST))):
-            x8, x10 = (pair.value for pair in free)
-            self._gemm(x8, self.one, x4.value, x4.value, self.zero)
-            self._gemm(x10, self.one, x4.value, x6.value, self.zero)
-            powers = ((x6.value, 6), (x8, 8), (x10, 10))
-            sixth, eighth, tenth = (self._log2(self._norm(power)) * (1 / k) for power, k in powers)
-            size = m.minimum(m.maximum(sixth, eighth), m.maximum(eighth, tenth))
             already, zero = (
                 self._float(builder.sitofp(lifted, _DOUBLE)),
                 self._float(ir.Constant(_DOUBLE, 0.0)),
             )
-            halvings = m.maximum(m.ceil(already + size - math.log2(LARGEST)), zero)
+            fourth, sixth = self._log2_of_root(x4.value, 4), self._log2_of_root(x6.value, 6)
+            size = self.held(m.maximum(fourth, sixth).ir)
+            builder.store(m.maximum(fourth, sixth).ir, size)
+            limit = math.log2(LARGEST) + FEW_HALVINGS
+            with builder.if_then((already + self._float(builder.load(size)) > limit).ir, likely=False):
+                x8, x10 = (pair.value for pair in free)
+                self._gemm(x8, self.one, x4.value, x4.value, self.zero)
+                self._gemm(x10, self.one, x4.value, x6.value, self.zero)
+                eighth, tenth = self._log2_of_root(x8, 8), self._log2_of_root(x10, 10)
+                smaller = m.minimum(m.maximum(sixth, eighth), m.maximum(eighth, tenth))
+                builder.store(m.minimum(self._float(builder.load(size)), smaller).ir, size)
+            halvings = m.maximum(m.ceil(already + self._float(builder.load(size)) - math.log2(LARGEST)), zero)
             builder.store(builder.fptosi(halvings.ir, _I64), place)
             log_norm = self._log2(norm)
             limit = math.log2(LEADING_ERROR * float(np.finfo(self.kernel.dtype).eps) / 2)
@@ -157,6 +188,10 @@ class _Exponentials(Decompositions):
                 more = m.maximum(m.ceil(error * (1 / 26)), zero)
                 builder.store(builder.fptosi((halvings + more).ir, _I64), place)
         return builder.load(place)
+
+    def _log2_of_root(self, power: ir.Value, k: int) -> IRValue:
+        """Return the logarithm of the root of order `k` of the norm of a matrix."""
+        return self._log2(self._norm(power)) * (1 / k)
 
     def _log2_of_power(self, matrix: ir.Value) -> IRValue:
         """Return the logarithm of the greatest element of ``ones @ abs(matrix)**27``."""
