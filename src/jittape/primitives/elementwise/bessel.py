@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jittape.core.dtypes import float64
 from jittape.core.primitive import apply
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, polyval, square, subtract
+from jittape.primitives.elementwise.bessel_far import FAR_I0E, FAR_I1E, FAR_K0E, FAR_K1E, far_slope, or_far
 from jittape.primitives.elementwise.bits import is_finite
-from jittape.primitives.elementwise.comparison import equal, greater, less, where
+from jittape.primitives.elementwise.comparison import equal, less, where
 from jittape.primitives.elementwise.division import divide, reciprocal
-from jittape.primitives.elementwise.exponential import exp, sqrt
+from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.formula_op import formula_op
 from jittape.primitives.elementwise.piecewise import absolute, sign
 from jittape.typing import Tensor, TensorLike
@@ -27,32 +27,6 @@ __all__ = [
 
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------
-
-
-_FAR_ORDERS = range(18, 0, -1)
-"""Powers of 1 / x in the series of far slopes, highest first; the error is below 1e-17 from 30 on, 1e-9 from 10 on."""
-
-
-def _hankel(order: int, k: int) -> float:
-    """Return a_k of DLMF 10.17.1, the coefficients of the asymptotic series of the scaled functions (DLMF 10.40)."""
-    return math.prod([(4 * order * order - (2 * j - 1) ** 2) / (8 * j) for j in range(1, k + 1)])
-
-
-_FAR_I0E = [(-1) ** k * (_hankel(1, k) - _hankel(0, k)) for k in _FAR_ORDERS]
-_FAR_I1E = [(-1) ** k * (_hankel(0, k) - _hankel(1, k) + _hankel(1, k - 1)) for k in _FAR_ORDERS]
-_FAR_K0E = [_hankel(0, k) - _hankel(1, k) for k in _FAR_ORDERS]
-_FAR_K1E = [_hankel(1, k) - _hankel(0, k) - _hankel(1, k - 1) for k in _FAR_ORDERS]
-
-
-def _far_slope(x: Any, factor: float, coefficients: list[float]) -> Any:
-    """Return ``sqrt(factor / x)`` times a polynomial in 1 / x without a constant."""
-    inverse = reciprocal(x)
-    return multiply(sqrt(multiply(factor, inverse)), multiply(inverse, polyval(coefficients, inverse)))
-
-
-def _or_far(x: Any, near: Any, far: Any) -> Any:
-    """Return the derivative of a scaled function, by its asymptotic series where the difference `near` cancels."""
-    return where(greater(x, 30.0 if x.dtype == float64 else 10.0), far, near)
 
 
 def _series(alternate: int) -> list[float]:
@@ -77,7 +51,7 @@ def _slope_of_i1(out: Any, x: Any) -> Any:
 def _slope_of_i0e(out: Any, x: Any) -> Any:
     near = subtract(bessel_i1e(x), multiply(sign(x), out))
     size = absolute(x)
-    return _or_far(size, near, multiply(sign(x), _far_slope(size, 1 / (2 * math.pi), _FAR_I0E)))
+    return or_far(size, near, multiply(sign(x), far_slope(size, 1 / (2 * math.pi), FAR_I0E)))
 
 
 def _slope_of_i1e(out: Any, x: Any) -> Any:
@@ -85,7 +59,7 @@ def _slope_of_i1e(out: Any, x: Any) -> Any:
     quotient = where(_near_zero(x), near, divide(out, x))
     slope = subtract(subtract(bessel_i0e(x), multiply(sign(x), out)), quotient)
     size = absolute(x)
-    return _or_far(size, slope, _far_slope(size, 1 / (2 * math.pi), _FAR_I1E))
+    return or_far(size, slope, far_slope(size, 1 / (2 * math.pi), FAR_I1E))
 
 
 def _slope_of_j1(out: Any, x: Any) -> Any:
@@ -104,13 +78,13 @@ def _slope_of_k1(out: Any, x: Any) -> Any:
 def _slope_of_k0e(out: Any, x: Any) -> Any:
     """Return ``exp(x) (K_0 - K_1)``, whose second term dominates at 0."""
     scaled = bessel_k1e(x)
-    far = _far_slope(x, math.pi / 2, _FAR_K0E)
-    return where(equal(x, 0), negative(scaled), _or_far(x, subtract(out, scaled), far))
+    far = far_slope(x, math.pi / 2, FAR_K0E)
+    return where(equal(x, 0), negative(scaled), or_far(x, subtract(out, scaled), far))
 
 
 def _slope_of_k1e(out: Any, x: Any) -> Any:
     near = subtract(subtract(out, bessel_k0e(x)), divide(out, x))
-    return _or_inverse_square(x, -1, _or_far(x, near, _far_slope(x, math.pi / 2, _FAR_K1E)))
+    return _or_inverse_square(x, -1, or_far(x, near, far_slope(x, math.pi / 2, FAR_K1E)))
 
 
 def _or_inverse_square(x: Any, factor: int, otherwise: Any) -> Any:
