@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jittape.core.config import config
 from jittape.core.primitive import active_recorder
+from jittape.errors import DTypeError
 from jittape.functions.argument_binding import bound_calls, complete_arguments
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.function_interface import FunctionInterface
@@ -148,7 +149,7 @@ class ConcreteFunction:
         names = leaf_names(function._python, given, len(owner))
         keys = keys_of(function._python, given, len(owner))
         pairs = [f"{name}: {describe_key(key)}" for name, key in zip(names, keys, strict=True)]
-        raise TypeError(f"{text}({', '.join(pairs)})")
+        raise DTypeError(f"{text}({', '.join(pairs)})")
 
     def _run(self, call: Call) -> Any:
         """Return the result for a call, or `GUARD_FAILED` if it is not of this signature."""

@@ -83,6 +83,8 @@ class TensorSpec:
     >>> import jittape as jt
     >>> jt.TensorSpec([None, 3], jt.float64)
     TensorSpec(shape=(None, 3), dtype=float64, name=None)
+    >>> jt.TensorSpec([None, 3]).is_compatible_with(jt.ones([2, 3]))
+    True
     """
 
     __slots__ = ("dtype", "name", "shape")
@@ -110,6 +112,17 @@ class TensorSpec:
     def takes(self, shape: tuple[int, ...]) -> bool:
         """Return whether `shape` matches."""
         return self.shape.is_compatible_with(shape)
+
+    @classmethod
+    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
+        """Return the shape and dtype of a tensor or Variable."""
+        return cls(tensor.shape, tensor.dtype, name)
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Return whether a tensor, an array or another specification has this dtype and a shape that matches."""
+        if not isinstance(spec_or_value, TensorSpec):
+            spec_or_value = TensorSpec.from_tensor(convert_to_tensor(spec_or_value))
+        return self.dtype == spec_or_value.dtype and self.shape.is_compatible_with(spec_or_value.shape)
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name}, name={self.name!r})"

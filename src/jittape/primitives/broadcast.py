@@ -249,7 +249,7 @@ def sum_over(x: Any, axes: tuple[int, ...]) -> Any:
 def axis_key(axis: Any) -> Any:
     """Return `axis`, an int or a sequence of ints, as part of a trie's key; None stays None.
 
-    True and 1.0 are equal to 1 in a key, so this function rejects them before the key is used.
+    It reads the values of tensors. It rejects True and 1.0, which are equal to 1 in a key.
 
     Raises
     ------
@@ -259,12 +259,12 @@ def axis_key(axis: Any) -> Any:
     if axis is None or axis.__class__ is int:
         return axis
     try:
+        axis = axis.numpy() if hasattr(axis, "aval") and axis.aval.shape else axis
         if isinstance(axis, (tuple, list, range)) or (isinstance(axis, np.ndarray) and axis.ndim):
             return tuple([_index(a) for a in axis])
         return _index(axis)
     except TypeError:
-        found = "a tensor; give a Python number, such as int(x)" if hasattr(axis, "aval") else shown(axis)
-        raise named(TypeError(f"axis must be an int or a sequence of ints, got {found}")) from None
+        raise named(TypeError(f"axis must be an int or a sequence of ints, got {shown(axis)}")) from None
 
 
 def one_axis_key(axis: Any) -> int:
@@ -276,9 +276,9 @@ def one_axis_key(axis: Any) -> int:
 
 
 def _index(axis: Any) -> int:
-    if isinstance(axis, (bool, np.bool_)) or hasattr(axis, "aval"):
+    if isinstance(axis, (bool, np.bool_)):
         raise TypeError
-    return operator.index(axis)
+    return operator.index(axis.numpy() if hasattr(axis, "aval") else axis)
 
 
 def normalized_axes(op: str, axis: Any, ndim: int) -> tuple[int, ...]:

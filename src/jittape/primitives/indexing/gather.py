@@ -246,7 +246,7 @@ def boolean_mask(
         raise ValueError("[boolean_mask] mask cannot be scalar")
     source: Any = as_array("tensor", tensor) if isinstance(tensor, (list, tuple)) else tensor
     rank = len(shape_of(source))
-    at = 0 if axis is None else one_axis("boolean_mask", axis, rank)
+    at = 0 if axis is None else one_axis("boolean_mask", one_axis_key(axis), rank)
     if array.ndim > rank - at:
         raise ShapeError(
             f"[boolean_mask] a mask of {array.ndim} dimensions does not fit: tensor has {rank - at} from axis {at} on"

@@ -12,7 +12,15 @@ from jittape.core.forms import CheckedMap
 from jittape.core.primitive import Primitive, apply
 from jittape.errors import DTypeError, InvalidIndexError, ShapeError
 from jittape.primitives.batched_params import alike
-from jittape.primitives.broadcast import as_symbol, broadcast_back, broadcast_operands, cast_to, iota, promote
+from jittape.primitives.broadcast import (
+    as_symbol,
+    axis_key,
+    broadcast_back,
+    broadcast_operands,
+    cast_to,
+    iota,
+    promote,
+)
 from jittape.primitives.elementwise.arithmetic import (
     add,
     multiply,
@@ -81,7 +89,7 @@ def softmax_cross_entropy_with_logits(
     >>> jt.nn.softmax_cross_entropy_with_logits(labels=[[0.0, 1.0]], logits=[[0.0, 0.0]]).numpy().round(4)
     array([0.6931], dtype=float32)
     """
-    return apply(_softmax_cross_entropy_body, (labels, logits), (axis,))
+    return apply(_softmax_cross_entropy_body, (labels, logits), (axis_key(axis),))
 
 
 def check_classes(numbers: np.ndarray[Any, Any], size: int) -> None:

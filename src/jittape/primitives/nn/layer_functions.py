@@ -170,7 +170,8 @@ def embedding_lookup(
         raise InvalidIndexError(
             f"[embedding_lookup] ids must not be negative, got {known.min()}: give padding a row of its own"
         )
-    rows = gather(params, apply(_row_numbers, (ids,), (shape_of(params)[0],)) if known is None else ids)
+    shape = shape_of(params)
+    rows = gather(params, apply(_row_numbers, (ids,), (shape[0],)) if known is None and shape else ids)
     if max_norm is None:
         return rows
     return clip_by_norm(rows, max_norm, axes=tuple(range(len(shape_of(ids)), len(rows.shape))))

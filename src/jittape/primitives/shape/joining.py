@@ -7,7 +7,7 @@ from typing import Any
 
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int, named
-from jittape.errors import ShapeError
+from jittape.errors import InvalidArgumentError, ShapeError
 from jittape.primitives.broadcast import aligned_shapes, as_symbol, broadcast, one_axis_key, promote, to_shape
 from jittape.primitives.shape.reshaping import hashable, one_axis
 from jittape.primitives.shape.shape_arrays import ShapeArray, shape_of_parts
@@ -181,7 +181,7 @@ def split(
     sizes = hashable(num_or_size_splits)
     parts = len(sizes) if isinstance(sizes, tuple) else sizes
     if num is not None and as_int("num", num) != parts:
-        raise named(ValueError(f"num is {num}, but num_or_size_splits gives {parts} parts"))
+        raise named(InvalidArgumentError(f"num is {num}, but num_or_size_splits gives {parts} parts"))
     return list(apply(_split, (value,), (sizes, one_axis_key(axis), True)))
 
 
