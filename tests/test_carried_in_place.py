@@ -18,6 +18,10 @@ LONG = np.sin(np.arange(240.0))
 
 
 def gauss_seidel(x: Any, loop: Any) -> Any:
+    return swept(x + 0, loop)
+
+
+def swept(u: Any, loop: Any) -> Any:
     def row(i: Any, u: Any) -> Any:
         def cell(j: Any, u: Any) -> Any:
             u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + jt.sin(u[i, j + 1]))
@@ -25,7 +29,7 @@ def gauss_seidel(x: Any, loop: Any) -> Any:
 
         return loop(1, 8, cell, u)
 
-    return loop(1, 6, row, x + 0)
+    return loop(1, 6, row, u)
 
 
 def old_value_is_read(x: Any, loop: Any) -> Any:
@@ -85,6 +89,50 @@ def gathered_and_scattered(x: Any, loop: Any) -> Any:
     return loop(0, 9, body, x + 0)
 
 
+def inner_loop_reads_the_first_value(x: Any, loop: Any) -> Any:
+    def outer(i: Any, u: Any) -> Any:
+        def inner(j: Any, v: Any) -> Any:
+            v[j] = v[j - 1] * u[j + 1] + v[i]
+            return v
+
+        return loop(1, 9, inner, u)
+
+    return loop(1, 4, outer, x + 0)
+
+
+def old_value_is_read_after_the_inner_loop(x: Any, loop: Any) -> Any:
+    def outer(i: Any, state: Any) -> Any:
+        u, total = state
+        first = u * 1
+
+        def inner(j: Any, v: Any) -> Any:
+            v[j] = v[j - 1] * v[j]
+            return v
+
+        u = loop(1, i + 1, inner, u)
+        u[i] = jt.sin(u[i])
+        return u, total + first[i] * u[i] + jt.reduce_sum(first * u)
+
+    u, total = loop(1, 6, outer, (x + 0, zero()))
+    return u * total
+
+
+def three_loops(x: Any, loop: Any) -> Any:
+    def outer(k: Any, u: Any) -> Any:
+        def row(i: Any, u: Any) -> Any:
+            def cell(j: Any, u: Any) -> Any:
+                u[i, j] = jt.sin(u[i - 1, j] * u[i, j - 1]) + u[i, j]
+                return u
+
+            u = loop(1, 8, cell, u)
+            u[i, 0] = u[i, 3] * u[i, 4]
+            return u
+
+        return loop(1, 6, row, u)
+
+    return loop(0, 2, outer, x + 0)
+
+
 PROGRAMS = [
     (gauss_seidel, GRID),
     (old_value_is_read, DATA),
@@ -93,6 +141,9 @@ PROGRAMS = [
     (rows_of_a_matrix, GRID),
     (same_element_twice, DATA),
     (gathered_and_scattered, DATA),
+    (inner_loop_reads_the_first_value, DATA),
+    (old_value_is_read_after_the_inner_loop, DATA),
+    (three_loops, GRID),
 ]
 
 
@@ -163,6 +214,61 @@ def test_parts_cost_as_much_as_the_parts(body: Callable[..., Any], shape: tuple[
     kept = [op for op in forward.ops if dict(op.params)["result_index"][0] == "stack"]
     rows = [dict(op.params)["body"].program.avals[dict(op.params)["result_index"][1]] for op in kept]
     assert sum(row.size for row in rows) <= 10 * LONG.size // shape[0]
+
+
+def test_nested_loops_share_one_buffer() -> None:
+    function = jt.function(lambda x: jt.fori_loop(0, 3, lambda k, u: swept(u, jt.fori_loop), x))
+    for _ in range(3):
+        function(jt.constant(GRID)).numpy()
+    (step,) = loops()
+    depth = 0
+    while step.bodies:
+        (body,) = step.bodies
+        assert [is_read for _, _, is_read in body.in_place] == [True]
+        assert body.arena < 4096
+        step, depth = next((inner for inner in body.steps if inner.bodies), body.steps[0]), depth + 1
+    assert depth == 3
+
+
+def test_inner_loops_of_unknown_length() -> None:
+    def outer(i: Any, u: Any) -> tuple[Any, Any]:
+        def inner(j: Any, u: Any) -> tuple[Any, Any]:
+            u[j] = u[j - 1] * 2
+            return j + 1, u
+
+        return i + 1, jt.while_loop(lambda j, u: j < i, inner, (1, u))[1]
+
+    expected = DATA.copy()
+    for i in range(6):
+        for j in range(1, i):
+            expected[j] = expected[j - 1] * 2
+    for _ in range(3):
+        x = jt.constant(DATA)
+        found = jt.while_loop(lambda i, u: i < 6, outer, (0, x))[1]
+        np.testing.assert_allclose(found, expected)
+        np.testing.assert_array_equal(x, DATA)
+
+
+def test_an_index_error_in_an_inner_loop_changes_no_argument() -> None:
+    @jt.function
+    def sweep(x: Any, last: Any) -> Any:
+        def cell(j: Any, u: Any) -> Any:
+            u[j] = u[j - 1] + 1
+            return u
+
+        return jt.fori_loop(0, 3, lambda i, u: jt.fori_loop(1, last, cell, u), x)
+
+    x, v = jt.constant(DATA), jt.Variable(DATA)
+    for last in (12, 12, 12, 13):
+        if last == 13:
+            with pytest.raises(IndexError):
+                v.assign(sweep(v, jt.constant(last)))
+                v.numpy()
+            np.testing.assert_array_equal(v, before)
+        else:
+            before = sweep(x, jt.constant(last)).numpy()
+            v.assign(sweep(x, jt.constant(last)))
+        np.testing.assert_array_equal(x, DATA)
 
 
 def test_no_iterations_and_loops_of_unknown_length() -> None:

@@ -167,13 +167,13 @@ class Partition:
             self.stored.update((product.x.slot, product.y.slot))
 
     def _mark_scatter(self, op: Op) -> None:
-        """Let a scatter write into the memory of the one before it, if nothing else reads that.
+        """Let a scatter write into the memory of the scatter or loop before it, if nothing else reads that.
 
         An element or row at one index is computed before it is written: then the loops that write it read no array, and
         an array of which a loop's body changes one element stays in its memory.
         """
         base, value, *indices = op.args
-        if self.classes.get(base) is OpClass.SCATTER and self._counts()[base] == 1:
+        if self.classes.get(base) in (OpClass.SCATTER, OpClass.CONTROL) and self._counts()[base] == 1:
             self.overwritten[op.out] = base
         if all([self.avals[index].size == 1 for index in indices]) and value not in self.constants:
             self.stored.add(value)

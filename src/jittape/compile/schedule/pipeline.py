@@ -69,12 +69,12 @@ def _check_program(draft: Draft) -> None:
 
 def _check_steps(draft: Draft) -> None:
     """Check the schedule that the steps would make as they are."""
-    check_schedule(planned(draft))
+    check_schedule(planned(draft), draft.is_body)
 
 
 def _check_result(draft: Draft) -> None:
     assert draft.schedule is not None
-    found = check_schedule(draft.schedule)
+    found = check_schedule(draft.schedule, draft.is_body)
     inputs, outputs = len(found.program.inputs), len(found.program.outputs)
     if draft.is_body and found.outputs != tuple(range(inputs, inputs + outputs)):
         raise ProgramError(f"a body has outputs in the storages {found.outputs}\n{found.program}")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from jittape.compile.ir.instructions import Load
 from jittape.compile.ir.kernel import Kernel, LoopKernel
+from jittape.compile.kernels.control.control_plan import single_buffers
 from jittape.compile.schedule.rules import Rule, broken_rule
 from jittape.compile.schedule.unplaced_steps import (
     Draft,
@@ -23,18 +24,22 @@ def update_in_place(draft: Draft) -> None:
     """Find the inputs whose memory a result takes, and the kernels that then read and write it.
 
     Inputs in ``draft.in_place``, which a product is added to, have been found before. In the body of a loop, carries
-    are given away, but only to results that are copies with a few elements changed: other results alternate between
-    two buffers anyway, so they cost nothing more.
+    are given away, but only to results that are copies with a few elements changed, or that an inner loop changes so:
+    other results alternate between two buffers anyway, so they cost nothing more.
     """
-    first = first_in_place(draft.steps)
+    # The buffer of a carry is the loop's own: if the run ends early, its values are discarded.
+    first = 0 if draft.is_body else first_in_place(draft.steps)
     if first == len(draft.steps):
         return
     for position, output in draft.donated:
         exchange = _Exchange(draft, position, output, first)
         if exchange.x in draft.in_place:
             continue
-        if draft.is_body or exchange.copy is not None:
+        if exchange.copy is not None:
             exchange.drop_copy()
+            continue
+        if draft.is_body:
+            exchange.hand_through()
             continue
         broken = broken_rule(_RULES, exchange)
         if broken is None:
@@ -68,24 +73,38 @@ class _Exchange:
     @cached_property
     def copy(self) -> UnplacedStep | None:
         """The step that copies the input to the result; None unless the other writers change single elements of it."""
+        copy = self.beginning
+        is_copy = len(self.writers) > 1 and copy is not None and _is_copy(copy, self.draft, self.x)
+        return copy if is_copy else None
+
+    @cached_property
+    def beginning(self) -> UnplacedStep | None:
+        """The step that writes the whole result, if all other writers change elements of it."""
         steps = [self.draft.steps[i] for i in self.writers]
-        if len(steps) < 2:
-            return None
         changing = [step for step in steps if self.owner in _changed(step, self.draft)]
-        (copy, *others) = [step for step in steps if step not in changing] or steps
-        return copy if not others and _is_copy(copy, self.draft, self.x) else None
+        whole = [step for step in steps if step not in changing] or steps
+        return whole[0] if len(whole) == 1 else None
 
     def drop_copy(self) -> None:
-        """Let the result take the input's memory, if all that the steps write is some of the elements."""
+        """Let the result take the input's memory instead of a copy, whose elements later steps change."""
         copy = self.copy
-        if copy is None:
-            return
         broken = broken_rule(_COPY_RULES, self)
         if broken is None:
             self.draft.steps = [step for step in self.draft.steps if step is not copy]
             self.draft.in_place[self.x] = self.owner, True
         else:
             self.draft.decisions.append(f"%{self.owner} is a copy of %{self.x}; broken rule: {broken}")
+
+    def hand_through(self) -> None:
+        """Let the result of an inner loop take the input's memory, if that loop begins with it in one buffer."""
+        begin = self.beginning
+        if begin is None or not _begins_in(begin, self.draft, self.x, self.owner):
+            return
+        broken = broken_rule(_HANDED_RULES, self)
+        if broken is None:
+            self.draft.in_place[self.x] = self.owner, True
+        else:
+            self.draft.decisions.append(f"%{self.owner} is no buffer of %{self.x}; broken rule: {broken}")
 
     @property
     def changes_from(self) -> int:
@@ -144,6 +163,13 @@ def _is_copy(step: UnplacedStep, draft: Draft, x: int) -> bool:
     )
 
 
+def _begins_in(step: UnplacedStep, draft: Draft, x: int, owner: int) -> bool:
+    """Return whether a step is a loop with one buffer, `owner`, for a carry that begins as `x`."""
+    owners = draft.owners(step.operands)
+    pairs = [(owners[a], owners[b]) for a, b in single_buffers(step.kernel, step.sizes)]
+    return (x, owner) in pairs and owners.count(x) == 1
+
+
 def _is_free(e: _Exchange) -> bool:
     return e.owner not in e.draft.program.inputs and e.owner not in [s for s, _ in e.draft.in_place.values()]
 
@@ -166,6 +192,13 @@ _COPY_RULES: tuple[Rule[_Exchange], ...] = (
         "no step reads the input after that", lambda e: all(e.x not in o for o in e.owners[e.changes_from :])
     ),
     Rule("no steps run in tiles", lambda e: all(e.draft.steps[i].tile is None for i in e.writers)),
+)
+
+_HANDED_RULES: tuple[Rule[_Exchange], ...] = (
+    Rule("the result needs memory", _is_free),
+    Rule("the input is no output", lambda e: e.x not in e.draft.owners(e.draft.program.outputs)),
+    Rule("no product is added to the result", lambda e: not _is_added_to(e)),
+    Rule("no later step reads the input", lambda e: all(e.x not in o for o in e.owners[e.writers[0] + 1 :])),
 )
 
 _RULES: tuple[Rule[_Exchange], ...] = (

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from jittape.compile.ir.kernel import Gemm, LoopKernel
 from jittape.compile.ir.lapack import Lapack
-from jittape.compile.kernels.control.control_plan import Release, Stop
+from jittape.compile.kernels.control.control_plan import Release, Stop, single_buffers
 from jittape.compile.schedule.steps import KernelStep, Schedule, Step
 from jittape.core.program import ALIGNMENT
 from jittape.core.symbolic.extents import hint_of
@@ -52,16 +52,17 @@ def touched_by(step: Step) -> Touched:
     return Touched(storages[:given], (), storages[given:made], storages[made:])
 
 
-def check_schedule(schedule: Schedule) -> Schedule:
+def check_schedule(schedule: Schedule, is_body: bool = False) -> Schedule:
     """Return `schedule` if its steps can run in their order on their memory, else raise `ProgramError`.
 
     A step reads inputs and values that earlier steps have written. No step writes a storage that has been read before,
-    nor an input that is still needed or while the run may end early. Temporaries that are in use at the same time do
-    not overlap in the arena, and every output is written.
+    nor an input that is still needed or while the run may end early; a body's inputs that change are buffers of its
+    loop, which an early end discards. Temporaries that are in use at the same time do not overlap in the arena, and
+    every output is written.
     """
     touched = [touched_by(step) for step in schedule.steps]
     _check_order(schedule, touched)
-    _check_in_place(schedule, touched)
+    _check_in_place(schedule, touched, is_body)
     _check_arena(schedule, touched)
     return schedule
 
@@ -117,7 +118,7 @@ def _empty(schedule: Schedule) -> list[int]:
     return [i for i, size in enumerate(sizes, len(schedule.program.inputs)) if not size]
 
 
-def _check_in_place(schedule: Schedule, touched: list[Touched]) -> None:
+def _check_in_place(schedule: Schedule, touched: list[Touched], is_body: bool) -> None:
     """Check that a result takes an input's memory after its last reader and after all that may end the run."""
     if not schedule.in_place:
         return
@@ -131,14 +132,26 @@ def _check_in_place(schedule: Schedule, touched: list[Touched]) -> None:
     for position, result, _ in schedule.in_place:
         storage = len(schedule.program.inputs) + result
         first = written[storage]
-        if read.get(position, -1) >= first or position in schedule.outputs:
+        last_read = read.get(position, -1)
+        is_read_later = last_read > first or (
+            last_read == first and not _begins_in(schedule.steps[first], position, storage)
+        )
+        if is_read_later or position in schedule.outputs:
             _fail(
                 schedule, first, f"writes storage {storage} over input {position}, which is read afterwards"
             )
-        if may_fail and may_fail[-1] >= first:
+        if may_fail and may_fail[-1] >= first and not is_body:
             _fail(
                 schedule, first, f"writes storage {storage} over input {position} while the run may still end"
             )
+
+
+def _begins_in(step: Step, position: int, storage: int) -> bool:
+    """Return whether a step is a loop with one buffer, `storage`, for a carry that begins as the input `position`."""
+    if not isinstance(step, KernelStep) or step.storages.count(position) != 1:
+        return False
+    pairs = single_buffers(step.kernel, step.sizes)
+    return (position, storage) in [(step.storages[a], step.storages[b]) for a, b in pairs]
 
 
 # ---- the arena -------------------------------------------------------------------------------------------------------

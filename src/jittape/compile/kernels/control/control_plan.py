@@ -44,7 +44,16 @@ from jittape.core.records import WORD
 from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
 
-__all__ = ["STACK_AVAL", "ControlDriver", "Plan", "Release", "Stop", "plan_of", "with_tables"]
+__all__ = [
+    "STACK_AVAL",
+    "ControlDriver",
+    "Plan",
+    "Release",
+    "Stop",
+    "plan_of",
+    "single_buffers",
+    "with_tables",
+]
 
 STACK_AVAL = Aval((GROWN_STACK.words,), np.dtype(np.int64))
 """Shape and dtype of the `GROWN_STACK` that is stored for a value of unknown length."""
@@ -133,6 +142,20 @@ def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[...
 def with_tables(tables: Sequence[Any], plan: Sequence[Any], count: Callable[[int], Any] = int) -> list[Any]:
     """Return a plan behind the launch tables of its bodies: one for a loop; for a branch their number comes first."""
     return [*(BODY_COUNT.pack(count=count(len(tables))) if len(tables) > 1 else []), *tables, *plan]
+
+
+def single_buffers(kernel: Kernel | None, words: Sequence[int]) -> list[tuple[int, int]]:
+    """Return start and result, by position among the operands, of each carry of a loop that stays in one buffer.
+
+    The two may have the same memory: the loop then begins without a copy.
+    """
+    if not isinstance(kernel, ControlDriver) or kernel.kind != "loop":
+        return []
+    first = LOOP.words + words[LOOP.word("fixed")] * FIXED.words
+    last = first + words[LOOP.word("carries")] * CARRY.words
+    start, result, other = (CARRY.word(name) for name in ("start", "result", "other"))
+    carries = [words[at : at + CARRY.words] for at in range(first, last, CARRY.words)]
+    return [(one[start], one[result]) for one in carries if one[result] == one[other]]
 
 
 def _scalars(run: Sequence[Op]) -> Plan:
