@@ -18,10 +18,6 @@ LONG = np.sin(np.arange(240.0))
 
 
 def gauss_seidel(x: Any, loop: Any) -> Any:
-    return swept(x + 0, loop)
-
-
-def swept(u: Any, loop: Any) -> Any:
     def row(i: Any, u: Any) -> Any:
         def cell(j: Any, u: Any) -> Any:
             u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + jt.sin(u[i, j + 1]))
@@ -29,7 +25,7 @@ def swept(u: Any, loop: Any) -> Any:
 
         return loop(1, 8, cell, u)
 
-    return loop(1, 6, row, u)
+    return loop(1, 6, row, x + 0)
 
 
 def old_value_is_read(x: Any, loop: Any) -> Any:
@@ -117,20 +113,22 @@ def old_value_is_read_after_the_inner_loop(x: Any, loop: Any) -> Any:
     return u * total
 
 
-def three_loops(x: Any, loop: Any) -> Any:
-    def outer(k: Any, u: Any) -> Any:
-        def row(i: Any, u: Any) -> Any:
-            def cell(j: Any, u: Any) -> Any:
-                u[i, j] = jt.sin(u[i - 1, j] * u[i, j - 1]) + u[i, j]
-                return u
-
-            u = loop(1, 8, cell, u)
-            u[i, 0] = u[i, 3] * u[i, 4]
+def rows(u: Any, loop: Any) -> Any:
+    def row(i: Any, u: Any) -> Any:
+        def cell(j: Any, u: Any) -> Any:
+            u[i, j] = jt.sin(u[i - 1, j] * u[i, j - 1]) + u[i, j]
             return u
 
-        return loop(1, 6, row, u)
+        u = loop(1, 8, cell, u)
+        u[i, 0] = u[i, 3] * u[i, 4]
+        u[i, 1] = u[i, 0] + u[i, 1]
+        return u
 
-    return loop(0, 2, outer, x + 0)
+    return loop(1, 6, row, u)
+
+
+def three_loops(x: Any, loop: Any) -> Any:
+    return loop(0, 2, lambda k, u: rows(u, loop), x + 0)
 
 
 PROGRAMS = [
@@ -190,7 +188,42 @@ def slice_summed(i: Any, u: Any) -> Any:
     return u
 
 
-BODIES = [slice_of_itself, slice_added, slice_with_a_step, slice_summed]
+def gathered(i: Any, u: Any) -> Any:
+    u[i] = jt.reduce_prod(u[jt.stack([i + 1, 2 * i, i + 1])], 0)
+    return u
+
+
+def written_twice(i: Any, u: Any) -> Any:
+    u[i] = u[i - 1] * u[i]
+    u[i + 1] = jt.sin(u[i]) + u[i - 1]
+    return u
+
+
+def swapped(i: Any, u: Any) -> Any:
+    other = (i * 7) % 20
+    old = u[i]
+    u[i] = u[other] * 1.5
+    u[other] = old * u[i]
+    return u
+
+
+def read_between_slices(i: Any, u: Any) -> Any:
+    u[i : i + 3] *= u[i - 1 : i + 2]
+    u[i + 1 : i + 3] += u[i : i + 2] * u[i + 4]
+    u[i - 1] = jt.reduce_sum(u[i : i + 3], 0)
+    return u
+
+
+BODIES = [
+    slice_of_itself,
+    slice_added,
+    slice_with_a_step,
+    slice_summed,
+    gathered,
+    written_twice,
+    swapped,
+    read_between_slices,
+]
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
@@ -213,11 +246,11 @@ def test_parts_cost_as_much_as_the_parts(body: Callable[..., Any], shape: tuple[
         assert body_schedule.arena < LONG.nbytes // 2
     kept = [op for op in forward.ops if dict(op.params)["result_index"][0] == "stack"]
     rows = [dict(op.params)["body"].program.avals[dict(op.params)["result_index"][1]] for op in kept]
-    assert sum(row.size for row in rows) <= 10 * LONG.size // shape[0]
+    assert sum(row.size for row in rows) <= 16 * LONG.size // shape[0]
 
 
 def test_nested_loops_share_one_buffer() -> None:
-    function = jt.function(lambda x: jt.fori_loop(0, 3, lambda k, u: swept(u, jt.fori_loop), x))
+    function = jt.function(lambda x: jt.fori_loop(0, 3, lambda k, u: rows(u, jt.fori_loop), x))
     for _ in range(3):
         function(jt.constant(GRID)).numpy()
     (step,) = loops()

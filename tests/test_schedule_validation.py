@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.compile.llvm.host_facts import host_facts
+from jittape.compile.schedule.pipeline import run_passes
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep
+from jittape.compile.schedule.unplaced_steps import Draft
 from jittape.compile.schedule.validate import check_schedule
+from jittape.compile.schedule.versions import check_versions
 from jittape.core.interpret import interpret
+from jittape.core.simplify import simplify
 from jittape.errors import ProgramError
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply
@@ -17,6 +22,7 @@ from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.hyperbolic import tanh
 from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.indexing.gather import gather
+from jittape.primitives.indexing.gather_ops import gather_op, scatter_update_op
 from jittape.primitives.indexing.sorting import sort
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.reduce.cumulative import cumsum_op
@@ -178,6 +184,23 @@ def test_temporaries_that_meet_are_refused():
         check_schedule(replace(good, offsets=(0,) * len(good.offsets)))
     with pytest.raises(ProgramError, match="outside of its memory"):
         check_schedule(replace(good, arena=good.arena - 64))
+
+
+def test_changed_memory_is_read_before_the_next_change():
+    def body(x, i, j):
+        x = scatter_update_op.bind(x, multiply(gather_op.bind(x, j, axis=0), 2.0), i, axis=0)
+        both = add(gather_op.bind(x, i, axis=0), gather_op.bind(x, j, axis=0))
+        return scatter_update_op.bind(x, both, j, axis=0)
+
+    program = simplify(program_of(body, np.ones(50), np.int64(3), np.int64(7)))
+    draft = Draft(program, schedule, host_facts, donated=((0, 0),), is_body=True)
+    run_passes(draft)
+    assert draft.schedule.in_place == ((0, 0, True),)
+    *others, first, reader, second = draft.steps
+    for steps in ([reader, first, second], [first, second, reader], [second, reader, first]):
+        draft.steps = [*others, *steps]
+        with pytest.raises(ProgramError, match=r"step \d+ needs version -?\d of %\d+, as %\d+, but finds"):
+            check_versions(draft)
 
 
 def test_an_input_that_is_still_read_is_not_overwritten():

@@ -21,15 +21,13 @@ from jittape.compile.analysis.lapack_operands import LapackCall, lapack_call_of,
 from jittape.compile.analysis.op_class import OpClass, op_classes_of
 from jittape.compile.analysis.op_traits import OpProperties, op_properties_of
 from jittape.compile.analysis.uses import NO_USES, Group, Use, add_uses
+from jittape.compile.fuse.scatter_memory import scatter_memory, users_of
 from jittape.compile.fuse.store_rules import Candidate, is_read_once, store_rule
-from jittape.compile.ir.index_maps import (
-    Access,
-    identity,
-    space_of,
-)
+from jittape.compile.ir.index_maps import Access, identity, space_of
 from jittape.compile.ir.operand_maps import Key, operand_accesses, scattered_to
 from jittape.compile.ir.target_facts import TargetFacts
 from jittape.core.forms import Alias, Map, Pad, View
+from jittape.core.locks import cached_property
 from jittape.core.program import Op, Program
 from jittape.core.tuning import tuning
 
@@ -42,7 +40,7 @@ _Accesses = dict[tuple[OpProperties, Access, tuple[int, ...]], tuple[Key, ...]]
 
 
 class Partition:
-    """The stored values and loop nests of one program; properties of ops are reused from the partition `before`.
+    """The stored values and loop nests of a program or body; properties of ops are reused from the partition `before`.
 
     Attributes
     ----------
@@ -77,8 +75,9 @@ class Partition:
         program: Program,
         target: Callable[[], TargetFacts],
         before: Partition | None = None,
+        is_body: bool = False,
     ) -> None:
-        self.program = program
+        self.program, self.is_body = program, is_body
         self.target = target
         self.avals = program.avals
         self.op_of = {op.out: op for op in program.ops}
@@ -103,7 +102,7 @@ class Partition:
         self.stored_by: dict[int, str] = {}
         self.depth: dict[int, int] = {}
         self.begun: dict[int, int] = {}
-        self._use_counts: Counter[int] | None = None
+        self._read_before: dict[int, list[int]] = {}
         self._mark_stored()
         self._costs = self._inlined_costs()
         self._needed_later: set[int] = set()
@@ -167,27 +166,34 @@ class Partition:
             self.stored.update((product.x.slot, product.y.slot))
 
     def _mark_scatter(self, op: Op) -> None:
-        """Let a scatter write into the memory of the scatter or loop before it, if nothing else reads that.
+        """Let a scatter write into the memory of the scatter or loop before it, if nothing reads that later.
 
         An element or row at one index is computed before it is written: then the loops that write it read no array, and
         an array of which a loop's body changes one element stays in its memory.
         """
         base, value, *indices = op.args
-        if self.classes.get(base) in (OpClass.SCATTER, OpClass.CONTROL) and self._counts()[base] == 1:
-            self.overwritten[op.out] = base
+        taken, reads = scatter_memory(op, self.program, self._users[base], self.classes, self.is_body)
+        if taken is not None:
+            self.overwritten[op.out] = taken
+        self._read_before[op.out] = reads
+        self.stored.update(reads)
+        self.in_memory.update(reads)
         if all([self.avals[index].size == 1 for index in indices]) and value not in self.constants:
             self.stored.add(value)
             self.in_memory.add(value)
 
+    @cached_property
     def _counts(self) -> Counter[int]:
-        """Return the number of uses of each slot, outputs included."""
-        if self._use_counts is None:
-            program = self.program
-            self._use_counts = Counter([*program.outputs, *[s for op in program.ops for s in op.args]])
-        return self._use_counts
+        """The number of uses of each slot, outputs included."""
+        return Counter([*self.program.outputs, *[s for op in self.program.ops for s in op.args]])
+
+    @cached_property
+    def _users(self) -> dict[int, list[Op]]:
+        """The ops that use each slot."""
+        return users_of(self.program)
 
     def _mark_lapack(self, op: Op) -> None:
-        taken = overwritten(op, self.avals, self.op_of, self.classes, self._counts(), self.program.outputs)
+        taken = overwritten(op, self.avals, self.op_of, self.classes, self._counts, self.program.outputs)
         call = lapack_call_of(op, self.avals, self._view_of, self._has_memory, taken is not None)
         if taken is not None:
             self.overwritten[op.out] = taken
@@ -311,11 +317,12 @@ class Partition:
             return 0
         if op_class is OpClass.SCATTER:
             copied, value = here[op.args[0]], op.args[1]
-            ready = (moved if value in self.in_memory else here)[value]
+            earlier = (*op.args[2:], *self._read_before[op.out])
+            ready = max([(moved if value in self.in_memory else here)[value], *[moved[s] for s in earlier]])
             if op.out in self.overwritten:
-                return max([copied, ready, *[moved[s] for s in op.args[2:]]])
+                return max(copied, ready)
             # A nest can fill with zeros directly before the values are written.
-            at = max([copied + 1, ready, *[moved[s] for s in op.args[2:]]])
+            at = max(copied + 1, ready)
             self.begun[op.out] = at - 1 if self._costs.get(op.args[0]) == (0, 0) else copied
             return at
         if op_class in (OpClass.REDUCE, OpClass.JOIN, OpClass.SCAN):
@@ -403,12 +410,8 @@ class Partition:
                 *[(element, (written, access)) for element, access in elements],
             ]
         if op_class in (OpClass.JOIN, OpClass.SCAN):
-            shapes = [self.avals[operand].shape for operand in op.args]
-            depth = self.depth[slot]
-            return [
-                (operand, ((space_of(shape), depth), identity(shape)))
-                for operand, shape in zip(op.args, shapes, strict=True)
-            ]
+            shapes = [(operand, self.avals[operand].shape) for operand in op.args]
+            return [(s, ((space_of(shape), self.depth[slot]), identity(shape))) for s, shape in shapes]
         return []
 
     def _in_register(self, slot: int, uses: Collection[Use]) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
-from jittape.compile.schedule.unplaced_steps import Draft, UnplacedStep, writes_and_updates
+from jittape.compile.schedule.unplaced_steps import Draft, UnplacedStep
+from jittape.compile.schedule.versions import Versions
 
 __all__ = ["order_steps"]
 
@@ -48,30 +49,24 @@ def order_steps(draft: Draft) -> None:
 def _predecessors(draft: Draft) -> list[set[int]]:
     """Return for each step the numbers of those that must run before it.
 
-    Memory is written, in any order of its writers, then updated, in order of depth, and only then read.
+    Memory is written, in any order of its writers, then updated, in order of depth. A step that reads it runs after the
+    update that makes its operand, and before the next one.
     """
-    steps = draft.steps
-    before: list[set[int]] = [set() for _ in steps]
-    writers: dict[int, list[int]] = {}
-    updaters: dict[int, list[int]] = {}
-    owners = [draft.owners(step.operands) for step in steps]
-    for number in sorted(range(len(steps)), key=lambda number: steps[number].depth):
-        writes, updates = writes_and_updates(steps[number], owners[number])
-        for owner in writes:
-            writers.setdefault(owner, []).append(number)
-        for owner in updates:
-            updaters.setdefault(owner, []).append(number)
-    finished = dict(writers)
-    for owner, own in updaters.items():
-        finished[owner] = [*writers.get(owner, ()), *own]
-        before[own[0]].update(writers.get(owner, ()))
+    before: list[set[int]] = [set() for _ in draft.steps]
+    versions = Versions(draft)
+    for owner, own in versions.updaters.items():
+        before[own[0]].update(versions.writers.get(owner, ()))
         for earlier, later in pairwise(own):
             before[later].add(earlier)
-    for number, slots in enumerate(owners):
-        for owner in slots:
-            needed = finished.get(owner)
-            if needed is not None and number not in needed:
-                before[number].update(needed[-1:] if owner in updaters else needed)
+    for number, step in enumerate(draft.steps):
+        for slot, owner in zip(step.operands, draft.owners(step.operands), strict=True):
+            writers, updaters = versions.writers.get(owner, ()), versions.updaters.get(owner, ())
+            if number in writers or number in updaters:
+                continue
+            version = versions.of(slot, owner)
+            before[number].update(writers if version < 0 else (updaters[version],))
+            for later in updaters[version + 1 : version + 2]:
+                before[later].add(number)
     return before
 
 

@@ -19,6 +19,7 @@ from jittape.compile.rewrite.diagonals import scatter_diagonals
 from jittape.compile.rewrite.join_parts import join_parts
 from jittape.compile.rewrite.layout_transposition import transpose_layouts
 from jittape.compile.rewrite.program_editor import separate_outputs
+from jittape.compile.rewrite.reads_first import reads_first
 from jittape.compile.rewrite.scatter_parts import scatter_parts
 from jittape.compile.rewrite.sum_before_product import sum_before_product
 from jittape.compile.schedule.accumulate_in_gemm import accumulate_in_gemm
@@ -30,6 +31,7 @@ from jittape.compile.schedule.tile_rows import tile_rows
 from jittape.compile.schedule.unplaced_steps import Draft
 from jittape.compile.schedule.update_in_place import update_in_place
 from jittape.compile.schedule.validate import check_schedule, schedule_text
+from jittape.compile.schedule.versions import check_versions
 from jittape.core.dtypes import NATIVE
 from jittape.core.program import Program, check
 from jittape.core.simplify import PASSES as SIMPLIFICATIONS
@@ -70,11 +72,13 @@ def _check_program(draft: Draft) -> None:
 def _check_steps(draft: Draft) -> None:
     """Check the schedule that the steps would make as they are."""
     check_schedule(planned(draft), draft.is_body)
+    check_versions(draft)
 
 
 def _check_result(draft: Draft) -> None:
     assert draft.schedule is not None
     found = check_schedule(draft.schedule, draft.is_body)
+    check_versions(draft)
     inputs, outputs = len(found.program.inputs), len(found.program.outputs)
     if draft.is_body and found.outputs != tuple(range(inputs, inputs + outputs)):
         raise ProgramError(f"a body has outputs in the storages {found.outputs}\n{found.program}")
@@ -94,6 +98,8 @@ def _scatter_parts(draft: Draft) -> None:
     if draft.is_body:
         draft.program = scatter_parts(draft.program)
     draft.program = add_scattered(draft.program, draft.is_body)
+    if draft.is_body:
+        draft.program = reads_first(draft.program)
 
 
 def _separate_outputs(draft: Draft) -> None:

@@ -160,7 +160,7 @@ class Draft:
     def partition(self) -> Partition:
         """The partition of the current program; properties of ops are reused from that of an earlier one."""
         if self._partition is None or self._partition.program is not self.program:
-            self._partition = Partition(self.program, self.target, self._partition)
+            self._partition = Partition(self.program, self.target, self._partition, self.is_body)
         return self._partition
 
     def owners(self, slots: Sequence[int]) -> list[int]:

@@ -57,11 +57,11 @@ def check_schedule(schedule: Schedule, is_body: bool = False) -> Schedule:
 
     A step reads inputs and values that earlier steps have written. No step writes a storage that has been read before,
     nor an input that is still needed or while the run may end early; a body's inputs that change are buffers of its
-    loop, which an early end discards. Temporaries that are in use at the same time do not overlap in the arena, and
-    every output is written.
+    loop, which an early end discards. In a body, a storage that has been read may be updated: `check_versions` checks
+    that. Temporaries that are in use at the same time do not overlap in the arena, and every output is written.
     """
     touched = [touched_by(step) for step in schedule.steps]
-    _check_order(schedule, touched)
+    _check_order(schedule, touched, is_body)
     _check_in_place(schedule, touched, is_body)
     _check_arena(schedule, touched)
     return schedule
@@ -88,7 +88,7 @@ def _text(step: Step) -> str:
     return f"{kernel} ({ops}) " + ", ".join(f"{how} {own}" for how, own in used.items() if own)
 
 
-def _check_order(schedule: Schedule, touched: list[Touched]) -> None:
+def _check_order(schedule: Schedule, touched: list[Touched], is_body: bool) -> None:
     """Check that every storage is written first and read then."""
     inputs = len(schedule.program.inputs)
     written = {*range(inputs), *_empty(schedule)}
@@ -101,8 +101,8 @@ def _check_order(schedule: Schedule, touched: list[Touched]) -> None:
         for storage in updates:
             if storage not in written and storage not in begun:
                 _fail(schedule, number, f"updates storage {storage} before it is written")
-        changed = (*updates, *writes, *scratch)
-        if not read.isdisjoint(changed) or min(changed, default=inputs) < inputs:
+        changed = (*writes, *scratch) if is_body else (*updates, *writes, *scratch)
+        if not read.isdisjoint(changed) or min((*updates, *changed), default=inputs) < inputs:
             _fail(schedule, number, "writes a storage after it has been read")
         written.update(updates, writes)
         written.difference_update(releases)
