@@ -57,6 +57,7 @@ class Generator(ArrayStatements, ViewStatements):
                 "    c3 = np.ones((2, 3, 4)) * t",
                 "    c3[1] = np.outer(w[:3], x[1:])",
                 "    idx = np.array([1, 3, 1])",
+                "    m2 = 0.5 * m",
             ]
         self.depth = 1
         self.scalars = ["s", "t", "p"]
@@ -119,7 +120,7 @@ class Generator(ArrayStatements, ViewStatements):
                 "local",
                 "stencil",
             ] * 2
-            kinds += ["stencil", "stencil"]
+            kinds += ["stencil", "stencil", "waves", "waves", "waves"]
             kinds += ["search", "endless"] * (level > 0)
         kinds += ["if", "for", "while"] * (level > 0)
         kinds += ["jump"] * (bool(self.counters))

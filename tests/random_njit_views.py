@@ -45,6 +45,29 @@ def halve(v, limit):
     return 0.25 * v[0]
 
 @numba.njit
+def burgers(u, out, c):
+    for i in range(1, len(u) - 1):
+        out[i] = 0.5 * out[i] - u[i] * (u[i + 1] - u[i - 1]) * 0.3 + c * (u[i + 1] * u[i - 1] - 0.2 * u[i])
+
+@numba.njit
+def mixing(u, v, out):
+    for i in range(u.shape[0]):
+        for j in range(u.shape[1]):
+            out[i, j] = 0.4 * u[i, j] * u[j, i] + 0.1 * math.sin(u[i, j - 1]) * v[j]
+
+@numba.njit
+def energy(u, v, c):
+    total = 0.0
+    for i in range(len(u)):
+        weight = 0.0
+        for j in range(len(v)):
+            weight += math.tanh(u[i] * v[j])
+        if weight > c:
+            continue
+        total = 0.8 * total + weight * weight + u[i] * v[i]
+    return total
+
+@numba.njit
 def sweep(u, c):
     for i in range(1, u.shape[0] - 1):
         row = u[i]
@@ -158,6 +181,24 @@ class ViewStatements:
             f"fill_until(x[1:4], w[2:], {atom})", f"w[1] -= halve(w[1:], 0.5) * {atom}",
         ]  # fmt: skip
         self.line(self.random.choice(lines))
+
+    def _waves(self, level: int) -> None:
+        """Write loops over all elements of arrays that are overwritten afterward, in a loop over steps."""
+        self.line(f"for {self._counter()} in range({self.random.choice(['n', '2', 'k % 3 + 1'])}):")
+        self.depth += 1
+        for _ in range(self.random.randrange(1, 4)):
+            one, other = self.random.sample(["x", "w", "y", "m[1]", "m[:, 2]"], 2)
+            if "m" in one and "m" in other:
+                one = "x"
+            lines = [
+                f"burgers({one}, {other}, {self.atom()})", f"s = 0.5 * s + energy({one}, {other}, {self.atom()})",
+                "mixing(m, x, m2)", "mixing(m2, y, m)", f"m[:] = 0.5 * m2 * {self.atom()}", "m2[1:] -= 0.2 * m[:-1]",
+                f"y[:] = 0.5 * x - w * {self.atom()}", f"x[1] = {self.atom()}", f"w[:] = np.sin(y) * {self.atom()}",
+                "for j in range(len(y)): s += y[j] * y[-1 - j] * w[j]",
+                "for j in range(len(x) - 1, -1, -1): w[j] = 0.6 * w[j] + x[j] * x[j - 1]",
+            ]  # fmt: skip
+            self.line(self.random.choice(lines))
+        self.depth -= 1
 
     def _search(self, level: int) -> None:
         """Write nested loops with jumps out of both of them."""

@@ -12,7 +12,7 @@ from typing import Any
 from jittape.numba_ad.scalar_rules import BINARY
 from jittape.numba_ad.structured_ir import Array, Block, Constant, Dim, Loop, Op, Value
 
-__all__ = ["differ_between_iterations", "is_overwritten_by"]
+__all__ = ["differ_between_iterations", "is_overwritten_by", "sum_of"]
 
 ZERO = "0"
 
@@ -92,6 +92,24 @@ def _differ(
     return False
 
 
+def sum_of(one: Any) -> tuple[Any, int] | None:
+    """Return a value, or `ZERO`, and the constant whose sum an index is; None for an index of another form."""
+    offset = 0
+    while isinstance(one, Value) and isinstance(one.statement, Op):
+        rule, operands = one.statement.rule, one.statement.operands
+        if rule is BINARY["Add"] and isinstance(operands[0], Constant):
+            operands = operands[::-1]
+        elif rule is not BINARY["Add"] and rule is not BINARY["Sub"]:
+            break
+        if not isinstance(operands[1], Constant) or not isinstance(operands[1].value, int):
+            break
+        offset += operands[1].value if rule is BINARY["Add"] else -operands[1].value
+        one = operands[0]
+    if isinstance(one, Constant):
+        return (ZERO, offset + one.value) if isinstance(one.value, int) else None
+    return (one, offset) if isinstance(one, Value) else None
+
+
 class _Order:
     """Inequalities between sums of a value and a constant."""
 
@@ -101,21 +119,10 @@ class _Order:
 
     def place(self, one: Any, side: int) -> tuple[Any, int] | None:
         """Return a node and a constant; None for a value that is not such a sum."""
-        offset = 0
-        while isinstance(one, Value) and isinstance(one.statement, Op):
-            rule, operands = one.statement.rule, one.statement.operands
-            if rule is BINARY["Add"] and isinstance(operands[0], Constant):
-                operands = operands[::-1]
-            elif rule is not BINARY["Add"] and rule is not BINARY["Sub"]:
-                break
-            if not isinstance(operands[1], Constant) or not isinstance(operands[1].value, int):
-                break
-            offset += operands[1].value if rule is BINARY["Add"] else -operands[1].value
-            one = operands[0]
-        if isinstance(one, Constant):
-            return (ZERO, offset + one.value) if isinstance(one.value, int) else None
-        if not isinstance(one, Value):
-            return None
+        found = sum_of(one)
+        if found is None or found[0] == ZERO:
+            return found
+        one, offset = found
         loops = [] if one.block is None else one.block.loops()
         if all(loop in self._same for loop in loops):
             if isinstance(one.statement, Dim):

@@ -14,6 +14,7 @@ from numba import types
 from jittape.numba_ad.activity import Activity, contributions, partial_fields
 from jittape.numba_ad.checkpoints import find_checkpoints
 from jittape.numba_ad.index_order import is_overwritten_by
+from jittape.numba_ad.saved_arrays import SavedArray, SavedArrays
 from jittape.numba_ad.single_pass_loops import SinglePass
 from jittape.numba_ad.structured_ir import (
     Alloc,
@@ -48,6 +49,7 @@ class Plan:
         self.kept: dict[Apply, list[bool]] = {}
         self.activity = activity
         self.single_pass = SinglePass(function, activity)
+        self.saved = SavedArrays(function, self.single_pass.loops)
         self.checkpoints = find_checkpoints(function, checkpoint, self.single_pass.loops)
         self.resized = list(dict.fromkeys(s.array.root for s in walk(function.body) if isinstance(s, Resize)))
         self._top = function.body
@@ -113,9 +115,9 @@ class Plan:
                 return False
         return True
 
-    def _is_kept(self, root: Root) -> bool:
-        """Return whether the memory of an array still exists in the backward pass."""
-        block = root.block
+    def _is_kept(self, one: Root | Array) -> bool:
+        """Return whether the memory or the name of an array still exists in the backward pass."""
+        block = one.block
         if block is None or block is self._top:
             return True
         return block.loop is not None and block is block.loop.body and block.loop in self.single_pass.loops
@@ -138,11 +140,19 @@ class Plan:
         if isinstance(definition, Dim):
             return [definition.array] if self._is_kept(definition.array.root) else None
         if isinstance(definition, Load):
+            if self.saved_array(definition) is not None:
+                return list(definition.indices)
             read = [definition.array, *definition.indices, definition.guard]
             return read if self.can_read_again(definition) else None
         if isinstance(definition, Loop) and one is definition.counter:
             return []
         return None
+
+    def saved_array(self, load: Load) -> SavedArray | None:
+        """Return the copy of an array from which the backward pass reads an element; None if there is no copy."""
+        if self.can_read_again(load) or not self._is_kept(load.array):
+            return None
+        return self.saved.find(load)
 
     def need(self, one: Any) -> None:
         """Mark a value or an array as needed by the backward pass, and all that it is computed from."""
@@ -157,8 +167,12 @@ class Plan:
             operands = self.operands(one)
             if operands is None:
                 self.recorded.add(one)
-            else:
-                work.extend(operands)
+                continue
+            work.extend(operands)
+            if isinstance(one, Value) and isinstance(one.statement, Load):
+                saved = self.saved_array(one.statement)
+                if saved is not None:
+                    self.saved.keep(saved)
 
     def reason(self, one: Value) -> str:
         """Return the reason for which a value is recorded."""
@@ -219,6 +233,7 @@ def make_plan(function: Function, activity: Activity, checkpoint: int | str | No
     for one in choices:
         plan.need_choice(one)
     recording = {loop for one in plan.recorded if one.block is not None for loop in one.block.loops()}
+    recording |= {loop for one in plan.saved.of_loop for loop in one.outer.loops()}
     plan.checkpoints = {loop: one for loop, one in plan.checkpoints.items() if loop in recording}
     return plan
 

@@ -25,12 +25,15 @@ def trip_count_text(loop: Loop) -> str:
     return f"({stop} - {start})" if step == "1" else f"trip_count({start}, {stop}, {step})"
 
 
-def recording_loops(block: Block, count: Callable[[Loop], int]) -> list[Loop]:
-    """Return the loops inside `block`, at any depth, that record values; `count` returns how many an iteration."""
+def recording_loops(block: Block, count: Callable[[Loop], list[str]]) -> list[Loop]:
+    """Return the loops inside `block`, at any depth, that record values.
+
+    `count` returns texts whose sum is the number of values of an iteration.
+    """
     return [s for s in walk(block) if isinstance(s, Loop) and count(s)]
 
 
-def stack_size(loop: Loop, count: Callable[[Loop], int]) -> Size | None:
+def stack_size(loop: Loop, count: Callable[[Loop], list[str]]) -> Size | None:
     """Return how many values a loop records with the loops inside it; None if that depends on what they compute."""
     if loop.counter is None or loop.trips is not None:
         return None
@@ -43,8 +46,8 @@ def stack_size(loop: Loop, count: Callable[[Loop], int]) -> Size | None:
     sizes = [stack_size(s, count) for s in direct]
     if None in sizes:
         return None
-    terms = [str(count(loop))] if count(loop) or not sizes else []
-    terms += [size.text for size in sizes if size is not None]
+    terms = count(loop) or ([] if sizes else ["0"])
+    terms = [*terms, *[size.text for size in sizes if size is not None]]
     lines = [line for size in sizes if size is not None for line in size.lines]
     needed = _computed_inside(
         loop, [bound for s in [loop, *walk(loop.body)] if isinstance(s, Loop) for bound in s.bounds]

@@ -69,9 +69,10 @@ def digamma(x: Any) -> Any:
 @njit(nogil=True)
 def save_array(stack: Any, at: Any, array: Any) -> None:
     """Write the elements of an array in C order to a stack, from place `at` on."""
-    flat = array.reshape(array.size)
+    flat = array if array.ndim == 1 else np.ascontiguousarray(array).reshape(array.size)
+    part = stack[at : at + flat.size]  # indices from zero on are vectorized
     for i in range(flat.size):
-        stack[at + i] = flat[i]
+        part[i] = flat[i]
 
 
 @njit(nogil=True)

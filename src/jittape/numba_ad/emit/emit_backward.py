@@ -10,7 +10,7 @@ from typing import Any
 
 from jittape.numba_ad.activity import Activity, contributions, outer_operands, sides
 from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
-from jittape.numba_ad.emit.kept_arrays import PopArray, kept_names
+from jittape.numba_ad.emit.kept_arrays import PopArray, kept_names, restore
 from jittape.numba_ad.emit.restore_actions import (
     Branch,
     Pop,
@@ -157,8 +157,12 @@ class BackwardPass:
             self._apply(s)
         elif isinstance(s, If) and self._has_adjoint(s):
             self._branch(s)
-        elif isinstance(s, Loop) and self._has_adjoint(s):
-            self._loop(s)
+        elif isinstance(s, Loop):
+            if self._plan.saved.is_on_stack(s):
+                for saved in reversed(self._plan.saved.of_loop.get(s, [])):
+                    restore(saved, self._writer)
+            if self._has_adjoint(s):
+                self._loop(s)
 
     def _apply(self, s: Apply) -> None:
         """Write the adjoint of a function of arrays: a call of its rule."""

@@ -10,7 +10,7 @@ from numba import types
 
 from jittape.numba_ad.activity import Activity
 from jittape.numba_ad.checkpoints import Checkpoint
-from jittape.numba_ad.emit.kept_arrays import PopArray, kept_copies
+from jittape.numba_ad.emit.kept_arrays import PopArray, kept_copies, save
 from jittape.numba_ad.emit.restore_actions import Branch, Pop, pushes, restore_actions
 from jittape.numba_ad.emit.statement_text import element, most_text, resize_text, text_of
 from jittape.numba_ad.recording_plan import Plan
@@ -129,6 +129,9 @@ class ForwardPass:
         for s, name, array in copies:
             if plan.is_inside_loop(s.result):
                 stacks |= {PopArray(name, array).stack, "ints"}
+        for loop, arrays in plan.saved.of_loop.items():
+            if plan.saved.is_on_stack(loop):
+                stacks |= {one.stack for one in arrays}
         self.stacks = sorted(stacks)
         for stack in self.stacks:
             writer.line(f"{stack}, {stack}_at = np.empty({FIRST_SIZE}, dtype=np.{stack[:-1]}64), 0")
@@ -158,6 +161,9 @@ class ForwardPass:
             self._branch(s)
         elif isinstance(s, Loop):
             self._loop(s)
+            if self._records:
+                for saved in self._plan.saved.of_loop.get(s, ()):
+                    save(saved, self._plan.saved.is_on_stack(s), s in self._reserved, self._writer)
         elif not (self._repeats and isinstance(s, Effect)):
             write_simple(s, self._writer)
         if isinstance(s, Apply):
@@ -243,6 +249,9 @@ class ForwardPass:
                 self._writer.line(line)
             self.segment(checkpoint)
             sizes += checkpoint.sizes()
+        for loop, arrays in self._plan.saved.of_loop.items():
+            if not self._plan.saved.is_on_stack(loop):
+                sizes += [f"{one.name}.nbytes" for one in arrays]
         return " + ".join(sizes) or "0"
 
     def _reserve(self, s: Loop) -> bool:
@@ -263,9 +272,12 @@ class ForwardPass:
         self._reserved.update(one for one in walk(s.body) if isinstance(one, Loop))
         return True
 
-    def _count(self, stack: str, s: Loop) -> int:
-        """Return how many values an iteration records, without those of inner loops."""
-        return pushes(restore_actions(s.body, self._plan, self._activity), stack)
+    def _count(self, stack: str, s: Loop) -> list[str]:
+        """Return texts whose sum is how many values an iteration records, without those of inner loops."""
+        count = pushes(restore_actions(s.body, self._plan, self._activity), stack)
+        saved = [one for loop in s.body.statements for one in self._plan.saved.of_loop.get(loop, ())]  # type: ignore[call-overload]
+        sizes = [f"{one.array.name}.size" for one in saved if one.stack == stack]
+        return [*([str(count)] if count else []), *sizes]
 
     def _record(self, actions: list[Any], counts: dict[str, int] | None = None) -> None:
         """Write the pushes, in the reverse order of the pops."""

@@ -9,12 +9,10 @@ from numba import types
 
 from jittape.numba_ad.lower.build_ir import is_float
 from jittape.numba_ad.recording_plan import Plan
+from jittape.numba_ad.saved_arrays import STACKS, SavedArray
 from jittape.numba_ad.structured_ir import Apply, Array
 
-__all__ = ["STACKS", "PopArray", "kept_copies", "kept_names"]
-
-STACKS = {True: "floats", False: "ints"}
-"""Names of the stacks of floats and of other numbers."""
+__all__ = ["STACKS", "PopArray", "kept_copies", "kept_names", "restore", "save"]
 
 
 def kept_names(s: Apply, plan: Plan) -> list[str]:
@@ -65,3 +63,25 @@ class PopArray:
         if kind.dtype not in (types.float64, types.int64):
             text += f".astype(np.{kind.dtype})"
         writer.line(f"{self.name} = {text}")
+
+
+def save(saved: SavedArray, on_stack: bool, reserved: bool, writer: Any) -> None:
+    """Write the copy of an array that a loop has read; the stack may be `reserved` for it."""
+    name, where = saved.array.name, saved.loop.where
+    if not on_stack:
+        writer.line(f"{saved.name} = {name}.copy()  # kept: the array is overwritten later", where)
+        return
+    stack = saved.stack
+    if not reserved:
+        writer.line(f"{stack} = reserve({stack}, {stack}_at, {name}.size)", where)
+    writer.line(f"save_array({stack}, {stack}_at, {name})  # kept: the array is overwritten later", where)
+    writer.line(f"{stack}_at += {name}.size")
+
+
+def restore(saved: SavedArray, writer: Any) -> None:
+    """Write the name of a copy on a stack before the adjoints of the loop."""
+    name, kind = saved.array.name, saved.array.type
+    stack = saved.stack
+    writer.line(f"{stack}_at -= {name}.size", saved.loop.where)
+    text = f"{stack}[{stack}_at : {stack}_at + {name}.size]"
+    writer.line(f"{saved.name} = {text}" + ("" if kind.ndim == 1 else f".reshape({name}.shape)"))
