@@ -227,6 +227,7 @@ NO_ARRAYS = {
     "profiles and progress": ("jittape.profiling", "jittape.progress_bar"),
     "other engines and fits": (
         "jittape.interop",
+        "jittape.exports",
         "jittape.fits",
         "jittape.dask",
         "jittape.autodiff.flat_gradients",

@@ -15,7 +15,7 @@ RESULTS = {
     "NativeFunction", "NjitGradient", "NumbaOp", "Origin", "PrecisionLoss", "PrecisionReport", "Profile",
     "Signature", "Stats", "Tensor", "UnconnectedGradients", "CheckpointState", "CheckpointLoadStatus",
     "InitializationOnlyStatus", "SparseDerivative", "SparsityPattern", "CFunction", "FitResult", "LikelihoodProfile",
-    "DistributedGradient", "Iterator",
+    "DistributedGradient", "ExportedLibrary", "Iterator",
 }  # fmt: skip
 """Classes whose objects users get from functions, which have the examples."""
 

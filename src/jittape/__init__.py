@@ -280,8 +280,8 @@ if _TYPE_CHECKING:
 
 __all__ = [
     "Assert", "CFunction", "CacheWarning", "CompileError", "ConcreteFunction", "ControlFlowError", "DType",
-    "DTypeError", "Explanation", "FitResult", "Function", "FunctionWarning", "GradientTape", "IndexedSlices",
-    "LeakedTensorError", "LikelihoodProfile", "LinAlgError", "LineProfile", "Module", "NativeFunction",
+    "DTypeError", "Explanation", "ExportedLibrary", "FitResult", "Function", "FunctionWarning", "GradientTape",
+    "IndexedSlices", "LeakedTensorError", "LikelihoodProfile", "LinAlgError", "LineProfile", "Module", "NativeFunction",
     "NjitGradient", "NoGradientError", "NumbaOp",
     "NumericsError", "Profile", "ProgramError", "RecompileWarning", "ShapeError", "Signature", "SparseDerivative",
     "SparsityPattern", "Stats",
@@ -297,7 +297,7 @@ __all__ = [
     "control_dependencies", "convert_to_tensor", "cos", "cosh", "cumprod", "cumsum", "custom_gradient", "dask", "data",
     "debugging", "device", "divide", "divide_no_nan", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
     "eig", "eigvals", "einsum", "ensure_shape", "equal", "executing_eagerly", "exp", "expand_dims", "explain",
-    "explain_recompiles", "eye", "fftnd", "fill", "fit", "flatten_gradients", "float16", "float32", "float64",
+    "explain_recompiles", "export", "eye", "fftnd", "fill", "fit", "flatten_gradients", "float16", "float32", "float64",
     "floor", "floor_divide",
     "floordiv", "foldl", "foldr", "fori_loop", "function", "gather", "gather_nd", "get_current_name_scope",
     "get_logger", "get_static_value", "grad", "grad_pass_through", "greater", "greater_equal", "group", "half",

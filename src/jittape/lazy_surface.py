@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from jittape.execution import is_symbolic_tensor as is_symbolic_tensor
     from jittape.execution import no_op as no_op
     from jittape.execution import timestamp as timestamp
+    from jittape.exports import ExportedLibrary as ExportedLibrary
+    from jittape.exports import export as export
     from jittape.fits import FitResult as FitResult
     from jittape.fits import LikelihoodProfile as LikelihoodProfile
     from jittape.fits import fit as fit
@@ -99,6 +101,7 @@ MODULES: Mapping[str, Iterable[str] | Mapping[str, str]] = {
         "no_op",
         "timestamp",
     ),
+    "jittape.exports": ("ExportedLibrary", "export"),
     "jittape.fits": ("FitResult", "LikelihoodProfile", "fit"),
     "jittape.interop": ("CFunction", "cfunc", "jax_call", "nutpie", "pytensor_op", "torch_function"),
     "jittape.keras.initializers": {

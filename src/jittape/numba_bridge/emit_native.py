@@ -1,13 +1,7 @@
-"""Emission of a native function: its schedule as one LLVM function in the module of the caller.
-
-Addresses in the arena, sizes and slot numbers are constants of the code. All functions are internal to the module, so
-LLVM can specialize the kernels for these sizes.
-"""
+"""Emission of a native function with Numba's calling convention, in the module of the caller."""
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -15,29 +9,16 @@ from numba.core import cgutils, errors, types
 from numba.np import arrayobj
 from numba.np.numpy_support import from_dtype
 
-from jittape.compile.cache.emit_kernel import definition_of, symbol_of
-from jittape.compile.ir.table_layouts import ABORTABLE, KERNEL_CALL, LAUNCH_HEAD, POOL, THREAD
-from jittape.compile.kernels.control.control_plan import with_tables
-from jittape.compile.llvm.interrupts import (
-    is_aborted,
-    is_assertion_failed,
-    new_abort_state,
-    release_stacks,
-)
-from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, external, for_range
-from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
-from jittape.core.forms import Assert, Call
+from jittape.compile.llvm.ir_helpers import BYTES, external
+from jittape.compile.schedule.steps import NumpyStep
 from jittape.core.program import ALIGNMENT, Aval
-from jittape.numba_bridge.native_function import BAKED, NativeFunction
+from jittape.numba_bridge.emit_program import ON_STACK, ProgramEmitter
+from jittape.numba_bridge.native_function import NativeFunction
 from jittape.numba_bridge.numba_op import array_call
 from jittape.numba_bridge.numba_substitutes import SUBSTITUTES
 from jittape.numba_bridge.python_steps import Carried
-from jittape.numba_bridge.traced_function import Argument
 
 __all__ = ["assign", "call_program"]
-
-ON_STACK = 1 << 14
-"""Maximum size, in bytes, of temporaries on the stack; the threads of a parallel loop may have small stacks."""
 
 _I64, _I32 = ir.IntType(64), ir.IntType(32)
 _STEP = ir.FunctionType(ir.VoidType(), [BYTES])
@@ -81,121 +62,38 @@ def _allocated(context: Any, builder: ir.IRBuilder, native: NativeFunction, nbyt
     return allocated
 
 
-class _Program:
+class _Program(ProgramEmitter):
     """Emitter of the function. It has Numba's calling convention, so that it can return errors."""
 
     def __init__(
         self, context: Any, module: ir.Module, native: NativeFunction, name: str, pointers: Any
     ) -> None:
+        function = ir.Function(module, context.call_conv.get_function_type(types.none, pointers), name)
+        function.linkage = "internal"
+        super().__init__(native, function, context.call_conv.get_arguments(function))
         self.context = context
-        self.module = module
-        self.native = native
-        self.function = ir.Function(module, context.call_conv.get_function_type(types.none, pointers), name)
-        self.function.linkage = "internal"
-        self.addresses = context.call_conv.get_arguments(self.function)
-        self.leaves = leaf_count(native)
-        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self._write()
-
-    def _write(self) -> None:
-        builder, schedule = self.builder, self.native.schedule
-        stacks = self.addresses[-1] if self.native.stacks else None
-        arena = self._arena(schedule.arena)
-        temporaries = [builder.gep(arena, [ir.Constant(_I64, offset)]) for offset in schedule.offsets]
-        inputs = self._inputs()
-        results, copied = self._outputs(inputs)
-        self.places = [*inputs, *results, *temporaries]
-        for i, storage in enumerate(self.native.stacks):
-            self.places[storage] = builder.gep(stacks, [ir.Constant(_I64, 8 * i)])
-        slots = builder.alloca(BYTES, size=max(1, len(self.places)))
-        for i, place in enumerate(self.places):
-            builder.store(place, builder.gep(slots, [ir.Constant(_I64, i)]))
-        self.abort_state = new_abort_state(builder, interruptible=False)
-        for number, step in enumerate(schedule.steps):
-            if isinstance(step, KernelStep):
-                self._call(number, step, slots)
-            elif number in self.native.python_steps:
-                self._call_python(number, step)
-            elif step.op.primitive in SUBSTITUTES:
-                self._substitute(step)
-            else:
-                _ArrayCall(self, step).write()
-        for to, source, nbytes in copied:
-            self._copy(to, source, nbytes)
-        self.context.call_conv.return_value(builder, self.context.get_dummy_value())
-
-    def _arena(self, nbytes: int) -> ir.Value:
-        """Return aligned memory for temporaries: on the stack, or in the memory from the caller."""
-        builder = self.builder
-        if nbytes <= ON_STACK:
-            arena = builder.alloca(ir.IntType(8), size=max(1, nbytes))
-            arena.align = ALIGNMENT
-            return arena
-        address = builder.ptrtoint(self.addresses[-2 if self.native.stacks else -1], _I64)
-        upwards = builder.add(address, ir.Constant(_I64, ALIGNMENT - 1))
-        return builder.inttoptr(builder.and_(upwards, ir.Constant(_I64, -ALIGNMENT)), BYTES)
+        self.write()
 
     def fail(self, kind: type, text: str) -> None:
-        """Emit the return of an error."""
         self.context.call_conv.return_user_exc(self.builder, kind, (f"{self.native.name}: {text}",))
 
-    def _inputs(self) -> list[ir.Value]:
-        native = self.native
-        return [
-            self.addresses[leaf] if isinstance(leaf, int) else self._constant(position)
-            for position, leaf in enumerate(native.traced.leaves)
-        ]
+    def succeed(self) -> None:
+        self.context.call_conv.return_value(self.builder, self.context.get_dummy_value())
 
-    def _outputs(self, inputs: list[ir.Value]) -> tuple[list[ir.Value], list[tuple[ir.Value, ir.Value, int]]]:
-        """Return the address of each result, and copies (to, from, bytes) for outputs that are inputs or repeated."""
-        schedule, program = self.native.schedule, self.native.traced.program
-        places: dict[int, ir.Value] = dict(enumerate(inputs))
-        copied = []
-        addresses = self.addresses[self.leaves : self.leaves + len(schedule.outputs)]
-        for place, storage, aval in zip(addresses, schedule.outputs, program.output_avals(), strict=True):
-            if storage in places:
-                copied.append((place, places[storage], aval.nbytes))
-            else:
-                places[storage] = place
-        return [places[len(inputs) + i] for i in range(len(schedule.results))], copied
+    def large_arena(self, nbytes: int) -> ir.Value:
+        return self.addresses[-2 if self.native.stacks else -1]
 
-    def _copy(self, to: ir.Value, source: ir.Value, nbytes: int) -> None:
-        copy = self.module.declare_intrinsic("llvm.memcpy", [BYTES, BYTES, _I64])
-        self.builder.call(copy, [to, source, ir.Constant(_I64, nbytes), ir.Constant(ir.IntType(1), 0)])
+    def stack_addresses(self) -> list[ir.Value]:
+        stacks = range(len(self.native.stacks))
+        return [self.builder.gep(self.addresses[-1], [ir.Constant(_I64, 8 * i)]) for i in stacks]
 
-    def _constant(self, position: int) -> ir.Value:
-        """Return the address of a constant: inside the module, or by symbol."""
-        native = self.native
-        array = native.constants[position]
-        ty = ir.ArrayType(ir.IntType(8), array.nbytes)
-        if array.nbytes > BAKED:
-            data = self.module.globals.get(native.symbol(position))
-            if data is None:
-                data = ir.GlobalVariable(self.module, ty, native.symbol(position))
+    def other_step(self, number: int, step: NumpyStep) -> None:
+        if number in self.native.python_steps:
+            self._call_python(number, step)
+        elif step.op.primitive in SUBSTITUTES:
+            self._substitute(step)
         else:
-            data = self._table(
-                f"{self.function.name}_c{position}", ir.Constant(ty, bytearray(array.tobytes()))
-            )
-            data.align = ALIGNMENT
-        return self.builder.bitcast(data, BYTES)
-
-    def _call(self, number: int, step: KernelStep, slots: ir.Value) -> None:
-        builder = self.builder
-        kernel = self._kernel(step)
-        operands, sizes = self._operand_tables(f"{self.function.name}_{number}", step, step.storages)
-        arguments = [slots, operands.bitcast(_I32.as_pointer()), sizes.bitcast(_I64.as_pointer())]
-        if step.kernel.abortable:
-            builder.call(kernel, [*arguments, self.abort_state])
-            with builder.if_then(is_aborted(builder, self.abort_state), likely=False):
-                release_stacks(builder, self.abort_state)
-                self._fail_if_assertion_failed(step)
-                self.fail(
-                    MemoryError,
-                    "the values that a loop of unknown length must save for its gradient do not fit in memory",
-                )
-            return
-        with for_range(builder, ir.Constant(_I64, step.tasks or 1)) as task:
-            builder.call(kernel, [*arguments, task])
+            _ArrayCall(self, step).write()
 
     def _call_python(self, number: int, step: NumpyStep) -> None:
         """Emit the call of a step in Python, which raises the step's exception if it fails."""
@@ -211,55 +109,6 @@ class _Program:
         failed = builder.icmp_signed("==", builder.load(succeeded), ir.Constant(_I64, 0))
         with builder.if_then(failed, likely=False):
             self.context.call_conv.return_user_exc(builder, Carried, ())
-
-    def _fail_if_assertion_failed(self, step: KernelStep) -> None:
-        """Emit the error of a failed check. A loop or branch with several checks raises the error of the first one."""
-        checks = list(dict.fromkeys(_check_errors(step)))
-        if checks:
-            text = " or ".join([message for _, message in checks])
-            with self.builder.if_then(is_assertion_failed(self.builder, self.abort_state)):
-                kind = getattr(builtins, checks[0][0])
-                self.fail(kind, f"{text} in {step.ops[0].source or 'an unknown line'}")
-
-    def _kernel(self, step: KernelStep) -> ir.Function:
-        kernel = self.module.globals.get(symbol_of(step.kernel.name))
-        if kernel is None:
-            kernel = ir.Function(self.module, KERNEL_TYPE, symbol_of(step.kernel.name))
-            kernel.linkage = "internal"
-            definition_of(step.kernel).emit(kernel)
-        return kernel
-
-    def _operand_tables(
-        self, name: str, step: KernelStep, cells: Sequence[int]
-    ) -> tuple[ir.GlobalVariable, ir.GlobalVariable]:
-        """Return the tables of a step's operands and sizes. The sizes of a loop begin with the tables of its bodies."""
-        tables = [self._body(f"{name}_{i}", body) for i, body in enumerate(step.bodies)]
-        plan = [ir.Constant(_I64, _signed(value)) for value in step.sizes]
-        sizes = with_tables(tables, plan, lambda count: ir.Constant(_I64, count))
-        return (
-            self._table(f"{name}_slots", _constants(_I32, [ir.Constant(_I32, cell) for cell in cells])),
-            self._table(f"{name}_sizes", _constants(_I64, sizes)),
-        )
-
-    def _body(self, name: str, body: Schedule) -> ir.Constant:
-        """Return the address of a body's launch table. Its pool is zero, so the calling thread runs all tasks."""
-        pool = self._table(
-            f"{name}_pool", _constants(_I64, [ir.Constant(_I64, 0)] * (POOL.words + THREAD.words))
-        )
-        calls, no_counter = ir.Constant(_I64, len(body.steps)), ir.Constant(_I64, 0)
-        words = LAUNCH_HEAD.pack(calls=calls, pool=pool.ptrtoint(_I64), runs=no_counter)
-        for number, step in enumerate(body.steps):
-            assert isinstance(step, KernelStep)
-            operands, sizes = self._operand_tables(f"{name}_{number}", step, step.storages)
-            words += KERNEL_CALL.pack(
-                kernel=self._kernel(step).ptrtoint(_I64),
-                slots=operands.ptrtoint(_I64),
-                sizes=sizes.ptrtoint(_I64),
-                tasks=ir.Constant(_I64, ABORTABLE if step.kernel.abortable else step.tasks),
-                threads=ir.Constant(_I64, 1),
-            )
-        table: ir.Constant = self._table(f"{name}_table", _constants(_I64, words)).ptrtoint(_I64)
-        return table
 
     def _substitute(self, step: NumpyStep) -> None:
         """Emit a call of the Numba implementation of an op that has no kernel."""
@@ -304,13 +153,6 @@ class _Program:
             meminfo=None,
         )
         return array._getvalue()
-
-    def _table(self, name: str, value: ir.Constant) -> ir.GlobalVariable:
-        table = ir.GlobalVariable(self.module, value.type, name)
-        table.linkage = "internal"
-        table.global_constant = True
-        table.initializer = value
-        return table
 
 
 class _ArrayCall:
@@ -378,34 +220,3 @@ class _ArrayCall:
 def assign(target, source):  # type: ignore[no-untyped-def]
     """Copy an array; compiled by Numba."""
     target[...] = source
-
-
-def _check_errors(step: KernelStep | NumpyStep) -> Iterator[tuple[str, str]]:
-    """Yield the errors (type, message) of the checks of a step and of its bodies."""
-    for op in step.ops:
-        form = op.primitive.lowering
-        if isinstance(form, Assert):
-            params = dict(op.params)
-            yield params["error"], params["message"]
-        elif isinstance(form, Call) and form.failure:
-            yield "ValueError", form.failure
-    for body in step.bodies:
-        for inner in body.steps:
-            yield from _check_errors(inner)
-
-
-def leaf_count(native: NativeFunction) -> int:
-    """Return the number of leaves of the arguments, used or not."""
-
-    def count(argument: Argument) -> int:
-        return 1 if isinstance(argument, Aval) else sum(map(count, argument))
-
-    return sum(map(count, native.traced.arguments))
-
-
-def _constants(ty: ir.Type, values: Sequence[ir.Constant]) -> ir.Constant:
-    return ir.Constant(ir.ArrayType(ty, len(values)), list(values))
-
-
-def _signed(value: int) -> int:
-    return value - (1 << 64) if value >= 1 << 63 else value

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 from enum import Enum
 from functools import cache
 from typing import NamedTuple
@@ -29,12 +29,14 @@ from jittape.core.locks import at_rest, rlock
 from jittape.errors import CompileError
 
 __all__ = [
+    "PROCESSORS",
     "CodeGroup",
     "CodeHandle",
     "Effort",
     "ModuleText",
     "compile_module",
     "environment",
+    "export_object",
     "module_text",
     "object_code",
     "optimize",
@@ -97,8 +99,10 @@ def module_text(module: ir.Module, effort: Effort = Effort.LOOPS) -> ModuleText:
     return ModuleText(str(module), tuple(used_by(module)), effort)
 
 
-def compile_module(module: ModuleText) -> bytes:
-    """Return the object file of a module, optimized; several threads may call this at once.
+def compile_module(module: ModuleText, target: llvm.TargetMachine | None = None) -> bytes:
+    """Return the object file of a module, optimized, for this processor or a target.
+
+    Several threads may call this at once.
 
     Raises
     ------
@@ -119,9 +123,9 @@ def compile_module(module: ModuleText) -> bytes:
             parsed.verify()
         except RuntimeError as error:
             raise CompileError(f"LLVM rejects this module: {error}\n{module.text}") from None
-        with _target(module.effort) as target:
-            _optimize(parsed, target, module.effort)
-            return emit_object(target, parsed)
+        with _target(module.effort) if target is None else nullcontext(target) as machine:
+            _optimize(parsed, machine, module.effort)
+            return emit_object(machine, parsed)
 
 
 def object_code(module: ir.Module) -> bytes:
@@ -133,6 +137,53 @@ def object_code(module: ir.Module) -> bytes:
         If LLVM rejects the module.
     """
     return uninterrupted(compile_module, module_text(module))
+
+
+def export_object(module: ir.Module, cpu: str | None, renamed: Mapping[str, str]) -> bytes:
+    """Return the object file of a module for a shared library.
+
+    Parameters
+    ----------
+    module : ir.Module
+        The module.
+    cpu : str or None
+        One of `PROCESSORS`, or ``"native"`` for this one; None is x86-64-v3 on x86 and ``"generic"`` elsewhere.
+    renamed : mapping of str to str
+        New names of external functions.
+
+    Raises
+    ------
+    CompileError
+        If LLVM rejects the module.
+    ValueError
+        If the processor is unknown: LLVM would end the process.
+    """
+    text, functions, effort = module_text(module)
+    for old, new in renamed.items():
+        # Names are quoted; inside the text of a constant, a quote is escaped.
+        text = text.replace(f'@"{old}"', f'@"{new}"')
+    target = uninterrupted(_export_target, cpu)
+    return uninterrupted(compile_module, ModuleText(text, functions, effort), target)
+
+
+PROCESSORS = {
+    True: ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "haswell", "skylake", "skylake-avx512", "icelake-server",
+           "sapphirerapids", "znver1", "znver2", "znver3", "znver4"),
+    False: ("generic", "cortex-a72", "neoverse-n1", "neoverse-v1", "apple-m1", "apple-m2"),
+}  # fmt: skip
+"""Names of processors on x86, and elsewhere."""
+
+
+def _export_target(cpu: str | None) -> llvm.TargetMachine:
+    is_x86 = platform.machine().lower() in ("x86_64", "amd64")
+    known = PROCESSORS[is_x86]
+    if cpu not in (None, "native", *known):
+        raise ValueError(f"[export] cpu must be 'native' or one of {', '.join(known)}, got {cpu!r}")
+    name = {None: "x86-64-v3" if is_x86 else "generic", "native": llvm.get_host_cpu_name()}.get(cpu, cpu)
+    features = _features() if cpu == "native" else ""
+    return _target_kind().create_target_machine(
+        cpu=name, features=features, opt=2, reloc="pic", codemodel="default"
+    )
 
 
 def optimize(parsed: llvm.ModuleRef) -> None:

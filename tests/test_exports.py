@@ -1,0 +1,189 @@
+"""`jt.export`: libraries for C whose test programs compare their results with jittape's."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+FLOAT = jt.float64
+CC, CXX = shutil.which("cc"), shutil.which("c++")
+
+pytestmark = pytest.mark.skipif(CC is None, reason="needs a C compiler")
+
+
+def spec(*shape: int, dtype: Any = FLOAT) -> jt.TensorSpec:
+    return jt.TensorSpec(shape, dtype)
+
+
+def rosenbrock(x: Any) -> Any:
+    return jt.reduce_sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def output_of(made: jt.ExportedLibrary, compiler: str | None = CC) -> str:
+    """Compile and run the test program."""
+    folder = made.test.parent
+    program = folder / "program"
+    name = made.header.stem
+    assert compiler is not None
+    subprocess.run(
+        [compiler, "-Wall", "-Werror", *(["-x", "c++"] if compiler == CXX else []), "-o", program, made.test,
+         "-x", "none", f"-I{folder}", f"-L{folder}", f"-l{name}", "-lm", f"-Wl,-rpath,{folder}"],
+        check=True,
+    )  # fmt: skip
+    run = subprocess.run([program], capture_output=True, text=True, check=False)
+    return run.stdout.strip()
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], Sequence[jt.TensorSpec]]] = {
+    "stencil": (rosenbrock, [spec(10)]),
+    "large temporaries": (rosenbrock, [spec(50_000)]),
+    "float32": (lambda x: jt.reduce_sum(jt.tanh(x)), [spec(33, dtype=jt.float32)]),
+    "special functions": (
+        lambda x: jt.reduce_sum(jt.math.lgamma(x) + jt.math.erf(x) + jt.pow(x, 2.3)),
+        [spec(13)],
+    ),
+    "small products": (lambda x, w: jt.reduce_sum(jt.matmul(x, w) ** 2), [spec(3, 4), spec(4, 2)]),
+    "constants": (lambda x: jt.reduce_sum(x * np.arange(1000.0)), [spec(1000)]),
+    "integers": (lambda x, i: jt.reduce_sum(jt.gather(x, i) ** 2), [spec(9), spec(4, dtype=jt.int32)]),
+    "sorted": (lambda x: jt.reduce_sum(jt.sort(x) * np.arange(7.0)), [spec(7)]),
+    "scan": (lambda x: jt.scan(lambda c, e: jt.sin(c) * e, x, jt.constant(1.0, FLOAT))[-1], [spec(50)]),
+    "loop of unknown length": (
+        lambda x: jt.while_loop(
+            lambda i, y: jt.reduce_sum(y) < 100.0, lambda i, y: (i + 1, 1.5 * y + x), (0, x)
+        )[1][0],
+        [spec(5)],
+    ),
+    "several results": (lambda x: (2.0 * x, jt.reduce_sum(x)), [spec(5)]),
+}
+
+
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_the_library_agrees_with_jittape(case: str, tmp_path: Path) -> None:
+    function, specs = PROGRAMS[case]
+    made = jt.export(function, specs, "model", directory=tmp_path)
+    assert output_of(made) == "all values agree"
+    assert made.needs == ()
+
+
+def test_the_test_program_notices_wrong_values(tmp_path: Path) -> None:
+    made = jt.export(rosenbrock, spec(4), "model", directory=tmp_path)
+    text = made.test.read_text()
+    start = text.index("value_0_expected[1] = {") + len("value_0_expected[1] = {")
+    made.test.write_text(text[:start] + "1.0 + " + text[start:])
+    assert "model_value value[0]" in output_of(made)
+
+
+def test_the_sparse_hessian(tmp_path: Path) -> None:
+    import ctypes
+
+    made = jt.export(rosenbrock, spec(6), "model", directory=tmp_path, hessian=True)
+    assert output_of(made) == "all values agree"
+    library = ctypes.CDLL(str(made.library))
+    expected = jt.sparse_hessian(rosenbrock)(np.linspace(0.0, 1.0, 6))
+    indptr = (ctypes.c_int32 * 7).in_dll(library, "model_hessian_indptr")
+    indices = (ctypes.c_int32 * expected.nnz).in_dll(library, "model_hessian_indices")
+    np.testing.assert_array_equal(indptr, expected.indptr)
+    np.testing.assert_array_equal(indices, expected.indices)
+    x, values = np.linspace(0.0, 1.0, 6), np.zeros(expected.nnz)
+    pointer = ctypes.POINTER(ctypes.c_double)
+    assert library.model_hessian(x.ctypes.data_as(pointer), values.ctypes.data_as(pointer)) == 0
+    np.testing.assert_allclose(values, expected.data)
+
+
+def test_failing_operations_return_1(tmp_path: Path) -> None:
+    import ctypes
+
+    made = jt.export(
+        lambda x: jt.debugging.assert_positive(x) or jt.reduce_sum(jt.sqrt(x)),
+        spec(3),
+        "model",
+        directory=tmp_path,
+    )
+    library = ctypes.CDLL(str(made.library))
+    pointer = ctypes.POINTER(ctypes.c_double)
+    for x, expected in ((np.ones(3), 0), (np.array([1.0, -1.0, 1.0]), 1)):
+        value = np.zeros(1)
+        assert library.model_value(x.ctypes.data_as(pointer), value.ctypes.data_as(pointer)) == expected
+
+
+def test_products_name_the_blas_that_they_need(tmp_path: Path) -> None:
+    made = jt.export(
+        lambda x, w: jt.reduce_sum(jt.matmul(x, w) ** 2),
+        [spec(64, 100), spec(100, 70)],
+        "model",
+        directory=tmp_path,
+    )
+    assert made.needs == ("dgemm_",)
+
+
+def test_equal_functions_give_equal_bytes(tmp_path: Path) -> None:
+    made = [jt.export(rosenbrock, spec(10), "model", directory=tmp_path, hessian=True) for _ in range(2)]
+    contents = [(m.object.read_bytes(), m.library.read_bytes(), m.header.read_bytes()) for m in made[:1]]
+    again = jt.export(rosenbrock, spec(10), "model", directory=tmp_path, hessian=True)
+    assert (again.object.read_bytes(), again.library.read_bytes(), again.header.read_bytes()) == contents[0]
+
+
+@pytest.mark.skipif(CXX is None, reason="needs a C++ compiler")
+def test_the_header_is_that_of_cpp_too(tmp_path: Path) -> None:
+    made = jt.export(rosenbrock, spec(4), "model", directory=tmp_path, hessian=True)
+    assert output_of(made, CXX) == "all values agree"
+
+
+@pytest.mark.parametrize("cpu", ["native", None])
+def test_processors(cpu: str | None, tmp_path: Path) -> None:
+    made = jt.export(rosenbrock, spec(40), "model", directory=tmp_path, cpu=cpu)
+    assert output_of(made) == "all values agree"
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"name": "9a"}, ValueError, "name must be a C identifier, got '9a'"),
+        ({"specs": [3]}, TypeError, "the specs must be jt.TensorSpec, one for each argument, got 3"),
+        ({"specs": jt.TensorSpec([None], FLOAT)}, ValueError, "the shapes must be known"),
+        ({"specs": spec(4, dtype=jt.float16)}, TypeError, "x0 has dtype float16, for which C has no type"),
+        ({"example": [1, 2]}, ValueError, "example has 2 arguments, but there are 1 specs"),
+        ({"cpu": "pentium"}, ValueError, "cpu must be 'native' or one of .*, got 'pentium'"),
+        ({"directory": "/nowhere/at/all"}, FileNotFoundError, "there is no directory /nowhere/at/all"),
+        ({"f": lambda x: x, "hessian": True}, ValueError, "returns one floating scalar"),
+        (
+            {"f": lambda x: x[0] if float(x[0]) > 0 else x[1]},
+            TypeError,
+            "model_value cannot be exported: the value",
+        ),
+        (
+            {"f": lambda x: x[0] * jt.random.normal([])},
+            TypeError,
+            "cannot be exported: it draws random numbers",
+        ),
+        (
+            {"f": lambda x: jt.math.real(jt.signal.fft(jt.cast(x, "complex128"))[0])},
+            TypeError,
+            "has no compiled code of jittape",
+        ),
+    ],
+)
+def test_bad_input(options: dict[str, Any], error: type[Exception], message: str, tmp_path: Path) -> None:
+    arguments = {"f": rosenbrock, "specs": spec(4), "name": "model", "directory": tmp_path} | options
+    with pytest.raises(error, match=message):
+        jt.export(**arguments)
+
+
+def test_without_a_compiler_the_object_file_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(
+        FileNotFoundError, match="there is no C compiler to link .*: install gcc or clang, or set CC"
+    ):
+        jt.export(rosenbrock, spec(4), "model", directory=tmp_path)
+    assert (tmp_path / "model.o").stat().st_size > 0
