@@ -16,7 +16,7 @@ __all__ = ["FAILED", "NO_MEMORY", "module_of"]
 
 _I64, _I32 = ir.IntType(64), ir.IntType(32)
 FAILED, NO_MEMORY = 1, 2
-"""What a function returns if an operation failed, such as the factorization of a singular matrix, or without memory."""
+"""Status of a function in which an operation failed, such as a division by a singular matrix, or memory is missing."""
 
 
 def module_of(name: str, functions: Mapping[str, NativeFunction]) -> ir.Module:
