@@ -32,6 +32,9 @@ EMBEDDINGS = (
 
 LOSSES: dict[str, tuple[str, dict[str, Any], tuple[Any, Any]]] = {
     "squared": ("MeanSquaredError", {}, REAL),
+    "squared, a column": ("MeanSquaredError", {}, (REAL[0][:, 0], REAL[1][:, :1])),
+    "huber, a column of labels": ("Huber", {}, (REAL[0][:, :1], REAL[1][:, 0])),
+    "binary, a column": ("BinaryCrossentropy", {}, (BINARY[0][:, 0], BINARY[1][:, :1])),
     "absolute": ("MeanAbsoluteError", {}, REAL),
     "percentage": ("MeanAbsolutePercentageError", {}, REAL),
     "logarithmic": ("MeanSquaredLogarithmicError", {}, POSITIVE),
@@ -73,6 +76,8 @@ METRICS: dict[str, tuple[str, dict[str, Any], tuple[Any, Any]]] = {
         (NUMBERS[0], NUMBERS[1].astype("float32")),
     ),
     "squared": ("MeanSquaredError", {}, REAL),
+    "squared, a column": ("MeanSquaredError", {}, (REAL[0][:, 0], REAL[1][:, :1])),
+    "binary accuracy, a column": ("BinaryAccuracy", {}, (BINARY[0][:, 0], BINARY[1][:, :1])),
     "root": ("RootMeanSquaredError", {}, REAL),
     "absolute": ("MeanAbsoluteError", {}, REAL),
     "binary": ("BinaryCrossentropy", {"from_logits": True}, LOGITS),

@@ -113,7 +113,7 @@ VARIABLE = jt.Variable([1.0, 2.0])
             r"^\[reduce_sum\] axis must be an int or a sequence of ints, got \{",
         ),
         (
-            lambda: jt.reduce_sum(VECTOR, axis=SMALL),
+            lambda: jt.reduce_sum(VECTOR, axis=VECTOR),
             TypeError,
             r"^\[reduce_sum\] axis must be an int or a sequence of ints, got <jt.Tensor",
         ),

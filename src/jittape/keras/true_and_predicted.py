@@ -12,7 +12,7 @@ from jittape.primitives.elementwise.piecewise import floor
 from jittape.primitives.indexing.sorting import top_k
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.indicators import one_hot
-from jittape.primitives.shape.reshaping import squeeze
+from jittape.primitives.shape.reshaping import expand_dims, squeeze
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 
@@ -40,7 +40,9 @@ def as_tensor(x: Any) -> Any:
 
 
 def same_rank(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
-    """Return both without a last dimension of length 1 that only one of them has.
+    """Return both without a last dimension of length 1 that only one of them has; a vector becomes a column.
+
+    Losses are means over the last dimension, so a vector beside a column has one loss for each element.
 
     Raises
     ------
@@ -48,7 +50,11 @@ def same_rank(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
         If the numbers of dimensions differ otherwise.
     """
     ranks = y_true.ndim, y_pred.ndim
-    if ranks[0] == ranks[1] + 1 and y_true.shape[-1] == 1:
+    if ranks == (1, 2) and y_pred.shape[-1] == 1:
+        y_true = expand_dims(y_true, -1)
+    elif ranks == (2, 1) and y_true.shape[-1] == 1:
+        y_pred = expand_dims(y_pred, -1)
+    elif ranks[0] == ranks[1] + 1 and y_true.shape[-1] == 1:
         y_true = squeeze(y_true, -1)
     elif ranks[1] == ranks[0] + 1 and y_pred.shape[-1] == 1:
         y_pred = squeeze(y_pred, -1)
@@ -75,7 +81,7 @@ def predicted_tensor(y_pred: Any) -> Any:
 
 
 def matched(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
-    """Return both in the dtype of `y_pred`; a last dimension of length 1 that only one of them has is removed."""
+    """Return both in the dtype of `y_pred`; their ranks become equal; see `same_rank`."""
     y_pred = predicted_tensor(y_pred)
     return same_rank(op, cast(as_tensor(y_true), y_pred.aval.dtype), y_pred)
 

@@ -259,10 +259,10 @@ def axis_key(axis: Any) -> Any:
     if axis is None or axis.__class__ is int:
         return axis
     try:
-        axis = axis.numpy() if hasattr(axis, "aval") and axis.aval.shape else axis
-        if isinstance(axis, (tuple, list, range)) or (isinstance(axis, np.ndarray) and axis.ndim):
-            return tuple([_index(a) for a in axis])
-        return _index(axis)
+        values = axis.numpy() if hasattr(axis, "aval") and axis.aval.shape else axis
+        if isinstance(values, (tuple, list, range)) or (isinstance(values, np.ndarray) and values.ndim):
+            return tuple([_index(a) for a in values])
+        return _index(values)
     except TypeError:
         raise named(TypeError(f"axis must be an int or a sequence of ints, got {shown(axis)}")) from None
 
