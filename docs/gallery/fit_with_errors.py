@@ -1,9 +1,9 @@
 """
-A fit with errors and a profile
-===============================
+A fit with errors
+=================
 
-``jt.fit`` computes the errors of the parameters from the exact Hessian. The profile likelihood of the
-half-life is not a parabola, so its interval is not symmetric.
+Counts decay with time. ``jt.fit`` returns the parameters and their errors from the exact Hessian. The profile likelihood of
+the lifetime is not a parabola, so its interval is not symmetric.
 """
 
 import matplotlib.pyplot as plt
@@ -11,34 +11,29 @@ import numpy as np
 
 import jittape as jt
 
-rng = np.random.default_rng(7)
-time = np.linspace(0.0, 6.0, 25)
-counts = rng.poisson(40.0 * 0.5 ** (time / 1.3) + 6.0)
-
 
 def decay(p, t):
-    return p["height"] * 0.5 ** (t / p["half_life"]) + p["background"]
+    return p["height"] * jt.exp(-t / p["life"]) + p["background"]
 
 
-start = {"height": 30.0, "half_life": 1.0, "background": 1.0}
-found = jt.fit(decay, (time, counts), start, loss="poisson")
+rng = np.random.default_rng(2)
+t = np.linspace(0, 5, 21)
+counts = rng.poisson(40 * np.exp(-t / 1.2) + 6)
+found = jt.fit(decay, (t, counts), {"height": 30.0, "life": 1.0, "background": 5.0}, loss="poisson")
 print(found)
 
-fine = np.linspace(0.0, 6.0, 200)
-mean, error = found.propagate(lambda p: decay(p, jt.constant(fine)))
-low, high = found.interval("half_life")
-profile = found.profile("half_life", np.linspace(0.55, 2.6, 40))
-parabola = ((profile.values - found.params["half_life"]) / found.errors["half_life"]) ** 2
+life, error = found.params["life"], found.errors["life"]
+values = np.linspace(life - 2 * error, life + 3 * error, 40)
+losses = found.profile("life", values).difference
 
-fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
-left.errorbar(time, counts, np.sqrt(counts), fmt=".", color="gray")
-left.plot(fine, mean)
-left.fill_between(fine, mean - error, mean + error, alpha=0.3)
-left.set(xlabel="time", ylabel="counts", title="fit and its standard error")
-right.plot(profile.values, profile.difference, label="profile likelihood")
-right.plot(profile.values, parabola, "--", label="from the error")
-right.axvspan(low, high, alpha=0.2, label=f"68 %: {low:.2f} to {high:.2f}")
-right.axhline(1.0, color="gray", lw=0.8)
-right.set(ylim=(0, 9), xlabel="half-life", ylabel="twice the drop of the log likelihood")
+fine = np.linspace(0, 5, 200)
+fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3))
+left.errorbar(t, counts, np.sqrt(counts), fmt=".", label="counts")
+left.plot(fine, decay(found.params, fine).numpy(), label="fit")
+left.set_xlabel("time")
+left.legend()
+right.plot(values, losses, label="profile likelihood")
+right.plot(values, ((values - life) / error) ** 2, "--", label="parabola of the Hessian")
+right.axhline(1.0, color="gray", lw=0.8)  # one standard error
+right.set_xlabel("lifetime")
 right.legend()
-fig.tight_layout()
