@@ -144,6 +144,11 @@ def test_refusals() -> None:
         linalg.solve(A, B, assume_a="spd")
     with pytest.raises(jt.ShapeError, match=r"\[solve\] b must have 4 rows"):
         linalg.solve(A, np.ones(3))
+    for solver in (linalg.solve, linalg.solve_triangular, linalg.lstsq):
+        with pytest.raises(jt.ShapeError, match="a must have at least 2 dimensions"):
+            solver(2.0, [1.0])
+    with pytest.raises(jt.ShapeError, match=r"\[pinv\] a must have at least 2 dimensions"):
+        linalg.pinv(2.0)
     with pytest.raises(ValueError, match=r"\[qr\] mode must be"):
         linalg.qr(A, mode="raw")
     with pytest.raises(ValueError, match=r"\[eigh\] type must be 1"):

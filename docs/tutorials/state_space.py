@@ -137,7 +137,7 @@ ax.legend()
 # The smoother
 # ------------
 #
-# A filter knows the past only. With all data at hand, later measurements help too. The most probable path
+# A filter knows the past only. With all data available, later measurements help too. The most probable path
 # minimizes one sum of squares, and its gradient is all that is needed. The unknowns are the 250 random pushes:
 
 push, noise = np.exp(found.x)

@@ -56,6 +56,8 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
 
     Raises
     ------
+    DTypeError
+        If `tensor` is bool or an integer.
     NumericsError
         With the op that computed the tensor and its source line.
 

@@ -223,6 +223,8 @@ def sparse_categorical_crossentropy(
 
     Raises
     ------
+    ShapeError
+        If the shapes do not fit.
     IndexError
         If a number is not that of a class.
 

@@ -161,7 +161,7 @@ def stateless_parameterized_truncated_normal(
     DTypeError
         If `seed` is not an integer, or `minvals` or `maxvals` is complex.
     ShapeError
-         If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
+        If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
     ValueError
         If `minvals` is not less than `maxvals`.
 
@@ -202,7 +202,7 @@ def stateless_uniform(
     DTypeError
         If `seed` is not an integer, or `minval` or `maxval` is complex.
     ShapeError
-         If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
+        If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
     ValueError
         If `minval` is not less than `maxval`.
 
@@ -238,7 +238,7 @@ def stateless_gamma(
     DTypeError
         If `seed` is not an integer, or `alpha` is complex.
     ShapeError
-         If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
+        If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
     ValueError
         If `alpha` is not positive.
 
@@ -270,7 +270,7 @@ def stateless_poisson(
     DTypeError
         If `seed` is not an integer, or `lam` is complex.
     ShapeError
-         If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
+        If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
     ValueError
         If `lam` is negative or infinite.
 
@@ -304,7 +304,7 @@ def stateless_binomial(
     DTypeError
         If `seed` is not an integer, or `counts` or `probs` is complex.
     ShapeError
-         If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
+        If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
     ValueError
         If `counts` is negative, or `probs` is not from 0 to 1.
 

@@ -108,6 +108,8 @@ def gather(
 
     Raises
     ------
+    DTypeError
+        If `indices` is not an integer.
     IndexError
         If an index is out of range: immediately if its value is known, when the result is read if it is a tensor.
 
@@ -170,6 +172,10 @@ def gather_nd(
 
     Raises
     ------
+    DTypeError
+        If `indices` is not an integer.
+    ShapeError
+        If the last dimension of `indices` does not fit `params`.
     InvalidIndexError
         If a coordinate is out of range.
 

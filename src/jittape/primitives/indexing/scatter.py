@@ -302,7 +302,7 @@ def tensor_scatter_nd_max(
     Raises
     ------
     DTypeError
-         If `tensor` is complex, `indices` is not an integer, or the dtype of `updates` does not cast to that
+        If `tensor` is complex, `indices` is not an integer, or the dtype of `updates` does not cast to that
         of `tensor`.
     ShapeError
         If the shapes of `tensor`, `indices` and `updates` do not fit.
@@ -338,7 +338,7 @@ def tensor_scatter_nd_min(
     Raises
     ------
     DTypeError
-         If `tensor` is complex, `indices` is not an integer, or the dtype of `updates` does not cast to that
+        If `tensor` is complex, `indices` is not an integer, or the dtype of `updates` does not cast to that
         of `tensor`.
     ShapeError
         If the shapes of `tensor`, `indices` and `updates` do not fit.

@@ -68,6 +68,8 @@ def matrix_power(a: TensorLike, n: int) -> Tensor:
 
     Raises
     ------
+    DTypeError
+        If `a` is bool or an integer.
     ShapeError
         If the matrices are not square.
     LinAlgError

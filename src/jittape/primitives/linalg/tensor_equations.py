@@ -56,6 +56,8 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None, name: str | None
 
     Raises
     ------
+    DTypeError
+        If `a` or `b` is bool or an integer.
     LinAlgError
         If the equations are singular.
     ShapeError
@@ -101,6 +103,8 @@ def tensorinv(a: TensorLike, ind: int = 2, name: str | None = None) -> Tensor:
 
     Raises
     ------
+    DTypeError
+        If `a` is bool or an integer.
     LinAlgError
         If there is no inverse.
     ShapeError

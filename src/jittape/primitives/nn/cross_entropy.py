@@ -160,6 +160,10 @@ def sparse_softmax_cross_entropy_with_logits(
 
     Raises
     ------
+    DTypeError
+        If `logits` is complex, or `labels` is not an integer.
+    ShapeError
+        If the shapes do not fit.
     IndexError
         If a label is not a class: immediately if `labels` is an array or a sequence, when the value is read if it is a
         tensor. A step of a loop that fails in this way changes nothing.

@@ -62,7 +62,7 @@ def depthwise_conv2d(
     Raises
     ------
     ShapeError
-         If `input` or `filter` has a wrong number of dimensions, the numbers of channels do not fit, or a
+        If `input` or `filter` has a wrong number of dimensions, the numbers of channels do not fit, or a
         window does not fit.
 
     Examples
@@ -102,7 +102,7 @@ def separable_conv2d(
     Raises
     ------
     ShapeError
-         If `input` or `depthwise_filter` has a wrong number of dimensions, the numbers of channels do not
+        If `input` or `depthwise_filter` has a wrong number of dimensions, the numbers of channels do not
         fit, a window does not fit, or `pointwise_filter` has a wrong shape.
 
     Examples

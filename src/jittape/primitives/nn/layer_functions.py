@@ -155,6 +155,10 @@ def embedding_lookup(
 
     Raises
     ------
+    DTypeError
+        If `ids` is not an integer.
+    AxisError
+        If `params` is a scalar.
     InvalidIndexError
         If a number is out of range.
 

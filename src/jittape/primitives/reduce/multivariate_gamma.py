@@ -154,6 +154,8 @@ def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
 
     Raises
     ------
+    DTypeError
+        If `x` is complex.
     ShapeError
         If `x` is a scalar.
 

@@ -55,6 +55,8 @@ def fftfreq(n: int, d: TensorLike = 1.0) -> Tensor:
 
     Raises
     ------
+    DTypeError
+        If `d` is complex.
     ShapeError
         If `n` is less than 1 or `d` is not a scalar.
 

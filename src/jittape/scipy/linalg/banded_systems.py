@@ -122,6 +122,8 @@ def solveh_banded(ab: Any, b: Any, lower: bool = False) -> Any:
 
     Raises
     ------
+    ShapeError
+        If the rows of `b` do not fit the matrix.
     LinAlgError
         If the matrix is not positive definite.
 

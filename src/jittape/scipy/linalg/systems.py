@@ -34,8 +34,15 @@ STRUCTURES = ("gen", "general", "sym", "symmetric", "her", "hermitian", "pos", "
               "tridiagonal", "banded", "upper triangular", "lower triangular")  # fmt: skip
 
 
+def _require_rows(function: str, a: Any) -> None:
+    """Raise `ShapeError` unless `a` has rows and columns."""
+    if len(a.shape) < 2:
+        raise ShapeError(f"[{function}] a must have at least 2 dimensions, got shape {tuple(a.shape)}")
+
+
 def _columns(function: str, a: Any, b: Any) -> tuple[Any, bool]:
     """Return right-hand sides in columns, and whether `b` is one vector."""
+    _require_rows(function, a)
     b = matrix_argument(b)
     vector = len(b.shape) == 1
     if not len(b.shape) or b.shape[-1 if vector else -2] != a.shape[-2]:
@@ -69,6 +76,8 @@ def solve(a: Any, b: Any, lower: bool = False, assume_a: str | None = None, tran
     ------
     LinAlgError
         If the matrix is singular, or not positive definite for ``"pos"``.
+    ShapeError
+        If the rows of `b` do not fit the matrix.
     ValueError
         For an unknown structure.
 
@@ -328,6 +337,7 @@ def pinv(a: Any, *, rtol: float | None = None) -> Any:
     array([[0.5, 0. ]])
     """
     a = matrix_argument(a)
+    _require_rows("pinv", a)
     limit = max(a.shape[-2:]) * float(np.finfo(a.aval.dtype).eps) if rtol is None else rtol
     return pseudoinverse.pinv(a, rcond=limit)
 
