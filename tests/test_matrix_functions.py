@@ -132,6 +132,21 @@ def test_ill_conditioned_matrices(name):
 # ---- matrices without a result ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["sqrtm", "logm"])
+def test_a_negative_eigenvalue_beside_complex_ones_gives_nan(name):
+    """A complex Schur decomposition rounds the eigenvalue to one with an imaginary part."""
+    rng = np.random.default_rng(1)
+    vectors = rng.normal(size=(40, 4, 4))
+    blocks = np.array([[1.0, 2.0, 0, 0], [-2.0, 1.0, 0, 0], [0, 0, -3.0, 0], [0, 0, 0, 5.0]])
+    x = vectors @ blocks @ np.linalg.inv(vectors)
+    assert np.isnan(FUNCTIONS[name](x).numpy()).all()
+    blocks[2, 2] = 3.0
+    x = vectors @ blocks @ np.linalg.inv(vectors)
+    found = FUNCTIONS[name](x).numpy()
+    back = found @ found if name == "sqrtm" else jt.linalg.expm(found).numpy()
+    np.testing.assert_allclose(back, x, rtol=1e-9, atol=1e-9 * np.abs(x).max())
+
+
 def test_a_real_matrix_with_a_negative_eigenvalue_gives_nan_and_a_complex_one_does_not():
     x = np.stack([np.eye(2), [[-1.0, 1.0], [0.0, 4.0]], 2 * np.eye(2)])
     for f in (jt.linalg.sqrtm, jt.linalg.logm):

@@ -1,4 +1,4 @@
-"""Evaluation of the principal square root and logarithm of matrices, with SciPy's Schur decomposition.
+"""Evaluation of the principal square root and logarithm of stacks of matrices, with LAPACK's Schur decomposition.
 
 ``a = z @ t @ z^H`` with a triangular `t`, so that ``f(a) = z @ f(t) @ z^H``. The derivative in the direction `e` is a
 block of a function of a triangular matrix of twice the size: ``f([[t, e], [0, t]]) = [[f(t), derivative], [0, f(t)]]``
@@ -15,8 +15,13 @@ import numpy as np
 
 __all__ = ["logarithm", "square_root"]
 
-SMALL = 4
-"""Number of rows up to which a square root is computed element by element."""
+SMALL, SMALL_IN_STACK = 2, 12
+"""Numbers of rows up to which square roots are computed element by element, of a few matrices and of many.
+
+1,000 gradients of order 3 take 11 ms instead of 35.
+"""
+MANY = 8
+"""Number of matrices above which a stack has many."""
 PADE_RADIUS = 0.264
 """Norm of ``t - 1`` up to which the Padé approximant of degree 7 of the logarithm is accurate to double precision."""
 MOST_ROOTS = 100
@@ -29,79 +34,133 @@ def of_stack(function: Callable[[Any], Any], a: Any, da: Any = None) -> Any:
     Parameters
     ----------
     function : callable
-        Maps a triangular matrix of complex128 to one, with nan if there is no result.
+        Maps a stack of triangular matrices to one, with nan if there is no result.
     a, da : ndarray of shape (..., n, n)
         Finite matrices. If they are real, so is the result.
     """
-    out = np.empty_like(a)
-    for index in np.ndindex(a.shape[:-2]):
-        out[index] = _of_matrix(function, a[index], None if da is None else da[index])
-    return out
+    n = a.shape[-1]
+    if not a.size:
+        return np.empty_like(a)
+    is_real = a.dtype.kind != "c"
+    matrices = a.reshape(-1, n, n).astype(np.float64 if is_real else np.complex128)
+    directions = None if da is None else da.reshape(-1, n, n)
+    out = np.full(matrices.shape, np.nan, a.dtype)
+    factors = [_schur(matrix) for matrix in matrices]
+    for kind in "fc":
+        places = [i for i, found in enumerate(factors) if found and found[0].dtype.kind == kind]
+        if places:
+            t, z = (np.stack([factors[i][part] for i in places]) for part in (0, 1))
+            value = _of_factors(function, t, z, None if directions is None else directions[places])
+            out[places] = value.real if is_real else value
+    return out.reshape(a.shape)
 
 
-def _of_matrix(function: Callable[[Any], Any], a: Any, da: Any) -> Any:
-    from scipy.linalg import schur  # imported on first use, not with the package
-
-    n = len(a)
-    if n == 0:
-        return a
-    t, z = schur(a.astype(np.complex128 if a.dtype.kind == "c" else np.float64), output="complex")
-    if a.dtype.kind != "c" and _has_negative(t):
-        return np.nan
-    if da is None:
-        value = function(t)
-    else:
-        blocks = np.zeros((2 * n, 2 * n), np.complex128)
-        blocks[:n, :n] = blocks[n:, n:] = t
-        blocks[:n, n:] = z.conj().T @ da @ z
-        value = function(blocks)[:n, n:]
-    result = z @ value @ z.conj().T
-    return result if a.dtype.kind == "c" else result.real
+def _unsorted(*_: Any) -> bool:
+    return False
 
 
-def _has_negative(t: Any) -> bool:
-    """Return whether an eigenvalue is a negative real number, not only by rounding."""
-    diagonal = np.diagonal(t)
-    return bool(np.any((diagonal.imag == 0) & (diagonal.real < -_rounding(t))))
+def _schur(matrix: Any) -> Any:
+    """Return a triangular matrix and a unitary one, both real if the matrix and all eigenvalues are.
+
+    None for a real matrix with an eigenvalue that is a negative number, not only by rounding.
+    """
+    from scipy.linalg import lapack  # imported on first use, not with the package
+
+    if matrix.dtype.kind == "c":
+        t, _, _, z, _, info = lapack.zgees(_unsorted, matrix, lwork=40 * len(matrix))
+        return _converged(info, t, z)
+    t, _, real, imag, z, _, info = lapack.dgees(_unsorted, matrix, lwork=40 * len(matrix))
+    # The real decomposition decides: the complex one gives real eigenvalues imaginary parts by rounding.
+    if np.any((imag == 0) & (real < -_rounding(t))):
+        return None
+    return _schur(matrix.astype(np.complex128)) if np.any(imag) else _converged(info, t, z)
 
 
-def _rounding(t: Any) -> float:
-    return float(len(t) * np.finfo(np.float64).eps * np.abs(t).max())
+def _converged(info: int, t: Any, z: Any) -> tuple[Any, Any]:
+    if info:
+        raise np.linalg.LinAlgError("the Schur decomposition did not converge")
+    return t, z
+
+
+def _of_factors(function: Callable[[Any], Any], t: Any, z: Any, directions: Any) -> Any:
+    """Return the function of ``z @ t @ z^H``, or its derivatives in the directions."""
+    n, adjoint = t.shape[-1], z.conj().swapaxes(-1, -2)
+    if directions is None:
+        return z @ function(t) @ adjoint
+    blocks = np.zeros((len(t), 2 * n, 2 * n), np.result_type(t, directions))
+    blocks[:, :n, :n] = blocks[:, n:, n:] = t
+    blocks[:, :n, n:] = adjoint @ directions @ z
+    return z @ function(blocks)[:, :n, n:] @ adjoint
+
+
+def _diagonal(t: Any) -> Any:
+    """Return the diagonals, complex; imaginary parts that are zero are positive zeros."""
+    diagonal = np.diagonal(t, axis1=-2, axis2=-1).astype(np.complex128)
+    diagonal.imag[diagonal.imag == 0] = 0
+    return diagonal
+
+
+def _rounding(t: Any) -> Any:
+    return t.shape[-1] * np.finfo(np.float64).eps * np.abs(t).max((-2, -1))
 
 
 # ---- square root -----------------------------------------------------------------------------------------------------
 
 
 def square_root(t: Any) -> Any:
-    """Return the principal square root of a triangular matrix (Å. Björck and S. Hammarling, 1983)."""
-    diagonal = np.diagonal(t).copy()
-    zero = diagonal.imag == 0
-    diagonal.imag[zero] = 0  # the root of a negative number is on the positive imaginary axis
-    diagonal[zero & (np.abs(diagonal.real) <= _rounding(t)) & (diagonal.real < 0)] = 0
-    roots = np.sqrt(diagonal)
-    if len(t) <= SMALL or np.count_nonzero(roots == 0) > 1:
-        return _root_by_elements(t, roots)
-    from scipy.linalg.lapack import get_lapack_funcs  # imported on first use, not with the package
+    """Return the principal square roots of triangular matrices (Å. Björck and S. Hammarling, 1983).
 
-    half = len(t) // 2
+    Those of real matrices with a negative eigenvalue are nan.
+    """
+    diagonal = _diagonal(t)  # the root of a negative number is on the positive imaginary axis
+    is_zero = (diagonal.imag == 0) & (diagonal.real < 0) & (diagonal.real >= -_rounding(t)[:, None])
+    diagonal[is_zero] = 0
+    roots = np.sqrt(diagonal)
+    if t.dtype.kind != "c":
+        roots = np.where(roots.imag == 0, roots.real, np.nan)
+    limit = _rounding(t)
+    if np.any(np.count_nonzero(roots == 0, axis=-1) > 1):
+        return _root_by_elements(t, roots, limit)
+    return _root_by_halves(t, roots, limit)
+
+
+def _root_by_halves(t: Any, roots: Any, limit: Any) -> Any:
+    """Return the square roots by those of two diagonal blocks and a Sylvester equation for the third block."""
+    if t.shape[-1] <= (SMALL_IN_STACK if len(t) > MANY else SMALL):
+        return _root_by_elements(t, roots, limit)
+    from scipy.linalg import lapack  # imported on first use, not with the package
+
+    trsyl = lapack.ztrsyl if t.dtype.kind == "c" else lapack.dtrsyl
+    half = t.shape[-1] // 2
     result = np.zeros_like(t)
-    first, last = square_root(t[:half, :half]), square_root(t[half:, half:])
-    (trsyl,) = get_lapack_funcs(("trsyl",), (t,))
-    corner, scale, _ = trsyl(first, last, t[:half, half:])
-    result[:half, :half], result[half:, half:], result[:half, half:] = first, last, corner / scale
+    first = _root_by_halves(t[:, :half, :half], roots[:, :half], limit)
+    last = _root_by_halves(t[:, half:, half:], roots[:, half:], limit)
+    result[:, :half, :half], result[:, half:, half:] = first, last
+    for matrix, upper, lower, corner in zip(result, first, last, t[:, :half, half:], strict=True):
+        solution, scale, _ = trsyl(upper, lower, corner)
+        matrix[:half, half:] = solution / scale
     return result
 
 
-def _root_by_elements(t: Any, roots: Any) -> Any:
-    result = np.diag(roots)
-    for column in range(len(t)):
+def _root_by_elements(t: Any, roots: Any, limit: Any) -> Any:
+    """Return matrices with the diagonals `roots`; nan where the numerator exceeds `limit` and the divisor is 0."""
+    n = t.shape[-1]
+    result = np.zeros_like(t)
+    result[:, range(n), range(n)] = roots
+    undefined = np.zeros(len(t), bool)
+    for column in range(n):
         for row in range(column - 1, -1, -1):
-            rest = t[row, column] - result[row, row + 1 : column] @ result[row + 1 : column, column]
-            divisor = roots[row] + roots[column]
-            if divisor != 0:
-                result[row, column] = rest / divisor
-            elif abs(rest) > _rounding(t):
-                return np.full_like(t, np.nan)
+            rest = t[:, row, column]
+            if column - row > 1:
+                between = slice(row + 1, column)
+                rest = rest - (result[:, row, between] * result[:, between, column]).sum(-1)
+            divisor = roots[:, row] + roots[:, column]
+            is_zero = divisor == 0
+            if is_zero.any():
+                undefined |= is_zero & (np.abs(rest) > limit)
+                rest, divisor = np.where(is_zero, 0, rest), np.where(is_zero, 1, divisor)
+            result[:, row, column] = rest / divisor
+    result[undefined] = np.nan
     return result
 
 
@@ -112,28 +171,33 @@ def _root_by_elements(t: Any, roots: Any) -> Any:
 def _nodes_and_weights() -> tuple[Any, Any]:
     """Return the nodes and weights of Gauss's rule for the interval from 0 to 1, which take 74 µs to compute."""
     nodes, weights = np.polynomial.legendre.leggauss(7)
-    return (nodes[:, None, None] + 1) / 2, weights[:, None, None] / 2
+    return (nodes[:, None, None, None] + 1) / 2, weights[:, None, None, None] / 2
 
 
 def logarithm(t: Any) -> Any:
-    """Return the principal logarithm of a triangular matrix.
+    """Return the principal logarithms of triangular matrices.
 
     Inverse scaling and squaring with a Padé approximant in partial fractions: N. Higham, "Functions of Matrices",
-    algorithm 11.9. The diagonal is the logarithm of the diagonal.
+    algorithm 11.9. The diagonal is the logarithm of the diagonal. Singular matrices give nan, and real ones with a
+    negative eigenvalue.
     """
-    diagonal = np.diagonal(t).copy()
-    if np.any(diagonal == 0):
-        return np.full_like(t, np.nan)
-    diagonal.imag[diagonal.imag == 0] = 0
-    logarithms = np.log(diagonal)
-    root, halvings = t, 0
-    while halvings < MOST_ROOTS:
-        difference = root - np.eye(len(t))
-        if np.abs(difference).sum(0).max() <= PADE_RADIUS:
+    n, diagonal = t.shape[-1], _diagonal(t)
+    identity = np.eye(n)
+    root, halvings = t.copy(), np.zeros(len(t), np.int64)
+    active = np.all(diagonal != 0, axis=-1)
+    root[~active] = np.nan
+    for _ in range(MOST_ROOTS):
+        active &= np.abs(root - identity).sum(-2).max(-1) > PADE_RADIUS
+        if not np.any(active):
             break
-        root, halvings = square_root(root), halvings + 1
+        root[active] = square_root(root[active])
+        halvings += active
     nodes, weights = _nodes_and_weights()
-    parts = np.linalg.solve(np.eye(len(t)) + nodes * difference, weights * difference)
-    result = parts.sum(0) * 2.0**halvings
-    np.fill_diagonal(result, logarithms)
+    difference = root - identity
+    parts = np.linalg.solve(identity + nodes * difference, weights * difference)
+    result = parts.sum(0) * 2.0 ** halvings[:, None, None]
+    logarithms = np.log(diagonal)
+    if t.dtype.kind != "c":
+        logarithms = np.where(diagonal.real > 0, logarithms.real, np.nan)
+    result[:, range(n), range(n)] = np.where(np.isnan(root).any((-2, -1))[:, None], np.nan, logarithms)
     return result
