@@ -1,5 +1,6 @@
 """Loops: the gradient of a heat equation, the overhead of an iteration, and a long recording without a loop."""
 
+import numba as nb
 import numpy as np
 
 import jittape as jt
@@ -167,13 +168,82 @@ class GaussSeidel:
 
         self.value = jt.function(loss)
         self.value_and_gradient = jt.function(jt.value_and_grad(loss))
-        self.u = jt.constant(np.random.default_rng(0).normal(size=(40, 40)))
+        self.array = np.random.default_rng(0).normal(size=(40, 40))
+        self.u = jt.constant(self.array)
         for _ in range(3):
             self.time_value()
             self.time_value_and_gradient()
+            self.time_value_and_gradient_by_hand()
 
     def time_value(self) -> None:
         self.value(self.u).numpy()
 
     def time_value_and_gradient(self) -> None:
+        self.value_and_gradient(self.u)[0].numpy()
+
+    def time_value_and_gradient_by_hand(self) -> None:
+        gauss_seidel_by_hand(self.array)
+
+
+@nb.njit
+def gauss_seidel_by_hand(u):
+    """Return the loss of `GaussSeidel` and its gradient."""
+    u, n = u.copy(), u.shape[0]
+    for i in range(1, n - 1):
+        for j in range(1, n - 1):
+            u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+    gradient = 2 * u
+    for i in range(n - 2, 0, -1):
+        for j in range(n - 2, 0, -1):
+            share = 0.25 * gradient[i, j]
+            gradient[i, j] = 0
+            gradient[i - 1, j] += share
+            gradient[i + 1, j] += share
+            gradient[i, j - 1] += share
+            gradient[i, j + 1] += share
+    return np.sum(u * u), gradient
+
+
+class CarriedParts:
+    """200 iterations that change a few elements of an array of 20,000, and the gradient: nothing is copied."""
+
+    params = ("slice", "two_writes", "swap", "window")
+    param_names = ("body",)
+
+    def setup(self, body) -> None:
+        def slice_(i, u):
+            u[i - 1 : i + 2] = jt.sin(u[i - 1 : i + 2]) * u[i]
+            return u
+
+        def two_writes(i, u):
+            u[i] = u[i - 1] * u[i]
+            u[i + 1] = jt.sin(u[i]) + u[i - 1]
+            return u
+
+        def swap(i, u):
+            old = u[i]
+            u[i] = u[i + 1]
+            u[i + 1] = old * 1.5
+            return u
+
+        def window(i, u):
+            u[i] = jt.reduce_sum(jt.slice(u, [i], [3])) * 0.3
+            return u
+
+        bodies = {"slice": slice_, "two_writes": two_writes, "swap": swap, "window": window}
+
+        def loss(u):
+            return jt.reduce_sum(jt.square(jt.fori_loop(1, 200, bodies[body], u)))
+
+        self.value = jt.function(loss)
+        self.value_and_gradient = jt.function(jt.value_and_grad(loss))
+        self.u = jt.constant(np.random.default_rng(0).normal(size=20_000))
+        for _ in range(3):
+            self.time_value(body)
+            self.time_value_and_gradient(body)
+
+    def time_value(self, body) -> None:
+        self.value(self.u).numpy()
+
+    def time_value_and_gradient(self, body) -> None:
         self.value_and_gradient(self.u)[0].numpy()
