@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -247,6 +248,31 @@ def test_parts_cost_as_much_as_the_parts(body: Callable[..., Any], shape: tuple[
     kept = [op for op in forward.ops if dict(op.params)["result_index"][0] == "stack"]
     rows = [dict(op.params)["body"].program.avals[dict(op.params)["result_index"][1]] for op in kept]
     assert sum(row.size for row in rows) <= 16 * LONG.size // shape[0]
+
+
+def test_the_checks_of_a_body_are_one_step() -> None:
+    x = jt.constant(GRID)
+    for _ in range(3):
+        gauss_seidel(x, jt.fori_loop).numpy()
+    (outer,) = loops()
+    (inner,) = [step for step in outer.bodies[0].steps if step.bodies]
+    checks = [step for step in inner.bodies[0].steps if step.kernel.effectful]
+    assert len(checks) == 1
+
+    def reading(i: Any, u: Any, shift: int) -> Any:
+        u[i] = u[i - 1] + u[i + shift]
+        return u
+
+    for shift, last in [(1, 11), (2, 10), (-12, 12)]:
+        expected = plain_loop(1, last, partial(reading, shift=shift), DATA.copy())
+        for _ in range(3):
+            found = jt.fori_loop(1, last, partial(reading, shift=shift), jt.constant(DATA))
+            np.testing.assert_allclose(found, expected)
+    for shift, last in [(1, 12), (2, 11), (-14, 12)]:
+        for _ in range(3):
+            found = jt.fori_loop(1, last, partial(reading, shift=shift), jt.constant(DATA))
+            with pytest.raises(IndexError, match=r"index -?1\d is out of bounds for axis 0 with size 12"):
+                found.numpy()
 
 
 def test_nested_loops_share_one_buffer() -> None:

@@ -16,6 +16,7 @@ from jittape.compile.rewrite.add_scattered import add_scattered
 from jittape.compile.rewrite.cholesky_cotangents import split_cholesky_cotangents
 from jittape.compile.rewrite.decompose import decompose
 from jittape.compile.rewrite.diagonals import scatter_diagonals
+from jittape.compile.rewrite.join_checks import join_checks
 from jittape.compile.rewrite.join_parts import join_parts
 from jittape.compile.rewrite.layout_transposition import transpose_layouts
 from jittape.compile.rewrite.program_editor import separate_outputs
@@ -102,6 +103,12 @@ def _scatter_parts(draft: Draft) -> None:
         draft.program = reads_first(draft.program)
 
 
+def _join_checks(draft: Draft) -> None:
+    """Make the checks of a body one: what it has changed by then is discarded if the run ends."""
+    if draft.is_body:
+        draft.program = join_checks(draft.program)
+
+
 def _separate_outputs(draft: Draft) -> None:
     """Give each output of a body an op of its own: the driver of a loop finds outputs by their storages."""
     if draft.is_body:
@@ -116,6 +123,7 @@ PASSES: tuple[Pass, ...] = (
     # Before decompositions: they write out the ops that the rewrite looks for.
     _rewrite("split Cholesky cotangents", split_cholesky_cotangents),
     _rewrite("decompose", lambda program: decompose(program, NATIVE)),
+    Pass("join checks", _join_checks, _check_program),
     Pass("add scattered elements", _scatter_parts, _check_program),
     _rewrite("scatter diagonals", scatter_diagonals),
     # After the diagonals, which are sums of parts too.
