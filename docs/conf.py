@@ -66,6 +66,7 @@ html_theme_options = {
         "**": ["page-toc"],
         "coming-from/jax": [],  # two columns of code
         "coming-from/pytorch": [],
+        "performance": [],  # wide tables
     },
     "show_prev_next": True,
 }

@@ -1,4 +1,4 @@
-"""The table of what tapes promise: one row per point of the tests of tapes, with their names.
+"""The table of what tapes promise: one row per test of tapes, with its point and its file.
 
 ``tests/test_tape.py`` and ``tests/test_tape_values.py`` name each test after the point that it checks:
 ``test_g4_an_active_tape_is_not_entered_twice``.
@@ -15,19 +15,19 @@ NAME = re.compile(r"test_(g\d+)_(?:and_g\d+_)?(\w+)")
 
 
 def tests_of(path: Path):
-    """Yield the point, the promise and the name of each test of a file."""
+    """Yield the point and the promise of each test of a file."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         found = isinstance(node, ast.FunctionDef) and NAME.fullmatch(node.name)
         if found:
-            yield found[1].upper(), found[2].replace("_", " "), node.name
+            yield found[1].upper(), found[2].replace("_", " ")
 
 
 def promise_rows():
-    """Return the rows of the table: point, promise, tests."""
+    """Return the rows of the table: point, promise, file of the test."""
     yield "Point", "Promise", "Test"
     for file in FILES:
-        for point, promise, name in tests_of(TESTS / file):
-            yield point, promise[0].upper() + promise[1:], f"``{file}::{name}``"
+        for point, promise in tests_of(TESTS / file):
+            yield point, promise[0].upper() + promise[1:], f"``{file}``"
 
 
 class PromiseTable(TableDirective):
