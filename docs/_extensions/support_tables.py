@@ -169,7 +169,7 @@ def op_rows(topic):
     for name, (primitive, module) in sorted(registered().items()):
         forms = support_of_ops().get(name)
         if module in TOPICS[topic] and forms:
-            yield f"``{name}``", derivative_of(primitive), *[forms.get(dtype, "–") for dtype in COLUMNS]
+            yield f"``{name}``", derivative_of(primitive), *[forms.get(dtype, r"\-") for dtype in COLUMNS]
 
 
 class TableDirective(Directive):
