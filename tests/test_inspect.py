@@ -414,3 +414,10 @@ def test_counts_print_with_their_names():
     assert all(
         f"{name}=" in text for name in ("compiled_runs", "kernels_found", "compile_seconds", "trie_nodes")
     )
+
+
+def test_explain_takes_no_tensor():
+    with pytest.raises(
+        TypeError, match="passes must be True or False, got Tensor; explain.. shows the last step"
+    ):
+        jt.explain(jt.constant([1.0, 2.0]))

@@ -155,6 +155,8 @@ def explain(passes: bool = False) -> Explanation:
     ------
     RuntimeError
         If nothing has run yet.
+    TypeError
+        If `passes` is not a bool.
 
     Examples
     --------
@@ -179,6 +181,11 @@ def explain(passes: bool = False) -> Explanation:
         program(%0: float32[100,3], %1: float32[3,5])
     ...
     """
+    if not isinstance(passes, bool):
+        raise TypeError(
+            f"[explain] passes must be True or False, got {type(passes).__name__}; explain() shows the last step, whose "
+            "results need not be given"
+        )
     executable = counters.last
     if executable is None:
         raise RuntimeError("nothing has run yet: look at a value first, for example with numpy()")
