@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from typing import Any
 
 from jittape.core.config import config
@@ -18,7 +19,7 @@ _BATCHES = 16
 
 
 def map(
-    f: Callable[[Any], Any], tasks: Iterable[Any], client: Any = None, progress: bool = True
+    f: Callable[[Any], Any], tasks: Iterable[Any], client: Any = None, progress: bool | None = None
 ) -> list[Any]:
     """Return ``[f(task) for task in tasks]``, computed on the workers of a Dask cluster.
 
@@ -32,8 +33,8 @@ def map(
         Arguments.
     client : distributed.Client, optional
         Client of the cluster; by default the current one.
-    progress : bool
-        Whether to show a progress bar.
+    progress : bool, optional
+        Whether to show a progress bar; by default if tqdm, which draws it, is installed.
 
     Returns
     -------
@@ -76,8 +77,9 @@ def map(
     sent = connected.map(_batch, [function] * len(batches), batches, pure=False, retries=3)
     futures = dict(zip(sent, starts, strict=True))
     done = as_completed(futures, with_results=True)
+    shown = find_spec("tqdm") is not None if progress is None else progress
     try:
-        for future, (found, error) in progress_bar(done, "batches", len(futures)) if progress else done:
+        for future, (found, error) in progress_bar(done, "batches", len(futures)) if shown else done:
             start = futures[future]
             if error is not None:
                 error.add_note(f"in task {start + len(found)}, at a worker")
