@@ -183,8 +183,7 @@ def explain(passes: bool = False) -> Explanation:
     """
     if not isinstance(passes, bool):
         raise TypeError(
-            f"[explain] passes must be True or False, got {type(passes).__name__}; explain() shows the last step, whose "
-            "results need not be given"
+            f"[explain] passes must be True or False, got {type(passes).__name__}; explain() shows the last step"
         )
     executable = counters.last
     if executable is None:
