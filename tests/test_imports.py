@@ -321,3 +321,17 @@ def test_layers_data_signals_and_the_compiler_are_imported_when_they_are_used():
         "print(jt.nn.Dense is jt.keras.layers.Dense, jt.data.Dataset.__name__, jt.signal.fft.__name__)\n",
     )
     assert done.stdout == "[]\nTrue Dataset fft\n"
+
+
+def test_the_namespaces_of_numpy_scipy_and_autograd_are_imported_when_they_are_used():
+    done = run_python(
+        "-c",
+        "import sys, jittape as jt, jittape.numpy as jnp, jittape.scipy, jittape.autograd\n"
+        "late = 'jittape.numpy.', 'jittape.scipy.', 'jittape.autograd.', 'scipy'\n"
+        "print([name for name in sys.modules if name.startswith(late)])\n"
+        "print(float(jnp.sum(jnp.ones(3))), jittape.autograd.grad(lambda x: x * x)(3.0), 'sum' in dir(jnp))\n"
+        "from jittape.numpy import *\n"
+        "from jittape.autograd import *\n"
+        "print(float(hypot(3.0, 4.0)), deriv(lambda x: x * x)(2.0), 'scipy' in sys.modules)\n",
+    )
+    assert done.stdout == "[]\n3.0 6.0 True\n5.0 4.0 False\n"

@@ -230,6 +230,10 @@ WRITES += [
     lambda np, a: np.sqrt(a, a),
     lambda np, a: np.multiply(a, a, out=a, where=a > 3),
     lambda np, a: np.divmod(a, 2.0, out=(a, np.array(a))),
+    lambda np, a: np.divmod(a, 2.0, a, np.array(a)),
+    lambda np, a: np.modf(a, None, a),
+    lambda np, a: np.einsum("ij,jk->ik", a[:2, :2], a[:2, :2], out=np.array(a[:2, :2])),
+    lambda np, a: np.einsum(a, [0, 1], [0, 1], out=a),
     lambda np, a: np.cumsum(a, axis=1, out=a),
     lambda np, a: np.clip(a, 2, 5, out=a),
 ]

@@ -35,6 +35,7 @@ __all__ = [
     "named",
     "numpy_call",
     "refuse_deferred",
+    "remedy_without_values",
     "shown",
     "stack_level",
     "ufunc_name",
@@ -212,6 +213,33 @@ class ValueNeeded(BaseException):
         self.action = action
         self.of = of
         self.line = line
+
+
+_SHAPE_DEPENDS_ON_VALUES = frozenset(
+    (
+        *(
+            "argwhere",
+            "boolean_mask",
+            "compress",
+            "extract",
+            "flatnonzero",
+            "getitem",
+            "intersect1d",
+            "nonzero",
+        ),
+        *("setdiff1d", "setxor1d", "trim_zeros", "union1d", "unique", "unique_all", "unique_counts"),
+        *("unique_inverse", "unique_values", "unique_with_counts", "where"),
+    )
+)
+
+
+def remedy_without_values(action: str) -> str:
+    """Return advice on what to write in place of the call `action` where tensors have no values."""
+    if action.rpartition(".")[2] in _SHAPE_DEPENDS_ON_VALUES:
+        return (
+            "give the result a shape that does not depend on values: jt.where(mask, x, 0) in place of x[mask]"
+        )
+    return "use jt.where, jt.cond, jt.while_loop or jt.scan there, or return the tensor"
 
 
 # ---- arguments that are plain values ---------------------------------------------------------------------------------

