@@ -18,6 +18,7 @@ POSITIVE = A @ A.T / 4 + np.eye(4)
 MIXED = np.triu(POSITIVE) + np.tril(RNG.normal(size=(4, 4)), -1)
 """The upper triangle is that of a positive definite matrix, the lower one is not."""
 B = RNG.normal(size=(4, 3))
+BANDS = np.array([[4.0, 5.0, 6.0, 7.0], [1.0, 0.5, -1.0, 0.0]])
 TALL = RNG.normal(size=(5, 3))
 
 
@@ -56,6 +57,12 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "polar": lambda m: m.polar(A),
     "polar left": lambda m: m.polar(A, side="left"),
     "qr r": lambda m: [np.abs(x) for x in values(m.qr(TALL, mode="r"))],
+    "positions of cholesky_banded": lambda m: m.cholesky_banded(BANDS, False, True),
+    "positions of solveh_banded": lambda m: m.solveh_banded(BANDS, B, False, False, True),
+    "positions of qr": lambda m: [np.abs(x) for x in values(m.qr(TALL, False, None, "r"))],
+    "positions of solve": lambda m: m.solve(MIXED, B, False, False, False, False, "pos"),
+    "positions of svdvals": lambda m: m.svdvals(A, True, False),
+    "positions of pinvh": lambda m: m.pinvh(POSITIVE, None, 1e-9, False),
     "solve": lambda m: m.solve(A, B),
     "solve transposed": lambda m: m.solve(A, B[:, 0], transposed=True),
     "solve sym": lambda m: m.solve(MIXED, B, assume_a="sym"),

@@ -21,7 +21,8 @@ from jittape.primitives.linalg.solve import solve as solve_dense
 from jittape.primitives.linalg.tridiagonal import tridiagonal_solve
 from jittape.primitives.shape.joining import concat, stack
 from jittape.primitives.shape.reshaping import expand_dims, squeeze
-from jittape.scipy.linalg.scipy_factors import matrix_argument, with_scipy_options
+from jittape.scipy.linalg.scipy_factors import matrix_argument
+from jittape.scipy.linalg.scipy_options import with_scipy_options
 
 __all__ = ["cho_solve_banded", "cholesky_banded", "solve_banded", "solveh_banded"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -20,26 +18,13 @@ from jittape.primitives.spectra import eig as eig_functions
 from jittape.primitives.spectra import eigh as eigh_functions
 from jittape.primitives.spectra import svd as svd_functions
 from jittape.recording.convert import convert_to_tensor
+from jittape.scipy.linalg.scipy_options import with_scipy_options
 from jittape.scipy.scipy_operands import floating_operand
 
 __all__ = [
     "cho_factor", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "lu", "lu_factor", "matrix_argument", "polar", "qr",
-    "svd", "svdvals", "with_scipy_options",
+    "svd", "svdvals",
 ]  # fmt: skip
-
-OPTIONS = {"check_finite", "driver", "lapack_driver", "lwork", "overwrite_a", "overwrite_ab", "overwrite_b"}
-"""Parameters of SciPy's functions that do not change results; here they have no effect."""
-
-
-def with_scipy_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that also takes, and ignores, SciPy's options of memory and routines."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **{name: value for name, value in kwargs.items() if name not in OPTIONS})
-
-    return call
-
 
 def matrix_argument(a: Any) -> Any:
     """Return an argument as a tensor of floating or complex numbers; integers and lists become float64."""

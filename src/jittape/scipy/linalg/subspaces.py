@@ -17,7 +17,8 @@ from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.spectra.matrix_functions import expm
 from jittape.primitives.spectra.svd import svdvals
-from jittape.scipy.linalg.scipy_factors import matrix_argument, svd, with_scipy_options
+from jittape.scipy.linalg.scipy_factors import matrix_argument, svd
+from jittape.scipy.linalg.scipy_options import with_scipy_options
 from jittape.scipy.linalg.systems import hermitian_of, pinv
 
 __all__ = [
@@ -155,6 +156,7 @@ def subspace_angles(A: Any, B: Any) -> Any:
     return where(near, asin(where(near, sine, 0.0)), acos(where(near, 0.0, cosine)))
 
 
+@with_scipy_options
 def pinvh(a: Any, *, rtol: float | None = None, lower: bool = True) -> Any:
     """Return the pseudoinverse of a Hermitian matrix, of which one triangle is read.
 

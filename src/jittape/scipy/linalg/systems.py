@@ -23,7 +23,8 @@ from jittape.primitives.shape.creation import ones, zeros
 from jittape.primitives.shape.reshaping import expand_dims, matrix_transpose, reshape, squeeze
 from jittape.primitives.spectra import matrix_functions, pseudoinverse
 from jittape.primitives.spectra.svd import svdvals
-from jittape.scipy.linalg.scipy_factors import cholesky, matrix_argument, with_scipy_options
+from jittape.scipy.linalg.scipy_factors import cholesky, matrix_argument
+from jittape.scipy.linalg.scipy_options import with_scipy_options
 
 __all__ = [
     "cho_solve", "det", "expm", "hermitian_of", "inv", "logm", "lstsq", "lu_solve", "pinv", "solve",
