@@ -327,3 +327,41 @@ def test_infinite_and_missing_arguments() -> None:
     assert float(jt.grad(special.erfi)(np.float64(1.0))) == pytest.approx(
         2 * np.e / np.sqrt(np.pi), rel=1e-12
     )
+
+
+LIMITS = {
+    "betaincc": [(0.0, 1.0, 0.5), (2.0, 0.0, 0.5), (2.0, 0.0, 0.0), (0.0, 1.0, 0.0)],
+    "betainc": [(0.0, 1.0, 0.0), (0.0, 1.0, 0.5), (2.0, 0.0, 0.5), (2.0, 0.0, 1.0), (0.0, 0.0, 0.5), (0.0, 1.0, 1.5)],
+    "betaln": [(2.3, -0.6), (-1.5, -0.25), (0.7, -2.2), (3.0, 4.0)],
+    "binom": [(n, k) for n in (50.0, 1e4, 1e8, 1e15) for k in (1.0, 2.0, 10.0, n - 2.0)],
+    "chdtrc": [(0.0, 1.0)],
+    "chdtr": [(0.0, 1.0), (0.0, 0.0)],
+    "fdtrc": [(1.0, 2.0, -1.0), (1.0, 2.0, np.inf)],
+    "fdtr": [(1.0, 2.0, -1.0), (1.0, 2.0, np.inf)],
+    "gammaincc": [(0.0, 2.0), (0.0, 0.0), (0.0, np.inf)],
+    "gammainc": [(0.0, 2.0), (0.0, 0.0), (0.0, np.inf)],
+    "gdtrc": [(1.0, 2.0, -1.0), (-1.0, 2.0, -1.0), (1.0, 0.0, 1.0)],
+    "gdtr": [(1.0, 2.0, -1.0), (-1.0, 2.0, -1.0), (1.0, 0.0, 1.0)],
+    "poch": [
+        *[(z, m) for z in (1e8, 1e15) for m in (1.0, 2.0, -3.0, 0.5)],
+        *[(0.0, 0.0), (-2.0, 0.0), (-3.0, 2.0), (-2.0, 1.0), (-3.0, 5.0), (-5.0, -1.0), (2.0, -1.0), (-2.5, 0.7)],
+    ],
+    "stdtr": [(1e300, 1.0), (-np.inf, 1.0), (np.inf, 1.0)],
+    "stdtrit": [(df, p) for df in (np.inf, 1e15, 1e9, 2e3, 500.0) for p in (1e-30, 0.01, 0.4, 0.95)],
+}
+"""Parameters at the limits of the definition, and so large that differences of logarithms cancel."""
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_and_large_parameters(name):
+    operands = np.array(LIMITS[name]).T
+    expected = getattr(scipy.special, name)(*operands)
+    found = getattr(special, name)(*operands).numpy()
+    # The far tails of SciPy's own stdtrit are less accurate.
+    np.testing.assert_allclose(found, expected, rtol=1e-6 if name == "stdtrit" else 2e-13, atol=0)
+
+
+def test_quantiles_of_many_degrees_of_freedom_invert_the_distribution():
+    for df in (500.0, 900.0, 1.1e3, 1e5, 1e12):
+        p = np.array([1e-12, 1e-3, 0.2, 0.45, 0.8, 0.999])
+        np.testing.assert_allclose(scipy.special.stdtr(df, special.stdtrit(df, p).numpy()), p, rtol=1e-11)

@@ -289,3 +289,27 @@ def test_medians_and_intervals_are_differentiable() -> None:
         np.float64(2.0)
     )
     assert float(slope) == pytest.approx(scipy.stats.norm.ppf(0.95), rel=1e-12)
+
+
+def test_limits_of_parameters_and_integers() -> None:
+    x, q = np.array([-1.0, 0.0, 0.5, 3.0]), np.array([0.0, 0.2, 0.7, 1.0])
+    calls: list[Any] = [
+        *[lambda m, name=name: getattr(m.t, name)(x, np.inf, 0.5, 2.0) for name in ("logpdf", "cdf", "sf")],
+        lambda m: [m.t.mean(np.inf), m.t.var(np.inf), m.t.entropy(np.inf)],
+        lambda m: m.t.ppf(q, np.inf),
+        *[lambda m, name=name: getattr(m.poisson, name)(x, 0.0) for name in ("pmf", "logpmf", "cdf", "sf")],
+        *[
+            lambda m, f=f, ab=ab: getattr(m.truncnorm, f)(*ab)
+            for f in MOMENTS
+            for ab in ((-np.inf, 1.0), (0.3, np.inf), (-np.inf, np.inf), (8.0, 9.0), (-20.0, -19.5))
+        ],
+        lambda m: m.norm.logpdf(np.array([True, False])),
+        lambda m: m.gamma.cdf(np.array([1, 2], np.int8), 2.0),
+    ]
+    for call in calls:
+        with np.errstate(all="ignore"):
+            expected = np.asarray(call(scipy.stats))
+        found = np.asarray(call(stats))
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=2e-8, atol=1e-300)
+    jt.check_gradient(lambda a, b: stats.truncnorm.var(a, b), np.float64(-0.5), np.float64(1.5))

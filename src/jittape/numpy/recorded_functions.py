@@ -147,7 +147,9 @@ def _recorded_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, kwargs: 
         return as_result(_called(ufunc, operands, kwargs))
     kwargs["out"] = out if isinstance(out, tuple) else (out,) + (None,) * (ufunc.nout - 1)
     if len(kwargs["out"]) != ufunc.nout:
-        raise ValueError(f"[np.{ufunc.__name__}] out must have {ufunc.nout} tensors, got {len(kwargs['out'])}")
+        raise ValueError(
+            f"[np.{ufunc.__name__}] out must have {ufunc.nout} tensors, got {len(kwargs['out'])}"
+        )
     for target in kwargs["out"]:
         if isinstance(target, _TENSORS):
             target._require_kept(1 if out.__class__ is tuple else 3)

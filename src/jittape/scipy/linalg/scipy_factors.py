@@ -26,6 +26,7 @@ __all__ = [
     "svd", "svdvals",
 ]  # fmt: skip
 
+
 def matrix_argument(a: Any) -> Any:
     """Return an argument as a tensor of floating or complex numbers; integers and lists become float64."""
     return convert_to_tensor(floating_operand(a))

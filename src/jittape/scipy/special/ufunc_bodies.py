@@ -22,7 +22,6 @@ from jittape.primitives.elementwise.comparison import (
     greater_equal,
     less,
     logical_and,
-    logical_or,
     where,
 )
 from jittape.primitives.elementwise.division import divide
@@ -36,11 +35,14 @@ from jittape.primitives.elementwise.special import digamma, lgamma, xlog1py, xlo
 from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.identity import stop_gradient
 from jittape.primitives.record_parts import filled
+from jittape.scipy.special import gamma_bodies
 from jittape.scipy.special.scipy_steps import STEPS
 
 __all__ = ["BODIES", "central_power", "log_ratio_times"]
 
 NAN, INF = math.nan, math.inf
+_NORMAL_DF = 1e30
+"""Degrees of freedom above which Student's t is the normal distribution in float64."""
 
 
 # ---- exponentials and logarithms -------------------------------------------------------------------------------------
@@ -136,53 +138,6 @@ def _pseudo_huber(delta: Any, r: Any) -> Any:
     return where(less(delta, 0), INF, where(equal(delta, 0), 0.0, value))
 
 
-# ---- the gamma and beta families -------------------------------------------------------------------------------------
-
-
-def _gammasgn(x: Any) -> Any:
-    """Return the sign of gamma: alternating between the negative integers, nan at them."""
-    below = floor(x)
-    odd = greater(absolute(subtract(below, multiply(2.0, floor(multiply(0.5, below))))), 0.5)
-    left = where(logical_or(equal(x, below), is_nan(x)), NAN, where(odd, -1.0, 1.0))
-    return where(greater(x, 0), 1.0, where(equal(x, 0), sign(divide(1.0, x)), left))
-
-
-def _loggamma(x: Any) -> Any:
-    return where(less(x, 0), NAN, lgamma(x))
-
-
-def _beta(a: Any, b: Any) -> Any:
-    total = add(a, b)
-    general = subtract(add(lgamma(a), lgamma(b)), lgamma(total))
-    signs = multiply(multiply(_gammasgn(a), _gammasgn(b)), _gammasgn(total))
-    positive = greater(minimum(a, b), 0)
-    return where(positive, exp(gamma_beta.betaln(a, b)), multiply(stop_gradient(signs), exp(general)))
-
-
-def _poch(z: Any, m: Any) -> Any:
-    top = add(z, m)
-    sign_of_ratio = multiply(_gammasgn(top), _gammasgn(z))
-    return multiply(stop_gradient(sign_of_ratio), exp(subtract(lgamma(top), lgamma(z))))
-
-
-def _binom(n: Any, k: Any) -> Any:
-    """Return ``gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1))``; integers give exact integers."""
-    n1, k1, rest = add(n, 1.0), add(k, 1.0), add(subtract(n, k), 1.0)
-    size = exp(subtract(subtract(lgamma(n1), lgamma(k1)), lgamma(rest)))
-    signs = multiply(multiply(_gammasgn(n1), _gammasgn(k1)), _gammasgn(rest))
-    whole = logical_and(equal(n, floor(n)), equal(k, floor(k)))
-    outside = logical_and(equal(k, floor(k)), less(minimum(k1, where(whole, rest, k1)), 0.5))
-    value = multiply(stop_gradient(where(outside, 1.0, signs)), size)
-    snap = logical_and(whole, less(value, 1e14))
-    value = add(value, stop_gradient(where(snap, subtract(round(value), value), 0.0)))
-    poles = logical_and(equal(n, floor(n)), less(n, 0))
-    return where(poles, NAN, where(outside, 0.0, value))
-
-
-def _betaincc(a: Any, b: Any, x: Any) -> Any:
-    return betainc(b, a, subtract(1.0, x))
-
-
 # ---- error functions and integrals -----------------------------------------------------------------------------------
 
 
@@ -204,21 +159,22 @@ def _cosm1(x: Any) -> Any:
 
 
 def _chdtr(v: Any, x: Any) -> Any:
-    return igamma(multiply(0.5, v), multiply(0.5, x))
+    return gamma_bodies.gammainc(multiply(0.5, v), multiply(0.5, x))
 
 
 def _chdtrc(v: Any, x: Any) -> Any:
-    return igammac(multiply(0.5, v), multiply(0.5, x))
+    return gamma_bodies.gammaincc(multiply(0.5, v), multiply(0.5, x))
 
 
 def _fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
     scaled = multiply(dfn, x)
-    return betainc(multiply(0.5, dfn), multiply(0.5, dfd), divide(scaled, add(dfd, scaled)))
+    ratio = where(equal(scaled, INF), 1.0, divide(scaled, add(dfd, scaled)))
+    return where(less(x, 0), NAN, betainc(multiply(0.5, dfn), multiply(0.5, dfd), ratio))
 
 
 def _fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
-    scaled = multiply(dfn, x)
-    return betainc(multiply(0.5, dfd), multiply(0.5, dfn), divide(dfd, add(dfd, scaled)))
+    ratio = divide(dfd, add(dfd, multiply(dfn, x)))
+    return where(less(x, 0), NAN, betainc(multiply(0.5, dfd), multiply(0.5, dfn), ratio))
 
 
 def _t_constant(df: Any) -> Any:
@@ -240,7 +196,7 @@ def _stdtr(df: Any, t: Any) -> Any:
     linear = add(0.5, multiply(multiply(_t_constant(df), t), subtract(1.0, multiply(curvature, squared))))
     tiny = less(multiply(squared, curvature), 1e-9)
     student = where(tiny, linear, where(less(squared, df), middle, far))
-    return where(is_inf(df), error_functions.ndtr(t), student)
+    return where(greater(df, _NORMAL_DF), error_functions.ndtr(t), student)
 
 
 def _stdtrit(df: Any, p: Any) -> Any:
@@ -256,7 +212,21 @@ def _stdtrit(df: Any, p: Any) -> Any:
     curvature = divide(add(df, 1.0), multiply(6.0, df))
     linear = multiply(scaled, add(1.0, multiply(curvature, square(scaled))))
     tiny = less(multiply(square(scaled), curvature), 1e-9)
-    return where(tiny, linear, where(less(tail, 0.25), far, middle))
+    student = where(tiny, linear, where(less(tail, 0.25), far, middle))
+    x = error_functions.ndtri(p)
+    nearly_normal = logical_and(greater(df, 1e3), less(multiply(1e3, square(x)), df))
+    student = where(nearly_normal, _t_from_normal(df, x), student)
+    return where(greater(df, _NORMAL_DF), x, student)
+
+
+def _t_from_normal(df: Any, x: Any) -> Any:
+    """Return the quantile of Student's t for the normal quantile `x`, by an expansion in 1 / df."""
+    square_of_x, inverse = square(x), divide(1.0, df)
+    first = add(square_of_x, 1.0)
+    second = polyval([5.0, 16.0, 3.0], square_of_x)
+    third = polyval([3.0, 19.0, 17.0, -15.0], square_of_x)
+    series = polyval([divide(third, 384.0), divide(second, 96.0), divide(first, 4.0), 1.0], inverse)
+    return multiply(x, series)
 
 
 def _pdtr(k: Any, m: Any) -> Any:
@@ -268,11 +238,11 @@ def _pdtrc(k: Any, m: Any) -> Any:
 
 
 def _gdtr(a: Any, b: Any, x: Any) -> Any:
-    return igamma(b, multiply(a, x))
+    return where(less(x, 0), NAN, gamma_bodies.gammainc(b, multiply(a, x)))
 
 
 def _gdtrc(a: Any, b: Any, x: Any) -> Any:
-    return igammac(b, multiply(a, x))
+    return where(less(x, 0), NAN, gamma_bodies.gammaincc(b, multiply(a, x)))
 
 
 def _step(name: str) -> Callable[..., Any]:
@@ -280,11 +250,11 @@ def _step(name: str) -> Callable[..., Any]:
 
 
 BODIES: dict[str, Callable[..., Any]] = {
-    "beta": _beta,
-    "betainc": betainc,
-    "betaincc": _betaincc,
-    "betaln": gamma_beta.betaln,
-    "binom": _binom,
+    "beta": gamma_bodies.beta,
+    "betainc": gamma_bodies.betainc,
+    "betaincc": gamma_bodies.betaincc,
+    "betaln": gamma_bodies.betaln,
+    "binom": gamma_bodies.binom,
     "boxcox": _boxcox,
     "boxcox1p": _boxcox1p,
     "chdtr": _chdtr,
@@ -309,10 +279,10 @@ BODIES: dict[str, Callable[..., Any]] = {
     "fdtrc": _fdtrc,
     "fresnel": lambda x: (integrals.fresnel_sin(x), integrals.fresnel_cos(x)),
     "gamma": gamma_beta.gamma,
-    "gammainc": igamma,
-    "gammaincc": igammac,
+    "gammainc": gamma_bodies.gammainc,
+    "gammaincc": gamma_bodies.gammaincc,
     "gammaln": lgamma,
-    "gammasgn": lambda x: stop_gradient(_gammasgn(x)),
+    "gammasgn": lambda x: stop_gradient(gamma_bodies.gammasgn(x)),
     "gdtr": _gdtr,
     "gdtrc": _gdtrc,
     "huber": _huber,
@@ -332,13 +302,13 @@ BODIES: dict[str, Callable[..., Any]] = {
     "log1p": log1p,
     "log_expit": hyperbolic.log_sigmoid,
     "log_ndtr": error_functions.log_ndtr,
-    "loggamma": _loggamma,
+    "loggamma": gamma_bodies.loggamma,
     "logit": _logit,
     "ndtr": error_functions.ndtr,
     "ndtri": error_functions.ndtri,
     "pdtr": _pdtr,
     "pdtrc": _pdtrc,
-    "poch": _poch,
+    "poch": gamma_bodies.poch,
     "pseudo_huber": _pseudo_huber,
     "psi": digamma,
     "rel_entr": _rel_entr,

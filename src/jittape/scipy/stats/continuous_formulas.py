@@ -7,7 +7,8 @@ from typing import Any
 
 from jittape.core.primitive import apply
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, square, subtract
-from jittape.primitives.elementwise.comparison import greater, less, where
+from jittape.primitives.elementwise.bits import is_inf
+from jittape.primitives.elementwise.comparison import equal, greater, less, where
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.error_functions import erf, erfc, log_ndtr, ndtr, ndtri
 from jittape.primitives.elementwise.exponential import exp, expm1, log, log1p
@@ -69,6 +70,34 @@ def _truncnorm_ppf(q: Any, a: Any, b: Any) -> Any:
     return where(greater(a, 0), negative(call_step("ndtri_exp", right)), call_step("ndtri_exp", left))
 
 
+def _truncnorm_edges(a: Any, b: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the density at both bounds, and its products with them; both vanish at infinite bounds."""
+    mass = _log_mass(a, b)
+    densities, products = [], []
+    for bound in (a, b):
+        infinite = is_inf(bound)
+        bound = where(infinite, 0.0, bound)
+        density = where(infinite, 0.0, exp(subtract(_log_normal_density(bound), mass)))
+        densities.append(density)
+        products.append(multiply(bound, density))
+    return *densities, *products
+
+
+def _truncnorm_mean(a: Any, b: Any) -> Any:
+    left, right, _, _ = _truncnorm_edges(a, b)
+    return subtract(left, right)
+
+
+def _truncnorm_var(a: Any, b: Any) -> Any:
+    left, right, first, second = _truncnorm_edges(a, b)
+    return subtract(add(1.0, subtract(first, second)), square(subtract(left, right)))
+
+
+def _truncnorm_entropy(a: Any, b: Any) -> Any:
+    _, _, first, second = _truncnorm_edges(a, b)
+    return add(add(0.5 + LOG_ROOT_TWO_PI, _log_mass(a, b)), _half(subtract(first, second)))
+
+
 NORMAL = {
     "norm": Formulas(
         "normal distribution",
@@ -126,9 +155,9 @@ NORMAL = {
         isf=lambda q, a, b: negative(_truncnorm_ppf(q, negative(b), negative(a))),
         support=lambda a, b: (a, b),
         conditions=lambda a, b: (less(a, b),),
-        mean=None,
-        var=None,
-        entropy=None,
+        mean=_truncnorm_mean,
+        var=_truncnorm_var,
+        entropy=_truncnorm_entropy,
     ),
 }
 
@@ -161,18 +190,25 @@ def _beta_entropy(a: Any, b: Any) -> Any:
 
 
 def _t_log_density(y: Any, df: Any) -> Any:
+    normal = equal(df, INF)
+    df = where(normal, 1.0, df)
     constant = add(betaln(_half(df), 0.5), _half(log(df)))
-    return subtract(multiply(_half(add(df, 1.0)), negative(log1p(divide(square(y), df)))), constant)
+    student = subtract(multiply(_half(add(df, 1.0)), negative(log1p(divide(square(y), df)))), constant)
+    return where(normal, _log_normal_density(y), student)
 
 
 def _t_var(df: Any) -> Any:
-    return where(greater(df, 2), divide(df, subtract(df, 2.0)), where(greater(df, 1), INF, NAN))
+    finite = where(equal(df, INF), 1.0, divide(df, subtract(df, 2.0)))
+    return where(greater(df, 2), finite, where(greater(df, 1), INF, NAN))
 
 
 def _t_entropy(df: Any) -> Any:
+    normal = equal(df, INF)
+    df = where(normal, 1.0, df)
     half = _half(add(df, 1.0))
     slope = multiply(half, subtract(digamma(half), digamma(_half(df))))
-    return add(slope, add(_half(log(df)), betaln(_half(df), 0.5)))
+    student = add(slope, add(_half(log(df)), betaln(_half(df), 0.5)))
+    return where(normal, 0.5 + LOG_ROOT_TWO_PI, student)
 
 
 def _chi2_entropy(df: Any) -> Any:
@@ -258,7 +294,7 @@ GAMMA_AND_BETA = {
         sf=lambda y, df: BODIES["stdtr"](df, negative(y)),
         ppf=lambda q, df: BODIES["stdtrit"](df, q),
         isf=lambda q, df: negative(BODIES["stdtrit"](df, q)),
-        conditions=lambda df: (greater(df, 0), less(df, INF)),
+        conditions=positive,
         mean=lambda df: where(greater(df, 1), 0.0, INF),
         var=_t_var,
         entropy=_t_entropy,

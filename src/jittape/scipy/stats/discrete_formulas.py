@@ -14,7 +14,7 @@ from jittape.primitives.elementwise.incomplete_gamma import igamma, igammac
 from jittape.primitives.elementwise.piecewise import floor
 from jittape.primitives.elementwise.special import lgamma, xlog1py, xlogy
 from jittape.scipy.special.ufunc_bodies import BODIES
-from jittape.scipy.stats.formulas import Formulas, positive
+from jittape.scipy.stats.formulas import Formulas
 
 __all__ = ["DISCRETE"]
 
@@ -105,7 +105,7 @@ DISCRETE: dict[str, Formulas] = {
         cdf=lambda k, mu: igammac(add(k, 1.0), mu),
         sf=lambda k, mu: igamma(add(k, 1.0), mu),
         support=lambda mu: (0.0, INF),
-        conditions=positive,
+        conditions=lambda mu: (greater_equal(mu, 0),),
         discrete=True,
         mean=lambda mu: mu,
         var=lambda mu: mu,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.dtypes import float64
 from jittape.core.primitive import Primitive, apply
 from jittape.primitives.batched_params import alike
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
@@ -21,6 +22,7 @@ from jittape.primitives.elementwise.comparison import (
     logical_not,
     where,
 )
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import exp, log, sqrt
 from jittape.primitives.elementwise.piecewise import floor
@@ -144,6 +146,13 @@ DISCRETE_INVERSES = {
 # ---- objects ---------------------------------------------------------------------------------------------------------
 
 
+def _operand(x: Any) -> Any:
+    """Return an argument; arrays of integers and bools are float64, as in SciPy's distributions."""
+    x = as_operand(x)
+    dtype = getattr(getattr(x, "aval", x), "dtype", None)
+    return cast(x, float64) if dtype is not None and np.dtype(dtype).kind in "biu" else x
+
+
 class Distribution:
     """A distribution with SciPy's methods, differentiable in the value and in all parameters.
 
@@ -195,12 +204,12 @@ class Distribution:
         if missing:
             raise TypeError(f"{where_} needs the shape parameter {missing[0]}")
         given = {"loc": 0.0, "scale": 1.0, **given}
-        return [as_operand(given[name]) for name in (*self.shapes, "loc", "scale")]
+        return [_operand(given[name]) for name in (*self.shapes, "loc", "scale")]
 
     def _of_value(self, method: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         parameters = self._parameters(method, args, kwargs)
         static = (self.name, {"pmf": "pdf", "logpmf": "logpdf"}.get(method, method))
-        return apply(_value_body, (as_operand(x), *parameters), static)
+        return apply(_value_body, (_operand(x), *parameters), static)
 
     def _density(self, method: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._formulas.discrete != ("pmf" in method):
@@ -250,7 +259,7 @@ class Distribution:
 
     def _inverse(self, method: str, q: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         parameters = self._parameters(method, args, kwargs)
-        return apply(_inverse_body, (as_operand(q), *parameters), (self.name, method))
+        return apply(_inverse_body, (_operand(q), *parameters), (self.name, method))
 
     def ppf(self, q: TensorLike, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
         """Return the inverse of `cdf`.
