@@ -80,7 +80,7 @@ def _truncnorm_edges(a: Any, b: Any) -> tuple[Any, Any, Any, Any]:
         density = where(infinite, 0.0, exp(subtract(_log_normal_density(bound), mass)))
         densities.append(density)
         products.append(multiply(bound, density))
-    return *densities, *products
+    return densities[0], densities[1], products[0], products[1]
 
 
 def _truncnorm_mean(a: Any, b: Any) -> Any:
