@@ -177,6 +177,14 @@ def test_a_solution_that_ends_early_fails() -> None:
     assert np.isnan(found.y.numpy()[0, 1])
 
 
+@pytest.mark.parametrize("pole", [0.0185, 0.7, 3.3])
+def test_the_smallest_step_ends_the_integration_where_times_are_rounded(pole: float) -> None:
+    """Rounding of the time may make a step larger than the smallest one, which was then tried forever."""
+    found = integrate.solve_ivp(lambda t, y: y * y, (pole - 1.0, pole + 1.0), [1.0], t_eval=[pole + 0.5])
+    assert not bool(found.success)
+    assert int(found.steps) < 1000
+
+
 def test_refusals() -> None:
     with pytest.raises(ValueError, match=r"\[solve_ivp\] method must be one of RK23.*'LSODA'; use 'BDF'"):
         integrate.solve_ivp(lambda t, y: y, (0.0, 1.0), [1.0], "LSODA")

@@ -80,8 +80,8 @@ def _first_size(field: Field, method: Method, control: Control, t: Any, y: Any, 
 def _attempt(field: Field, method: Method, control: Control, s: State) -> State:
     """Try one step; a rejected one changes the size only."""
     least = 10.0 * EPS * maximum(absolute(s.t), 1e-290)
-    size = minimum(maximum(s.size, least), control.max_step)
-    h = size * control.direction
+    tried = minimum(maximum(s.size, least), control.max_step)
+    h = tried * control.direction
     beyond = control.direction * (s.t + h - control.end) > 0
     new_t = where(beyond, control.end, s.t + h)
     h = stop_gradient(new_t - s.t)
@@ -93,7 +93,8 @@ def _attempt(field: Field, method: Method, control: Control, s: State) -> State:
     factor = stop_gradient(trial.factor)
     grown = minimum(factor, where(s.rejected, 1.0, MAX_FACTOR))
     shrunk = where(error >= 1.0, maximum(factor, MIN_FACTOR), MIN_FACTOR)  # also for nan
-    failed = logical_and(logical_not(accepted), size <= least)
+    # Rounding of `new_t` may make `size` a little larger than the least one.
+    failed = logical_and(logical_not(accepted), tried <= least)
     return State(
         t=where(accepted, new_t, s.t),
         y=where(accepted, trial.y, s.y),
