@@ -302,6 +302,7 @@ def test_limits_of_parameters_and_integers() -> None:
             lambda m, f=f, ab=ab: getattr(m.truncnorm, f)(*ab)
             for f in MOMENTS
             for ab in ((-np.inf, 1.0), (0.3, np.inf), (-np.inf, np.inf), (8.0, 9.0), (-20.0, -19.5))
+            if f != "entropy" or np.isfinite(ab).all()  # of infinite bounds, SciPy's entropy is nan
         ],
         lambda m: m.norm.logpdf(np.array([True, False])),
         lambda m: m.gamma.cdf(np.array([1, 2], np.int8), 2.0),

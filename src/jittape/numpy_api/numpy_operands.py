@@ -115,6 +115,8 @@ def _tensors(a: Any) -> Any:
 
 def strong(a: Any) -> Any:
     """Do as `array_like`, and convert Python numbers to arrays too."""
+    if hasattr(a, "aval"):
+        return a
     if isinstance(a, TracedScalar):
         number: Any = a
         return cast(number, dtype_of(a))
@@ -158,7 +160,7 @@ def converted(a: Any, dtype: Any, casting: Any = "unsafe") -> Any:
     """
     if dtype is None:
         return a
-    if not np.can_cast(dtype_of(a), as_dtype(dtype), casting):
+    if casting != "unsafe" and not np.can_cast(dtype_of(a), as_dtype(dtype), casting):
         raise DTypeError(
             f"[cast] Cannot cast {dtype_of(a).name} to {as_dtype(dtype).name} by the rule {casting!r}; use jt.cast"
         )
@@ -200,6 +202,8 @@ def write(out: Any, result: Any, casting: Any = "same_kind", mask: Any = True) -
 
 def with_out(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return ``function(*args, **kwargs)``; write the result to ``out=`` if that is a tensor or a Variable."""
+    if not kwargs:
+        return function(*args)
     out = kwargs.get("out")
     if not hasattr(out, "aval"):
         return function(*args, **kwargs)

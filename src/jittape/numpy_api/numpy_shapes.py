@@ -110,7 +110,8 @@ def numpy_concatenate(
     arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
 ) -> Any:
     """``np.concatenate``."""
-    reject("concatenate", out=out, casting=casting)
+    if out is not None or casting is not None:
+        reject("concatenate", out=out, casting=casting)
     arrays = [strong(a) for a in arrays]
     if axis is None:
         arrays, axis = [reshape(a, -1) for a in arrays], 0
@@ -121,8 +122,10 @@ def numpy_stack(
     arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
 ) -> Any:
     """``np.stack``."""
-    reject("stack", out=out, casting=casting)
-    return converted(stack([strong(a) for a in arrays], axis), dtype, "same_kind")
+    if out is not None or casting is not None:
+        reject("stack", out=out, casting=casting)
+    joined = stack([strong(a) for a in arrays], axis)
+    return joined if dtype is None else converted(joined, dtype, "same_kind")
 
 
 def rank_adapter(rank: int) -> Callable[..., Any]:
