@@ -11,6 +11,7 @@ from jittape.core.symbolic.extents import Extent, Extents
 
 BINARY = [operator.add, operator.sub, operator.floordiv, operator.mod, operator.truediv]
 BINARY += [lambda a, b: a * (b % 50), max, min, lambda a, b: a << b % 5, operator.and_]
+BINARY += [lambda a, b: a // (abs(b) + 1) * (abs(b) + 1) + a % (abs(b) + 1)]
 UNARY = [operator.neg, abs, lambda a: a**2, lambda a: a.bit_length(), lambda a: a * 3 - 6, lambda a: a // 3]
 COMPARED = [operator.lt, operator.eq, operator.ge]
 

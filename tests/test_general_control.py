@@ -184,3 +184,24 @@ def test_recurrent_layers_of_batches_of_any_size_and_length(name, how):
             for a, b_ in zip(found, expected, strict=True):
                 np.testing.assert_allclose(a.numpy(), b_.numpy(), rtol=2e-4, atol=2e-6)
     assert general.trace_count == (1 if how == "signature" else 2)
+
+
+@pytest.mark.parametrize("fold", [jt.foldl, jt.foldr])
+def test_segments_of_any_length(fold):
+    """One general trace serves all lengths whose segments leave a rest, unless these numbers stand in the program."""
+    python = with_gradients(lambda x: fold(lambda h, row: cell(h, row[None]), x, start(), checkpoint="sqrt"))
+    whole = jt.function(with_gradients(lambda x: fold(lambda h, row: cell(h, row[None]), x, start())))
+    general = jt.function(python)
+
+    def check(n: int) -> None:
+        x = np.random.default_rng(n).normal(size=(n, 3)) + 0.1
+        for a, b in zip(flatten(general(x)), flatten(whole(x)), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-10, atol=1e-13, strict=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for n in (103, 116, 149, 300, 500, 701):
+            check(n)
+        assert general.trace_count == 2
+        for n in (0, 1, 2, 3, 7, 8, 9, 63, 64, 65, 100, 110, 121, 144):
+            check(n)

@@ -20,6 +20,7 @@ from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import common_dtype
 from jittape.core.primitive import any_dtype
 from jittape.core.program import Aval, Body, Program
+from jittape.core.symbolic.extents import applied
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
 from jittape.primitives.elementwise.comparison import logical_and
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -352,6 +353,11 @@ def _branch(*handles: Any) -> tuple[Any, ...]:
     return tuple([branch_op.bind(which, *operands, bodies=bodies, result_index=i) for i in range(count)])
 
 
+def _rounded_up_root(trips: int) -> int:
+    """Return the square root of a number of iterations, rounded up; at least 1."""
+    return math.isqrt(max(0, trips - 1)) + 1
+
+
 def segment_length(op: str, checkpoint: Any, trips: int | None) -> int | None:
     """Return the number of iterations per segment; None if the loop is not checkpointed."""
     if checkpoint is None:
@@ -362,7 +368,7 @@ def segment_length(op: str, checkpoint: Any, trips: int | None) -> int | None:
                 f"[{op}] checkpoint='sqrt' requires an upper limit of iterations: pass maximum_iterations, or an "
                 "integer checkpoint"
             )
-        return max(1, math.isqrt(max(0, trips - 1)) + 1)
+        return applied(_rounded_up_root, trips)
     if isinstance(checkpoint, bool) or not isinstance(checkpoint, int) or checkpoint < 1:
         raise ControlFlowError(
             f"[{op}] checkpoint must be 'sqrt' or a positive number of iterations, but is {checkpoint!r}"

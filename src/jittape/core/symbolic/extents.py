@@ -221,9 +221,12 @@ class Extent:
         return _operation("//", other, self)
 
     def __mod__(self, other: Any) -> Any:
-        if _are_integers(self, other) and self._is_divided(other):
+        if not _are_integers(self, other):
+            return _operation("%", self, other)
+        if self._is_divided(other):
             return dict(self._terms).get((), 0) % other
-        return _operation("%", self, other)
+        # No atom: quotient * divisor + remainder is the expression of `self` again.
+        return self - self // other * other
 
     def __rmod__(self, other: Any) -> Any:
         return _operation("%", other, self)
@@ -315,6 +318,8 @@ class Extent:
 
     def mapped(self, function: Callable[..., Any], *constants: Any) -> Any:
         """Return ``function(self, *constants)``, which is recomputed for other values."""
+        if function is int and type(self._hint) is int:
+            return self
         if self._owner.is_open:
             return self._owner._computed(function, self, *constants)
         return function(self._hint, *constants)
