@@ -208,7 +208,7 @@ class _Marshaller(Arithmetic):
             self.head(word) for word in (Head.ENTRIES, Head.VARIABLES, Head.ASSIGNED)
         )
         with self.each(variables) as index:
-            self.own(self.load(self.row_of(index), VALUE))
+            self.incref(self.load(self.row_of(index), VALUE))
         self.place_results()
         failed = run_table(builder, self.calls, self.cells)
         untouched = self.untouched(entries, assigned)
@@ -226,7 +226,7 @@ class _Marshaller(Arithmetic):
             self.assign(entries, assigned)
         # Releasing the last reference runs Python code; all Variables have their new values by now.
         with self.each(variables) as index:
-            self.drop(self.load(self.row_of(index), VALUE))
+            self.decref(self.load(self.row_of(index), VALUE))
         with builder.if_then(self.differ(result, integer(0)), likely=True):
             builder.ret(builder.inttoptr(result, BYTES))
         outcome = builder.select(untouched, integer(Outcome.DONE), integer(Outcome.UNASSIGNED))
@@ -263,7 +263,7 @@ class _Marshaller(Arithmetic):
             self.fill(values, index, tensor)
             self.write(made, builder.select(self.same(tensor, integer(0)), tensor, self.read(made)))
         with builder.if_then(self.same(self.read(made), integer(0)), likely=False):
-            self.drop(values)
+            self.decref(values)
 
     def new_tensor(self, position: ir.Value, first_row: ir.Value) -> ir.Value:
         """Return a Tensor of a result; 0 with an error set if there is no memory."""
@@ -276,7 +276,7 @@ class _Marshaller(Arithmetic):
         }
         with self.builder.if_then(self.differ(tensor, integer(0)), likely=True):
             for name in _TENSOR:
-                self.init(tensor, f"Tensor.{name}", self.own(values.get(name, self.none)))
+                self.init(tensor, f"Tensor.{name}", self.incref(values.get(name, self.none)))
         return tensor
 
     # ---- Variables -------------------------------------------------------------------------------------------------
@@ -298,6 +298,6 @@ class _Marshaller(Arithmetic):
             variable = self.load(row, 8 * Field.OBJECT)
             buffer = self.item(self.results, self.load(row, 8 * Field.POSITION))
             self.store(self.get_unchecked(variable, "Variable._buffer"), row, VALUE)
-            self.init(variable, "Variable._buffer", self.own(buffer))
+            self.init(variable, "Variable._buffer", self.incref(buffer))
         with self.each(assigned) as index:
-            self.drop(self.load(self.row_of(self.builder.add(entries, index)), VALUE))
+            self.decref(self.load(self.row_of(self.builder.add(entries, index)), VALUE))

@@ -41,6 +41,6 @@ def new_buffer(
     code.init(buffer, "Buffer.array", array)
     code.init(buffer, "Buffer.address", address)
     code.init(buffer, "Buffer.nbytes", nbytes)
-    code.init(buffer, "Buffer.pooled", code.own(none))
-    code.init(buffer, "Buffer.exposed", code.own(false))
+    code.init(buffer, "Buffer.pooled", code.incref(none))
+    code.init(buffer, "Buffer.exposed", code.incref(false))
     return buffer

@@ -119,7 +119,7 @@ class ObjectCode:
         """Assign to a slot and release its old value."""
         before = self.get_unchecked(owner, slot)
         self.init(owner, slot, value)
-        self.drop(before)
+        self.decref(before)
 
     def init(self, owner: ir.Value, slot: str, value: ir.Value) -> None:
         """Assign to an empty slot, or to one whose old value the caller releases."""
@@ -132,12 +132,12 @@ class ObjectCode:
         """Return whether the type of `value` is a known type itself; instances of subclasses are not."""
         return self.same(self.type_of(value), self.known(kind))
 
-    def own(self, value: ir.Value) -> ir.Value:
+    def incref(self, value: ir.Value) -> ir.Value:
         """Incref and return `value`."""
         self.call("Py_IncRef", value)
         return value
 
-    def drop(self, value: ir.Value) -> None:
+    def decref(self, value: ir.Value) -> None:
         """Decref `value`; 0 is ignored."""
         self.call("Py_DecRef", value)
 

@@ -25,10 +25,10 @@ def define_getitem(name: str, is_variable: bool, new: New, function: ir.Function
     code.require(code.differ(part, integer(0)), python)
     if is_variable:
         failed = code.block("failed")
-        code.put(part, "Tensor._origin", code.new_tuple(failed, code.own(own), code.own(key)))
+        code.put(part, "Tensor._origin", code.new_tuple(failed, code.incref(own), code.incref(key)))
         code.builder.ret(part)
         code.begin(failed)
-        code.drop(part)
+        code.decref(part)
         code.builder.ret(integer(0))
     else:
         code.builder.ret(part)
@@ -98,7 +98,7 @@ class _Getitem:
 
     def _drop_all(self) -> None:
         for memory in (self.trace, self.parts, self.plan, self.start):
-            self.code.drop(self.code.read(memory))
+            self.code.decref(self.code.read(memory))
 
     def _append(self, operand: ir.Value) -> None:
         code = self.code
@@ -126,7 +126,7 @@ class _Getitem:
         index = code.index(self.key, self.refused)
         self._require_in_range(index, extent)
         self._begin_at(builder.select(self._is_negative(index), builder.add(index, extent), index))
-        parts = code.new_tuple(self.refused, code.own(shape), code.own(code.known("int")))
+        parts = code.new_tuple(self.refused, code.incref(shape), code.incref(code.known("int")))
         code.write(self.parts, parts)
 
     def _is_negative(self, index: ir.Value) -> ir.Value:
@@ -150,7 +150,7 @@ class _Getitem:
         code.require(builder.icmp_signed("<", size, extent), other)
         self._begin_at(first)
         number = code.attempt(self.refused, "PyLong_FromSsize_t", size)
-        parts = code.new_tuple(self.refused, code.own(shape), code.own(code.known("slice")), number)
+        parts = code.new_tuple(self.refused, code.incref(shape), code.incref(code.known("slice")), number)
         code.write(self.parts, parts)
 
     def _bound(self, part: ir.Value, position: int) -> ir.Value:
@@ -180,7 +180,7 @@ class _Getitem:
         length = builder.select(is_tuple, code.length_of(self.key), integer(1))
         parts = code.attempt(self.refused, "PyTuple_New", builder.add(length, integer(1)))
         code.write(self.parts, parts)
-        code.fill(parts, 0, code.own(shape))
+        code.fill(parts, 0, code.incref(shape))
         with code.each(length) as i:
             part = code.words(1)
             code.write(part, self.key)
@@ -203,15 +203,15 @@ class _Getitem:
         builder.branch(arrays)
 
         code.begin(numbers)
-        code.write(found, code.own(part))
+        code.write(found, code.incref(part))
         builder.branch(after)
         code.begin(ranges)
         bounds = [self._bound(part, i) for i in range(3)]
-        code.write(found, code.new_tuple(self.refused, *map(code.own, bounds)))
+        code.write(found, code.new_tuple(self.refused, *map(code.incref, bounds)))
         builder.branch(after)
         code.begin(tensors)
         aval = code.get(part, "_aval", self.refused)
-        code.write(found, code.own(aval))
+        code.write(found, code.incref(aval))
         self._append(part)
         builder.branch(after)
         code.begin(arrays)
@@ -232,13 +232,13 @@ class _Getitem:
         code.require_same(self.refused, (flags, integer(CONTIGUOUS_AND_ALIGNED)))
         size = code.attempt(self.refused, "PyObject_GetAttr", array, code.known("size"))
         count = code.size(size)
-        code.drop(size)
+        code.decref(size)
         code.require(builder.icmp_signed("<=", count, integer(_MOST_INDICES)), self.refused)
         data = code.get_unchecked(array, "data")
         with code.each(count) as i:
             self._require_in_range(code.read(data, i), extent)
         shape = code.attempt(self.refused, "PyObject_GetAttr", array, code.known("shape"))
-        return code.new_tuple(self.refused, shape, code.own(dtype))
+        return code.new_tuple(self.refused, shape, code.incref(dtype))
 
     def _find_plan(self) -> None:
         """Find the plan and complete the operands: numbers, and index arrays in the places of None."""
@@ -246,7 +246,7 @@ class _Getitem:
         plan = code.attempt(
             self.refused, "PyDict_GetItemWithError", code.known("PLANS"), code.read(self.parts)
         )
-        code.write(self.plan, code.own(plan))
+        code.write(self.plan, code.incref(plan))
         places = code.item(plan, 2)
         with builder.if_then(code.differ(code.length_of(places), integer(0))):
             arrays, following = code.words(OPERANDS), code.words(1)

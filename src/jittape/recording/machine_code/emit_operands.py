@@ -22,8 +22,8 @@ def new_tensor(code: ObjectCode, failed: ir.Block, **slots: ir.Value) -> ir.Valu
     """Return a Tensor; slots that are not given contain None. Branch to `failed` if there is no memory."""
     tensor = code.attempt(failed, "PyType_GenericAlloc", code.known("Tensor"), integer(0))
     for name in ("_trace", "_slot", "_aval", "_buffer", "_marker"):
-        code.init(tensor, name, code.own(slots.get(name) or code.known("None")))
-    code.init(tensor, "Tensor._origin", code.own(code.known("None")))
+        code.init(tensor, name, code.incref(slots.get(name) or code.known("None")))
+    code.init(tensor, "Tensor._origin", code.incref(code.known("None")))
     return tensor
 
 
@@ -48,11 +48,11 @@ def define_operand_of(new: New, function: ir.Function) -> None:
     minus_one = code.known("minus one")
     aval, marker = code.item(known, 0), code.item(known, 1)
     tensor = new_tensor(code, drop, _slot=minus_one, _aval=aval, _marker=marker, _buffer=buffer)
-    code.drop(buffer)
-    code.drop(known)
+    code.decref(buffer)
+    code.decref(known)
     code.builder.ret(tensor)
     code.begin(drop)
-    code.drop(known)
+    code.decref(known)
     code.builder.branch(python)
     code.begin(python)
     code.builder.ret(integer(0))
@@ -62,11 +62,11 @@ def _known_aval_and_marker(code: ObjectCode, array: ir.Value, python: ir.Block) 
     """Return the aval and the marker of a small array, with a new reference."""
     nbytes = code.attempt(python, "PyObject_GetAttr", array, code.known("nbytes"))
     size = code.size(nbytes)
-    code.drop(nbytes)
+    code.decref(nbytes)
     code.require(code.builder.icmp_signed("<", size, code.size(code.known("LARGE"))), python)
     shape = code.attempt(python, "PyObject_GetAttr", array, code.known("shape"))
-    key = code.new_tuple(python, shape, code.own(code.get_unchecked(array, "dtype")))
+    key = code.new_tuple(python, shape, code.incref(code.get_unchecked(array, "dtype")))
     known = code.call("PyDict_GetItemWithError", code.known("ARRAY_AVALS"), key)
-    code.drop(key)
+    code.decref(key)
     code.require(code.differ(known, integer(0)), python)
-    return code.own(known)
+    return code.incref(known)

@@ -48,7 +48,7 @@ def each_result(
         result = code.item(results, i)
         with code.builder.if_else(code.same(result, none)) as (missing, present):
             with missing:
-                code.write(made, code.own(none))
+                code.write(made, code.incref(none))
             with present:
                 code.write(
                     made, pending_tensor(code, trace, code.item(result, 0), code.item(result, 1), failed)
@@ -67,17 +67,17 @@ def assign(code: ObjectCode, trace: ir.Value, variable: ir.Value, tensor: ir.Val
         code.write(before, code.builder.select(code.same(found, integer(0)), code.known("None"), found))
     slot, node = code.get(tensor, "_slot", failed), code.get(trace, "Trace.node", failed)
     parts = (variable, slot, node, code.read(before))
-    entry = code.new_tuple(failed, *[code.own(part) for part in parts])
+    entry = code.new_tuple(failed, *[code.incref(part) for part in parts])
     code.attempt(failed, "PyDict_SetItem", assigned, number, entry)
-    code.drop(number)
-    code.drop(entry)
+    code.decref(number)
+    code.decref(entry)
     nbytes = code.size(code.get(code.get(variable, "_buffer", failed), "Buffer.nbytes", failed))
     large = code.size(code.known("LARGE"))
     with code.builder.if_then(code.builder.icmp_signed(">=", nbytes, large), likely=False):
-        code.put(trace, "Trace.large", code.own(code.known("True")))
+        code.put(trace, "Trace.large", code.incref(code.known("True")))
     for place in ("_assigned_in", "_trace"):
-        code.put(variable, place, code.own(trace))
-    code.put(variable, "_slot", code.own(code.known("minus one")))
+        code.put(variable, place, code.incref(trace))
+    code.put(variable, "_slot", code.incref(code.known("minus one")))
     here = code.builder.block
     code.begin(failed)
     code.builder.ret(integer(0))
@@ -110,29 +110,29 @@ class _Recorder:
         node = self._node(too_many)
         self.key = code.call("PyTuple_New", builder.add(self.count, integer(2)))
         code.require(code.differ(self.key, integer(0)), too_many)
-        code.fill(self.key, 0, code.own(self.body))
-        code.fill(self.key, 1, code.own(self.static))
+        code.fill(self.key, 0, code.incref(self.body))
+        code.fill(self.key, 1, code.incref(self.static))
         with code.each(self.count) as position:
             part = self._part(code.read(self.operands, position))
-            code.fill(self.key, builder.add(position, integer(2)), code.own(part))
+            code.fill(self.key, builder.add(position, integer(2)), code.incref(part))
         child = self._child(node)
         self._import_inputs(child)
-        code.put(self.trace, "Trace.node", code.own(child))
+        code.put(self.trace, "Trace.node", code.incref(child))
         made = self._results(child)
-        code.drop(child)
-        code.drop(self.key)
+        code.decref(child)
+        code.decref(self.key)
         self._run_if_many(made)
         builder.ret(made)
 
         code.begin(self.refused)
-        code.drop(self.key)
+        code.decref(self.key)
         for values, count in (
             (self.fresh, self.n_fresh),
             (self.numbers, self.n_fresh),
             (self.scalars, self.n_scalars),
         ):
             with code.each(code.read(count)) as position:
-                code.drop(code.read(values, position))
+                code.decref(code.read(values, position))
         builder.branch(too_many)
         code.begin(too_many)
         code.call("PyErr_Clear")
@@ -147,16 +147,16 @@ class _Recorder:
         with builder.if_then(unplaced, likely=False):
             place = self._place(empty)
             known = code.call("PyDict_GetItemWithError", code.known("Trie.places"), place)
-            code.drop(place)
+            code.decref(place)
             with builder.if_else(code.same(known, integer(0)), likely=False) as (new, old):
                 with new:
                     memory = code.words(1)
                     code.write(memory, self.trace)
                     answer = code.call_object(code.known("Trace.begin"), memory, integer(1))
                     code.require(code.differ(answer, integer(0)), self.failed)
-                    code.drop(answer)
+                    code.decref(answer)
                 with old:
-                    code.put(self.trace, "Trace.node", code.own(known))
+                    code.put(self.trace, "Trace.node", code.incref(known))
         return code.get(self.trace, "Trace.node", self.failed)
 
     def _place(self, nowhere: ir.Block) -> ir.Value:
@@ -165,7 +165,7 @@ class _Recorder:
         frame = code.call("PyEval_GetFrame")
         code.require(code.differ(frame, integer(0)), nowhere)
         running = code.call("PyFrame_GetCode", frame)
-        code.drop(running)  # the frame keeps it alive
+        code.decref(running)  # the frame keeps it alive
         address = builder.add(running, builder.sext(code.call("PyFrame_GetLasti", frame), running.type))
         return code.attempt(nowhere, "PyLong_FromSsize_t", address)
 
@@ -187,7 +187,7 @@ class _Recorder:
             is_number = builder.or_(is_number, code.same(kind, code.known(name)))
         code.require(is_number, other)
         code.write(part, kind)
-        self._append(self.scalars, self.n_scalars, code.own(operand))
+        self._append(self.scalars, self.n_scalars, code.incref(operand))
         builder.branch(after)
 
         code.begin(other)
@@ -247,7 +247,7 @@ class _Recorder:
             code.get(self.trace, place, self.refused) for place in ("Trace.variables", "Trace.imported")
         ]
         known = builder.select(is_variable, *tables)
-        number = self._append_fresh(code.own(operand))
+        number = self._append_fresh(code.incref(operand))
         entry = code.call("PyDict_GetItemWithError", known, number)
         code.require(code.same(entry, integer(0)), self.refused)
         return marker
@@ -289,7 +289,7 @@ class _Recorder:
         as_given = code.same(code.get(child, "Node.takes_scalars_as_given", self.refused), code.known("True"))
         with builder.if_then(builder.not_(builder.or_(no_scalars, as_given))):
             self._convert_scalars(code.get(child, "Node.conversions", self.refused))
-        return code.own(child)
+        return code.incref(child)
 
     def _convert_scalars(self, conversions: ir.Value) -> None:
         """Convert the scalars as `Node.conversions` says. For an int that does not fit, Python raises the error."""
@@ -302,7 +302,7 @@ class _Recorder:
                 code.index(scalar, self.refused)
             with builder.if_then(code.same(wanted, code.known("float"))):
                 code.write(self.scalars, code.attempt(self.refused, "PyNumber_Float", scalar), position)
-                code.drop(scalar)
+                code.decref(scalar)
 
     def _import_inputs(self, child: ir.Value) -> None:
         """Import the inputs, as `Trace._import` does; from here on, only an error can end the call."""
@@ -311,29 +311,29 @@ class _Recorder:
         with code.each(code.read(self.n_fresh)) as position:
             operand, number = (code.read(memory, position) for memory in (self.fresh, self.numbers))
             slot = code.item(code.item(inputs, position), 0)
-            buffer = code.own(code.get(operand, "_buffer", self.failed))
+            buffer = code.incref(code.get(operand, "_buffer", self.failed))
             self._append_input(buffer)
             with builder.if_else(code.is_a(operand, "Variable")) as (variable, tensor):
                 with variable:
-                    slots = code.new_tuple(self.failed, code.own(slot))
-                    entry = code.new_tuple(self.failed, code.own(operand), slots)
+                    slots = code.new_tuple(self.failed, code.incref(slot))
+                    entry = code.new_tuple(self.failed, code.incref(operand), slots)
                     self._set_entry("Trace.variables", number, entry)
-                    code.drop(buffer)
+                    code.decref(buffer)
                 with tensor:
-                    entry = code.new_tuple(self.failed, code.own(slot), code.own(operand), buffer)
+                    entry = code.new_tuple(self.failed, code.incref(slot), code.incref(operand), buffer)
                     self._set_entry("Trace.imported", number, entry)
-            code.put(operand, "_trace", code.own(self.trace))
-            code.put(operand, "_slot", code.own(slot))
-            code.drop(operand)
+            code.put(operand, "_trace", code.incref(self.trace))
+            code.put(operand, "_slot", code.incref(slot))
+            code.decref(operand)
         with builder.if_then(code.differ(code.read(self.n_fresh), integer(0))):
             most = code.size(code.get(code.known("config"), "Config._max_pending_bytes", self.failed))
             nbytes = code.size(code.get(child, "Node.nbytes", self.failed))
             with builder.if_then(builder.icmp_signed(">", nbytes, most), likely=False):
-                code.put(self.trace, "Trace.limit", code.own(code.known("zero")))
+                code.put(self.trace, "Trace.limit", code.incref(code.known("zero")))
         with code.each(code.read(self.n_scalars)) as position:
             scalar = code.read(self.scalars, position)
             self._append_input(scalar)
-            code.drop(scalar)
+            code.decref(scalar)
 
     def _append_input(self, value: ir.Value) -> None:
         inputs = self.code.get(self.trace, "Trace.inputs", self.failed)
@@ -343,8 +343,8 @@ class _Recorder:
         code = self.code
         known = code.get(self.trace, table, self.failed)
         code.attempt(self.failed, "PyDict_SetItem", known, number, entry)
-        code.drop(entry)
-        code.drop(number)
+        code.decref(entry)
+        code.decref(number)
 
     def _results(self, child: ir.Value) -> ir.Value:
         """Return the Tensor of the result of `child`, or a tuple of several."""
@@ -371,6 +371,6 @@ class _Recorder:
             code.write(memory, self.trace)
             answer = code.call_object(code.known("Trace._flush_over_limit"), memory, integer(1))
             with builder.if_then(code.same(answer, integer(0)), likely=False):
-                code.drop(made)
+                code.decref(made)
                 builder.ret(integer(0))
-            code.drop(answer)
+            code.decref(answer)
