@@ -179,3 +179,19 @@ def test_bad_tangents_are_refused():
 def test_an_argument_by_keyword():
     value, tangent = jt.njit_jvp(predators)(POINT, POINT, steps=5)
     assert (value, tangent) == jt.njit_jvp(predators)(POINT, POINT, 5)
+
+
+@njit
+def cubes(x):
+    total = 0.0
+    for i in range(1, len(x)):
+        total += x[i] ** 2 * x[i - 1]
+    return total
+
+
+def test_tangents_of_a_function_that_takes_tangents():
+    x, u, v = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.0, 0.5]), np.array([0.0, 1.0, -1.0])
+    twice = jt.njit_jvp(jt.njit_jvp(cubes), argnums=1)
+    (_, _), (_, second) = twice(v, u, x)
+    np.testing.assert_allclose(second, np.dot(jt.njit_hvp(cubes)(u, x), v))
+    np.testing.assert_allclose(jt.njit_jvp(jt.njit_hvp(cubes), argnums=1)(v, u, x)[1], [0.0, 1.0, 1.0])

@@ -51,6 +51,8 @@ class NjitGradient:
         self.tangent_count = count if returned in ("jvp", "tangent") else 0
         signature = signature_of(function)
         first = ["seed_"] if returned == "vjp" else [f"tangent_{i}_" for i in range(self.tangent_count)]
+        while not signature.parameters.keys().isdisjoint(first):  # tangents of a function that takes tangents
+            first = [f"{name}_" for name in first]
         new = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in first]
         self._signature = signature.replace(parameters=[*new, *signature.parameters.values()])
         self.parameters = list(self._signature.parameters)
