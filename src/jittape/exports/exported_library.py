@@ -18,6 +18,7 @@ from llvmlite import ir
 from jittape.compile.llvm.blas import ROUTINES, symbol
 from jittape.compile.llvm.object_file import undefined_symbols
 from jittape.compile.llvm.target import export_object
+from jittape.core.user_calls import as_function
 from jittape.exports.c_emitter import module_of
 from jittape.exports.c_sources import CFunctionText, Parameter, header, test_program
 from jittape.functions.signature import TensorSpec
@@ -126,6 +127,7 @@ def export(
     >>> made.symbols, made.header.name
     (('wave_value', 'wave_value_and_gradient'), 'wave.h')
     """
+    as_function("f", f)
     listed = [specs] if isinstance(specs, TensorSpec) else list(specs)
     _check(name, listed, example)
     folder = Path(directory)
@@ -153,7 +155,7 @@ def export(
 
 
 def _check(name: str, specs: Sequence[Any], example: Sequence[Any] | None) -> None:
-    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         raise ValueError(f"[export] name must be a C identifier, got {name!r}")
     for spec in specs:
         if not isinstance(spec, TensorSpec):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import optree
 
+from jittape.core.user_calls import as_function
 from jittape.errors import ShapeError
 from jittape.fits.fit_covariance import covariance_at
 from jittape.fits.fit_engines import ENGINES
@@ -115,6 +116,7 @@ def fit(
       height     3.005...  0.00868
       life       1.496...  0.00745
     """
+    as_function("model", model)
     layout = ParameterLayout(start)
     record = ENGINES.get(engine)
     if record is None:
