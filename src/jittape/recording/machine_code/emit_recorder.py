@@ -19,7 +19,7 @@ from jittape.recording.machine_code.emit_operands import New, define_operand_of,
 
 __all__ = ["OPERANDS", "assign", "each_result", "pending_tensor", "record"]
 
-OPERANDS = 8
+OPERANDS = 32
 """Maximum number of operands; Python records calls with more."""
 SCALARS = ("float", "int", "bool", "complex")
 
