@@ -111,7 +111,7 @@ class Optimizer(WeightDecay, KeepsStep, Printed):
         if unknown:
             given = next(iter(unknown))
             hint = "; use learning_rate" if given == "lr" else ""
-            raise TypeError(f"{owner}: there is no argument {given!r}{hint}")
+            raise TypeError(f"{owner}: unexpected keyword argument {given!r}{hint}")
         super().__init__(owner if name is None else name, learning_rate, weight_decay)
         self.clipnorm = optional_number(owner, "clipnorm", clipnorm, POSITIVE)
         self.clipvalue = optional_number(owner, "clipvalue", clipvalue, POSITIVE)
