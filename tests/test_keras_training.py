@@ -284,7 +284,7 @@ def test_metrics_in_a_function_and_after_a_reset():
         (
             lambda: keras.optimizers.Adam(lr=0.1),
             TypeError,
-            "Adam: there is no argument 'lr'; use learning_rate",
+            "Adam: unexpected keyword argument 'lr'; use learning_rate",
         ),
         (
             lambda: compiled().fit(np.ones((2, 2)), np.ones(2), epochs="a"),

@@ -22,8 +22,9 @@ __all__ = ["OPERANDS", "assign", "each_result", "pending_tensor", "record"]
 OPERANDS = 32
 """Maximum number of operands; Python records calls with more.
 
-The step of an optimizer has several for each Variable: with 8, a step of Adam on two layers took 34 us, with 32 it takes
-25. Small calls take the same time."""
+The step of an optimizer has several for each Variable: with 8, a step of Adam on two layers took 34 us, with 32 it
+takes 25. Small calls take the same time.
+"""
 SCALARS = ("float", "int", "bool", "complex")
 
 
