@@ -362,7 +362,17 @@ LIMITS = {
             (-2.5, 0.7),
         ],
     ],
-    "stdtr": [(1e300, 1.0), (-np.inf, 1.0), (np.inf, 1.0)],
+    "stdtr": [
+        (1e300, 1.0),
+        (-np.inf, 1.0),
+        (np.inf, 1.0),
+        (100.0, -9.5),
+        (100.0, -8.0),
+        (500.0, -15.0),
+        (20.0, -4.0),
+    ],
+    "xlogy": [(0.0, np.nan), (0.0, 0.0), (0.0, np.inf), (2.0, np.nan)],
+    "xlog1py": [(0.0, np.nan), (0.0, -1.0), (2.0, np.nan)],
     "stdtrit": [(df, p) for df in (np.inf, 1e15, 1e9, 2e3, 500.0) for p in (1e-30, 0.01, 0.4, 0.95)],
 }
 """Parameters at the limits of the definition, and so large that differences of logarithms cancel."""

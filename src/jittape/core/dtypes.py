@@ -303,3 +303,10 @@ def narrowed(found: np.dtype[Any], operands: Iterable[Any]) -> np.dtype[Any]:
 def float_result(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype of NumPy's `sin` of an argument of `dtype`."""
     return _INFO[dtype].floating
+
+
+def c_type(dtype: np.dtype[Any]) -> str | None:
+    """Return the name of `dtype` in C, or None if C has none."""
+    if dtype.kind in "iu":
+        return f"{dtype.name}_t"
+    return {"f8": "double", "f4": "float", "b1": "bool"}.get(dtype.str[1:])

@@ -7,14 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jittape.core.dtypes import c_type
+
 __all__ = ["CFunctionText", "Parameter", "header", "test_program"]
 
 _Array = np.ndarray[Any, Any]
-_C_TYPES = {
-    "bool": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int32_t", "int64": "int64_t",
-    "uint8": "uint8_t", "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t", "float32": "float",
-    "float64": "double",
-}  # fmt: skip
 
 
 class Parameter(NamedTuple):
@@ -26,12 +23,13 @@ class Parameter(NamedTuple):
 
     @property
     def c_type(self) -> str:
-        dtype = self.values.dtype.name
-        if dtype not in _C_TYPES:
+        found = c_type(self.values.dtype)
+        if found is None:
             raise TypeError(
-                f"[export] {self.name} has dtype {dtype}, for which C has no type: use {', '.join(_C_TYPES)}"
+                f"[export] {self.name} has dtype {self.values.dtype.name}, for which C has no type: use floats of 32 "
+                "or 64 bits, integers or bools"
             )
-        return _C_TYPES[dtype]
+        return found
 
     @property
     def declaration(self) -> str:
@@ -54,8 +52,8 @@ def header(name: str, functions: Sequence[CFunctionText], pattern: Any | None) -
     """Return the header of a library; `pattern` is the Hessian's matrix in CSR format."""
     guard = f"{name.upper()}_H"
     lines = [
-        f"#ifndef {guard}", f"#define {guard}", "", "#include <stdint.h>", "", "#ifdef __cplusplus", 'extern "C" {',
-        "#endif", "", "/* Arrays are contiguous, the last index runs fastest, and must not overlap. All functions",
+        f"#ifndef {guard}", f"#define {guard}", "", "#include <stdbool.h>", "#include <stdint.h>", "",
+        "#ifdef __cplusplus", 'extern "C" {', "#endif", "", "/* Arrays are contiguous, the last index runs fastest, and must not overlap. All functions",
         "   return 0, 1 if an operation failed, or 2 without memory. Several threads may call them at once. */",
     ]  # fmt: skip
     for function in functions:

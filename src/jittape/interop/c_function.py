@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.dtypes import c_type
 from jittape.core.program import Aval
 from jittape.functions.signature import TensorSpec
 from jittape.numba_bridge import njit_function, njit_value_and_grad
@@ -116,10 +117,7 @@ class CFunction:
 
 
 def _c_type(dtype: np.dtype[Any]) -> str:
-    """Return the name of a dtype in C."""
-    if dtype.kind in "iu":
-        return f"{dtype.name}_t"
-    return {"f8": "double", "f4": "float", "b1": "bool"}.get(dtype.str[1:], dtype.name)
+    return c_type(dtype) or dtype.name
 
 
 def _prototype(parameters: tuple[str, ...], avals: list[Aval], varied: Aval) -> str:

@@ -44,7 +44,7 @@ def conv_operands(op: str, x: Any, filters: Any, layout: Layout) -> tuple[Any, A
     for name, operand in (("input", x), ("filters", filters)):
         if len(operand.shape) != rank:
             raise ShapeError(f"[{op}] {name} must have {rank} dimensions, got shape {operand.shape}")
-    if 0 in filters.shape:
+    if 0 in filters.shape[:-2]:
         raise ShapeError(f"[{op}] filters must not be empty, got shape {filters.shape}")
     return layout.to_last(x), filters
 

@@ -22,6 +22,7 @@ from jittape.primitives.elementwise.comparison import (
     greater_equal,
     less,
     logical_and,
+    not_equal,
     where,
 )
 from jittape.primitives.elementwise.division import divide
@@ -177,6 +178,11 @@ def _fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
     return where(less(x, 0), NAN, betainc(multiply(0.5, dfd), multiply(0.5, dfn), ratio))
 
 
+def _with_nan(product: Any) -> Any:
+    """Return `xlogy` or `xlog1py` with SciPy's result for a nan in the second argument, which is nan for 0 too."""
+    return lambda x, y: where(not_equal(y, y), add(x, y), product(x, y))
+
+
 def _t_constant(df: Any) -> Any:
     """Return the density of Student's t at 0."""
     half = multiply(0.5, df)
@@ -184,7 +190,11 @@ def _t_constant(df: Any) -> Any:
 
 
 def _stdtr(df: Any, t: Any) -> Any:
-    """Return Student's distribution function, in the middle by the complementary integral."""
+    """Return Student's distribution function, in the middle by the complementary integral.
+
+    The relative error of the middle is that of a difference from 1/2, the error of the tail grows with `df`. The tail
+    is taken where it is better, so that small values keep their digits.
+    """
     squared, half = square(t), multiply(0.5, df)
     total = add(df, squared)
     tail = multiply(0.5, betainc(half, 0.5, divide(df, total)))
@@ -195,7 +205,8 @@ def _stdtr(df: Any, t: Any) -> Any:
     curvature = divide(add(df, 1.0), multiply(6.0, df))
     linear = add(0.5, multiply(multiply(_t_constant(df), t), subtract(1.0, multiply(curvature, squared))))
     tiny = less(multiply(squared, curvature), 1e-9)
-    student = where(tiny, linear, where(less(squared, df), middle, far))
+    in_middle = logical_and(less(squared, df), greater(multiply(tail, df), 2.0))
+    student = where(tiny, linear, where(in_middle, middle, far))
     return where(greater(df, _NORMAL_DF), error_functions.ndtr(t), student)
 
 
@@ -316,8 +327,8 @@ BODIES: dict[str, Callable[..., Any]] = {
     "spence": integrals.spence,
     "stdtr": _stdtr,
     "stdtrit": _stdtrit,
-    "xlog1py": xlog1py,
-    "xlogy": xlogy,
+    "xlog1py": _with_nan(xlog1py),
+    "xlogy": _with_nan(xlogy),
     "y0": bessel.bessel_y0,
     "y1": bessel.bessel_y1,
     **{name: _step(name) for name in STEPS},
