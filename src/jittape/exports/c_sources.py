@@ -53,7 +53,8 @@ def header(name: str, functions: Sequence[CFunctionText], pattern: Any | None) -
     guard = f"{name.upper()}_H"
     lines = [
         f"#ifndef {guard}", f"#define {guard}", "", "#include <stdbool.h>", "#include <stdint.h>", "",
-        "#ifdef __cplusplus", 'extern "C" {', "#endif", "", "/* Arrays are contiguous, the last index runs fastest, and must not overlap. All functions",
+        "#ifdef __cplusplus", 'extern "C" {', "#endif", "",
+        "/* Arrays are contiguous, the last index runs fastest, and must not overlap. All functions",
         "   return 0, 1 if an operation failed, or 2 without memory. Several threads may call them at once. */",
     ]  # fmt: skip
     for function in functions:
