@@ -21,6 +21,7 @@ from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.nn import activation as ac
 from jittape.primitives.nn import cross_entropy as ce
 from jittape.primitives.reduce import cumulative as cu
+from jittape.primitives.reduce import extremum_indices as ei
 from jittape.primitives.reduce import reductions as re
 from jittape.primitives.reduce import statistics as sc
 from jittape.primitives.spectra import norms as no
@@ -98,7 +99,7 @@ REDUCTIONS = (
             ("max", re.reduce_max, np.max),
             ("min", re.reduce_min, np.min),
             ("mean", re.reduce_mean, np.mean),
-            ("argmax", sc.argmax, np.argmax),
+            ("argmax", ei.argmax, np.argmax),
         )
     ),
     Row("norm", no.norm, normal(CUBE), lambda x: np.linalg.norm(x.ravel()), rtol=1e-13),
@@ -124,7 +125,7 @@ REDUCTIONS = (
     ),
     Row(
         "argmax",
-        lambda x: sc.argmax(x, 1),
+        lambda x: ei.argmax(x, 1),
         distinct(CUBE),
         lambda x: np.argmax(x, 1),
         wrt=(),
@@ -132,7 +133,7 @@ REDUCTIONS = (
     ),
     Row(
         "argmin",
-        lambda x: sc.argmin(x, 1),
+        lambda x: ei.argmin(x, 1),
         distinct(CUBE),
         lambda x: np.argmin(x, 1),
         wrt=(),

@@ -17,8 +17,8 @@ from jittape.primitives.elementwise.trigonometric import sin_op
 from jittape.primitives.identity import identity_op
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.reduce.cumulative import cumsum_op, recurrence_op
+from jittape.primitives.reduce.extremum_indices import argmax_op, argmin_op
 from jittape.primitives.reduce.reductions import max_op, min_op, prod_op
-from jittape.primitives.reduce.statistics import argmax_op, argmin_op
 from jittape.primitives.shape.views import (
     Region,
     concat_op,

@@ -15,7 +15,7 @@ from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.reduce.cumulative import cumprod_op, cumsum_op, recurrence_op
-from jittape.primitives.reduce.statistics import argmax_op, argmin_op
+from jittape.primitives.reduce.extremum_indices import argmax_op, argmin_op
 from jittape.primitives.shape.views import Region, concat_op, dynamic_update_slice_op, pad_op, slice_op
 from programs import compiled, program_of
 

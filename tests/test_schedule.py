@@ -27,8 +27,8 @@ from jittape.primitives.elementwise.hyperbolic import tanh
 from jittape.primitives.elementwise.trigonometric import atan, sin, sin_op
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.reduce.cumulative import cumsum_op
+from jittape.primitives.reduce.extremum_indices import argmax_op
 from jittape.primitives.reduce.reductions import max_op
-from jittape.primitives.reduce.statistics import argmax_op
 from jittape.primitives.shape.views import (
     Region,
     concat_op,

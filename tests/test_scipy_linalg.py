@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -146,6 +147,49 @@ def test_gradients(name: str) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
 
 
+WRONG_SHAPES = {
+    "[cholesky] a must be square in its last two dimensions, got shape (1, 2)": lambda: linalg.cholesky(
+        [[1.0, 2.0]]
+    ),
+    "[cho_factor] a must be square in its last two dimensions, got shape (1,)": lambda: linalg.cho_factor(
+        [1.0]
+    ),
+    "[qr] a must have at least 2 dimensions": lambda: linalg.qr(1.0, mode="r"),
+    "[svdvals] a must have at least 2 dimensions": lambda: linalg.svdvals(1.0),
+    "[eigh] a must be square in its last two dimensions, got shape ()": lambda: linalg.eigh(1.0),
+    "[eigh] b must be square in its last two dimensions, got shape (2,)": lambda: linalg.eigh(
+        np.eye(2), [1.0, 2.0]
+    ),
+    "[eigvalsh] a must be square in its last two dimensions, got shape ()": lambda: linalg.eigvalsh(1.0),
+    "[eigvalsh] b must have as many rows as a, got shapes (2, 2) and (4, 4)": lambda: linalg.eigvalsh(
+        A, np.eye(2)
+    ),
+    "[lu_factor] input must have at least 2 dimensions": lambda: linalg.lu_factor(1.0),
+    "[expm_frechet] A must be square in its last two dimensions, got shape ()": lambda: linalg.expm_frechet(
+        1.0, 1.0
+    ),
+    "[expm_frechet] E must have the shape of A, (4, 4), got (4, 3)": lambda: linalg.expm_frechet(A, B),
+    "[cholesky_banded] the bands must have two dimensions and a row for each diagonal, got shape (0, 2)": (
+        lambda: linalg.cholesky_banded(np.zeros((0, 2)))
+    ),
+    "[solveh_banded] the bands must have two dimensions and a row for each diagonal, got shape (0, 2)": (
+        lambda: linalg.solveh_banded(np.zeros((0, 2)), [1.0, 2.0])
+    ),
+    "[cho_solve_banded] the bands must have two dimensions and a row for each diagonal, got shape (0, 2)": (
+        lambda: linalg.cho_solve_banded((np.zeros((0, 2)), True), [1.0, 2.0])
+    ),
+    "[solve_banded] the bands must have 3 rows, one for each diagonal, got shape (2, 4)": (
+        lambda: linalg.solve_banded((1, 1), BANDS, np.ones(4))
+    ),
+}
+
+
+@pytest.mark.parametrize(("message", "call"), WRONG_SHAPES.items(), ids=range(len(WRONG_SHAPES)))
+def test_wrong_shapes(message: str, call: Callable[[], Any]) -> None:
+    with pytest.raises(jt.ShapeError, match=re.escape(message)):
+        call()
+
+
 def test_refusals() -> None:
     with pytest.raises(ValueError, match=r"\[solve\] assume_a must be one of"):
         linalg.solve(A, B, assume_a="spd")
@@ -156,6 +200,8 @@ def test_refusals() -> None:
             solver(2.0, [1.0])
     with pytest.raises(jt.ShapeError, match=r"\[pinv\] a must have at least 2 dimensions"):
         linalg.pinv(2.0)
+    with pytest.raises(ValueError, match=r"\[solve_banded\] l_and_u must not be negative"):
+        linalg.solve_banded((-1, 0), np.zeros((0, 2)), [1.0, 2.0])
     with pytest.raises(ValueError, match=r"\[qr\] mode must be"):
         linalg.qr(A, mode="raw")
     with pytest.raises(ValueError, match=r"\[eigh\] type must be 1"):

@@ -210,6 +210,8 @@ from jittape.primitives.nn.gradient_clipping import clip_by_global_norm as clip_
 from jittape.primitives.nn.gradient_clipping import clip_by_norm as clip_by_norm
 from jittape.primitives.reduce.cumulative import cumprod as cumprod
 from jittape.primitives.reduce.cumulative import cumsum as cumsum
+from jittape.primitives.reduce.extremum_indices import argmax as argmax
+from jittape.primitives.reduce.extremum_indices import argmin as argmin
 from jittape.primitives.reduce.reductions import reduce_all as reduce_all
 from jittape.primitives.reduce.reductions import reduce_any as reduce_any
 from jittape.primitives.reduce.reductions import reduce_max as reduce_max
@@ -217,8 +219,6 @@ from jittape.primitives.reduce.reductions import reduce_mean as reduce_mean
 from jittape.primitives.reduce.reductions import reduce_min as reduce_min
 from jittape.primitives.reduce.reductions import reduce_prod as reduce_prod
 from jittape.primitives.reduce.reductions import reduce_sum as reduce_sum
-from jittape.primitives.reduce.statistics import argmax as argmax
-from jittape.primitives.reduce.statistics import argmin as argmin
 from jittape.primitives.reduce.statistics import reduce_logsumexp as reduce_logsumexp
 from jittape.primitives.shape.blocks import batch_to_space as batch_to_space
 from jittape.primitives.shape.blocks import space_to_batch as space_to_batch

@@ -133,6 +133,8 @@ from jittape.primitives.nn.top_classes import in_top_k as in_top_k
 from jittape.primitives.reduce.cumulative import cumprod as cumprod
 from jittape.primitives.reduce.cumulative import cumsum as cumsum
 from jittape.primitives.reduce.cumulative import cumulative_logsumexp as cumulative_logsumexp
+from jittape.primitives.reduce.extremum_indices import argmax as argmax
+from jittape.primitives.reduce.extremum_indices import argmin as argmin
 from jittape.primitives.reduce.multivariate_gamma import lbeta as lbeta
 from jittape.primitives.reduce.multivariate_gamma import multigammaln as multigammaln
 from jittape.primitives.reduce.reductions import reduce_all as reduce_all
@@ -142,8 +144,6 @@ from jittape.primitives.reduce.reductions import reduce_mean as reduce_mean
 from jittape.primitives.reduce.reductions import reduce_min as reduce_min
 from jittape.primitives.reduce.reductions import reduce_prod as reduce_prod
 from jittape.primitives.reduce.reductions import reduce_sum as reduce_sum
-from jittape.primitives.reduce.statistics import argmax as argmax
-from jittape.primitives.reduce.statistics import argmin as argmin
 from jittape.primitives.reduce.statistics import count_nonzero as count_nonzero
 from jittape.primitives.reduce.statistics import is_non_decreasing as is_non_decreasing
 from jittape.primitives.reduce.statistics import is_strictly_increasing as is_strictly_increasing

@@ -11,8 +11,8 @@ from jittape.keras.true_and_predicted import class_numbers, same_rank
 from jittape.primitives.elementwise.comparison import equal, greater
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.indexing.sorting import top_k
+from jittape.primitives.reduce.extremum_indices import argmax
 from jittape.primitives.reduce.reductions import reduce_any
-from jittape.primitives.reduce.statistics import argmax
 from jittape.primitives.shape.reshaping import expand_dims, squeeze
 
 __all__ = [

@@ -78,6 +78,7 @@ from jittape.primitives.elementwise.trigonometric import atan2
 from jittape.primitives.identity import identity, stop_gradient
 from jittape.primitives.indexing.gather import take_along_axis
 from jittape.primitives.reduce.cumulative import cumprod, cumsum
+from jittape.primitives.reduce.extremum_indices import argmax, argmin
 from jittape.primitives.reduce.reductions import (
     reduce_all,
     reduce_any,
@@ -86,7 +87,7 @@ from jittape.primitives.reduce.reductions import (
     reduce_prod,
     reduce_sum,
 )
-from jittape.primitives.reduce.statistics import argmax, argmin, reduce_std, reduce_variance
+from jittape.primitives.reduce.statistics import reduce_std, reduce_variance
 from jittape.primitives.shape import creation
 from jittape.primitives.shape.reordering import moveaxis, reverse, roll
 from jittape.primitives.shape.reshaping import (

@@ -31,6 +31,7 @@ from jittape.primitives.elementwise.assertions import end_run_where
 from jittape.primitives.elementwise.bits import is_nan
 from jittape.primitives.elementwise.comparison import logical_and, logical_not, where
 from jittape.primitives.reduce.cumulative import cumprod, cumsum
+from jittape.primitives.reduce.extremum_indices import argmax, argmin
 from jittape.primitives.reduce.reductions import (
     reduce_all,
     reduce_any,
@@ -39,7 +40,7 @@ from jittape.primitives.reduce.reductions import (
     reduce_prod,
     reduce_sum,
 )
-from jittape.primitives.reduce.statistics import argmax, argmin, reduce_std, reduce_variance
+from jittape.primitives.reduce.statistics import reduce_std, reduce_variance
 
 __all__ = ["NAN_REDUCTIONS", "without_nan"]
 

@@ -7,19 +7,16 @@ The functions named ``stateless_*`` take a seed and always return the same numbe
 from __future__ import annotations
 
 from jittape.lazy_names import lazily as _lazily
+from jittape.random.discrete_laws import bernoulli, binomial, categorical, poisson
 from jittape.random.generator import Generator, get_global_generator, set_global_generator
 from jittape.random.laws import (
-    bernoulli,
     beta,
-    binomial,
-    categorical,
     dirichlet,
     exponential,
     gamma,
     gumbel,
     laplace,
     multivariate_normal,
-    poisson,
 )
 from jittape.random.seeds import fold_in, split
 from jittape.random.source import get_state, set_seed, set_state

@@ -35,8 +35,8 @@ from jittape.primitives.indexing.row_order import exchanged
 from jittape.primitives.indexing.sorting import searchsorted
 from jittape.primitives.record_parts import filled
 from jittape.primitives.reduce.cumulative import cumsum
+from jittape.primitives.reduce.extremum_indices import argmax
 from jittape.primitives.reduce.reductions import reduce_max, reduce_sum
-from jittape.primitives.reduce.statistics import argmax
 from jittape.primitives.shape.views import sliced
 from jittape.random.arguments import count_dtype, extents_of, is_symbolic, parameter, shape_with
 from jittape.random.checked_values import checked_value_op

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jittape.core.config import config
-from jittape.core.dtypes import int32
-from jittape.random.discrete import draw_bernoulli, draw_binomial, draw_categorical, draw_poisson
 from jittape.random.gammas import draw_beta, draw_dirichlet, draw_gamma
 from jittape.random.location_scale import (
     draw_exponential,
@@ -19,17 +16,13 @@ from jittape.random.source import taken_from
 from jittape.recording.tensor import Tensor
 
 __all__ = [
-    "bernoulli",
     "beta",
-    "binomial",
-    "categorical",
     "dirichlet",
     "exponential",
     "gamma",
     "gumbel",
     "laplace",
     "multivariate_normal",
-    "poisson",
 ]
 
 Shape = Sequence[int] | int
@@ -69,6 +62,10 @@ def gamma(
 
     Raises
     ------
+    DTypeError
+        If `alpha` or `beta` is complex, or `dtype` is not floating.
+    ShapeError
+        If a dimension is negative, or `alpha` and `beta` do not broadcast.
     ValueError
         For parameters that are not positive, unless they are tensors.
 
@@ -93,6 +90,15 @@ def beta(
         Positive; gradients flow to tensors.
     dtype, seed, name
         As for `normal`.
+
+    Raises
+    ------
+    DTypeError
+        If `a` or `b` is complex, or `dtype` is not floating.
+    ShapeError
+        If a dimension is negative, or a parameter does not broadcast to `shape`.
+    ValueError
+        If `a` or `b` is not positive, unless it is a tensor.
 
     Examples
     --------
@@ -123,6 +129,15 @@ def dirichlet(
     Tensor
         Its shape is `shape` followed by the shape of `alpha`.
 
+    Raises
+    ------
+    DTypeError
+        If `alpha` is complex, or `dtype` is not floating.
+    ShapeError
+        If a dimension is negative, or the last one of `alpha` is 0 or missing.
+    ValueError
+        If `alpha` is not positive, unless it is a tensor.
+
     Examples
     --------
     >>> import jittape as jt
@@ -148,6 +163,15 @@ def exponential(
         Not negative; gradients flow to a tensor.
     dtype, seed, name
         As for `normal`.
+
+    Raises
+    ------
+    DTypeError
+        If `scale` is complex, or `dtype` is not floating.
+    ShapeError
+        If a dimension is negative, or a parameter does not broadcast to `shape`.
+    ValueError
+        If `scale` is negative, unless it is a tensor.
 
     Examples
     --------
@@ -176,6 +200,15 @@ def laplace(
     dtype, seed, name
         As for `normal`.
 
+    Raises
+    ------
+    DTypeError
+        If `loc` or `scale` is complex, or `dtype` is not floating.
+    ShapeError
+        If a dimension is negative, or a parameter does not broadcast to `shape`.
+    ValueError
+        If `scale` is negative, unless it is a tensor.
+
     Examples
     --------
     >>> import jittape as jt
@@ -202,6 +235,15 @@ def gumbel(
         `scale` is not negative; gradients flow to tensors.
     dtype, seed, name
         As for `normal`.
+
+    Raises
+    ------
+    DTypeError
+        If `loc` or `scale` is complex, or `dtype` is not floating.
+    ShapeError
+        If a dimension is negative, or a parameter does not broadcast to `shape`.
+    ValueError
+        If `scale` is negative, unless it is a tensor.
 
     Examples
     --------
@@ -257,128 +299,3 @@ def multivariate_normal(
     return draw_multivariate_normal(
         "multivariate_normal", taken_from(seed), shape, mean, cov, scale_tril, dtype
     )
-
-
-# ---- counts and classes ----------------------------------------------------------------------------------------------
-
-
-def poisson(
-    shape: Shape, lam: Any, dtype: Any = None, seed: int | None = None, name: str | None = None
-) -> Tensor:
-    """Draw Poisson distributed counts for each element of `lam`.
-
-    Parameters
-    ----------
-    shape : sequence of int
-        Shape of the counts for one element of `lam`.
-    lam : number, array or tensor
-        Mean, at least 0. If it is a tensor, an invalid element gives nan, or -1 in an integer dtype.
-    dtype : dtype, optional
-        An integer or floating dtype; `jt.config.default_float` if not given.
-    seed, name
-        As for `normal`.
-
-    Returns
-    -------
-    Tensor
-        Its shape is `shape` followed by the shape of `lam`.
-
-    Examples
-    --------
-    >>> import jittape as jt
-    >>> counts = jt.random.poisson([100], [0.5, 30.0], dtype=jt.int32)
-    >>> counts.shape, bool(jt.reduce_all(counts >= 0))
-    ((100, 2), True)
-    """
-    return draw_poisson(
-        "poisson", taken_from(seed), shape, lam, config.default_float if dtype is None else dtype, outer=True
-    )
-
-
-def binomial(
-    shape: Shape,
-    counts: Any,
-    probs: Any,
-    dtype: Any = int32,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Draw numbers of successes among `counts` trials with success probability `probs`.
-
-    Parameters
-    ----------
-    shape : sequence of int
-    counts, probs : number, array or tensor that broadcasts to `shape`
-        If they are tensors, invalid elements give nan, or -1 in an integer dtype.
-    dtype : dtype
-        An integer or floating dtype.
-    seed, name
-        As for `normal`.
-
-    Examples
-    --------
-    >>> import jittape as jt
-    >>> heads = jt.random.binomial([100], counts=10, probs=0.5)
-    >>> bool(jt.reduce_all((heads >= 0) & (heads <= 10)))
-    True
-    """
-    return draw_binomial("binomial", taken_from(seed), shape, counts, probs, dtype)
-
-
-def bernoulli(
-    shape: Shape = (),
-    probs: Any = 0.5,
-    dtype: Any = int32,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Draw 1 with probability `probs`, and otherwise 0.
-
-    Parameters
-    ----------
-    shape : sequence of int
-    probs : number, array or tensor that broadcasts to `shape`
-        If it is a tensor, an invalid element gives nan, or -1 in an integer dtype, or `ValueError` for bool.
-    dtype : dtype
-        An integer or floating dtype, or bool.
-    seed, name
-        As for `normal`.
-
-    Examples
-    --------
-    >>> import jittape as jt
-    >>> sorted(set(jt.random.bernoulli([100], 0.3).tolist()))
-    [0, 1]
-    """
-    return draw_bernoulli("bernoulli", taken_from(seed), shape, probs, dtype)
-
-
-def categorical(
-    logits: Any, num_samples: int, dtype: Any = None, seed: int | None = None, name: str | None = None
-) -> Tensor:
-    """Draw classes with probabilities proportional to ``exp(logits)``.
-
-    Parameters
-    ----------
-    logits : tensor-like of shape (batch, classes)
-        Of a floating dtype. The class of a logit of -inf is not drawn; logits of inf share the probability. If it is a
-        tensor, a row that contains nan or only -inf gives -1.
-    num_samples : int
-        Number of classes to draw for each row.
-    dtype : dtype, optional
-        int64 if not given.
-    seed, name
-        As for `normal`.
-
-    Returns
-    -------
-    Tensor of shape (batch, num_samples)
-
-    Examples
-    --------
-    >>> import jittape as jt
-    >>> classes = jt.random.categorical(jt.math.log([[0.2, 0.0, 0.8]]), 100)
-    >>> sorted(set(classes[0].tolist()))
-    [0, 2]
-    """
-    return draw_categorical("categorical", taken_from(seed), logits, num_samples, dtype)

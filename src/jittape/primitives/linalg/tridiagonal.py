@@ -340,6 +340,8 @@ def tridiagonal_solve(
 
     Raises
     ------
+    DTypeError
+        If `diagonals` or `rhs` is bool or an integer.
     LinAlgError
         If a matrix is singular and `partial_pivoting` is True; the message has its index in the batch.
     ShapeError

@@ -1,4 +1,4 @@
-"""Functions composed of reductions: variance, logsumexp, moments; and the indices of extrema (`argmax`, `argmin`)."""
+"""Functions composed of reductions: variance, moments, logsumexp, counts, and tests of the order of elements."""
 
 from __future__ import annotations
 
@@ -6,42 +6,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype, bool_, default_dtype, int64, uint8
-from jittape.core.forms import Decomposition
-from jittape.core.primitive import Primitive, apply
-from jittape.core.program import Aval
-from jittape.errors import ShapeError
-from jittape.primitives.batched_params import along_axis
+from jittape.core.dtypes import as_dtype, bool_, default_dtype, int64
+from jittape.core.primitive import apply
 from jittape.primitives.broadcast import (
     as_symbol,
     axis_key,
     broadcast_back,
     cast_to,
-    iota,
     normalized_axes,
     real_op,
     to_shape,
     with_ones,
-    without_axes,
 )
 from jittape.primitives.elementwise.arithmetic import add, squared_difference, subtract
 from jittape.primitives.elementwise.bits import is_finite
-from jittape.primitives.elementwise.comparison import equal, less, less_equal, logical_or, not_equal, where
+from jittape.primitives.elementwise.comparison import equal, less, less_equal, where
 from jittape.primitives.elementwise.exponential import exp, log, sqrt
 from jittape.primitives.identity import stop_gradient
-from jittape.primitives.record_parts import floating, integer_dtype, require_kinds
+from jittape.primitives.record_parts import floating, require_kinds
 from jittape.primitives.reduce.euclidean import std_op
 from jittape.primitives.reduce.reductions import (
     Axis,
     averaging,
-    max_op,
-    min_op,
     reduce_all,
     reduce_max,
     reduce_mean,
     reduce_sum,
 )
-from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import sliced
 from jittape.typing import Tensor, TensorLike
 
@@ -49,8 +40,6 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
 __all__ = [
-    "argmax",
-    "argmin",
     "count_nonzero",
     "is_non_decreasing",
     "is_strictly_increasing",
@@ -87,6 +76,13 @@ def reduce_variance(
     keepdims : bool
         Keep the reduced dimensions with length 1.
 
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `axis` names a dimension twice.
+
     Examples
     --------
     >>> jt.math.reduce_variance([[1.0, 3.0], [2.0, 2.0]], axis=1).numpy()
@@ -120,6 +116,13 @@ def reduce_std(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `axis` names a dimension twice.
+
     Examples
     --------
     >>> jt.math.reduce_std([[1.0, 5.0], [2.0, 4.0]], axis=1).numpy()
@@ -149,6 +152,13 @@ def moments(
         Keep the reduced dimensions with length 1.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    AxisError
+        If `axes` is out of range.
+    ShapeError
+        If `axes` names a dimension twice.
 
     Examples
     --------
@@ -187,6 +197,15 @@ def reduce_logsumexp(
     keepdims : bool
         Keep the reduced dimensions with length 1.
 
+    Raises
+    ------
+    DTypeError
+        If `input_tensor` is complex.
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `axis` names a dimension twice.
+
     Examples
     --------
     >>> jt.reduce_logsumexp([[0.0, 0.0], [200.0, 200.0]], axis=1).numpy().round(3)
@@ -224,6 +243,13 @@ def count_nonzero(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    AxisError
+        If `axis` is out of range.
+    ShapeError
+        If `axis` names a dimension twice.
+
     Examples
     --------
     >>> jt.math.count_nonzero([[0.0, 1.0], [2.0, 3.0]], axis=1).numpy()
@@ -254,113 +280,6 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     return apply(_zero_fraction_body, (value,))
 
 
-# ---- indices of extrema ----------------------------------------------------------------------------------------------
-
-PLACE = "the index of an extremum is an integer"
-
-
-def _place_abstract_eval(x: Aval, *, axis: int, dtype: np.dtype[Any]) -> Aval:
-    require_kinds("argmax", "biuf", x)
-    if x.shape[axis] == 0:
-        raise ShapeError(f"[argmax] axis {axis} of shape {x.shape} has no elements")
-    return Aval(without_axes(x.shape, (axis,)), dtype)
-
-
-def _first_place(x: Any, extreme: Primitive, axis: int, dtype: np.dtype[Any]) -> Any:
-    """Return the first coordinate along `axis` whose element equals the extremum, or is nan if the extremum is."""
-    x = cast_to(x, uint8) if x.dtype.kind == "b" else x
-    top = broadcast_back(extreme.bind(x, axes=(axis,)), x.shape, (axis,))
-    found = equal(x, top)
-    if x.dtype.kind == "f":
-        found = logical_or(found, not_equal(x, x))
-    places = where(found, iota(x.shape, axis, int64), x.shape[axis])
-    return cast_to(min_op.bind(places, axes=(axis,)), dtype)
-
-
-argmax_op = Primitive(
-    "argmax",
-    abstract_eval=_place_abstract_eval,
-    impl=lambda x, *, axis, dtype: np.argmax(x, axis).astype(dtype),
-    lowering=Decomposition(lambda x, *, axis, dtype: _first_place(x, max_op, axis, dtype)),
-    gradient_stops=PLACE,
-    batch=along_axis(),
-)
-
-argmin_op = Primitive(
-    "argmin",
-    abstract_eval=_place_abstract_eval,
-    impl=lambda x, *, axis, dtype: np.argmin(x, axis).astype(dtype),
-    lowering=Decomposition(lambda x, *, axis, dtype: _first_place(x, min_op, axis, dtype)),
-    gradient_stops=PLACE,
-    batch=along_axis(),
-)
-
-
-def _argmax_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
-    x = as_symbol(x)
-    a = one_axis("argmax", axis, len(x.shape))
-    return argmax_op.bind(x, axis=a, dtype=dtype)
-
-
-def argmax(
-    input: TensorLike, axis: int | None = None, output_type: DTypeLike = int64, name: str | None = None
-) -> Tensor:
-    """Return the index of the greatest element along `axis`; of equal elements, that of the first.
-
-    Parameters
-    ----------
-    input : tensor
-        A tensor of a real or bool dtype.
-    axis : int, optional
-        The dimension to reduce; as in TensorFlow, the first by default.
-    output_type : dtype
-        An integer dtype.
-
-    Examples
-    --------
-    >>> jt.argmax([[1.0, 5.0], [7.0, 2.0]], axis=1).numpy()
-    array([1, 0])
-    """
-    return apply(
-        _argmax_body,
-        (input,),
-        (0 if axis is None else axis_key(axis), integer_dtype("output_type", output_type)),
-    )
-
-
-def _argmin_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
-    x = as_symbol(x)
-    a = one_axis("argmin", axis, len(x.shape))
-    return argmin_op.bind(x, axis=a, dtype=dtype)
-
-
-def argmin(
-    input: TensorLike, axis: int | None = None, output_type: DTypeLike = int64, name: str | None = None
-) -> Tensor:
-    """Return the index of the least element along `axis`; of equal elements, that of the first.
-
-    Parameters
-    ----------
-    input : tensor
-        A tensor of a real or bool dtype.
-    axis : int, optional
-        The dimension to reduce; as in TensorFlow, the first by default.
-    output_type : dtype
-        An integer dtype.
-
-
-    Examples
-    --------
-    >>> jt.argmin([[1.0, 5.0], [7.0, 2.0]], axis=1).numpy()
-    array([0, 1])
-    """
-    return apply(
-        _argmin_body,
-        (input,),
-        (0 if axis is None else axis_key(axis), integer_dtype("output_type", output_type)),
-    )
-
-
 # ---- order -----------------------------------------------------------------------------------------------------------
 
 
@@ -388,6 +307,11 @@ def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
     Examples
     --------
     >>> jt.math.is_non_decreasing([1, 1, 2]).numpy()
@@ -405,6 +329,11 @@ def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
         Real numbers, of any shape.
     name : str, optional
         Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
 
     Examples
     --------

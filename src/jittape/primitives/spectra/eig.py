@@ -35,8 +35,8 @@ from jittape.primitives.linalg.matrix_operands import (
 )
 from jittape.primitives.linalg.solve import solve
 from jittape.primitives.record_parts import filled
+from jittape.primitives.reduce.extremum_indices import argmax
 from jittape.primitives.reduce.reductions import reduce_sum
-from jittape.primitives.reduce.statistics import argmax
 from jittape.primitives.shape.indicators import one_hot
 from jittape.primitives.shape.joining import split
 from jittape.primitives.shape.reshaping import matrix_transpose

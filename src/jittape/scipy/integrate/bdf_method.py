@@ -24,8 +24,8 @@ from jittape.primitives.identity import stop_gradient
 from jittape.primitives.linalg.lu import lu
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.reduce.cumulative import cumprod, cumsum
+from jittape.primitives.reduce.extremum_indices import argmax
 from jittape.primitives.reduce.reductions import reduce_sum
-from jittape.primitives.reduce.statistics import argmax
 from jittape.primitives.shape.creation import eye, zeros
 from jittape.primitives.shape.joining import concat, stack
 from jittape.primitives.shape.reshaping import broadcast_to, expand_dims

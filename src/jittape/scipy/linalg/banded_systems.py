@@ -21,18 +21,26 @@ from jittape.primitives.linalg.solve import solve as solve_dense
 from jittape.primitives.linalg.tridiagonal import tridiagonal_solve
 from jittape.primitives.shape.joining import concat, stack
 from jittape.primitives.shape.reshaping import expand_dims, squeeze
-from jittape.scipy.linalg.scipy_factors import matrix_argument
+from jittape.scipy.linalg.matrix_arguments import matrix_argument
 from jittape.scipy.linalg.scipy_options import with_scipy_options
 
 __all__ = ["cho_solve_banded", "cholesky_banded", "solve_banded", "solveh_banded"]
 
 
+def _bands(function: str, rows: int | None, ab: Any) -> Any:
+    """Return bands; raise `ShapeError` unless they have `rows` rows, or if that is None at least one."""
+    ab = matrix_argument(ab)
+    if len(ab.shape) != 2 or (not ab.shape[0] if rows is None else ab.shape[0] != rows):
+        wanted = "two dimensions and a row" if rows is None else f"{rows} rows, one"
+        raise ShapeError(
+            f"[{function}] the bands must have {wanted} for each diagonal, got shape {tuple(ab.shape)}"
+        )
+    return ab
+
+
 def _operands(function: str, rows: int | None, ab: Any, b: Any) -> tuple[Any, Any, bool]:
     """Return bands, right-hand sides in columns, and whether `b` is a vector."""
-    ab, b = matrix_argument(ab), matrix_argument(b)
-    if len(ab.shape) != 2 or (rows is not None and ab.shape[0] != rows):
-        wanted = "two dimensions" if rows is None else f"{rows} rows, one for each diagonal"
-        raise ShapeError(f"[{function}] the bands must have {wanted}, got shape {tuple(ab.shape)}")
+    ab, b = _bands(function, rows, ab), matrix_argument(b)
     if len(b.shape) not in (1, 2) or b.shape[0] != ab.shape[1]:
         raise ShapeError(
             f"[{function}] b must have {ab.shape[1]} rows, as the matrix, got shape {tuple(b.shape)}"
@@ -86,6 +94,8 @@ def solve_banded(l_and_u: Any, ab: Any, b: Any) -> Any:
 
     Raises
     ------
+    ValueError
+        If a number of diagonals is negative.
     LinAlgError
         If the matrix is singular.
     ShapeError
@@ -98,6 +108,8 @@ def solve_banded(l_and_u: Any, ab: Any, b: Any) -> Any:
     array([1., 2.])
     """
     below, above = (as_int("l_and_u", count) for count in l_and_u)
+    if min(below, above) < 0:
+        raise ValueError(f"[solve_banded] l_and_u must not be negative, got {(below, above)}")
     ab, b, vector = _operands("solve_banded", below + above + 1, ab, b)
     if below == above == 1 and ab.shape[1] > 1:
         x = tridiagonal_solve(stack([_shifted(ab[0], -1), ab[1], _shifted(ab[2], 1)]), b)
@@ -124,7 +136,7 @@ def solveh_banded(ab: Any, b: Any, lower: bool = False) -> Any:
     Raises
     ------
     ShapeError
-        If the rows of `b` do not fit the matrix.
+        If `ab` has not two dimensions, or no rows, or the rows of `b` do not fit.
     LinAlgError
         If the matrix is not positive definite.
 
@@ -153,7 +165,7 @@ def cholesky_banded(ab: Any, lower: bool = False) -> Any:
     Raises
     ------
     ShapeError
-        If `ab` has a wrong number of dimensions.
+        If `ab` has not two dimensions, or no rows.
     LinAlgError
         If the matrix is not positive definite.
 
@@ -164,9 +176,7 @@ def cholesky_banded(ab: Any, lower: bool = False) -> Any:
     array([[2., 2.],
            [1., 0.]])
     """
-    ab = matrix_argument(ab)
-    if len(ab.shape) != 2:
-        raise ShapeError(f"[cholesky_banded] the bands must have two dimensions, got shape {tuple(ab.shape)}")
+    ab = _bands("cholesky_banded", None, ab)
     factor = factor_of(_hermitian(ab, lower))
     factor = factor if lower else adjoint(factor)
     count, n = ab.shape
@@ -190,7 +200,7 @@ def cho_solve_banded(cb_and_lower: Any, b: Any) -> Any:
     Raises
     ------
     ShapeError
-        If the rows of `b` do not fit the matrix.
+        If the factor has not two dimensions, or no rows, or the rows of `b` do not fit.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from jittape.primitives.linalg.matrices import adjoint
 from jittape.primitives.linalg.matrix_operands import require_matrix_dtype
 from jittape.primitives.linalg.solve import inv, solve
 from jittape.primitives.shape.reshaping import reshape
-from jittape.scipy.linalg.scipy_factors import matrix_argument
+from jittape.scipy.linalg.matrix_arguments import matrix_argument
 
 __all__ = ["solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_lyapunov", "solve_sylvester"]
 

@@ -17,19 +17,13 @@ from jittape.primitives.shape.creation import eye
 from jittape.primitives.spectra import eig as eig_functions
 from jittape.primitives.spectra import eigh as eigh_functions
 from jittape.primitives.spectra import svd as svd_functions
-from jittape.recording.convert import convert_to_tensor
+from jittape.scipy.linalg.matrix_arguments import matrix_argument, require_rows, square_argument, square_pair
 from jittape.scipy.linalg.scipy_options import with_scipy_options
-from jittape.scipy.scipy_operands import floating_operand
 
 __all__ = [
-    "cho_factor", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "lu", "lu_factor", "matrix_argument", "polar", "qr",
+    "cho_factor", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "lu", "lu_factor", "polar", "qr",
     "svd", "svdvals",
 ]  # fmt: skip
-
-
-def matrix_argument(a: Any) -> Any:
-    """Return an argument as a tensor of floating or complex numbers; integers and lists become float64."""
-    return convert_to_tensor(floating_operand(a))
 
 
 def _with_lower(a: Any, lower: bool) -> Any:
@@ -53,6 +47,8 @@ def cholesky(a: Any, lower: bool = False) -> Any:
 
     Raises
     ------
+    ShapeError
+        If `a` has fewer than two dimensions, or is not square in its last two dimensions.
     LinAlgError
         If the matrix is not positive definite.
 
@@ -63,7 +59,7 @@ def cholesky(a: Any, lower: bool = False) -> Any:
     array([[2., 1.],
            [0., 2.]])
     """
-    factor = cholesky_functions.cholesky(_with_lower(matrix_argument(a), lower))
+    factor = cholesky_functions.cholesky(_with_lower(square_argument("cholesky", "a", a), lower))
     return factor if lower else adjoint(factor)
 
 
@@ -91,7 +87,7 @@ def cho_factor(a: Any, lower: bool = False) -> tuple[Any, bool]:
     >>> linalg.cho_solve(linalg.cho_factor([[4.0, 2.0], [2.0, 5.0]]), [6.0, 7.0]).numpy()
     array([1., 1.])
     """
-    return cholesky(a, lower), bool(lower)
+    return cholesky(square_argument("cho_factor", "a", a), lower), bool(lower)
 
 
 @with_scipy_options
@@ -173,6 +169,8 @@ def qr(a: Any, *, mode: str = "full", pivoting: bool = False) -> Any:
 
     Raises
     ------
+    ShapeError
+        If `a` has fewer than two dimensions.
     ValueError
         For ``mode="raw"`` and for `pivoting`.
 
@@ -188,6 +186,7 @@ def qr(a: Any, *, mode: str = "full", pivoting: bool = False) -> Any:
             f"[qr] mode must be 'full', 'r' or 'economic', without pivoting; got mode={mode!r}, pivoting={pivoting}"
         )
     a = matrix_argument(a)
+    require_rows("qr", a)
     if mode == "r":
         rows, columns = a.shape[-2:]
         return (qr_functions.qr(a, full_matrices=rows > columns)[1],)
@@ -237,13 +236,20 @@ def svdvals(a: Any) -> Any:
     ----------
     a : array_like of shape (m, n)
 
+    Raises
+    ------
+    ShapeError
+        If `a` has fewer than two dimensions.
+
     Examples
     --------
     >>> from jittape.scipy import linalg
     >>> linalg.svdvals([[3.0, 0.0], [0.0, 4.0]]).numpy()
     array([4., 3.])
     """
-    return svd_functions.svdvals(matrix_argument(a))
+    a = matrix_argument(a)
+    require_rows("svdvals", a)
+    return svd_functions.svdvals(a)
 
 
 @with_scipy_options
@@ -304,6 +310,8 @@ def eigh(
 
     Raises
     ------
+    ShapeError
+        If `a` or `b` is not square in its last two dimensions, or they differ in their number of rows.
     ValueError
         For another type.
     LinAlgError
@@ -317,12 +325,13 @@ def eigh(
     """
     if type != 1:
         raise ValueError(f"[eigh] type must be 1, got {type!r}; multiply by b or its inverse first")
-    a = _with_lower(matrix_argument(a), lower)
+    a, b = square_pair("eigh", a, b)
+    a = _with_lower(a, lower)
     low, high = (0, a.shape[-1] - 1) if subset_by_index is None else subset_by_index
     kept = slice(int(low), int(high) + 1)
     factor = None
     if b is not None:
-        factor = cholesky_functions.cholesky(_with_lower(matrix_argument(b), lower))
+        factor = cholesky_functions.cholesky(_with_lower(b, lower))
         whole = band_part(a, -1, 0) + adjoint(band_part(a, -1, 0) - band_part(a, 0, 0))
         half = triangular_solve(factor, whole)
         a = adjoint(triangular_solve(factor, adjoint(half)))
@@ -348,7 +357,7 @@ def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, type: int = 1, subset
     Raises
     ------
     ShapeError
-        If `a` has fewer than two dimensions, or is not square in its last two dimensions.
+        If `a` or `b` is not square in its last two dimensions, or they differ in their number of rows.
 
     Examples
     --------
@@ -356,6 +365,7 @@ def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, type: int = 1, subset
     >>> linalg.eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy()
     array([1., 2.])
     """
+    a, b = square_pair("eigvalsh", a, b)
     return eigh(a, b, lower=lower, eigvals_only=True, type=type, subset_by_index=subset_by_index)
 
 

@@ -53,7 +53,6 @@ def with_scipy_options(function: Callable[..., Any]) -> Callable[..., Any]:
     positions = tuple(POSITIONS.get(name, "").split())
     unsupported = UNSUPPORTED.get(name, {})
 
-    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) > 1 and len(args) <= len(positions):
             places = positions[1 : len(args)]
@@ -67,4 +66,5 @@ def with_scipy_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise NotImplementedError(f"[{name}] {option} is not supported; leave it at {default!r}")
         return function(*args, **{key: value for key, value in kwargs.items() if key not in OPTIONS})
 
-    return call
+    call.__code__ = call.__code__.replace(co_name=name)  # messages name the function
+    return functools.wraps(function)(call)

@@ -13,7 +13,7 @@ from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.shape.reshaping import reshape
-from jittape.scipy.linalg.scipy_factors import matrix_argument
+from jittape.scipy.linalg.matrix_arguments import matrix_argument
 
 __all__ = ["block_diag", "circulant", "hankel", "toeplitz"]
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import complex_of
+from jittape.errors import ShapeError
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import cast, conj, imag, real
 from jittape.primitives.elementwise.piecewise import clip_by_value
@@ -17,7 +18,8 @@ from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.spectra.matrix_functions import expm
 from jittape.primitives.spectra.svd import svdvals
-from jittape.scipy.linalg.scipy_factors import matrix_argument, svd
+from jittape.scipy.linalg.matrix_arguments import matrix_argument, square_argument
+from jittape.scipy.linalg.scipy_factors import svd
 from jittape.scipy.linalg.scipy_options import with_scipy_options
 from jittape.scipy.linalg.systems import hermitian_of, pinv
 
@@ -354,7 +356,12 @@ def expm_frechet(A: Any, E: Any, method: str | None = None, compute_expm: bool =
     >>> linalg.expm_frechet([[0.0]], [[2.0]])[1].numpy()
     array([[2.]])
     """
-    a, e = matrix_argument(A), matrix_argument(E)
+    a, e = square_argument("expm_frechet", "A", A), matrix_argument(E)
+    if e.shape != a.shape:
+        raise ShapeError(
+            f"[expm_frechet] E must have the shape of A, {tuple(a.shape)}, got {tuple(e.shape)}; "
+            "give a direction for each element"
+        )
     n = a.shape[-1]
     both = expm(concat([concat([a, e], -1), concat([a * 0.0, a], -1)], -2))
     value, derivative = both[..., :n, :n], both[..., :n, n:]

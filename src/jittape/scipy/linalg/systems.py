@@ -23,7 +23,8 @@ from jittape.primitives.shape.creation import ones, zeros
 from jittape.primitives.shape.reshaping import expand_dims, matrix_transpose, reshape, squeeze
 from jittape.primitives.spectra import matrix_functions, pseudoinverse
 from jittape.primitives.spectra.svd import svdvals
-from jittape.scipy.linalg.scipy_factors import cholesky, matrix_argument
+from jittape.scipy.linalg.matrix_arguments import matrix_argument, require_rows
+from jittape.scipy.linalg.scipy_factors import cholesky
 from jittape.scipy.linalg.scipy_options import with_scipy_options
 
 __all__ = [
@@ -35,15 +36,9 @@ STRUCTURES = ("gen", "general", "sym", "symmetric", "her", "hermitian", "pos", "
               "tridiagonal", "banded", "upper triangular", "lower triangular")  # fmt: skip
 
 
-def _require_rows(function: str, a: Any) -> None:
-    """Raise `ShapeError` unless `a` has rows and columns."""
-    if len(a.shape) < 2:
-        raise ShapeError(f"[{function}] a must have at least 2 dimensions, got shape {tuple(a.shape)}")
-
-
 def _columns(function: str, a: Any, b: Any) -> tuple[Any, bool]:
     """Return right-hand sides in columns, and whether `b` is one vector."""
-    _require_rows(function, a)
+    require_rows(function, a)
     b = matrix_argument(b)
     vector = len(b.shape) == 1
     if not len(b.shape) or b.shape[-1 if vector else -2] != a.shape[-2]:
@@ -338,7 +333,7 @@ def pinv(a: Any, *, rtol: float | None = None) -> Any:
     array([[0.5, 0. ]])
     """
     a = matrix_argument(a)
-    _require_rows("pinv", a)
+    require_rows("pinv", a)
     limit = max(a.shape[-2:]) * float(np.finfo(a.aval.dtype).eps) if rtol is None else rtol
     return pseudoinverse.pinv(a, rcond=limit)
 
