@@ -64,7 +64,8 @@ html_theme_options = {
     "navigation_with_keys": False,
     "secondary_sidebar_items": {
         "**": ["page-toc"],
-        "coming-from/jax": [],  # two columns of code
+        "coming-from/autograd": [],  # two columns of code
+        "coming-from/jax": [],
         "coming-from/pytorch": [],
         "performance": [],  # wide tables
     },

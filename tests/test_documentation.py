@@ -73,7 +73,9 @@ def test_the_page_on_autograd(capsys):
     run_examples("docs/coming-from/autograd.md")
     printed = capsys.readouterr().out
     assert printed.startswith("0.419974 -0.639700\n")
-    loss, before, after, height = map(float, re.findall(r"(?<= )\d+\.\d+", printed)[-4:])
+    left, right = printed.splitlines()[1::2], printed.splitlines()[2::2]
+    assert left == right  # the two columns
+    loss, before, after, height = map(float, re.findall(r"(?<= )\d+\.\d+", "\n".join(left)))
     assert loss < 0.2
     assert after < before / 3
     assert height == 0.5

@@ -2,16 +2,16 @@
 A convolutional network
 =======================
 
-A convolution slides a small filter over an image and answers everywhere the same question. This tutorial starts with one
-filter, trains a network that learns its own filters, and then asks the network what it looks at.
+A convolution slides a small filter over an image and computes the same sum at every place. This tutorial starts with one
+filter, trains a network that learns its own filters, and then shows which pixels the network uses.
 """
 
 # %%
 # One filter
 # ----------
 #
-# The handwritten digits of scikit-learn have 8 by 8 pixels. The filter below compares the pixels above with those below. It
-# answers with large numbers at upper edges:
+# The handwritten digits of scikit-learn have 8 by 8 pixels. The filter below compares the pixels above with those below. The
+# results are large at upper edges:
 
 # sphinx_gallery_thumbnail_number = 4
 
@@ -44,8 +44,8 @@ for ax in axes.flat:
 # The network
 # -----------
 #
-# Two convolutions with 16 and 32 filters find parts, two poolings halve the image and keep the strongest answers, and a dense
-# layer decides. The image shrinks from 8 × 8 to 2 × 2 pixels, and its channels grow from 1 to 32:
+# The network has two convolutions with 16 and 32 filters. After each of them, a pooling halves the image and keeps the largest
+# values. A dense layer computes the ten scores. The image shrinks from 8 × 8 to 2 × 2 pixels, and its channels grow from 1 to 32:
 
 layers = jt.keras.layers
 jt.random.set_seed(0)
@@ -67,8 +67,8 @@ for variable in model.trainable_variables:
 # Training
 # --------
 #
-# Each training image is moved by up to one pixel at random. The network then learns that the exact position does not matter,
-# and each image counts as nine:
+# Each training image is moved by up to one pixel at random. This makes nine images of each, and the network learns
+# that the exact position does not matter:
 
 optimizer = jt.optimizers.Adam(learning_rate=0.005)
 rng = np.random.default_rng(1)
@@ -115,7 +115,7 @@ print(f"accuracy {accuracies[-1]:.3f}")
 # The mistakes
 # ------------
 #
-# Numbers hide what images show. These are test digits that the network reads wrongly, or almost so:
+# These are the six test digits with the lowest probability of the right label:
 
 scores = jt.nn.softmax(model(images[test])).numpy()
 certainty = scores[np.arange(len(test)), labels[test]]
@@ -130,7 +130,8 @@ for ax, i in zip(axes, worst, strict=True):
 # What the filters look for
 # -------------------------
 #
-# The 16 filters of the first layer began as noise. They have become edges and lines of several directions:
+# The 16 filters of the first layer began as noise. After training they respond to edges and lines of several
+# directions:
 
 filters = model.layers[0].kernel.numpy()[:, :, 0]
 answers = model.layers[0](images[test[:1]]).numpy()[0]
@@ -142,13 +143,13 @@ for i in range(16):
     axes[1, i].set_axis_off()
 
 # %%
-# The upper row shows the filters, the lower row their answers to one digit.
+# The upper row shows the filters, the lower row their results for one digit.
 #
 # What the network looks at
 # -------------------------
 #
-# The gradient of a score with respect to the *image* shows which pixels matter. Red pixels speak for the digit, blue ones
-# against it:
+# The gradient of a score with respect to the *image* shows which pixels matter. More ink in a red pixel raises the score of
+# the digit, and more ink in a blue pixel lowers it:
 
 chosen = [test[np.flatnonzero(labels[test] == digit)[0]] for digit in (0, 3, 5, 8)]
 batch = jt.constant(images[chosen])
@@ -166,10 +167,10 @@ for i in range(4):
     axes[1, i].set_axis_off()
 
 # %%
-# A digit that fools it
-# ---------------------
+# A digit that fools the network
+# ------------------------------
 #
-# The same gradient can change an image. A few small steps toward "8" turn a 3 into an 8, for the network at least:
+# The same gradient can change an image. A few small steps toward "8" make the network read a 3 as an 8:
 
 image = jt.Variable(images[chosen[1]][None])
 confidence = []
@@ -197,6 +198,6 @@ for ax in axes[:2]:
 #
 # - Leave the random moves out. Which curve changes, the loss or the accuracy?
 # - Move the test images by two pixels. How much does the accuracy fall, and why does it fall at all?
-# - Train on changed images too, made with the last loop. How many steps does it then take to fool the network?
+# - Train on images that the last loop has changed, too. How many steps does it then take to fool the network?
 #
 # :doc:`/guides/networks` has recurrent networks and ``fit``, and :doc:`/how-to/checkpoints` saves the weights.

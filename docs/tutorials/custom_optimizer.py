@@ -3,8 +3,8 @@ A custom optimizer
 ==================
 
 An optimizer turns gradients into updates. This tutorial builds one in three stages: a few lines in a loop, the same lines
-with state, and a class that works wherever Adam works. The method is *Rprop* (Riedmiller and Braun 1993), which looks at
-the signs of the gradients only.
+with state, and a class that works wherever Adam works. The method is *Rprop* (Riedmiller and Braun 1993), which uses
+only the signs of the gradients.
 """
 
 # %%
@@ -63,7 +63,7 @@ draw({"gradient descent": descent})
 #
 # Rprop gives each number its own step size. If the sign of its gradient is the same as in the step before, the step size
 # grows by a factor of 1.2. If the sign changed, the last step jumped over a valley, and the step size is halved. The size
-# of the gradient plays no role:
+# of the gradient does not matter:
 
 p.assign(start)
 size, before = np.full(2, 0.1), np.zeros(2)
@@ -80,7 +80,7 @@ for _ in range(40):
 draw({"gradient descent": descent, "Rprop": rprop})
 
 # %%
-# After 40 steps, Rprop is at the bottom. The steep and the flat direction look the same to it.
+# After 40 steps, Rprop is at the bottom. It moves equally well in the steep and in the flat direction.
 #
 # State in Variables
 # ------------------
@@ -150,8 +150,8 @@ print("the same point:", np.allclose(p.numpy(), rprop[-1]))
 # On a network
 # ------------
 #
-# The comparison trains one network three times from the same start. The data are two spirals, and each step sees
-# all rows. Rprop needs that: with mini-batches, the signs change at random and the step sizes shrink.
+# The comparison trains one network three times from the same start. The data are two spirals, and each step uses
+# all rows. Rprop needs all rows: with mini-batches, the signs change at random and the step sizes shrink.
 
 rng = np.random.default_rng(0)
 angle = np.sqrt(rng.uniform(0.1, 1, 400)) * 3 * np.pi
@@ -191,14 +191,14 @@ ax.set_ylabel("loss")
 ax.legend()
 
 # %%
-# Plain gradient descent hardly moves. Adam is the fastest here, and Rprop gets there without a tuned learning rate.
+# Plain gradient descent hardly moves. Adam is the fastest here. Rprop follows without a tuned learning rate.
 #
 # What to try next
 # ----------------
 #
 # - The original method also limits the step sizes to between 1e-6 and 50. Where does that line belong, and when does it
 #   matter?
-# - Some variants take the last step back when the sign changed. Which additional state do they need?
+# - Some variants undo the last step if the sign has changed. Which additional state do they need?
 # - Train with mini-batches of 50 rows. What do the three curves do now?
 #
-# :doc:`/guides/optimizers` lists the optimizers that exist and the options that the class inherited.
+# :doc:`/guides/optimizers` lists jittape's optimizers and the options that the class inherits.

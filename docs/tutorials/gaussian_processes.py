@@ -3,15 +3,15 @@ Gaussian processes
 ==================
 
 A Gaussian process is a distribution over functions. This tutorial draws functions from it, conditions them on data, learns
-the length scales from a series of measurements, and puts a trend and a season together.
+the length scales from a series of measurements, and separates its trend from its season.
 """
 
 # %%
 # Functions from a covariance
 # ---------------------------
 #
-# The *kernel* says how strongly the values at two places are related. For this one the relation fades within the
-# length scale. Values at 200 places are then one draw from a normal distribution with 200 dimensions. The Cholesky factor
+# The *kernel* says how strongly the values at two places are related. With the kernel below, values are nearly
+# independent if their distance is several length scales. Values at 200 places are then one draw from a normal distribution with 200 dimensions. The Cholesky factor
 # turns independent noise into such a draw:
 
 # sphinx_gallery_thumbnail_number = -2
@@ -67,14 +67,14 @@ for ax, scale in zip(axes, [0.3, 1.0, 3.0], strict=True):
     ax.set_title(f"length scale {scale}")
 
 # %%
-# All three explain the data, but the first forgets them between the points, and the third ignores some of them. Which one is
-# right?
+# All three explain the data, but the first returns to zero between the points, and the third misses some of them. Which
+# length scale is right?
 #
 # Learning from the evidence
 # --------------------------
 #
-# The *marginal likelihood* is the density that the process assigns to the data. It is highest for a scale that explains the
-# data and not much else. The series has a trend, a yearly season and noise:
+# The *marginal likelihood* is the density that the process assigns to the data. It is highest for a kernel whose functions resemble
+# the data and vary no more than the data. The series has a trend, a yearly season and noise:
 
 t = np.sort(rng.uniform(0, 8, 110))
 data = 0.25 * (t - 4) ** 2 / 4 + np.sin(2 * np.pi * t) * (0.5 + 0.05 * t) + rng.normal(scale=0.15, size=110)
@@ -106,7 +106,7 @@ def cost(logs):
 
 
 # %%
-# The gradient goes through the Cholesky factor and gives all seven derivatives for the price of a few evaluations. L-BFGS
+# The gradient goes through the Cholesky factor and gives all seven derivatives for the cost of a few evaluations. L-BFGS
 # from SciPy takes the value and the gradient:
 
 start = np.log([1.0, 2.0, 0.5, 1.0, 4.0, 1.1, 0.3])
@@ -117,7 +117,7 @@ for name, before, after in zip(NAMES, np.exp(start), p, strict=True):
     print(f"{name:14s} {before:.2f} → {after:.2f}")
 
 # %%
-# The noise and the period were 0.15 and 1. The forecast reaches two years beyond the data, and the band widens on the way:
+# The data were made with a noise of 0.15 and a period of 1. The forecast reaches two years beyond the data, and the band widens on the way:
 
 new = np.linspace(0, 10, 300)
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.2), sharey=True)
@@ -130,8 +130,8 @@ for ax, parameters, title in [(axes[0], np.exp(start), "first guess"), (axes[1],
 # Parts of the sum
 # ----------------
 #
-# A sum of kernels is a sum of independent functions. The same data therefore give the trend and the season separately; only
-# the kernel between data and new places changes:
+# A sum of kernels is a sum of independent functions. The data therefore determine the trend and the season separately. Only
+# the kernel between the data and the new places changes:
 
 weights = np.linalg.solve(series_kernel(p)(t, t).numpy() + p[6] ** 2 * np.eye(len(t)), data - data.mean())
 only_trend, only_season = p.copy(), p.copy()
@@ -146,6 +146,6 @@ ax.legend()
 # ----------------
 #
 # - Start with a period of 0.5. Which minimum does L-BFGS find, and how does its cost compare?
-# - Remove the periodic kernel. What becomes of the noise?
-# - The Hessian of the cost (`jt.hessian`) tells how sure each parameter is. Which one do the data hardly determine?
+# - Remove the periodic kernel. How large is the estimated noise then?
+# - The Hessian of the cost (`jt.hessian`) shows how well the data determine each parameter. Which one do they hardly determine?
 # - For 5,000 points, the factor takes most of the time. Which idea would you try first?

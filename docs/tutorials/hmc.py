@@ -70,7 +70,7 @@ right.legend()
 # Accept or reject
 # ----------------
 #
-# A sampler kicks the ball in a random direction, lets it roll, and looks at the energy. If the energy has risen by d, the new
+# A sampler kicks the ball in a random direction, lets it roll, and computes the new energy. If the energy has risen by d, the new
 # place is accepted with probability exp(-d), or always if d is negative. This rule corrects the error of the leapfrog method
 # exactly. In the compiled form the whole trajectory is one program:
 
@@ -110,11 +110,11 @@ print("exact covariance:         ", np.linalg.inv([[4.25, -3.75], [-3.75, 4.25]]
 # %%
 # (50 chains run side by side, as rows. Each needs a while to forget its start, so the first 50 samples are dropped.)
 #
-# A regression with doubts
-# ------------------------
+# A regression with outliers
+# --------------------------
 #
-# The data follow a curve, and a few points are far off. The model is a parabola with Student's t distribution for the errors,
-# which expects such points. Three coefficients and the scale of the errors are unknown. Each row of ``q`` is one guess of
+# The data follow a curve, except for a few outliers. The model is a parabola with Student's t distribution for the errors,
+# which allows large errors. Three coefficients and the scale of the errors are unknown. Each row of ``q`` is one guess of
 # all four:
 
 x = np.sort(rng.uniform(-2, 2, 40))
@@ -139,7 +139,7 @@ for name, column in zip(["constant", "slope", "curvature"], posterior.T, strict=
     print(f"{name}: {column.mean():.2f} ± {column.std():.2f}")
 
 # %%
-# The picture shows 60 of the sampled parabolas and the density of two coefficients. The points far off hardly matter:
+# The picture shows 60 of the sampled parabolas and the density of two coefficients. The outliers hardly matter:
 
 line = np.linspace(-2.2, 2.2, 100)
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5))
@@ -168,8 +168,8 @@ print("R:", np.sqrt(1 + between / within).round(3))
 # ----------------
 #
 # - Double the step size, then halve it. Which share of proposals is accepted, and how does R change?
-# - Replace the t distribution by a normal one. Where does the curve go now?
+# - Replace the t distribution by a normal one. How do the outliers change the curve?
 # - A trajectory of 20 steps can turn back on itself. How would you notice that from the dot product of p and the distance covered?
 #   (This is the idea of the NUTS sampler.)
 #
-# ``jittape demo hmc`` samples from a density that bends.
+# ``jittape demo hmc`` samples from a curved density.

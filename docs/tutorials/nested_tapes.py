@@ -3,8 +3,8 @@ Nested tapes and physics-informed networks
 ==========================================
 
 A gradient is a value like any other, so another tape can differentiate it. This tutorial starts with second
-derivatives, solves the heat equation with a network whose loss contains such derivatives, and then reads a material constant
-from measurements.
+derivatives, solves the heat equation with a network whose loss contains such derivatives, and then estimates a material
+constant from measurements.
 """
 
 # %%
@@ -61,8 +61,9 @@ def exact(x, t):
 # A network for u
 # ---------------
 #
-# The network maps x and t to a number. The formula around it satisfies the start and the ends exactly, whatever the network
-# says: the factor t is 0 at the start, and x (1 - x) is 0 at the ends. The loss then has to care about the equation only.
+# The network maps x and t to a number. The formula around it satisfies the conditions at the start and at the ends exactly,
+# for any network: the factor t is 0 at the start, and x (1 - x) is 0 at the ends. The loss therefore contains only the
+# equation.
 
 rng = np.random.default_rng(0)
 
@@ -133,15 +134,14 @@ for ax, values, title in [(axes[1], found, "temperature"), (axes[2], error, "err
 print(f"largest error {np.abs(error).max():.4f}")
 
 # %%
-# The step contains three levels of derivatives, but it is an ordinary program: jittape records all of them in one list of
-# operations and compiles the list.
+# The step contains three levels of derivatives. jittape records all of them in one list of operations and compiles the list.
 #
 # The inverse problem
 # -------------------
 #
 # Suppose that k is unknown, and that 60 noisy measurements of the temperature are given. Then k becomes one more Variable,
-# and the loss gets one more term. The network must explain the measurements *and* satisfy the equation, and both are
-# possible only for the right k:
+# and the loss gets one more term. The network must match the measurements *and* satisfy the equation. Only the
+# right k allows both:
 
 x_data, t_data = rng.uniform(size=60), rng.uniform(size=60)
 u_data = exact(x_data, t_data) + rng.normal(scale=0.02, size=60)
@@ -176,7 +176,7 @@ print(f"k = {guesses[-1]:.3f}")
 # What to try next
 # ----------------
 #
-# - Replace the factor ``t * x * (1 - x)`` by 1 and add the start and the ends to the loss. How much slower is the training?
+# - Replace the factor ``t * x * (1 - x)`` by 1 and add the conditions at the start and at the ends to the loss. How much slower is the training?
 # - Which line changes for a rod whose constant is k(x) = 0.3 + 0.2 x? (It is one line.)
 # - Add the term ``c * u`` to the equation and find k and c together. How many measurements does that need?
 # - The weight 10 balances physics and data. Which result do you expect for 0.01, and for 1000?

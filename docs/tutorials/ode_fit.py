@@ -3,15 +3,15 @@ Fit an ODE to data
 ==================
 
 An epidemic is described by a differential equation with two unknown rates. This tutorial solves the equation, computes how
-the solution depends on the rates, fits them with Gauss-Newton steps, and shows how sure the fit is.
+the solution depends on the rates, fits them with Gauss-Newton steps, and computes the uncertainty of the fit.
 """
 
 # %%
 # The equation
 # ------------
 #
-# A share S of the people can be infected, a share I is infected, and the rest has recovered. Infected people meet others at
-# rate β and recover at rate γ per day:
+# A share S of the people can be infected, a share I is infected, and the rest has recovered. Per day, an infected person meets
+# β others and recovers at rate γ:
 #
 # .. math:: \dot S = -\beta S I, \qquad \dot I = \beta S I - \gamma I .
 #
@@ -84,7 +84,7 @@ ax.legend()
 
 # %%
 # A larger β brings the peak forward: more people are infected before the peak, fewer after it. The two curves are almost
-# mirror images, so the data tell the *difference* of the rates well, and their sum less well.
+# mirror images, so the data determine the *difference* of the rates well, and their sum less well.
 #
 # Gauss-Newton
 # ------------
@@ -112,7 +112,7 @@ right.set_xlabel("day")
 right.set_title("curves of steps 0, 1, 2, 4 and 12")
 
 # %%
-# SciPy has the same method with a better control of the steps. It accepts the functions as they are:
+# SciPy's ``least_squares`` uses the same method and controls the steps better. It takes the functions of this page:
 
 fit = least_squares(
     lambda r: infected(r).numpy() - data, [0.35, 0.1], jac=lambda r: sensitivity(r).numpy(), method="lm"
@@ -120,8 +120,8 @@ fit = least_squares(
 print("SciPy:", fit.x.round(4), "calls:", fit.nfev)
 
 # %%
-# How sure is the fit?
-# --------------------
+# The uncertainty of the fit
+# --------------------------
 #
 # The Jacobian at the fit gives the covariance of the rates: the variance of the noise times the inverse of JᵀJ. The same
 # matrix gives a band for each value that depends on the rates, for instance for the curve:
@@ -157,4 +157,4 @@ ax.set_title("fit with a band of two standard deviations")
 # - A lockdown on day 15 changes β. Write β as ``jt.where(t < 15, rates[0], rates[2])`` and pass the times as the second
 #   argument of ``jt.scan``.
 #
-# ``jittape demo ode`` fits two species, :doc:`/how-to/scipy-optimizers` has more of SciPy's methods.
+# ``jittape demo ode`` fits a model of two species. :doc:`/how-to/scipy-optimizers` shows more of SciPy's methods.

@@ -2,8 +2,8 @@
 Options and greeks
 ==================
 
-An option pays an amount that depends on the price of a share. Its *greeks* are derivatives of its value: what a trader must
-buy or sell to be safe. This tutorial values options by simulation and reads all greeks from one tape.
+An option pays an amount that depends on the price of a share. Its *greeks* are the derivatives of its value; they
+show a trader how to limit the risk. This tutorial values options by simulation and computes all greeks with one tape.
 """
 
 # %%
@@ -42,7 +42,7 @@ ax.set_ylabel("price")
 # A call option
 # -------------
 #
-# A call with strike 105 pays what the share is worth above 105 at the end. Its value is the discounted mean of the payments.
+# A call with strike 105 pays the amount by which the final price of the share exceeds 105, or nothing. Its value is the discounted mean of the payments.
 # The tape differentiates the mean with respect to all inputs at once:
 
 
@@ -62,7 +62,7 @@ with jt.GradientTape() as tape:
 simulated = [value, *tape.gradient(value, inputs)]
 
 # %%
-# For a call there is a formula, whose derivatives come from a tape as well. The two columns agree to the accuracy of the
+# The value of a call also has a formula, which a tape differentiates too. The two columns agree to the accuracy of the
 # simulation:
 
 
@@ -87,13 +87,13 @@ for name, a, b in zip(["value", "delta", "vega", "rho", "-theta"], simulated, ex
 
 # %%
 # Delta is the derivative with respect to the share, vega to the volatility, rho to the rate. The derivative with respect to
-# the time that is left is theta with the other sign.
+# the remaining time is minus theta.
 #
 # An option without a formula
 # ---------------------------
 #
-# An *Asian* option pays what the average price is above the strike. Only one line changes, and the greeks come along. The
-# function is evaluated for 25 share prices to draw them:
+# An *Asian* option pays the amount by which the average price exceeds the strike. Only the payment changes, and the tape
+# gives the greeks as before. The pictures show the value and delta for 25 share prices:
 
 
 @jt.function
@@ -128,7 +128,7 @@ for ax in (left, right):
 # --------------------
 #
 # A *digital* option pays 1 if the share ends above the strike. On each path the payment is a constant, so its derivative is
-# zero almost everywhere, and the mean of zeros is zero. The tape is right about each path and useless for the value:
+# zero almost everywhere, and the mean of zeros is zero. The derivative of each path is right, but their mean is not the derivative of the value:
 
 
 def digital(share, width):
@@ -171,8 +171,8 @@ ax.legend()
 # Hedging
 # -------
 #
-# Delta tells how many shares to hold against a sold call. Here the shares are adjusted on each of the 60 dates, for
-# 50,000 paths together. What is left at the end is the error of the hedge:
+# The seller of a call holds delta shares to balance its changes. Here the seller adjusts the shares on each of the 60 dates,
+# for 50,000 paths at once. The profit or loss at the end is the error of the hedge:
 
 delta_of = jt.function(jt.grad(lambda s, left: jt.reduce_sum(formula(s, volatility, rate, left))))
 prices = np.concatenate([np.full((count, 1), 100.0), paths(share, volatility, rate, years).numpy()], axis=1)
@@ -196,13 +196,14 @@ ax.set_xlabel("profit of the seller")
 ax.legend()
 
 # %%
-# (The bar of sellers without a hedge whose option expires is cut off: they keep the premium.)
+# (The picture cuts off the highest bar. It contains the paths on which the option expires worthless and a seller without a
+# hedge keeps the premium.)
 #
 # What to try next
 # ----------------
 #
 # - Adjust the shares every tenth date. By which factor does the error of the hedge grow?
 # - A *barrier* option pays nothing if the price ever falls below 90. Which of the two methods above suits its delta?
-# - Put a second tape around the first and compute the gamma of the Asian option. Why is it zero on each path, too?
+# - Put a second tape around the first and compute the gamma of the Asian option. Why is it zero on each path?
 #
-# ``jittape demo greeks`` finds the volatility that explains observed prices.
+# ``jittape demo greeks`` finds the volatility from observed prices.

@@ -3,8 +3,8 @@ Sparse problems
 ===============
 
 In a network of pipes, wires or friends, each node has a few neighbors. Its matrix is almost all zeros. jittape has no sparse
-tensors, and this tutorial shows why few programs miss them: three arrays hold the matrix, ``gather`` and segment sums
-multiply with it, and SciPy solves the systems.
+tensors, and few programs need them: three arrays hold the matrix, ``gather`` and segment sums multiply with it, and SciPy
+solves the systems.
 """
 
 # %%
@@ -75,11 +75,11 @@ print(gradient.shape)
 # ------------------------------
 #
 # Currents enter at some nodes, and we want the voltages: the solution of a linear system. SciPy factors the matrix.
-# A tape cannot look inside SciPy, but the derivative of a solution is known. If A v = s, and g is the gradient with respect to v, then
-# solving Aᵀ λ = g gives the gradient with respect to s, which is λ, and with respect to each entry of A, which is minus λ
-# times v at the two places of the entry.
+# A tape cannot differentiate SciPy's code, but the derivative of a solution is known. Let A v = s, let g be the gradient with
+# respect to v, and solve Aᵀ λ = g. The gradient with respect to s is λ. The gradient with respect to the entry of A in row i
+# and column j is -λᵢ vⱼ.
 #
-# ``jt.custom_gradient`` joins the two. Node 0 is grounded, which makes the matrix invertible:
+# ``jt.custom_gradient`` combines the solution with its gradient. Node 0 is grounded, which makes the matrix invertible:
 
 inner = slice(1, None)
 source = np.zeros((nodes, 6))
@@ -125,8 +125,8 @@ print(f"from the tape {slope:.4f}, from differences {(ahead - behind) / 2e-5:.4f
 # The inverse problem
 # -------------------
 #
-# Now the conductances are unknown. The voltages of all nodes are measured with a little noise, and a map of the material
-# is wanted. Each node has one unknown number, and an edge gets the mean of its two ends. The sum of absolute
+# Now the conductances are unknown. The voltages of all nodes are measured with a little noise, and the goal is a map of the
+# material. Each node has one unknown number, and an edge gets the mean of its two ends. The sum of absolute
 # differences along the edges is small for maps with few borders:
 
 measured = true_voltages.numpy() + rng.normal(scale=0.01, size=source.shape)
@@ -162,16 +162,17 @@ for ax, values, title in [(axes[1], true, "true"), (axes[2], conductance_of(logs
 fig.colorbar(drawn, ax=axes[2])
 
 # %%
-# Each step factors one sparse matrix and solves twelve systems. The tape joins the solver with the compiled
-# parts before and after it.
+# Each step factors one sparse matrix and solves twelve systems. The tape connects the solver with the compiled
+# code before and after it.
 #
 # What to try next
 # ----------------
 #
-# - Use one experiment instead of six. Which regions of the map get lost?
+# - Use one experiment instead of six. Which regions of the map disappear?
 # - Replace the square root by ``jt.square(steps)``. What happens to the borders?
 # - Solve the system with conjugate gradients, which need only ``leaving``. Which function is then called in each iteration of
 #   `jt.while_loop`, and what is its gradient?
 # - How much memory would the dense matrix need for 100,000 nodes?
 #
-# :doc:`/guides/segments` explains segment sums, :doc:`/coming-from/tensorflow` what jittape does without sparse tensors.
+# :doc:`/guides/segments` explains segment sums. :doc:`/guides/sparse` shows sparse Jacobians, and products of SciPy's sparse
+# matrices with tensors.

@@ -76,8 +76,8 @@ def kalman(logs, measured, seen):
 # ``seen`` is 1 where there is a measurement and 0 where there is none. Without a measurement the gain is zero, and the filter
 # only predicts.
 #
-# A wrong guess of the noise gives a poor filter. With too little trust in the data it lags; with too much it follows every
-# measurement:
+# A wrong guess of the noise gives a poor filter. If the assumed push is too small, the filter lags. If it is too large, the filter
+# follows every measurement:
 
 everything = np.ones(count)
 fig, axes = plt.subplots(1, 3, figsize=(10, 3), sharey=True)
@@ -96,8 +96,8 @@ axes[0].set_ylim(-3, 3)
 # Learning the noise
 # ------------------
 #
-# The gradient of the cost goes back through all 250 steps. L-BFGS finds both parameters, and the Hessian tells how sure they
-# are:
+# The gradient of the cost goes back through all 250 steps. L-BFGS finds both parameters, and the Hessian gives their
+# uncertainty:
 
 
 def total_cost(logs):
@@ -116,8 +116,8 @@ for name, log, deviation, truth in zip(
 # Missing measurements
 # --------------------
 #
-# Between seconds 100 and 150 the sensor fails. The band grows as long as nothing is seen, and narrows with the first
-# measurement afterwards:
+# Between seconds 100 and 150 the sensor fails. The band grows while there are no measurements, and narrows with the
+# first measurement afterwards:
 
 seen = everything.copy()
 seen[100:150] = 0.0
@@ -138,7 +138,7 @@ ax.legend()
 # ------------
 #
 # A filter knows the past only. With all data available, later measurements help too. The most probable path
-# minimizes one sum of squares, and its gradient is all that is needed. The unknowns are the 250 random pushes:
+# minimizes one sum of squares, and SciPy's minimizer needs only its derivatives. The unknowns are the 250 random pushes:
 
 push, noise = np.exp(found.x)
 
@@ -174,8 +174,8 @@ print("smoother", np.std(speed - states[:, 1]).round(3))
 # ----------------
 #
 # - Add a third number to the state, the acceleration. Which three lines change?
-# - Ten percent of the measurements are wild. Does the filter recover? Which density would replace the normal one in
+# - Replace ten percent of the measurements by random numbers. Does the filter recover? Which density would replace the normal one in
 #   ``path_cost``?
-# - Learn from the gap: put ``seen`` into ``total_cost``. How much wider are the two intervals?
+# - Learn the noise without the missing measurements: use ``seen`` in ``total_cost``. How much wider are the two intervals?
 #
 # :doc:`/guides/statistics` has a model with more states, and :doc:`/guides/control` explains ``scan``.

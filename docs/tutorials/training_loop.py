@@ -3,7 +3,7 @@ From linear regression to a training loop
 =========================================
 
 Linear regression has a formula. This tutorial solves it with gradients instead, and then changes one thing at a time:
-mini-batches, a better optimizer, a network, a validation set, a compiled step. The end is the loop that trains most models.
+mini-batches, a better optimizer, a network, a validation set, a compiled step. The last version is the loop that trains most models.
 """
 
 # %%
@@ -130,8 +130,8 @@ print(f"linear model: error on the other 100 patients {linear_error:.3f}")
 # A network
 # ---------
 #
-# The loop does not care what the model is. A `Sequential` is a function with a list of Variables. Here a hidden layer of
-# 32 numbers lies between the measurements and the answer:
+# The loop is the same for every model. A `Sequential` is a function with a list of Variables. Here a hidden layer of
+# 32 numbers lies between the measurements and the output:
 
 jt.random.set_seed(0)
 model = jt.nn.Sequential(
@@ -185,13 +185,13 @@ ax.legend()
 print(f"best validation error {best:.3f} in epoch {np.argmin([h[1] for h in history]) + 1}")
 
 # %%
-# The training error falls to the end, and the validation error turns. For 342 patients and ten
-# measurements, the network is hardly better than the straight line: the honest result of many small data sets.
+# The training error falls until the end, but the validation error starts to rise. For 342 patients and ten
+# measurements, the network is hardly better than the linear model. This is typical of small data sets.
 #
 # What to try next
 # ----------------
 #
-# - Give the network 4 hidden numbers instead of 32. When does the validation error turn now?
+# - Give the network 4 hidden numbers instead of 32. In which epoch does the validation error start to rise?
 # - Add ``0.01 * jt.reduce_sum(jt.square(v))`` for each weight matrix to the loss. Which curve changes more?
 # - Leave the scaling of ``x`` out. Which learning rate still works, and how long does the loop need?
 # - The best epoch was chosen on the validation patients. Is ``best`` a fair estimate for new patients?

@@ -2,9 +2,9 @@
 A WGAN with gradient penalty
 ============================
 
-Two networks play against each other: a *generator* makes numbers from noise, and a *critic* tries to tell them from real
-ones. In one dimension both can be drawn, so this tutorial learns a distribution on a line. The rule of the game is that of
-Gulrajani et al. (2017); it puts a gradient into the loss.
+Two networks compete: a *generator* makes numbers from noise, and a *critic* tries to tell them from real
+ones. In one dimension both can be drawn, so this tutorial learns a distribution on a line. The method is that of
+Gulrajani et al. (2017), with their one-sided penalty. Its loss contains a gradient.
 """
 
 # %%
@@ -105,11 +105,11 @@ def train_generator(noise):
 
 
 # %%
-# First the critic alone
+# Train the critic alone
 # ----------------------
 #
-# Before the game starts, we train only the critic. Its estimate rises until it reaches the Wasserstein distance. In one
-# dimension the true distance is easy: sort both samples and take the mean difference.
+# Before both networks train, we train only the critic. Its estimate rises until it reaches the Wasserstein distance. In one
+# dimension the true distance is easy to compute: sort both samples and take the mean absolute difference.
 
 size = 256
 
@@ -135,8 +135,8 @@ right.set_xlabel("number")
 right.set_title("the critic: higher means more real")
 
 # %%
-# The game
-# --------
+# Train both
+# ----------
 #
 # Each round trains the critic five times and the generator once:
 
@@ -161,7 +161,7 @@ for ax, (round_number, fake) in zip(axes, snapshots.items(), strict=True):
 # %%
 # Gray is real, red is generated.
 
-print(f"true distance before the game {before:.2f}, after it {true_distance():.2f}")
+print(f"true distance before the training {before:.2f}, after it {true_distance():.2f}")
 right_part = np.mean(snapshots[1200] > 0)
 print(f"share of numbers above 0: {right_part:.2f}, of real ones {np.mean(real > 0):.2f}")
 
@@ -182,4 +182,4 @@ ax.set_ylabel("generated number")
 # - Set the weight of the penalty to 0. What does the critic look like after 300 steps, and why does the generator fail?
 # - The steep part always produces a few numbers between the peaks. Why can no continuous generator avoid them?
 #
-# ``jittape demo wgan`` plays the same game in two dimensions.
+# ``jittape demo wgan`` trains the same two networks in two dimensions.
