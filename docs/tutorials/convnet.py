@@ -44,8 +44,9 @@ for ax in axes.flat:
 # The network
 # -----------
 #
-# The network has two convolutions with 16 and 32 filters. After each of them, a pooling halves the image and keeps the largest
-# values. A dense layer computes the ten scores. The image shrinks from 8 × 8 to 2 × 2 pixels, and its channels grow from 1 to 32:
+# The network has two convolutions with 16 and 32 filters. After each of them, a pooling halves the image and keeps the
+# largest values. A dense layer computes the ten scores. The image shrinks from 8 × 8 to 2 × 2 pixels, and its channels grow
+# from 1 to 32:
 
 layers = jt.keras.layers
 jt.random.set_seed(0)

@@ -10,9 +10,9 @@ the length scales from a series of measurements, and separates its trend from it
 # Functions from a covariance
 # ---------------------------
 #
-# The *kernel* says how strongly the values at two places are related. With the kernel below, values are nearly
-# independent if their distance is several length scales. Values at 200 places are then one draw from a normal distribution with 200 dimensions. The Cholesky factor
-# turns independent noise into such a draw:
+# The *kernel* says how strongly the values at two places are related. With the kernel below, values are nearly independent if
+# their distance is several length scales. Values at 200 places are then one draw from a normal distribution with 200
+# dimensions. The Cholesky factor turns independent noise into such a draw:
 
 # sphinx_gallery_thumbnail_number = -2
 
@@ -73,8 +73,8 @@ for ax, scale in zip(axes, [0.3, 1.0, 3.0], strict=True):
 # Learning from the evidence
 # --------------------------
 #
-# The *marginal likelihood* is the density that the process assigns to the data. It is highest for a kernel whose functions resemble
-# the data and vary no more than the data. The series has a trend, a yearly season and noise:
+# The *marginal likelihood* is the density that the process assigns to the data. It is highest for a kernel whose functions
+# resemble the data and vary no more than the data. The series has a trend, a yearly season and noise:
 
 t = np.sort(rng.uniform(0, 8, 110))
 data = 0.25 * (t - 4) ** 2 / 4 + np.sin(2 * np.pi * t) * (0.5 + 0.05 * t) + rng.normal(scale=0.15, size=110)
@@ -117,7 +117,8 @@ for name, before, after in zip(NAMES, np.exp(start), p, strict=True):
     print(f"{name:14s} {before:.2f} → {after:.2f}")
 
 # %%
-# The data were made with a noise of 0.15 and a period of 1. The forecast reaches two years beyond the data, and the band widens on the way:
+# The data were made with a noise of 0.15 and a period of 1. The forecast reaches two years beyond the data, and the band
+# widens on the way:
 
 new = np.linspace(0, 10, 300)
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.2), sharey=True)

@@ -70,9 +70,9 @@ right.legend()
 # Accept or reject
 # ----------------
 #
-# A sampler kicks the ball in a random direction, lets it roll, and computes the new energy. If the energy has risen by d, the new
-# place is accepted with probability exp(-d), or always if d is negative. This rule corrects the error of the leapfrog method
-# exactly. In the compiled form the whole trajectory is one program:
+# A sampler kicks the ball in a random direction, lets it roll, and computes the new energy. If the energy has risen by d, the
+# new place is accepted with probability exp(-d), or always if d is negative. This rule corrects the error of the leapfrog
+# method exactly. In the compiled form the whole trajectory is one program:
 
 
 def sampler(height, steps):
@@ -169,7 +169,8 @@ print("R:", np.sqrt(1 + between / within).round(3))
 #
 # - Double the step size, then halve it. Which share of proposals is accepted, and how does R change?
 # - Replace the t distribution by a normal one. How do the outliers change the curve?
-# - A trajectory of 20 steps can turn back on itself. How would you notice that from the dot product of p and the distance covered?
+# - A trajectory of 20 steps can turn back on itself. How would you notice that from the dot product of p and the distance
+#   covered?
 #   (This is the idea of the NUTS sampler.)
 #
 # ``jittape demo hmc`` samples from a curved density.

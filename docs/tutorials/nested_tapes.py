@@ -176,7 +176,8 @@ print(f"k = {guesses[-1]:.3f}")
 # What to try next
 # ----------------
 #
-# - Replace the factor ``t * x * (1 - x)`` by 1 and add the conditions at the start and at the ends to the loss. How much slower is the training?
+# - Replace the factor ``t * x * (1 - x)`` by 1 and add the conditions at the start and at the ends to the loss. How much
+#   slower is the training?
 # - Which line changes for a rod whose constant is k(x) = 0.3 + 0.2 x? (It is one line.)
 # - Add the term ``c * u`` to the equation and find k and c together. How many measurements does that need?
 # - The weight 10 balances physics and data. Which result do you expect for 0.01, and for 1000?

@@ -42,8 +42,8 @@ ax.set_ylabel("price")
 # A call option
 # -------------
 #
-# A call with strike 105 pays the amount by which the final price of the share exceeds 105, or nothing. Its value is the discounted mean of the payments.
-# The tape differentiates the mean with respect to all inputs at once:
+# A call with strike 105 pays the amount by which the final price of the share exceeds 105, or nothing. Its value is the
+# discounted mean of the payments. The tape differentiates the mean with respect to all inputs at once:
 
 
 def call(prices):
@@ -128,7 +128,8 @@ for ax in (left, right):
 # --------------------
 #
 # A *digital* option pays 1 if the share ends above the strike. On each path the payment is a constant, so its derivative is
-# zero almost everywhere, and the mean of zeros is zero. The derivative of each path is right, but their mean is not the derivative of the value:
+# zero almost everywhere, and the mean of zeros is zero. The derivative of each path is right, but their mean is not the
+# derivative of the value:
 
 
 def digital(share, width):

@@ -76,8 +76,8 @@ def kalman(logs, measured, seen):
 # ``seen`` is 1 where there is a measurement and 0 where there is none. Without a measurement the gain is zero, and the filter
 # only predicts.
 #
-# A wrong guess of the noise gives a poor filter. If the assumed push is too small, the filter lags. If it is too large, the filter
-# follows every measurement:
+# A wrong guess of the noise gives a poor filter. If the assumed push is too small, the filter lags. If it is too large, the
+# filter follows every measurement:
 
 everything = np.ones(count)
 fig, axes = plt.subplots(1, 3, figsize=(10, 3), sharey=True)
@@ -174,8 +174,8 @@ print("smoother", np.std(speed - states[:, 1]).round(3))
 # ----------------
 #
 # - Add a third number to the state, the acceleration. Which three lines change?
-# - Replace ten percent of the measurements by random numbers. Does the filter recover? Which density would replace the normal one in
-#   ``path_cost``?
+# - Replace ten percent of the measurements by random numbers. Does the filter recover? Which density would replace the
+#   normal one in ``path_cost``?
 # - Learn the noise without the missing measurements: use ``seen`` in ``total_cost``. How much wider are the two intervals?
 #
 # :doc:`/guides/statistics` has a model with more states, and :doc:`/guides/control` explains ``scan``.

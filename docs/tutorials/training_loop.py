@@ -3,7 +3,8 @@ From linear regression to a training loop
 =========================================
 
 Linear regression has a formula. This tutorial solves it with gradients instead, and then changes one thing at a time:
-mini-batches, a better optimizer, a network, a validation set, a compiled step. The last version is the loop that trains most models.
+mini-batches, a better optimizer, a network, a validation set, a compiled step. The last version is the loop that trains most
+models.
 """
 
 # %%
