@@ -177,3 +177,9 @@ def test_an_error_of_the_body_itself_comes_through(traced):
         r"\(3,\) and \(2,\)",
         lambda: jt.fori_loop(0, 3, lambda i, s: s + jt.ones([2]), x()),
     )
+
+
+def test_a_carry_that_becomes_wider_raises_the_public_error():
+    with pytest.raises(jt.DTypeError, match=r"\[fori_loop\] .* is float32 .* float64") as caught:
+        jt.fori_loop(0, 3, lambda i, a: a * jt.constant(1.5, "float64"), jt.constant(1.0))
+    assert type(caught.value) is jt.DTypeError

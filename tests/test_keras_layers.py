@@ -268,6 +268,11 @@ IMAGE = np.ones((1, 4, 4, 2))
         (lambda: layers.Input((None, 3)), ValueError, "list of ints"),
         (lambda: layers.Flatten()(1.0), ValueError, "batch dimension"),
         (lambda: layers.Activation("relux"), ValueError, "Unknown activation"),
+        (
+            lambda: jt.keras.activations.elu([1.0, 2.0], np.ones(2)),
+            ValueError,
+            r"\[elu\] alpha must be a number",
+        ),
     ],
 )
 def test_bad_input(call, error, message):

@@ -523,6 +523,12 @@ def test_zeros_on_request_and_for_second_derivatives() -> None:
             TypeError,
             r"must return \(value, aux\), got Tensor",
         ),
+        (lambda: jt.jacobian(lambda x: None)(np.ones(3)), TypeError, r"^\[jacobian\] .* got None"),
+        (
+            lambda: jt.batch_jacobian(lambda x: None)(np.ones((3, 2))),
+            TypeError,
+            r"^\[batch_jacobian\] .* None",
+        ),
         (lambda: jt.grad(3.0), TypeError, "f must be a function, got 3.0"),
         (
             lambda: jt.grad(lambda x: x, unconnected_gradients="no")(1.0),

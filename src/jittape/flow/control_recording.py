@@ -97,15 +97,16 @@ class Loop:
         self, carried: list[Any], run: Callable[[list[Any]], tuple[list[Any], list[Any]]]
     ) -> tuple[list[Any], list[Any]]:
         """Call `run`, and repeat it whenever a carry that began as a Python number needs a wider dtype."""
-        for _ in self.weak:
+        widenings = len(self.weak)
+        while True:
             try:
                 return run(carried)
             except _WiderError as error:
-                if error.number not in self.weak:
-                    raise
+                if error.number not in self.weak or not widenings:
+                    raise DTypeError(*error.args) from None
+                widenings -= 1
                 carried = list(carried)
                 carried[error.number] = convert_to_tensor(self.weak[error.number], error.dtype)
-        return run(carried)
 
     def _run(
         self,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.comparison import greater, less_equal, where
@@ -74,6 +76,8 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
     >>> jt.keras.activations.elu([-1.0, 2.0], alpha=2.0).numpy().round(3)
     array([-1.264,  2.   ], dtype=float32)
     """
+    if np.ndim(alpha):
+        raise ValueError(f"[elu] alpha must be a number, got an array of shape {tuple(np.shape(alpha))}")
     result = nn.elu(x)
     return result if alpha == 1.0 else where(greater(result, 0.0), result, multiply(alpha, result))
 

@@ -17,6 +17,7 @@ from jittape.transforms.primals import (
     Argnums,
     Primals,
     Transformed,
+    as_result,
     is_recorded,
     scalar,
     tape_of,
@@ -104,7 +105,7 @@ def _jacobian(
         tape.watch(primals.leaves)
         value, aux = value_and_aux("jacobian", f(*primals.args, **kwargs), has_aux)
         outputs, rebuild = flatten(value)
-        outputs = [convert_to_tensor(y) for y in outputs]
+        outputs = [as_result("jacobian", y) for y in outputs]
     result = rebuild(
         [primals.structured(tape._jacobians(y, primals.leaves, unconnected, forward)) for y in outputs]
     )
@@ -288,5 +289,5 @@ def _batch_jacobian(
         if len(primals.leaves) != 1:
             raise TypeError("[batch_jacobian] the argument must be one array")
         tape.watch(primals.leaves)
-        value = convert_to_tensor(f(*primals.args, **kwargs))
+        value = as_result("batch_jacobian", f(*primals.args, **kwargs))
     return primals.as_output(tape.batch_jacobian(value, primals.leaves[0]))

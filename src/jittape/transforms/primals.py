@@ -253,6 +253,13 @@ def value_and_aux(name: str, returned: Any, has_aux: bool) -> tuple[Any, Any]:
     return returned[0], returned[1]
 
 
+def as_result(name: str, value: Any) -> Tensor:
+    """Return a result of the function as a tensor; errors name the transform."""
+    if value is None:
+        raise TypeError(f"[{name}] the function must return tensors, got None")
+    return convert_to_tensor(value)
+
+
 def scalar(name: str, value: Any) -> Tensor:
     """Return `value` as a tensor; raise if it is not a real scalar."""
     if isinstance(value, (tuple, list, dict)) or value is None:
