@@ -155,7 +155,7 @@ ARITHMETIC = (
     ),
     binary(
         "zero_dominant_multiply",
-        lambda x, y: ar.multiply_no_nan(x, y),
+        lambda x, y: dv.multiply_no_nan(x, y),
         lambda x, y: zero_where(y == 0, x * y),
         signed(0.3, 3.0, SHAPE, SHAPE),
     ),

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.stats
 
 from jittape.primitives.elementwise import random_numbers as rn
-from jittape.primitives.elementwise.bits import multiply_high
+from jittape.primitives.elementwise.random_numbers import multiply_high
 from primitive_table import SHAPE, SPECIALS, Array, Row
 from primitive_table import normal as standard_normal
 

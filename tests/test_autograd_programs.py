@@ -307,6 +307,26 @@ def test_vector_spaces():
         vspace({"a": "text"})
     assert subval((1, 2), 0, 5) == (5, 2)
     assert subvals([1, 2, 3], [(0, 4), (2, 6)]) == (4, 2, 6)
+    assert subval((1, 2), -1, 5) == (1, 5)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: subval((1, 2), 2, 5), IndexError, r"\[subval\] position 2 is out of range for 2 entries"),
+        (lambda: subval((), -1, 5), IndexError, r"\[subval\] position -1 is out of range for 0 entries"),
+        (lambda: subvals((1, 2), [(0, 4), (-3, 5)]), IndexError, r"\[subvals\] position -3 is out of range"),
+        (
+            lambda: subvals((1, 2), [(0, 4, 5)]),
+            ValueError,
+            r"\[subvals\] ivs must contain pairs .*got \(0, 4, 5\)",
+        ),
+        (lambda: subvals((1, 2), [0, 4]), ValueError, r"\[subvals\] ivs must contain pairs .*got 0"),
+    ],
+)
+def test_wrong_positions_of_entries(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
 
 
 # ---- miscellany ------------------------------------------------------------------------------------------------------

@@ -105,7 +105,6 @@ from jittape.numba_bridge import numba_op as numba_op
 from jittape.primitives.elementwise.arithmetic import add as add
 from jittape.primitives.elementwise.arithmetic import add_n as add_n
 from jittape.primitives.elementwise.arithmetic import multiply as multiply
-from jittape.primitives.elementwise.arithmetic import multiply_no_nan as multiply_no_nan
 from jittape.primitives.elementwise.arithmetic import negative as negative
 from jittape.primitives.elementwise.arithmetic import scalar_mul as scalar_mul
 from jittape.primitives.elementwise.arithmetic import square as square
@@ -144,6 +143,7 @@ from jittape.primitives.elementwise.division import divide_no_nan as divide_no_n
 from jittape.primitives.elementwise.division import floor_divide as floor_divide
 from jittape.primitives.elementwise.division import floor_divide as floordiv
 from jittape.primitives.elementwise.division import mod as mod
+from jittape.primitives.elementwise.division import multiply_no_nan as multiply_no_nan
 from jittape.primitives.elementwise.exponential import exp as exp
 from jittape.primitives.elementwise.exponential import sqrt as sqrt
 from jittape.primitives.elementwise.hyperbolic import acosh as acosh

@@ -5,7 +5,6 @@ from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.arithmetic import add as add
 from jittape.primitives.elementwise.arithmetic import add_n as add_n
 from jittape.primitives.elementwise.arithmetic import multiply as multiply
-from jittape.primitives.elementwise.arithmetic import multiply_no_nan as multiply_no_nan
 from jittape.primitives.elementwise.arithmetic import negative as negative
 from jittape.primitives.elementwise.arithmetic import polyval as polyval
 from jittape.primitives.elementwise.arithmetic import positive as positive
@@ -46,6 +45,7 @@ from jittape.primitives.elementwise.division import divide as divide
 from jittape.primitives.elementwise.division import divide_no_nan as divide_no_nan
 from jittape.primitives.elementwise.division import floor_divide as floor_divide
 from jittape.primitives.elementwise.division import mod as mod
+from jittape.primitives.elementwise.division import multiply_no_nan as multiply_no_nan
 from jittape.primitives.elementwise.division import reciprocal as reciprocal
 from jittape.primitives.elementwise.division import reciprocal_no_nan as reciprocal_no_nan
 from jittape.primitives.elementwise.error_functions import erf as erf

@@ -7,7 +7,7 @@ as in autograd. Otherwise, inside another derivative, the results are tensors.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,8 @@ __all__ = [
     "like",
     "mapped",
     "numpy_value",
+    "subval",
+    "subvals",
 ]
 
 _FLOAT = np.dtype(np.float64)
@@ -199,3 +201,69 @@ def _refuse(leaf: Any) -> Any:
         f"Can't differentiate w.r.t. type {type(leaf)}{of}: give a float, an array of floats or complex numbers, or a "
         "list, tuple or dict of them"
     )
+
+
+def subvals(x: Sequence[Any], ivs: Any) -> tuple[Any, ...]:
+    """Return a tuple like `x` with other entries.
+
+    Parameters
+    ----------
+    x : sequence
+    ivs : iterable of (int, object)
+        Positions and new entries.
+
+    Raises
+    ------
+    IndexError
+        If a position is out of range.
+    ValueError
+        If an element of `ivs` is no pair.
+
+    Examples
+    --------
+    >>> from jittape.autograd.extend import subvals
+    >>> subvals([1, 2, 3], [(0, 5)])
+    (5, 2, 3)
+    """
+    changed = list(x)
+    for pair in ivs:
+        try:
+            i, value = pair
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"[subvals] ivs must contain pairs of a position and an entry, got {pair!r}"
+            ) from None
+        _put("subvals", changed, i, value)
+    return tuple(changed)
+
+
+def subval(x: Sequence[Any], i: int, v: Any) -> tuple[Any, ...]:
+    """Return a tuple like `x` with the entry `i` replaced by `v`.
+
+    Parameters
+    ----------
+    x : sequence
+    i : int
+    v : object
+
+    Raises
+    ------
+    IndexError
+        If `i` is out of range.
+
+    Examples
+    --------
+    >>> from jittape.autograd.extend import subval
+    >>> subval([1, 2, 3], 0, 5)
+    (5, 2, 3)
+    """
+    changed = list(x)
+    _put("subval", changed, i, v)
+    return tuple(changed)
+
+
+def _put(op: str, entries: list[Any], i: int, v: Any) -> None:
+    try:
+        entries[i] = v
+    except IndexError:
+        raise IndexError(f"[{op}] position {i} is out of range for {len(entries)} entries") from None

@@ -16,6 +16,8 @@ from jittape.autograd.containers import (
     leaves_of_value,
     like,
     mapped,
+    subval,
+    subvals,
 )
 from jittape.autograd.products import make_vjp_of, zeros_of
 from jittape.autograd.tracer import Box, notrace_primitive
@@ -44,45 +46,6 @@ __all__ = [
 Function = Callable[..., Any]
 _vjp_makers: dict[Function, Function] = {}
 _jvp_makers: dict[Function, Function] = {}
-
-
-def subvals(x: Sequence[Any], ivs: Any) -> tuple[Any, ...]:
-    """Return a tuple like `x` with other entries.
-
-    Parameters
-    ----------
-    x : sequence
-    ivs : iterable of (int, object)
-        Positions and new entries.
-
-    Examples
-    --------
-    >>> from jittape.autograd.extend import subvals
-    >>> subvals([1, 2, 3], [(0, 5)])
-    (5, 2, 3)
-    """
-    changed = list(x)
-    for i, value in ivs:
-        changed[i] = value
-    return tuple(changed)
-
-
-def subval(x: Sequence[Any], i: int, v: Any) -> tuple[Any, ...]:
-    """Return a tuple like `x` with the entry `i` replaced by `v`.
-
-    Parameters
-    ----------
-    x : sequence
-    i : int
-    v : object
-
-    Examples
-    --------
-    >>> from jittape.autograd.extend import subval
-    >>> subval([1, 2, 3], 0, 5)
-    (5, 2, 3)
-    """
-    return subvals(x, [(i, v)])
 
 
 def primitive(f_raw: Function) -> Function:

@@ -6,6 +6,10 @@ from jittape.debugging.numerics_checks import assert_all_finite as assert_all_fi
 from jittape.debugging.numerics_checks import check_numerics as check_numerics
 from jittape.debugging.numerics_checks import disable_check_numerics as disable_check_numerics
 from jittape.debugging.numerics_checks import enable_check_numerics as enable_check_numerics
+from jittape.debugging.sign_assertions import assert_negative as assert_negative
+from jittape.debugging.sign_assertions import assert_non_negative as assert_non_negative
+from jittape.debugging.sign_assertions import assert_non_positive as assert_non_positive
+from jittape.debugging.sign_assertions import assert_positive as assert_positive
 from jittape.debugging.structure_assertions import assert_integer as assert_integer
 from jittape.debugging.structure_assertions import assert_proper_iterable as assert_proper_iterable
 from jittape.debugging.structure_assertions import assert_rank as assert_rank
@@ -28,11 +32,7 @@ from jittape.debugging.value_assertions import assert_greater_equal as assert_gr
 from jittape.debugging.value_assertions import assert_less as assert_less
 from jittape.debugging.value_assertions import assert_less_equal as assert_less_equal
 from jittape.debugging.value_assertions import assert_near as assert_near
-from jittape.debugging.value_assertions import assert_negative as assert_negative
-from jittape.debugging.value_assertions import assert_non_negative as assert_non_negative
-from jittape.debugging.value_assertions import assert_non_positive as assert_non_positive
 from jittape.debugging.value_assertions import assert_none_equal as assert_none_equal
-from jittape.debugging.value_assertions import assert_positive as assert_positive
 from jittape.lazy_names import lazily as _lazily
 
 if _TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Assertions about values: comparisons of two tensors, and signs."""
+"""Assertions about values: comparisons of two tensors, and `Assert`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,7 @@ __all__ = [
     "assert_less",
     "assert_less_equal",
     "assert_near",
-    "assert_negative",
-    "assert_non_negative",
-    "assert_non_positive",
     "assert_none_equal",
-    "assert_positive",
 ]
 
 
@@ -55,20 +51,6 @@ def _text_of_two(sign: str) -> Callable[..., str]:
             first = first_elements(value, count)
             lines += [f"First {len(first)} elements of {name}:", str(first)]
         return "\n".join(lines)
-
-    return text
-
-
-def _text_of_one(sign: str) -> Callable[..., str]:
-    """Return the function for the text about one tensor: the first element that fails, and the first elements."""
-
-    def text(holds: Any, x: Any, *, labels: Any, count: int) -> str:
-        place = [int(i) for i in np.argwhere(~holds)[0]]
-        where = f" at {place}" if place else ""
-        return (
-            f"Condition x {sign} 0 did not hold element-wise: it is {x[~holds][0]}{where}\n"
-            f"x (shape={x.shape} dtype={x.dtype.name}) = \n{first_elements(x, count)}"
-        )
 
     return text
 
@@ -100,10 +82,6 @@ CONDITIONS |= {
     "x <= y": Condition(less_equal, _text_of_two("<=")),
     "x > y": Condition(greater, _text_of_two(">")),
     "x >= y": Condition(greater_equal, _text_of_two(">=")),
-    "x > 0": Condition(lambda x: greater(x, 0), _text_of_one(">")),
-    "x >= 0": Condition(lambda x: greater_equal(x, 0), _text_of_one(">=")),
-    "x < 0": Condition(lambda x: less(x, 0), _text_of_one("<")),
-    "x <= 0": Condition(lambda x: less_equal(x, 0), _text_of_one("<=")),
     "near": Condition(_near, _text_of_near),
     "Assert": Condition(lambda condition, *data: cast(condition, bool_), _text_of_assert),
 }
@@ -166,6 +144,13 @@ def assert_none_equal(
         Shapes that broadcast.
     message, summarize, name : those of `assert_equal`
 
+    Raises
+    ------
+    InvalidArgumentError
+        If the condition does not hold for an element.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.debugging.assert_none_equal([1, 2], [2, 1])
@@ -183,6 +168,15 @@ def assert_less(
     x, y : tensor_like
         Shapes that broadcast.
     message, summarize, name : those of `assert_equal`
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the condition does not hold for an element.
+    DTypeError
+        If an argument is complex.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -202,6 +196,15 @@ def assert_less_equal(
         Shapes that broadcast.
     message, summarize, name : those of `assert_equal`
 
+    Raises
+    ------
+    InvalidArgumentError
+        If the condition does not hold for an element.
+    DTypeError
+        If an argument is complex.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.debugging.assert_less_equal([1, 2], 2)
@@ -219,6 +222,15 @@ def assert_greater(
     x, y : tensor_like
         Shapes that broadcast.
     message, summarize, name : those of `assert_equal`
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the condition does not hold for an element.
+    DTypeError
+        If an argument is complex.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -238,83 +250,20 @@ def assert_greater_equal(
         Shapes that broadcast.
     message, summarize, name : those of `assert_equal`
 
+    Raises
+    ------
+    InvalidArgumentError
+        If the condition does not hold for an element.
+    DTypeError
+        If an argument is complex.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.debugging.assert_greater_equal([1, 2], 1)
     """
     check("x >= y", (x, y), message, summarize)
-
-
-def assert_positive(
-    x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
-) -> None:
-    """Raise an error unless all elements are positive; the arguments are those of `assert_equal`.
-
-    Parameters
-    ----------
-    x : tensor_like
-        Any shape.
-    message, summarize, name : those of `assert_equal`
-
-    Examples
-    --------
-    >>> jt.debugging.assert_positive([1, 2])
-    """
-    check("x > 0", (x,), message, summarize)
-
-
-def assert_negative(
-    x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
-) -> None:
-    """Raise an error unless all elements are negative; the arguments are those of `assert_equal`.
-
-    Parameters
-    ----------
-    x : tensor_like
-        Any shape.
-    message, summarize, name : those of `assert_equal`
-
-    Examples
-    --------
-    >>> jt.debugging.assert_negative([-1, -2])
-    """
-    check("x < 0", (x,), message, summarize)
-
-
-def assert_non_negative(
-    x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
-) -> None:
-    """Raise an error unless all elements are at least 0; the arguments are those of `assert_equal`.
-
-    Parameters
-    ----------
-    x : tensor_like
-        Any shape.
-    message, summarize, name : those of `assert_equal`
-
-    Examples
-    --------
-    >>> jt.debugging.assert_non_negative([0, 1])
-    """
-    check("x >= 0", (x,), message, summarize)
-
-
-def assert_non_positive(
-    x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
-) -> None:
-    """Raise an error unless all elements are at most 0; the arguments are those of `assert_equal`.
-
-    Parameters
-    ----------
-    x : tensor_like
-        Any shape.
-    message, summarize, name : those of `assert_equal`
-
-    Examples
-    --------
-    >>> jt.debugging.assert_non_positive([0, -1])
-    """
-    check("x <= 0", (x,), message, summarize)
 
 
 def assert_near(

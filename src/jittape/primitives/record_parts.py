@@ -24,6 +24,7 @@ from jittape.core.dtypes import (
     is_differentiable,
     is_floating,
     kind_of,
+    uint64,
 )
 from jittape.core.interpret import interpret
 from jittape.core.primitive import recording_with
@@ -77,6 +78,24 @@ def one_float(x: Any) -> tuple[Any, ...]:
 def common(op: str) -> PromoteArgs:
     """Return the promotion to one dtype and broadcasting to one shape."""
     return lambda *operands: broadcast_operands(*promote(*operands), op=op)
+
+
+class UnlikeIntegers(OverflowError):
+    """Operands of uint64 and of a signed dtype: float64, their common dtype, rounds them."""
+
+
+def comparable(op: str) -> PromoteArgs:
+    """Return the promotion of a comparison, which raises for integers that no dtype of both holds."""
+    promotion = common(op)
+
+    def promote_args(x: Any, y: Any) -> tuple[Any, ...]:
+        if not isinstance(x, WeakScalar) and not isinstance(y, WeakScalar):
+            dtypes = (x.dtype, y.dtype)
+            if uint64 in dtypes and "i" in [dtype.kind for dtype in dtypes]:
+                raise UnlikeIntegers(op)
+        return promotion(x, y)
+
+    return promote_args
 
 
 def common_number(op: str) -> PromoteArgs:

@@ -17,7 +17,6 @@ from jittape.core.dtypes import as_dtype, int64, uint64
 from jittape.core.primitive import Primitive, any_dtype, apply
 from jittape.primitives.broadcast import broadcast, broadcast_operands, cast_to
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
-from jittape.primitives.elementwise.bits import multiply_high
 from jittape.primitives.elementwise.comparison import (
     equal,
     greater_equal,
@@ -26,7 +25,7 @@ from jittape.primitives.elementwise.comparison import (
     logical_and,
     where,
 )
-from jittape.primitives.elementwise.random_numbers import normal_op, truncated_normal_op
+from jittape.primitives.elementwise.random_numbers import multiply_high, normal_op, truncated_normal_op
 from jittape.random.arguments import extents_of, float_dtype, is_symbolic, parameter, real_array
 from jittape.random.checked_values import checked_value_op
 from jittape.random.coordinates import bits, coordinates, not_negative, scaled, unit_of_bits

@@ -13,7 +13,6 @@ from jittape.core.user_calls import as_int, shown
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, iota, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
-from jittape.primitives.elementwise.bits import multiply_high
 from jittape.primitives.elementwise.comparison import (
     equal,
     greater,
@@ -28,6 +27,7 @@ from jittape.primitives.elementwise.piecewise import minimum
 from jittape.primitives.elementwise.random_numbers import (
     binomial_op,
     exponential_op,
+    multiply_high,
     poisson_op,
 )
 from jittape.primitives.indexing.gather import gather

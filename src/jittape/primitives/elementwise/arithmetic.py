@@ -14,19 +14,13 @@ import numpy as np
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.primitives.broadcast import broadcast_operands, conj, promote, require_equal
-from jittape.primitives.record_parts import (
-    common,
-    neutral,
-    one,
-    same_of_kinds,
-)
+from jittape.primitives.record_parts import common, neutral, one, same_of_kinds
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
     "add",
     "add_n",
     "multiply",
-    "multiply_no_nan",
     "negative",
     "polyval",
     "positive",
@@ -191,6 +185,11 @@ def negative(x: TensorLike, name: str | None = None) -> Tensor:
     x : tensor_like
         Any shape.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is bool.
+
     Examples
     --------
     >>> jt.negative([1.0, -2.0]).numpy()
@@ -217,6 +216,11 @@ def positive(x: TensorLike, name: str | None = None) -> Tensor:
     ----------
     x : tensor_like
         Any shape.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is bool.
 
     Examples
     --------
@@ -313,6 +317,11 @@ def square(x: TensorLike, name: str | None = None) -> Tensor:
     x : tensor_like
         Any shape.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is bool.
+
     Examples
     --------
     >>> jt.square([1.0, -3.0]).numpy()
@@ -347,32 +356,6 @@ def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) ->
     return apply(_squared_difference_body, (x, y))
 
 
-def _multiply_no_nan_body(x: Any, y: Any) -> Any:
-    x, y = broadcast_operands(*promote(x, y), op="multiply_no_nan")
-    return multiply(x, y) if y.dtype.kind == "b" else zero_dominant_multiply_op.bind(y, x)
-
-
-def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Multiply `x` by `y`; the result is 0 where `y` is 0, even if `x` is infinite or nan.
-
-    Parameters
-    ----------
-    x, y : tensor_like
-        Shapes that broadcast. The dtypes are promoted.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    Examples
-    --------
-    >>> jt.math.multiply_no_nan([np.inf, 2.0], [0.0, 3.0]).numpy()
-    array([0., 6.], dtype=float32)
-    """
-    return apply(_multiply_no_nan_body, (x, y))
-
-
 def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """Multiply `x` by a scalar.
 
@@ -382,6 +365,11 @@ def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Te
         A number, or a tensor without dimensions.
     x : tensor_like
         Any shape.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -408,6 +396,13 @@ def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None
         Coefficients, highest power first; each broadcasts with `x`.
     x : tensor_like
         Places, of any shape.
+
+    Raises
+    ------
+    ValueError
+        If `coeffs` is no list or tuple of at least one coefficient.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------

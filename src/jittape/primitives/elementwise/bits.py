@@ -35,12 +35,10 @@ __all__ = [
     "is_inf",
     "is_nan",
     "left_shift",
-    "multiply_high",
     "right_shift",
 ]
 
 BITS = "integers have no gradient"
-LOW_HALF = 0xFFFFFFFF
 BYTES = "bytes have no gradient"
 
 
@@ -148,6 +146,13 @@ def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     x, y : tensor_like
         Integers or bools. Shapes that broadcast. The dtypes are promoted.
 
+    Raises
+    ------
+    DTypeError
+        If an argument is neither an integer nor bool.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.bitwise.bitwise_and([6, 5], 3).numpy()
@@ -173,6 +178,13 @@ def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     ----------
     x, y : tensor_like
         Integers or bools. Shapes that broadcast. The dtypes are promoted.
+
+    Raises
+    ------
+    DTypeError
+        If an argument is neither an integer nor bool.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -200,6 +212,13 @@ def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     x, y : tensor_like
         Integers or bools. Shapes that broadcast. The dtypes are promoted.
 
+    Raises
+    ------
+    DTypeError
+        If an argument is neither an integer nor bool.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.bitwise.bitwise_xor([6, 5], 3).numpy()
@@ -225,6 +244,13 @@ def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     ----------
     x, y : tensor_like
         Integers or bools. Shapes that broadcast. The dtypes are promoted.
+
+    Raises
+    ------
+    DTypeError
+        If an argument is neither an integer nor bool.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -252,6 +278,13 @@ def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     x, y : tensor_like
         Integers or bools. Shapes that broadcast. The dtypes are promoted.
 
+    Raises
+    ------
+    DTypeError
+        If an argument is neither an integer nor bool.
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.bitwise.right_shift([4, -8], 2).numpy()
@@ -278,54 +311,17 @@ def invert(x: TensorLike, name: str | None = None) -> Tensor:
     x : tensor_like
         Integers or bools, of any shape.
 
+    Raises
+    ------
+    DTypeError
+        If `x` is neither an integer nor bool.
+
     Examples
     --------
     >>> jt.bitwise.invert([0, 5]).numpy()
     array([-1, -6], dtype=int32)
     """
     return apply(invert_op, (x,))
-
-
-# ---- products --------------------------------------------------------------------------------------------------------
-
-
-def _high_word(x: Any, y: Any) -> Any:
-    """Return the upper 64 bits of the product of two uint64, from four products of 32 bits."""
-    x_low, x_high, y_low, y_high = x & LOW_HALF, x >> 32, y & LOW_HALF, y >> 32
-    low = x_low * y_low
-    middle = x_high * y_low + (low >> 32)
-    other = x_low * y_high + (middle & LOW_HALF)
-    return x_high * y_high + (middle >> 32) + (other >> 32)
-
-
-def _multiply_high(m: Any, x: Any, y: Any) -> Any:
-    bits = x.dtype.itemsize * 8
-    if bits == 64:
-        return _high_word(x, y)
-    return m.cast((m.cast(x, np.uint64) * m.cast(y, np.uint64)) >> bits, x.dtype)
-
-
-def _multiply_high_impl(x: Any, y: Any) -> Any:
-    bits = x.dtype.itemsize * 8
-    if bits == 64:
-        with np.errstate(over="ignore"):
-            return _high_word(x, y)
-    return ((x.astype(np.uint64) * y.astype(np.uint64)) >> np.uint64(bits)).astype(x.dtype)
-
-
-multiply_high_op = Primitive(
-    "multiply_high",
-    abstract_eval=same_of_kinds("multiply_high", "u"),
-    impl=_multiply_high_impl,
-    lowering=Map(_multiply_high),
-    promote_args=common("multiply_high"),
-    gradient_stops=BITS,
-)
-
-
-def multiply_high(x: TensorLike, y: TensorLike) -> Tensor:
-    """Return the upper half of the bits of the product of unsigned integers; `multiply` returns the lower half."""
-    return apply(multiply_high_op, (x, y))
 
 
 # ---- nan and inf -----------------------------------------------------------------------------------------------------

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.builder import WeakScalar, literal
+from jittape.core.builder import literal
 from jittape.core.dtypes import bool_, int64, uint64
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import broadcast, broadcast_operands, cast_to, promote, require_equal
-from jittape.primitives.record_parts import PromoteArgs, common, logical, truth_of_kinds
+from jittape.primitives.record_parts import UnlikeIntegers, common, comparable, logical, truth_of_kinds
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
@@ -37,31 +37,12 @@ STEP = "a comparison is constant between its jumps"
 
 # ---- comparisons -----------------------------------------------------------------------------------------------------
 
-
-class _UnlikeIntegers(OverflowError):
-    """Operands of uint64 and of a signed dtype: float64, their common dtype, rounds them."""
-
-
-def _common(op: str) -> PromoteArgs:
-    """Return the promotion of a comparison, which raises for integers that no dtype of both holds."""
-    promotion = common(op)
-
-    def promote_args(x: Any, y: Any) -> tuple[Any, ...]:
-        if not isinstance(x, WeakScalar) and not isinstance(y, WeakScalar):
-            dtypes = (x.dtype, y.dtype)
-            if uint64 in dtypes and "i" in [dtype.kind for dtype in dtypes]:
-                raise _UnlikeIntegers(op)
-        return promotion(x, y)
-
-    return promote_args
-
-
 equal_op = Primitive(
     "equal",
     abstract_eval=truth_of_kinds("equal", "biufc"),
     impl=np.equal,
     lowering=Map(lambda m, x, y: m.equal(x, y)),
-    promote_args=_common("equal"),
+    promote_args=comparable("equal"),
     gradient_stops=STEP,
     is_equality=True,
 )
@@ -74,6 +55,11 @@ def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     ----------
     x, y : tensor_like
         Shapes that broadcast. The dtypes are promoted.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -91,7 +77,7 @@ not_equal_op = Primitive(
     abstract_eval=truth_of_kinds("not_equal", "biufc"),
     impl=np.not_equal,
     lowering=Map(lambda m, x, y: m.not_equal(x, y)),
-    promote_args=_common("not_equal"),
+    promote_args=comparable("not_equal"),
     gradient_stops=STEP,
 )
 
@@ -103,6 +89,11 @@ def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     ----------
     x, y : tensor_like
         Shapes that broadcast. The dtypes are promoted.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -120,7 +111,7 @@ less_op = Primitive(
     abstract_eval=truth_of_kinds("less", "biuf"),
     impl=np.less,
     lowering=Map(lambda m, x, y: m.less(x, y)),
-    promote_args=_common("less"),
+    promote_args=comparable("less"),
     gradient_stops=STEP,
 )
 
@@ -132,6 +123,13 @@ def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     ----------
     x, y : tensor_like
         Shapes that broadcast. The dtypes are promoted.
+
+    Raises
+    ------
+    DTypeError
+        If an argument is complex.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -149,7 +147,7 @@ less_equal_op = Primitive(
     abstract_eval=truth_of_kinds("less_equal", "biuf"),
     impl=np.less_equal,
     lowering=Map(lambda m, x, y: m.less_equal(x, y)),
-    promote_args=_common("less_equal"),
+    promote_args=comparable("less_equal"),
     gradient_stops=STEP,
 )
 
@@ -161,6 +159,13 @@ def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     ----------
     x, y : tensor_like
         Shapes that broadcast. The dtypes are promoted.
+
+    Raises
+    ------
+    DTypeError
+        If an argument is complex.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -178,7 +183,7 @@ greater_op = Primitive(
     abstract_eval=truth_of_kinds("greater", "biuf"),
     impl=np.greater,
     lowering=Map(lambda m, x, y: m.greater(x, y)),
-    promote_args=_common("greater"),
+    promote_args=comparable("greater"),
     gradient_stops=STEP,
 )
 
@@ -190,6 +195,13 @@ def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     ----------
     x, y : tensor_like
         Shapes that broadcast. The dtypes are promoted.
+
+    Raises
+    ------
+    DTypeError
+        If an argument is complex.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -207,7 +219,7 @@ greater_equal_op = Primitive(
     abstract_eval=truth_of_kinds("greater_equal", "biuf"),
     impl=np.greater_equal,
     lowering=Map(lambda m, x, y: m.greater_equal(x, y)),
-    promote_args=_common("greater_equal"),
+    promote_args=comparable("greater_equal"),
     gradient_stops=STEP,
 )
 
@@ -219,6 +231,13 @@ def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
     ----------
     x, y : tensor_like
         Shapes that broadcast. The dtypes are promoted.
+
+    Raises
+    ------
+    DTypeError
+        If an argument is complex.
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------
@@ -233,7 +252,7 @@ def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
 
 def _without_common_dtype(op: Primitive, x: Any, y: Any) -> Tensor:
     """Return the comparison of integers that no dtype of both holds, as NumPy does."""
-    if isinstance(sys.exception(), _UnlikeIntegers):
+    if isinstance(sys.exception(), UnlikeIntegers):
         return apply(_of_unlike_integers, (x, y), (op,))
     number, other = (x, y) if type(x) is int else (y, x)
     dtype = getattr(other, "dtype", None)

@@ -1,4 +1,4 @@
-"""Division: divide, reciprocal, floor_divide, mod, and divide_no_nan."""
+"""Division: divide, reciprocal, floor_divide, mod, divide_no_nan, and multiply_no_nan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import numpy as np
 
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
-from jittape.primitives.elementwise.arithmetic import multiply, negative, square, zero_dominant_multiply
+from jittape.primitives.broadcast import broadcast_operands, promote
+from jittape.primitives.elementwise.arithmetic import (
+    multiply,
+    negative,
+    square,
+    zero_dominant_multiply,
+    zero_dominant_multiply_op,
+)
 from jittape.primitives.record_parts import (
     common_number,
     neutral,
@@ -19,7 +26,15 @@ from jittape.primitives.record_parts import (
 )
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["divide", "divide_no_nan", "floor_divide", "mod", "reciprocal", "reciprocal_no_nan"]
+__all__ = [
+    "divide",
+    "divide_no_nan",
+    "floor_divide",
+    "mod",
+    "multiply_no_nan",
+    "reciprocal",
+    "reciprocal_no_nan",
+]
 
 
 divide_op = Primitive(
@@ -221,3 +236,29 @@ def mod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     array([3., 1.], dtype=float32)
     """
     return apply(mod_op, (x, y))
+
+
+def _multiply_no_nan_body(x: Any, y: Any) -> Any:
+    x, y = broadcast_operands(*promote(x, y), op="multiply_no_nan")
+    return multiply(x, y) if y.dtype.kind == "b" else zero_dominant_multiply_op.bind(y, x)
+
+
+def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Multiply `x` by `y`; the result is 0 where `y` is 0, even if `x` is infinite or nan.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Shapes that broadcast. The dtypes are promoted.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> jt.math.multiply_no_nan([np.inf, 2.0], [0.0, 3.0]).numpy()
+    array([0., 6.], dtype=float32)
+    """
+    return apply(_multiply_no_nan_body, (x, y))

@@ -13,7 +13,7 @@ import numpy as np
 
 from jittape.core.dtypes import info_of, uint64
 from jittape.core.forms import Map
-from jittape.core.primitive import Primitive
+from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import require_equal
@@ -23,13 +23,15 @@ from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.incomplete_gamma import random_gamma_grad
 from jittape.primitives.elementwise.special import digamma
-from jittape.primitives.record_parts import in_chunks, same_real_float
+from jittape.primitives.record_parts import common, in_chunks, same_of_kinds, same_real_float
+from jittape.typing import Tensor, TensorLike
 
 __all__ = [
     "binomial_op",
     "exponential_op",
     "gamma_op",
     "log_gamma_op",
+    "multiply_high",
     "normal_op",
     "philox_op",
     "poisson_op",
@@ -39,6 +41,7 @@ __all__ = [
 
 CONSTANT = "random numbers are constants"
 COUNTS = "counts are integers"
+LOW_HALF = 0xFFFFFFFF
 _CHUNK_ELEMENTS = 1 << 14
 """Number of elements whose intermediate values fit into the cache."""
 
@@ -160,3 +163,45 @@ log_gamma_op = _sampler("log_gamma", vjp=(None, None, None, _log_gamma_in_alpha)
 
 poisson_op = _sampler("poisson", gradient_stops=COUNTS)
 binomial_op = _sampler("binomial", gradient_stops=COUNTS)
+
+
+# ---- products --------------------------------------------------------------------------------------------------------
+
+
+def _high_word(x: Any, y: Any) -> Any:
+    """Return the upper 64 bits of the product of two uint64, from four products of 32 bits."""
+    x_low, x_high, y_low, y_high = x & LOW_HALF, x >> 32, y & LOW_HALF, y >> 32
+    low = x_low * y_low
+    middle = x_high * y_low + (low >> 32)
+    other = x_low * y_high + (middle & LOW_HALF)
+    return x_high * y_high + (middle >> 32) + (other >> 32)
+
+
+def _multiply_high(m: Any, x: Any, y: Any) -> Any:
+    bits = x.dtype.itemsize * 8
+    if bits == 64:
+        return _high_word(x, y)
+    return m.cast((m.cast(x, np.uint64) * m.cast(y, np.uint64)) >> bits, x.dtype)
+
+
+def _multiply_high_impl(x: Any, y: Any) -> Any:
+    bits = x.dtype.itemsize * 8
+    if bits == 64:
+        with np.errstate(over="ignore"):
+            return _high_word(x, y)
+    return ((x.astype(np.uint64) * y.astype(np.uint64)) >> np.uint64(bits)).astype(x.dtype)
+
+
+multiply_high_op = Primitive(
+    "multiply_high",
+    abstract_eval=same_of_kinds("multiply_high", "u"),
+    impl=_multiply_high_impl,
+    lowering=Map(_multiply_high),
+    promote_args=common("multiply_high"),
+    gradient_stops="integers have no gradient",
+)
+
+
+def multiply_high(x: TensorLike, y: TensorLike) -> Tensor:
+    """Return the upper half of the bits of the product of unsigned integers; `multiply` returns the lower half."""
+    return apply(multiply_high_op, (x, y))

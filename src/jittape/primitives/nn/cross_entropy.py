@@ -24,13 +24,13 @@ from jittape.primitives.broadcast import (
 from jittape.primitives.elementwise.arithmetic import (
     add,
     multiply,
-    multiply_no_nan,
     negative,
     square,
     subtract,
 )
 from jittape.primitives.elementwise.assertions import end_run_where
 from jittape.primitives.elementwise.comparison import equal, greater_equal, less, logical_or, where
+from jittape.primitives.elementwise.division import multiply_no_nan
 from jittape.primitives.elementwise.exponential import exp, log, log1p
 from jittape.primitives.nn.activation import shifted
 from jittape.primitives.record_parts import floating
