@@ -79,5 +79,6 @@ def test_an_answer_for_all_lengths_does_not_depend_on_the_present_one():
         answers = [never_negative(x) for x in (n - 2, 3 * n - 7, 100 - n, n - 100, n * m - 4, n - m, n // 2)]
         assert answers == [True, False, False, False, True, False, True]
         assert extents.function(0)(5, 9) == 0
+        extents.close()
         assert not never_negative(-1)
         assert never_negative(0)

@@ -392,7 +392,7 @@ def test_a_line_of_many_operations_names_them() -> None:
     remarks = found(profile, "verbose=0)  # by " + "operation").remarks
     assert any(text.startswith("kernel time by operation: ") and "`matmul`" in text for text in remarks)
     (by_layer,) = [text for text in remarks if text.startswith("kernel time by layer: ")]
-    for name in ("layers[0] (Dense)", "layers[1] (Dense)", "BinaryCrossentropy", "updates"):
+    for name in ("layers[0] (Dense)", "layers[1] (Dense)", "binary_crossentropy", "updates"):
         assert name in by_layer
 
 
