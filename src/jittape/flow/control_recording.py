@@ -41,15 +41,6 @@ Step = Callable[[Any, list[Any], list[Any]], tuple[list[Any], list[Any]]]
 """``step(iteration, carries, rows) -> (new carries, values to stack)``."""
 
 
-class _WiderError(DTypeError):
-    """Error of a carry with a wider dtype after an iteration; `Loop` retries if it began as a Python number."""
-
-    def __init__(self, message: str, number: int, dtype: np.dtype[Any]) -> None:
-        super().__init__(message)
-        self.number = number
-        self.dtype = dtype
-
-
 @dataclass(frozen=True)
 class Loop:
     """Description of a loop to record.
@@ -97,16 +88,16 @@ class Loop:
         self, carried: list[Any], run: Callable[[list[Any]], tuple[list[Any], list[Any]]]
     ) -> tuple[list[Any], list[Any]]:
         """Call `run`, and repeat it whenever a carry that began as a Python number needs a wider dtype."""
-        widenings = len(self.weak)
-        while True:
+        for _ in self.weak:
             try:
                 return run(carried)
-            except _WiderError as error:
-                if error.number not in self.weak or not widenings:
-                    raise DTypeError(*error.args) from None
-                widenings -= 1
+            except DTypeError as error:
+                number, dtype = getattr(error, "wider_carry", (-1, None))
+                if number not in self.weak:  # another error, or the carry of a loop inside
+                    raise
                 carried = list(carried)
-                carried[error.number] = convert_to_tensor(self.weak[error.number], error.dtype)
+                carried[number] = convert_to_tensor(self.weak[number], dtype)
+        return run(carried)
 
     def _run(
         self,
@@ -161,9 +152,10 @@ class Loop:
             f"[{op}] {name} is {before.dtype.name} when the loop begins and {tensor.dtype.name} after an iteration: "
             f"begin with a {tensor.dtype.name}, or use jt.cast(..., {before.dtype.name!r}) in the body"
         )
+        error: Any = DTypeError(message)
         if common_dtype(before.aval.dtype, tensor.aval.dtype) == tensor.aval.dtype:
-            raise _WiderError(message, number, tensor.aval.dtype)
-        raise DTypeError(message)
+            error.wider_carry = number, tensor.aval.dtype  # `_widened` begins with it
+        raise error
 
     def run_in_segments(
         self, carried: list[Any], stacks: list[Any], trips: int, backwards: bool, length: int
