@@ -10,7 +10,7 @@ from mpmath import mp
 
 import special_references
 from jittape.core.primitive import apply
-from jittape.primitives.elementwise import bessel as be
+from jittape.primitives.elementwise import bessel, modified_bessel
 from jittape.primitives.elementwise import error_functions as ef
 from jittape.primitives.elementwise import integrals as it
 from jittape.primitives.elementwise import smooth_functions as sf
@@ -36,7 +36,7 @@ def by_mpmath(name: str) -> Callable[[Array], Array]:
 
 
 def bessel_row(name: str, sample: Sampler) -> Row:
-    return unary(name, getattr(be, name), by_mpmath(name), sample)
+    return unary(name, getattr(modified_bessel if name[7] in "ik" else bessel, name), by_mpmath(name), sample)
 
 
 ERROR_FUNCTIONS = (

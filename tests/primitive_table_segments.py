@@ -11,8 +11,8 @@ from jittape.primitives.elementwise import bits as bi
 from jittape.primitives.indexing import histograms as hi
 from jittape.primitives.indexing import isotonic as iso
 from jittape.primitives.indexing import partitions as pa
-from jittape.primitives.indexing import segments as sg
 from jittape.primitives.indexing import strided as sd
+from jittape.primitives.indexing import unsorted_segments
 from jittape.primitives.indexing.segment_ops import restarting_op
 from jittape.primitives.reduce import statistics as st
 from jittape.primitives.shape import blocks as bl
@@ -55,7 +55,7 @@ def finite(how: str) -> Callable[[Array, Array], Array]:
 
 def function(how: str) -> Callable[[Any, Any], Any]:
     """Return the function; empty segments of extrema, which depend on the dtype, are tested elsewhere."""
-    call = getattr(sg, f"unsorted_segment_{how}")
+    call = getattr(unsorted_segments, f"unsorted_segment_{how}")
     return lambda data, ids: call(data, ids, SEGMENTS)
 
 

@@ -19,13 +19,17 @@ from jittape.primitives.nn.activation import selu as selu
 from jittape.primitives.nn.activation import silu as silu
 from jittape.primitives.nn.activation import softmax as softmax
 from jittape.primitives.nn.activation import softsign as softsign
+from jittape.primitives.nn.average_pooling import avg_pool as avg_pool
+from jittape.primitives.nn.average_pooling import avg_pool1d as avg_pool1d
+from jittape.primitives.nn.average_pooling import avg_pool2d as avg_pool2d
+from jittape.primitives.nn.average_pooling import avg_pool3d as avg_pool3d
+from jittape.primitives.nn.conv_transpose import conv1d_transpose as conv1d_transpose
+from jittape.primitives.nn.conv_transpose import conv2d_transpose as conv2d_transpose
+from jittape.primitives.nn.conv_transpose import conv3d_transpose as conv3d_transpose
+from jittape.primitives.nn.conv_transpose import conv_transpose as conv_transpose
 from jittape.primitives.nn.convolution import conv1d as conv1d
-from jittape.primitives.nn.convolution import conv1d_transpose as conv1d_transpose
 from jittape.primitives.nn.convolution import conv2d as conv2d
-from jittape.primitives.nn.convolution import conv2d_transpose as conv2d_transpose
 from jittape.primitives.nn.convolution import conv3d as conv3d
-from jittape.primitives.nn.convolution import conv3d_transpose as conv3d_transpose
-from jittape.primitives.nn.convolution import conv_transpose as conv_transpose
 from jittape.primitives.nn.convolution import convolution as convolution
 from jittape.primitives.nn.cross_entropy import l2_loss as l2_loss
 from jittape.primitives.nn.cross_entropy import (
@@ -47,10 +51,6 @@ from jittape.primitives.nn.layer_functions import bias_add as bias_add
 from jittape.primitives.nn.layer_functions import crelu as crelu
 from jittape.primitives.nn.layer_functions import embedding_lookup as embedding_lookup
 from jittape.primitives.nn.layer_functions import log_poisson_loss as log_poisson_loss
-from jittape.primitives.nn.pooling import avg_pool as avg_pool
-from jittape.primitives.nn.pooling import avg_pool1d as avg_pool1d
-from jittape.primitives.nn.pooling import avg_pool2d as avg_pool2d
-from jittape.primitives.nn.pooling import avg_pool3d as avg_pool3d
 from jittape.primitives.nn.pooling import max_pool as max_pool
 from jittape.primitives.nn.pooling import max_pool1d as max_pool1d
 from jittape.primitives.nn.pooling import max_pool2d as max_pool2d

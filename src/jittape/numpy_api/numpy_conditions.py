@@ -24,7 +24,6 @@ from jittape.numpy_api.numpy_shapes import common_shape, numpy_stack
 from jittape.numpy_api.numpy_ufuncs import trunc
 from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
-from jittape.primitives.elementwise.bessel import bessel_i0
 from jittape.primitives.elementwise.bits import is_finite, is_inf, is_nan
 from jittape.primitives.elementwise.comparison import (
     equal,
@@ -38,6 +37,7 @@ from jittape.primitives.elementwise.comparison import (
 )
 from jittape.primitives.elementwise.complex_numbers import cast, complex, imag, real
 from jittape.primitives.elementwise.division import mod
+from jittape.primitives.elementwise.modified_bessel import bessel_i0
 from jittape.primitives.elementwise.piecewise import absolute, maximum, minimum
 from jittape.primitives.elementwise.smooth_functions import sinc
 from jittape.primitives.identity import identity

@@ -17,7 +17,7 @@ from jittape.primitives.elementwise.exponential import sqrt
 from jittape.primitives.elementwise.piecewise import clip_by_value, maximum
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.getitem import getitem
-from jittape.primitives.indexing.segments import unsorted_segment_sum
+from jittape.primitives.indexing.unsorted_segments import unsorted_segment_sum
 from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.reduce.reductions import reduce_sum

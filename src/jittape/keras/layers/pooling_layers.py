@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from jittape.keras.layers.data_formats import format_of, require_dimensions
 from jittape.keras.layers.layer import Layer
-from jittape.primitives.nn.pooling import avg_pool, max_pool
+from jittape.primitives.nn.average_pooling import avg_pool
+from jittape.primitives.nn.pooling import max_pool
 from jittape.primitives.nn.windows import layout_of, padding_of, per_dimension
 from jittape.primitives.reduce.reductions import reduce_max, reduce_mean
 from jittape.recording.tensor import Tensor

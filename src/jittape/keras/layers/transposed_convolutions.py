@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jittape.keras.layers.convolution_base import Convolution
-from jittape.primitives.nn.convolution import conv_transpose
+from jittape.primitives.nn.conv_transpose import conv_transpose
 from jittape.primitives.nn.windows import layout_of, per_dimension
 from jittape.recording.tensor import Tensor
 

@@ -1,7 +1,7 @@
 """Reductions over segments: rows with equal ids are summed, averaged, multiplied or compared.
 
-The ``unsorted_`` functions take the number of segments, so their results have a known shape. The others take sorted ids
-and derive the number of segments from the last id: they read the ids, so pending operations run.
+The public functions take sorted ids and derive the number of segments from the last id: they read the ids, so pending
+operations run. ``unsorted_segments.py`` has the functions that take the number of segments.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 
 from jittape.core.builder import literal
 from jittape.core.dtypes import int32, is_differentiable
-from jittape.core.primitive import any_dtype, apply
-from jittape.core.user_calls import as_array, as_int, named
+from jittape.core.primitive import apply
+from jittape.core.user_calls import as_array, named
 from jittape.errors import DTypeError, InvalidIndexError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply
@@ -21,11 +21,10 @@ from jittape.primitives.elementwise.comparison import equal, less, logical_and, 
 from jittape.primitives.elementwise.division import divide, floor_divide
 from jittape.primitives.elementwise.exponential import sqrt
 from jittape.primitives.elementwise.piecewise import maximum
-from jittape.primitives.indexing.gather import index_operand, known_indices
+from jittape.primitives.indexing.gather import index_operand
 from jittape.primitives.indexing.gather_ops import scatter_add_op
 from jittape.primitives.indexing.segment_ops import (
     along_rows,
-    check_ids,
     kept_rows,
     segment_extremum_op,
     segment_prod_op,
@@ -37,18 +36,14 @@ from jittape.typing import Tensor, TensorLike
 
 __all__ = [
     "averaged_segments",
+    "reduced_segments",
     "segment_max",
     "segment_mean",
     "segment_min",
+    "segment_operands",
     "segment_prod",
     "segment_sum",
     "summed_segments",
-    "unsorted_segment_max",
-    "unsorted_segment_mean",
-    "unsorted_segment_min",
-    "unsorted_segment_prod",
-    "unsorted_segment_sqrt_n",
-    "unsorted_segment_sum",
 ]
 
 KINDS = {"sum": "iufc", "mean": "iufc", "prod": "iufc", "max": "iuf", "min": "iuf", "sqrt_n": "fc"}
@@ -58,7 +53,7 @@ KINDS = {"sum": "iufc", "mean": "iufc", "prod": "iufc", "max": "iuf", "min": "iu
 # ---- bodies ----------------------------------------------------------------------------------------------------------
 
 
-def _operands(data: Any, ids: Any, how: str, op: str) -> tuple[Any, Any]:
+def segment_operands(data: Any, ids: Any, how: str, op: str) -> tuple[Any, Any]:
     """Return the data with the dimensions of the ids merged into rows, and one id per row."""
     data, ids = as_symbol(data), index_operand(op, ids)
     require_kinds(op, KINDS[how], data)
@@ -96,7 +91,8 @@ def averaged_segments(
     return divide(total, sqrt(counts) if root else counts)
 
 
-def _reduced(data: Any, ids: Any, how: str, size: int, op: str, all_kept: bool) -> Any:
+def reduced_segments(data: Any, ids: Any, how: str, size: int, op: str, all_kept: bool) -> Any:
+    """Return the reduction `how`, a key of `KINDS`, of the rows with equal ids."""
     if size == 0:
         return broadcast(literal(0, data.dtype), (0, *data.shape[1:]))
     if how == "sum":
@@ -108,29 +104,6 @@ def _reduced(data: Any, ids: Any, how: str, size: int, op: str, all_kept: bool) 
     return averaged_segments(data, ids, size, op, all_kept, how == "sqrt_n")
 
 
-@any_dtype
-def _unsorted_extremum(data: Any, ids: Any, how: str, size: int) -> Any:
-    """Return the extrema; an empty segment is the least or greatest number of the dtype itself."""
-    return _unsorted_body(data, ids, how, size)
-
-
-def _unsorted_body(data: Any, ids: Any, how: str, size: int) -> Any:
-    op = f"unsorted_segment_{how}"
-    data, ids = _operands(data, ids, how, op)
-    return _reduced(data, ids, how, size, op, False)
-
-
-def _unsorted(data: Any, segment_ids: Any, num_segments: Any, how: str) -> Tensor:
-    size = as_int("num_segments", num_segments)
-    if size < 0:
-        raise named(ValueError(f"num_segments must not be negative, got {size}"))
-    known = known_indices(segment_ids)
-    if known is not None:
-        check_ids(f"unsorted_segment_{how}", known, size)
-    body = _unsorted_extremum if how in ("max", "min") else _unsorted_body
-    return apply(body, (data, segment_ids if known is None else known), (how, size))
-
-
 def _truncated_quotient(x: Any, y: Any) -> Any:
     """Return the quotient of integers, rounded toward 0."""
     floor = floor_divide(x, y)
@@ -140,9 +113,9 @@ def _truncated_quotient(x: Any, y: Any) -> Any:
 
 def _sorted_body(data: Any, ids: Any, how: str, size: int) -> Any:
     op = f"segment_{how}"
-    data, ids = _operands(data, ids, how, op)
+    data, ids = segment_operands(data, ids, how, op)
     integer_mean = how == "mean" and not is_differentiable(data.dtype)
-    out = _reduced(data, ids, "sum" if integer_mean else how, size, op, True)
+    out = reduced_segments(data, ids, "sum" if integer_mean else how, size, op, True)
     if how in ("sum", "prod") or size == 0:
         return out
     counts = along_rows(summed_segments(broadcast(literal(1, int32), ids.shape), ids, size, op, True), out, 0)
@@ -215,11 +188,22 @@ def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = No
 def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """Compute the mean of the rows of `data` with equal ids; an empty segment gives 0.
 
-    Means of integers are integers, rounded toward 0, as in TensorFlow. See `segment_sum` for the arguments and errors.
+    Means of integers are integers, rounded toward 0, as in TensorFlow. See `segment_sum` for the arguments.
 
     Parameters
     ----------
     data, segment_ids : those of `segment_sum`
+
+    Raises
+    ------
+    DTypeError
+        If the ids are not integers, or `data` is boolean.
+    ShapeError
+        If the number of ids differs from the number of rows.
+    ValueError
+        If the ids are not sorted.
+    IndexError
+        If an id is negative.
 
     Examples
     --------
@@ -232,11 +216,22 @@ def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = N
 def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """Multiply the rows of `data` with equal ids; an empty segment gives 1.
 
-    The gradient is correct for elements that are 0, to any order. See `segment_sum` for the arguments and errors.
+    The gradient is correct for elements that are 0, to any order. See `segment_sum` for the arguments.
 
     Parameters
     ----------
     data, segment_ids : those of `segment_sum`
+
+    Raises
+    ------
+    DTypeError
+        If the ids are not integers, or `data` is boolean.
+    ShapeError
+        If the number of ids differs from the number of rows.
+    ValueError
+        If the ids are not sorted.
+    IndexError
+        If an id is negative.
 
     Examples
     --------
@@ -253,11 +248,22 @@ def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     """Return the maximum of the rows of `data` with equal ids; an empty segment gives 0.
 
     Equal maxima share the gradient equally. If an element is nan, the result is nan. See `segment_sum` for the
-    arguments and errors.
+    arguments.
 
     Parameters
     ----------
     data, segment_ids : those of `segment_sum`
+
+    Raises
+    ------
+    DTypeError
+        If the ids are not integers, or `data` is boolean or complex.
+    ShapeError
+        If the number of ids differs from the number of rows.
+    ValueError
+        If the ids are not sorted.
+    IndexError
+        If an id is negative.
 
     Examples
     --------
@@ -271,11 +277,22 @@ def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     """Return the minimum of the rows of `data` with equal ids; an empty segment gives 0.
 
     Equal minima share the gradient equally. If an element is nan, the result is nan. See `segment_sum` for the
-    arguments and errors.
+    arguments.
 
     Parameters
     ----------
     data, segment_ids : those of `segment_sum`
+
+    Raises
+    ------
+    DTypeError
+        If the ids are not integers, or `data` is boolean or complex.
+    ShapeError
+        If the number of ids differs from the number of rows.
+    ValueError
+        If the ids are not sorted.
+    IndexError
+        If an id is negative.
 
     Examples
     --------
@@ -283,134 +300,3 @@ def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     array([1., 5.], dtype=float32)
     """
     return _sorted(data, segment_ids, "min")
-
-
-# ---- unsorted ids ----------------------------------------------------------------------------------------------------
-
-
-def unsorted_segment_sum(
-    data: TensorLike, segment_ids: TensorLike, num_segments: int, name: str | None = None
-) -> Tensor:
-    """Sum the rows of `data` with equal ids; an empty segment gives 0.
-
-    Parameters
-    ----------
-    data : tensor_like
-        Shape ``(*segment_ids.shape, ...)``; a number dtype.
-    segment_ids : tensor_like of int
-        The segment of each row, in any order. Rows with a negative id are dropped.
-    num_segments : int
-        Number of rows of the result, which has the shape ``(num_segments, ...)``.
-
-    Raises
-    ------
-    IndexError
-        If an id is not less than `num_segments`: immediately if the ids are a list or an array, when the result is read
-        if they are a tensor.
-    ValueError
-        If the shapes do not fit, or `num_segments` is negative.
-
-    Examples
-    --------
-    >>> jt.math.unsorted_segment_sum([1.0, 2.0, 4.0, 8.0], [1, 0, 1, -1], 3).numpy()
-    array([2., 5., 0.], dtype=float32)
-    """
-    return _unsorted(data, segment_ids, num_segments, "sum")
-
-
-def unsorted_segment_mean(
-    data: TensorLike, segment_ids: TensorLike, num_segments: int, name: str | None = None
-) -> Tensor:
-    """Compute the mean of the rows of `data` with equal ids; an empty segment gives 0.
-
-    Means of integers are floats. See `unsorted_segment_sum` for the arguments and errors.
-
-    Parameters
-    ----------
-    data, segment_ids, num_segments : those of `unsorted_segment_sum`
-
-    Examples
-    --------
-    >>> jt.math.unsorted_segment_mean([1.0, 2.0, 4.0], [1, 0, 1], 3).numpy()
-    array([2. , 2.5, 0. ], dtype=float32)
-    """
-    return _unsorted(data, segment_ids, num_segments, "mean")
-
-
-def unsorted_segment_sqrt_n(
-    data: TensorLike, segment_ids: TensorLike, num_segments: int, name: str | None = None
-) -> Tensor:
-    """Sum the rows of `data` with equal ids and divide each sum by the square root of the number of its rows.
-
-    `data` must have a floating or complex dtype. See `unsorted_segment_sum` for the other arguments and errors.
-
-    Parameters
-    ----------
-    data, segment_ids, num_segments : those of `unsorted_segment_sum`
-
-    Examples
-    --------
-    >>> jt.math.unsorted_segment_sqrt_n([1.0, 1.0, 1.0, 1.0], [0, 0, 0, 0], 1).numpy()
-    array([2.], dtype=float32)
-    """
-    return _unsorted(data, segment_ids, num_segments, "sqrt_n")
-
-
-def unsorted_segment_prod(
-    data: TensorLike, segment_ids: TensorLike, num_segments: int, name: str | None = None
-) -> Tensor:
-    """Multiply the rows of `data` with equal ids; an empty segment gives 1.
-
-    The gradient is correct for elements that are 0, to any order. See `unsorted_segment_sum` for the arguments and
-    errors.
-
-    Parameters
-    ----------
-    data, segment_ids, num_segments : those of `unsorted_segment_sum`
-
-    Examples
-    --------
-    >>> jt.math.unsorted_segment_prod([1.0, 2.0, 4.0], [1, 0, 1], 3).numpy()
-    array([2., 4., 1.], dtype=float32)
-    """
-    return _unsorted(data, segment_ids, num_segments, "prod")
-
-
-def unsorted_segment_max(
-    data: TensorLike, segment_ids: TensorLike, num_segments: int, name: str | None = None
-) -> Tensor:
-    """Return the maximum of the rows of `data` with equal ids.
-
-    An empty segment gives the least finite number of the dtype, as in TensorFlow. Equal maxima share the gradient
-    equally. If an element is nan, the result is nan. See `unsorted_segment_sum` for the arguments and errors.
-
-    Parameters
-    ----------
-    data, segment_ids, num_segments : those of `unsorted_segment_sum`
-
-    Examples
-    --------
-    >>> jt.math.unsorted_segment_max([1.0, 2.0, 4.0], [1, 0, 1], 2).numpy()
-    array([2., 4.], dtype=float32)
-    """
-    return _unsorted(data, segment_ids, num_segments, "max")
-
-
-def unsorted_segment_min(
-    data: TensorLike, segment_ids: TensorLike, num_segments: int, name: str | None = None
-) -> Tensor:
-    """Return the minimum of the rows of `data` with equal ids.
-
-    An empty segment gives the greatest finite number of the dtype, as in TensorFlow. Equal minima share the gradient
-    equally. If an element is nan, the result is nan. See `unsorted_segment_sum` for the arguments and errors.
-
-    Parameters
-    ----------
-    data, segment_ids, num_segments : those of `unsorted_segment_sum`
-
-    Examples
-    --------
-    >>> jt.math.unsorted_segment_min([1.0, 2.0, 4.0], [1, 0, 1], 2).numpy()
-    array([2., 1.], dtype=float32)
-    """
-    return _unsorted(data, segment_ids, num_segments, "min")

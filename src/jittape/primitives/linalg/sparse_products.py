@@ -12,7 +12,7 @@ import numpy as np
 from jittape.errors import ShapeError
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.indexing.gather import gather
-from jittape.primitives.indexing.segments import unsorted_segment_sum
+from jittape.primitives.indexing.unsorted_segments import unsorted_segment_sum
 from jittape.primitives.shape.reshaping import transpose
 from jittape.typing import Tensor
 

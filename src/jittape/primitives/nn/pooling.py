@@ -25,15 +25,12 @@ from jittape.primitives.shape.reshaping import shape_of
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
-    "avg_pool",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
     "max_pool",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
     "pool",
+    "pooled",
 ]
 
 
@@ -69,7 +66,7 @@ def _ones(windows: Windows, dtype: np.dtype[Any]) -> Any:
     return broadcast(literal(1, dtype), (1, *windows.extents, 1))
 
 
-def _pool(
+def pooled(
     op: str,
     kind: str,
     spatial: int,
@@ -80,6 +77,7 @@ def _pool(
     data_format: Any,
     dilations: Any = 1,
 ) -> Tensor:
+    """Pool the tensor-like `x` by the function `op`; `kind` is ``"MAX"`` or ``"AVG"``."""
     layout = layout_of(op, data_format, spatial)
     sliding = sliding_of(op, strides, padding, dilations, layout)
     return apply(_pooled, (x,), (op, kind, layout, per_dimension(op, "ksize", size, layout), sliding))
@@ -131,7 +129,7 @@ def max_pool(
     shape = shape_of(input)
     if not 3 <= len(shape) <= 5:
         raise ShapeError(f"[max_pool] input must have 3 to 5 dimensions, got shape {shape}")
-    return _pool("max_pool", "MAX", len(shape) - 2, input, ksize, strides, padding, data_format)
+    return pooled("max_pool", "MAX", len(shape) - 2, input, ksize, strides, padding, data_format)
 
 
 def max_pool1d(
@@ -156,12 +154,21 @@ def max_pool1d(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If the input has another number of dimensions, or a window is larger than the array.
+    ValueError
+        For other values of an argument.
+    DTypeError
+        For integers and complex numbers.
+
     Examples
     --------
     >>> jt.nn.max_pool1d(jt.ones([1, 4, 2]), 2, 2, "VALID").shape
     (1, 2, 2)
     """
-    return _pool("max_pool1d", "MAX", 1, input, ksize, strides, padding, data_format)
+    return pooled("max_pool1d", "MAX", 1, input, ksize, strides, padding, data_format)
 
 
 def max_pool2d(
@@ -186,12 +193,21 @@ def max_pool2d(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If the input has another number of dimensions, or a window is larger than the array.
+    ValueError
+        For other values of an argument.
+    DTypeError
+        For integers and complex numbers.
+
     Examples
     --------
     >>> jt.nn.max_pool2d(jt.ones([1, 4, 4, 2]), 2, 2, "VALID").shape
     (1, 2, 2, 2)
     """
-    return _pool("max_pool2d", "MAX", 2, input, ksize, strides, padding, data_format)
+    return pooled("max_pool2d", "MAX", 2, input, ksize, strides, padding, data_format)
 
 
 def max_pool3d(
@@ -216,38 +232,6 @@ def max_pool3d(
     name : str, optional
         Ignored.
 
-    Examples
-    --------
-    >>> jt.nn.max_pool3d(jt.ones([1, 4, 4, 4, 2]), 2, 2, "VALID").shape
-    (1, 2, 2, 2, 2)
-    """
-    return _pool("max_pool3d", "MAX", 3, input, ksize, strides, padding, data_format)
-
-
-def avg_pool(
-    input: TensorLike,
-    ksize: int | Sequence[int],
-    strides: int | Sequence[int],
-    padding: str | Sequence[Sequence[int]],
-    data_format: str | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Return the mean of each window, over one, two or three spatial dimensions.
-
-    Parameters
-    ----------
-    input : tensor_like of shape (batch, spatial..., channels)
-        With `data_format` ``"NCHW"``, ``"NCW"`` or ``"NCDHW"`` the channels are the second dimension.
-    ksize : int or sequence of int
-        Size of a window: one int, one for each spatial dimension, or one for each dimension.
-    strides : int or sequence of int
-        Distance of neighboring windows, in the same forms.
-    padding : str or sequence of pairs
-        As for `conv2d`. Elements outside the array do not count.
-    data_format : str, optional
-    name : str, optional
-        Ignored.
-
     Raises
     ------
     ShapeError
@@ -259,104 +243,10 @@ def avg_pool(
 
     Examples
     --------
-    >>> x = jt.reshape(jt.range(5.0), [1, 5, 1])
-    >>> jt.nn.avg_pool(x, 2, 2, "SAME").numpy().ravel()
-    array([0.5, 2.5, 4. ], dtype=float32)
-    """
-    shape = shape_of(input)
-    if not 3 <= len(shape) <= 5:
-        raise ShapeError(f"[avg_pool] input must have 3 to 5 dimensions, got shape {shape}")
-    return _pool("avg_pool", "AVG", len(shape) - 2, input, ksize, strides, padding, data_format)
-
-
-def avg_pool1d(
-    input: TensorLike,
-    ksize: int | Sequence[int],
-    strides: int | Sequence[int],
-    padding: str | Sequence[Sequence[int]],
-    data_format: str = "NWC",
-    name: str | None = None,
-) -> Tensor:
-    """Return the mean of each window of sequences; see `avg_pool`.
-
-    Parameters
-    ----------
-    input : tensor_like of shape (batch, width, channels)
-    ksize, strides : int or sequence of int
-        Size of a window, and distance of neighboring windows.
-    padding : str
-        ``"VALID"`` or ``"SAME"``.
-    data_format : str
-        ``"NWC"``, or with the channels in second place.
-    name : str, optional
-        Ignored.
-
-    Examples
-    --------
-    >>> jt.nn.avg_pool1d(jt.ones([1, 4, 2]), 2, 2, "VALID").shape
-    (1, 2, 2)
-    """
-    return _pool("avg_pool1d", "AVG", 1, input, ksize, strides, padding, data_format)
-
-
-def avg_pool2d(
-    input: TensorLike,
-    ksize: int | Sequence[int],
-    strides: int | Sequence[int],
-    padding: str | Sequence[Sequence[int]],
-    data_format: str = "NHWC",
-    name: str | None = None,
-) -> Tensor:
-    """Return the mean of each window of images; see `avg_pool`.
-
-    Parameters
-    ----------
-    input : tensor_like of shape (batch, height, width, channels)
-    ksize, strides : int or sequence of int
-        Size of a window, and distance of neighboring windows.
-    padding : str
-        ``"VALID"`` or ``"SAME"``.
-    data_format : str
-        ``"NHWC"``, or with the channels in second place.
-    name : str, optional
-        Ignored.
-
-    Examples
-    --------
-    >>> jt.nn.avg_pool2d(jt.ones([1, 4, 4, 2]), 2, 2, "VALID").shape
-    (1, 2, 2, 2)
-    """
-    return _pool("avg_pool2d", "AVG", 2, input, ksize, strides, padding, data_format)
-
-
-def avg_pool3d(
-    input: TensorLike,
-    ksize: int | Sequence[int],
-    strides: int | Sequence[int],
-    padding: str | Sequence[Sequence[int]],
-    data_format: str = "NDHWC",
-    name: str | None = None,
-) -> Tensor:
-    """Return the mean of each window of volumes; see `avg_pool`.
-
-    Parameters
-    ----------
-    input : tensor_like of shape (batch, depth, height, width, channels)
-    ksize, strides : int or sequence of int
-        Size of a window, and distance of neighboring windows.
-    padding : str
-        ``"VALID"`` or ``"SAME"``.
-    data_format : str
-        ``"NDHWC"``, or with the channels in second place.
-    name : str, optional
-        Ignored.
-
-    Examples
-    --------
-    >>> jt.nn.avg_pool3d(jt.ones([1, 4, 4, 4, 2]), 2, 2, "VALID").shape
+    >>> jt.nn.max_pool3d(jt.ones([1, 4, 4, 4, 2]), 2, 2, "VALID").shape
     (1, 2, 2, 2, 2)
     """
-    return _pool("avg_pool3d", "AVG", 3, input, ksize, strides, padding, data_format)
+    return pooled("max_pool3d", "MAX", 3, input, ksize, strides, padding, data_format)
 
 
 def pool(
@@ -384,6 +274,15 @@ def pool(
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    ShapeError
+        If the input has another number of dimensions, or a window is larger than the array.
+    ValueError
+        For other values of an argument.
+    DTypeError
+        For integers and complex numbers.
+
     Examples
     --------
     >>> x = jt.reshape(jt.range(5.0), [1, 5, 1])
@@ -395,4 +294,6 @@ def pool(
     spatial = len(shape_of(input)) - 2
     if not 1 <= spatial <= 3:
         raise ShapeError(f"[pool] input must have 3 to 5 dimensions, got {spatial + 2}")
-    return _pool("pool", pooling_type, spatial, input, window_shape, strides, padding, data_format, dilations)
+    return pooled(
+        "pool", pooling_type, spatial, input, window_shape, strides, padding, data_format, dilations
+    )

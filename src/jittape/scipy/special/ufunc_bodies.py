@@ -6,7 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from jittape.primitives.elementwise import bessel, error_functions, gamma_beta, hyperbolic, integrals
+from jittape.primitives.elementwise import (
+    bessel,
+    error_functions,
+    gamma_beta,
+    hyperbolic,
+    integrals,
+    modified_bessel,
+)
 from jittape.primitives.elementwise.arithmetic import (
     add,
     multiply,
@@ -297,18 +304,18 @@ BODIES: dict[str, Callable[..., Any]] = {
     "gdtr": _gdtr,
     "gdtrc": _gdtrc,
     "huber": _huber,
-    "i0": bessel.bessel_i0,
-    "i0e": bessel.bessel_i0e,
-    "i1": bessel.bessel_i1,
-    "i1e": bessel.bessel_i1e,
+    "i0": modified_bessel.bessel_i0,
+    "i0e": modified_bessel.bessel_i0e,
+    "i1": modified_bessel.bessel_i1,
+    "i1e": modified_bessel.bessel_i1e,
     "inv_boxcox": _inv_boxcox,
     "inv_boxcox1p": _inv_boxcox1p,
     "j0": bessel.bessel_j0,
     "j1": bessel.bessel_j1,
-    "k0": bessel.bessel_k0,
-    "k0e": bessel.bessel_k0e,
-    "k1": bessel.bessel_k1,
-    "k1e": bessel.bessel_k1e,
+    "k0": modified_bessel.bessel_k0,
+    "k0e": modified_bessel.bessel_k0e,
+    "k1": modified_bessel.bessel_k1,
+    "k1e": modified_bessel.bessel_k1e,
     "kl_div": _kl_div,
     "log1p": log1p,
     "log_expit": hyperbolic.log_sigmoid,
