@@ -162,7 +162,7 @@ def explain(passes: bool = False) -> Explanation:
     --------
     >>> import jittape as jt
     >>> x = jt.constant([1.0, 2.0, 3.0, 4.0, 5.0])
-    >>> for _ in range(2):
+    >>> for _ in range(3):
     ...     total = float(jt.reduce_sum(jt.square(x)))
     >>> page = jt.explain()
     >>> page.compiled, len(page.steps), page.steps[0].loops
