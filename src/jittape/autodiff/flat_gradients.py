@@ -56,9 +56,9 @@ def flatten_gradients(gradients: Any) -> tuple[_Array, Callable[[_Array], Any]]:
     leaves, structure = optree.tree_flatten(gradients, is_leaf=lambda part: isinstance(part, IndexedSlices))
     if any(isinstance(leaf, IndexedSlices) for leaf in leaves):
         raise TypeError("[flatten_gradients] a gradient is IndexedSlices; give it as a tensor of all rows")
-    arrays = [np.asarray(convert_to_tensor(leaf).numpy()) for leaf in leaves]
+    arrays = [x if isinstance(x, np.ndarray) else np.asarray(convert_to_tensor(x).numpy()) for x in leaves]
     dtype = np.result_type(*arrays) if arrays else np.dtype(np.float64)
-    flat = np.concatenate([np.zeros(0, dtype), *[array.reshape(-1) for array in arrays]], dtype=dtype)
+    flat = np.concatenate([array.reshape(-1) for array in arrays] or [np.zeros(0)], dtype=dtype)
     ends = np.cumsum([array.size for array in arrays])
     layout = [(array.shape, array.dtype) for array in arrays]
 

@@ -98,8 +98,7 @@ class BlockGradients:
 
     def _block_sum(self, number: int, weights: Any, more: Sequence[Any]) -> BlockSum:
         block = self._blocks[number]
-        zeros = optree.tree_map(np.zeros_like, weights)
-        total = BlockSum(0.0, 0, flatten_gradients(zeros)[0])
+        total: BlockSum | None = None
         for part in block if isinstance(block, BagBlock) else [block]:
             rows = _rows(part)
             if not rows:
@@ -108,8 +107,14 @@ class BlockGradients:
                 value, gradient = self._gradient(weights, part, *more)
             except Exception as error:
                 raise _BlockError(Failure(error, number)) from error
-            factor = rows if self._weighted else 1
-            total = added(total, BlockSum(value * factor, rows, flatten_gradients(gradient)[0] * factor))
+            flat, _ = flatten_gradients(gradient)
+            if self._weighted:
+                value, flat = value * rows, flat * rows
+            found = BlockSum(value, rows, flat)
+            total = found if total is None else added(total, found)
+        if total is None:
+            zeros = optree.tree_map(np.zeros_like, weights)
+            return BlockSum(0.0, 0, flatten_gradients(zeros)[0])
         return total
 
 
