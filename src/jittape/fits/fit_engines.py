@@ -12,6 +12,7 @@ import numpy as np
 
 from jittape.fits.fit_problem import FitProblem
 from jittape.interop.optional_library import imported
+from jittape.scipy.optimize.minimization import WITH_HESSIAN, WITH_PRODUCTS
 from jittape.sparse.sparse_derivatives import sparse_hessian, sparse_jacobian
 
 __all__ = ["ENGINES", "Engine", "Outcome"]
@@ -86,7 +87,7 @@ def _run_scipy(problem: FitProblem, algorithm: str | None, options: Mapping[str,
     more: dict[str, Any] = {"options": {"maxiter": 1000, **_PRECISE.get(algorithm.lower(), {}), **options}}
     if problem.has_bounds:
         more["bounds"] = Bounds(problem.lower, problem.upper)
-    uses_hessian = algorithm.lower() in _WITH_HESSIAN
+    uses_hessian = algorithm.lower() in WITH_PRODUCTS | WITH_HESSIAN
     if uses_hessian:
         more["hess"] = problem.hessian
     if problem.constraints:
@@ -121,7 +122,6 @@ def _is_minimum(problem: FitProblem, x: _Array) -> bool:
     return bool(0.0 <= 0.5 * gradient @ step < 1e-9) and bool(np.linalg.eigvalsh(curvature)[0] > 0.0)
 
 
-_WITH_HESSIAN = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr", "trust-exact", "dogleg")
 _PRECISE: dict[str, dict[str, float]] = {
     "slsqp": {"ftol": 1e-14},
     "l-bfgs-b": {"ftol": 1e-14, "gtol": 1e-8, "maxfun": 100_000},

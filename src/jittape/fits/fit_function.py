@@ -15,7 +15,7 @@ from jittape.fits.fit_covariance import covariance_at
 from jittape.fits.fit_engines import ENGINES
 from jittape.fits.fit_problem import LOSSES, Constraint, FitProblem, Observations
 from jittape.fits.fit_result import FitResult
-from jittape.fits.parameter_layout import ParameterLayout
+from jittape.fits.parameter_layout import ParameterLayout, host_array
 
 __all__ = ["fit"]
 
@@ -207,18 +207,14 @@ def _observations(data: Any, sigma: Any, loss: str) -> Observations:
     return Observations(optree.tree_map(_input, x), y, None if sigma is None else _deviations(sigma, y))
 
 
-def _array_of(value: Any) -> _Array:
-    return np.asarray(value.numpy() if hasattr(value, "numpy") else value)
-
-
 def _input(value: Any) -> Any:
     """Return an input of the model as an array, floats as float64."""
-    array = _array_of(value)
+    array = host_array(value)
     return array.astype(np.float64) if array.dtype.kind == "f" else array
 
 
 def _observed(given: Any) -> _Array:
-    y = _array_of(given)
+    y = host_array(given)
     if y.dtype.kind not in "fiub":
         raise TypeError(f"[fit] observations must be real numbers, got {y.dtype}")
     y = y.astype(np.float64)
@@ -232,7 +228,7 @@ def _observed(given: Any) -> _Array:
 
 def _deviations(sigma: Any, y: _Array) -> _Array:
     """Return standard deviations, or the lower Cholesky factor of a covariance matrix."""
-    array = _array_of(sigma).astype(np.float64)
+    array = host_array(sigma).astype(np.float64)
     if y.ndim == 1 and array.shape == (y.size, y.size):
         try:
             return np.linalg.cholesky(array)

@@ -12,7 +12,7 @@ from jittape.errors import ShapeError
 from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.tensor import Tensor
 
-__all__ = ["ParameterLayout"]
+__all__ = ["ParameterLayout", "host_array"]
 
 _Array = np.ndarray[Any, Any]
 _VECTOR = "p"
@@ -110,6 +110,11 @@ class ParameterLayout:
         return lower, upper
 
 
+def host_array(value: Any) -> _Array:
+    """Return an array, a list, a tensor or a Variable as an ndarray."""
+    return np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+
+
 def _leaves(start: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     if not isinstance(start, Mapping):
         yield path, start
@@ -122,7 +127,7 @@ def _leaves(start: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
 
 def _real_array(value: Any, name: str) -> _Array:
     try:
-        array = np.array(value.numpy() if hasattr(value, "numpy") else value)
+        array = host_array(value)
         real = array.astype(np.float64, casting="same_kind" if array.dtype.kind in "fiub" else "no")
     except (TypeError, ValueError):
         raise TypeError(

@@ -13,7 +13,7 @@ from jittape.scipy.optimize.implicit_function import Problem, start_vector
 from jittape.transforms.gradients import grad, value_and_grad
 from jittape.transforms.jacobians import hessian, hvp
 
-__all__ = ["minimize", "number", "refuse_derivatives"]
+__all__ = ["WITH_HESSIAN", "WITH_PRODUCTS", "minimize", "number", "refuse_derivatives"]
 
 WITHOUT_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
 WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
