@@ -35,13 +35,24 @@ class ThreadTimes:
     `first` and `last` are the times of its first work and of the end of its last timed flush.
     """
 
-    __slots__ = ("compile", "depth", "first", "flush", "inner", "inside", "last", "numpy", "thread")
+    __slots__ = (
+        "compile",
+        "depth",
+        "first",
+        "flush",
+        "in_gradient",
+        "inner",
+        "inside",
+        "last",
+        "numpy",
+        "thread",
+    )
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()
         self.first = self.last = now()
         self.flush = self.compile = self.numpy = self.inner = self.depth = 0
-        self.inside = False
+        self.inside = self.in_gradient = False
 
 
 class _Window(NamedTuple):

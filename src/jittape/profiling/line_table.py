@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from jittape.core.forms import runs_of
 from jittape.core.program import Program, SourceLine, bodies_of
 from jittape.inspect.new_programs import new_program_at
 from jittape.profiling.flush_clock import ThreadTimes
 from jittape.profiling.line_samples import LineSamples, Sampled
-from jittape.profiling.measurement import Measurement, NumpyTime
+from jittape.profiling.measurement import Measurement
 from jittape.profiling.op_costs import (
     OpShare,
+    Role,
     is_of_gradient,
     role_of,
     roles_of,
@@ -260,6 +260,7 @@ class LineTable:
 
     def _add_numpy(self, measured: Measurement) -> None:
         interpreted: dict[tuple[int, SourceLine], Counter[str]] = {}
+        roles_in: dict[int, dict[int, Role]] = {}
         for known in measured.numpy.values():
             if known.compiled:
                 self.totals.numpy += known.ns
@@ -269,12 +270,15 @@ class LineTable:
             if line is None:
                 continue
             cost = self._of(line)
-            role = role_of(known.op, _roles_in(known))
+            program = known.program
+            if id(program) not in roles_in:
+                roles_in[id(program)] = roles_of(program)
+            role = role_of(known.op, roles_in[id(program)])
             setattr(cost, role, getattr(cost, role) + known.ns)
             if known.compiled:
                 cost.facts.numpy_ops.add(known.op.primitive.name)
-            elif role == "forward" and known.op.primitive.name != _COPIED:
-                counts = interpreted.setdefault((id(known.program), SourceLine(*line)), Counter())
+            elif role == "forward" and not known.in_gradient and known.op.primitive.name != _COPIED:
+                counts = interpreted.setdefault((id(program), SourceLine(*line)), Counter())
                 counts[known.op.primitive.name] += known.count
         for (_, at), counts in interpreted.items():
             self._of(at).runs += min(counts.values())
@@ -338,15 +342,3 @@ def _backward_readers(program: Program, roles: dict[int, str]) -> set[int]:
     """Return the slots that ops of gradients read."""
     read = {slot for op in program.ops if roles.get(op.out) == "backward" for slot in op.args}
     return with_aliased(program, read)
-
-
-def _roles_in(known: NumpyTime) -> dict[int, Any]:
-    """Return the roles in the program of an interpreted op or NumPy step."""
-    cached: dict[int, str] | None = _ROLES.get(id(known.program))
-    if cached is None:
-        _ROLES.clear()
-        cached = _ROLES[id(known.program)] = roles_of(known.program)
-    return cached
-
-
-_ROLES: dict[int, dict[int, str]] = {}

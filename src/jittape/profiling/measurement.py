@@ -23,6 +23,7 @@ from jittape.functions.trace_table import compiled_traces
 from jittape.inspect.new_programs import new_program_at
 from jittape.native import switch
 from jittape.profiling.flush_clock import LONG, FlushClock
+from jittape.profiling.op_costs import is_of_gradient
 from jittape.profiling.own_lines import own_line
 from jittape.recording import convert, trie_insertion
 from jittape.recording.flushing import Flushing
@@ -70,12 +71,14 @@ class NumpyTime:
     op : Op
     compiled : bool
         Whether it is a step of a compiled program; else the interpreter runs it.
+    in_gradient : bool
+        Whether it runs in the body of an op of a gradient, which computes values of the forward pass anew.
     """
 
-    __slots__ = ("compiled", "count", "ns", "op", "program")
+    __slots__ = ("compiled", "count", "in_gradient", "ns", "op", "program")
 
-    def __init__(self, op: Op, program: Program, compiled: bool) -> None:
-        self.op, self.program, self.compiled = op, program, compiled
+    def __init__(self, op: Op, program: Program, compiled: bool, in_gradient: bool) -> None:
+        self.op, self.program, self.compiled, self.in_gradient = op, program, compiled, in_gradient
         self.ns = self.count = 0
 
 
@@ -87,7 +90,7 @@ class Measurement:
         self._mine = self.flushes.mine
         self.path_runs = ClockedRuns()
         self.function_runs = ClockedRuns()
-        self.numpy: dict[tuple[int, bool], NumpyTime] = {}
+        self.numpy: dict[tuple[int, bool, bool], NumpyTime] = {}
         self.compilations: list[Compilation] = []
         self.copies: dict[SourceLine, tuple[int, int]] = {}
         self.new_nodes: list[Node] = []
@@ -253,24 +256,27 @@ class Measurement:
         def run_ops(program: Program, run: Any, operands: list[Any]) -> list[Any]:
             mine = self._mine.times
             outer, mine.inner = mine.inner, 0
+            in_gradient = mine.in_gradient
+            mine.in_gradient = in_gradient or is_of_gradient(run[0])
             began = now()
             try:
                 return original(program, run, operands)
             finally:
                 ended = now()
+                mine.in_gradient = in_gradient
                 own = ended - began - mine.inner
                 mine.inner = outer + ended - began
                 mine.numpy += own
-                self._note_op(run[0], program, compiled, own)
+                self._note_op(run[0], program, (compiled, in_gradient), own)
                 if own > LONG:
                     self._span(f"NumPy: {run[0].primitive.name}", began, ended)
 
         return run_ops
 
-    def _note_op(self, op: Op, program: Program, compiled: bool, ns: int) -> None:
-        known = self.numpy.get((id(op), compiled))
+    def _note_op(self, op: Op, program: Program, kind: tuple[bool, bool], ns: int) -> None:
+        known = self.numpy.get((id(op), *kind))
         if known is None:
-            known = self.numpy[id(op), compiled] = NumpyTime(op, program, compiled)
+            known = self.numpy[(id(op), *kind)] = NumpyTime(op, program, *kind)
         known.ns += ns
         known.count += 1
 
