@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from host_schedules import schedule
 from jittape import optimizers
 from jittape.compile.ir.kernel import LoopKernel
-from jittape.compile.schedule.schedule import schedule
 from jittape.core.dtypes import SUPPORTED, common_dtype, float_limits, is_floating
 from jittape.core.interpret import interpret
 from jittape.core.primitive import apply

@@ -13,12 +13,12 @@ from llvmlite import ir
 from llvmlite.binding import ffi
 
 import jittape as jt
+from host_schedules import schedule
 from jittape.compile.cache import kernel_cache as registry_module
 from jittape.compile.cache.kernel_cache import Registry
 from jittape.compile.llvm import compile_pool, target
 from jittape.compile.llvm.compile_pool import mapped
 from jittape.compile.llvm.target import ModuleText, compile_module
-from jittape.compile.schedule.schedule import schedule
 from jittape.core.simplify import simplify
 from jittape.primitives.elementwise.exponential import exp, log, sqrt
 from jittape.primitives.elementwise.trigonometric import cos, sin

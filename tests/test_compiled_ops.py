@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jittape.compile.schedule.schedule import schedule
+from host_schedules import schedule
 from jittape.compile.schedule.steps import NumpyStep
 from jittape.core.interpret import interpret
 from jittape.primitives.elementwise.arithmetic import add, multiply

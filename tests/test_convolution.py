@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from host_schedules import schedule
 from jittape.compile.ir.kernel import Gemm, LoopKernel
-from jittape.compile.schedule.schedule import schedule
 from programs import program_of
 from window_reference import convolved, pooled
 

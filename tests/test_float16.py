@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from host_schedules import schedule
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop import vectorize
-from jittape.compile.schedule.schedule import schedule
 from jittape.core.interpret import interpret
 from jittape.core.simplify import simplify
 from jittape.primitives.elementwise import arithmetic as ar

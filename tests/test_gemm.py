@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jittape as jt
+from host_schedules import schedule
 from jittape.compile.analysis.gemm_operands import (
     BatchLoop,
     Matrix,
@@ -19,7 +20,6 @@ from jittape.compile.analysis.gemm_operands import (
 )
 from jittape.compile.ir.kernel import Gemm
 from jittape.compile.llvm.blas import Blas
-from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import Schedule
 from jittape.core.interpret import interpret
 from jittape.core.program import Program

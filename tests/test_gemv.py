@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ import jittape as jt
 from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, form_of
 from jittape.compile.ir.kernel import Gemm
 from jittape.compile.ir.table_layouts import ON_DEMAND
+from jittape.compile.ir.target_facts import TargetFacts
 from jittape.compile.llvm.host_facts import host_facts
-from jittape.compile.schedule.schedule import schedule
+from jittape.compile.schedule import schedule as scheduling
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
@@ -31,12 +33,17 @@ SIZES = [(m, k) for m in (1, 2, 7, 8, 9, 19, 520) for k in (5, 8, 9, 31, 32, 40,
 """Rows and columns: whole groups of eight and what is left, full and partial registers, one chunk of rows and more."""
 
 
+def wide_facts() -> TargetFacts:
+    return host_facts()._replace(wide_registers=True)
+
+
+schedule = partial(scheduling.schedule, target=wide_facts)
+
+
 @pytest.fixture
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loops are written for any processor; this has them chosen on any."""
-    monkeypatch.setattr(
-        "jittape.compile.schedule.schedule.host_facts", lambda: host_facts()._replace(wide_registers=True)
-    )
+    monkeypatch.setattr("jittape.runtime.executable.host_facts", wide_facts)
 
 
 def normal(*shape: int, dtype: str = "float64") -> Array:

@@ -9,7 +9,7 @@ import optree
 import pytest
 
 import jittape as jt
-from jittape.compile.schedule.schedule import schedule
+from host_schedules import schedule
 from jittape.compile.schedule.validate import check_schedule
 from jittape.core.simplify import simplify
 from jittape.runtime.counters import counters

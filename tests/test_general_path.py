@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.schedule.schedule import schedule
+from host_schedules import schedule
 from jittape.core.simplify import simplify
 from jittape.recording.general.path_edges import edges_to, is_same_content
 from jittape.recording.trace import current_trace

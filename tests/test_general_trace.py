@@ -9,7 +9,7 @@ import optree
 import pytest
 
 import jittape as jt
-from jittape.compile.schedule.schedule import schedule
+from host_schedules import schedule
 from jittape.core.simplify import simplify
 from length_programs import random_function
 

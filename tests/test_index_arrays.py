@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jittape as jt
+from host_schedules import schedule
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.control.control_plan import Stop
 from jittape.compile.rewrite.decompose import decompose
-from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import NumpyStep
 from jittape.core.dtypes import NATIVE
 from jittape.core.interpret import interpret

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from host_schedules import schedule
 from jittape.compile.schedule import pipeline
 from jittape.compile.schedule.pipeline import PASSES, SIMPLIFICATIONS
-from jittape.compile.schedule.schedule import schedule
 from jittape.core.primitive import Primitive, apply
 from jittape.errors import ProgramError
 from jittape.primitives.linalg.matmul import matmul_op

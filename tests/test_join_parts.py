@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from host_schedules import schedule
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop.vectorize import _has_masks, lanes_in, strided_loads, strided_stores
 from jittape.compile.rewrite.bind_constants import bind_constants
 from jittape.compile.rewrite.join_parts import join_parts
-from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.interpret import interpret
 from jittape.core.program import Program

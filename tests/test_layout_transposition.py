@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from host_schedules import schedule
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.rewrite.layout_transposition import transpose_layouts
-from jittape.compile.schedule.schedule import schedule
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify

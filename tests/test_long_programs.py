@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from host_schedules import passes_of, schedule_long, schedule_recorded
 from jittape.compile.schedule.place_segments import text_of_segments
 from jittape.compile.schedule.program_segments import segments_of
-from jittape.compile.schedule.schedule import passes_of, schedule_long, schedule_recorded
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.buffers import Buffer
 from jittape.core.builder import literal

@@ -17,13 +17,13 @@ import pytest
 from llvmlite import ir
 
 import jittape as jt
+from host_schedules import schedule
 from jittape.__main__ import main
 from jittape.compile.cache import fingerprint, object_store
 from jittape.compile.cache.kernel_cache import Origin, Registry
 from jittape.compile.cache.object_store import Batch, DiskCache, cache_directory
 from jittape.compile.llvm import target
 from jittape.compile.llvm.object_file import undefined_symbols
-from jittape.compile.schedule.schedule import schedule
 from jittape.core.buffers import owned
 from jittape.core.forms import Map
 from jittape.core.interpret import interpret

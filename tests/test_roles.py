@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jittape.primitives
+from host_schedules import schedule
 from jittape.compile.fuse.join_sums import join_sums
 from jittape.compile.fuse.partition import Partition
 from jittape.compile.ir.kernel import Gemm
@@ -17,7 +18,6 @@ from jittape.compile.llvm.host_facts import host_facts
 from jittape.compile.rewrite.diagonals import scatter_diagonals
 from jittape.compile.rewrite.layout_transposition import transpose_layouts
 from jittape.compile.rewrite.sum_before_product import sum_before_product
-from jittape.compile.schedule.schedule import schedule
 from jittape.core.forms import Map, Reduce
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from host_schedules import schedule
 from jittape.compile.ir.kernel import Gemm
-from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.buffers import Buffer
 from jittape.core.interpret import interpret

@@ -68,7 +68,11 @@ def made(monkeypatch: pytest.MonkeyPatch, program: Program) -> tuple[CompiledExe
     count = []
     schedule = executable_module.schedule
     with monkeypatch.context() as patch:
-        patch.setattr(executable_module, "schedule", lambda *given: count.append(given) or schedule(*given))
+        patch.setattr(
+            executable_module,
+            "schedule",
+            lambda *given, **named: count.append(given) or schedule(*given, **named),
+        )
         return executable_of(program, frozenset()), len(count)
 
 
@@ -229,7 +233,7 @@ from jittape.runtime import executable
 
 scheduled = []
 schedule = executable.schedule
-executable.schedule = lambda *given: scheduled.append(given) or schedule(*given)
+executable.schedule = lambda *given, **named: scheduled.append(given) or schedule(*given, **named)
 
 @jt.function
 def loss(x, w):

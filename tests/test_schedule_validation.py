@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from host_schedules import schedule
 from jittape.compile.llvm.host_facts import host_facts
 from jittape.compile.schedule.pipeline import run_passes
-from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep
 from jittape.compile.schedule.unplaced_steps import Draft
 from jittape.compile.schedule.validate import check_schedule

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.schedule.schedule import schedule
+from host_schedules import schedule
 from jittape.core.interpret import interpret
 from jittape.core.simplify import simplify
 from programs import compiled, program_of

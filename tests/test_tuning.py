@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import jittape
+from host_schedules import schedule
 from jittape.compile.analysis.cost import cost_of_map
 from jittape.compile.cache import object_store
 from jittape.compile.rewrite.affine_maps import AffineMap, do_meet
-from jittape.compile.schedule.schedule import schedule
 from jittape.core.tuning import Tuning, tuning
 from jittape.primitives.elementwise.division import divide_op
 from jittape.primitives.elementwise.exponential import exp

@@ -14,6 +14,7 @@ import jittape as jt
 import primitive_table
 import primitive_table_reduce
 import primitive_table_shape
+from host_schedules import schedule
 from jittape.compile.cache.emit_kernel import definition_of, emit_module
 from jittape.compile.cache.kernel_cache import Registry
 from jittape.compile.ir.kernel import LoopKernel
@@ -27,7 +28,6 @@ from jittape.compile.kernels.loop.vectorize import (
 from jittape.compile.llvm import target
 from jittape.compile.llvm.compile_pool import emit_object
 from jittape.compile.llvm.target import Effort
-from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.interpret import interpret
 from jittape.core.tuning import tuning

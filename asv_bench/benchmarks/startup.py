@@ -11,6 +11,7 @@ import numpy as np
 import jittape as jt
 from jittape.compile.cache.kernel_cache import Registry
 from jittape.compile.ir.kernel import Kernel
+from jittape.compile.llvm.host_facts import host_facts
 from jittape.compile.schedule.schedule import schedule
 from jittape.core.builder import Builder
 from jittape.core.primitive import recording_with
@@ -121,5 +122,7 @@ def different_kernels(count: int) -> list[Kernel]:
             for operation in draw.choices(operations, k=draw.randint(3, 6)):
                 value = operation(value, y)
         program = Program((x.slot, y.slot), tuple(builder.ops), (value.slot,), builder.avals)
-        kernels |= {s.kernel.name: s.kernel for s in schedule(simplify(program)).steps if s.kernel}
+        kernels |= {
+            s.kernel.name: s.kernel for s in schedule(simplify(program), target=host_facts).steps if s.kernel
+        }
     return list(kernels.values())[:count]

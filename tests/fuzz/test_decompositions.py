@@ -11,11 +11,11 @@ import pytest
 from evaluator import evaluated
 
 import jittape as jt
+from host_schedules import schedule
 from jittape.compile.analysis.lapack_operands import LapackCall
 from jittape.compile.analysis.lapack_scratch import scratch_lengths
 from jittape.compile.ir.lapack import DECOMPOSITIONS, EXPONENTIALS, Lapack
 from jittape.compile.llvm.blas import blas
-from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep, Schedule
 from jittape.core.dtypes import info_of
 from jittape.core.interpret import interpret

@@ -9,7 +9,7 @@ import pytest
 from evaluator import evaluated
 from wide_programs import wide_program
 
-from jittape.compile.schedule.schedule import schedule
+from host_schedules import schedule
 from jittape.compile.schedule.steps import Schedule
 from jittape.core.interpret import interpret
 from jittape.core.program import Program

@@ -6,7 +6,7 @@ import numpy as np
 from evaluator import evaluated
 from thresholds import lowered
 
-from jittape.compile.schedule.schedule import schedule
+from host_schedules import schedule
 from jittape.core.interpret import interpret
 from jittape.core.simplify import simplify
 from jittape.primitives.elementwise.arithmetic import multiply

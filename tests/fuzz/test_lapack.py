@@ -13,11 +13,11 @@ from evaluator import Stopped, evaluated
 from llvmlite import ir
 
 import jittape as jt
+from host_schedules import schedule
 from jittape.compile.cache.emit_kernel import KERNEL_TYPE, definition_of
 from jittape.compile.ir.lapack import FACTORIZATIONS, LAPACK_ROUTINES, SOLVES, Lapack, lapack_kernel
 from jittape.compile.kernels.lapack import small_matrices
 from jittape.compile.llvm.blas import ROUTINES, symbol
-from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import Schedule
 from jittape.core.forms import Call
 from jittape.core.interpret import interpret

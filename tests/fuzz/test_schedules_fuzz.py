@@ -15,7 +15,7 @@ from rounding import agrees_up_to_rounding
 from thresholds import lowered
 from wide_programs import donated_pairs, wide_program
 
-from jittape.compile.schedule.schedule import schedule
+from host_schedules import schedule
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify

@@ -14,7 +14,7 @@ from test_schedules_fuzz import pytest_generate_tests
 from thresholds import lowered
 from wide_programs import donated_pairs
 
-from jittape.compile.schedule.schedule import schedule_long
+from host_schedules import schedule_long
 from jittape.core.interpret import interpret
 from jittape.core.program import Program, check, dead_code_removed
 from jittape.core.tuning import tuning

@@ -196,11 +196,10 @@ def _passes(executable: PathExecutable) -> tuple[PassExplanation, ...]:
     if executable.ran_compiled:
         stages = executable.compiled.passes
     else:
-        from jittape.compile.schedule.schedule import (
-            passes_of,  # loads LLVM, which interpreted programs do without
-        )
+        from jittape.compile.llvm.host_facts import host_facts
+        from jittape.compile.schedule.schedule import passes_of
 
-        stages = passes_of(executable.program)
+        stages = passes_of(executable.program, target=host_facts)
     return tuple([PassExplanation(name, text) for name, text in stages])
 
 

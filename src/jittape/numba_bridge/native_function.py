@@ -59,13 +59,14 @@ class NativeFunction:
     """
 
     def __init__(self, traced: Traced, dispatcher: Callable[..., Any]) -> None:
+        from jittape.compile.llvm.host_facts import host_facts
         from jittape.compile.schedule.schedule import schedule
         from jittape.compile.schedule.steps import NumpyStep
 
         self.name = traced.name
         self.parameters = traced.parameters
         self.traced = traced
-        self.schedule = schedule(traced.program, tile_rows=False)
+        self.schedule = schedule(traced.program, tile_rows=False, target=host_facts)
         self.python_steps: dict[int, PythonStep] = {}
         stacks: list[int] = []
         names: list[str] = []

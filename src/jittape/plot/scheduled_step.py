@@ -23,7 +23,8 @@ def schedule_of(name: str, f: Callable[..., Any] | None, args: tuple[Any, ...]) 
     ValueError
         If `f` looks at values, so that it has no program before it runs.
     """
-    from jittape.compile.schedule.schedule import schedule_recorded  # loads LLVM
+    from jittape.compile.llvm.host_facts import host_facts
+    from jittape.compile.schedule.schedule import schedule_recorded
 
     if f is None:
         executable = counters.last
@@ -33,7 +34,7 @@ def schedule_of(name: str, f: Callable[..., Any] | None, args: tuple[Any, ...]) 
             )
         if executable.ran_compiled:
             return executable.compiled.explained
-        return schedule_recorded(executable.program)
+        return schedule_recorded(executable.program, target=host_facts)
     if not callable(f):
         raise TypeError(
             f"[plot.{name}] the first argument must be a function or None, not {type(f).__name__}"
@@ -45,7 +46,7 @@ def schedule_of(name: str, f: Callable[..., Any] | None, args: tuple[Any, ...]) 
             f"[plot.{name}] the function looks at values while it is traced: run it, then call plot.{name}() for the "
             "last step"
         )
-    return schedule_recorded(program)
+    return schedule_recorded(program, target=host_facts)
 
 
 def lines_of(step: Any) -> list[str]:

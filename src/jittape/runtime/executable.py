@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from jittape.compile.cache.kernel_cache import KernelMissing, Origin, registry
 from jittape.compile.cache.schedule_cache import load_schedule, schedule_key, store_schedule
 from jittape.compile.ir.kernel import Kernel
+from jittape.compile.llvm.host_facts import host_facts
 from jittape.compile.llvm.target import CodeHandle
 from jittape.compile.schedule.schedule import (
     passes_of,
@@ -93,7 +94,7 @@ class CompiledExecutable:
 
     compile_seconds: float = 0.0
     profiled: tuple[int, float] = (0, 0.0)
-    _remade: Callable[[Program, tuple[tuple[int, int], ...]], Schedule] = staticmethod(schedule_simplified)
+    _remade: Callable[..., Schedule] = staticmethod(schedule_simplified)
 
     def __init__(
         self,
@@ -104,7 +105,7 @@ class CompiledExecutable:
     ) -> None:
         self.program = self.recorded = program
         self._donated = donated
-        self.schedule: Schedule = schedule(program, donated) if made is None else made
+        self.schedule: Schedule = schedule(program, donated, target=host_facts) if made is None else made
         self.memory = self.schedule
         self.is_cached = self._lacks_ops = made is not None
         self.scalar_inputs = scalar_inputs
@@ -125,12 +126,14 @@ class CompiledExecutable:
     @cached_property
     def explained(self) -> Schedule:
         """The schedule with kernels and ops."""
-        return self._remade(self.program, self._donated) if self._lacks_ops else self.schedule
+        if not self._lacks_ops:
+            return self.schedule
+        return self._remade(self.program, self._donated, target=host_facts)
 
     @property
     def passes(self) -> list[tuple[str, str]]:
         """The passes that changed something, each with the program or the steps after it as text."""
-        return passes_of(self.recorded, self._donated)
+        return passes_of(self.recorded, self._donated, target=host_facts)
 
     @property
     def steps(self) -> tuple[KernelStep | NumpyStep, ...]:
@@ -245,7 +248,7 @@ def executable_of(
             return compiled
         except KernelMissing:
             pass  # evicted or damaged: schedule the program to get its text
-    made = schedule_long(program, donated)
+    made = schedule_long(program, donated, target=host_facts)
     simplified = program if made is not None else simplify(program)
     compiled = CompiledExecutable(simplified, scalar_inputs, donated, made)
     compiled.recorded, compiled.is_cached, compiled._remade = program, False, schedule_recorded

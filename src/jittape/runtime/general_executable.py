@@ -17,6 +17,7 @@ from weakref import ref
 
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.ir.kernel import Kernel
+from jittape.compile.llvm.host_facts import host_facts
 from jittape.compile.llvm.target import CodeHandle
 from jittape.compile.rewrite.bind_constants import bind_constants
 from jittape.compile.schedule.schedule import schedule
@@ -113,7 +114,7 @@ class GeneralExecutable:
                 general = self._program_at(*extents.variables)
                 if general is None:
                     return None
-                found = _without_ops(schedule(simplify(general), self._donated))
+                found = _without_ops(schedule(simplify(general), self._donated, target=host_facts))
                 self._numbers = numbers_of(general, products=True)
                 if not extents.is_general(self._numbers):
                     raise ProgramError("the extents are in no general position")
@@ -166,7 +167,7 @@ class _Variant:
         program = program_of()
         if not self._is_verified and self._values != list(values):
             self._is_verified = True
-            fresh = _without_ops(schedule(simplify(program), self._donated))
+            fresh = _without_ops(schedule(simplify(program), self._donated, target=host_facts))
             self._is_sound = _comparable(fresh) == _comparable(found)
             if not self._is_sound:
                 return None

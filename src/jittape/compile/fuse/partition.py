@@ -13,7 +13,7 @@ stored values only grows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from jittape.compile.analysis.gemm_operands import Product, product_of, wants_rows
@@ -25,7 +25,7 @@ from jittape.compile.fuse.scatter_memory import scatter_memory, users_of
 from jittape.compile.fuse.store_rules import Candidate, is_read_once, store_rule
 from jittape.compile.ir.index_maps import Access, identity, space_of
 from jittape.compile.ir.operand_maps import Key, operand_accesses, scattered_to
-from jittape.compile.ir.target_facts import TargetFacts
+from jittape.compile.ir.target_facts import Target
 from jittape.core.forms import Alias, Map, Pad, View
 from jittape.core.locks import cached_property
 from jittape.core.program import Op, Program
@@ -73,7 +73,7 @@ class Partition:
     def __init__(
         self,
         program: Program,
-        target: Callable[[], TargetFacts],
+        target: Target,
         before: Partition | None = None,
         is_body: bool = False,
     ) -> None:

@@ -6,9 +6,10 @@ this process.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-__all__ = ["TargetFacts"]
+__all__ = ["Target", "TargetFacts"]
 
 
 class TargetFacts(NamedTuple):
@@ -27,3 +28,7 @@ class TargetFacts(NamedTuple):
     wide_registers: bool
     unpacked: bool
     divisible: bool
+
+
+Target = Callable[[], TargetFacts]
+"""Finds out the facts. Only programs with matrix products call it, so that others do not load the BLAS."""

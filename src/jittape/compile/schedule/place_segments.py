@@ -20,9 +20,10 @@ from jittape.compile.schedule.validate import check_schedule
 from jittape.core.program import Op, Program
 from jittape.core.tuning import tuning
 
-__all__ = ["schedule_in_segments", "text_of_segments"]
+__all__ = ["Donated", "schedule_in_segments", "text_of_segments"]
 
 Donated = tuple[tuple[int, int], ...]
+"""Inputs and outputs by position: the output may be computed in the input's memory."""
 
 
 def schedule_in_segments(

@@ -9,7 +9,7 @@ from jittape.compile.fuse.partition import Partition
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.lapack import Lapack
 from jittape.compile.ir.loop_nest import LoopNest
-from jittape.compile.ir.target_facts import TargetFacts
+from jittape.compile.ir.target_facts import Target
 from jittape.compile.lower.canonicalize import Kernels, Placed
 from jittape.compile.schedule.steps import Schedule
 from jittape.core.program import Aval, Op, Program
@@ -141,7 +141,7 @@ class Draft:
 
     program: Program
     schedule_body: Callable[..., Schedule]
-    target: Callable[[], TargetFacts]
+    target: Target
     donated: tuple[tuple[int, int], ...] = ()
     tile_rows: bool = True
     is_body: bool = False

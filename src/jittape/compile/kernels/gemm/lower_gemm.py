@@ -5,7 +5,6 @@ It is the counterpart of `canonicalize` for loop nests.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from jittape.compile.analysis.parallelism import work_of_products
 from jittape.compile.ir.instructions import Operand
 from jittape.compile.ir.kernel import Gemm, bits_of
 from jittape.compile.ir.table_layouts import ON_DEMAND
-from jittape.compile.ir.target_facts import TargetFacts
+from jittape.compile.ir.target_facts import Target
 from jittape.core.tuning import tuning
 
 __all__ = ["GemmLowering", "LoweredGemm"]
@@ -40,7 +39,7 @@ class GemmLowering:
     The products of an unrolled loop's iterations differ only in slots and offsets.
     """
 
-    def __init__(self, target: Callable[[], TargetFacts]) -> None:
+    def __init__(self, target: Target) -> None:
         self.target = target
         self._known: dict[Any, LoweredGemm] = {}
         self._kernels: dict[Gemm, Gemm] = {}
