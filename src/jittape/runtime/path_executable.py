@@ -2,6 +2,9 @@
 
 The first visit is interpreted, without delay; the next visit compiles the path. The interpreter runs the program as
 recorded, the compiler after simplification, so each can check the other.
+
+If the visits before the compilation had the same `RepeatedStarts`, a path of its own is compiled for them. The first
+run with other starts ends this and compiles the path for all starts.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.runtime.counters import counters
 from jittape.runtime.gc_pause import gc_paused
+from jittape.runtime.repeated_starts import RepeatedStarts, without_inputs
 
 __all__ = [
     "GeneralPathExecutable",
@@ -60,12 +64,14 @@ class PathExecutable:
 
     __slots__ = (
         "__weakref__",
+        "_at_starts",
         "_compiled",
         "_donated",
         "_fast_run",
         "_lacks_fast_run",
         "_picks",
         "_program",
+        "_starts",
         "_visits_before",
         "ran_compiled",
         "scalars",
@@ -88,6 +94,8 @@ class PathExecutable:
         self._compiled: Any = None
         self._fast_run: Callable[[list[Any]], list[Buffer]] | None = None
         self._lacks_fast_run = False
+        self._starts: RepeatedStarts | None = None
+        self._at_starts: PathAtStarts | None = None
 
     @property
     def program(self) -> Program:
@@ -108,11 +116,20 @@ class PathExecutable:
             counters.compiled_runs += 1
             return fast(inputs)
         if config._interpret or compiled is None:
+            special = self._at_starts
+            if special is not None and not config._interpret:
+                if special.starts.hold(inputs):
+                    return special.run(inputs, available)
+                self._at_starts = self._starts = None
             compiled = None if config._interpret else self._derived()
             if compiled is None:
                 if config._interpret or self.visits <= config.compile_after:
                     self.ran_compiled = False
+                    self._note_starts(inputs)
                     return self.interpret(inputs, available)
+                if self._starts is not None and self._starts.hold(inputs):
+                    special = self._at_starts = PathAtStarts(self, self._starts)
+                    return special.run(inputs, available)
                 compiled = self._compile(inputs)
         elif self._lacks_fast_run:
             self._prepare(compiled, inputs)
@@ -139,6 +156,13 @@ class PathExecutable:
 
     def _picked(self, inputs: list[Any], available: list[Buffer]) -> list[Any]:
         return [inputs[i] if i >= 0 else available[-1 - i] for i in self._picks]
+
+    def _note_starts(self, inputs: list[Any]) -> None:
+        """Keep the starts of slices at the first visit, as long as they repeat."""
+        if self.visits == 1:
+            self._starts = RepeatedStarts.of(self.program, self._picks, self.scalars, inputs)
+        elif self._starts is not None and not self._starts.hold(inputs):
+            self._starts = None
 
     def _derived(self) -> Any:
         """Return the compiled program if that takes little time; None else."""
@@ -169,6 +193,36 @@ class PathExecutable:
     def _release(self) -> None:
         self._compiled = self._fast_run = None
         self._lacks_fast_run = False
+
+
+class PathAtStarts(PathExecutable):
+    """A `PathExecutable` with the starts of slices as constants.
+
+    Parameters
+    ----------
+    path : PathExecutable
+        The path for all starts.
+    starts : RepeatedStarts
+        The starts that hold at each run.
+    """
+
+    __slots__ = ("starts",)
+
+    def __init__(self, path: PathExecutable, starts: RepeatedStarts) -> None:
+        from jittape.compile.rewrite.bind_constants import bind_constants  # its package imports LLVM
+
+        program = without_inputs(bind_constants(path.program, starts.constants), starts.slots)
+        inputs = path.program.inputs
+        position = dict(zip(inputs, path._picks, strict=True))
+        super().__init__(program, [position[slot] for slot in program.inputs], path.scalars - {*starts.slots})
+        self._donated = tuple([(program.inputs.index(inputs[i]), output) for i, output in path._donated])
+        self.visits = path.visits - 1
+        self.starts = starts
+
+    def run(self, inputs: list[Any], available: list[Buffer]) -> list[Buffer]:
+        """Run the program, which is then the last that ran, and return a buffer for every output."""
+        counters.last = self
+        return super().run(inputs, available)
 
 
 class GeneralProgram(NamedTuple):

@@ -17,7 +17,7 @@ from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import broadcast_to_op
 from jittape.primitives.shape.views import Region, concat_op
 
-__all__ = ["join_parts"]
+__all__ = ["join_parts", "narrow_region"]
 
 
 def join_parts(program: Program) -> Program:
@@ -29,6 +29,17 @@ def join_parts(program: Program) -> Program:
         if has_sums and any(isinstance(p.lowering, Pad) for p in primitives)
         else program
     )
+
+
+def narrow_region(op: Op) -> Region | None:
+    """Return the region of an op that pads a narrow part along one axis; None for other ops."""
+    if not isinstance(op.primitive.lowering, Pad):
+        return None
+    region = dict(op.params).get("region")
+    if not isinstance(region, Region) or len(region.axes) != 1:
+        return None
+    is_narrow = region.steps == (1,) and region.sizes[0] <= tuning.joined_part_size
+    return region if is_narrow else None
 
 
 class _Part(NamedTuple):
@@ -96,15 +107,11 @@ class _Sums:
 
     def _part(self, slot: int) -> _Part | None:
         op = self.op_of.get(slot)
-        if op is None or not isinstance(op.primitive.lowering, Pad) or len(op.args) > 1:
+        region = None if op is None else narrow_region(op)
+        if op is None or region is None or len(op.args) > 1 or self.editor.uses[slot] > 1:
             return None
-        region = dict(op.params).get("region")
-        if not isinstance(region, Region) or len(region.axes) != 1 or self.editor.uses[slot] > 1:
-            return None
-        (axis,), (first,), (size,), (step,) = region
-        if first is None or step != 1 or size > tuning.joined_part_size:
-            return None
-        return _Part(axis, first, size, op.args[0])
+        (axis,), (first,), (size,), _ = region
+        return None if first is None else _Part(axis, first, size, op.args[0])
 
     def _join(self, op: Op, parts: list[_Part]) -> None:
         """Append the concatenation of the parts of a sum, with zeros between them."""
