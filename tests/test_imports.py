@@ -89,9 +89,21 @@ def import_nodes(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from import_nodes(child)
 
 
+def imports_for_types(source: str) -> list[ast.Import | ast.ImportFrom]:
+    """Every import statement that only type checkers read."""
+    tree = ast.parse(source)
+    run = {node.lineno for node in import_nodes(tree)}
+    every = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return [node for node in every if node.lineno not in run]
+
+
 def imported_names(source: str, importer: str) -> Iterator[str]:
     """The modules of the package that `source` imports, by their names in `ORDER`."""
-    for node in import_nodes(ast.parse(source)):
+    return modules_of(import_nodes(ast.parse(source)), importer)
+
+
+def modules_of(nodes: Iterable[ast.Import | ast.ImportFrom], importer: str) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             dotted = [alias.name for alias in node.names]
         else:
@@ -219,6 +231,25 @@ def test_imports_go_upward_only():
     found = {name: violations(imports_of(name), name) for name in FILES}
     found = {name: below for name, below in found.items() if below}
     assert not found, f"imports of modules that stand below the importer: {found}"
+
+
+def types_below(source: str, importer: str) -> list[str]:
+    """The modules below the importer from which it imports types; the package itself is not checked."""
+    return sorted(set(violations(modules_of(imports_for_types(source), importer), importer)))
+
+
+def test_imports_of_types_go_upward_only():
+    """So neither modules nor their annotations refer to each other in a circle, but for the rows of the page."""
+    found = {name: types_below(path.read_text(encoding="utf-8"), name) for name, path in FILES.items()}
+    rows = [line.split("<-") for line in block("house: types", "house: end of types") if line.strip()]
+    allowed = {name.strip(): sorted(names.split()) for name, names in rows}
+    assert {name: below for name, below in found.items() if below} == allowed
+
+
+def test_an_import_of_types_is_seen():
+    source = "if TYPE_CHECKING:\n    from jittape.core.interpret import run\nimport jittape.autodiff.tape"
+    assert types_below(source, "core.primitive") == ["core.interpret"]
+    assert types_below(source, "functions.function") == []
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,20 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from jittape.functions.function import Function
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 __all__ = ["Method", "Undecorated", "function_named_like", "loaded", "packed", "unpacked"]
+
+
+class Compiled(Protocol):
+    """The part of a compiled function that pickling needs."""
+
+    _python: Callable[..., Any]
+
+    def __init__(self, python: Callable[..., Any], input_signature: Sequence[Any] | None = None) -> None: ...
+
+
+F = TypeVar("F", bound=Compiled)
 
 
 class Undecorated(NamedTuple):
@@ -34,7 +42,7 @@ class Method(NamedTuple):
     instance: Any
 
 
-def function_named_like(kind: type[Function], python: Callable[..., Any]) -> Function | None:
+def function_named_like(kind: type[F], python: Callable[..., Any]) -> F | None:
     """Return the compiled function of `python` that the module has under its name; None without one."""
     module = sys.modules.get(getattr(python, "__module__", None) or "")
     found: Any = module
@@ -43,9 +51,7 @@ def function_named_like(kind: type[Function], python: Callable[..., Any]) -> Fun
     return found if isinstance(found, kind) and found._python is python else None
 
 
-def loaded(
-    kind: type[Function], module: str, name: str, input_signature: Sequence[Any] | None = None
-) -> Function:
+def loaded(kind: type[F], module: str, name: str, input_signature: Sequence[Any] | None = None) -> F:
     """Return the compiled function of this name; compile it if the module has the plain function.
 
     Raises
@@ -69,7 +75,7 @@ def _looked_up(module: str, name: str) -> Any:
     return found
 
 
-def packed(kind: type[Function], python: Callable[..., Any]) -> Any:
+def packed(kind: type[Compiled], python: Callable[..., Any]) -> Any:
     """Return the pickled form of `python`."""
     if isinstance(python, MethodType):
         return Method(packed(kind, python.__func__), python.__self__)
@@ -78,7 +84,7 @@ def packed(kind: type[Function], python: Callable[..., Any]) -> Any:
     return python
 
 
-def unpacked(kind: type[Function], content: Any) -> Any:
+def unpacked(kind: type[Compiled], content: Any) -> Any:
     """Return the Python function of a pickled form that `packed` has returned."""
     if isinstance(content, Method):
         return MethodType(unpacked(kind, content.function), content.instance)

@@ -28,7 +28,6 @@ from jittape.optimizers.recorded_step import KeepsStep, recorded_step
 from jittape.optimizers.schedules.rates import LearningRateSchedule, in_dtype, rate_now
 from jittape.optimizers.schedules.schedule_registry import deserialize, serialize
 from jittape.optimizers.state import work_dtype
-from jittape.optimizers.weight_decay import WeightDecay
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.recording.operators import Operators
 from jittape.recording.variable import Variable
@@ -36,7 +35,7 @@ from jittape.recording.variable import Variable
 __all__ = ["Optimizer"]
 
 
-class Optimizer(WeightDecay, KeepsStep, Printed):
+class Optimizer(KeepsStep, Printed):
     """Base class of optimizers.
 
     A subclass creates its state in `build` and makes one update in `update_step`.

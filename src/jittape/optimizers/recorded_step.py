@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from jittape.core.builder import Symbol
@@ -17,13 +17,11 @@ from jittape.core.primitive import active, any_dtype
 from jittape.core.program import Aval
 from jittape.optimizers.accumulation import step_count
 from jittape.optimizers.gradient_pairs import Pair
+from jittape.optimizers.weight_decay import WeightDecay
 from jittape.primitives.broadcast import cast_to
 from jittape.primitives.elementwise.arithmetic import add
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
-
-if TYPE_CHECKING:
-    from jittape.optimizers.base import Optimizer
 
 __all__ = ["KeepsStep", "RecordedStep", "recorded_step"]
 
@@ -70,7 +68,7 @@ class _Update:
 
     def __init__(
         self,
-        optimizer: type[Optimizer],
+        optimizer: type[KeepsStep],
         settings: tuple[tuple[str, Any], ...],
         decayed: tuple[bool, ...],
         updated: tuple[int, ...],
@@ -163,9 +161,10 @@ class RecordedStep(NamedTuple):
             raise
 
 
-class KeepsStep:
+class KeepsStep(WeightDecay):
     """Base class of optimizers that keeps the recorded step until a setting changes."""
 
+    gradient_accumulation_steps: int | None
     recorded_at_once = True
     """Whether a step of this class may be one recorded call."""
     _recorded: RecordedStep | None = None
@@ -183,7 +182,7 @@ def _is_own(kind: type) -> bool:
     return name.startswith(_PACKAGE) and getattr(sys.modules.get(name), kind.__name__, None) is kind
 
 
-def recorded_step(optimizer: Optimizer, pairs: Sequence[Pair]) -> RecordedStep | None:
+def recorded_step(optimizer: KeepsStep, pairs: Sequence[Pair]) -> RecordedStep | None:
     """Return the step of `optimizer` with these pairs as one call.
 
     Returns None if a step may run code of the user, depends on names, or is traced.

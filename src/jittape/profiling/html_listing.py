@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import linecache
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from jittape.core.user_calls import file_shown
+from jittape.profiling.line_profile import LineProfile
 from jittape.profiling.text_listing import (
     COLUMNS,
     NOTE,
@@ -19,9 +20,6 @@ from jittape.profiling.text_listing import (
     totals_of,
 )
 
-if TYPE_CHECKING:
-    from jittape.profiling.profile import LineProfile, Profile
-
 __all__ = ["fragment", "page"]
 
 _STYLE = """
@@ -33,26 +31,25 @@ _STYLE = """
 """
 
 
-def page(profile: Profile) -> str:
+def page(totals: Mapping[str, float], lines: Sequence[LineProfile]) -> str:
     """Return a whole page."""
     head = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>jittape profile</title></head>'
     )
-    return f"{head}<body>{fragment(profile)}</body></html>\n"
+    return f"{head}<body>{fragment(totals, lines)}</body></html>\n"
 
 
-def fragment(profile: Profile) -> str:
+def fragment(totals: Mapping[str, float], lines: Sequence[LineProfile]) -> str:
     """Return the part of the page that a notebook shows."""
-    lines = profile.lines
     parts = [f'<div class="jittape-profile"><style>{_STYLE}</style>']
-    parts.append(f"<pre>{escape(chr(10).join(totals_of(profile)))}</pre>")
-    found = slowest(profile)
+    parts.append(f"<pre>{escape(chr(10).join(totals_of(totals)))}</pre>")
+    found = slowest(lines)
     if found:
         parts.append("<p>Slowest lines:</p><table>")
         for line in found:
             source = linecache.getline(line.file, line.line).strip()
             parts.append(
-                f'<tr><td class="source">{escape(heads_of(profile, line))}</td>'
+                f'<tr><td class="source">{escape(heads_of(totals, line))}</td>'
                 f'<td class="source">{escape(source)}</td>'
                 f'<td class="remark">{escape("; ".join(line.remarks))}</td></tr>'
             )

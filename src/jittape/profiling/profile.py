@@ -5,61 +5,17 @@ from __future__ import annotations
 import json
 import os
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
+from jittape.profiling.line_profile import LineProfile
 from jittape.profiling.line_samples import LineSamples
 from jittape.profiling.line_table import LineCost, LineTable, Totals
 from jittape.profiling.measurement import Measurement
 from jittape.profiling.remarks import remarks_of
 
-__all__ = ["LineProfile", "Profile", "profile"]
+__all__ = ["Profile", "profile"]
 
 _active: list[Profile] = []
-
-
-class LineProfile(NamedTuple):
-    """A line of the user's source in a profile. Times are in seconds, over the whole profile.
-
-    Attributes
-    ----------
-    file : str
-    line : int
-    function : str
-        Name of the function that has the line.
-    runs : int
-        Number of runs of the operations that the line recorded.
-    forward, backward, update : float
-        Time in kernels and NumPy steps of the line's operations, of their gradients, and of updates with gradients.
-    python, recording, compilation : float
-        Time of the user's own code, of jittape's recording, and of the compiler, while the line ran.
-    bandwidth : float
-        Bytes per second that the kernels of the line read and wrote.
-    operations : int
-        Arithmetic operations on elements.
-    kept : int
-        Bytes of results that one run keeps for the backward pass.
-    remarks : tuple of str
-    """
-
-    file: str
-    line: int
-    function: str
-    runs: int
-    forward: float
-    backward: float
-    update: float
-    python: float
-    recording: float
-    compilation: float
-    bandwidth: float
-    operations: int
-    kept: int
-    remarks: tuple[str, ...]
-
-    @property
-    def total(self) -> float:
-        """All times of the line, in seconds."""
-        return self.forward + self.backward + self.update + self.python + self.recording + self.compilation
 
 
 class Profile:
@@ -162,19 +118,19 @@ class Profile:
         """Return the listing as a page of HTML without scripts and without references to other files."""
         from jittape.profiling.html_listing import page
 
-        return page(self)
+        return page(self.totals, self.lines)
 
     def _repr_html_(self) -> str | None:
         if self._measured is None or not self._measured.ended:
             return None
         from jittape.profiling.html_listing import fragment
 
-        return fragment(self)
+        return fragment(self.totals, self.lines)
 
     def __str__(self) -> str:
         from jittape.profiling.text_listing import listing
 
-        return listing(self)
+        return listing(self.totals, self.lines)
 
     def __repr__(self) -> str:
         if self._measured is None or not self._measured.ended:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from jittape.core.user_calls import file_shown
 from jittape.inspect.explain import size_text
 from jittape.profiling.bandwidth import measured_bandwidth
+from jittape.profiling.line_profile import LineProfile
 from jittape.profiling.remarks import is_warning
-
-if TYPE_CHECKING:
-    from jittape.profiling.profile import LineProfile, Profile
 
 __all__ = [
     "COLUMNS",
@@ -42,19 +39,17 @@ _NEAR = 2
 """Number of lines of source around a line with times."""
 
 
-def listing(profile: Profile) -> str:
-    """Return the page."""
-    lines = profile.lines
-    parts = [*totals_of(profile), "", *_slowest_text(profile)]
+def listing(totals: Mapping[str, float], lines: Sequence[LineProfile]) -> str:
+    """Return the page for the totals and the lines of a profile."""
+    parts = [*totals_of(totals), "", *_slowest_text(totals, lines)]
     for file in files_of(lines):
         parts += ["", *_file_text(file, [line for line in lines if line.file == file])]
     return "\n".join(parts)
 
 
-def totals_of(profile: Profile) -> list[str]:
+def totals_of(totals: Mapping[str, float]) -> list[str]:
     """Return the lines that say where the time goes."""
-    totals = profile.totals
-    wall, threads = totals.pop("wall"), int(totals.pop("threads"))
+    wall, threads = totals["wall"], int(totals["threads"])
     head = f"{time_text(wall)} in all" + (f" in {threads} threads together" if threads > 1 else "")
 
     def part(*names: str) -> str:
@@ -70,21 +65,20 @@ def totals_of(profile: Profile) -> list[str]:
     ]
 
 
-def slowest(profile: Profile) -> list[LineProfile]:
+def slowest(lines: Sequence[LineProfile]) -> list[LineProfile]:
     """Return the slowest lines."""
-    return [line for line in _by_time(profile)[:_SLOWEST] if line.total > 0]
+    return [line for line in _by_time(lines)[:_SLOWEST] if line.total > 0]
 
 
-def _by_time(profile: Profile) -> list[LineProfile]:
+def _by_time(lines: Sequence[LineProfile]) -> list[LineProfile]:
     """Return one line for each number of each file, the slowest first."""
-    lines = profile.lines
     found = [line for file in files_of(lines) for line in merged([one for one in lines if one.file == file])]
     return sorted(found, key=lambda line: -line.total)
 
 
-def heads_of(profile: Profile, line: LineProfile) -> str:
+def heads_of(totals: Mapping[str, float], line: LineProfile) -> str:
     """Return a line of the list of the slowest lines: its share, its place and the main kinds of its time."""
-    wall = profile.totals["wall"] or 1.0
+    wall = totals["wall"] or 1.0
     kinds = {
         "forward": line.forward,
         "backward": line.backward,
@@ -100,16 +94,16 @@ def heads_of(profile: Profile, line: LineProfile) -> str:
     return f"{line.total / wall:>6.1%}  line {line.line} of {_short(line.file)}: {main}"
 
 
-def _slowest_text(profile: Profile) -> list[str]:
+def _slowest_text(totals: Mapping[str, float], lines: Sequence[LineProfile]) -> list[str]:
     texts = ["Slowest lines:"]
-    found = slowest(profile)
+    found = slowest(lines)
     for line in found:
         source = linecache.getline(line.file, line.line).strip()
-        texts.append(f"{heads_of(profile, line)}    {source}"[:160])
+        texts.append(f"{heads_of(totals, line)}    {source}"[:160])
         texts += [f"            ^ {remark}" for remark in line.remarks[:2]]
     if not found:
         return ["Nothing took measurable time."]
-    others = [line for line in _by_time(profile) if line not in found and any(map(is_warning, line.remarks))]
+    others = [line for line in _by_time(lines) if line not in found and any(map(is_warning, line.remarks))]
     if others:
         texts += ["", "Other remarks:"]
     for line in others[:_SLOWEST]:

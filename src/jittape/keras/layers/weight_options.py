@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from jittape.keras import initializers, regularizers
+from jittape.keras.layers.layer import Layer
 from jittape.recording.variable import Variable
-
-if TYPE_CHECKING:
-    from jittape.keras.layers.layer import Layer
 
 __all__ = ["WeightOptions", "weight_options"]
 
