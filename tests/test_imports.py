@@ -234,7 +234,7 @@ def test_imports_go_upward_only():
 
 
 def types_below(source: str, importer: str) -> list[str]:
-    """The modules below the importer from which it imports types; the package itself is not checked."""
+    """The modules below the importer from which it imports types."""
     return sorted(set(violations(modules_of(imports_for_types(source), importer), importer)))
 
 
