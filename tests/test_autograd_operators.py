@@ -119,6 +119,14 @@ def test_equal_calls_agree(calls):
     onp.testing.assert_allclose(results[-1], results[0], rtol=1e-14)
 
 
+def test_integer_classes_take_the_value():
+    assert grad(lambda x: x * np.int64(x))(2.6) == 2.0
+    assert type(np.int32("7")) is onp.int32
+    assert isinstance(onp.int64(3), np.int64)
+    assert onp.issubdtype(onp.int8, np.int8)
+    assert np.zeros(2, np.int16).dtype == np.int16
+
+
 # ---- arguments -------------------------------------------------------------------------------------------------------
 
 

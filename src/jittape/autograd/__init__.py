@@ -90,7 +90,10 @@ __getattr__ = _lazily(
         ),
         "jittape.autograd.builtins": ("builtins", "dict", "isinstance", "list", "tuple", "type"),
         "jittape.autograd.extend": ("extend", "primitive"),
-        **{f"jittape.autograd.{name}": (name,) for name in ("misc", "numpy", "scipy", "test_util", "tracer")},
+        **{
+            f"jittape.autograd.{name}": (name,)
+            for name in ("core", "misc", "numpy", "scipy", "test_util", "tracer", "util")
+        },
     },
 )
 

@@ -18,9 +18,28 @@ import numpy as np
 from jittape.autograd.containers import as_tensor, holds_boxes, is_box, leaves_of_value
 from jittape.autograd.products import gradient_of
 from jittape.autograd.wrap_util import unary_to_nary
+from jittape.lazy_names import lazily
 from jittape.primitives.elementwise.complex_numbers import real
 from jittape.transforms.wrappers import recompute_grad
 
+__getattr__ = lazily(
+    __name__,
+    {
+        "jittape.autograd.jacobian_operators": (
+            "deriv",
+            "hessian",
+            "hessian_tensor_product",
+            "hessian_vector_product",
+            "jacobian",
+            "make_ggnvp",
+            "make_hvp",
+            "make_jvp",
+            "make_vjp",
+            "tensor_jacobian_product",
+            "vector_jacobian_product",
+        )
+    },
+)
 __all__ = [
     "checkpoint",
     "elementwise_grad",

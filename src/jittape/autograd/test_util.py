@@ -11,53 +11,147 @@ from jittape.autograd.products import make_jvp_of, make_vjp_of
 from jittape.autograd.vector_spaces import vspace
 from jittape.autograd.wrap_util import get_name, unary_to_nary
 
-__all__ = ["check_grads", "combo_check"]
+__all__ = [
+    "check_equivalent",
+    "check_grads",
+    "check_jvp",
+    "check_vjp",
+    "combo_check",
+    "make_numerical_jvp",
+    "scalar_close",
+]
 
 Function = Callable[..., Any]
 _STEP = 1e-6
 _TOLERANCE = 1e-6
 
 
-def _close(a: float, b: float) -> bool:
+def scalar_close(a: float, b: float) -> bool:
+    """Return whether two numbers are equal within an absolute or relative error of 1e-6.
+
+    Parameters
+    ----------
+    a, b : float
+
+    Examples
+    --------
+    >>> from jittape.autograd.test_util import scalar_close
+    >>> scalar_close(1e6, 1e6 + 0.1), scalar_close(1.0, 1.1)
+    (True, False)
+    """
     return bool(abs(a - b) < _TOLERANCE or abs(a - b) / abs(a + b) < _TOLERANCE)
 
 
-def _difference(f: Function, x: Any, v: Any) -> Any:
-    """Return the central difference of `f` at `x` along `v`."""
-    space = vspace(x)
-    above = as_numpy(f(space.add(x, space.scalar_mul(v, _STEP / 2))))
-    below = as_numpy(f(space.add(x, space.scalar_mul(v, -_STEP / 2))))
-    values = vspace(above)
-    return values.scalar_mul(values.add(above, values.scalar_mul(below, -1.0)), 1.0 / _STEP)
+def make_numerical_jvp(f: Function, x: Any) -> Function:
+    """Return a function of a direction that returns the central difference of `f` at `x` along it.
+
+    Parameters
+    ----------
+    f : callable
+    x : number, array or container of them
+
+    Examples
+    --------
+    >>> from jittape.autograd.test_util import make_numerical_jvp
+    >>> print(f"{make_numerical_jvp(lambda x: x**2, 3.0)(1.0):.6f}")
+    6.000000
+    """
+
+    def difference(v: Any) -> Any:
+        space = vspace(x)
+        above = as_numpy(f(space.add(x, space.scalar_mul(v, _STEP / 2))))
+        below = as_numpy(f(space.add(x, space.scalar_mul(v, -_STEP / 2))))
+        values = vspace(above)
+        return values.scalar_mul(values.add(above, values.scalar_mul(below, -1.0)), 1.0 / _STEP)
+
+    return difference
 
 
-def _check_vjp(f: Function, x: Any) -> None:
+def check_vjp(f: Function, x: Any) -> None:
+    """Compare the vector-Jacobian product of `f` at `x` with a difference, for random vectors.
+
+    Parameters
+    ----------
+    f : callable
+    x : number, array or container of them
+
+    Raises
+    ------
+    AssertionError
+        If they differ.
+
+    Examples
+    --------
+    >>> import jittape.autograd.numpy as np
+    >>> from jittape.autograd.test_util import check_vjp
+    >>> check_vjp(np.tanh, 0.5)
+    """
     vjp, y = make_vjp_of(f, x)
     values, points = vspace(y), vspace(x)
     along, cotangent = points.randn(), values.randn()
     product = points.covector(vjp(values.covector(cotangent)))
     assert vspace(product) == points, f"VSpace mismatch:\nx: {points}\ngradient: {vspace(product)}"
     exact = points.inner_prod(along, product)
-    numeric = values.inner_prod(cotangent, _difference(f, x, along))
-    assert _close(numeric, exact), (
+    numeric = values.inner_prod(cotangent, make_numerical_jvp(f, x)(along))
+    assert scalar_close(numeric, exact), (
         f"Derivative (VJP) check of {get_name(f)} failed with arg {x}:\nanalytic: {exact}\nnumeric:  {numeric}"
     )
 
 
-def _check_jvp(f: Function, x: Any) -> None:
+def check_jvp(f: Function, x: Any) -> None:
+    """Compare the Jacobian-vector product of `f` at `x` with a difference, for a random vector.
+
+    Parameters
+    ----------
+    f, x
+        See `check_vjp`.
+
+    Raises
+    ------
+    AssertionError
+        If they differ.
+
+    Examples
+    --------
+    >>> import jittape.autograd.numpy as np
+    >>> from jittape.autograd.test_util import check_jvp
+    >>> check_jvp(np.tanh, 0.5)
+    """
     along = vspace(x).randn()
     _, exact = make_jvp_of(f, x)(along)
-    numeric = _difference(f, x, along)
-    values = vspace(numeric)
-    assert vspace(exact) == values, f"VSpace mismatch:\nx: {vspace(exact)}\ny: {values}"
-    v = values.randn()
-    assert _close(values.inner_prod(exact, v), values.inner_prod(numeric, v)), (
-        f"Derivative (JVP) check of {get_name(f)} failed with arg {x}:\nanalytic: {exact}\nnumeric:  {numeric}"
-    )
+    try:
+        check_equivalent(exact, make_numerical_jvp(f, x)(along))
+    except AssertionError as error:
+        raise AssertionError(
+            f"Derivative (JVP) check of {get_name(f)} failed with arg {x}: {error}"
+        ) from None
+
+
+def check_equivalent(x: Any, y: Any) -> None:
+    """Compare two vectors: their spaces, and their products with a random vector.
+
+    Parameters
+    ----------
+    x, y : number, array or container of them
+
+    Raises
+    ------
+    AssertionError
+        If they differ.
+
+    Examples
+    --------
+    >>> from jittape.autograd.test_util import check_equivalent
+    >>> check_equivalent([1.0, 2.0], [1.0, 2.0])
+    """
+    space, other = vspace(x), vspace(y)
+    assert space == other, f"VSpace mismatch:\nx: {space}\ny: {other}"
+    v = space.randn()
+    assert scalar_close(space.inner_prod(x, v), space.inner_prod(y, v)), f"Value mismatch:\nx: {x}\ny: {y}"
 
 
 def _check(f: Function, x: Any, modes: Sequence[str], order: int) -> None:
-    for mode, check in (("fwd", _check_jvp), ("rev", _check_vjp)):
+    for mode, check in (("fwd", check_jvp), ("rev", check_vjp)):
         if mode in modes:
             check(f, x)
             if order > 1:

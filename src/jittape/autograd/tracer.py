@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from jittape.autograd.containers import as_numpy, is_box
+from jittape.lazy_names import lazily
 
+__getattr__ = lazily(__name__, {"jittape.autograd.extend": ("primitive",)})
 __all__ = ["Box", "getval", "isbox", "notrace_primitive"]
 
 

@@ -119,7 +119,7 @@ def _typed(*inputs_and_static: Any) -> Any:
     return function(*_as_in_loop(ufunc, inputs))
 
 
-def _in_one_dtype(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[..., Any]:
+def in_one_dtype(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return `function` with its operands, Python scalars too, as tensors in the dtypes of NumPy's loop."""
     return Recorded(_strongly_typed, (ufunc, function))
 
@@ -152,7 +152,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.cbrt: typed(np.cbrt, numpy_ufuncs.cbrt),
     np.ceil: _step(piecewise.ceil),
     np.conjugate: typed(np.conjugate, complex_numbers.conj),
-    np.copysign: _in_one_dtype(np.copysign, numpy_ufuncs.copysign),
+    np.copysign: in_one_dtype(np.copysign, numpy_ufuncs.copysign),
     np.cos: trig.cos,
     np.cosh: hyperbolic.cosh,
     np.deg2rad: typed(np.deg2rad, lambda x: numpy_ufuncs.scaled(x, np.pi / 180)),
@@ -167,21 +167,21 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.float_power: typed(np.float_power, powers.pow),
     np.floor: _step(piecewise.floor),
     np.floor_divide: division.floor_divide,
-    np.fmax: _in_one_dtype(np.fmax, numpy_ufuncs.fmax),
-    np.fmin: _in_one_dtype(np.fmin, numpy_ufuncs.fmin),
+    np.fmax: in_one_dtype(np.fmax, numpy_ufuncs.fmax),
+    np.fmin: in_one_dtype(np.fmin, numpy_ufuncs.fmin),
     np.fmod: typed(np.fmod, truncation.truncatemod),
     np.frexp: typed(np.frexp, numpy_ufuncs.frexp),
     np.gcd: on_values(np.gcd),
     np.greater: comparison.greater,
     np.greater_equal: comparison.greater_equal,
-    np.heaviside: _in_one_dtype(np.heaviside, numpy_ufuncs.heaviside),
-    np.hypot: _in_one_dtype(np.hypot, numpy_ufuncs.hypot),
+    np.heaviside: in_one_dtype(np.heaviside, numpy_ufuncs.heaviside),
+    np.hypot: in_one_dtype(np.hypot, numpy_ufuncs.hypot),
     np.invert: bits.invert,
     np.isfinite: bits.is_finite,
     np.isinf: bits.is_inf,
     np.isnan: bits.is_nan,
     np.lcm: on_values(np.lcm),
-    np.ldexp: _in_one_dtype(np.ldexp, numpy_ufuncs.ldexp),
+    np.ldexp: in_one_dtype(np.ldexp, numpy_ufuncs.ldexp),
     np.left_shift: bits.left_shift,
     np.less: comparison.less,
     np.less_equal: comparison.less_equal,
@@ -190,7 +190,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.log2: exponential.log2,
     np.log: exponential.log,
     np.logaddexp: typed(np.logaddexp, lambda x, y: apply(hyperbolic.logaddexp_op, (x, y))),
-    np.logaddexp2: _in_one_dtype(np.logaddexp2, numpy_ufuncs.logaddexp2),
+    np.logaddexp2: in_one_dtype(np.logaddexp2, numpy_ufuncs.logaddexp2),
     np.logical_and: comparison.logical_and,
     np.logical_not: comparison.logical_not,
     np.logical_or: comparison.logical_or,
@@ -202,7 +202,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.modf: typed(np.modf, numpy_ufuncs.modf),
     np.multiply: arithmetic.multiply,
     np.negative: arithmetic.negative,
-    np.nextafter: _in_one_dtype(np.nextafter, numpy_ufuncs.next_after),
+    np.nextafter: in_one_dtype(np.nextafter, numpy_ufuncs.next_after),
     np.not_equal: comparison.not_equal,
     np.positive: arithmetic.positive,
     np.power: powers.pow,
@@ -213,7 +213,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.right_shift: bits.right_shift,
     np.rint: typed(np.rint, numpy_ufuncs.rint),
     np.sign: typed(np.sign, numpy_ufuncs.sign),
-    np.signbit: _in_one_dtype(np.signbit, numpy_ufuncs.signbit),
+    np.signbit: in_one_dtype(np.signbit, numpy_ufuncs.signbit),
     np.sin: trig.sin,
     np.sinh: hyperbolic.sinh,
     np.spacing: typed(np.spacing, numpy_ufuncs.spacing),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from jittape.autograd.misc.flatten import flatten
 
-__all__ = ["adam", "rmsprop", "sgd"]
+__all__ = ["adam", "rmsprop", "sgd", "unflatten_optimizer"]
 
 Function = Callable[..., Any]
 
@@ -23,6 +24,39 @@ def _minimized(
             callback(unflatten(x), i, gradient)
         x = step(x, flatten(gradient)[0], i)
     return unflatten(x)
+
+
+def unflatten_optimizer(optimize: Function) -> Function:
+    """Return an optimizer of containers, made of one of vectors.
+
+    Parameters
+    ----------
+    optimize : callable
+        ``optimize(grad, x, callback, ...)`` returns the vector that it ends with, from the vector `x`. ``grad(x, i)``
+        and ``callback(x, i, g)`` take vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jittape.autograd.misc.optimizers import unflatten_optimizer
+    >>> @unflatten_optimizer
+    ... def one_step(grad, x, callback=None, step_size=0.1):
+    ...     return x - step_size * grad(x, 0)
+    >>> one_step(lambda p, i: {"w": 2.0 * p["w"]}, {"w": np.array([1.0, 2.0])}, step_size=0.5)
+    {'w': array([0., 0.])}
+    """
+
+    @functools.wraps(optimize)
+    def of_containers(
+        grad: Function, x0: Any, callback: Function | None = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        x, unflatten = flatten(x0)
+        of_vectors = callback and (lambda x, i, g: callback(unflatten(x), i, unflatten(g)))
+        return unflatten(
+            optimize(lambda x, i: flatten(grad(unflatten(x), i))[0], x, of_vectors, *args, **kwargs)
+        )
+
+    return of_containers
 
 
 def sgd(

@@ -20,7 +20,7 @@ from jittape.autograd.numpy.numpy_wrapper import OWN as _OWN
 from jittape.autograd.numpy.numpy_wrapper import namespace as _namespace
 
 __version__ = _numpy.__version__
-__all__ = [*_numpy.__all__, "make_diagonal"]
+__all__ = [*_numpy.__all__, "make_diagonal", "metadata"]
 
 __getattr__ = _namespace(_numpy, __name__, _OWN)
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.autograd.containers import holds_boxes
+from jittape.autograd.containers import as_numpy, holds_boxes
+from jittape.autograd.numpy.numpy_vjps import metadata
 from jittape.autograd.numpy.short_ways import RECORDERS, SHORT, as_operand
 from jittape.autograd.wrap_util import wrapping
 from jittape.core.primitive import apply
@@ -21,8 +22,9 @@ from jittape.core.traced_scalar import TracedScalar
 from jittape.errors import DTypeError
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_operands import converted
-from jittape.numpy_api.numpy_protocol import UFUNCS
+from jittape.numpy_api.numpy_protocol import UFUNCS, in_one_dtype
 from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.bits import is_nan
 from jittape.primitives.elementwise.comparison import equal, greater, less, logical_and, where
 from jittape.primitives.elementwise.piecewise import maximum_op, minimum_op
 from jittape.primitives.identity import identity, stop_gradient
@@ -165,14 +167,22 @@ _minimum_op = replace(
 )
 
 
-def _balanced(ufunc: np.ufunc, primitive: Any) -> Function:
+def _fmax(x: Any, y: Any) -> Any:
+    return where(is_nan(x), y, where(is_nan(y), x, _maximum_op.bind(x, y)))
+
+
+def _fmin(x: Any, y: Any) -> Any:
+    return where(is_nan(x), y, where(is_nan(y), x, _minimum_op.bind(x, y)))
+
+
+def _balanced(ufunc: np.ufunc, function: Function) -> Function:
     """Return `ufunc` with autograd's gradient for equal operands: half to each."""
 
     def recorded(x: Any, y: Any, *out: Any, **kwargs: Any) -> Any:
         if out or kwargs or x.__class__ in (list, tuple) or y.__class__ in (list, tuple):
             x, y = (stacked(a) if holds_tensors(a) else a for a in (x, y))
             return ufunc(x, y, *out, **kwargs)
-        return apply(primitive, (x, y))
+        return function(x, y)
 
     return recorded
 
@@ -249,9 +259,11 @@ _RECORDERS: dict[Any, Function] = {
     np.ascontiguousarray: _asarray,
     np.clip: _clip,
     np.dot: _dot,
+    np.fmax: _balanced(np.fmax, in_one_dtype(np.fmax, _fmax)),
+    np.fmin: _balanced(np.fmin, in_one_dtype(np.fmin, _fmin)),
     np.full: _full,
-    np.maximum: _balanced(np.maximum, _maximum_op),
-    np.minimum: _balanced(np.minimum, _minimum_op),
+    np.maximum: _balanced(np.maximum, lambda x, y: apply(_maximum_op, (x, y))),
+    np.minimum: _balanced(np.minimum, lambda x, y: apply(_minimum_op, (x, y))),
     np.select: _select,
 }
 """Functions that record, in place of the adapters of `jittape.numpy_api`."""
@@ -304,9 +316,30 @@ def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> An
     return np.asarray(D)[..., None] * np.eye(np.shape(D)[-1])
 
 
+class _OfValues(type):
+    """The class of `_integer_class`, whose instances and subclasses are those of its base."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls.__mro__[1])
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, cls.__mro__[1])
+
+
+def _integer_class(base: type) -> type:
+    """Return NumPy's class `base`, which as a function also takes tensors: the result has no derivative."""
+
+    def new(cls: type, *values: Any) -> Any:
+        return base(*as_numpy(values))
+
+    return _OfValues(base.__name__, (base,), {"__new__": new, "__module__": base.__module__})
+
+
 OWN: dict[str, Any] = {
+    **{name: _integer_class(getattr(np, name)) for name in ("int8", "int16", "int32", "int64")},
     "c_": _Joined(np.c_, lambda parts: FUNCTIONS[np.column_stack](parts)),
     "make_diagonal": make_diagonal,
+    "metadata": metadata,
     "r_": _Joined(np.r_, _row),
 }
 """Names of ``jittape.autograd.numpy`` that are not wrapped functions of NumPy's."""

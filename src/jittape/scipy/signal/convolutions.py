@@ -13,7 +13,7 @@ from jittape.primitives.signal.fourier import fftnd, ifftnd
 from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.scipy_operands import floating_operand
 
-__all__ = ["convolve", "correlate", "fftconvolve"]
+__all__ = ["MODES", "central_part", "convolve", "correlate", "fftconvolve"]
 
 MODES = ("full", "same", "valid")
 
@@ -41,8 +41,8 @@ def _full(a: Any, b: Any) -> Any:
     return found if a.aval.dtype.kind == "c" else real(found)
 
 
-def _part(function: str, found: Any, a: tuple[int, ...], b: tuple[int, ...], mode: str) -> Any:
-    """Return the central part of a full convolution."""
+def central_part(function: str, found: Any, a: tuple[int, ...], b: tuple[int, ...], mode: str) -> Any:
+    """Return the part of a full convolution along the last axes that `mode` asks for."""
     if mode == "full":
         return found
     if mode == "same":
@@ -56,8 +56,9 @@ def _part(function: str, found: Any, a: tuple[int, ...], b: tuple[int, ...], mod
                 f"got shapes {a} and {b}"
             )
         sizes = tuple([abs(m - n) + 1 for m, n in zip(a, b, strict=True)])
-    starts = [(full - size) // 2 for full, size in zip(found.shape, sizes, strict=True)]
-    return found[tuple([slice(s, s + size) for s, size in zip(starts, sizes, strict=True)])]
+    lengths = tuple(found.shape)[len(found.shape) - len(sizes) :]
+    starts = [(full - size) // 2 for full, size in zip(lengths, sizes, strict=True)]
+    return found[(..., *[slice(s, s + size) for s, size in zip(starts, sizes, strict=True)])]
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full") -> Any:
@@ -89,7 +90,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full") -> Any:
     array([1., 3., 5., 3.])
     """
     a, b = _operands("convolve", in1, in2, mode)
-    return _part("convolve", _full(a, b), tuple(a.shape), tuple(b.shape), mode)
+    return central_part("convolve", _full(a, b), tuple(a.shape), tuple(b.shape), mode)
 
 
 def fftconvolve(in1: Any, in2: Any, mode: str = "full") -> Any:
@@ -114,7 +115,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full") -> Any:
     array([3., 5.])
     """
     a, b = _operands("fftconvolve", in1, in2, mode)
-    return _part("fftconvolve", _full(a, b), tuple(a.shape), tuple(b.shape), mode)
+    return central_part("fftconvolve", _full(a, b), tuple(a.shape), tuple(b.shape), mode)
 
 
 def correlate(in1: Any, in2: Any, mode: str = "full") -> Any:
@@ -138,4 +139,4 @@ def correlate(in1: Any, in2: Any, mode: str = "full") -> Any:
     """
     a, b = _operands("correlate", in1, in2, mode)
     turned = conj(reverse(b, list(range(len(b.shape)))))
-    return _part("correlate", _full(a, turned), tuple(a.shape), tuple(b.shape), mode)
+    return central_part("correlate", _full(a, turned), tuple(a.shape), tuple(b.shape), mode)
