@@ -342,8 +342,15 @@ def library(package):
     scipy = {name: importlib.import_module(f"{package}.scipy.{name}")
              for name in ("special", "stats", "linalg", "signal", "integrate")}  # fmt: skip
     np = importlib.import_module(f"{package}.numpy")
-    own = importlib.import_module(package)
-    return SimpleNamespace(np=np, linalg_np=np.linalg, fft=np.fft, grad=own.grad, tuple=own.tuple, **scipy)
+    containers = importlib.import_module(f"{package}.builtins")
+    return SimpleNamespace(
+        np=np,
+        linalg_np=np.linalg,
+        fft=np.fft,
+        grad=importlib.import_module(package).grad,
+        tuple=containers.tuple,
+        **scipy,
+    )
 
 
 def measured(lib, row):

@@ -29,9 +29,16 @@ LEFT_OUT = [
 def exists(path):
     place, _, name = f"jittape.autograd.{path}".rpartition(".")
     try:
-        return hasattr(importlib.import_module(place), name)
+        module = importlib.import_module(place)
     except ModuleNotFoundError:
         return False
+    before = set(vars(module))
+    found = hasattr(module, name)
+    for added in (
+        set(vars(module)) - before
+    ):  # other tests look at the names that a module has without being asked
+        delattr(module, added)
+    return found
 
 
 PATHS = [f"{place}.{name}".lstrip(".") for place, names in NAMES.items() for name in names]

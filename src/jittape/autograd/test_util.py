@@ -33,6 +33,11 @@ def scalar_close(a: float, b: float) -> bool:
     ----------
     a, b : float
 
+    Raises
+    ------
+    ValueError
+        If `a` or `b` is an array of several numbers.
+
     Examples
     --------
     >>> from jittape.autograd.test_util import scalar_close

@@ -37,8 +37,9 @@ def convolve(A: Any, B: Any, axes: Any = None, dot_axes: Axes = ((), ()), mode: 
     Returns
     -------
     ndarray or Tensor
-        Array whose axes are the remaining ones of `A`, those of `B`, then the convolved ones. It is computed by Fourier
-        transforms, so errors are relative to the greatest elements.
+        Array whose axes are the remaining ones of `A`, those of `B`, then the convolved ones. It is SciPy's result for
+        plain arrays without `axes`. Otherwise Fourier transforms compute it, and errors are relative to the greatest
+        elements.
 
     Raises
     ------
@@ -59,13 +60,18 @@ def convolve(A: Any, B: Any, axes: Any = None, dot_axes: Axes = ((), ()), mode: 
         axes, mode = None, axes
     if mode not in MODES:
         raise ValueError(f"[convolve] mode must be one of {', '.join(MODES)}, got {mode!r}")
+    boxed = holds_boxes((A, B))
+    if axes is None and not boxed and not any(map(len, dot_axes)):
+        from scipy.signal import convolve as of_scipy  # imported only by programs that convolve
+
+        return of_scipy(A, B, mode)
     a, b = (as_tensor(floating_operand(x)) for x in (A, B))
     ranks = (len(a.aval.shape), len(b.aval.shape))
     convolved = _positions("axes", [range(n) for n in ranks] if axes is None else axes, ranks)
     summed = _positions("dot_axes", dot_axes, ranks)
     a, b = _arranged(a, convolved[0], summed[0]), _arranged(b, convolved[1], summed[1])
     found = _product(a, b, len(convolved[0]), len(summed[0]), mode)
-    return found if holds_boxes((A, B)) else as_numpy(found)
+    return found if boxed else as_numpy(found)
 
 
 def _positions(name: str, pair: Axes, ranks: tuple[int, int]) -> list[list[int]]:
