@@ -10,6 +10,6 @@ _of_scipy = _namespace(__name__, "signal", dict)
 def __getattr__(name: str) -> _Any:
     if name != "convolve":
         return _of_scipy(name)
-    from jittape.autograd.scipy.signal.axis_convolution import convolve
+    from jittape.autograd.scipy.axis_convolution import convolve
 
     return globals().setdefault(name, convolve)
