@@ -298,6 +298,27 @@ def test_the_reference_names_what_exists():
     assert not missing
 
 
+def test_every_module_of_a_public_module_can_be_imported():
+    """``import jittape.keras.optimizers`` gives the module that ``jt.keras.optimizers`` is, as do its submodules."""
+    wrong = []
+    for module in PUBLIC_MODULES + NAMESPACES:
+        for name in dir(module):
+            value = getattr(module, name)
+            # `autograd.numpy` has NumPy's own modules as attributes only, as in autograd.
+            foreign = module is jt.autograd.numpy and not getattr(value, "__name__", "").startswith(
+                "jittape."
+            )
+            if isinstance(value, ModuleType) and not foreign:
+                try:
+                    if import_module(f"{module.__name__}.{name}") is not value:
+                        wrong.append(f"{module.__name__}.{name} is another module than {value.__name__}")
+                except ImportError as error:
+                    wrong.append(str(error))
+    assert not wrong
+    assert import_module("jittape.keras.optimizers.schedules") is jt.optimizers.schedules
+    assert import_module("jittape.nn.layers.dense").Dense is jt.keras.layers.Dense
+
+
 @pytest.mark.parametrize("module", PUBLIC_MODULES, ids=lambda module: module.__name__)
 def test_dir_shows_what_is_public_and_nothing_else(module):
     assert dir(module) == sorted(module.__all__)

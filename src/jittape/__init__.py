@@ -89,6 +89,7 @@ from jittape.inspect import explain as explain
 from jittape.inspect import reset_stats as reset_stats
 from jittape.inspect import stats as stats
 from jittape.interop.import_hooks import install as _install_import_hooks
+from jittape.lazy_names import find_aliases as _find_aliases
 from jittape.lazy_names import lazily as _lazily
 from jittape.lazy_surface import MODULES as _MODULES
 from jittape.module import Module as Module
@@ -331,6 +332,7 @@ newaxis = None
 __getattr__ = _lazily(__name__, _MODULES)
 _hide_frames_of_jittape()
 _install_import_hooks()
+_find_aliases()
 
 
 def __dir__() -> list[str]:

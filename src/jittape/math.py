@@ -184,6 +184,7 @@ rint = round
 truediv = divide
 
 __getattr__ = _lazily(__name__, {})
+__path__: list[str] = []  # so that "import jittape.math.special" asks for a module
 
 
 def __dir__() -> list[str]:

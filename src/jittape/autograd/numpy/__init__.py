@@ -26,4 +26,4 @@ __getattr__ = _namespace(_numpy, __name__, _OWN)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return __all__
