@@ -63,6 +63,7 @@ def test_names_that_numpy_does_not_have():
         with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
             module.no_such_name  # noqa: B018
     assert set(onp.__all__) <= set(dir(np))
+    assert all(hasattr(np, name) for name in np.__all__)  # as "from jittape.autograd.numpy import *" needs
 
 
 LISTS = [

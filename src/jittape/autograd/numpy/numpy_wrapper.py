@@ -63,7 +63,7 @@ def namespace(module: types.ModuleType, package: str, own: Mapping[str, Any]) ->
     def find(name: str) -> Any:
         if name in own:
             found = own[name]
-        elif name.startswith("__"):
+        elif name.startswith("__") and name not in module.__all__:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         else:
             try:
