@@ -1,5 +1,6 @@
 """Inner loops whose adjoints run in the order of the loop, which LLVM vectorizes, and those that must run backward."""
 
+import math
 import re
 
 import numba
@@ -139,10 +140,48 @@ def branches(a, b):
     return np.sum(b * b)
 
 
-ANY_ORDER = [product_of_matrices, row_from_other_rows, weighted_sum, stencil, branches]
+@njit
+def squares_in_place(a, b):
+    for _ in range(3):
+        for j in range(1, a.shape[1]):
+            a[0, j] = 0.5 * a[0, j] * a[0, j] * b[1, j]
+    return np.sum(a * b)
+
+
+@njit
+def falling_squares(a, b):
+    for k in range(4):  # the last time, the inner loop has no iterations
+        for j in range(a.shape[1] - 1, k, -1):
+            a[0, j] = a[0, j] * a[1, j] * b[k, j] + a[0, j] * a[0, j]
+    return np.sum(a * b)
+
+
+@njit
+def recorded_conditions(a, b):
+    for _ in range(3):
+        for j in range(a.shape[1]):
+            rises = a[0, j] > b[0, j]
+            a[0, j] = math.sin(a[0, j]) * (b[1, j] if rises else 2.0)
+    return np.sum(a * b)
+
+
+@njit
+def products(a, b):
+    for i in range(3):
+        p = 1.0
+        for j in range(1, a.shape[1]):
+            p *= a[i, j]
+            b[i, j] = p
+    return np.sum(a * b)
+
+
+ANY_ORDER = [
+    product_of_matrices, row_from_other_rows, weighted_sum, stencil, branches, squares_in_place, falling_squares,
+    recorded_conditions,
+]  # fmt: skip
 BACKWARD = [
     recurrence, backward_recurrence, same_element, folded_indices, two_names, negative_index, partial_sums,
-    sum_of_sums, decay, sum_before,
+    sum_of_sums, decay, sum_before, products,
 ]  # fmt: skip
 
 

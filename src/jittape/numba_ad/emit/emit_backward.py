@@ -20,6 +20,7 @@ from jittape.numba_ad.emit.restore_actions import (
     shadow_actions,
     view_actions,
 )
+from jittape.numba_ad.emit.stack_slices import StackSlices
 from jittape.numba_ad.emit.statement_text import element
 from jittape.numba_ad.loop_direction import is_order_free
 from jittape.numba_ad.recording_plan import Plan
@@ -221,13 +222,16 @@ class BackwardPass:
             for line in checkpoint.restore():
                 writer.line(line)
             self._forward.segment(checkpoint)
-        if checkpoint is None and self._runs_in_any_order(s):
+        slices = self._forward.slices(s)
+        for line in [] if slices is None else slices.begin_backward():
+            writer.line(line, s.where)
+        if checkpoint is None and self._runs_in_any_order(s, slices):
             start, stop, step = [x.name for x in s.bounds]
             writer.begin(f"for {s.counter.name} in range({start}, {stop}, {step}):", s.where)  # type: ignore[union-attr]
         else:
             self._reversed_loop(s if checkpoint is None else checkpoint.segment)
         outer, self._loop_of_text = self._loop_of_text, s
-        self._restore(restore_actions(s.body, self._plan, self._activity))
+        self._restore(restore_actions(s.body, self._plan, self._activity), slices)
         for phi in carried:
             self.add(phi.next, f"{phi.inner.name}_c")
         self._block(s.body)
@@ -241,11 +245,11 @@ class BackwardPass:
         for phi in carried:
             self.add(phi.init, f"{phi.inner.name}_c", s.where)
 
-    def _runs_in_any_order(self, s: Loop) -> bool:
+    def _runs_in_any_order(self, s: Loop, slices: StackSlices | None) -> bool:
         """Return whether the adjoints of the iterations may run in the order of the loop itself."""
         actions = restore_actions(s.body, self._plan, self._activity)
-        recorded = any(pushes(actions, stack) for stack in self._forward.stacks)
-        return not recorded and is_order_free(s, self._activity)
+        on_top = slices is None and any(pushes(actions, stack) for stack in self._forward.stacks)
+        return not on_top and is_order_free(s, self._activity)
 
     def _keep_results(self) -> None:
         """Copy the argument arrays that loops with segments restore to earlier states."""
@@ -287,10 +291,12 @@ class BackwardPass:
         if isinstance(s, (Alloc, View)):
             self._restore(view_actions(s, self._plan) + shadow_actions(s, self._plan, self._activity))
 
-    def _restore(self, actions: list[Any]) -> None:
+    def _restore(self, actions: list[Any], slices: StackSlices | None = None) -> None:
         writer = self._writer
         for action in actions:
-            if isinstance(action, Pop):
+            if isinstance(action, Pop) and slices is not None:
+                writer.line(f"{action.value.name} = {action.converted(slices.element(action))}")
+            elif isinstance(action, Pop):
                 stack = action.stack
                 writer.line(f"{stack}_at -= 1")
                 writer.line(f"{action.value.name} = {action.converted(f'{stack}[{stack}_at]')}")

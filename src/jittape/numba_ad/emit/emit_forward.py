@@ -12,6 +12,7 @@ from jittape.numba_ad.activity import Activity
 from jittape.numba_ad.checkpoints import Checkpoint
 from jittape.numba_ad.emit.kept_arrays import PopArray, kept_copies, save
 from jittape.numba_ad.emit.restore_actions import Branch, Pop, pushes, restore_actions
+from jittape.numba_ad.emit.stack_slices import StackSlices, find_slices
 from jittape.numba_ad.emit.statement_text import element, most_text, resize_text, text_of
 from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.stack_sizes import recording_loops, stack_size
@@ -196,19 +197,26 @@ class ForwardPass:
             return
         if s.trips is not None:
             writer.line(f"{s.trips.name} = 0", s.where)
-        actions = restore_actions(s.body, self._plan, self._activity)
-        counts = {stack: pushes(actions, stack) for stack in self.stacks}
+        slices = self.slices(s)
         reserved = self._reserve(s)
+        if slices is not None:
+            for line in slices.begin(self._plan, reserved):
+                writer.line(line, s.where)
         self.begin_loop(s)
         self._block(s.body)
-        if not reserved:
-            for stack, count in counts.items():
-                if count:
-                    writer.line(f"{stack} = reserve({stack}, {stack}_at, {count})")
-        self._record(actions)
+        if slices is None:
+            self._push(restore_actions(s.body, self._plan, self._activity), reserved)
+        else:
+            for pop in slices.pops:
+                writer.line(f"{slices.element(pop)} = {pop.value.name}")
         if s.trips is not None:
             writer.line(f"{s.trips.name} += 1")
         self.end_loop(s)
+
+    def slices(self, s: Loop) -> StackSlices | None:
+        """Return the slices of the stacks that a loop uses; None if it uses their tops."""
+        inner = [one for stack in self.stacks for one in recording_loops(s.body, partial(self._count, stack))]
+        return find_slices(s, restore_actions(s.body, self._plan, self._activity), self._plan, bool(inner))
 
     def begin_loop(self, s: Loop) -> None:
         """Write what precedes the body of a loop."""
@@ -279,11 +287,17 @@ class ForwardPass:
         sizes = [f"{one.array.name}.size" for one in saved if one.stack == stack]
         return [*([str(count)] if count else []), *sizes]
 
-    def _record(self, actions: list[Any], counts: dict[str, int] | None = None) -> None:
+    def _push(self, actions: list[Any], reserved: bool) -> None:
+        """Write the pushes of an iteration; the stacks may be `reserved` for them."""
+        counts = {stack: pushes(actions, stack) for stack in self.stacks}
+        for stack, count in counts.items():
+            if count and not reserved:
+                self._writer.line(f"{stack} = reserve({stack}, {stack}_at, {count})")
+        self._record(actions, counts)
+
+    def _record(self, actions: list[Any], counts: dict[str, int]) -> None:
         """Write the pushes, in the reverse order of the pops."""
         writer = self._writer
-        if counts is None:
-            counts = {stack: pushes(actions, stack) for stack in self.stacks}
         for action in reversed(actions):
             if isinstance(action, Pop):
                 stack = action.stack
