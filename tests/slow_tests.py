@@ -86,7 +86,7 @@ SLOW = frozenset(
         "test_executables_share_the_memory_for_temporaries",
         "test_explicit_methods_take_scipys_steps",
         "test_flipped_bits_in_the_head_of_a_safetensors_file",
-        "test_functions_that_the_page_lists_differentiate",
+        "test_the_lists_of_the_page_are_those_that_the_calls_give",
         "test_getitem_is_numpys",
         "test_gradient_against_differences",
         "test_gradient_through_event_times",
