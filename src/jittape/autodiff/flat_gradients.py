@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import optree
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.variable_scatter import IndexedSlices
 
-__all__ = ["flatten_gradients"]
+__all__ = ["FlatLayout", "flatten_gradients"]
 
 _Array = np.ndarray[Any, Any]
 
@@ -59,18 +60,32 @@ def flatten_gradients(gradients: Any) -> tuple[_Array, Callable[[_Array], Any]]:
     arrays = [x if isinstance(x, np.ndarray) else np.asarray(convert_to_tensor(x).numpy()) for x in leaves]
     dtype = np.result_type(*arrays) if arrays else np.dtype(np.float64)
     flat = np.concatenate([array.reshape(-1) for array in arrays] or [np.zeros(0)], dtype=dtype)
-    ends = np.cumsum([array.size for array in arrays])
-    layout = [(array.shape, array.dtype) for array in arrays]
+    return flat, FlatLayout(structure, arrays)
 
-    def unflatten(values: _Array) -> Any:
-        if values.shape != flat.shape:
-            raise ValueError(
-                f"[flatten_gradients] expected an array of shape {flat.shape}, got {values.shape}"
-            )
-        pieces = np.split(values, ends[:-1]) if layout else []
-        parts = zip(pieces, layout, strict=True)
+
+class FlatLayout:
+    """A function that restores the structure of arrays from their elements in one array.
+
+    Parameters
+    ----------
+    structure : optree.PyTreeSpec
+        The structure.
+    arrays : sequence of ndarray
+        Its leaves, of which only shapes and dtypes are read.
+    """
+
+    def __init__(self, structure: Any, arrays: Sequence[_Array]) -> None:
+        self._structure = structure
+        self._leaves = [(np.shape(array), array.dtype) for array in arrays]
+        self._ends = list(itertools.accumulate([array.size for array in arrays]))
+
+    def __call__(self, values: _Array) -> Any:
+        """Return the structure with views of `values` where no conversion is necessary."""
+        shape = (self._ends[-1] if self._ends else 0,)
+        if values.shape != shape:
+            raise ValueError(f"[flatten_gradients] expected an array of shape {shape}, got {values.shape}")
+        pieces = np.split(values, self._ends[:-1]) if self._leaves else []
+        parts = zip(pieces, self._leaves, strict=True)
         return optree.tree_unflatten(
-            structure, [piece.reshape(shape).astype(kind, copy=False) for piece, (shape, kind) in parts]
+            self._structure, [piece.reshape(leaf).astype(kind, copy=False) for piece, (leaf, kind) in parts]
         )
-
-    return flat, unflatten

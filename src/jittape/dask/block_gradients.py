@@ -13,6 +13,8 @@ from jittape.autodiff.flat_gradients import flatten_gradients
 from jittape.core.config import config
 from jittape.dask.addition_tree import Node, add_up
 from jittape.dask.data_blocks import BagBlock
+from jittape.dask.direct_connection import Message, Offer, offer
+from jittape.recording.convert import convert_to_tensor
 from jittape.transforms.gradients import value_and_grad
 
 __all__ = ["BlockGradients", "BlockSum", "Failure", "added"]
@@ -40,9 +42,10 @@ class _BlockError(Exception):
 
 
 def added(left: BlockSum, right: BlockSum) -> BlockSum:
-    """Return the sum of two sums; the gradient of the left one is overwritten."""
-    np.add(left.gradient, right.gradient, out=left.gradient)
-    return BlockSum(left.value + right.value, left.rows + right.rows, left.gradient)
+    """Return the sum of two sums; the gradient of the left one is overwritten if it can be."""
+    out = left.gradient if left.gradient.flags.writeable else None
+    total = np.add(left.gradient, right.gradient, out=out)
+    return BlockSum(left.value + right.value, left.rows + right.rows, total)
 
 
 class BlockGradients:
@@ -62,6 +65,8 @@ class BlockGradients:
         Number of threads of the worker.
     deterministic : bool
         Value of ``config.deterministic`` at the client.
+    in_own_process : bool
+        Whether the worker shares no memory with the client, whose arrays stay writable.
     """
 
     def __init__(
@@ -72,9 +77,11 @@ class BlockGradients:
         blocks: dict[int, Any],
         threads: int,
         deterministic: bool,
+        in_own_process: bool,
     ) -> None:
         self._gradient = value_and_grad(pickle.loads(function), unconnected_gradients="zero")
-        self._structure, self._weighted, self._blocks = structure, weighted, blocks
+        self._structure, self._weighted = structure, weighted
+        self._blocks = {n: _read_only(block) for n, block in blocks.items()} if in_own_process else blocks
         # Workers of one host share its cores.
         config.threads = min(config.threads, threads)
         config.deterministic = deterministic
@@ -85,7 +92,7 @@ class BlockGradients:
         self, nodes: Sequence[Node], weights: Sequence[_Array], more: Sequence[Any]
     ) -> list[BlockSum] | Failure:
         """Return the sums of some nodes of the tree of additions."""
-        structured = optree.tree_unflatten(self._structure, list(weights))
+        structured = optree.tree_unflatten(self._structure, [convert_to_tensor(leaf) for leaf in weights])
 
         def leaf(node: Node) -> BlockSum | None:
             start, stop = node
@@ -95,6 +102,18 @@ class BlockGradients:
             return [add_up(node, leaf, added) for node in nodes]
         except _BlockError as error:
             return error.args[0]
+
+    def offer(self) -> Offer | None:
+        """Return what a client of this host needs for a direct connection."""
+        return offer(self._answer)
+
+    def _answer(self, head: Any, weights: Sequence[_Array]) -> Message:
+        """Return the sums that a direct connection asks for; None for a failure, which Dask reports."""
+        nodes, more = head
+        found = self.sums(nodes, weights, more)
+        if isinstance(found, Failure):
+            return None, []
+        return [(one.value, one.rows) for one in found], [one.gradient for one in found]
 
     def _block_sum(self, number: int, weights: Any, more: Sequence[Any]) -> BlockSum:
         block = self._blocks[number]
@@ -107,15 +126,40 @@ class BlockGradients:
                 value, gradient = self._gradient(weights, part, *more)
             except Exception as error:
                 raise _BlockError(Failure(error, number)) from error
-            flat, _ = flatten_gradients(gradient)
+            value, flat = value.numpy()[()], _flat(gradient)
             if self._weighted:
                 value, flat = value * rows, flat * rows
             found = BlockSum(value, rows, flat)
             total = found if total is None else added(total, found)
         if total is None:
-            zeros = optree.tree_map(np.zeros_like, weights)
+            zeros = optree.tree_map(lambda leaf: np.zeros(leaf.shape, leaf.numpy().dtype), weights)
             return BlockSum(0.0, 0, flatten_gradients(zeros)[0])
         return total
+
+
+def _flat(gradient: Any) -> _Array:
+    """Return a gradient as one array; that of a single array of weights is not copied."""
+    leaves = optree.tree_leaves(gradient)
+    flat: _Array = leaves[0].numpy().reshape(-1) if len(leaves) == 1 else flatten_gradients(gradient)[0]
+    return flat
+
+
+def _read_only(block: Any) -> Any:
+    """Return a block whose arrays cannot be written. A tape copies other arrays at each step, in case they change."""
+    if isinstance(block, BagBlock):
+        return BagBlock([_read_only(part) for part in block])
+    return optree.tree_map(lambda leaf: _read_only_array(leaf) if type(leaf) is np.ndarray else leaf, block)
+
+
+def _read_only_array(array: _Array) -> _Array:
+    at: Any = array
+    while isinstance(at, np.ndarray):
+        at.flags.writeable = False
+        at = at.base
+    if at is not None and not isinstance(at, bytes):  # memory of a message, which others could write
+        array = array.copy()
+        array.flags.writeable = False
+    return array
 
 
 def _rows(block: Any) -> int:

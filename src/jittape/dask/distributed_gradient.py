@@ -7,18 +7,20 @@ sends the weights to each worker once, gets the sums of the workers' blocks, and
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import optree
 
-from jittape.autodiff.flat_gradients import flatten_gradients
+from jittape.autodiff.flat_gradients import FlatLayout
 from jittape.core.config import config
 from jittape.dask.addition_tree import Node, add_up, largest_nodes
-from jittape.dask.block_gradients import BlockGradients, BlockSum, Failure, added
+from jittape.dask.block_gradients import BlockGradients, BlockSum, added
 from jittape.dask.data_blocks import block_futures
 from jittape.dask.sent_functions import packed_function
+from jittape.dask.worker_share import WorkerShare, is_in_process
 from jittape.interop.optional_library import imported
 from jittape.recording.operators import Operators
 
@@ -102,6 +104,7 @@ class DistributedGradient:
     def __init__(self, function: bytes, weighted: bool, client: Any) -> None:
         self._function, self._weighted, self._client = function, weighted, client
         self._placement: _Placement | None = None
+        self._lock = threading.Lock()
 
     def __call__(self, weights: Any, data: Any, *more: Any) -> tuple[Any, Any]:
         """Return the value and the gradient, with arrays in the structure of the weights.
@@ -124,16 +127,19 @@ class DistributedGradient:
         """
         leaves, structure = optree.tree_flatten(weights)
         arrays = [_array(leaf) for leaf in leaves]
-        if self._placement is None or not self._placement.serves(data, structure):
-            client = connected_client(self._client, "dask.value_and_grad")
-            self._placement = _Placement(client, data, self._function, structure, self._weighted)
-        total = self._placement.total(arrays, [optree.tree_map(_array, each) for each in more])
-        _, unflatten = flatten_gradients(optree.tree_unflatten(structure, arrays))
-        if not self._weighted:
-            return total.value, unflatten(total.gradient)
-        if not total.rows:
-            raise ValueError("[dask.value_and_grad] all blocks are empty: the mean is undefined")
-        return total.value / total.rows, unflatten(total.gradient / total.rows)
+        with self._lock:  # two threads must not talk to a worker at once
+            if self._placement is None or not self._placement.serves(data, structure):
+                client = connected_client(self._client, "dask.value_and_grad")
+                self._placement = _Placement(client, data, self._function, structure, self._weighted)
+            total = self._placement.total(arrays, [optree.tree_map(_array, each) for each in more])
+        value, gradient = total.value, total.gradient
+        if self._weighted:
+            if not total.rows:
+                raise ValueError("[dask.value_and_grad] all blocks are empty: the mean is undefined")
+            value, gradient = value / total.rows, gradient / total.rows
+        elif not gradient.flags.writeable:
+            gradient = gradient.copy()
+        return value, FlatLayout(structure, arrays)(gradient)
 
 
 def _array(value: Any) -> Any:
@@ -141,13 +147,6 @@ def _array(value: Any) -> Any:
     if isinstance(value, Operators):
         return np.array(value.numpy())
     return np.asarray(value) if isinstance(value, (int, float, complex)) else value
-
-
-class _Share:
-    """The blocks of one worker: their numbers, and the actor that holds them."""
-
-    def __init__(self, blocks: set[int], actor: Any) -> None:
-        self.blocks, self.actor = blocks, actor
 
 
 class _Placement:
@@ -158,7 +157,7 @@ class _Placement:
         self._arguments = (function, structure, weighted)
         self._futures = block_futures(data, client)
         self._root: Node = (0, len(self._futures))
-        self._shares: list[_Share] = []
+        self._shares: list[WorkerShare] = []
         self._has_lost_workers = False
         self._place(range(len(self._futures)))
 
@@ -180,42 +179,19 @@ class _Placement:
         shares = list(self._shares)
         while shares:
             nodes = [largest_nodes(self._root, share.blocks) for share in shares]
-            calls = [
-                self._called(share, part, weights, more) for share, part in zip(shares, nodes, strict=True)
-            ]
-            lost: list[_Share] = []
-            for share, part, call in zip(shares, nodes, calls, strict=True):
-                sums = self._result(call)
+            for share, part in zip(shares, nodes, strict=True):
+                share.begin(part, weights, more)
+            lost = list[WorkerShare]()
+            for share in shares:
+                sums = share.sums()
                 if sums is None:
                     lost.append(share)
                 else:
-                    known.update(zip(part, sums, strict=True))
+                    known |= sums
             shares = self._replaced(lost)
         return add_up(self._root, known.get, added)
 
-    def _called(
-        self, share: _Share, nodes: list[Node], weights: Sequence[_Array], more: Sequence[Any]
-    ) -> Any:
-        """Return the future of a worker's sums; None if the worker is known to be lost."""
-        try:
-            return share.actor.sums(nodes, weights, more)
-        except RuntimeError:
-            return None
-
-    def _result(self, call: Any) -> list[BlockSum] | None:
-        """Return the sums of a worker; None if it was lost. Errors of the user's function are raised."""
-        if call is None:
-            return None
-        try:
-            found = call.result()
-        except (OSError, RuntimeError):
-            return None
-        if isinstance(found, Failure):
-            found.error.add_note(f"in block {found.block} of the data, at a worker")
-            raise found.error
-        return list(found)
-
-    def _replaced(self, lost: list[_Share]) -> list[_Share]:
+    def _replaced(self, lost: list[WorkerShare]) -> list[WorkerShare]:
         """Place the blocks of lost workers anew, and return the new shares."""
         if not lost:
             return []
@@ -229,7 +205,7 @@ class _Placement:
             self._shares, self._has_lost_workers = [], False
             self._place(range(len(self._futures)))
 
-    def _place(self, blocks: Sequence[int]) -> list[_Share]:
+    def _place(self, blocks: Sequence[int]) -> list[WorkerShare]:
         """Divide blocks among all workers, neighbors together, and return the new shares."""
         threads = self._workers()
         parts = zip(threads.items(), _divided(blocks, len(threads)), strict=False)
@@ -237,21 +213,13 @@ class _Placement:
         for (address, count), part in parts:
             held = {number: self._futures[number] for number in part}
             future = self._client.submit(
-                BlockGradients, *self._arguments, held, count, config.deterministic,
+                BlockGradients, *self._arguments, held, count, config.deterministic, not is_in_process(address),
                 actor=True, workers=[address], pure=False,
             )  # fmt: skip
             made.append((set(part), address, future))
-        placed = [_Share(part, self._actor(address, future)) for part, address, future in made]
+        placed = [WorkerShare(part, address, future, self._client) for part, address, future in made]
         self._shares += placed
         return placed
-
-    def _actor(self, address: str, future: Any) -> Any:
-        """Return the actor of a future. The one that `future.result` makes would use the default client."""
-        from distributed import Actor
-
-        future.result()
-        with self._client.as_current():
-            return Actor(BlockGradients, address, future.key)
 
     def _workers(self) -> dict[str, int]:
         """Return the number of threads of each worker, in a fixed order."""
