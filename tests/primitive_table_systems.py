@@ -10,6 +10,7 @@ import numpy as np
 from jittape.primitives.elementwise import arithmetic as ar
 from jittape.primitives.linalg import banded as ba
 from jittape.primitives.linalg import lstsq as ls
+from jittape.primitives.linalg import matmul as mm
 from jittape.primitives.linalg import qr
 from jittape.primitives.linalg import tensor_equations as te
 from jittape.primitives.linalg import tridiagonal as td
@@ -152,6 +153,14 @@ LEAST_SQUARES = (
             ("by singular values", {"fast": False}, 0.0),
             ("regularized", {"l2_regularizer": 0.5}, 0.5),
         )
+    ),
+    Row(
+        "lstsq_gram_factor",
+        lambda a: ls.gram_factor_op.bind(mm.matmul(a, a, transpose_b=True)),
+        regular((2, 3, 3)),
+        lambda a: np.linalg.cholesky(a @ np.swapaxes(a, -1, -2)),
+        dtypes=FLOATS,
+        rtol=1e-12,
     ),
     Row(
         "lstsq of rank one",

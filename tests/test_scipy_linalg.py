@@ -164,7 +164,12 @@ WRONG_SHAPES = {
     "[eigvalsh] b must have as many rows as a, got shapes (2, 2) and (4, 4)": lambda: linalg.eigvalsh(
         A, np.eye(2)
     ),
-    "[lu_factor] input must have at least 2 dimensions": lambda: linalg.lu_factor(1.0),
+    "[lu_factor] a must have at least 2 dimensions": lambda: linalg.lu_factor(1.0),
+    "[lu] a must be square": lambda: linalg.lu(np.ones((3, 2))),
+    "[svd] a must have at least 2 dimensions": lambda: linalg.svd(np.ones(3)),
+    "[polar] a must have at least 2 dimensions": lambda: linalg.polar([1.0, 2.0]),
+    "[eigvals] a must be square": lambda: linalg.eigvals(TALL),
+    "[pinvh] a must be square": lambda: linalg.pinvh(TALL),
     "[expm_frechet] A must be square in its last two dimensions, got shape ()": lambda: linalg.expm_frechet(
         1.0, 1.0
     ),
@@ -191,6 +196,8 @@ def test_wrong_shapes(message: str, call: Callable[[], Any]) -> None:
 
 
 def test_refusals() -> None:
+    with pytest.raises(jt.DTypeError, match=r"\[cosm\] A must have one of the dtypes .* got float16"):
+        linalg.cosm(np.eye(2, dtype=np.float16))
     with pytest.raises(ValueError, match=r"\[solve\] assume_a must be one of"):
         linalg.solve(A, B, assume_a="spd")
     with pytest.raises(jt.ShapeError, match=r"\[solve\] b must have 4 rows"):

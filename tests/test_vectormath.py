@@ -115,6 +115,25 @@ def test_the_interpreter_is_accurate(name, dtype):
         assert worst(reference, dtype, values, *arguments)[0] < 2.0
 
 
+@pytest.mark.parametrize(
+    ("name", "x"),
+    [
+        ("bessel_i0e", 11.957184194294731),
+        ("bessel_j0", 2.2881454786602164),
+        ("bessel_j1", 11.832878141426537),
+        ("bessel_y1", 4.914459478551766),
+        ("bessel_y1", 4.998939611628895),
+        ("expint", -1.000542974699366),
+        ("expint", -1.0000007237160626),
+        ("fresnel_cos", 1.4525029400336527),
+        ("log_ndtr", 0.7964524394620556),
+    ],
+)
+def test_points_at_which_roundings_add_up(name, x):
+    for value in (*both(name, np.array([x])), interpreted(name, np.array([x]))):
+        assert error_of(FUNCTIONS[name][0], float(value[0]), np.float64, x) < 4.0
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(("name", "base"), [("log2", 2), ("log10", 10)])
 def test_logarithms_are_exact_at_powers(name, base, dtype):

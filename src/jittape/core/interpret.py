@@ -14,7 +14,7 @@ from jittape.core.program import CallLine, Op, Program, is_dynamic_dim
 from jittape.core.user_calls import named
 from jittape.errors import InvalidIndexError, LinAlgError, NumericsError, ProgramError
 
-__all__ = ["interpret", "not_finite", "run_control", "run_op", "run_ops"]
+__all__ = ["interpret", "memory_error", "not_finite", "run_control", "run_op", "run_ops"]
 
 
 def interpret(program: Program, inputs: Sequence[Any], failures: list[int] | None = None) -> list[Any]:
@@ -80,6 +80,8 @@ def run_op(program: Program, op: Op, operands: list[Any]) -> np.ndarray[Any, Any
     try:
         with np.errstate(all="ignore"):
             result = np.asarray(op.primitive.impl(*operands, **dict(op.params)))
+    except MemoryError as error:
+        raise memory_error(error, op) from None
     except Exception as error:
         if isinstance(error, LinAlgError | InvalidIndexError) and isinstance(op.source, CallLine):
             named(error, op.source.called)
@@ -95,6 +97,14 @@ def run_op(program: Program, op: Op, operands: list[Any]) -> np.ndarray[Any, Any
             f"{found}: result {aval} of op {op.primitive.name}, recorded at {op.source or 'an unknown line'}"
         )
     return result
+
+
+def memory_error(error: MemoryError, op: Op) -> MemoryError:
+    """Return an error that says what could not be allocated, with the function, op and line that need the memory."""
+    called = op.source.called if isinstance(op.source, CallLine) else ""
+    found = MemoryError(f"[{called or op.primitive.name}] {error}")
+    found.add_note(f"in op {op.primitive.name}, recorded at {op.source or 'an unknown line'}")
+    return found
 
 
 def run_control(program: Program, run: Sequence[Op], operands: list[Any]) -> list[np.ndarray[Any, Any]]:

@@ -21,6 +21,7 @@ from jittape.errors import ControlFlowError
 __all__ = [
     "ValueNeeded",
     "VariableNeeded",
+    "argument_in_namespace",
     "argument_of_user",
     "as_array",
     "as_flag",
@@ -73,6 +74,8 @@ _RUNS_FUNCTION = "call_python"
 """Name of the function that runs what a `jt.function` wraps."""
 _OF_CLASS = ("__init__", "__call__", "call", "update_state")
 """Methods for which messages name the class: a layer, a loss or a metric."""
+_NAMESPACES = ("jittape.numpy_api.", "jittape.scipy.")
+"""Modules whose functions have NumPy's and SciPy's names of arguments."""
 
 
 # ---- who has called --------------------------------------------------------------------------------------------------
@@ -166,6 +169,29 @@ def argument_of_user(value: Any) -> str:
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     found = [name for name in names if frame.f_locals.get(name) is value]
     return f"{found[0]}: " if found and found[0] != "self" else ""
+
+
+def argument_in_namespace(argument: str, shape: tuple[int, ...]) -> str:
+    """Return the name of an argument in messages, as NumPy or SciPy has it if the user called one of their functions.
+
+    The argument is the only one of its shape in the outermost call of such a function.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_of_user(frame) and frame.f_code.co_name != _RUNS_FUNCTION:
+        if frame.f_globals["__name__"].startswith(_NAMESPACES):
+            names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+            found = [n for n in names if _shape_of(frame.f_locals.get(n)) == shape]
+            argument = found[0] if len(found) == 1 else argument
+        frame = frame.f_back
+    return argument
+
+
+def _shape_of(value: Any) -> Any:
+    """Return the shape of an array, a tensor, a number or a list; None for other values."""
+    try:
+        return np.shape(value) if isinstance(value, (int, float, complex, list)) else value.shape
+    except (AttributeError, ValueError):
+        return None
 
 
 Error = TypeVar("Error", bound=Exception)

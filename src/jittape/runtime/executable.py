@@ -27,7 +27,7 @@ from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.core.buffers import Buffer
 from jittape.core.config import config
 from jittape.core.forms import Call
-from jittape.core.interpret import interpret
+from jittape.core.interpret import interpret, memory_error
 from jittape.core.locks import cached_property
 from jittape.core.program import Program, bodies_of
 from jittape.core.simplify import simplify
@@ -200,6 +200,8 @@ class CompiledExecutable:
                         raise
                 else:
                     workspace.evaluate(segment, inputs, results)
+        except MemoryError as error:
+            raise self._memory_error(error) from None
         finally:
             # A NumPy step may have failed, or an interrupt may have occurred, between two tables.
             if len(self._segments) > 1 and workspace.has_stacks():
@@ -221,6 +223,20 @@ class CompiledExecutable:
         messages = dict.fromkeys(_failures(self.program))
         if messages:
             raise LinAlgError(" or ".join(messages)) from None
+
+    def _memory_error(self, error: MemoryError) -> MemoryError:
+        """Return the error with the op of the largest value, if all extents are known."""
+        avals = self.program.avals
+        ops = [op for op in self.program.ops if all(type(n) is int for n in avals[op.out].shape)]
+        if str(error).startswith("[") or not ops:
+            return error
+        op = max(ops, key=lambda op: avals[op.out].nbytes)
+        found = memory_error(error, op)
+        where = (
+            f"{avals[op.out]}, the result of {op.primitive.name} recorded at {op.source or 'an unknown line'}"
+        )
+        found.args = (f"{found}; the largest value is {where}",)
+        return found
 
     def _outputs(self, inputs: list[Input], results: list[Buffer]) -> list[Buffer]:
         """Return the outputs if some are inputs or occur twice."""

@@ -54,6 +54,17 @@ def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
     return result
 
 
+def fused_polynomial(m: Any, x: Any, coefficients: tuple[float, ...], steps: int) -> Any:
+    """Evaluate a polynomial by Horner's rule; the last `steps` additions are rounded together with their products.
+
+    Compiled code fuses all steps; here the interpreter fuses those whose errors count most.
+    """
+    result = polynomial(x, coefficients[steps:])
+    for coefficient in reversed(coefficients[:steps]):
+        result = m.fma(result, x, m.literal(coefficient, x.dtype))
+    return result
+
+
 def clamp(m: Any, x: Any, low: float, high: float) -> Any:
     """Limit `x` to an interval; nan stays nan."""
     x = m.where(x < low, low, x)

@@ -26,7 +26,7 @@ from jittape.primitives.linalg.matrix_operands import (
 from jittape.primitives.linalg.triangular import triangular_solve_op
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["cholesky", "cholesky_op", "cholesky_solve"]
+__all__ = ["cholesky", "cholesky_op", "cholesky_record", "cholesky_solve"]
 
 
 def _abstract_eval(x: Aval) -> Aval:
@@ -35,16 +35,12 @@ def _abstract_eval(x: Aval) -> Aval:
     return x
 
 
-def _impl(x: Any) -> Any:
+def _factors(x: Any, sentence: str, problem: str, remedy: str) -> Any:
+    """Return the lower factors with NumPy; raise `LinAlgError` with these words."""
     try:
         return np.linalg.cholesky(x)
     except np.linalg.LinAlgError:
-        raise_for_first(
-            _not_positive_definite(x),
-            "[cholesky] Cholesky decomposition was not successful. The input might not be valid:",
-            "is not positive definite",
-            "a matrix that is so only up to rounding needs a small multiple of the identity added",
-        )
+        raise_for_first(_not_positive_definite(x), sentence, problem, remedy)
         raise
 
 
@@ -67,13 +63,34 @@ def _vjp(g: Any, out: Any, x: Any) -> Any:
     return cholesky_pullback(out, g) if x.dtype.kind == "c" else cholesky_pullback_op.bind(out, g)
 
 
-cholesky_op = Primitive(
+def cholesky_record(name: str, failure: str, sentence: str, problem: str, remedy: str) -> Primitive:
+    """Return a record of the factorization.
+
+    Parameters
+    ----------
+    name : str
+        Name of the op.
+    failure : str
+        Message of compiled code for a matrix that is not positive definite.
+    sentence, problem, remedy : str
+        Parts of the message with the index of the matrix, as in `raise_for_first`.
+    """
+    return Primitive(
+        name,
+        abstract_eval=_abstract_eval,
+        impl=lambda x: _factors(x, sentence, problem, remedy),
+        vjp=(_vjp,),
+        lowering=Call("potrf", failure=failure),
+        batch=alike(),
+    )
+
+
+cholesky_op = cholesky_record(
     "cholesky",
-    abstract_eval=_abstract_eval,
-    impl=_impl,
-    vjp=(_vjp,),
-    lowering=Call("potrf", failure="[cholesky] a matrix is not positive definite"),
-    batch=alike(),
+    "[cholesky] a matrix is not positive definite",
+    "[cholesky] Cholesky decomposition was not successful. The input might not be valid:",
+    "is not positive definite",
+    "a matrix that is so only up to rounding needs a small multiple of the identity added",
 )
 """The lower factor of Hermitian matrices; the strict upper triangle of the operand is not read.
 

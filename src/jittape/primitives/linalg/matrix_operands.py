@@ -14,6 +14,7 @@ import numpy as np
 
 from jittape.core.dtypes import BLAS, int64
 from jittape.core.program import Aval
+from jittape.core.user_calls import argument_in_namespace
 from jittape.errors import DTypeError, LinAlgError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, broadcast_shapes, iota, promote, to_shape
 from jittape.primitives.elementwise.complex_numbers import real
@@ -41,6 +42,7 @@ def require_matrix_dtype(op: str, argument: str, x: Any) -> None:
     """Raise `DTypeError` unless LAPACK supports the dtype of `x`."""
     if x.dtype not in BLAS:
         names = ", ".join(sorted(dtype.name for dtype in BLAS))
+        argument = argument_in_namespace(argument, x.shape)
         raise DTypeError(
             f"[{op}] {argument} must have one of the dtypes {names}, got {x.dtype.name}; cast it first"
         )
@@ -51,6 +53,7 @@ def matrix_operand(op: str, argument: str, x: Any) -> Any:
     x = as_symbol(x)
     require_matrix_dtype(op, argument, x)
     if len(x.shape) < 2:
+        argument = argument_in_namespace(argument, x.shape)
         raise ShapeError(
             f"[{op}] {argument} must have at least 2 dimensions, rows and columns, got shape {x.shape}; "
             "expand_dims adds one"
@@ -61,7 +64,11 @@ def matrix_operand(op: str, argument: str, x: Any) -> Any:
 def require_square(op: str, argument: str, x: Any) -> None:
     """Raise `ShapeError` unless the last two dimensions of `x` are equal and there are at least two."""
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
-        raise ShapeError(f"[{op}] {argument} must be square in its last two dimensions, got shape {x.shape}")
+        argument = argument_in_namespace(argument, x.shape)
+        raise ShapeError(
+            f"[{op}] {argument} must be square in its last two dimensions, got shape {x.shape}; "
+            "give matrices of shape (..., m, m)"
+        )
 
 
 def common_matrices(op: str, names: tuple[str, str], a: Any, b: Any) -> tuple[Any, Any]:

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import complex_of
+from jittape.core.user_calls import called_name
 from jittape.errors import ShapeError
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import cast, conj, imag, real
 from jittape.primitives.elementwise.piecewise import clip_by_value
 from jittape.primitives.elementwise.trigonometric import acos, asin
 from jittape.primitives.linalg.matrices import adjoint
+from jittape.primitives.linalg.matrix_operands import require_matrix_dtype
 from jittape.primitives.linalg.solve import solve
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reordering import reverse
@@ -183,7 +185,7 @@ def pinvh(a: Any, *, rtol: float | None = None, lower: bool = True) -> Any:
     array([[0.5, 0. ],
            [0. , 0. ]])
     """
-    return pinv(hermitian_of(matrix_argument(a), lower), rtol=rtol)
+    return pinv(hermitian_of(square_argument("pinvh", "a", a), lower), rtol=rtol)
 
 
 # ---- functions of matrices -------------------------------------------------------------------------------------------
@@ -192,6 +194,7 @@ def pinvh(a: Any, *, rtol: float | None = None, lower: bool = True) -> Any:
 def _turned(A: Any) -> tuple[Any, Any, bool]:
     """Return ``expm(1j a)`` and ``expm(-1j a)``, and whether `a` is real."""
     a = matrix_argument(A)
+    require_matrix_dtype(called_name(), "A", a.aval)
     is_real = np.dtype(a.dtype).kind != "c"
     turned = cast(a, complex_of(np.dtype(a.dtype))) * 1j if is_real else a * 1j
     forth = expm(turned)

@@ -10,7 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.vectormath.double_word import computed_in_float64, fast_two_sum, polynomial
+from jittape.vectormath.double_word import (
+    computed_in_float64,
+    fast_two_sum,
+    fused_polynomial,
+    polynomial,
+    two_product,
+)
 from jittape.vectormath.exp import reduce_exponential, times_power_of_two
 
 #: ``I_0`` in x**2, up to x = 12.
@@ -166,32 +172,35 @@ _LIMIT = 750.0
 def bessel_i0(m: Any, x: Any, size: int) -> Any:
     """Return the modified Bessel function I of order 0."""
     magnitude = _limited(m, x)
-    near, far = _near_and_far(m, magnitude, _I0[size], _I0_FAR[size], _SLOPE0)
-    return m.where(magnitude < _FAR, near, times_exp(m, far, magnitude))
+    near, low, far = _near_and_far(m, magnitude, _I0[size], _I0_FAR[size], _SLOPE0)
+    return m.where(magnitude < _FAR, near + low, times_exp(m, far, magnitude))
 
 
 @computed_in_float64
 def bessel_i0e(m: Any, x: Any, size: int) -> Any:
     """Return ``exp(-|x|) I_0(x)``."""
     magnitude = m.absolute(x)
-    near, far = _near_and_far(m, magnitude, _I0[size], _I0_FAR[size], _SLOPE0)
-    return m.where(magnitude < _FAR, times_exp(m, near, -magnitude), far)
+    near, low, far = _near_and_far(m, magnitude, _I0[size], _I0_FAR[size], _SLOPE0)
+    return m.where(magnitude < _FAR, times_exp(m, near, -magnitude, low), far)
 
 
 @computed_in_float64
 def bessel_i1(m: Any, x: Any, size: int) -> Any:
     """Return the modified Bessel function I of order 1."""
     magnitude = _limited(m, x)
-    near, far = _near_and_far(m, magnitude, _I1[size], _I1_FAR[size], _SLOPE1)
-    return m.copysign(m.where(magnitude < _FAR, near * magnitude, times_exp(m, far, magnitude)), x)
+    near, low, far = _near_and_far(m, magnitude, _I1[size], _I1_FAR[size], _SLOPE1)
+    near = m.fma(near, magnitude, low * magnitude)
+    return m.copysign(m.where(magnitude < _FAR, near, times_exp(m, far, magnitude)), x)
 
 
 @computed_in_float64
 def bessel_i1e(m: Any, x: Any, size: int) -> Any:
     """Return ``exp(-|x|) I_1(x)``."""
     magnitude = m.absolute(x)
-    near, far = _near_and_far(m, magnitude, _I1[size], _I1_FAR[size], _SLOPE1)
-    return m.copysign(m.where(magnitude < _FAR, times_exp(m, near * magnitude, -magnitude), far), x)
+    near, low, far = _near_and_far(m, magnitude, _I1[size], _I1_FAR[size], _SLOPE1)
+    product, error = two_product(m, near, magnitude)
+    near = times_exp(m, product, -magnitude, error + low * magnitude)
+    return m.copysign(m.where(magnitude < _FAR, near, far), x)
 
 
 def _limited(m: Any, x: Any) -> Any:
@@ -202,17 +211,18 @@ def _limited(m: Any, x: Any) -> Any:
 
 def _near_and_far(
     m: Any, x: Any, near: tuple[float, ...], far: tuple[float, ...], slope: float
-) -> tuple[Any, Any]:
-    """Return the polynomial in x**2, and that in 1 / x divided by sqrt(x)."""
-    square = x * x
+) -> tuple[Any, Any, Any]:
+    """Return the polynomial in x**2 in two words, and that in 1 / x divided by sqrt(x)."""
+    square, low = two_product(m, x, x)
     inverse = 1 / m.where(x < _FAR, 2 * x + slope, x)
-    value = polynomial(square, near)
-    return value + value * (m.fma(x, x, -square) * inverse), m.sqrt(inverse) * polynomial(inverse, far)
+    value = fused_polynomial(m, square, near, 8)
+    return value, value * (low * inverse), m.sqrt(inverse) * polynomial(inverse, far)
 
 
-def times_exp(m: Any, factor: Any, x: Any) -> Any:
-    """Return ``factor * exp(x)``, also if only the exponential overflows or is subnormal."""
+def times_exp(m: Any, factor: Any, x: Any, factor_low: Any = 0.0) -> Any:
+    """Return ``(factor + factor_low) * exp(x)``, also if only the exponential overflows or is subnormal."""
     limited = m.where(x > _LIMIT, _LIMIT, m.where(x < -_LIMIT, -_LIMIT, x))
     n_bits, r, tail = reduce_exponential(m, limited)
     high, low = fast_two_sum(m, m.literal(1, x.dtype), r)
-    return times_power_of_two(m, factor * (high + (low + tail)), n_bits)
+    rest = factor * (low + tail) + factor_low * high
+    return times_power_of_two(m, m.fma(factor, high, rest), n_bits)

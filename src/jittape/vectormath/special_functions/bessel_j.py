@@ -1,6 +1,6 @@
 """Bessel functions of orders 0 and 1 of real arguments: J and Y.
 
-Up to 5, ``J_0 = (z - x) (z + x) S`` with the first zero z in two words and a polynomial S in 25 - x**2, likewise
+Up to 5, ``J_0 = (z**2 - x**2) S`` with the first zero z and a polynomial S in 25 - x**2, in two words, likewise
 ``J_1 / x``; and ``Y_0 = (2 / pi) log(x) J_0 + B``, ``Y_1 = (2 / pi) (log(x) J_1 - 1 / x) + x B`` with polynomials B
 (DLMF 10.8.1). Below 3/2, J_0 is 1 minus a polynomial.
 Beyond, Hankel's form (DLMF 10.17.3 and 10.17.4): ``J_0 = (P cos(c) - Q sin(c)) sqrt(2 / (pi x))`` with c = x - pi / 4,
@@ -15,7 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from jittape.vectormath.double_word import computed_in_float64, polynomial
+from jittape.vectormath.double_word import (
+    computed_in_float64,
+    fused_polynomial,
+    polynomial,
+    two_product,
+    two_sum,
+)
 
 #: ``J_0 / (z**2 - x**2)`` in 25 - x**2.
 _J0 = {
@@ -292,70 +298,112 @@ _J0_SMALL = {
         2.8241899932844826e-17,
     ),
 }
-#: The first positive zeros of J_0 and J_1, in two words.
-_ZERO0 = (2.404825557695773, -1.176691651530894e-16)
-_ZERO1 = (3.8317059702075125, -1.5269184090088067e-16)
+#: The squares of the first positive zeros of J_0 and J_1, in two words.
+_ZERO0 = (5.783185962946784, 4.123247343506204e-16)
+_ZERO1 = (14.681970642123893, -9.858177825793294e-17)
 _FAR = 5.0
 _CENTER = 12.5
-_TWO_OVER_PI = 0.6366197723675814
+#: In two words.
+_TWO_OVER_PI = (0.6366197723675814, -3.935735335036497e-17)
 _ROOT_INVERSE_PI = 0.5641895835477563
+
+
+def _divided(*tables: dict[int, tuple[float, ...]]) -> dict[int, tuple[tuple[float, ...], ...]]:
+    """Return numerator and denominator of ``(P - 1) / sqrt(pi)`` and of ``x Q / sqrt(pi)``, for each size."""
+    result: dict[int, tuple[tuple[float, ...], ...]] = {}
+    for size in (4, 8):
+        p, p_denominator, q, q_denominator = (table[size] for table in tables)
+        difference = [_ROOT_INVERSE_PI * (a - b) for a, b in zip(p, p_denominator, strict=True)]
+        result[size] = (
+            tuple(difference),
+            p_denominator,
+            tuple([_ROOT_INVERSE_PI * a for a in q]),
+            q_denominator,
+        )
+    return result
+
+
+_HANKEL0, _HANKEL1 = _divided(_P0, _P0_Q, _Q0, _Q0_Q), _divided(_P1, _P1_Q, _Q1, _Q1_Q)
 
 
 @computed_in_float64
 def bessel_j0(m: Any, x: Any, size: int) -> Any:
     """Return the Bessel function J of order 0."""
     magnitude = m.absolute(x)
-    plus, minus = _hankel(m, magnitude, (_P0, _P0_Q, _Q0, _Q0_Q), size)
-    far = plus * m.cos(magnitude) + minus * m.sin(magnitude)
-    return m.where(magnitude < _FAR, _near_j0(m, magnitude, size), _zero_at_infinity(m, magnitude, far))
+    plus, minus = _hankel(m, magnitude, _HANKEL0, size)
+    far = m.fma(plus, m.cos(magnitude), minus * m.sin(magnitude))
+    near, low = _near_j0(m, magnitude, size)
+    return m.where(magnitude < _FAR, near + low, _zero_at_infinity(m, magnitude, far))
 
 
 @computed_in_float64
 def bessel_j1(m: Any, x: Any, size: int) -> Any:
     """Return the Bessel function J of order 1."""
     magnitude = m.absolute(x)
-    plus, minus = _hankel(m, magnitude, (_P1, _P1_Q, _Q1, _Q1_Q), size)
-    far = _zero_at_infinity(m, magnitude, plus * m.sin(magnitude) - minus * m.cos(magnitude))
-    near = x * _near_j(magnitude, _ZERO1, _J1[size])
-    return m.where(magnitude < _FAR, near, m.where(x < 0, -far, far))
+    plus, minus = _hankel(m, magnitude, _HANKEL1, size)
+    far = _zero_at_infinity(m, magnitude, m.fma(plus, m.sin(magnitude), -minus * m.cos(magnitude)))
+    near, low = _near_j(m, magnitude, _ZERO1, _J1[size])
+    return m.where(magnitude < _FAR, x * (near + low), m.where(x < 0, -far, far))
 
 
 @computed_in_float64
 def bessel_y0(m: Any, x: Any, size: int) -> Any:
     """Return the Bessel function Y of order 0; nan for negative numbers."""
-    plus, minus = _hankel(m, x, (_P0, _P0_Q, _Q0, _Q0_Q), size)
-    far = _zero_at_infinity(m, x, plus * m.sin(x) - minus * m.cos(x))
-    near = (_TWO_OVER_PI * m.log(x)) * _near_j0(m, x, size) + polynomial(_CENTER - x * x, _Y0[size])
-    return m.where(x < _FAR, near, far)
+    plus, minus = _hankel(m, x, _HANKEL0, size)
+    far = _zero_at_infinity(m, x, m.fma(plus, m.sin(x), -minus * m.cos(x)))
+    product, low = _times_log(m, x, _near_j0(m, x, size))
+    near = m.fma(_TWO_OVER_PI[0], product, _by_distance(m, x, _CENTER, _Y0[size]) + low)
+    return m.where(x < _FAR, m.where(x == 0, -np.inf, near), far)
 
 
 @computed_in_float64
 def bessel_y1(m: Any, x: Any, size: int) -> Any:
     """Return the Bessel function Y of order 1; nan for negative numbers."""
-    plus, minus = _hankel(m, x, (_P1, _P1_Q, _Q1, _Q1_Q), size)
-    far = _zero_at_infinity(m, x, -(minus * m.sin(x) + plus * m.cos(x)))
-    product = m.log(x) * _near_j(x, _ZERO1, _J1[size])
-    near = x * (_TWO_OVER_PI * product + polynomial(_CENTER - x * x, _Y1[size])) - _TWO_OVER_PI / x
+    plus, minus = _hankel(m, x, _HANKEL1, size)
+    far = _zero_at_infinity(m, x, -m.fma(minus, m.sin(x), plus * m.cos(x)))
+    product, low = _times_log(m, x, _near_j(m, x, _ZERO1, _J1[size]))
+    sum_ = m.fma(_TWO_OVER_PI[0], product, _by_distance(m, x, _CENTER, _Y1[size]))
+    near = m.fma(x, sum_, m.fma(x, low, -_TWO_OVER_PI[0] / x))
     return m.where(x < _FAR, m.where(x == 0, -np.inf, near), far)
 
 
-def _near_j(x: Any, zero: tuple[float, float], coefficients: tuple[float, ...]) -> Any:
-    """Return ``(z - x) (z + x)`` times the polynomial, for x up to `_FAR`."""
-    return ((zero[0] - x) + zero[1]) * (zero[0] + x) * polynomial(_FAR * _FAR - x * x, coefficients)
+def _times_log(m: Any, x: Any, factor: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return ``log(x) * factor``, and ``2 / pi`` times the result minus its first word times the rounded ``2 / pi``."""
+    logarithm = m.log(x)
+    product, low = two_product(m, logarithm, factor[0])
+    low = m.fma(logarithm, factor[1], low)
+    return product, m.fma(_TWO_OVER_PI[0], low, _TWO_OVER_PI[1] * product)
 
 
-def _near_j0(m: Any, x: Any, size: int) -> Any:
+def _near_j(
+    m: Any, x: Any, zero_square: tuple[float, float], coefficients: tuple[float, ...]
+) -> tuple[Any, Any]:
+    """Return ``z**2 - x**2`` times the polynomial in two words, for x up to `_FAR`."""
+    square, low = two_product(m, x, x)
+    difference, rest = two_sum(m, zero_square[0], -square)
+    value = _by_distance(m, x, _FAR * _FAR, coefficients)
+    product, error = two_product(m, difference, value)
+    return product, m.fma(rest + (zero_square[1] - low), value, error)
+
+
+def _by_distance(m: Any, x: Any, center: float, coefficients: tuple[float, ...]) -> Any:
+    """Return the polynomial in ``center - x**2``."""
+    return fused_polynomial(m, m.fma(-x, x, m.literal(center, x.dtype)), coefficients, 6)
+
+
+def _near_j0(m: Any, x: Any, size: int) -> tuple[Any, Any]:
     square = x * x
-    return m.where(x < 1.5, 1 - square * polynomial(square, _J0_SMALL[size]), _near_j(x, _ZERO0, _J0[size]))
+    small = 1 - square * polynomial(square, _J0_SMALL[size])
+    value, low = _near_j(m, x, _ZERO0, _J0[size])
+    return m.where(x < 1.5, small, value), m.where(x < 1.5, 0.0, low)
 
 
-def _hankel(m: Any, x: Any, tables: tuple[dict[int, tuple[float, ...]], ...], size: int) -> tuple[Any, Any]:
+def _hankel(m: Any, x: Any, tables: dict[int, tuple[tuple[float, ...], ...]], size: int) -> tuple[Any, Any]:
     """Return P + Q and P - Q, divided by ``sqrt(pi x)``."""
-    p, p_denominator, q, q_denominator = (table[size] for table in tables)
+    p, p_denominator, q, q_denominator = tables[size]
     inverse = 1 / x
-    t = inverse * inverse
-    scale = _ROOT_INVERSE_PI * m.sqrt(inverse)
-    even = polynomial(t, p) / polynomial(t, p_denominator)
+    t, scale = inverse * inverse, m.sqrt(inverse)
+    even = _ROOT_INVERSE_PI + polynomial(t, p) / polynomial(t, p_denominator)
     odd = inverse * (polynomial(t, q) / polynomial(t, q_denominator))
     return scale * (even + odd), scale * (even - odd)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.vectormath.double_word import computed_in_float64, polynomial
+from jittape.vectormath.double_word import computed_in_float64, fast_two_sum, fused_polynomial, polynomial
 from jittape.vectormath.special_functions.bessel_i import times_exp
 
 #: ``(Ei(x) - log(x / z)) / (x - z)`` on [0, 6].
@@ -263,13 +263,16 @@ def expint(m: Any, x: Any, size: int) -> Any:
     inverse = 1 / magnitude
     negative = x < 0
     near = m.where(negative, _near_negative(m, magnitude, size), _near_positive(m, magnitude, size))
-    middle = _quotient(inverse - 1 / 12, _MIDDLE[size], _MIDDLE_Q[size])
-    large = _quotient(inverse - 1 / 26, _LARGE[size], _LARGE_Q[size])
+    middle = _quotient(m, inverse - 1 / 12, _MIDDLE[size], _MIDDLE_Q[size])
+    large = _quotient(m, inverse - 1 / 26, _LARGE[size], _LARGE_Q[size])
     rest = m.where(magnitude < 26, large, polynomial(inverse, _FAR[size]))
     rest = m.where(magnitude < 12, middle, rest)
-    rest = m.where(negative, -_quotient(inverse, _NEGATIVE[size], _NEGATIVE_Q[size]), rest)
+    rest = m.where(negative, -_quotient(m, inverse, _NEGATIVE[size], _NEGATIVE_Q[size]), rest)
     # The division by x comes first: exp(x) may overflow where Ei does not.
-    far = times_exp(m, (1 + rest) * m.where(magnitude < 2000, 1 / x, m.copysign(0.0005, x)), x)
+    limited = m.where(magnitude < 2000, x, m.copysign(2000.0, x))
+    sum_, low = fast_two_sum(m, m.literal(1, x.dtype), rest)
+    quotient = sum_ / limited
+    far = times_exp(m, quotient, x, (m.fma(-quotient, limited, sum_) + low) * m.copysign(inverse, x))
     return m.where(negative & (magnitude > 1) | (x >= 6), far, near)
 
 
@@ -283,5 +286,5 @@ def _near_positive(m: Any, x: Any, size: int) -> Any:
     return logarithm + distance * polynomial(x, _POSITIVE[size])
 
 
-def _quotient(x: Any, numerator: tuple[float, ...], denominator: tuple[float, ...]) -> Any:
-    return polynomial(x, numerator) / polynomial(x, denominator)
+def _quotient(m: Any, x: Any, numerator: tuple[float, ...], denominator: tuple[float, ...]) -> Any:
+    return fused_polynomial(m, x, numerator, 4) / fused_polynomial(m, x, denominator, 4)

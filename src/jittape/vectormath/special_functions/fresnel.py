@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.vectormath.double_word import computed_in_float64, polynomial, two_product
+from jittape.vectormath.double_word import computed_in_float64, fused_polynomial, polynomial, two_product
 
 #: ``S / x**3`` in 1.6**4 - x**4.
 _S = {
@@ -169,8 +169,8 @@ _FLAT = 1e17
 def fresnel_sin(m: Any, x: Any, size: int) -> Any:
     """Return Fresnel's integral S."""
     magnitude = m.absolute(x)
-    square = magnitude * magnitude
-    near = (magnitude * square) * polynomial(_FAR_FOURTH - square * square, _S[size])
+    square, distance = _below_far(m, magnitude)
+    near = (magnitude * square) * fused_polynomial(m, distance, _S[size], 4)
     f, g, sine, cosine = _far_parts(m, magnitude, size)
     return m.copysign(m.where(magnitude < _FAR, near, 0.5 - (f * cosine + g * sine)), x)
 
@@ -179,8 +179,7 @@ def fresnel_sin(m: Any, x: Any, size: int) -> Any:
 def fresnel_cos(m: Any, x: Any, size: int) -> Any:
     """Return Fresnel's integral C."""
     magnitude = m.absolute(x)
-    square = magnitude * magnitude
-    near = magnitude * polynomial(_FAR_FOURTH - square * square, _C[size])
+    near = magnitude * fused_polynomial(m, _below_far(m, magnitude)[1], _C[size], 4)
     f, g, sine, cosine = _far_parts(m, magnitude, size)
     return m.copysign(m.where(magnitude < _FAR, near, 0.5 + (f * sine - g * cosine)), x)
 
@@ -195,6 +194,12 @@ def fresnel_cos_slope(m: Any, x: Any, size: int) -> Any:
 def fresnel_sin_slope(m: Any, x: Any, size: int) -> Any:
     """Return ``sin(pi x**2 / 2)``; nan at infinity."""
     return m.sin(_angle(m, m.absolute(x))[1] + 0 * x)
+
+
+def _below_far(m: Any, x: Any) -> tuple[Any, Any]:
+    """Return x**2, and the distance of x**4 from `_FAR_FOURTH`."""
+    square, low = two_product(m, x, x)
+    return square, m.fma(-square, square, m.literal(_FAR_FOURTH, x.dtype)) - 2 * square * low
 
 
 def _angle(m: Any, x: Any) -> tuple[Any, Any]:

@@ -182,5 +182,7 @@ def _positive_erfcx(m: Any, x: Any, size: int) -> Any:
 def _exponential(m: Any, high: Any, low: Any, factor: Any) -> Any:
     """Return ``factor * exp(high + low)`` for a small low word."""
     n_bits, r, tail = reduce_exponential(m, high)
-    power = 1 + (r + tail)
-    return times_power_of_two(m, factor * (power + power * low), n_bits)
+    power, rest = fast_two_sum(m, m.literal(1, high.dtype), r)
+    rest = rest + tail
+    rest = m.fma(power + rest, low, rest)
+    return times_power_of_two(m, m.fma(factor, power, factor * rest), n_bits)
