@@ -14,11 +14,17 @@ def svg(entries, label):
     for i, (title, note) in enumerate(entries):
         height = max(2, len(note)) * LINE + 8
         middle = y + height / 2
-        parts.append(f'<rect class="accent" x="2" y="{y}" width="{BOX}" height="{height}" rx="6"/>')
-        parts.append(f'<text x="{2 + BOX / 2}" y="{middle + 5}" text-anchor="middle">{escape(title)}</text>')
+        parts.append(
+            f'<rect class="accent" x="2" y="{y}" width="{BOX}" height="{height}" rx="6"/>'
+        )
+        parts.append(
+            f'<text x="{2 + BOX / 2}" y="{middle + 5}" text-anchor="middle">{escape(title)}</text>'
+        )
         top = middle - (len(note) - 1) * LINE / 2 + 5
         for j, line in enumerate(note):
-            parts.append(f'<text class="note" x="{BOX + 20}" y="{top + j * LINE}">{escape(line)}</text>')
+            parts.append(
+                f'<text class="note" x="{BOX + 20}" y="{top + j * LINE}">{escape(line)}</text>'
+            )
         y += height
         if i < len(entries) - 1:
             x = 2 + BOX / 2

@@ -32,7 +32,10 @@ DTYPES = (
     "bfloat16", "float16", "float32", "float64", "complex64", "complex128",
 )  # fmt: skip
 SHORT = {
-    name: name.replace("complex", "c").replace("float", "f").replace("uint", "u").replace("int", "i")
+    name: name.replace("complex", "c")
+    .replace("float", "f")
+    .replace("uint", "u")
+    .replace("int", "i")
     for name in DTYPES
 }
 SHORT["bfloat16"] = "bf16"
@@ -77,12 +80,26 @@ def name_of(dtype):
 
 def dtype_rows():
     """Return one row per dtype: name, bytes, arithmetic, dtype of means, BLAS, derivative."""
-    yield "Dtype", "Bytes", "Arithmetic of fused loops", "Sums of means", "Products by BLAS", "Gradients"
+    yield (
+        "Dtype",
+        "Bytes",
+        "Arithmetic of fused loops",
+        "Sums of means",
+        "Products by BLAS",
+        "Gradients",
+    )
     for name in DTYPES:
         info = info_of(as_dtype(name))
         differentiable = "yes" if info.dtype.kind in "fc" or name == "bfloat16" else "no"
         blas = "yes" if info.blas else "no"
-        yield f"``{name}``", info.dtype.itemsize, info.arithmetic.name, info.work.name, blas, differentiable
+        yield (
+            f"``{name}``",
+            info.dtype.itemsize,
+            info.arithmetic.name,
+            info.work.name,
+            blas,
+            differentiable,
+        )
 
 
 def promotion_rows():
@@ -104,7 +121,10 @@ def scalar_rows():
     yield "Tensor", "``+ True``", "``+ 1``", "``+ 1.0``", "``+ 1j``"
     for name in DTYPES:
         x = jt.zeros([], dtype=name)
-        yield f"``{name}``", *[f"``{np.dtype((x + number).dtype).name}``" for number in (True, 1, 1.0, 1j)]
+        yield (
+            f"``{name}``",
+            *[f"``{np.dtype((x + number).dtype).name}``" for number in (True, 1, 1.0, 1j)],
+        )
 
 
 def registered():
@@ -139,7 +159,10 @@ def support_of_ops():
     """Return for each primitive and dtype of `COLUMNS` the form of the op."""
     sys.path.insert(0, str(TESTS))
     try:
-        modules = [importlib.import_module(path.stem) for path in sorted(TESTS.glob("primitive_table*.py"))]
+        modules = [
+            importlib.import_module(path.stem)
+            for path in sorted(TESTS.glob("primitive_table*.py"))
+        ]
         program_of = importlib.import_module("programs").program_of
     finally:
         sys.path.remove(str(TESTS))
@@ -169,7 +192,11 @@ def op_rows(topic):
     for name, (primitive, module) in sorted(registered().items()):
         forms = support_of_ops().get(name)
         if module in TOPICS[topic] and forms:
-            yield f"``{name}``", derivative_of(primitive), *[forms.get(dtype, r"\-") for dtype in COLUMNS]
+            yield (
+                f"``{name}``",
+                derivative_of(primitive),
+                *[forms.get(dtype, r"\-") for dtype in COLUMNS],
+            )
 
 
 class TableDirective(Directive):

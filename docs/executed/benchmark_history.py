@@ -2,8 +2,8 @@
 Speed over time
 ===============
 
-``asv_bench/history.py`` times some benchmarks of ``asv_bench/benchmarks`` on several commits. The commits take turns, each
-in a new process, and the best processor time of a turn counts. A point is the median of the turns. This page draws the
+``asv_bench/history.py`` times some benchmarks of ``asv_bench/benchmarks`` on several commits. The commits take turns. Each turn
+runs in a new process and counts its smallest processor time. Each point is the median over the turns. This page draws the
 stored results.
 """
 
@@ -75,5 +75,5 @@ draw(
 )
 
 # %%
-# ``make bench`` runs all benchmarks on the current commit, and asv stores their results in ``asv_bench/results``. :doc:`/performance`
-# compares jittape with other libraries.
+# ``make bench`` runs all benchmarks on the current commit, and asv stores their results in ``asv_bench/results``.
+# :doc:`/performance` compares jittape with other libraries.

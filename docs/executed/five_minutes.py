@@ -27,8 +27,10 @@ print(tape.gradient(y, x))
 
 # %%
 # The derivative of x³ is 3x², which is 12 for x = 2. The result is a *tensor*. Call ``.numpy()`` to get an array, or
-# ``float()`` to get a number. Arrays work in the same way: the gradient of a number with respect to an array is an array of the
-# same shape. NumPy's functions accept Variables.
+# ``float()`` to get a number.
+#
+# Arrays work in the same way: the gradient of a number with respect to an array has the shape of the array. NumPy's functions
+# accept Variables:
 
 angles = jt.Variable(np.linspace(-6, 6, 200))
 

@@ -17,8 +17,8 @@ from numba import njit
 # Record
 # ------
 #
-# A *value* knows the operation that makes it and the operands. It does not know its number yet. Computing with values
-# therefore builds a list of operations, the *tape*, and runs nothing:
+# A *value* knows the operation that makes it and the operands. It has no number yet. Computing with values therefore builds a
+# list of operations, the *tape*, and runs nothing:
 
 counter = itertools.count()
 
@@ -137,7 +137,9 @@ def gradient(target, source):
     for value in reversed(program(target)):
         if value in arrived and not isinstance(value, Input):
             for operand, part in zip(
-                value.operands, RULES[value.op](arrived[value], *value.operands), strict=True
+                value.operands,
+                RULES[value.op](arrived[value], *value.operands),
+                strict=True,
             ):
                 arrived[operand] = arrived[operand] + part if operand in arrived else part
     return total(arrived[source])
@@ -147,9 +149,17 @@ da = gradient(loss, a)
 dda = gradient(da, a)
 step = 1e-4
 numbers = [np.sin(shifted * x.content).sum() for shifted in (2 - step, 2.0, 2 + step)]
-print("first derivative ", interpret(da)[0], "difference", (numbers[2] - numbers[0]) / (2 * step))
 print(
-    "second derivative", interpret(dda)[0], "difference", (numbers[2] - 2 * numbers[1] + numbers[0]) / step**2
+    "first derivative ",
+    interpret(da)[0],
+    "difference",
+    (numbers[2] - numbers[0]) / (2 * step),
+)
+print(
+    "second derivative",
+    interpret(dda)[0],
+    "difference",
+    (numbers[2] - 2 * numbers[1] + numbers[0]) / step**2,
 )
 
 # %%
@@ -179,11 +189,15 @@ def kernel_source(*results):
     lines += [f"    sum_{name[result]} = 0.0" for result in results]
     lines += [f"    for i in range(len({name[arrays[0]]})):"]
     for value in values:
-        operands = [name[operand] + "[i]" * (operand in arrays) for operand in value.operands]
+        operands = [
+            name[operand] + "[i]" * (operand in arrays) for operand in value.operands
+        ]
         if value in results:
             lines.append(f"        sum_{name[value]} += {operands[0]}")
         elif value.op == "total":
-            raise NotImplementedError("this kernel has one loop, and a sum inside a program needs two")
+            raise NotImplementedError(
+                "this kernel has one loop, and a sum inside a program needs two"
+            )
         elif not isinstance(value, Input):
             lines.append(f"        {name[value]} = {SCALAR[value.op].format(*operands)}")
     lines.append(f"    return {', '.join('sum_' + name[result] for result in results)}")

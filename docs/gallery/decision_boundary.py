@@ -26,7 +26,9 @@ model = jt.nn.Sequential(
 optimizer = jt.optimizers.Adam(learning_rate=0.01)
 for _ in range(300):
     with jt.GradientTape() as tape:
-        losses = jt.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=model(points))
+        losses = jt.nn.sparse_softmax_cross_entropy_with_logits(
+            labels=labels, logits=model(points)
+        )
         loss = jt.reduce_mean(losses)
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))

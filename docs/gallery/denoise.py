@@ -21,7 +21,9 @@ for _ in range(200):
     with jt.GradientTape() as tape:
         right = image[:, 1:] - image[:, :-1]
         down = image[1:] - image[:-1]
-        rough = jt.reduce_sum(jt.sqrt(right**2 + 1e-4)) + jt.reduce_sum(jt.sqrt(down**2 + 1e-4))
+        rough = jt.reduce_sum(jt.sqrt(right**2 + 1e-4)) + jt.reduce_sum(
+            jt.sqrt(down**2 + 1e-4)
+        )
         loss = jt.reduce_sum(jt.square(image - noisy)) + 0.2 * rough
     optimizer.apply_gradients([(tape.gradient(loss, image), image)])
 

@@ -19,7 +19,9 @@ def decay(p, t):
 rng = np.random.default_rng(2)
 t = np.linspace(0, 5, 21)
 counts = rng.poisson(40 * np.exp(-t / 1.2) + 6)
-found = jt.fit(decay, (t, counts), {"height": 30.0, "life": 1.0, "background": 5.0}, loss="poisson")
+found = jt.fit(
+    decay, (t, counts), {"height": 30.0, "life": 1.0, "background": 5.0}, loss="poisson"
+)
 print(found)
 
 life, error = found.params["life"], found.errors["life"]

@@ -23,7 +23,9 @@ variables = [means, log_spreads, logits]
 def log_density(points):
     z = (points[:, None, :] - means) / jt.exp(log_spreads)
     parts = -0.5 * jt.reduce_sum(z**2, axis=2) - jt.reduce_sum(log_spreads, axis=1)
-    return jt.reduce_logsumexp(parts + jt.nn.log_softmax(logits), axis=1) - np.log(2 * np.pi)
+    return jt.reduce_logsumexp(parts + jt.nn.log_softmax(logits), axis=1) - np.log(
+        2 * np.pi
+    )
 
 
 optimizer = jt.optimizers.Adam(learning_rate=0.05)

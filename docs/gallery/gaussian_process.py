@@ -28,13 +28,17 @@ for _ in range(200):
         scale, height, noise = jt.unstack(jt.exp(logs))
         factor = jt.linalg.cholesky(kernel(x, x, scale, height) + noise**2 * np.eye(40))
         z = jt.linalg.triangular_solve(factor, y[:, None])
-        loss = 0.5 * jt.reduce_sum(z**2) + jt.reduce_sum(jt.math.log(jt.linalg.diag_part(factor)))
+        loss = 0.5 * jt.reduce_sum(z**2) + jt.reduce_sum(
+            jt.math.log(jt.linalg.diag_part(factor))
+        )
     optimizer.apply_gradients([(tape.gradient(loss, logs), logs)])
 
 scale, height, noise = np.exp(logs.numpy())
 new = np.linspace(-1, 11, 300)
 cross = kernel(new, x, scale, height).numpy()
-solve = np.linalg.solve(kernel(x, x, scale, height).numpy() + noise**2 * np.eye(40), np.c_[y, cross.T])
+solve = np.linalg.solve(
+    kernel(x, x, scale, height).numpy() + noise**2 * np.eye(40), np.c_[y, cross.T]
+)
 mean = cross @ solve[:, 0]
 deviation = np.sqrt(height**2 - np.einsum("ij,ji->i", cross, solve[:, 1:]))
 fig, ax = plt.subplots()

@@ -2,8 +2,8 @@
 Find the source of heat
 =======================
 
-The temperature of a rod is known after a while. Gradient descent through 200 steps of the heat
-equation finds where it was heated.
+The temperature of a rod is measured some time after it was heated. Gradient descent through 200
+steps of the heat equation finds the place.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,9 @@ def after(source):
     return jt.scan(step, np.zeros(steps), initializer=source)[-1]
 
 
-truth = np.exp(-(((place - 0.3) / 0.05) ** 2)) + 0.6 * np.exp(-(((place - 0.7) / 0.08) ** 2))
+truth = np.exp(-(((place - 0.3) / 0.05) ** 2)) + 0.6 * np.exp(
+    -(((place - 0.7) / 0.08) ** 2)
+)
 measured = after(truth).numpy() + np.random.default_rng(0).normal(scale=0.002, size=count)
 
 raw = jt.Variable(np.full(count, -3.0))

@@ -47,6 +47,8 @@ points = np.concatenate(samples[50:])
 fig, ax = plt.subplots(figsize=(7, 4))
 ax.hexbin(*points.T, gridsize=60, cmap="Blues", mincnt=1)
 chain = np.array(samples)[50:90, 0]
-ax.plot(*chain.T, "o-", color="C1", markersize=3, linewidth=0.8, label="40 steps of one chain")
+ax.plot(
+    *chain.T, "o-", color="C1", markersize=3, linewidth=0.8, label="40 steps of one chain"
+)
 ax.legend()
 print(f"accepted {accepted / 300:.0%}")

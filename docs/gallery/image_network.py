@@ -12,11 +12,16 @@ from sklearn.datasets import load_sample_image
 
 import jittape as jt
 
-image = (load_sample_image("flower.jpg")[100:340:4, 180:420:4].mean(axis=2) / 255).astype(np.float32)
+image = (load_sample_image("flower.jpg")[100:340:4, 180:420:4].mean(axis=2) / 255).astype(
+    np.float32
+)
 y, x = np.meshgrid(*[np.linspace(0, 1, n) for n in image.shape], indexing="ij")
 position = np.stack([x.ravel(), y.ravel()], axis=1)
 waves = position @ np.random.default_rng(0).normal(scale=4, size=(2, 32)) * 2 * np.pi
-inputs = {"positions": position, "waves": np.concatenate([np.sin(waves), np.cos(waves)], axis=1)}
+inputs = {
+    "positions": position,
+    "waves": np.concatenate([np.sin(waves), np.cos(waves)], axis=1),
+}
 
 fig, axes = plt.subplots(1, 3, figsize=(9, 3.2))
 axes[0].imshow(image, cmap="gray", vmin=0, vmax=1)

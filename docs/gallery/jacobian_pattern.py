@@ -2,8 +2,8 @@
 The pattern of a Jacobian
 =========================
 
-Which outputs depend on which inputs? The Jacobian of one step of a diffusion with a reaction shows
-it.
+The Jacobian shows which outputs depend on which inputs. Here the function is one time step of a
+diffusion with a reaction.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Learn a convolution filter
 ==========================
 
-Given an image and the image of its edges, gradient descent finds the filter that makes one from the
-other.
+Given an image and a second image that shows its edges, gradient descent finds the filter that turns
+the first into the second.
 """
 
 import matplotlib.pyplot as plt

@@ -21,10 +21,16 @@ optimizer = jt.optimizers.Adam(learning_rate=0.05)
 for _ in range(600):
     with jt.GradientTape() as tape:
         loss = jt.reduce_sum(known * jt.square(left @ right - truth))
-    optimizer.apply_gradients(zip(tape.gradient(loss, [left, right]), [left, right], strict=True))
+    optimizer.apply_gradients(
+        zip(tape.gradient(loss, [left, right]), [left, right], strict=True)
+    )
 
 fig, axes = plt.subplots(1, 3, figsize=(9, 2.6))
-shown = {"truth": truth, "known entries": np.where(known, truth, np.nan), "completed": (left @ right).numpy()}
+shown = {
+    "truth": truth,
+    "known entries": np.where(known, truth, np.nan),
+    "completed": (left @ right).numpy(),
+}
 for ax, (title, matrix) in zip(axes, shown.items(), strict=True):
     ax.imshow(matrix, cmap="RdBu", vmin=-4, vmax=4)
     ax.set_title(title)

@@ -34,7 +34,9 @@ gamma = outer.gradient(delta, share)
 
 fig, axes = plt.subplots(2, 2, figsize=(7, 4.5), sharex=True)
 for ax, (name, values) in zip(
-    axes.flat, {"price": price, "delta": delta, "gamma": gamma, "vega": vega}.items(), strict=True
+    axes.flat,
+    {"price": price, "delta": delta, "gamma": gamma, "vega": vega}.items(),
+    strict=True,
 ):
     ax.plot(share.numpy(), values.numpy())
     ax.set_title(name)

@@ -2,8 +2,8 @@
 A line through data with outliers
 =================================
 
-Least squares follows outliers, the Huber loss does not. Both fits are the same loop with another
-loss.
+Least squares follows outliers; the Huber loss does not. Both fits use the same loop with different
+losses.
 """
 
 import matplotlib.pyplot as plt

@@ -41,8 +41,12 @@ t = np.linspace(0, 18, 200)
 fig, ax = plt.subplots()
 ax.plot(t, np.exp(-((t / scale) ** shape)), label="fit")
 ax.plot(t, np.exp(-((t / 10) ** 1.8)), "k--", label="truth")
-ax.plot(time[~failed], np.full((~failed).sum(), 0.02), "|", color="gray", label="still running")
+ax.plot(
+    time[~failed], np.full((~failed).sum(), 0.02), "|", color="gray", label="still running"
+)
 ax.set_xlabel("years")
 ax.set_ylabel("part that survives")
 ax.legend()
-print(f"shape {shape:.2f} ± {errors[0]:.2f}, scale {scale:.2f} ± {errors[1]:.2f}; truth 1.8 and 10")
+print(
+    f"shape {shape:.2f} ± {errors[0]:.2f}, scale {scale:.2f} ± {errors[1]:.2f}; truth 1.8 and 10"
+)

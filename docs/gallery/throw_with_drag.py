@@ -25,7 +25,9 @@ def fly(start_velocity):
         velocity = velocity + dt * (drag - np.array([0.0, 9.81]))
         return position + dt * velocity, velocity
 
-    return jt.scan(move, np.zeros(steps), initializer=(jt.zeros([2], jt.float64), start_velocity))[0]
+    return jt.scan(
+        move, np.zeros(steps), initializer=(jt.zeros([2], jt.float64), start_velocity)
+    )[0]
 
 
 velocity = jt.Variable(np.array([10.0, 10.0]))

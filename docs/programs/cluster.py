@@ -45,7 +45,9 @@ def main() -> None:
     w = np.ones(WEIGHTS)
     rows = np.random.default_rng(0).normal(size=(2 * BLOCKS, WEIGHTS))
     local = jt.value_and_grad(loss)
-    kernels = median_ms(lambda: [local(w, rows[2 * i : 2 * i + 2]) for i in range(BLOCKS // 2)])
+    kernels = median_ms(
+        lambda: [local(w, rows[2 * i : 2 * i + 2]) for i in range(BLOCKS // 2)]
+    )
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster, direct_to_workers=True),

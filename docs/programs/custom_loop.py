@@ -8,7 +8,9 @@ images = (digits.images / 16.0).astype("float32")
 x_train, y_train = images[:1437], digits.target[:1437]
 x_test, y_test = images[1437:], digits.target[1437:]
 
-batches = tf.data.Dataset.from_tensor_slices((x_train, y_train)).shuffle(1437, seed=0).batch(32)
+batches = (
+    tf.data.Dataset.from_tensor_slices((x_train, y_train)).shuffle(1437, seed=0).batch(32)
+)
 
 tf.keras.utils.set_random_seed(0)
 model = tf.keras.Sequential(
@@ -44,4 +46,6 @@ for _ in range(30):
         train_step(x, y)
 
 correct = np.argmax(model(x_test).numpy(), axis=1) == y_test
-print(f"loss {float(mean_loss.result()):.2f}, accuracy on new digits {np.mean(correct):.2f}")
+print(
+    f"loss {float(mean_loss.result()):.2f}, accuracy on new digits {np.mean(correct):.2f}"
+)

@@ -32,7 +32,9 @@ def trajectory(start: Any) -> Any:
 def last(start: Any, adjoint: bool = False) -> Any:
     """Return the last position."""
     ends = (0.0, 10.0)
-    return integrate.solve_ivp(oscillator, ends, start, "DOP853", ends, adjoint=adjoint, **TIGHT).y[0, -1]
+    return integrate.solve_ivp(
+        oscillator, ends, start, "DOP853", ends, adjoint=adjoint, **TIGHT
+    ).y[0, -1]
 
 
 by_steps = jt.function(jt.grad(last))
@@ -70,7 +72,9 @@ def least(function: Callable[[], Any], rounds: int = 15) -> float:
 ROWS: dict[str, tuple[Callable[[], Any], Callable[[], Any] | None]] = {
     "solve_ivp, DOP853, 50 times": (
         lambda: trajectory(START).numpy(),
-        lambda: scipy.integrate.solve_ivp(oscillator, (0, 10), START, "DOP853", TIMES, **TIGHT),
+        lambda: scipy.integrate.solve_ivp(
+            oscillator, (0, 10), START, "DOP853", TIMES, **TIGHT
+        ),
     ),
     "its gradient through the steps": (lambda: by_steps(START).numpy(), None),
     "its gradient by the adjoint": (lambda: by_adjoint(START).numpy(), None),
@@ -92,4 +96,6 @@ if __name__ == "__main__":
     for name, (ours, reference) in ROWS.items():
         for _ in range(3):
             ours()
-        print(f"{name:34} {least(ours):7.2f}", f"{least(reference):7.2f}" if reference else "")
+        print(
+            f"{name:34} {least(ours):7.2f}", f"{least(reference):7.2f}" if reference else ""
+        )

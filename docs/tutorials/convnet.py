@@ -68,8 +68,8 @@ for variable in model.trainable_variables:
 # Training
 # --------
 #
-# Each training image is moved by up to one pixel at random. This makes nine images of each, and the network learns
-# that the exact position does not matter:
+# Each training image is moved at random by up to one pixel in each direction. Every image thus has nine versions, and the
+# network learns that the exact position does not matter:
 
 optimizer = jt.optimizers.Adam(learning_rate=0.005)
 rng = np.random.default_rng(1)
@@ -78,14 +78,18 @@ rng = np.random.default_rng(1)
 def moved(batch):
     padded = np.pad(batch, ((0, 0), (1, 1), (1, 1), (0, 0)))
     corners = rng.integers(0, 3, (len(batch), 2))
-    return np.stack([image[i : i + 8, j : j + 8] for image, (i, j) in zip(padded, corners, strict=True)])
+    return np.stack(
+        [image[i : i + 8, j : j + 8] for image, (i, j) in zip(padded, corners, strict=True)]
+    )
 
 
 @jt.function
 def train_step(batch, targets):
     with jt.GradientTape() as tape:
         scores = model(batch, training=True)
-        loss = jt.reduce_mean(jt.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=scores))
+        loss = jt.reduce_mean(
+            jt.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=scores)
+        )
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
     return loss
@@ -128,8 +132,8 @@ for ax, i in zip(axes, worst, strict=True):
     ax.set_axis_off()
 
 # %%
-# What the filters look for
-# -------------------------
+# The learned filters
+# -------------------
 #
 # The 16 filters of the first layer began as noise. After training they respond to edges and lines of several
 # directions:
@@ -146,8 +150,8 @@ for i in range(16):
 # %%
 # The upper row shows the filters, the lower row their results for one digit.
 #
-# What the network looks at
-# -------------------------
+# Which pixels matter
+# -------------------
 #
 # The gradient of a score with respect to the *image* shows which pixels matter. More ink in a red pixel raises the score of
 # the digit, and more ink in a blue pixel lowers it:
@@ -179,7 +183,9 @@ for _ in range(12):
     with jt.GradientTape() as tape:
         probability = jt.nn.softmax(model(image))[0, 8]
         goal = jt.math.log(probability)
-    image.assign(jt.clip_by_value(image + 0.03 * jt.sign(tape.gradient(goal, image)), 0.0, 1.0))
+    image.assign(
+        jt.clip_by_value(image + 0.03 * jt.sign(tape.gradient(goal, image)), 0.0, 1.0)
+    )
     confidence.append(float(probability))
 
 fig, axes = plt.subplots(1, 3, figsize=(8, 2.6))
@@ -197,7 +203,7 @@ for ax in axes[:2]:
 # What to try next
 # ----------------
 #
-# - Leave the random moves out. Which curve changes, the loss or the accuracy?
+# - Remove the random moves. Which curve changes, the loss or the accuracy?
 # - Move the test images by two pixels. How much does the accuracy fall, and why does it fall at all?
 # - Train on images that the last loop has changed, too. How many steps does it then take to fool the network?
 #

@@ -72,7 +72,9 @@ for _ in range(40):
     with jt.GradientTape() as tape:
         value = height(p)
     slope = tape.gradient(value, p).numpy()
-    size = np.where(slope * before > 0, 1.2 * size, np.where(slope * before < 0, 0.5 * size, size))
+    size = np.where(
+        slope * before > 0, 1.2 * size, np.where(slope * before < 0, 0.5 * size, size)
+    )
     p.assign_sub(size * np.sign(slope))
     before = slope
     rprop.append(p.numpy())
@@ -99,7 +101,9 @@ def step():
         value = height(p)
     slope = tape.gradient(value, p)
     agreement = slope * before
-    size.assign(jt.where(agreement > 0.0, 1.2 * size, jt.where(agreement < 0.0, 0.5 * size, size)))
+    size.assign(
+        jt.where(agreement > 0.0, 1.2 * size, jt.where(agreement < 0.0, 0.5 * size, size))
+    )
     p.assign_sub(size * jt.sign(slope))
     before.assign(slope)
 
@@ -156,7 +160,9 @@ print("the same point:", np.allclose(p.numpy(), rprop[-1]))
 rng = np.random.default_rng(0)
 angle = np.sqrt(rng.uniform(0.1, 1, 400)) * 3 * np.pi
 side = np.repeat([1.0, -1.0], 200)
-points = side[:, None] * angle[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) / 10
+points = (
+    side[:, None] * angle[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) / 10
+)
 points += rng.normal(scale=0.02, size=points.shape)
 labels = (side > 0).astype(float)
 
@@ -172,7 +178,9 @@ def losses_of(optimizer, steps=400):
     def step():
         with jt.GradientTape() as tape:
             scores = model(points)[:, 0]
-            loss = jt.reduce_mean(jt.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=scores))
+            loss = jt.reduce_mean(
+                jt.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=scores)
+            )
         optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
         return loss
 

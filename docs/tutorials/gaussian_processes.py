@@ -48,7 +48,9 @@ def posterior(kernel, noise, x, y, new):
     """Return mean and standard deviation at the places `new`."""
     factor = jt.linalg.cholesky(kernel(x, x) + noise**2 * np.eye(len(x)))
     cross = jt.linalg.triangular_solve(factor, kernel(x, new))
-    mean = jt.linalg.matvec(cross, jt.linalg.triangular_solve(factor, y[:, None])[:, 0], transpose_a=True)
+    mean = jt.linalg.matvec(
+        cross, jt.linalg.triangular_solve(factor, y[:, None])[:, 0], transpose_a=True
+    )
     variance = jt.linalg.diag_part(kernel(new, new)) - jt.reduce_sum(cross**2, axis=0)
     return mean.numpy(), jt.sqrt(jt.maximum(variance, 0.0)).numpy()
 
@@ -77,13 +79,25 @@ for ax, scale in zip(axes, [0.3, 1.0, 3.0], strict=True):
 # resemble the data and vary no more than the data. The series has a trend, a yearly season and noise:
 
 t = np.sort(rng.uniform(0, 8, 110))
-data = 0.25 * (t - 4) ** 2 / 4 + np.sin(2 * np.pi * t) * (0.5 + 0.05 * t) + rng.normal(scale=0.15, size=110)
+data = (
+    0.25 * (t - 4) ** 2 / 4
+    + np.sin(2 * np.pi * t) * (0.5 + 0.05 * t)
+    + rng.normal(scale=0.15, size=110)
+)
 
 # %%
 # The kernel is the sum of a smooth one for the trend and a periodic one for the season. A slow decay lets the season change
 # over the years. All seven parameters are positive, so we work with their logarithms:
 
-NAMES = ["trend height", "trend scale", "season height", "season shape", "season change", "period", "noise"]
+NAMES = [
+    "trend height",
+    "trend scale",
+    "season height",
+    "season shape",
+    "season change",
+    "period",
+    "noise",
+]
 
 
 def series_kernel(p):
@@ -122,8 +136,13 @@ for name, before, after in zip(NAMES, np.exp(start), p, strict=True):
 
 new = np.linspace(0, 10, 300)
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.2), sharey=True)
-for ax, parameters, title in [(axes[0], np.exp(start), "first guess"), (axes[1], p, "after learning")]:
-    mean, deviation = posterior(series_kernel(parameters), parameters[6], t, data - data.mean(), new)
+for ax, parameters, title in [
+    (axes[0], np.exp(start), "first guess"),
+    (axes[1], p, "after learning"),
+]:
+    mean, deviation = posterior(
+        series_kernel(parameters), parameters[6], t, data - data.mean(), new
+    )
     draw(ax, t, data - data.mean(), new, mean, deviation)
     ax.set_title(title)
 
@@ -134,7 +153,9 @@ for ax, parameters, title in [(axes[0], np.exp(start), "first guess"), (axes[1],
 # A sum of kernels is a sum of independent functions. The data therefore determine the trend and the season separately. Only
 # the kernel between the data and the new places changes:
 
-weights = np.linalg.solve(series_kernel(p)(t, t).numpy() + p[6] ** 2 * np.eye(len(t)), data - data.mean())
+weights = np.linalg.solve(
+    series_kernel(p)(t, t).numpy() + p[6] ** 2 * np.eye(len(t)), data - data.mean()
+)
 only_trend, only_season = p.copy(), p.copy()
 only_trend[2] = only_season[0] = 0.0
 fig, ax = plt.subplots()

@@ -53,7 +53,13 @@ def energy(q, p):
 start, push = np.array([[1.5, 0.6]]), np.array([[0.3, 1.0]])
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5))
 a, b = np.meshgrid(np.linspace(-3, 3, 100), np.linspace(-3, 3, 100))
-left.contour(a, b, height(np.column_stack([a.ravel(), b.ravel()])).reshape(100, 100), 12, cmap="Greys")
+left.contour(
+    a,
+    b,
+    height(np.column_stack([a.ravel(), b.ravel()])).reshape(100, 100),
+    12,
+    cmap="Greys",
+)
 left.plot(*roll(start, push, 0.1, 60)[2][:, 0].T, "o-", markersize=2.5, linewidth=0.8)
 left.set_title("60 leapfrog steps")
 for size in (0.05, 0.2, 0.4):
@@ -105,7 +111,10 @@ samples, accepted = sampler(height, 10)(rng.normal(size=(50, 2)), 400, 0.3, rng)
 points = samples[50:].reshape(-1, 2)
 print(f"accepted {accepted:.0%}")
 print("covariance of the samples:", np.cov(points.T).round(2).tolist())
-print("exact covariance:         ", np.linalg.inv([[4.25, -3.75], [-3.75, 4.25]]).round(2).tolist())
+print(
+    "exact covariance:         ",
+    np.linalg.inv([[4.25, -3.75], [-3.75, 4.25]]).round(2).tolist(),
+)
 
 # %%
 # (50 chains run side by side, as rows. Each needs a while to forget its start, so the first 50 samples are dropped.)
@@ -170,7 +179,6 @@ print("R:", np.sqrt(1 + between / within).round(3))
 # - Double the step size, then halve it. Which share of proposals is accepted, and how does R change?
 # - Replace the t distribution by a normal one. How do the outliers change the curve?
 # - A trajectory of 20 steps can turn back on itself. How would you notice that from the dot product of p and the distance
-#   covered?
-#   (This is the idea of the NUTS sampler.)
+#   covered? (This is the idea of the NUTS sampler.)
 #
 # ``jittape demo hmc`` samples from a curved density.

@@ -115,7 +115,10 @@ right.set_title("curves of steps 0, 1, 2, 4 and 12")
 # SciPy's ``least_squares`` uses the same method and controls the steps better. It takes the functions of this page:
 
 fit = least_squares(
-    lambda r: infected(r).numpy() - data, [0.35, 0.1], jac=lambda r: sensitivity(r).numpy(), method="lm"
+    lambda r: infected(r).numpy() - data,
+    [0.35, 0.1],
+    jac=lambda r: sensitivity(r).numpy(),
+    method="lm",
 )
 print("SciPy:", fit.x.round(4), "calls:", fit.nfev)
 
@@ -129,7 +132,9 @@ print("SciPy:", fit.x.round(4), "calls:", fit.nfev)
 jacobian = sensitivity(rates).numpy()
 noise = np.sqrt(np.mean((data - infected(rates).numpy()) ** 2))
 covariance = noise**2 * np.linalg.inv(jacobian.T @ jacobian)
-for name, value, variance in zip(["beta", "gamma"], rates, np.diag(covariance), strict=True):
+for name, value, variance in zip(
+    ["beta", "gamma"], rates, np.diag(covariance), strict=True
+):
     print(f"{name} = {value:.4f} ± {2 * variance**0.5:.4f}")
 band = 2 * np.sqrt(np.einsum("ti,ij,tj->t", jacobian, covariance, jacobian))
 
@@ -139,12 +144,16 @@ def peak_of(r):
 
 
 peak, slope = jt.value_and_grad(peak_of)(rates)
-print(f"highest share of infected people: {peak:.4f} ± {2 * (slope @ covariance @ slope) ** 0.5:.4f}")
+print(
+    f"highest share of infected people: {peak:.4f} ± {2 * (slope @ covariance @ slope) ** 0.5:.4f}"
+)
 
 fig, ax = plt.subplots()
 ax.plot(day, data, "k.")
 ax.plot(day, infected(rates).numpy())
-ax.fill_between(day, infected(rates).numpy() - band, infected(rates).numpy() + band, alpha=0.4)
+ax.fill_between(
+    day, infected(rates).numpy() - band, infected(rates).numpy() + band, alpha=0.4
+)
 ax.set_xlabel("day")
 ax.set_title("fit with a band of two standard deviations")
 

@@ -32,7 +32,9 @@ def paths(share, volatility, rate, years):
     return share * jt.exp(jt.cumsum(moves, axis=1))
 
 
-share, volatility, rate, years = (jt.constant(v, dtype="float64") for v in (100.0, 0.25, 0.03, 0.5))
+share, volatility, rate, years = (
+    jt.constant(v, dtype="float64") for v in (100.0, 0.25, 0.03, 0.5)
+)
 fig, ax = plt.subplots()
 ax.plot(paths(share, volatility, rate, years).numpy()[:60].T, linewidth=0.6)
 ax.set_xlabel("step")
@@ -52,7 +54,9 @@ def call(prices):
 
 @jt.function
 def value_of(share, volatility, rate, years):
-    return jt.exp(-rate * years) * jt.reduce_mean(call(paths(share, volatility, rate, years)))
+    return jt.exp(-rate * years) * jt.reduce_mean(
+        call(paths(share, volatility, rate, years))
+    )
 
 
 inputs = [share, volatility, rate, years]
@@ -82,7 +86,9 @@ with jt.GradientTape() as tape:
 exact = [value, *tape.gradient(value, inputs)]
 
 print("            simulated  formula")
-for name, a, b in zip(["value", "delta", "vega", "rho", "-theta"], simulated, exact, strict=True):
+for name, a, b in zip(
+    ["value", "delta", "vega", "rho", "-theta"], simulated, exact, strict=True
+):
     print(f"{name:10s} {float(a):10.3f} {float(b):8.3f}")
 
 # %%
@@ -145,7 +151,9 @@ spot = np.float64(100.0)
 step = 1.0
 difference = float(digital(spot + step, None) - digital(spot - step, None)) / (2 * step)
 jumping = jt.grad(lambda s: digital(s, None), unconnected_gradients="zero")(spot)
-print(f"difference of two values {difference:.5f}, derivative of the jump {float(jumping):.5f}")
+print(
+    f"difference of two values {difference:.5f}, derivative of the jump {float(jumping):.5f}"
+)
 
 # %%
 # A smooth payment has a useful derivative. Its *width* is a choice: a wide one is wrong on average, a narrow one is noisy,
@@ -155,7 +163,8 @@ exact_delta = jt.grad(
     lambda s: (
         jt.exp(-rate * years)
         * normal_cdf(
-            (jt.math.log(s / 105.0) + (rate - volatility**2 / 2) * years) / (volatility * jt.sqrt(years))
+            (jt.math.log(s / 105.0) + (rate - volatility**2 / 2) * years)
+            / (volatility * jt.sqrt(years))
         )
     )
 )(spot)
@@ -175,8 +184,12 @@ ax.legend()
 # The seller of a call holds delta shares to balance its changes. Here the seller adjusts the shares on each of the 60 dates,
 # for 50,000 paths at once. The profit or loss at the end is the error of the hedge:
 
-delta_of = jt.function(jt.grad(lambda s, left: jt.reduce_sum(formula(s, volatility, rate, left))))
-prices = np.concatenate([np.full((count, 1), 100.0), paths(share, volatility, rate, years).numpy()], axis=1)
+delta_of = jt.function(
+    jt.grad(lambda s, left: jt.reduce_sum(formula(s, volatility, rate, left)))
+)
+prices = np.concatenate(
+    [np.full((count, 1), 100.0), paths(share, volatility, rate, years).numpy()], axis=1
+)
 left = float(years) * (1 - np.arange(days) / days)
 growth = np.exp(float(rate) * float(years) / days)
 cash, held = np.full(count, float(exact[0])), np.zeros(count)
@@ -190,7 +203,13 @@ unhedged = float(exact[0]) * growth**days - payment
 
 fig, ax = plt.subplots()
 bins = np.linspace(-30, 10, 100)
-ax.hist(unhedged, bins=bins, density=True, alpha=0.5, label=f"not hedged, ± {unhedged.std():.1f}")
+ax.hist(
+    unhedged,
+    bins=bins,
+    density=True,
+    alpha=0.5,
+    label=f"not hedged, ± {unhedged.std():.1f}",
+)
 ax.hist(hedged, bins=bins, density=True, alpha=0.7, label=f"hedged, ± {hedged.std():.2f}")
 ax.set_ylim(0, 0.6)
 ax.set_xlabel("profit of the seller")

@@ -2,9 +2,9 @@
 Sparse problems
 ===============
 
-In a network of pipes, wires or friends, each node has a few neighbors. Its matrix is almost all zeros. jittape has no sparse
-tensors, and few programs need them: three arrays hold the matrix, ``gather`` and segment sums multiply with it, and SciPy
-solves the systems.
+In a network of pipes, wires or friends, each node has only a few neighbors, so the matrix of the network is almost all zeros.
+jittape has no sparse tensors, and few programs need them. Three arrays hold the matrix, ``gather`` and segment sums multiply
+with it, and SciPy solves the linear systems.
 """
 
 # %%
@@ -30,11 +30,16 @@ place = np.stack(np.meshgrid(np.arange(side), np.arange(side)), axis=-1).reshape
 place = place + rng.uniform(-0.3, 0.3, place.shape)
 triangles = Delaunay(place).simplices
 edges = np.unique(
-    np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [0, 2]]])), axis=0
+    np.sort(
+        np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [0, 2]]])
+    ),
+    axis=0,
 )
 a, b = edges[np.linalg.norm(place[edges[:, 0]] - place[edges[:, 1]], axis=1) < 2.0].T
 nodes = len(place)
-print(f"{nodes} nodes, {len(a)} edges: {2 * len(a) / nodes**2:.1%} of the matrix is not zero")
+print(
+    f"{nodes} nodes, {len(a)} edges: {2 * len(a) / nodes**2:.1%} of the matrix is not zero"
+)
 
 # %%
 # A product without a matrix
@@ -46,7 +51,9 @@ print(f"{nodes} nodes, {len(a)} edges: {2 * len(a) / nodes**2:.1%} of the matrix
 
 def leaving(conductance, voltage):
     current = conductance * (jt.gather(voltage, a) - jt.gather(voltage, b))
-    return jt.math.unsorted_segment_sum(current, a, nodes) - jt.math.unsorted_segment_sum(current, b, nodes)
+    return jt.math.unsorted_segment_sum(current, a, nodes) - jt.math.unsorted_segment_sum(
+        current, b, nodes
+    )
 
 
 def matrix(conductance):
@@ -83,7 +90,9 @@ print(gradient.shape)
 
 inner = slice(1, None)
 source = np.zeros((nodes, 6))
-source[rng.choice(np.arange(1, nodes), 6, replace=False), range(6)] = 1.0  # six experiments, one per column
+source[rng.choice(np.arange(1, nodes), 6, replace=False), range(6)] = (
+    1.0  # six experiments, one per column
+)
 
 
 @jt.custom_gradient
@@ -118,7 +127,10 @@ with jt.GradientTape() as tape:
     tape.watch(c)
     total = jt.reduce_sum(jt.square(voltages(c)))
 slope = np.dot(tape.gradient(total, c), direction)
-ahead, behind = (np.sum(voltages(jt.constant(1 + step * direction)).numpy() ** 2) for step in (1e-5, -1e-5))
+ahead, behind = (
+    np.sum(voltages(jt.constant(1 + step * direction)).numpy() ** 2)
+    for step in (1e-5, -1e-5)
+)
 print(f"from the tape {slope:.4f}, from differences {(ahead - behind) / 2e-5:.4f}")
 
 # %%
@@ -141,7 +153,9 @@ def conductance_of(logs):
 losses = []
 for _ in range(600):
     with jt.GradientTape() as tape:
-        misfit = 0.5 * jt.reduce_sum(jt.square((voltages(conductance_of(logs)) - measured) / 0.01))
+        misfit = 0.5 * jt.reduce_sum(
+            jt.square((voltages(conductance_of(logs)) - measured) / 0.01)
+        )
         steps = jt.gather(logs, a) - jt.gather(logs, b)
         borders = jt.reduce_sum(jt.sqrt(jt.square(steps) + 1e-4))
         loss = misfit + 2.0 * borders
@@ -153,8 +167,13 @@ axes[0].semilogy(losses)
 axes[0].set_xlabel("step")
 axes[0].set_title("cost")
 lines = np.stack([place[a], place[b]], axis=1)
-for ax, values, title in [(axes[1], true, "true"), (axes[2], conductance_of(logs).numpy(), "found")]:
-    drawn = ax.add_collection(LineCollection(lines, array=np.log(values), cmap="coolwarm", linewidths=2))
+for ax, values, title in [
+    (axes[1], true, "true"),
+    (axes[2], conductance_of(logs).numpy(), "found"),
+]:
+    drawn = ax.add_collection(
+        LineCollection(lines, array=np.log(values), cmap="coolwarm", linewidths=2)
+    )
     drawn.set_clim(-1.7, 1.7)
     ax.autoscale()
     ax.set_title(f"log conductance, {title}")

@@ -104,7 +104,9 @@ def total_cost(logs):
     return jt.reduce_sum(kalman(logs, measured, everything)[2])
 
 
-found = minimize(jt.value_and_grad(total_cost), np.log([1.0, 1.0]), jac=True, method="L-BFGS-B")
+found = minimize(
+    jt.value_and_grad(total_cost), np.log([1.0, 1.0]), jac=True, method="L-BFGS-B"
+)
 spread = np.sqrt(np.diag(np.linalg.inv(jt.hessian(total_cost)(found.x))))
 for name, log, deviation, truth in zip(
     ["push", "noise"], found.x, spread, [true_push, true_noise], strict=True
@@ -116,8 +118,8 @@ for name, log, deviation, truth in zip(
 # Missing measurements
 # --------------------
 #
-# Between seconds 100 and 150 the sensor fails. The band grows while there are no measurements, and narrows with the
-# first measurement afterwards:
+# Between seconds 100 and 150 the sensor fails. The band grows while there are no measurements. The first measurement
+# afterwards makes it narrow again:
 
 seen = everything.copy()
 seen[100:150] = 0.0
@@ -129,7 +131,9 @@ visible = seen > 0
 ax.plot(np.flatnonzero(visible), measured[visible], ".", color="gray", markersize=3)
 ax.plot(states[:, 0], "k", linewidth=1, label="position")
 ax.plot(mean[:, 0], label="filter")
-ax.fill_between(range(count), mean[:, 0] - 2 * deviation, mean[:, 0] + 2 * deviation, alpha=0.25)
+ax.fill_between(
+    range(count), mean[:, 0] - 2 * deviation, mean[:, 0] + 2 * deviation, alpha=0.25
+)
 ax.set_xlabel("second")
 ax.legend()
 
@@ -151,11 +155,18 @@ def path_of(pushes):
 
 def path_cost(pushes):
     position, _ = path_of(pushes)
-    return 0.5 * (jt.reduce_sum(seen * ((measured - position) / noise) ** 2) + jt.reduce_sum(pushes**2))
+    return 0.5 * (
+        jt.reduce_sum(seen * ((measured - position) / noise) ** 2)
+        + jt.reduce_sum(pushes**2)
+    )
 
 
 smooth = minimize(
-    jt.value_and_grad(path_cost), np.zeros(count), jac=True, hessp=jt.hvp(path_cost), method="trust-ncg"
+    jt.value_and_grad(path_cost),
+    np.zeros(count),
+    jac=True,
+    hessp=jt.hvp(path_cost),
+    method="trust-ncg",
 )
 position, speed = (t.numpy() for t in path_of(smooth.x))
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.2))

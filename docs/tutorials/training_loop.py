@@ -68,8 +68,8 @@ ax.set_ylabel("loss above the smallest")
 # Mini-batches
 # ------------
 #
-# A gradient from 32 rows costs a tenth of one from 342 rows, and points roughly the same way. One pass through all
-# rows is an *epoch*. Each epoch visits the rows in a new order:
+# A gradient from 32 rows needs a tenth of the arithmetic of one from 342 rows, and points in roughly the same direction. One
+# pass through all rows is an *epoch*. Each epoch visits the rows in a new order:
 
 rng = np.random.default_rng(1)
 
@@ -194,7 +194,7 @@ print(f"best validation error {best:.3f} in epoch {np.argmin([h[1] for h in hist
 #
 # - Give the network 4 hidden numbers instead of 32. In which epoch does the validation error start to rise?
 # - Add ``0.01 * jt.reduce_sum(jt.square(v))`` for each weight matrix to the loss. Which curve changes more?
-# - Leave the scaling of ``x`` out. Which learning rate still works, and how long does the loop need?
+# - Remove the scaling of ``x``. Which learning rate still works, and how many steps does the loop need?
 # - The best epoch was chosen on the validation patients. Is ``best`` a fair estimate for new patients?
 #
 # :doc:`/how-to/mini-batches`, :doc:`/how-to/early-stopping` and :doc:`/how-to/checkpoints` have the shorter forms of these

@@ -41,7 +41,7 @@ ax.set_title("real numbers")
 # numbers and its mean on generated numbers is then at most the *Wasserstein distance*: how far, on average, generated numbers
 # must be moved to become real ones. The best critic reaches this distance. Its slope tells the generator where to move.
 #
-# Each network has two hidden layers. A function makes both:
+# Both networks have two hidden layers, and the same function builds them:
 
 
 def network(seed):
@@ -49,7 +49,9 @@ def network(seed):
     sizes = [(1, 32), (32, 32), (32, 1)]
     weights = []
     for before, after in sizes:
-        weights.append(jt.Variable(generator.normal(scale=(2 / before) ** 0.5, size=(before, after))))
+        weights.append(
+            jt.Variable(generator.normal(scale=(2 / before) ** 0.5, size=(before, after)))
+        )
         weights.append(jt.Variable(generator.normal(scale=0.3, size=after)))
 
     def apply(x):
@@ -115,7 +117,11 @@ size = 256
 
 
 def critic_step():
-    return float(train_critic(real_batch(size), rng.normal(size=(size, 1)), rng.uniform(size=(size, 1))))
+    return float(
+        train_critic(
+            real_batch(size), rng.normal(size=(size, 1)), rng.uniform(size=(size, 1))
+        )
+    )
 
 
 def true_distance():
@@ -166,8 +172,8 @@ right_part = np.mean(snapshots[1200] > 0)
 print(f"share of numbers above 0: {right_part:.2f}, of real ones {np.mean(real > 0):.2f}")
 
 # %%
-# Because noise and numbers are one-dimensional, the generator itself is a curve. It maps the middle of the bell curve to the
-# two peaks, with a steep part between them:
+# Because noise and numbers are one-dimensional, the generator itself is a curve. It maps one part of the noise to each peak,
+# with a steep part between the two:
 
 fig, ax = plt.subplots()
 ax.plot(line, generate(line).numpy())
