@@ -27,6 +27,7 @@ __all__ = [
     "given",
     "has_tensor",
     "is_mask",
+    "of_sequence",
     "on_values",
     "reject",
     "shape_of",
@@ -174,6 +175,20 @@ def with_names(adapter: Callable[..., Any]) -> Callable[..., Any]:
     def called(*operands_and_static: Any) -> Any:
         *operands, rest, named = operands_and_static
         return adapter(*operands, *rest, **dict(named))
+
+    return called
+
+
+@cache
+def of_sequence(adapter: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `adapter`, whose first argument is a sequence, as a body of its items followed by two tuples.
+
+    The tuples are the further positional and the named arguments, as in `with_names`.
+    """
+
+    def called(*operands_and_static: Any) -> Any:
+        *operands, rest, named = operands_and_static
+        return adapter(operands, *rest, **dict(named))
 
     return called
 

@@ -28,6 +28,7 @@ from jittape.numpy_api.numpy_operands import (
     array_like,
     dtype_of,
     is_mask,
+    of_sequence,
     on_values,
     reject,
     with_names,
@@ -348,6 +349,8 @@ WITH_PATHS: dict[Any, int] = {
     np.where: 3,
 }
 """Number of leading tensors of functions that are recorded as one call: all other arguments are structure."""
+OF_SEQUENCES = frozenset([np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vstack])
+"""Functions of a sequence of tensors that are recorded as one call."""
 
 
 def _is_structure(rest: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -368,7 +371,7 @@ def _is_structure(rest: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 _STRUCTURE = frozenset((int, str, type(None)))
 
 
-def _are_of(types: Any, operands: tuple[Any, ...]) -> bool:
+def _are_of(types: Any, operands: Sequence[Any]) -> bool:
     return all([x.__class__ in types for x in operands])
 
 
@@ -389,6 +392,10 @@ def array_function(
             if not kwargs:
                 return apply(FUNCTIONS[func], args[:count], rest)
             return apply(with_names(FUNCTIONS[func]), args[:count], (rest, tuple(kwargs.items())))
+    if func in OF_SEQUENCES and args and args[0].__class__ in _SEQUENCES and _are_of(types, args[0]):
+        rest = args[1:]
+        if _is_structure(rest, kwargs):
+            return apply(of_sequence(FUNCTIONS[func]), tuple(args[0]), (rest, tuple(kwargs.items())))
     adapter = FUNCTIONS.get(func)
     if adapter is not None:
         return with_out(adapter, *args, **kwargs)

@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.core.buffers import copied
 from jittape.core.dtypes import KINDS, WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64, kind_of
-from jittape.core.primitive import active_recorder
+from jittape.core.primitive import active, active_recorder
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import Extent, hint_of, plain_of
 from jittape.core.traced_scalar import TracedScalar
@@ -32,7 +32,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     Parameters
     ----------
     value : scalar, sequence or ndarray
-        Value to copy; a read-only ndarray is not copied. Python floats become float32 (`jt.config.default_float`), and
+        Value to copy; a read-only ndarray of 64 KiB or more is not copied. Python floats become float32 (`jt.config.default_float`), and
         Python ints become int32, or int64 if one does not fit int32. Arrays and NumPy scalars keep their dtype. A
         tensor, or a sequence that contains tensors, is converted as by `convert_to_tensor`; gradients flow through.
     dtype : dtype, optional
@@ -56,6 +56,11 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     >>> jt.constant([1.0, 2.0])
     <jt.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>
     """
+    if value.__class__ is np.ndarray and dtype is None and shape is None:
+        recorder: Any = active.recorder
+        if recorder.traced_in is None and hasattr(recorder, "tensor_of_array"):
+            made: Tensor = recorder.tensor_of_array(value)
+            return made
     if isinstance(value, (Operators, TracedScalar)) or holds_tensors(value):
         tensor = identity(convert_to_tensor(value, dtype))
         return tensor if shape is None else _filling(tensor, _wanted_shape(tensor.aval, shape))

@@ -30,8 +30,9 @@ from jittape.primitives.indexing.getitem import PLANS
 from jittape.recording.flushing import Flushing
 from jittape.recording.machine_code import emit_getitem, emit_methods, emit_protocols
 from jittape.recording.machine_code.emit_operands import New
-from jittape.recording.machine_code.known_paths import FUNCTION_BODIES, UFUNC_BODIES
+from jittape.recording.machine_code.known_paths import FUNCTION_BODIES, SEQUENCE_BODIES, UFUNC_BODIES
 from jittape.recording.operators import Operators
+from jittape.recording.slots import Slots
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import UNPLACED, Node, trie
@@ -98,6 +99,7 @@ def _methods() -> list[_Method]:
     methods = [
         _Method(Trace, "apply", BY_NAMES, emit_methods.define_apply),
         _Method(Trace, "tensors_at", ONE_ARGUMENT, emit_methods.define_tensors_at),
+        _Method(Slots, "tensor_of_array", ONE_ARGUMENT, emit_methods.define_tensor_of_array),
         _Method(Flushing, "_take_pending", NO_ARGUMENT, emit_methods.define_take_pending),
         _Method(Flushing, "_distribute", BY_NAMES, emit_methods.define_distribute),
     ]
@@ -158,6 +160,7 @@ _KNOWN: dict[str, Any] = {
     "PLANS": PLANS,
     "open_extents": open_extents,
     "FUNCTION_BODIES": FUNCTION_BODIES,
+    "SEQUENCE_BODIES": SEQUENCE_BODIES,
     "UFUNC_BODIES": UFUNC_BODIES,
     "config": config,
 }

@@ -19,6 +19,7 @@ from jittape.recording.flushing import Flushing
 from jittape.recording.tape_exits import Exits
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import aval_of
+from jittape.recording.trie_insertion import operand_of
 from jittape.recording.variable import Variable
 
 __all__ = ["NOTHING_READ", "NOTHING_WRITTEN", "Slots", "Variables"]
@@ -114,6 +115,13 @@ class Slots(Flushing):
             return True
         made = {op.out for op in node.ops}
         return all(arg in made or not aval_of(node, arg).shape for op in node.ops for arg in op.args)
+
+    def tensor_of_array(self, array: np.ndarray[Any, Any]) -> Any:
+        """Return a computed tensor with the values of an ndarray, which are copied unless they are large and read-only.
+
+        It is a method so that machine code can replace it: ``jt.constant(array)`` takes 1.9 µs without.
+        """
+        return operand_of(array)
 
     def slot_of(self, tensor: Tensor) -> int | None:
         """Return the slot of `tensor` in this trace, or None. Raise the error of a tensor whose computation failed."""

@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.machine_code.emit_operands import New
+from jittape.recording.machine_code.emit_operands import New, operand_of
 from jittape.recording.machine_code.emit_recorder import assign, each_result, record
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "define_binary",
     "define_distribute",
     "define_take_pending",
+    "define_tensor_of_array",
     "define_tensors_at",
     "define_unary",
     "define_update",
@@ -53,6 +54,19 @@ def define_apply(new: New, function: ir.Function) -> None:
     code.builder.ret(tensor)
     code.begin(python)
     call_python(new, code, code.known("Trace.apply"), *function.args)
+
+
+def define_tensor_of_array(new: New, function: ir.Function) -> None:
+    """Emit ``Slots.tensor_of_array(self, array)``."""
+    code = new(function)
+    _, array = function.args
+    python = code.block("python")
+    code.require(code.is_a(array, "ndarray"), python)
+    tensor = operand_of(new, code, array)
+    code.require(code.differ(tensor, integer(0)), python)
+    code.builder.ret(tensor)
+    code.begin(python)
+    call_by_position(code, code.known("Slots.tensor_of_array"), *function.args)
 
 
 def define_binary(name: str, op: str, reflected: bool, new: New, function: ir.Function) -> None:

@@ -8,14 +8,12 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.new_buffers import new_buffer
-from jittape.native.object_code import I32, ObjectCode
+from jittape.native.object_code import ObjectCode
 
-__all__ = ["New", "define_operand_of", "new_tensor"]
+__all__ = ["New", "new_tensor", "operand_of"]
 
 New = Callable[[ir.Function], ObjectCode]
 """A function that returns the code writer of an LLVM function."""
-_WRITEABLE = 0x400
-"""NumPy's flag WRITEABLE."""
 
 
 def new_tensor(code: ObjectCode, failed: ir.Block, **slots: ir.Value) -> ir.Value:
@@ -27,16 +25,19 @@ def new_tensor(code: ObjectCode, failed: ir.Block, **slots: ir.Value) -> ir.Valu
     return tensor
 
 
-def define_operand_of(new: New, function: ir.Function) -> None:
+def operand_of(new: New, code: ObjectCode, array: ir.Value) -> ir.Value:
+    """Emit a call of ``operand_of(array)``."""
+    return code.call_shared("jittape_operand_of", lambda function: _define_operand_of(new, function), array)
+
+
+def _define_operand_of(new: New, function: ir.Function) -> None:
     """Emit ``operand_of(array)``, which copies an ndarray to a Tensor; it returns 0 if Python has to do it.
 
-    Python converts read-only and large arrays, and those of a shape and dtype that it has not met.
+    Python converts large arrays, and those of a shape and dtype that it has not met.
     """
     code = new(function)
     (array,) = function.args
     python, drop = code.block("python"), code.block("drop")
-    flags = code.builder.and_(code.get_unchecked(array, "flags", I32), ir.Constant(I32, _WRITEABLE))
-    code.require(code.differ(flags, ir.Constant(I32, 0)), python)
     known = _known_aval_and_marker(code, array, python)
     arguments = code.words(1)
     code.write(arguments, array)

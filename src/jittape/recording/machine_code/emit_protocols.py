@@ -50,29 +50,104 @@ def define_array_function(new: New, function: ir.Function) -> None:
     args, kwargs = code.read(arguments, 2), code.read(arguments, 3)
     code.require(code.is_a(args, "tuple"), python)
     code.require(code.is_a(kwargs, "dict"), python)
+    sequence = code.block("sequence")
     known = code.attempt(
-        python, "PyDict_GetItemWithError", code.known("FUNCTION_BODIES"), code.read(arguments, 0)
+        sequence, "PyDict_GetItemWithError", code.known("FUNCTION_BODIES"), code.read(arguments, 0)
     )
     n_operands, length = code.size(code.item(known, 0)), code.length_of(args)
     code.require(code.builder.icmp_signed(">=", length, n_operands), python)
     operands = code.builder.add(args, integer(code.places["items"]))
-    with code.each(n_operands) as i:
-        operand = code.read(operands, i)
-        is_value = code.builder.or_(code.is_a(operand, "Tensor"), code.is_a(operand, "Variable"))
-        code.require(is_value, python)
+    _require_tensors(code, operands, n_operands, python)
     body, static = _body_and_static(new, code, known, (args, n_operands, length), kwargs, python)
-    drop = code.block("drop")
-    trace = recorder(code, drop)
-    tensor = record(new, code, trace, body, operands, n_operands, static, integer(0))
-    code.decref(trace)
-    code.require(code.differ(tensor, integer(0)), drop)
-    code.decref(static)
-    code.builder.ret(tensor)
-    code.begin(drop)
-    code.decref(static)
-    code.builder.branch(python)
+    _return_recorded(new, code, body, (operands, n_operands), (static,), python)
+    code.begin(sequence)
+    _record_sequence(new, code, code.read(arguments, 0), args, kwargs, python)
     code.begin(python)
     call_python(new, code, code.known("Operators.__array_function__"), *function.args)
+
+
+def _require_tensors(code: ObjectCode, operands: ir.Value, count: ir.Value, otherwise: ir.Block) -> None:
+    """Branch to `otherwise` unless all operands are tensors or Variables."""
+    with code.each(count) as i:
+        operand = code.read(operands, i)
+        is_value = code.builder.or_(code.is_a(operand, "Tensor"), code.is_a(operand, "Variable"))
+        code.require(is_value, otherwise)
+
+
+def _return_recorded(
+    new: New,
+    code: ObjectCode,
+    body: ir.Value,
+    operands: tuple[ir.Value, ir.Value],
+    owned: tuple[ir.Value, ...],
+    python: ir.Block,
+) -> None:
+    """Record a call and return its result, or branch to `python`; release `owned`, of which the first is the key."""
+    drop = code.block("drop")
+    trace = recorder(code, drop)
+    tensor = record(new, code, trace, body, *operands, owned[0], integer(0))
+    code.decref(trace)
+    code.require(code.differ(tensor, integer(0)), drop)
+    for value in owned:
+        code.decref(value)
+    code.builder.ret(tensor)
+    code.begin(drop)
+    for value in owned:
+        code.decref(value)
+    code.builder.branch(python)
+
+
+def _record_sequence(
+    new: New, code: ObjectCode, function: ir.Value, args: ir.Value, kwargs: ir.Value, python: ir.Block
+) -> None:
+    """Record a function of a list or tuple of tensors, such as ``np.concatenate``."""
+    builder = code.builder
+    body = code.attempt(python, "PyDict_GetItemWithError", code.known("SEQUENCE_BODIES"), function)
+    length = code.length_of(args)
+    code.require(builder.icmp_signed(">=", length, integer(1)), python)
+    values, items = code.item(args, 0), code.words(1)
+    is_tuple = code.is_a(values, "tuple")
+    code.require(builder.or_(is_tuple, code.is_a(values, "list")), python)
+    _require_all_structure(new, code, (args, integer(1), length), kwargs, python)
+    with builder.if_else(is_tuple) as (given, other):
+        with given:
+            code.write(items, code.incref(values))
+        with other:
+            code.write(items, code.attempt(python, "PyList_AsTuple", values))
+    parts, drop = code.read(items), code.block("sequence.drop")
+    operands, count = builder.add(parts, integer(code.places["items"])), code.length_of(parts)
+    _require_tensors(code, operands, count, drop)
+    rest = code.attempt(drop, "PyTuple_GetSlice", args, integer(1), length)
+    static = code.new_tuple(drop, rest, _pairs(code, kwargs, drop))
+    _return_recorded(new, code, body, (operands, count), (static, parts), python)
+    code.begin(drop)
+    code.decref(parts)
+    builder.branch(python)
+
+
+def _pairs(code: ObjectCode, kwargs: ir.Value, failed: ir.Block) -> ir.Value:
+    """Return the items of a dict as a new tuple of pairs."""
+    items = code.attempt(failed, "PyDict_Items", kwargs)
+    pairs = code.call("PyList_AsTuple", items)
+    code.decref(items)
+    code.require(code.differ(pairs, integer(0)), failed)
+    return pairs
+
+
+def _require_all_structure(
+    new: New,
+    code: ObjectCode,
+    args: tuple[ir.Value, ir.Value, ir.Value],
+    kwargs: ir.Value,
+    python: ir.Block,
+) -> None:
+    """Branch to `python` unless a key may contain all arguments but the operands: see `_body_and_static`."""
+    values, n_operands, length = args
+    with code.each(code.builder.sub(length, n_operands)) as i:
+        value = code.item(values, code.builder.add(n_operands, i))
+        _require_structure(new, code, value, integer(0), python)
+    with code.each_pair(kwargs) as (name, value):
+        _require_structure(new, code, value, name, python)
 
 
 def _body_and_static(
@@ -89,21 +164,14 @@ def _body_and_static(
     """
     builder = code.builder
     values, n_operands, length = args
-    with code.each(builder.sub(length, n_operands)) as i:
-        _require_structure(new, code, code.item(values, builder.add(n_operands, i)), integer(0), python)
-    with code.each_pair(kwargs) as (name, value):
-        _require_structure(new, code, value, name, python)
+    _require_all_structure(new, code, args, kwargs, python)
     rest = code.attempt(python, "PyTuple_GetSlice", values, n_operands, length)
     body, static, failed = code.words(1), code.words(1), code.block("failed")
     code.write(body, code.item(known, 1))
     code.write(static, rest)
     with builder.if_then(code.differ(code.call("PyDict_Size", kwargs), integer(0))):
-        items = code.attempt(failed, "PyDict_Items", kwargs)
-        pairs = code.call("PyList_AsTuple", items)
-        code.decref(items)
-        code.require(code.differ(pairs, integer(0)), failed)
         code.write(body, code.item(known, 2))
-        code.write(static, code.new_tuple(failed, rest, pairs))
+        code.write(static, code.new_tuple(failed, rest, _pairs(code, kwargs, failed)))
     here = builder.block
     code.begin(failed)
     builder.ret(integer(0))

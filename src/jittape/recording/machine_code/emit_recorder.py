@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.machine_code.emit_operands import New, define_operand_of, new_tensor
+from jittape.recording.machine_code.emit_operands import New, new_tensor, operand_of
 
 __all__ = ["OPERANDS", "assign", "each_result", "pending_tensor", "record"]
 
@@ -224,9 +224,7 @@ class _Recorder:
 
         code.begin(array)
         code.require(code.is_a(operand, "ndarray"), self.refused)
-        tensor = code.call_shared(
-            "jittape_operand_of", lambda function: define_operand_of(self.new, function), operand
-        )
+        tensor = operand_of(self.new, code, operand)
         code.require(code.differ(tensor, integer(0)), self.refused)
         self._append_fresh(tensor)
         code.write(part, code.get(tensor, "_marker", self.refused))

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_operands import with_names
-from jittape.numpy_api.numpy_protocol import UFUNCS, WITH_PATHS, Recorded
+from jittape.numpy_api.numpy_operands import of_sequence, with_names
+from jittape.numpy_api.numpy_protocol import OF_SEQUENCES, UFUNCS, WITH_PATHS, Recorded
 from jittape.primitives.elementwise import (
     arithmetic,
     bits,
@@ -24,7 +24,7 @@ from jittape.primitives.elementwise import (
 )
 from jittape.primitives.elementwise import trigonometric as trig
 
-__all__ = ["FUNCTION_BODIES", "UFUNC_BODIES"]
+__all__ = ["FUNCTION_BODIES", "SEQUENCE_BODIES", "UFUNC_BODIES"]
 
 _OPS: dict[np.ufunc, Any] = {
     np.absolute: piecewise.absolute_op,
@@ -91,3 +91,8 @@ FUNCTION_BODIES: dict[Any, tuple[int, Callable[..., Any], Callable[..., Any]]] =
     for function, count in WITH_PATHS.items()
 }
 """Number of leading tensors of a function, and its body without and with named arguments."""
+
+SEQUENCE_BODIES: dict[Any, Callable[..., Any]] = {
+    function: of_sequence(FUNCTIONS[function]) for function in OF_SEQUENCES
+}
+"""Bodies of functions of a sequence of tensors, with the further arguments as two tuples."""
