@@ -243,6 +243,14 @@ CALLS_OF_NUMPY: list[Callable[[Any, Any], Any]] = [
     lambda x, m: np.transpose(m, (1, 0)),
     lambda x, m: np.linalg.norm(m, "fro"),
     lambda x, m: np.sort(m, axis=None),
+    lambda x, m: np.concatenate([m, m], axis=1),
+    lambda x, m: np.concatenate((m, m), axis=None),
+    lambda x, m: np.stack([x, x * 2.0, x], -1),
+    lambda x, m: np.stack((x,)),
+    lambda x, m: np.hstack([x, x]),
+    lambda x, m: np.vstack((m, x)),
+    lambda x, m: np.dstack([m, m]),
+    lambda x, m: np.column_stack([x, m.T]),
 ]
 
 
@@ -285,7 +293,9 @@ def test_functions_of_numpy_lead_to_the_node_of_python(call: Callable[[Any, Any]
     switch.use()
     found = recorded(lambda: call(x, m))
     assert found == wanted
-    np.testing.assert_array_equal(call(x, m), call(x.numpy(), m.numpy()))
+    wanted = call(x.numpy(), m.numpy())
+    np.testing.assert_array_equal(call(x, m), wanted)
+    assert call(x, m).dtype == np.asarray(wanted).dtype
     assert "array_function" not in calls_of_python(lambda: call(x, m))
 
 
@@ -303,6 +313,13 @@ def test_calls_of_numpy_that_python_records():
             np.add(x, x, out=np.zeros(3))
         assert np.add(x, 1.0, out=v) is v
         assert np.add.reduce(x).numpy() == 3
+        assert np.concatenate([x, np.ones(3)]).shape == np.hstack([x, [1.0, 2.0, 3.0]]).shape == (6,)
+        assert np.concatenate([x, x], dtype=np.float32).dtype == jt.float32
+        assert np.stack([v, x]).shape == np.concatenate([m]).shape == (2, 3)
+        with pytest.raises(TypeError, match="axis"):
+            np.concatenate([x, x], axis=False)
+        with pytest.raises(ValueError, match=r"\[np.stack\]"):
+            np.stack([x, m])
         assert np.dot(2.0, x).numpy().tolist() == [0, 2, 4]
         assert np.add(x, np.ones(3), dtype=np.float32).dtype == jt.float32
         assert np.less(jt.constant(np.arange(3)), 10**400).numpy().all()
@@ -394,7 +411,30 @@ def test_arrays_and_numbers_of_numpy_lead_to_the_node_of_python():
         kept = x + writeable
         writeable += 1.0  # the op has copied the values
         assert kept.numpy().tolist() == (x + writeable - 1.0).numpy().tolist()
-    assert "apply" not in calls_of_python(partial(recorded, partial(add, x, writeable)))
+    for array in (writeable, frozen):
+        assert "apply" not in calls_of_python(partial(recorded, partial(add, x, array)))
+
+
+def test_constants_from_arrays_are_made_without_python():
+    values = np.arange(3.0)
+    frozen = values.view()
+    frozen.flags.writeable = False
+    switch.use_python()
+    wanted = jt.constant(values)
+    switch.use()
+    for array in (values, frozen):
+        made = jt.constant(array)
+        values[0] = 5.0
+        np.testing.assert_array_equal(made, [0.0, 1.0, 2.0])
+        values[0] = 0.0
+        assert made.aval == wanted.aval
+        assert "tensor_of_array" not in calls_of_python(lambda array=array: jt.constant(array))
+    large = np.zeros(1 << 13)
+    large.flags.writeable = False
+    assert np.shares_memory(jt.constant(large), large)
+    assert jt.constant(np.array([1, 2], ">i4")).dtype == np.int32
+    with pytest.raises(TypeError, match=r"\[constant\] value: Cannot convert an array of dtype"):
+        jt.constant(np.array(["a"]))
 
 
 def test_calls_with_several_results():

@@ -21,12 +21,17 @@ class NumPyCalls:
         "np.sort",
         "np.median",
         "np.hypot",
+        "np.concatenate",
+        "x + frozen",
+        "jt.constant",
     )
     param_names = ("call",)
 
     def setup(self, call: str) -> None:
         self.x = jt.constant(np.ones(8))
         self.y = jt.constant(np.ones(8))
+        self.frozen = np.ones(8)
+        self.frozen.flags.writeable = False
         calls: dict[str, Callable[[], object]] = {
             "x + y": lambda: self.x + self.y,
             "np.add": lambda: np.add(self.x, self.y),
@@ -38,6 +43,9 @@ class NumPyCalls:
             "np.sort": lambda: np.sort(self.x),
             "np.median": lambda: np.median(self.x),
             "np.hypot": lambda: np.hypot(self.x, self.y),
+            "np.concatenate": lambda: np.concatenate([self.x, self.y]),
+            "x + frozen": lambda: self.x + self.frozen,
+            "jt.constant": lambda: jt.constant(self.frozen),
         }
         self.call = calls[call]
         for _ in range(120):  # machine code records repeated loops

@@ -32,9 +32,10 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     Parameters
     ----------
     value : scalar, sequence or ndarray
-        Value to copy; a read-only ndarray of 64 KiB or more is not copied. Python floats become float32 (`jt.config.default_float`), and
-        Python ints become int32, or int64 if one does not fit int32. Arrays and NumPy scalars keep their dtype. A
-        tensor, or a sequence that contains tensors, is converted as by `convert_to_tensor`; gradients flow through.
+        Value to copy; a read-only ndarray of 64 KiB or more is not copied. Python floats become float32
+        (`jt.config.default_float`), and Python ints become int32, or int64 if one does not fit int32. Arrays and NumPy
+        scalars keep their dtype. A tensor, or a sequence that contains tensors, is converted as by `convert_to_tensor`;
+        gradients flow through.
     dtype : dtype, optional
     shape : tuple of int, optional
         Shape that the value is reshaped to, or that a single number fills.
