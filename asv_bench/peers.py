@@ -1,9 +1,10 @@
-"""Comparison of jittape with hand-written NumPy and Numba, JAX, PyTorch and TensorFlow.
+"""Comparison of jittape with hand-written NumPy and Numba, JAX, PyTorch, TensorFlow and autograd.
 
     make peers                                     everything; takes some ten minutes
     python asv_bench/peers.py --only rosenbrock    rows whose name contains this
     python asv_bench/peers.py --rounds 20 --starts 0   shorter: fewer turns, no processes started
     python asv_bench/peers.py --threads 2          all libraries on two threads
+    python asv_bench/peers.py --gradbench          the evaluations of GradBench
 
 Libraries that are not installed get a dash. Every gradient is first checked against the others. Then the sides take
 turns in the same order, some milliseconds each. The table shows the median turn of each side as a multiple of the
@@ -52,16 +53,19 @@ if not STARTED:
 
 import numpy as np  # noqa: E402
 
+from gradbench import EVALUATIONS  # noqa: E402
 from workloads.base import SIDES, Side, Workload, relative_error  # noqa: E402
 from workloads.rows import ROWS  # noqa: E402
 
 MODULES = {"hand": "numba", "jittape": "jittape", "numpy": "numpy"} | {
-    name: name for name in ("jax", "torch", "tensorflow")
+    name: name for name in ("jax", "torch", "tensorflow", "autograd")
 }
 TURN = 2e-3
 """Minimum duration of a turn, in seconds."""
 WARM = 0.1
 """Duration, in seconds, of the untimed warm-up, which loads everything that only loops use."""
+SLOW = 1.0
+"""Duration, in seconds, of a run from which a side takes part in one round only, without a warm-up."""
 FIRST_USE = ("jittape", "jax")
 """Sides whose first use is timed in separate processes."""
 
@@ -77,6 +81,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=100, help="turns of each side")
     parser.add_argument("--seconds", type=float, default=8.0, help="for the turns of a row, at most")
     parser.add_argument("--starts", type=int, default=3, help="processes started for each first use")
+    parser.add_argument("--gradbench", action="store_true", help="the evaluations of GradBench as rows")
     parser.add_argument("--json", type=Path, help="also write the times here")
     parser.add_argument("--first-use", nargs=2, metavar=("SIDE", "ROW"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -85,7 +90,8 @@ def main() -> None:
         return
     prepare(options.threads)
     sides = [s for s in SIDES if s not in options.without and importlib.util.find_spec(MODULES[s])]
-    rows = [row for row in ROWS if all(text in row.name for text in options.only)]
+    table = EVALUATIONS if options.gradbench else ROWS
+    rows = [row for row in table if all(text in row.name for text in options.only)]
     print(
         f"threads: {options.threads}; sides: {', '.join(sides)}; a turn lasts at least {TURN * 1e3:.0f} ms\n"
     )
@@ -121,11 +127,14 @@ def measure(row: Workload, names: list[str], rounds: int, seconds: float) -> dic
         names = [name for name in names if name != "hand"]
     sides = {name: side for name in names if (side := getattr(row, name)()) is not None}
     check(row, sides)
-    repeats = {name: repeats_of(side) for name, side in sides.items()}
+    slow = {name for name, side in sides.items() if turn(side, 1) > SLOW}
+    repeats = {name: 1 if name in slow else repeats_of(side) for name, side in sides.items()}
     times: dict[str, list[float]] = {name: [] for name in sides}
     end = time.perf_counter() + seconds
     while len(times["jittape"]) < 5 or (len(times["jittape"]) < rounds and time.perf_counter() < end):
         for name, side in sides.items():
+            if name in slow and times[name]:
+                continue
             times[name].append(turn(side, repeats[name]) / repeats[name] * 1e6)
     return {name: {"median": statistics.median(t), "least": min(t)} for name, t in times.items()}
 
@@ -180,7 +189,7 @@ def started(name: str, row: Workload, count: int) -> dict[str, float]:
 
 def first_use(name: str, row_name: str) -> dict[str, float]:
     """Return the seconds from the start of this process to the first result, with and without imports."""
-    row = next(row for row in ROWS if row.name == row_name)
+    row = next(row for row in (*ROWS, *EVALUATIONS) if row.name == row_name)
     begin = time.time()
     row.data()
     made = time.time()
@@ -220,11 +229,11 @@ class ImportClock:
             self._within = False
 
 
-WIDTHS = (44, 11, 11, 9, 10, 9, 8, 8, 9, 9, 17, 24)
-LIBRARIES = ("NumPy", "JAX", "PyTorch", "TensorF.")
+WIDTHS = (44, 11, 11, 9, 10, 9, 8, 8, 9, 9, 9, 17, 24)
+LIBRARIES = ("NumPy", "JAX", "PyTorch", "TensorF.", "autogr.")
 TITLES = (
     ("", "hand", "jittape", "jittape", "goal", "minima", *LIBRARIES, "first use, s", "cold start, s"),
-    ("", "µs", "µs", "/ hand", "", "/ hand", *["/ hand"] * 4, "jittape    JAX", "jittape   disk    JAX"),
+    ("", "µs", "µs", "/ hand", "", "/ hand", *["/ hand"] * 5, "jittape    JAX", "jittape   disk    JAX"),
 )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 __all__ = ["SIDES", "Side", "Workload", "compiled_by_jax", "gradient_by_torch", "plain", "tape_side"]
 
-SIDES = ("hand", "jittape", "numpy", "jax", "torch", "tensorflow")
+SIDES = ("hand", "jittape", "numpy", "jax", "torch", "tensorflow", "autograd")
 """Libraries in the order of their turns."""
 
 
@@ -90,6 +90,9 @@ class Workload:
         return None
 
     def torch(self) -> Side | None:
+        return None
+
+    def autograd(self) -> Side | None:
         return None
 
 
