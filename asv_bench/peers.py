@@ -5,6 +5,7 @@
     python asv_bench/peers.py --rounds 20 --starts 0   shorter: fewer turns, no processes started
     python asv_bench/peers.py --threads 2          all libraries on two threads
     python asv_bench/peers.py --gradbench          the evaluations of GradBench
+    python asv_bench/peers.py --processor-time     time of the processor, for a machine that does other work
 
 Libraries that are not installed get a dash. Every gradient is first checked against the others. Then the sides take
 turns in the same order, some milliseconds each. The table shows the median turn of each side as a multiple of the
@@ -24,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +67,7 @@ TURN = 2e-3
 WARM = 0.1
 """Duration, in seconds, of the untimed warm-up, which loads everything that only loops use."""
 SLOW = 1.0
-"""Duration, in seconds, of a run from which a side takes part in one round only, without a warm-up."""
+"""Duration, in seconds, of a run from which the second run of a peer is its only one that is timed."""
 FIRST_USE = ("jittape", "jax")
 """Sides whose first use is timed in separate processes."""
 
@@ -82,6 +84,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0, help="for the turns of a row, at most")
     parser.add_argument("--starts", type=int, default=3, help="processes started for each first use")
     parser.add_argument("--gradbench", action="store_true", help="the evaluations of GradBench as rows")
+    parser.add_argument("--processor-time", action="store_true", help="measure the time of the processor")
     parser.add_argument("--json", type=Path, help="also write the times here")
     parser.add_argument("--first-use", nargs=2, metavar=("SIDE", "ROW"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -98,7 +101,7 @@ def main() -> None:
     print(heading(), flush=True)
     measured = []
     for row in rows:
-        times = measure(row, sides, options.rounds, options.seconds)
+        times = measure(row, sides, options)
         starts = (
             {s: started(s, row, options.starts) for s in FIRST_USE if s in sides} if options.starts else {}
         )
@@ -116,37 +119,43 @@ def prepare(threads: int) -> None:
         torch.set_num_threads(threads)
     import jittape
 
-    jittape.core.config.threads = threads
+    jittape.config.threads = threads
     Workload.threads = threads
 
 
-def measure(row: Workload, names: list[str], rounds: int, seconds: float) -> dict[str, dict[str, float]]:
+def measure(row: Workload, names: list[str], options: argparse.Namespace) -> dict[str, dict[str, float]]:
     """Return the median and the minimum time of a run of each side, in µs."""
     row.data()
     if row.threads > 1 and not row.by_hand_on_threads:
         names = [name for name in names if name != "hand"]
     sides = {name: side for name in names if (side := getattr(row, name)()) is not None}
-    check(row, sides)
-    slow = {name for name, side in sides.items() if turn(side, 1) > SLOW}
-    repeats = {name: 1 if name in slow else repeats_of(side) for name, side in sides.items()}
-    times: dict[str, list[float]] = {name: [] for name in sides}
-    end = time.perf_counter() + seconds
-    while len(times["jittape"]) < 5 or (len(times["jittape"]) < rounds and time.perf_counter() < end):
+    clock = time.process_time if options.processor_time else time.perf_counter
+    perhaps = [name for name, duration in check(row, sides, clock).items() if duration > SLOW]
+    second = {name: turn(sides[name], 1, clock) for name in perhaps if name != "jittape"}
+    times = {name: [second[name] * 1e6] if second.get(name, 0.0) > SLOW else [] for name in sides}
+    sides = {name: side for name, side in sides.items() if not times[name]}
+    repeats = {name: repeats_of(side) for name, side in sides.items()}
+    end = time.perf_counter() + options.seconds
+    while len(times["jittape"]) < 5 or (len(times["jittape"]) < options.rounds and time.perf_counter() < end):
         for name, side in sides.items():
-            if name in slow and times[name]:
-                continue
-            times[name].append(turn(side, repeats[name]) / repeats[name] * 1e6)
+            times[name].append(turn(side, repeats[name], clock) / repeats[name] * 1e6)
     return {name: {"median": statistics.median(t), "least": min(t)} for name, t in times.items()}
 
 
-def check(row: Workload, sides: dict[str, Side]) -> None:
-    """Compare the first results of every side with NumPy's, or with those of the first available side."""
-    results = {name: [np.array(v) for v in side.values(side.run())] for name, side in sides.items()}
+def check(row: Workload, sides: dict[str, Side], clock: Callable[[], float]) -> dict[str, float]:
+    """Compare the results of every side with NumPy's, or the first side's; return the seconds of the first runs."""
+    results, durations = {}, {}
+    for name, side in sides.items():
+        begin = clock()
+        result = side.run()
+        durations[name] = clock() - begin
+        results[name] = [np.array(v) for v in side.values(result)]
     wanted = results.get("numpy") or next(iter(results.values()))
     for name, values in results.items():
         error = relative_error(values, wanted)
         if not error <= row.tolerance:
             raise AssertionError(f"{row.name}: {name} is {error:.2g} off")
+    return durations
 
 
 def repeats_of(side: Side) -> int:
@@ -161,15 +170,15 @@ def repeats_of(side: Side) -> int:
     return repeats
 
 
-def turn(side: Side, repeats: int) -> float:
+def turn(side: Side, repeats: int, clock: Callable[[], float] = time.perf_counter) -> float:
     run = side.run
     result = None
-    begin = time.perf_counter()
+    begin = clock()
     for _ in range(repeats):
         result = run()
     if side.finish is not None:
         side.finish(result)
-    return time.perf_counter() - begin
+    return clock() - begin
 
 
 def started(name: str, row: Workload, count: int) -> dict[str, float]:

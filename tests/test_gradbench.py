@@ -1,4 +1,4 @@
-"""The evaluations of GradBench, smaller: results against NumPy, differences and formulas that GradBench does not use."""
+"""The evaluations of GradBench, smaller: against NumPy, differences, and other formulas for the same numbers."""
 
 import math
 import sys
@@ -35,7 +35,7 @@ def results(evaluation):
 
 
 def derivative(function, x, h=1e-4):
-    """Return the derivatives of an array by all elements of `x`, by differences of fourth order; elements of `x` last."""
+    """Return the derivatives of an array by all elements of `x`, which come last, by differences of fourth order."""
     columns = []
     for index in np.ndindex(x.shape):
         at = {}

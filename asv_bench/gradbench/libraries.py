@@ -55,7 +55,7 @@ class Library:
         raise NotImplementedError
 
     def jacobians_of_columns(self, function: Callable[[Any], Any], outputs: int) -> Callable[[Any], Any]:
-        """Derivatives of each of some vectors of results by the argument, whose columns do not mix: one gradient each."""
+        """Derivatives of vectors of results by the columns of the argument, which do not mix: a gradient each."""
 
         def result(x: Any) -> Any:
             slopes = [self.grad(lambda y, i=i: self.xp.sum(function(y)[i]))(x) for i in range(outputs)]
