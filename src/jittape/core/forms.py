@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jittape.core.program import Op
+from jittape.core.symbolic.memo_keys import memo_keys
 
 if TYPE_CHECKING:
     from jittape.core.primitive import Primitive
@@ -254,7 +255,8 @@ def run_key(op: Op) -> tuple[Any, ...]:
 def runs_of(ops: Iterable[Op]) -> dict[int, tuple[Op, ...]]:
     """Return, for the slot of each op of a `Control` primitive, all ops of its run in order."""
     runs: dict[tuple[Any, ...], list[Op]] = {}
-    for op in ops:
-        if isinstance(op.primitive.lowering, Control):
-            runs.setdefault(run_key(op), []).append(op)
+    with memo_keys():
+        for op in ops:
+            if isinstance(op.primitive.lowering, Control):
+                runs.setdefault(run_key(op), []).append(op)
     return {op.out: tuple(run) for run in runs.values() for op in run}

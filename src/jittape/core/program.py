@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jittape.core.locks import lock
+from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.tickets import WeakValues
 from jittape.core.user_calls import file_shown
 from jittape.errors import ProgramError
@@ -205,7 +206,13 @@ class Body:
         key = (inputs, tuple([op.key for op in program.ops]), program.outputs)
         own = bodies_of_thread.table
         if own is not None and _varies(key, own):
-            return own.get(key) or own.setdefault(key, Body(check(program)))
+            with memo_keys():
+                found = own.get(key)
+            if found is None:
+                found = Body(check(program))
+                with memo_keys():
+                    own[key] = found
+            return found
         with _lock:
             body = _bodies.get(key)
             if body is None:

@@ -112,8 +112,8 @@ reshape_op = Primitive(
 
 
 def to_shape(x: Any, shape: tuple[int, ...]) -> Any:
-    """Return `x` reshaped to a full `shape` (no -1), or `x` itself if it has that shape."""
-    return x if x.shape == shape else reshape_op.bind(x, shape=shape)
+    """Return `x` in a full `shape` (no -1), or `x` itself if it has it. Extents are compared at equal ranks only."""
+    return x if len(x.shape) == len(shape) and x.shape == shape else reshape_op.bind(x, shape=shape)
 
 
 def _is_stretched(n: int, m: int) -> bool:

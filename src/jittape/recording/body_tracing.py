@@ -16,6 +16,7 @@ from jittape.core.primitive import any_dtype, recording_with
 from jittape.core.program import Aval, Program
 from jittape.core.symbolic.affine_integers import AffineInteger, affine_integer
 from jittape.core.symbolic.extents import Extent
+from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
 from jittape.errors import ControlFlowError, LeakedTensorError
@@ -107,7 +108,7 @@ class BodyTrace(SymbolicTrace):
         flatten: Callable[[Any], list[Any]],
     ) -> tuple[list[Tensor], Any]:
         """Run `function` with placeholders; return the tensors that `flatten` finds in its result, and the result."""
-        with self.deriving():
+        with self.deriving(), memo_keys():
             markers = [marker_for(aval, None) for aval in avals]
             key = (_placeholders, (self._code,), *markers)
             node = self.node.children.get(key)

@@ -10,6 +10,7 @@ from typing import Any
 from jittape.core.buffers import Buffer
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import Extent, Extents, hint_of
+from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.errors import ProgramError
 from jittape.recording.body_tracing import BodyTrace, Recorded
 from jittape.recording.function_trace import FunctionTrace, Leaf
@@ -35,7 +36,7 @@ class _WithExtents(SymbolicTrace):
 
     def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
         """Record a call, as `Trace.apply` does; parameters and operands may be extents."""
-        with self.deriving():
+        with self.deriving(), memo_keys():  # the trie is a memory of calls
             return super().apply(body, arrays, static)
 
     def deriving(self) -> AbstractContextManager[Any]:

@@ -18,6 +18,7 @@ from jittape.core.config import config
 from jittape.core.dtypes import KINDS, as_dtype, float64, int64, kind_of
 from jittape.core.primitive import any_dtype, recording_with
 from jittape.core.program import Aval
+from jittape.core.symbolic.memo_keys import decisive_keys, memo_keys
 from jittape.core.user_calls import argument_of_user, named
 from jittape.errors import DTypeError
 from jittape.primitives.identity import identity_op
@@ -136,7 +137,7 @@ def _run(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Nod
     scalars = _ScalarInputs(builder)
     body, static, *operands = key
     handles = _handles(operands, arrays, builder, scalars)
-    with recording_with(builder):
+    with recording_with(builder), decisive_keys():
         try:
             result = builder.apply(body, tuple(handles), static)
         except (TypeError, ValueError, IndexError, OverflowError) as error:
@@ -268,7 +269,8 @@ def insert_node(parent: Node, key: tuple[Any, ...], node: Node) -> Node:
     arrays = len(node.inputs) - len(node.scalars)
     if arrays:
         node.nbytes += sum([aval.nbytes for _, aval, _ in node.inputs[:arrays]])
-    kept = parent.children.setdefault(key, node)
+    with memo_keys():
+        kept = parent.children.setdefault(key, node)
     if kept is node:
         trie.added(node)
     return kept

@@ -20,13 +20,14 @@ from jittape.compile.ir.kernel import Kernel
 from jittape.compile.llvm.host_facts import host_facts
 from jittape.compile.llvm.target import CodeHandle
 from jittape.compile.rewrite.bind_constants import bind_constants
+from jittape.compile.schedule.row_tiling import RowTile
 from jittape.compile.schedule.schedule import schedule
-from jittape.compile.schedule.steps import KernelStep, Schedule
+from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule, Step
 from jittape.core.buffers import Buffer
 from jittape.core.config import config
 from jittape.core.forms import Control
 from jittape.core.locks import cached_property
-from jittape.core.program import Body, Op, Program
+from jittape.core.program import Aval, Body, Op, Program, bodies_of
 from jittape.core.simplify import simplify
 from jittape.core.symbolic.extents import Extents
 from jittape.errors import ProgramError
@@ -41,6 +42,8 @@ _MOST_VARIANTS = 16
 """Maximum number of schedules with extents."""
 _MOST_FAILURES = 4
 """Number of times that the passes run with extents in vain."""
+_MOST_COLLISIONS = 32
+"""Number of times that they run in vain because an extent equals another number by accident, which others may not."""
 
 
 class GeneralExecutable:
@@ -65,6 +68,7 @@ class GeneralExecutable:
         self._donated = donated
         self._variants: list[_Variant] = []
         self._failures = 0
+        self._collisions = 0
         self._numbers: set[Any] = set()
 
     def at(self, values: Sequence[int], program_of: Callable[[], Program]) -> CompiledExecutable:
@@ -96,7 +100,9 @@ class GeneralExecutable:
                 if variant is not self._variants[0]:  # the next length most likely passes the same guards
                     self._variants = [variant, *[one for one in self._variants if one is not variant]]
                 return found
-        if self._failures >= _MOST_FAILURES or len(self._variants) >= _MOST_VARIANTS or min(values) <= 1:
+        if self._failures >= _MOST_FAILURES or self._collisions >= _MOST_COLLISIONS:
+            return None
+        if len(self._variants) >= _MOST_VARIANTS or min(values) <= 1:
             return None
         if not self._numbers.isdisjoint(values):  # in no general position
             return None
@@ -117,7 +123,9 @@ class GeneralExecutable:
                 found = _without_ops(schedule(simplify(general), self._donated, target=host_facts))
                 self._numbers = numbers_of(general, products=True)
                 if not extents.is_general(self._numbers):
-                    raise ProgramError("the extents are in no general position")
+                    self._failures += extents.is_pinned
+                    self._collisions += not extents.is_pinned
+                    return None
                 return _Variant(extents, found, values, self._scalars, self._donated)
         except Exception:
             self._failures += 1
@@ -140,7 +148,7 @@ class _Variant:
         self._schedule_at: Callable[..., Schedule | None] = extents.function(found)
         steps: Any = found.steps
         self._numbers_at: Callable[..., Any] | None = None
-        if all([step.tile is None for step in steps]):
+        if all([isinstance(step, KernelStep) for step in steps]):
             numbers = replace(found, steps=(), spare=()), table_numbers(steps)
             self._numbers_at = extents.function(numbers)
         self._values = list(values)
@@ -171,12 +179,13 @@ class _Variant:
             self._is_sound = _comparable(fresh) == _comparable(found)
             if not self._is_sound:
                 return None
-        made = CompiledExecutable(program, self._scalars, self._donated, replace(found, program=program))
-        if self._is_verified:
+        of_steps = replace(program, avals={**program.avals, **found.program.avals})
+        made = CompiledExecutable(program, self._scalars, self._donated, replace(found, program=of_steps))
+        if self._is_verified and self._numbers_at is not None:
             steps: Any = found.steps
             self._kernels = kernels_of(steps)
             self._layout = made.layout
-            self._template = TableTemplate(steps, made.layout.cell_of)
+            self._template = TableTemplate(steps, made.layout.cell_of, made.layout.cells)
         return made
 
     def schedule_of(self, values: Sequence[int], program: Program) -> Schedule:
@@ -262,24 +271,37 @@ class _Derived(CompiledExecutable):
 
 
 def _without_ops(found: Schedule) -> Schedule:
-    """Return a schedule of kernels without the ops of its program and those that explain it."""
-    steps = []
+    """Return a schedule without the ops that only explain it. Its program has the avals that NumPy steps need."""
+    steps: list[Step] = []
+    avals: dict[int, Aval] = {}
     for step in found.steps:
-        if not isinstance(step, KernelStep):
-            raise ProgramError("a general schedule has kernels only")
-        steps.append(replace(step, ops=(), bodies=tuple(map(_without_ops, step.bodies))))
-    return replace(found, steps=tuple(steps), program=Program(found.program.inputs, (), (), {}))
+        if isinstance(step, NumpyStep):
+            if any([bodies_of(op) for op in step.ops]):
+                raise ProgramError("NumPy runs a body as a program")
+            avals.update([(op.out, found.program.avals[op.out]) for op in step.ops])
+            steps.append(step)
+        else:
+            steps.append(replace(step, ops=(), bodies=tuple(map(_without_ops, step.bodies))))
+    return replace(found, steps=tuple(steps), program=Program(found.program.inputs, (), (), avals))
 
 
 def _comparable(found: Schedule) -> Schedule:
     """Return what a schedule has in common with one of plain numbers: not the places of values in the arena."""
-    steps = []
+    steps: list[Any] = []
+    tiles: dict[RowTile | None, int] = {}
     for step in found.steps:
-        assert isinstance(step, KernelStep)
+        if isinstance(step, NumpyStep):
+            steps.append((step.storages, step.avals, step.results, [op[:4] for op in step.ops]))
+            continue
+        # Tile loops are compared by number. Their regions depend on the places of values.
+        number = tiles.setdefault(step.tile, len(tiles))
+        tile: Any = step.tile and (number, step.tile.blocks, step.tile.moved, step.tile.work)
         # The table of a loop or a branch has the places of its body's values.
         sizes: Any = len(step.sizes) if step.bodies else step.sizes
         name: Any = step.kernel.name
-        steps.append(replace(step, kernel=name, sizes=sizes, bodies=tuple(map(_comparable, step.bodies))))
+        steps.append(
+            replace(step, kernel=name, sizes=sizes, tile=tile, bodies=tuple(map(_comparable, step.bodies)))
+        )
     spare: Any = sorted([kernel.name for kernel in found.spare])
     return replace(found, steps=tuple(steps), spare=tuple(spare), offsets=(), lengths=(), arena=0)
 

@@ -129,8 +129,7 @@ def _launch_table(
         if tile is not None:
             blocks = _tile_table(tile, cell_of, cells, found)
             memory.append(blocks)
-            worth = min(tile.groups, max(1, tile.work // tuning.work_per_thread_ns))
-            loop = registry.address_of(_TILE_LOOP), 0, address_of(blocks), tile.groups, worth
+            loop = registry.address_of(_TILE_LOOP), 0, address_of(blocks), tile.groups, _threads_of_tile(tile)
             found = np.array([loop], KERNEL_CALL.dtype)
         if clock is None:
             table.append(found.view(np.int64))
@@ -158,12 +157,15 @@ class TableNumbers(NamedTuple):
         The sizes of all steps, one after the other, with 0 in place of the addresses of the bodies' tables.
     work : sequence of (int, int)
         The tasks and the work of each step.
+    tiles : sequence of RowTile
+        The tile loops.
     bodies : sequence of TableNumbers
         Of the bodies of all steps.
     """
 
     sizes: Sequence[int]
     work: Sequence[tuple[int, int]]
+    tiles: Sequence[RowTile]
     bodies: Sequence[TableNumbers]
 
 
@@ -172,6 +174,7 @@ def table_numbers(steps: Sequence[KernelStep]) -> TableNumbers:
     return TableNumbers(
         tuple([n for step in steps for n in with_tables([0] * len(step.bodies), step.sizes)]),
         tuple([(step.tasks, step.work) for step in steps]),
+        tuple(dict.fromkeys([step.tile for step in steps if step.tile is not None])),
         tuple([table_numbers(_kernel_steps(body)) for step in steps for body in step.bodies]),
     )
 
@@ -182,47 +185,90 @@ def kernels_of(steps: Sequence[KernelStep]) -> list[Kernel]:
     return [*[step.kernel for step in steps], *chain.from_iterable(inner)]
 
 
+class _Call(NamedTuple):
+    """A step's record in a launch table: its place, the kernel, and the place of the first size among all sizes."""
+
+    at: int
+    kernel: str
+    first: int
+    abortable: int
+    is_tiled: bool
+
+
 class TableTemplate:
     """The launch table of kernels for other numbers, in a tenth of the time that `segments` takes.
 
     Parameters
     ----------
     steps : sequence of KernelStep
-        Steps without tile loops.
     cell_of : sequence of int
         The cell of each storage in the slot table.
+    cells : int
+        Number of cells of the slot table.
     """
 
-    def __init__(self, steps: Sequence[KernelStep], cell_of: Sequence[int]) -> None:
+    def __init__(self, steps: Sequence[KernelStep], cell_of: Sequence[int], cells: int) -> None:
+        self._cell_of, self._cells = cell_of, cells
         self._slots = np.array([cell_of[s] for step in steps for s in step.storages], np.int32)
-        self._words = LAUNCH_HEAD.pack(calls=len(steps), pool=0, runs=0)
-        self._calls: list[tuple[str, int, int]] = []
         self._bodies: list[tuple[int, TableTemplate]] = []
+        self._calls: list[_Call] = []
+        self._loops: list[tuple[int, int]] = []
+        groups = [(tile, list(group)) for tile, group in groupby(steps, lambda step: step.tile)]
+        calls = sum([len(group) if tile is None else 1 for tile, group in groups])
+        self._words = LAUNCH_HEAD.pack(calls=calls, pool=0, runs=0)
+        tables: list[int] = []
+        first_table = len(self._words) + calls * KERNEL_CALL.words
         slot, count = address_of(self._slots), 0
-        for step in steps:
-            self._calls.append((step.kernel.name, count, ABORTABLE if step.kernel.abortable else 0))
-            self._words += KERNEL_CALL.pack(kernel=0, slots=slot, sizes=0, tasks=0, threads=0)
-            slot += self._slots.itemsize * len(step.storages)
-            tables = with_tables(range(-len(step.bodies), 0), ())
-            for at, body in enumerate(step.bodies, len(tables) - len(step.bodies)):
-                self._bodies.append((count + at, TableTemplate(_kernel_steps(body), _cells_of_body(body))))
-            count += len(tables) + len(step.sizes)
+        for tile, group in groups:
+            if tile is not None:
+                self._loops.append((len(self._words), first_table + len(tables)))
+                loop = registry.address_of(_TILE_LOOP)
+                self._words += KERNEL_CALL.pack(kernel=loop, slots=0, sizes=0, tasks=0, threads=0)
+                tables += _tile_head(tile, cell_of, cells, len(group))
+            for step in group:
+                at = len(self._words) if tile is None else first_table + len(tables)
+                abortable = ABORTABLE if step.kernel.abortable else 0
+                self._calls.append(_Call(at, step.kernel.name, count, abortable, tile is not None))
+                if tile is None:
+                    self._words += KERNEL_CALL.pack(kernel=0, slots=slot, sizes=0, tasks=0, threads=0)
+                else:
+                    tables += TILE_STEP.pack(kernel=0, slots=slot, sizes=0)
+                slot += self._slots.itemsize * len(step.storages)
+                count += self._add_bodies(step, count) + len(step.sizes)
+        self._words += tables
+
+    def _add_bodies(self, step: KernelStep, first: int) -> int:
+        """Add the templates of a step's bodies; return the number of words before the step's sizes."""
+        tables = with_tables(range(-len(step.bodies), 0), ())
+        for at, body in enumerate(step.bodies, len(tables) - len(step.bodies)):
+            cells = _cells_of_body(body)
+            self._bodies.append((first + at, TableTemplate(_kernel_steps(body), cells, len(cells))))
+        return len(tables)
 
     def table(self, addresses: Mapping[str, int], numbers: TableNumbers) -> LaunchTable:
         """Return the launch table; `addresses` are those of the kernels by name."""
         words = [*self._words, *numbers.sizes]
         launch = np.empty(len(words), np.int64)
         memory: tuple[np.ndarray[Any, Any], ...] = (launch, self._slots)
-        first = address_of(launch) + WORD * len(self._words)
-        at, most = LAUNCH_HEAD.words, 1
-        for (name, count, abortable), (tasks, time) in zip(self._calls, numbers.work, strict=True):
+        first, most = address_of(launch) + WORD * len(self._words), 1
+        for (at, kernel, count, abortable, is_tiled), (tasks, time) in zip(
+            self._calls, numbers.work, strict=True
+        ):
             threads = _threads(tasks, time)
             most = max(most, threads)
-            words[at + _KERNEL] = addresses[name]
+            words[at + _KERNEL] = addresses[kernel]
             words[at + _SIZES] = first + WORD * count
-            words[at + _TASKS] = abortable or tasks
-            words[at + _THREADS] = threads
-            at += KERNEL_CALL.words
+            if not is_tiled:
+                words[at + _TASKS] = abortable or tasks
+                words[at + _THREADS] = threads
+        for (at, table), tile in zip(self._loops, numbers.tiles, strict=True):
+            words[at + _SIZES] = address_of(launch) + WORD * table
+            words[at + _TASKS] = tile.groups
+            words[at + _THREADS] = threads = _threads_of_tile(tile)
+            most = max(most, threads)
+            # The head has the same number of words for all extents.
+            head = _tile_head(tile, self._cell_of, self._cells, words[table + _STEPS])
+            words[table : table + len(head)] = head
         words[LAUNCH_HEAD.word("pool")] = pool_address(most)
         for (count, body), inner in zip(self._bodies, numbers.bodies, strict=True):
             made = body.table(addresses, inner)
@@ -236,6 +282,7 @@ class TableTemplate:
 
 
 _KERNEL, _SIZES, _TASKS, _THREADS = map(KERNEL_CALL.word, ("kernel", "sizes", "tasks", "threads"))
+_STEPS = TILE_HEAD.word("steps")
 _MASK = 2**64 - 1
 
 
@@ -244,10 +291,13 @@ def _threads(tasks: int, work: int) -> int:
     return 1 if tasks == 1 else min(tasks or MOST, max(1, work // tuning.work_per_thread_ns))
 
 
+def _threads_of_tile(tile: RowTile) -> int:
+    """Return how many threads a tile loop is worth."""
+    return min(tile.groups, max(1, tile.work // tuning.work_per_thread_ns))
+
+
 def _most_threads(steps: Sequence[KernelStep]) -> int:
-    tiles = [
-        min(s.tile.groups, s.tile.work // tuning.work_per_thread_ns) for s in steps if s.tile is not None
-    ]
+    tiles = [_threads_of_tile(s.tile) for s in steps if s.tile is not None]
     return max([*[_threads(s.tasks, s.work) for s in steps], *tiles], default=1)
 
 
@@ -255,19 +305,25 @@ def _tile_table(
     tile: RowTile, cell_of: Sequence[int], cells: int, calls: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
     """Return the table of a tile loop over these calls."""
-    words = TILE_HEAD.pack(
+    words = _tile_head(tile, cell_of, cells, len(calls))
+    for call in calls:
+        words += TILE_STEP.pack(**{name: call[name] for name in TILE_STEP.names})
+    return np.array(words, np.int64)
+
+
+def _tile_head(tile: RowTile, cell_of: Sequence[int], cells: int, steps: int) -> list[int]:
+    """Return the words before the steps of a tile loop's table."""
+    words: list[int] = TILE_HEAD.pack(
         cells=cells,
         blocks=tile.blocks,
         share=-(-tile.blocks // tile.groups),
         region=tile.region,
         temporaries=len(tile.moved),
-        steps=len(calls),
+        steps=steps,
     )
     for storage, nbytes in tile.moved:
         words += TILE_TEMPORARY.pack(cell=cell_of[storage], nbytes=nbytes)
-    for call in calls:
-        words += TILE_STEP.pack(**{name: call[name] for name in TILE_STEP.names})
-    return np.array(words, np.int64)
+    return words
 
 
 def _body_table(body: Schedule, addresses: dict[str, int], clocks: Clocks | None) -> LaunchTable:

@@ -15,12 +15,15 @@ import numpy as np
 from jittape.compile.analysis.cost import cost_of_map
 from jittape.compile.ir.instructions import BoundsMask, Compute, Instruction, KernelStore, Load
 from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.table_layouts import ON_DEMAND
+from jittape.core.symbolic.extents import applied
 from jittape.core.tuning import tuning
 
 __all__ = [
     "Tasks",
     "divided",
     "rows_at_a_time",
+    "tasks_on_demand",
     "work_of",
     "work_of_decomposition",
     "work_of_lapack",
@@ -84,17 +87,36 @@ def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     total = extents[0]
     partial = [r for r in kernel.reductions if 0 in r.axes]
     row_by_row = any(r.in_memory for r in partial)
+    extent = applied(_task_extent, total, work, kernel.depth == 1, row_by_row)
+    if partial and extent >= total:  # several partial results take memory and a step that adds them
+        return Tasks(1, total)
+    return Tasks(applied(_tasks_of, total, extent), extent)
+
+
+def _task_extent(total: int, work: int, is_flat: bool, row_by_row: bool) -> int:
+    """Return the number of iterations of the outermost loop, `total` in all, in each task."""
     extent = max(1, -(-total * tuning.task_ns // work)) if work >= tuning.parallel_work_ns else total
-    if kernel.depth == 1:
+    if is_flat:
         extent = max(tuning.sum_chunk_elements, 1 << (extent - 1).bit_length())
     if row_by_row:
         extent = min(
             max(extent, tuning.min_task_rows),
             tuning.long_sum_task_rows if total > tuning.long_sum_rows else tuning.long_sum_rows,
         )
-    if extent >= total:
-        return Tasks(1, total)
-    return Tasks(-(-total // extent), extent)
+    return min(extent, total)
+
+
+def _tasks_of(total: int, extent: int) -> int:
+    return -(-total // extent) if total else 1
+
+
+def tasks_on_demand(work: int) -> int:
+    """Return the number of tasks of products that can be divided: `ON_DEMAND` if that pays."""
+    return applied(_tasks_on_demand, work)
+
+
+def _tasks_on_demand(work: int) -> int:
+    return ON_DEMAND if work >= tuning.parallel_work_ns else 1
 
 
 def _is_in_order(store: KernelStore) -> bool:

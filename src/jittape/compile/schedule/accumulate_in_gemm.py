@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from jittape.compile.ir.instructions import Compute, Load, Operand
 from jittape.compile.ir.kernel import Gemm, LoopKernel, bits_of
 from jittape.compile.ir.loop_nest import LoopNest, NestInstruction
-from jittape.compile.ir.table_layouts import ON_DEMAND
 from jittape.compile.schedule.rules import Rule, broken_rule
 from jittape.compile.schedule.unplaced_steps import Draft, UnplacedStep, first_in_place, written
 from jittape.core.locks import cached_property
@@ -122,7 +121,7 @@ def _is_plain(step: UnplacedStep) -> bool:
     """Return whether a step is a product of matrices in one call."""
     kernel = step.kernel
     plain = isinstance(kernel, Gemm) and kernel.form == "matrix" and not kernel.accumulates
-    return plain and step.tasks in (ON_DEMAND, 1)
+    return plain and step.tile is None
 
 
 _RULES: tuple[Rule[_Candidate], ...] = (

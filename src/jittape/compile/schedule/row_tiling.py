@@ -249,6 +249,10 @@ class RowTileFinder:
         self._cuts: dict[tuple[int, int], Cut | None] = {}
         self._large: dict[int, bool] = {}
 
+    def fit_cache(self) -> bool:
+        """Return whether all slots together fit the cache, so that no tile loop pays."""
+        return sum(self._nbytes.values()) <= tuning.row_tile_cached_bytes
+
     def tile_from(self, first: int, taken: Container[int]) -> Found | None:
         """Return the tile loop that begins with a step and saves most bytes, without the `taken` steps, or None."""
         step = self.steps[first]

@@ -26,6 +26,8 @@ def tile_rows(draft: Draft) -> None:
     nests = [None if id(step) in combining else step.nest for step in steps]
     plain = [TileStep(s.kernel, s.sizes, s.operands, nest) for s, nest in zip(steps, nests, strict=True)]
     finder = RowTileFinder(plain, draft.avals, owner_of, outside)
+    if finder.fit_cache():
+        return
     result: list[UnplacedStep] = []
     taken: set[int] = set()
     for i, step in enumerate(steps):

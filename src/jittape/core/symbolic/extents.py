@@ -140,22 +140,26 @@ class Extents:
         self._guards.setdefault(text, holds)
         return holds
 
-    def _computed(self, function: Callable[..., Any], extent: Extent, *constants: Any) -> Extent:
+    def _computed(self, function: Callable[..., Any], *arguments: Any) -> Extent:
         name = f"f{id(function)}"
         self._functions[name] = partial(applied, function)
-        names = []
-        for constant in constants:
-            names.append(f"k{id(constant)}")
-            self._functions[names[-1]] = constant
-        key = (name, extent._terms, *names)
-        return self._atom(
-            key, f"{name}({', '.join([extent._source, *names])})", function(extent._hint, *constants)
-        )
+        keys: list[Any] = []
+        texts = []
+        for argument in arguments:
+            if argument.__class__ is Extent:
+                keys.append(argument._terms)
+                texts.append(argument._source)
+            else:
+                texts.append(f"k{id(argument)}")
+                keys.append(texts[-1])
+                self._functions[texts[-1]] = argument
+        return self._atom((name, *keys), f"{name}({', '.join(texts)})", function(*map(hint_of, arguments)))
 
 
-def applied(function: Callable[..., Any], value: Any, *constants: Any) -> Any:
-    """Return ``function(value, *constants)``; recomputed for other values if `value` is an extent."""
-    return value.mapped(function, *constants) if value.__class__ is Extent else function(value, *constants)
+def applied(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return ``function(*arguments)``; recomputed for other values of those arguments that are extents."""
+    extent = next((a for a in arguments if a.__class__ is Extent), None)
+    return function(*arguments) if extent is None else extent.computed(function, *arguments)
 
 
 def _terms_of(value: Any) -> _Terms:
@@ -259,10 +263,10 @@ class Extent:
 
     def bit_length(self) -> Any:
         """Return the number of bits, as `int.bit_length`."""
-        return self.mapped(int.bit_length)
+        return self.computed(int.bit_length, self)
 
     def __trunc__(self) -> Any:
-        return self.mapped(int)
+        return self.computed(int, self)
 
     def as_extent(self) -> Extent:
         return self
@@ -316,13 +320,13 @@ class Extent:
 
     # ---- escapes: the value becomes plain --------------------------------------------------------------------------
 
-    def mapped(self, function: Callable[..., Any], *constants: Any) -> Any:
-        """Return ``function(self, *constants)``, which is recomputed for other values."""
+    def computed(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return ``function(*arguments)``, one of which is the extent; it is recomputed for other values."""
         if function is int and type(self._hint) is int:
             return self
         if self._owner.is_open:
-            return self._owner._computed(function, self, *constants)
-        return function(self._hint, *constants)
+            return self._owner._computed(function, *arguments)
+        return function(*map(hint_of, arguments))
 
     def belongs_to(self, extents: Any) -> bool:
         """Return whether the extent is one of `extents`, whose run goes on."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
-__all__ = ["is_memo_key", "memo_keys"]
+__all__ = ["decisive_keys", "is_memo_key", "memo_keys"]
 
 
 class _Memo(threading.local):
@@ -16,14 +16,23 @@ class _Memo(threading.local):
 _memo = _Memo()
 
 
-@contextmanager
-def memo_keys() -> Iterator[None]:
+def memo_keys() -> AbstractContextManager[None]:
     """Let extents be parts of keys to results of a pure function.
 
     Two keys that are equal by accident for some lengths are not found to be equal. The function is then called again,
     with the same result.
     """
-    before, _memo.is_open = _memo.is_open, True
+    return _keys(True)
+
+
+def decisive_keys() -> AbstractContextManager[None]:
+    """End the effect of `memo_keys` for code that may decide by a set or dictionary of extents."""
+    return _keys(False)
+
+
+@contextmanager
+def _keys(is_open: bool) -> Iterator[None]:
+    before, _memo.is_open = _memo.is_open, is_open
     try:
         yield
     finally:

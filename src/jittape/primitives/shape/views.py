@@ -99,9 +99,11 @@ class Region(NamedTuple):
         """Return the shape of the region in an array of `shape`; raise if it does not fit."""
         result = list(shape)
         for axis, offset, size, step in zip(*self, strict=True):
-            ends = (offset or 0, (offset or 0) + (size - 1) * step)
-            span = abs(ends[1] - ends[0]) + 1 if offset is None else max(ends) + 1
-            if size and (span > shape[axis] or (offset is not None and min(ends) < 0)):
+            reach = (size - 1) * abs(step)
+            first = offset if offset is not None else (reach if step < 0 else 0)
+            lowest, highest = (first, first + reach) if step >= 0 else (first - reach, first)
+            # Mostly true or false for all lengths, whereas `size` may be 0 for one.
+            if (highest >= shape[axis] or lowest < 0) and size:
                 raise ShapeError(
                     f"[{op}] {size} elements in steps of {step} do not fit into axis {axis} of shape {shape}"
                 )

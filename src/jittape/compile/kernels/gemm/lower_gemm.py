@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.analysis.gemm_operands import Product, block_sizes, form_of, with_column
-from jittape.compile.analysis.parallelism import work_of_products
+from jittape.compile.analysis.parallelism import tasks_on_demand, work_of_products
 from jittape.compile.ir.instructions import Operand
 from jittape.compile.ir.kernel import Gemm, bits_of
-from jittape.compile.ir.table_layouts import ON_DEMAND
 from jittape.compile.ir.target_facts import Target
-from jittape.core.tuning import tuning
 
 __all__ = ["GemmLowering", "LoweredGemm"]
 
@@ -79,5 +77,5 @@ class GemmLowering:
         stacked = outer.extent * inner.extent
         work = work_of_products(form, dtype, stacked * m * n * product.inner)
         divisible = target.divisible and (kernel.divisible or stacked > 1)
-        tasks = ON_DEMAND if work >= tuning.parallel_work_ns and divisible else 1
+        tasks = tasks_on_demand(work) if divisible else 1
         return LoweredGemm(kernel, (x.slot, y.slot), sizes, tasks, work)
