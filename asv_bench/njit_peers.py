@@ -2,8 +2,9 @@
 
     python asv_bench/njit_peers.py [NAME ...]
 
-JAX must be installed beside jittape; kernels that have no version for JAX get a dash. All sides take turns, on one
-thread. Each gradient of JAX is compared with jittape's.
+JAX has two versions of each kernel: the loops over elements of the function (``in_jax_loops``), and whole arrays with
+`lax.scan` where an element needs the one before (``in_jax``). JAX must be installed beside jittape. All sides take
+turns, on one thread. Each gradient of JAX is compared with jittape's.
 """
 
 from __future__ import annotations
@@ -19,56 +20,84 @@ import math
 import statistics
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
+import jax
 import numpy as np
 
 import jittape as jt
-from npbench import KERNELS, Kernel, in_jax
+from npbench import KERNELS, Kernel, in_jax, in_jax_loops
 
 ROUNDS = 15
+FEW_ROUNDS = 3
+"""Number of calls of a gradient that takes longer than `SLOW` seconds."""
+SLOW = 0.1
 
 
-def measured(kernel: Kernel) -> tuple[float, float, float | None]:
-    """Return the times of the function, of jittape's and of JAX's gradient in microseconds."""
+def gradient_in_jax(
+    module: Any, kernel: Kernel, arguments: tuple[Any, ...], expected: Any
+) -> Callable[[], Any]:
+    """Return a call of JAX's compiled gradient; its results are compared with `expected`."""
+    static = [i for i, one in enumerate(arguments) if isinstance(one, int)]
+    function = jax.jit(
+        jax.value_and_grad(getattr(module, kernel.name), kernel.argnums), static_argnums=static
+    )
+    placed = [jax.numpy.asarray(one) if isinstance(one, np.ndarray) else one for one in arguments]
+    value, gradients = function(*placed)
+    np.testing.assert_allclose(value, expected[0], rtol=1e-6, err_msg=kernel.name)
+    for one, mine in zip(gradients, expected[1], strict=True):
+        np.testing.assert_allclose(one, mine, rtol=1e-5, atol=1e-6 * np.abs(mine).max(), err_msg=kernel.name)
+    return lambda: jax.block_until_ready(function(*placed))
+
+
+def seconds(run: Callable[[], Any]) -> float:
+    """Return the time of one call."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def measured(kernel: Kernel) -> list[float]:
+    """Return the times of the function, of jittape's gradient and of both gradients of JAX in microseconds."""
     arguments = kernel.arguments(np.random.default_rng(0), kernel.size)
     gradient = jt.njit_value_and_grad(kernel.function, argnums=kernel.argnums)
-    value, expected = gradient(*arguments)
-    sides = [lambda: kernel.function(*arguments), lambda: gradient(*arguments)]
-    whole = tuple(i for i, one in enumerate(arguments) if isinstance(one, int))
-    peer = in_jax.value_and_grad(kernel.name, kernel.argnums, whole)
-    if peer is not None:
-        placed = [in_jax.jnp.asarray(one) if isinstance(one, np.ndarray) else one for one in arguments]
-        other, found = peer(*placed)
-        np.testing.assert_allclose(other, value, rtol=1e-6, err_msg=kernel.name)
-        for one, mine in zip(found, expected, strict=True):
-            np.testing.assert_allclose(
-                one, mine, rtol=1e-5, atol=1e-6 * np.abs(mine).max(), err_msg=kernel.name
-            )
-        sides.append(lambda: in_jax.jax.block_until_ready(peer(*placed)))
+    expected = gradient(*arguments)
+    sides: list[Callable[[], Any]] = [
+        partial(kernel.function, *arguments),
+        partial(gradient, *arguments),
+        *[gradient_in_jax(module, kernel, arguments, expected) for module in (in_jax_loops, in_jax)],
+    ]
+    rounds = [FEW_ROUNDS if seconds(run) > SLOW else ROUNDS for run in sides]
     times: list[list[float]] = [[] for _ in sides]
-    for _ in range(ROUNDS):
-        for run, one in zip(sides, times, strict=True):
-            start = time.perf_counter()
-            run()
-            one.append(1e6 * (time.perf_counter() - start))
-    medians = [statistics.median(one) for one in times]
-    return medians[0], medians[1], medians[2] if peer is not None else None
+    for k in range(ROUNDS):
+        for run, one, count in zip(sides, times, rounds, strict=True):
+            if k < count:
+                one.append(seconds(run))
+    return [1e6 * statistics.median(one) for one in times]
 
 
 def main() -> None:
     """Print one row for each kernel."""
-    ratios = []
+    ratios: list[tuple[float, float]] = []
     print(
-        f"{'kernel':14} {'function us':>11} {'gradient us':>11} {'ratio':>6} {'JAX us':>9} {'JAX / jittape':>13}"
+        f"{'kernel, us':14} {'function':>8} {'gradient':>8} {'ratio':>6} {'JAX, loops':>11} {'/ ours':>8} "
+        f"{'JAX, arrays':>11} {'/ ours':>6}"
     )
     for kernel in KERNELS:
         if len(sys.argv) > 1 and kernel.name not in sys.argv[1:]:
             continue
-        primal, mine, peer = measured(kernel)
-        row = f"{kernel.name:14} {primal:11.0f} {mine:11.0f} {mine / primal:6.1f}"
-        print(f"{row} {peer:9.0f} {peer / mine:13.1f}" if peer else f"{row} {'-':>9} {'-':>13}", flush=True)
-        ratios += [peer / mine] if peer else []
-    print(f"geometric mean of JAX / jittape: {math.exp(statistics.mean(map(math.log, ratios))):.1f}")
+        primal, mine, loops, whole = measured(kernel)
+        print(
+            f"{kernel.name:14} {primal:8.0f} {mine:8.0f} {mine / primal:6.1f} {loops:11.0f} {loops / mine:8.0f} "
+            f"{whole:11.0f} {whole / mine:6.1f}",
+            flush=True,
+        )
+        ratios.append((loops / mine, whole / mine))
+    for name, found in zip(("loops", "whole arrays"), zip(*ratios, strict=True), strict=True):
+        mean = math.exp(statistics.mean(map(math.log, found)))
+        print(f"JAX with {name} / jittape: geometric mean {mean:.1f}, least {min(found):.1f}")
 
 
 if __name__ == "__main__":

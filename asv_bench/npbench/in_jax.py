@@ -203,7 +203,120 @@ def durbin(r):
     return squares(lax.scan(step, start, jnp.arange(1, n))[0][0])
 
 
-def value_and_grad(name, argnums, static):
-    """Return the compiled gradient of a kernel; None for one without a version here."""
-    function = globals().get(name)
-    return None if function is None else jax.jit(jax.value_and_grad(function, argnums), static_argnums=static)
+def adi(u, steps):
+    n = u.shape[0]
+    first, second = 2.0 * n**2 / steps, n**2 / steps
+    a, d = -0.5 * first, -0.5 * second
+    ones = jnp.ones(n - 2)
+
+    def solved(x, y, right):
+        """Solve tridiagonal systems along the first axis."""
+
+        def eliminate(pq, r):
+            divisor = x * pq[0] + y
+            return ((-x / divisor, (r - x * pq[1]) / divisor),) * 2
+
+        pairs = lax.scan(eliminate, (0.0, ones), right)[1]
+        return lax.scan(lambda one, pq: (pq[0] * one + pq[1],) * 2, ones, pairs, reverse=True)[1]
+
+    def step(u):
+        right = -d * u[1:-1, :-2] + (1.0 + 2.0 * d) * u[1:-1, 1:-1] - d * u[1:-1, 2:]
+        v = jnp.concatenate([ones[None], solved(a, 1.0 + first, right), ones[None]])
+        right = -a * v[:-2] + (1.0 + 2.0 * a) * v[1:-1] - a * v[2:]
+        inner = solved(d, 1.0 + second, right.T).T
+        return u.at[1:-1].set(jnp.concatenate([ones[:, None], inner, ones[:, None]], 1))
+
+    return squares(repeated(step, u, steps))
+
+
+def deriche(image, alpha):
+    e = jnp.exp(-alpha)
+    k = (1.0 - e) * (1.0 - e) / (1.0 + alpha * e * 2.0 - jnp.exp(2.0 * alpha))
+    a1, a2, a3, a4 = k, k * e * (alpha - 1.0), k * e * (alpha + 1.0), -k * e * e
+    b1, b2 = 2.0 ** (-alpha), -(e * e)
+
+    def filtered(rows):
+        """Filter along the first axis, forward and backward."""
+
+        def forward(state, x):
+            y1, y2, x1 = state
+            y = a1 * x + a2 * x1 + b1 * y1 + b2 * y2
+            return (y, y1, x), y
+
+        def backward(state, x):
+            y1, y2, x1, x2 = state
+            y = a3 * x1 + a4 * x2 + b1 * y1 + b2 * y2
+            return (y, y1, x, x1), y
+
+        zero = jnp.zeros(rows.shape[1])
+        there = lax.scan(forward, (zero,) * 3, rows)[1]
+        return there + lax.scan(backward, (zero,) * 4, rows, reverse=True)[1]
+
+    return squares(filtered(filtered(image.T).T))
+
+
+def vadv(speed, wind, stage, position, tendency, previous):
+    rate, implicit, explicit = 3.0 / 20.0, 0.5 * 0.4, 0.5 * 0.6
+    both = 0.25 * (speed[1:] + speed[:-1])[..., 1:]
+    gav = jnp.pad(-both, ((0, 0), (0, 0), (1, 0)))
+    gcv = jnp.pad(both, ((0, 0), (0, 0), (0, 1)))
+    rise = jnp.diff(stage)
+    correction = gav * explicit * jnp.pad(rise, ((0, 0), (0, 0), (1, 0)))
+    correction -= gcv * explicit * jnp.pad(rise, ((0, 0), (0, 0), (0, 1)))
+    right = rate * position + correction + tendency + previous
+    below, above = gav * implicit, gcv * implicit
+
+    def eliminate(cd, level):
+        below, above, right = level
+        divided = 1.0 / (rate - above - below - cd[0] * below)
+        return ((above * divided, (right - cd[1] * below) * divided),) * 2
+
+    zero = jnp.zeros(wind.shape[:2])
+    levels = [jnp.moveaxis(one, 2, 0) for one in (below, above, right)]
+    pairs = lax.scan(eliminate, (zero, zero), tuple(levels))[1]
+    x = lax.scan(lambda one, cd: (cd[1] - cd[0] * one,) * 2, zero, pairs, reverse=True)[1]
+    return squares(rate * (x - jnp.moveaxis(wind, 2, 0)))
+
+
+def channel_flow(u, v, p, force, steps, sweeps):
+    rows, columns = u.shape
+    dx, dy, dt, rho, nu = 2.0 / (columns - 1), 2.0 / (rows - 1), 0.005, 1.0, 0.1
+
+    def around(f):
+        """Return inner rows, and their neighbors to the east, west, north and south."""
+        inner = f[1:-1]
+        return inner, jnp.roll(inner, -1, 1), jnp.roll(inner, 1, 1), f[2:], f[:-2]
+
+    def sweep(p, b):
+        _, east, west, north, south = around(p)
+        inner = ((east + west) * dy**2 + (north + south) * dx**2 - dx**2 * dy**2 * b) / (
+            2.0 * (dx**2 + dy**2)
+        )
+        return jnp.concatenate([inner[:1], inner, inner[-1:]])
+
+    def step(state):
+        u, v, p = state
+        here, u_east, u_west, u_north, u_south = around(u)
+        side, v_east, v_west, v_north, v_south = around(v)
+        ux, vy = (u_east - u_west) / (2.0 * dx), (v_north - v_south) / (2.0 * dy)
+        uy, vx = (u_north - u_south) / (2.0 * dy), (v_east - v_west) / (2.0 * dx)
+        b = rho * ((ux + vy) / dt - ux * ux - 2.0 * uy * vx - vy * vy)
+        p = repeated(lambda p: sweep(p, b), p, sweeps)
+        _, east, west, north, south = around(p)
+
+        def moved(one, one_east, one_west, one_north, one_south):
+            return (
+                one - here * dt / dx * (one - one_west) - side * dt / dy * (one - one_south)
+                + nu * dt / dx**2 * (one_east - 2.0 * one + one_west)
+                + nu * dt / dy**2 * (one_north - 2.0 * one + one_south)
+            )  # fmt: skip
+
+        new_u = (
+            moved(here, u_east, u_west, u_north, u_south) - dt / (2.0 * rho * dx) * (east - west) + force * dt
+        )
+        new_v = moved(side, v_east, v_west, v_north, v_south) - dt / (2.0 * rho * dy) * (north - south)
+        wall = ((1, 1), (0, 0))
+        return jnp.pad(new_u, wall), jnp.pad(new_v, wall), p
+
+    u, v, _ = repeated(step, (u, v, p), steps)
+    return squares(u, v)
