@@ -9,6 +9,7 @@ import random
 import numpy as np
 
 from random_njit_arrays import HELPERS, ArrayStatements
+from random_njit_flow import FLOW_HELPERS, FlowStatements
 from random_njit_views import MORE_HELPERS, ViewStatements
 
 HEADER = """
@@ -32,11 +33,12 @@ def relax(source, target, c):
 _numbers = itertools.count()
 
 
-class Generator(ArrayStatements, ViewStatements):
+class Generator(ArrayStatements, ViewStatements, FlowStatements):
     """Writes the lines of one program; `x` and `w` are vectors of five elements, `p` is a number.
 
     In half of the programs, statements also use the vector `y` and the matrix `m`; half of these have statements on
-    views of views, index arrays, named tuples, tensors and linear algebra too.
+    views of views, index arrays, named tuples, tensors and linear algebra too. Programs of odd seeds have more control
+    flow.
     """
 
     def __init__(self, seed: int) -> None:
@@ -59,6 +61,9 @@ class Generator(ArrayStatements, ViewStatements):
                 "    idx = np.array([1, 3, 1])",
                 "    m2 = 0.5 * m",
             ]
+        self.with_flow = seed % 2 == 1
+        if self.with_flow:
+            self.lines.append("    b3 = np.ones((2, 3, 4)) * t; b3[1] = np.outer(w[:3], x[1:])")
         self.depth = 1
         self.scalars = ["s", "t", "p"]
         self.counters: list[str] = []
@@ -122,6 +127,8 @@ class Generator(ArrayStatements, ViewStatements):
             ] * 2
             kinds += ["stencil", "stencil", "waves", "waves", "waves"]
             kinds += ["search", "endless"] * (level > 0)
+        if self.with_flow:
+            kinds += ["swap", "returned", "chosen"] * 2 + ["nest", "kept"] * 2 * (level > 0)
         kinds += ["if", "for", "while"] * (level > 0)
         kinds += ["jump"] * (bool(self.counters))
         getattr(self, "_" + self.random.choice(kinds))(level)
@@ -275,7 +282,7 @@ class Generator(ArrayStatements, ViewStatements):
         else:
             more = " + 0.1 * np.sum(y * m[2])" if self.with_arrays else ""
             self.line(f"return s + 0.5 * t + np.sum(x * x) + 0.3 * w[1]{more}")
-        helpers = HELPERS * self.with_arrays + MORE_HELPERS * self.with_views
+        helpers = HELPERS * self.with_arrays + MORE_HELPERS * self.with_views + FLOW_HELPERS * self.with_flow
         return HEADER + helpers + "\n" + "\n".join(self.lines) + "\n"
 
 
@@ -287,6 +294,13 @@ def random_program(seed: int):
     namespace: dict[str, object] = {}
     exec(compile(text, file, "exec"), namespace)
     return namespace["program"], text
+
+
+def without_numba(text: str):
+    """Return a random program as a Python function that calls Python functions: nothing is compiled."""
+    namespace: dict[str, object] = {}
+    exec(text.replace("@numba.njit\n", ""), namespace)
+    return namespace["program"]
 
 
 def random_arguments(seed: int):

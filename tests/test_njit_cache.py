@@ -1,5 +1,6 @@
 """Gradients on disk: what another process loads, and which edits make it derive the gradient again."""
 
+import os
 import types
 from collections import namedtuple
 
@@ -172,3 +173,30 @@ def test_the_command_lists_and_deletes_gradients(tmp_path, monkeypatch, capsys):
     (folder / "notes.txt").unlink()
     assert main(["cache", "clear"]) == 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_least_recently_used_gradients_make_room(tmp_path, monkeypatch):
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jt.config, "cache_size", 10_000)
+    folder = tmp_path / "njit_gradients"
+    (folder / "__pycache__").mkdir(parents=True)
+    for number, used in enumerate([3, 1, 2]):
+        name = f"jittape_gradient_f_{number}"
+        (folder / f"{name}.py").write_text("x" * 2000)
+        code = folder / "__pycache__" / f"{name}.f-1.py311.1.nbc"
+        code.write_text("x" * 2000)
+        entry = folder / f"{number:032x}.json"
+        entry.write_text(f'{{"module": "{name}"}}')
+        for path, time in ((folder / f"{name}.py", 0), (code, 0), (entry, used)):
+            os.utime(path, (time, time))
+    (folder / "notes.txt").write_text("of the user" * 10_000)
+    jt.njit_grad(cubes, cache=True)(np.ones(3))
+    names = sorted(path.name for path in folder.glob("*.py"))
+    assert len(names) == 2
+    assert names[1] == "jittape_gradient_f_0.py"
+    assert len(list(folder.glob("*.json"))) == 2
+    assert (folder / "notes.txt").exists()
+    key = gradient_key(jt.njit_grad(cubes), types_of((np.ones(3),)))
+    os.utime(folder / f"{key}.json", (0, 0))
+    jt.njit_grad(cubes, cache=True)(np.ones(3))
+    assert (folder / f"{key}.json").stat().st_mtime > 0

@@ -138,7 +138,7 @@ def cache_info(options: argparse.Namespace) -> int:
         "kernels": f"{found.kernels} in {found.batches} files",
         "size": f"{found.nbytes / 2**20:.1f} MB of {jt.config.cache_size / 2**20:.0f} MB at most",
         "environments": str(found.environments),
-        "gradients": f"{gradients} of @njit functions, {gradient_bytes / 2**20:.1f} MB",
+        "gradients": f"{gradients} of @njit functions, {gradient_bytes / 2**20:.1f} MB of as much at most",
     }
     this = object_store.current()
     if this is not None:

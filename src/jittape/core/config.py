@@ -91,7 +91,8 @@ class Config:
     cache : bool
         Keep compiled kernels on disk, for other processes.
     cache_size : int
-        Upper limit, in bytes, of the kernels on disk; above it the least recently used ones are removed.
+        Upper limit, in bytes, of the kernels on disk; above it the least recently used ones are removed. Gradients of
+        ``@njit`` functions with ``cache=True`` have the same limit of their own.
 
     Examples
     --------

@@ -80,8 +80,9 @@ def _njit(function: Any, boundscheck: bool | None, cache: bool) -> Any:
 
 def _module(name: str, path: Path, text: str) -> Any:
     """Import the generated module; write its file first if it is missing."""
-    if name in sys.modules:
-        return sys.modules[name]
+    known = sys.modules.get(name)
+    if known is not None and known.__file__ == str(path) and path.exists():  # not deleted to make room
+        return known
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         write_atomically(path, text)
     spec = importlib.util.spec_from_file_location(name, path)

@@ -10,8 +10,9 @@ from numba._dispatcher import compute_fingerprint
 from numba.extending import overload, typeof_impl
 
 from jittape.compile.cache.object_store import cache_directory
+from jittape.core.config import config
 from jittape.numba_ad.gradient_code import GradientCode, generate
-from jittape.numba_ad.gradient_folder import gradient_folder
+from jittape.numba_ad.gradient_folder import gradient_folder, limit_gradients
 from jittape.numba_ad.load_gradient import compiled, loaded, module_name, module_text
 from jittape.numba_ad.stored_gradients import gradient_key, read_entry, write_entry
 
@@ -62,6 +63,8 @@ def gradient_dispatcher(gradient: Any, argument_types: tuple[Any, ...]) -> tuple
     if folder is not None and key is not None:
         name, text = module_name(code, gradient.boundscheck), module_text(code)
         write_entry(folder, key, name, text, function=code.name, written=code.written)
+        assert root is not None
+        limit_gradients(root, config.cache_size, name)
     return function, code.written
 
 

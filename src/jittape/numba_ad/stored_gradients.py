@@ -52,10 +52,12 @@ def gradient_key(gradient: Any, argument_types: tuple[Any, ...]) -> str | None:
 
 def read_entry(folder: Path, key: str) -> dict[str, Any] | None:
     """Return what is stored for a key, with the text of the generated module; None without an intact entry."""
+    path = folder / f"{key}.json"
     try:
-        entry: dict[str, Any] = json.loads((folder / f"{key}.json").read_bytes())
+        entry: dict[str, Any] = json.loads(path.read_bytes())
         text = (folder / f"{entry['module']}.py").read_text(encoding="utf-8")
         intact = _digest(text) == entry["digest"]
+        os.utime(path)  # the least recently used gradients are deleted first
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return entry | {"text": text} if intact else None
