@@ -94,7 +94,7 @@ def _disagreement(function, primal, arguments, seed, run):
                 return f"argument {position} holds {other[position]}, expected {one}", True
     if not abs(expected) < 1e100:  # products of cotangents overflow
         return None, False
-    if not np.isfinite(slope) and not np.isfinite(tangent):
+    if not np.isfinite(slope) and (not np.isfinite(tangent) or overflows(primal, copies(arguments))):
         return None, False
     if not abs(slope - tangent) <= 1e-8 * (1 + abs(slope)):
         return f"reverse {slope}, forward {tangent}", True
@@ -105,6 +105,16 @@ def _disagreement(function, primal, arguments, seed, run):
     if smooth and abs(slope - difference) > 1e-4 * (1 + abs(difference)):
         return f"reverse {slope}, difference {difference}", True
     return None, smooth
+
+
+def overflows(primal, arguments):
+    """Return whether a value of a program overflows, even if its result does not depend on it."""
+    try:
+        with np.errstate(over="raise"):
+            primal(*arguments)
+    except FloatingPointError:
+        return True
+    return False
 
 
 def check_programs(seeds, program=random_program):

@@ -57,6 +57,21 @@ def jumps(x, n):
 
 
 @njit
+def first_pair(v, level):
+    for i in range(len(v)):
+        for j in range(i):
+            if v[i] * v[j] > level:
+                return v[i] * v[j], i
+    return level, 0
+
+
+@njit
+def from_pair(v, level):
+    product, place = first_pair(v, level)
+    return product * product * v[place]
+
+
+@njit
 def newton(x, tolerance):
     y = x
     while abs(y * y - x) > tolerance:
@@ -234,6 +249,8 @@ CASES = {
     "seidel": (seidel, (MATRIX, 3), 0),
     "predators": (predators, (np.array([1.0, 0.8, 0.6, 1.2]), 50), 0),
     "jumps": (jumps, (np.array([0.3, -1.0, 1.2, 0.8]), 3), 0),
+    "early return of a tuple": (from_pair, (np.array([0.9, 0.2, 2.8, 2.5]), 2.0), 0),
+    "early return of a tuple, none found": (from_pair, (np.array([0.9, 0.2, 2.8, 2.5]), 9.0), 1),
     "early return": (jumps, (np.array([0.9, 2.2, 2.8, 2.5]), 9), 0),
     "newton": (newton, (3.0, 1e-9), 0),
     "heun": (heun, (VECTOR, 3, 0.1), 0),

@@ -17,6 +17,7 @@ __all__ = [
     "assigned_names",
     "loaded_names",
     "rebound_names",
+    "split_results",
     "without_jumps",
 ]
 
@@ -72,6 +73,27 @@ def without_jumps(body: list[ast.stmt], loops: tuple[str, ...] = ()) -> list[ast
         if not rest:
             return result
     return result
+
+
+def split_results(tree: ast.AST, body: list[ast.stmt]) -> list[str]:
+    """Assign the items of returned tuples in `body` to names of their own, which a loop can carry; return the names.
+
+    All ``return`` statements of the function `tree` must have tuples with the same number of items; otherwise there
+    are no names.
+    """
+    values = [n.value for n in ast.walk(tree) if isinstance(n, ast.Return)]
+    items = [
+        v.elts
+        for v in values
+        if isinstance(v, ast.Tuple) and not any(isinstance(x, ast.Starred) for x in v.elts)
+    ]
+    if not items or len(items) < len(values) or len({len(one) for one in items}) > 1:
+        return []
+    names = [f"{VALUE}{i}" for i in range(len(items[0]))]
+    for s in (n for one in body for n in ast.walk(one) if isinstance(n, ast.Assign)):
+        if isinstance(s.targets[0], ast.Name) and s.targets[0].id == VALUE:
+            s.targets = [_at(s, ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store()))]
+    return names
 
 
 def _flag(near: ast.stmt, name: str) -> ast.stmt:

@@ -16,6 +16,7 @@ from jittape.numba_ad.lower.control_flow import (
     always_returns,
     assigned_names,
     loaded_names,
+    split_results,
     without_jumps,
 )
 from jittape.numba_ad.lower.function_source import NamedItems, PythonObject, Source, read_source
@@ -106,20 +107,25 @@ class _Calls(Loops):
         """Lower the body of a function; return its result. `line` is shown in place of its own lines."""
         self.sources.append(ast.unparse(source.tree))
         body = without_jumps(source.tree.body)
+        items = split_results(source.tree, body)
         outer, where = self.frame, self.builder.where
         module = ast.Module(body, [])
         names = frozenset(assigned_names(body))
         self.frame = Frame(
             source, {**variables, RETURNED: constant(False)}, path, loaded_names(module), names, line, outer
         )
-        self.frame.loads[VALUE] = self.frame.loads[RETURNED] = 1000
+        self.frame.loads.update(dict.fromkeys([VALUE, RETURNED, *items], 1000))
         if not always_returns(source.tree.body):
             returns = [n for n in ast.walk(source.tree) if isinstance(n, ast.Return) and n.value is not None]
             if returns:
                 raise self.refusal(returns[0], "another path returns None", "Return a value on every path.")
             self.frame.variables[VALUE] = PythonObject(None)
         self.run(body)
-        result = self._Name(ast.copy_location(ast.Name(VALUE, ast.Load()), source.tree))
+        results = [
+            self._Name(ast.copy_location(ast.Name(name, ast.Load()), source.tree))
+            for name in items or [VALUE]
+        ]
+        result = tuple(results) if items else results[0]
         self.frame, self.builder.where = outer, where
         return result
 

@@ -150,7 +150,7 @@ class Loops(Statements):
                 else:
                     phis[name] = self._carry(loop, name, before.get(name), known)
                 starts[name] = frame.variables[name]
-                if name.startswith("%") and name != VALUE:
+                if name.startswith("%") and not name.startswith(VALUE):
                     frame.variables[name] = constant(False)
             if header is not None:
                 header(loop)

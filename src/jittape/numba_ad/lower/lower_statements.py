@@ -11,6 +11,7 @@ from numba import types
 
 from jittape.numba_ad.lower.advanced_indexing import Mask, Places
 from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, undefined
+from jittape.numba_ad.lower.control_flow import VALUE
 from jittape.numba_ad.lower.function_source import NamedItems, PythonObject
 from jittape.numba_ad.lower.lower_expressions import REWRITE, WAYS_OUT, Expressions, Unusable, is_scalar
 from jittape.numba_ad.lower.lower_subscripts import subscript
@@ -236,7 +237,7 @@ class Statements(Expressions):
             merged = phi(name, *pair)
             if merged is not None:
                 return merged
-        shown = name.replace("%value", "the result")
+        shown = "the result" if name.startswith(VALUE) else name
         return Unusable(f"{shown} is another array or has another type on another path", REBOUND)
 
 
