@@ -2,9 +2,10 @@
 
 import ast
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -275,6 +276,59 @@ def test_an_import_of_types_is_seen():
 )
 def test_a_violation_is_seen(source, found):
     assert violations(imported_names(source, "core.primitive"), "core.primitive") == found
+
+
+def exported(tree: ast.Module) -> set[str] | None:
+    """Return the names in ``__all__``; None without one."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return {one.value for one in ast.walk(node.value) if isinstance(one, ast.Constant)}
+    return None
+
+
+def unlisted(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
+    """Return the names that each module should list: those that others import, all of them without an ``__all__``.
+
+    A package may export by ``import x as x`` alone. A public module, which has a ``__dir__``, lists what users see.
+    """
+    imported: dict[str, set[str]] = defaultdict(set)
+    for node in chain.from_iterable(map(ast.walk, trees.values())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("jittape."):
+            name = (node.module or "").removeprefix("jittape.")
+            imported[name] |= {alias.name for alias in node.names if f"{name}.{alias.name}" not in trees}
+    found = {}
+    for name, tree in trees.items():
+        public = any(isinstance(node, ast.FunctionDef) and node.name == "__dir__" for node in tree.body)
+        names = exported(tree)
+        if public or (names is None and all(isinstance(node, REEXPORTS) for node in tree.body)):
+            continue
+        missing = imported[name] - (names or set())
+        if missing or names is None:
+            found[name] = sorted(missing)
+    return found
+
+
+REEXPORTS = ast.Import, ast.ImportFrom, ast.Expr
+
+
+def test_every_module_lists_what_it_exports():
+    trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
+    del trees["lazy_surface"]  # the names of jittape/__init__.py, as type checkers see them
+    assert unlisted(trees) == {}, "list them in __all__"
+
+
+def test_a_name_that_is_not_listed_is_seen():
+    given = {
+        "core.a": "__all__ = ['x']\nx = y = 1",
+        "core.b": "from jittape.core.a import x, y",
+        "core": "from jittape.core.a import x as x",
+        "math": "def __dir__(): ...",
+        "version": "number = 1",
+    }
+    assert unlisted({name: ast.parse(text) for name, text in given.items()}) == {
+        "core.a": ["y"],
+        "version": [],
+    }
 
 
 @pytest.mark.parametrize("heavy", ["numba", "llvmlite", "scipy"])

@@ -10,6 +10,16 @@ from typing import Any
 
 import numpy as np
 
+__all__ = [
+    "AbortedError", "AlreadyExistsError", "AxisError", "CacheWarning", "CancelledError", "CompileError",
+    "ControlFlowError", "DTypeError", "DataLossError", "DeadlineExceededError", "FailedPreconditionError",
+    "FunctionWarning", "InternalError", "InvalidArgumentError", "InvalidIndexError", "LeakedTensorError",
+    "LinAlgError", "NoGradientError", "NotFoundError", "NumericsError", "OpError", "OperatorNotAllowedInGraphError",
+    "OutOfRangeError", "PermissionDeniedError", "ProgramError", "RecompileWarning", "ResourceExhaustedError",
+    "ScalarError", "ShapeError", "TapeExitWarning", "TapeUsageWarning", "UnauthenticatedError", "UnavailableError",
+    "UnconnectedGradientWarning", "UnimplementedError", "UnknownError", "WeightsError",
+]  # fmt: skip
+
 
 class OpError(Exception):
     """The base of the errors that have TensorFlow's names, such as `InvalidArgumentError`.

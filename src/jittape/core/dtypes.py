@@ -21,6 +21,14 @@ from jittape.core.config import config
 from jittape.core.user_calls import argument_of_user, named
 from jittape.errors import DTypeError
 
+__all__ = [
+    "BLAS", "EXTENSIONS", "KINDS", "NATIVE", "NATIVE_FLOATS", "NATIVE_NUMBERS", "SUPPORTED", "WEAK_EXAMPLES",
+    "WIDENED", "DTypeInfo", "Kind", "as_dtype", "bool_", "c_type", "common_dtype", "complex64", "complex128",
+    "complex_of", "default_dtype", "double", "float16", "float32", "float64", "float_limits", "float_result", "half",
+    "info_of", "int8", "int16", "int32", "int64", "is_differentiable", "is_floating", "kind_of", "narrowed", "uint8",
+    "uint16", "uint32", "uint64", "widened",
+]  # fmt: skip
+
 float16 = half = np.dtype("float16")
 float32 = np.dtype("float32")
 float64 = double = np.dtype("float64")

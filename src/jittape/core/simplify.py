@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from jittape.core.program import Op, Program, check, dead_code_removed
 
-__all__ = ["common_subexpressions_merged", "identities_removed", "simplify"]
+__all__ = ["PASSES", "common_subexpressions_merged", "identities_removed", "simplify"]
 
 
 def simplify(program: Program) -> Program:

@@ -15,7 +15,7 @@ from jittape.data.iteration import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from jittape.data.ordering import Ordered, at_least_1
 from jittape.recording.operators import Operators
 
-__all__ = ["Combined", "called", "require_callable"]
+__all__ = ["Combined", "called", "holds", "require_callable"]
 
 _CYCLE = 4
 """Number of datasets that `Combined.interleave` reads in turn by default."""

@@ -22,7 +22,7 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.transform.batching import Shared
 
-__all__ = ["Condition", "check", "first_elements"]
+__all__ = ["CONDITIONS", "Condition", "check", "first_elements"]
 
 SHOWN = 3
 """Number of elements that messages show."""

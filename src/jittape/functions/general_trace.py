@@ -35,7 +35,7 @@ from jittape.functions.variable_arguments import to_pin, variable_positions, wit
 from jittape.recording.extent_trace import ExtentTrace
 from jittape.recording.tensor import Tensor
 
-__all__ = ["SAMPLES", "Families", "GeneralTrace", "Varying"]
+__all__ = ["SAMPLES", "Families", "GeneralTrace", "Varying", "traced_with_extents"]
 
 SAMPLES = (101, 103, 107, 109, 113, 127, 131, 137, 139, 149)
 """Extents that functions with open signatures are traced for: unlikely to occur elsewhere in a function."""

@@ -28,7 +28,7 @@ from jittape.numba_ad.structured_ir import (
     walk,
 )
 
-__all__ = ["SinglePass", "independent"]
+__all__ = ["LINEAR", "SinglePass", "independent"]
 
 
 def independent(statements: list[Statement]) -> list[Statement]:

@@ -26,7 +26,7 @@ from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.shape.reshaping import one_axis, reshape
 
-__all__ = ["SORTING", "numpy_argsort", "numpy_sort"]
+__all__ = ["SORTING", "numpy_argsort", "numpy_searchsorted", "numpy_sort"]
 
 
 # ---- order -----------------------------------------------------------------------------------------------------------

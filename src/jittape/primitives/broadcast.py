@@ -26,26 +26,11 @@ from jittape.errors import AxisError, DTypeError, ShapeError
 from jittape.primitives.batched_params import alike, along_axes, in_shape
 
 __all__ = [
-    "aligned_shapes",
-    "as_symbol",
-    "axis_key",
-    "broadcast_operands",
-    "broadcast_shapes",
-    "broadcast_to_op",
-    "cast_op",
-    "cast_to",
-    "conj_op",
-    "iota",
-    "iota_op",
-    "normalized_axes",
-    "one_axis_key",
-    "promote",
-    "real_op",
-    "reshape_op",
-    "sum_op",
-    "sum_over",
-    "to_shape",
-]
+    "aligned_shapes", "as_symbol", "axis_key", "broadcast", "broadcast_back", "broadcast_operands",
+    "broadcast_shapes", "broadcast_to_op", "cast_op", "cast_to", "conj", "conj_op", "count_along", "iota", "iota_op",
+    "normalized_axes", "one_axis_key", "promote", "real_op", "require_differentiable", "require_equal", "reshape_op",
+    "sum_op", "sum_over", "to_shape", "with_ones", "without_axes",
+]  # fmt: skip
 
 
 # ---- dtype -----------------------------------------------------------------------------------------------------------

@@ -43,6 +43,13 @@ from jittape.primitives.broadcast import (
     reshape_op,
 )
 
+__all__ = [
+    "AbstractEval", "PromoteArgs", "UnlikeIntegers", "by_decomposition", "by_formula", "common", "common_float",
+    "common_number", "comparable", "constant_of", "filled", "floating", "highest", "in_chunks", "integer_dtype",
+    "logical", "lowest", "neutral", "not_enlarged", "one", "one_float", "quotient", "real_dtype", "require_kinds",
+    "same_float", "same_of_kinds", "same_real_float", "truth_of_kinds",
+]  # fmt: skip
+
 PromoteArgs = Callable[..., tuple[Any, ...]]
 AbstractEval = Callable[..., Aval]
 

@@ -13,17 +13,9 @@ from jittape.profiling.line_profile import LineProfile
 from jittape.profiling.remarks import is_warning
 
 __all__ = [
-    "COLUMNS",
-    "NOTE",
-    "cells_of",
-    "files_of",
-    "heads_of",
-    "listing",
-    "shown_ranges",
-    "slowest",
-    "time_text",
-    "totals_of",
-]
+    "COLUMNS", "NOTE", "cells_of", "files_of", "heads_of", "listing", "merged", "shown_ranges", "slowest",
+    "time_text", "totals_of",
+]  # fmt: skip
 
 COLUMNS = (
     *(("runs", 7), ("forward", 7), ("backward", 8), ("update", 7), ("Python", 7)),

@@ -18,6 +18,7 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 
 __all__ = [
+    "count_dtype",
     "extents_of",
     "float_dtype",
     "is_symbolic",
@@ -25,6 +26,7 @@ __all__ = [
     "parameter",
     "real_array",
     "seed_operand",
+    "shape_with",
 ]
 
 

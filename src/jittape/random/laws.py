@@ -16,6 +16,7 @@ from jittape.random.source import taken_from
 from jittape.recording.tensor import Tensor
 
 __all__ = [
+    "Shape",
     "beta",
     "dirichlet",
     "exponential",

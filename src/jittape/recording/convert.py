@@ -23,7 +23,7 @@ from jittape.primitives.shape.shape_extents import ShapeExtents
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
 
-__all__ = ["constant", "convert_to_tensor", "is_tensor"]
+__all__ = ["cast_to_dtype", "constant", "convert_to_tensor", "is_tensor"]
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:

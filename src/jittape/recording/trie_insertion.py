@@ -36,6 +36,7 @@ __all__ = [
     "insert_node",
     "insert_ops",
     "marked",
+    "marker_for",
     "operand_of",
     "refuse_parameters",
 ]

@@ -26,7 +26,7 @@ from jittape.primitives.broadcast import real_op
 from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.transform.templates import Memory, Template, has_pure_rules
 
-__all__ = ["Callback", "Path", "Reverse", "Seen", "TapeView", "seen"]
+__all__ = ["Callback", "Path", "Reverse", "Seen", "TapeView", "carries", "seen"]
 
 
 class TapeView(NamedTuple):

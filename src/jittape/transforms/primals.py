@@ -33,6 +33,7 @@ __all__ = [
     "Primals",
     "Transformed",
     "as_host",
+    "as_result",
     "is_host",
     "is_recorded",
     "scalar",

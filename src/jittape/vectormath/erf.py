@@ -20,6 +20,8 @@ from jittape.vectormath.double_word import (
 )
 from jittape.vectormath.exp import reduce_exponential, times_power_of_two
 
+__all__ = ["erf", "erfc", "scaled_erfc"]
+
 #: ``erf(x) / x - 1`` in z = x**2 on [0, 1].
 _ERF = {
     4: (

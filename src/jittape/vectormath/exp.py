@@ -18,6 +18,11 @@ from jittape.vectormath.double_word import (
     round_by_shift,
 )
 
+__all__ = [
+    "LN2", "LN2_PARTS", "LOG2_E", "exp", "exp2", "exp_of_minus", "expm1", "expm1_parts", "inverse_power_of_two",
+    "power_of_two", "reduce_exponential", "second_order", "times_power_of_two",
+]  # fmt: skip
+
 LOG2_E = 1.4426950408889634
 LN2 = 0.6931471805599453
 #: ln 2 in two parts, from FDLIBM (float64) and Cephes (float32).

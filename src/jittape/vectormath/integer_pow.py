@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+__all__ = ["call_integer_power"]
+
 
 def call_integer_power(builder: ir.IRBuilder, base: ir.Value, exponent: ir.Value) -> ir.Value:
     """Emit a call of the power function of this width, which each module defines once; the exponent is unsigned."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+__all__ = ["call_rarely"]
+
 #: Lanes of the vector versions: float32 in AVX-512 has 16, float64 in NEON or SSE has 2.
 _WIDTHS = (2, 4, 8, 16)
 

@@ -14,6 +14,8 @@ import numpy as np
 from jittape.vectormath.double_word import fast_two_sum, layout, polynomial, two_product, two_sum
 from jittape.vectormath.exp import LN2_PARTS
 
+__all__ = ["LOG_SERIES", "Split", "log", "log1p", "log1p_of_fraction", "log2", "log10", "split", "split_any"]
+
 LOG_SERIES = {
     4: (0.6666666655404201, 0.4000012221181065, 0.28550778633191964, 0.23331614471843498),
     8: (

@@ -20,6 +20,8 @@ from jittape.vectormath.gamma_family import lgamma
 from jittape.vectormath.gamma_family.gamma_functions import GammaFunctions
 from jittape.vectormath.special_functions import SpecialFunctions
 
+__all__ = ["MathNamespace", "Step", "Table", "TableStep", "Value"]
+
 #: An `IRValue` or an array: both have `dtype` and the Python operators.
 Value = Any
 #: A step of `MathNamespace.repeat`.

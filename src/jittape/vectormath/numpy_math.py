@@ -13,6 +13,8 @@ from numpy.typing import DTypeLike
 
 from jittape.vectormath.math_namespace import MathNamespace, Step, Table, TableStep
 
+__all__ = ["Array", "NumPyMath"]
+
 Array = Any
 
 

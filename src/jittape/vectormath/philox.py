@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+__all__ = ["ATTEMPT_SHIFT", "Coordinates", "Words", "attempt", "philox"]
+
 _MASK = 0xFFFFFFFF
 _MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 _KEY_INCREMENTS = 0x9E3779B9, 0xBB67AE85

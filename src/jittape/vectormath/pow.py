@@ -18,6 +18,16 @@ from jittape.vectormath.double_word import (
 from jittape.vectormath.exp import LN2_PARTS, reduce_exponential, times_power_of_two
 from jittape.vectormath.log import LOG_SERIES, split_any
 
+__all__ = [
+    "exp_in_two_words",
+    "exp_of_two_words",
+    "integer_power",
+    "log_in_two_words",
+    "power",
+    "power_of_positive",
+    "rsqrt",
+]
+
 #: 2/3 in two words.
 _TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
 #: Arguments below and above which exp rounds to 0 and to infinity.

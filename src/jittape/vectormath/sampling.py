@@ -17,6 +17,17 @@ from jittape.vectormath.exp import LN2_PARTS
 from jittape.vectormath.log import LOG_SERIES, split
 from jittape.vectormath.philox import Coordinates, attempt, philox
 
+__all__ = [
+    "binomial",
+    "exponential",
+    "gamma",
+    "log_gamma",
+    "normal",
+    "poisson",
+    "positive_unit",
+    "truncated_normal",
+]
+
 #: ``(sin(x) / x - 1) / z`` in z = x**2, up to x = pi/2, interpolated at Chebyshev nodes.
 _SIN = {
     4: (-0.1666666567325592, 0.008333242498338223, -0.0001982273970497772, 2.634756356201251e-06),

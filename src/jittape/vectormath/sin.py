@@ -21,6 +21,8 @@ from jittape.vectormath.double_word import (
     two_sum,
 )
 
+__all__ = ["arccos", "arcsin", "arctan", "arctan2", "cos", "moderate_tan", "sin", "tan"]
+
 _TWO_OVER_PI = 0.6366197723675814
 _HALF_PI = {
     4: (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),

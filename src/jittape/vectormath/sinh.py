@@ -12,6 +12,8 @@ from jittape.vectormath.exp import (
 )
 from jittape.vectormath.log import log1p_of_fraction
 
+__all__ = ["cosh", "sigmoid", "sinh", "softplus", "tanh"]
+
 #: ``(sinh(x) / x - 1) / z`` in z = x**2 on [0, 1], interpolated at Chebyshev nodes.
 _SINH = {
     4: (0.16666666646762462, 0.008333339695044161, 0.00019838095593111222, 2.806331253637132e-06),

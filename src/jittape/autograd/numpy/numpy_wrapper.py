@@ -34,7 +34,7 @@ from jittape.primitives.shape.reshaping import broadcast_to, expand_dims
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, stacked
 
-__all__ = ["namespace", "wrapped"]
+__all__ = ["OWN", "namespace", "wrapped"]
 
 Function = Callable[..., Any]
 _OF_SEQUENCES = {

@@ -45,7 +45,7 @@ from jittape.compile.llvm.target import Effort
 from jittape.compile.rewrite.diagonal_op import DiagonalScatter
 from jittape.errors import CompileError
 
-__all__ = ["Definition", "definition_of", "emit_module"]
+__all__ = ["Definition", "definition_of", "emit_module", "symbol_of"]
 
 
 class Definition(NamedTuple):

@@ -17,25 +17,10 @@ from jittape.core.forms import Index
 from jittape.core.tuning import threshold_cache, tuning
 
 __all__ = [
-    "Access",
-    "Condition",
-    "Position",
-    "Quotient",
-    "affine_of_alias",
-    "element_of",
-    "identity",
-    "is_unrolled",
-    "lanes",
-    "nest_over",
-    "picks",
-    "placed",
-    "repeats",
-    "space_of",
-    "times_along",
-    "unrolled",
-    "viewed",
-    "visited",
-]
+    "EVERYWHERE", "Access", "Condition", "Position", "Quotient", "affine_of_alias", "element_of", "identity",
+    "is_unrolled", "lanes", "nest_over", "picks", "placed", "repeats", "space_of", "times_along", "unrolled",
+    "viewed", "visited",
+]  # fmt: skip
 
 
 class Quotient(NamedTuple):

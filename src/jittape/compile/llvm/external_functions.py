@@ -27,7 +27,7 @@ from jittape.core.tuning import tuning
 from jittape.vectormath.counting_math import CountedValue, CountingMath
 from jittape.vectormath.machine_math import NotInLanes
 
-__all__ = ["ExternalFunction", "call_external", "external_function", "register", "used_by"]
+__all__ = ["PLACEHOLDER", "ExternalFunction", "call_external", "external_function", "register", "used_by"]
 
 PLACEHOLDER = "jittape_linked_function"
 """Name of the function in a text that is given to `register`."""

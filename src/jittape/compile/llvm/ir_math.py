@@ -30,6 +30,8 @@ from jittape.vectormath.libm_fallback import call_rarely
 from jittape.vectormath.machine_math import MachineMath
 from jittape.vectormath.math_namespace import Step, Table, TableStep
 
+__all__ = ["IRMath"]
+
 
 @cache
 def _converts_halves() -> bool:

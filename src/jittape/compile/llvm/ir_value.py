@@ -18,6 +18,8 @@ from jittape.compile.llvm.ir_builder import vector_type
 from jittape.compile.llvm.ir_vectors import lanes_of, shuffled, spread
 from jittape.core.dtypes import info_of
 
+__all__ = ["CONTRACT", "IRValue", "Operation", "constant", "llvm_type", "memory_type"]
+
 #: The only fast-math flag: a multiplication and an addition may be fused. nan and inf keep their meaning.
 CONTRACT = ("contract",)
 

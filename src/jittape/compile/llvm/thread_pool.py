@@ -41,7 +41,7 @@ from jittape.compile.llvm.ir_helpers import (
 from jittape.compile.llvm.ir_records import IRRecord
 from jittape.core.tuning import tuning
 
-__all__ = ["define_helper", "run_tasks"]
+__all__ = ["ASLEEP", "AWAKE", "GONE", "define_helper", "run_tasks"]
 
 
 OPEN, ONE_INSIDE = 1, 2

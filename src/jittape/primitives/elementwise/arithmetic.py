@@ -18,18 +18,10 @@ from jittape.primitives.record_parts import common, neutral, one, same_of_kinds
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
-    "add",
-    "add_n",
-    "multiply",
-    "negative",
-    "polyval",
-    "positive",
-    "scalar_mul",
-    "square",
-    "squared_difference",
-    "subtract",
-    "zero_dominant_multiply",
-]
+    "add", "add_n", "add_op", "doubly_zero_dominant_multiply_op", "multiply", "multiply_op", "negative",
+    "negative_op", "polyval", "positive", "scalar_mul", "square", "squared_difference", "subtract", "subtract_op",
+    "zero_dominant_multiply", "zero_dominant_multiply_op",
+]  # fmt: skip
 
 
 # ---- the chain rule --------------------------------------------------------------------------------------------------

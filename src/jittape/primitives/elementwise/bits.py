@@ -26,17 +26,9 @@ from jittape.primitives.record_parts import (
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
-    "bitcast",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "invert",
-    "is_finite",
-    "is_inf",
-    "is_nan",
-    "left_shift",
-    "right_shift",
-]
+    "bitcast", "bitcast_op", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "is_finite", "is_inf", "is_nan",
+    "left_shift", "right_shift",
+]  # fmt: skip
 
 BITS = "integers have no gradient"
 BYTES = "bytes have no gradient"

@@ -29,6 +29,7 @@ from jittape.typing import Tensor, TensorLike
 __all__ = [
     "divide",
     "divide_no_nan",
+    "divide_op",
     "floor_divide",
     "mod",
     "multiply_no_nan",

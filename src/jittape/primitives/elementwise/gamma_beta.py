@@ -12,7 +12,7 @@ from jittape.primitives.elementwise.special import digamma, lgamma, polygamma
 from jittape.primitives.record_parts import by_formula, common_float, same_real_float
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["betaln", "gamma", "gammaln"]
+__all__ = ["betaln", "gamma", "gammaln", "polygamma_difference_op"]
 
 gammaln = lgamma
 

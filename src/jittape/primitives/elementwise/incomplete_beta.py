@@ -25,7 +25,7 @@ from jittape.primitives.elementwise.special import polygamma
 from jittape.primitives.record_parts import by_decomposition, by_formula, common_float, same_real_float
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["betainc"]
+__all__ = ["beta_density_op", "betainc", "betainc_slope_op"]
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------
 

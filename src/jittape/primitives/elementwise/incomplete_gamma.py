@@ -27,7 +27,7 @@ from jittape.primitives.elementwise.special import polygamma
 from jittape.primitives.record_parts import by_formula, common_float, same_real_float
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["igamma", "igammac", "random_gamma_grad"]
+__all__ = ["gamma_density_op", "igamma", "igammac", "log_minus_digamma_op", "random_gamma_grad"]
 
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------

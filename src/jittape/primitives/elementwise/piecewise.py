@@ -24,7 +24,18 @@ from jittape.primitives.record_parts import (
 )
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["absolute", "ceil", "clip_by_value", "floor", "maximum", "minimum", "round", "sign"]
+__all__ = [
+    "absolute",
+    "ceil",
+    "clip_by_value",
+    "floor",
+    "maximum",
+    "maximum_op",
+    "minimum",
+    "minimum_op",
+    "round",
+    "sign",
+]
 
 ROUNDING = "rounding is constant between its jumps"
 

@@ -16,7 +16,7 @@ from jittape.primitives.broadcast import as_symbol, cast_to
 from jittape.primitives.elementwise.assertions import end_run_where
 from jittape.primitives.elementwise.comparison import greater_equal, less, logical_or, where
 
-__all__ = ["check_integers", "checked_integers", "integer_array", "placed_at"]
+__all__ = ["UNBOUNDED", "check_integers", "checked_integers", "integer_array", "placed_at"]
 
 UNBOUNDED = 2**62
 """Size of a range without an upper end."""

@@ -28,6 +28,8 @@ from jittape.primitives.elementwise.division import reciprocal
 from jittape.primitives.indexing.index_arrays import counted, indexed_op, scattered_op
 
 __all__ = [
+    "COMBINE",
+    "EXTREMA",
     "check_range",
     "gather_op",
     "integer_index",

@@ -40,7 +40,7 @@ from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import sliced
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["TopK", "argsort", "lower_bound", "searchsorted", "sort", "top_k", "upper_bound"]
+__all__ = ["TopK", "argsort", "argsort_op", "lower_bound", "searchsorted", "sort", "top_k", "upper_bound"]
 
 PLACES = "positions in an order are integers"
 FEW = 32

@@ -33,7 +33,15 @@ from jittape.primitives.linalg.matrix_operands import (
 )
 from jittape.primitives.linalg.triangular import substituted
 
-__all__ = ["NOT_INVERTIBLE", "lu_factor_op", "lu_solve_op", "permutation", "pivots", "solved"]
+__all__ = [
+    "NOT_INVERTIBLE",
+    "interchange_count",
+    "lu_factor_op",
+    "lu_solve_op",
+    "permutation",
+    "pivots",
+    "solved",
+]
 
 NOT_INVERTIBLE = "Input matrix is not invertible."
 

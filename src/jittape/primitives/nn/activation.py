@@ -25,18 +25,9 @@ from jittape.primitives.reduce.reductions import Axis, reduce_max, reduce_sum
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
-    "elu",
-    "gelu",
-    "l2_normalize",
-    "leaky_relu",
-    "log_softmax",
-    "relu",
-    "relu6",
-    "selu",
-    "silu",
-    "softmax",
+    "elu", "gelu", "l2_normalize", "leaky_relu", "log_softmax", "relu", "relu6", "selu", "shifted", "silu", "softmax",
     "softsign",
-]
+]  # fmt: skip
 
 
 # ---- rectifiers ------------------------------------------------------------------------------------------------------

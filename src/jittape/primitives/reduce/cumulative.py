@@ -36,7 +36,15 @@ from jittape.typing import Tensor, TensorLike
 from jittape.vectormath import NumPyMath
 from jittape.vectormath.double_word import two_product, two_sum
 
-__all__ = ["advanced", "cumprod", "cumsum", "cumulative_logsumexp", "delayed", "recurrence_op"]
+__all__ = [
+    "advanced",
+    "cumprod",
+    "cumsum",
+    "cumulative_logsumexp",
+    "delayed",
+    "products_of_others",
+    "recurrence_op",
+]
 
 # ---- shifts ----------------------------------------------------------------------------------------------------------
 

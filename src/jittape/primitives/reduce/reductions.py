@@ -37,14 +37,9 @@ from jittape.primitives.reduce.cumulative import products_of_others
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
-    "reduce_all",
-    "reduce_any",
-    "reduce_max",
-    "reduce_mean",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_sum",
-]
+    "Axis", "any_op", "averaging", "max_op", "min_op", "reduce_all", "reduce_any", "reduce_max", "reduce_mean",
+    "reduce_min", "reduce_prod", "reduce_sum",
+]  # fmt: skip
 
 Axis = int | Sequence[int] | None
 

@@ -23,8 +23,25 @@ from jittape.primitives.signal.transform_ops import DUAL, fft_op
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
-    "along_axes", "along_last", "complex_transform", "fft", "fft2d", "fft3d", "fftnd", "float_operand", "ifft",
-    "ifft2d", "ifft3d", "ifftnd", "lengths_key", "norm_key", "resized", "resized_along", "transform_nd",
+    "Axes",
+    "Lengths",
+    "along_axes",
+    "along_last",
+    "complex_transform",
+    "fft",
+    "fft2d",
+    "fft3d",
+    "fftnd",
+    "float_operand",
+    "ifft",
+    "ifft2d",
+    "ifft3d",
+    "ifftnd",
+    "lengths_key",
+    "norm_key",
+    "resized",
+    "resized_along",
+    "transform_nd",
 ]  # fmt: skip
 
 Axes = int | Sequence[int] | None

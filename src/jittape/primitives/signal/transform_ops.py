@@ -21,7 +21,7 @@ from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import equal, logical_or, where
 from jittape.primitives.record_parts import filled, require_kinds
 
-__all__ = ["DUAL", "dct_op", "fft_op", "irfft_op", "rfft_op"]
+__all__ = ["ADJOINT_KIND", "DUAL", "dct_op", "fft_op", "irfft_op", "rfft_op"]
 
 DUAL = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 """The normalization of the adjoint transform: the scale stays on the same side of the pair."""

@@ -41,7 +41,7 @@ from jittape.primitives.spectra.decomposition_parts import (
 )
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["singular_values", "svd", "svdvals"]
+__all__ = ["singular_values", "svd", "svd_op", "svdvals"]
 
 
 # ---- the decomposition with min(rows, columns) vectors ---------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["logarithm", "square_root"]
+__all__ = ["logarithm", "of_stack", "square_root"]
 
 SMALL, SMALL_IN_STACK = 2, 12
 """Numbers of rows up to which square roots are computed element by element, of a few matrices and of many.

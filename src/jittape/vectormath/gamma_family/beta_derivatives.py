@@ -26,6 +26,8 @@ from jittape.vectormath.gamma_family.betainc import (
 from jittape.vectormath.gamma_family.igamma import digamma_minus_log, log_minus_digamma_of_next
 from jittape.vectormath.gamma_family.lgamma import DIGAMMA_ASYMPTOTIC
 
+__all__ = ["betainc_slope", "derivatives_of_exponential"]
+
 _RULES = {4: (14, 22.0), 8: (36, 44.0)}
 _LARGE = 8
 """Argument from which on the asymptotic series of digamma is used."""

@@ -35,6 +35,19 @@ from jittape.vectormath.gamma_family.quadrature import Rule, nodes, pairs
 from jittape.vectormath.log import LOG_SERIES, split
 from jittape.vectormath.pow import exp_in_two_words
 
+__all__ = [
+    "Side",
+    "beta_density",
+    "betainc",
+    "difference_of_products",
+    "integrals",
+    "is_undefined",
+    "limited",
+    "moments",
+    "side_of",
+    "sides",
+]
+
 #: By size of the dtype: number of nodes of each interval, and the exponent at which the integrand is cut off.
 _RULES = {4: (14, 18.0), 8: (28, 38.0)}
 _GREATEST = 1e150

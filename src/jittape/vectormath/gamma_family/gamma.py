@@ -25,6 +25,17 @@ from jittape.vectormath.gamma_family.lgamma import STIRLING
 from jittape.vectormath.log import LOG_SERIES
 from jittape.vectormath.pow import exp_in_two_words, exp_of_two_words, log_in_two_words
 
+__all__ = [
+    "HALF_LOG_2_PI",
+    "Scaled",
+    "betaln",
+    "gamma",
+    "power_over_gamma",
+    "power_over_gamma_parts",
+    "small_gamma",
+    "stirling_correction",
+]
+
 #: ``gamma(1 + u)`` in u - 3/4 on [0, 3/2], interpolated at Chebyshev nodes.
 _GAMMA = (
     0.9190625268488832,

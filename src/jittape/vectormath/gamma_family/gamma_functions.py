@@ -9,6 +9,8 @@ from jittape.vectormath.gamma_family import igamma as incomplete
 from jittape.vectormath.gamma_family import polygamma_differences as differences
 from jittape.vectormath.gamma_family import zeta as zetas
 
+__all__ = ["GammaFunctions"]
+
 
 class GammaFunctions:
     """Functions of the gamma and beta families as methods of the math namespace; the formulas document them."""

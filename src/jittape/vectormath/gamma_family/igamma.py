@@ -27,6 +27,16 @@ from jittape.vectormath.gamma_family.gamma import power_over_gamma
 from jittape.vectormath.gamma_family.lgamma import DIGAMMA_ASYMPTOTIC, lgamma_of_one_plus
 from jittape.vectormath.gamma_family.quadrature import Rule, node_pairs, pairs
 
+__all__ = [
+    "digamma_minus_log",
+    "gamma_density",
+    "igamma",
+    "igamma_slope",
+    "igammac",
+    "log_minus_digamma",
+    "log_minus_digamma_of_next",
+]
+
 #: Number of nodes, and the exponent at which the integrand is cut off, by precision of the result and order.
 _RULES = {4: (12, 18.0), 8: (28, 38.0)}
 _RULES_OF_DERIVATIVES = {4: (14, 22.0), 8: (36, 44.0)}

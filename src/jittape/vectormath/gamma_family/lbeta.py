@@ -15,6 +15,8 @@ from jittape.vectormath.double_word import add_words, fast_two_sum, multiply_wor
 from jittape.vectormath.gamma_family.gamma import HALF_LOG_2_PI, small_gamma, stirling_correction
 from jittape.vectormath.pow import log_in_two_words
 
+__all__ = ["Words", "lbeta_sum", "lbeta_term", "lbeta_term_of_total", "leading_part", "log_word", "sum_error"]
+
 _LARGE = 8.0
 """Smallest argument of Stirling's series."""
 _TINY = 1e-300

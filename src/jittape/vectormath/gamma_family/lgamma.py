@@ -15,6 +15,8 @@ import numpy as np
 from jittape.vectormath.double_word import polynomial
 from jittape.vectormath.sin import moderate_tan
 
+__all__ = ["DIGAMMA_ASYMPTOTIC", "STIRLING", "digamma", "lgamma", "lgamma_of_one_plus"]
+
 #: ``digamma(x) / (x - root)`` in x - 7/4 on [1, 5/2].
 _DIGAMMA = (
     0.8581832171262995,

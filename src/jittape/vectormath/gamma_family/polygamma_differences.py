@@ -13,6 +13,8 @@ import numpy as np
 
 from jittape.vectormath.gamma_family.lgamma import DIGAMMA_ASYMPTOTIC
 
+__all__ = ["polygamma_difference"]
+
 _LARGE = 8
 """Argument from which on the asymptotic series of digamma is used; higher orders add the order."""
 _GREATEST = float(np.finfo(np.float64).max)

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+__all__ = ["Rule", "node_pairs", "nodes", "pairs"]
+
 Rule = tuple[int, float]
 """Number of nodes, and the exponent at which the integrand is cut off."""
 

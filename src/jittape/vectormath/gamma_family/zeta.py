@@ -16,6 +16,8 @@ from jittape.vectormath.double_word import polynomial, two_sum
 from jittape.vectormath.pow import power_of_positive
 from jittape.vectormath.sin import moderate_tan
 
+__all__ = ["LARGEST_ORDER", "polygamma", "tensor_polygamma", "zeta", "zeta_slope"]
+
 #: B(2k) / (2k)!, with B the Bernoulli numbers.
 _BERNOULLI = (
     1 / 12,

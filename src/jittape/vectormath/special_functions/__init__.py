@@ -10,6 +10,8 @@ from jittape.vectormath.special_functions import ndtr as normal
 from jittape.vectormath.special_functions import sinc as sine_quotient
 from jittape.vectormath.special_functions import spence as dilogarithm
 
+__all__ = ["SpecialFunctions"]
+
 
 class SpecialFunctions:
     """Special functions as methods of the math namespace; each formula's first argument is the namespace."""

@@ -19,6 +19,8 @@ from jittape.vectormath.double_word import (
 )
 from jittape.vectormath.exp import reduce_exponential, times_power_of_two
 
+__all__ = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "times_exp"]
+
 #: ``I_0`` in x**2, up to x = 12.
 _I0 = {
     4: (

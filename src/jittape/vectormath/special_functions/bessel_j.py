@@ -23,6 +23,8 @@ from jittape.vectormath.double_word import (
     two_sum,
 )
 
+__all__ = ["bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"]
+
 #: ``J_0 / (z**2 - x**2)`` in 25 - x**2.
 _J0 = {
     4: (

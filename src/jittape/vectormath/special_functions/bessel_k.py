@@ -15,6 +15,8 @@ import numpy as np
 from jittape.vectormath.double_word import computed_in_float64, polynomial
 from jittape.vectormath.special_functions.bessel_i import times_exp
 
+__all__ = ["bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e"]
+
 #: ``I_0`` in x**2, up to x = 1.
 _I0 = {
     4: (

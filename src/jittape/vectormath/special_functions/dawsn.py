@@ -11,6 +11,8 @@ from typing import Any
 
 from jittape.vectormath.double_word import computed_in_float64, polynomial
 
+__all__ = ["dawsn"]
+
 #: ``(1 + 2 x**2) dawsn(x) / x - 1`` in x**2, up to x**2 = 32: the numerator.
 _DAWSN = {
     4: (

@@ -16,6 +16,8 @@ import numpy as np
 
 from jittape.vectormath.double_word import computed_in_float64, polynomial
 
+__all__ = ["erfcinv", "erfinv", "ndtri"]
+
 #: ``1 - erfinv(x) / x`` in 0.85**2 - x**2, up to x = 0.85: the numerator.
 _CENTRAL = {
     4: (

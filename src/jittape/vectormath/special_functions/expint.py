@@ -14,6 +14,8 @@ from typing import Any
 from jittape.vectormath.double_word import computed_in_float64, fast_two_sum, fused_polynomial, polynomial
 from jittape.vectormath.special_functions.bessel_i import times_exp
 
+__all__ = ["expint"]
+
 #: ``(Ei(x) - log(x / z)) / (x - z)`` on [0, 6].
 _POSITIVE = {
     4: (

@@ -15,6 +15,8 @@ import numpy as np
 
 from jittape.vectormath.double_word import computed_in_float64, fused_polynomial, polynomial, two_product
 
+__all__ = ["fresnel_cos", "fresnel_cos_slope", "fresnel_sin", "fresnel_sin_slope"]
+
 #: ``S / x**3`` in 1.6**4 - x**4.
 _S = {
     4: (

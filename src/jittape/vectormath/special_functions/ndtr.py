@@ -13,6 +13,8 @@ from jittape.vectormath.double_word import computed_in_float64, fast_two_sum, po
 from jittape.vectormath.erf import scaled_erfc
 from jittape.vectormath.exp import reduce_exponential, times_power_of_two
 
+__all__ = ["erfcx", "log_ndtr", "ndtr"]
+
 #: ``(1 + 2 x) erfcx(x)`` in t = (x - 4) / (x + 4) on [-1, 1].
 _ERFCX = {
     4: (

@@ -8,6 +8,8 @@ import numpy as np
 
 from jittape.vectormath.double_word import computed_in_float64
 
+__all__ = ["logcosh", "sinc"]
+
 _LN2 = 0.6931471805599453
 
 

@@ -13,6 +13,8 @@ import numpy as np
 
 from jittape.vectormath.double_word import computed_in_float64, polynomial
 
+__all__ = ["spence"]
+
 #: B(2k) of Bernoulli, from k = 1.
 _BERNOULLI = (
     1 / 6,
