@@ -287,7 +287,7 @@ def exported(tree: ast.Module) -> set[str] | None:
 
 
 def unlisted(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
-    """Return the names that each module should list: those that others import, all of them without an ``__all__``.
+    """Return the names that each module should list: those that others import, and without ``__all__`` its own.
 
     A package may export by ``import x as x`` alone. A public module, which has a ``__dir__``, lists what users see.
     """
@@ -298,17 +298,19 @@ def unlisted(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
             imported[name] |= {alias.name for alias in node.names if f"{name}.{alias.name}" not in trees}
     found = {}
     for name, tree in trees.items():
-        public = any(isinstance(node, ast.FunctionDef) and node.name == "__dir__" for node in tree.body)
-        names = exported(tree)
-        if public or (names is None and all(isinstance(node, REEXPORTS) for node in tree.body)):
-            continue
-        missing = imported[name] - (names or set())
-        if missing or names is None:
+        stores = [
+            one
+            for node in tree.body
+            if isinstance(node, ast.Assign | ast.AnnAssign)
+            for one in ast.walk(node)
+        ]
+        own = {one.id for one in stores if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        own |= {one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)}
+        listed = exported(tree)
+        missing = {one for one in own if one[0] != "_"} if listed is None else imported[name] - listed
+        if missing and "__dir__" not in own:
             found[name] = sorted(missing)
     return found
-
-
-REEXPORTS = ast.Import, ast.ImportFrom, ast.Expr
 
 
 def test_every_module_lists_what_it_exports():
