@@ -55,14 +55,8 @@ from jittape.primitives.linalg import matmul
 from jittape.primitives.linalg.matrix_products import vecdot
 
 __all__ = [
-    "UFUNCS",
-    "VALUE_FUNCTIONS",
-    "WITH_PATHS",
-    "Recorded",
-    "array_function",
-    "array_ufunc",
-    "in_one_dtype",
-]
+    "UFUNCS", "VALUE_FUNCTIONS", "WITH_PATHS", "Recorded", "array_function", "array_ufunc", "in_one_dtype",
+]  # fmt: skip
 
 
 def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
