@@ -54,9 +54,7 @@ from jittape.primitives.identity import identity
 from jittape.primitives.linalg import matmul
 from jittape.primitives.linalg.matrix_products import vecdot
 
-__all__ = [
-    "UFUNCS", "VALUE_FUNCTIONS", "WITH_PATHS", "Recorded", "array_function", "array_ufunc", "in_one_dtype",
-]  # fmt: skip
+__all__ = ["UFUNCS", "VALUE_FUNCTIONS", "WITH_PATHS", "Recorded", "array_function", "array_ufunc", "in_one_dtype"]  # fmt: skip
 
 
 def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
