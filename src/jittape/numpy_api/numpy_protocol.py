@@ -54,7 +54,10 @@ from jittape.primitives.identity import identity
 from jittape.primitives.linalg import matmul
 from jittape.primitives.linalg.matrix_products import vecdot
 
-__all__ = ["UFUNCS", "VALUE_FUNCTIONS", "WITH_PATHS", "Recorded", "array_function", "array_ufunc", "in_one_dtype"]  # fmt: skip
+__all__ = [
+    "OF_SEQUENCES", "UFUNCS", "VALUE_FUNCTIONS", "WITH_PATHS", "Recorded", "array_function", "array_ufunc",
+    "in_one_dtype",
+]  # fmt: skip
 
 
 def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
@@ -359,11 +362,8 @@ def _is_structure(rest: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         if value.__class__ not in _STRUCTURE and not are_ints(value):
             return False
     for name, value in kwargs.items():
-        if (
-            value.__class__ not in _STRUCTURE
-            and not are_ints(value)
-            and not (name == "keepdims" and value.__class__ is bool)
-        ):
+        is_flag = name == "keepdims" and value.__class__ is bool
+        if value.__class__ not in _STRUCTURE and not is_flag and not are_ints(value):
             return False
     return True
 

@@ -49,16 +49,6 @@ def moved(a: Any, where: Any) -> Any:
     return gather(reshape(a, -1), where, axis=0)
 
 
-def _mover(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the adapter of a NumPy `function` that only moves the elements of its first argument."""
-
-    def move(a: Any, *args: Any, **kwargs: Any) -> Any:
-        a = strong(a)
-        return moved(a, function(positions(a), *args, **kwargs))
-
-    return move
-
-
 def _rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     m = array_like(m)
     np.rot90(np.broadcast_to(False, shape_of(m)), k, axes)  # NumPy's checks of the axes
