@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 __all__ = [
-    "FLOAT32", "FLOAT64", "Layout", "add_words", "clamp", "computed_in_float64", "divide", "fast_two_sum", "layout",
-    "multiply_words", "polynomial", "round_by_shift", "sqrt_in_two_words", "two_product", "two_sum",
+    "FLOAT32", "FLOAT64", "Layout", "add_words", "clamp", "computed_in_float64", "divide", "fast_two_sum",
+    "fused_polynomial", "layout", "multiply_words", "polynomial", "round_by_shift", "sqrt_in_two_words",
+    "two_product", "two_sum",
 ]  # fmt: skip
 
 
