@@ -299,3 +299,34 @@ def test_a_missing_engine_names_the_line_that_installs_it(monkeypatch: pytest.Mo
 def test_results_in_notebooks() -> None:
     found = jt.fit(line, (T, 2.0 * T), {"a": 1.0, "b": 0.0}, sigma=1.0)
     assert "<td>a</td><td>2</td>" in found._repr_html_()
+
+
+def test_value_and_gradient_of_a_point_are_one_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Engines such as iminuit ask for one after the other; what they do to their arrays changes nothing."""
+    from jittape.fits.fit_engines import ENGINES, Engine, Outcome
+
+    calls = 0
+
+    def counted(p: Any, t: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return decay(p, t)
+
+    def run(problem: Any, algorithm: Any, options: Any) -> Outcome:
+        nonlocal calls
+        calls, x = 0, problem.start + 0.5  # the start has been tried before
+        for step in range(3):
+            gradient = problem.gradient(x)
+            expected = gradient.copy()
+            gradient[:] = np.nan
+            value = problem.value(x)
+            assert np.isfinite(value)
+            np.testing.assert_array_equal(problem.gradient(x), expected)
+            assert calls == problem.evaluations == step + 1
+            x += 0.125  # in place, as some engines do
+        assert problem.value(problem.start) != value
+        return Outcome(x, True, "", None)
+
+    monkeypatch.setitem(ENGINES, "careful", Engine(run, takes_constraints=False))
+    with pytest.warns(UserWarning, match="standard errors away"):
+        assert jt.fit(counted, (T, Y), START, engine="careful").evaluations == 4

@@ -79,6 +79,7 @@ class FitProblem:
             constraints, layout.unpack(convert_to_tensor(values))
         )
         self.evaluations = 0
+        self._last: tuple[tuple[bytes, bytes], float, _Array] | None = None
         # Places in the free parameters followed by the fixed ones.
         self.order = np.argsort(np.argsort(~self.is_free, kind="stable"), kind="stable")
         self._value_and_grad = value_and_grad(self._cost)
@@ -177,10 +178,14 @@ class FitProblem:
         return result
 
     def value_and_gradient(self, free: _Array) -> tuple[float, _Array]:
-        """Return the cost and its gradient."""
-        self.evaluations += 1
-        value, gradient = self._value_and_grad(_vector(free), self.fixed, self.observations)
-        return float(value), _array(gradient, (len(self.names),))
+        """Return the cost and its gradient. Engines that ask for one after the other get both from one evaluation."""
+        x, fixed = _vector(free), self.fixed  # a profile changes the fixed parameters
+        point, last = (x.tobytes(), fixed.tobytes()), self._last  # one object, since engines may use threads
+        if last is None or last[0] != point:
+            self.evaluations += 1
+            value, gradient = self._value_and_grad(x, fixed, self.observations)
+            last = self._last = point, float(value), _array(gradient, (len(self.names),))
+        return last[1], last[2].copy()
 
     def value(self, free: _Array) -> float:
         """Return the cost."""
