@@ -152,3 +152,8 @@ def test_a_sum_that_cannot_be_overwritten_is_a_new_array() -> None:
     left.gradient.flags.writeable = False
     assert added(left, right).gradient.tolist() == [3.0, 3.0]
     assert left.gradient.tolist() == [2.0, 2.0]
+
+
+def test_weights_that_are_no_arrays_are_named() -> None:
+    with pytest.raises(TypeError, match="weights must be numbers, arrays or Variables, got str"):
+        jt.dask.value_and_grad(lambda w, x: w)({"a": 1.0, "b": "abc"}, None)

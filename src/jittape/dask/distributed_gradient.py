@@ -120,6 +120,8 @@ class DistributedGradient:
 
         Raises
         ------
+        TypeError
+            If a weight is not a number, an array, a tensor or a Variable.
         ValueError
             If there is no cluster, or arrays are divided differently.
         RuntimeError
@@ -127,6 +129,11 @@ class DistributedGradient:
         """
         leaves, structure = optree.tree_flatten(weights)
         arrays = [_array(leaf) for leaf in leaves]
+        for array in arrays:
+            if getattr(array, "dtype", None) is None:
+                raise TypeError(
+                    f"[dask.value_and_grad] weights must be numbers, arrays or Variables, got {type(array).__name__}"
+                )
         with self._lock:  # two threads must not talk to a worker at once
             if self._placement is None or not self._placement.serves(data, structure):
                 client = connected_client(self._client, "dask.value_and_grad")
