@@ -3,7 +3,8 @@ Five-minute tour
 ================
 
 This page is for readers who know NumPy. It takes a derivative, fits a curve to data, and draws the fit. The documentation
-build runs the code, prints its output and draws the pictures. The notebook at the end of the page has the same code.
+build runs the code, prints its output and draws the pictures. The notebook at the end of the page has the same code. The
+pictures need Matplotlib (``pip install matplotlib``). In a script, add ``plt.show()`` after each picture.
 """
 
 # %%

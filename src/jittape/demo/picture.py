@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -56,9 +57,11 @@ def draw_losses(figure: SubFigure, losses: Losses) -> None:
 
 
 def draw_misread(figure: SubFigure, misread: Sequence[Misread], held_out: int) -> None:
-    """Draw a grid of the first misclassified digits."""
+    """Draw the first misclassified digits in a grid that they fill."""
     figure.suptitle(f"Misread: {len(misread)} of {held_out} held-out digits")
-    grid = figure.subplots(ROWS, COLUMNS)
+    shown = max(1, min(len(misread), ROWS * COLUMNS))
+    columns = math.ceil(math.sqrt(shown))
+    grid = figure.subplots(math.ceil(shown / columns), columns, squeeze=False)
     for axes in grid.flat:
         axes.set_axis_off()
     for axes, (image, read, truth) in zip(grid.flat, misread, strict=False):
