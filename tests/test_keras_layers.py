@@ -202,6 +202,12 @@ def test_a_convolutional_network_learns():
 IMAGE = np.ones((1, 4, 4, 2))
 
 
+def later(layer, first, second):
+    """Build a layer by its first call and call it with other inputs."""
+    layer(first)
+    return layer(second)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -255,6 +261,22 @@ IMAGE = np.ones((1, 4, 4, 2))
         (lambda: layers.Flatten(shape=3), TypeError, r"\[Flatten\] there is no argument 'shape'"),
         (lambda: layers.LSTM(0), ValueError, r"\[LSTMCell\] units must be positive"),
         (lambda: layers.LSTM(2)(IMAGE), ValueError, r"inputs of shape \(batch, time, features\)"),
+        (
+            lambda: later(layers.LSTM(2), IMAGE[0], IMAGE),
+            ValueError,
+            r"inputs of shape \(batch, time, features\)",
+        ),
+        (
+            lambda: later(layers.BatchNormalization(), IMAGE, IMAGE[..., :1]),
+            ValueError,
+            "extent 2 along axis -1",
+        ),
+        (
+            lambda: layers.Dropout(0.5)(np.arange(3), training=True),
+            TypeError,
+            "floating-point inputs, got int64",
+        ),
+        (lambda: jt.keras.initializers.TruncatedNormal(stddev=-1.0), ValueError, "TruncatedNormal: `stddev`"),
         (lambda: layers.LSTM(2)(IMAGE[0, :, :0]), ValueError, "at least one step"),
         (
             lambda: layers.LSTM(2)(IMAGE[0], initial_state=[np.ones((4, 2))]),

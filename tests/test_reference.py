@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from docstring_probes import undocumented_errors
+from docstring_probes import undocumented_errors, undocumented_errors_of_class
 from test_documentation import public_names
 
 RESULTS = {
@@ -66,6 +66,55 @@ def test_every_error_of_a_wrong_call_is_documented(monkeypatch):
     functions = {name: value for name, value in NAMES if inspect.isfunction(value)}
     found = {name: undocumented_errors(value) for name, value in functions.items()}
     assert not {name: errors for name, errors in found.items() if errors}
+
+
+def test_every_error_of_a_wrong_call_of_a_class_is_documented(monkeypatch):
+    monkeypatch.setattr(jt.config, "interpret", True)
+    classes = {
+        name: value for name, value in NAMES if isinstance(value, type) and not issubclass(value, Exception)
+    }
+    found = {name: undocumented_errors_of_class(value) for name, value in classes.items()}
+    assert not {name: errors for name, errors in found.items() if errors}
+
+
+def test_an_undocumented_error_of_a_class_is_found(monkeypatch):
+    class Scaled:
+        """Numbers times a factor.
+
+        Raises
+        ------
+        ZeroDivisionError
+            If the factor is 0.
+
+        Examples
+        --------
+        >>> scaled = np.Scaled(2.0)
+        >>> scaled.total([[1.0, 2.0]])
+        >>> scaled([1.0])
+        """
+
+        def __init__(self, factor):
+            if np.any(np.asarray(factor) == 0):
+                raise ZeroDivisionError("factor")
+            self.factor = factor
+
+        def total(self, x):
+            """Return the sum."""
+            return jt.reduce_sum(x, axis=0)
+
+        def __call__(self, x):
+            """Return the numbers.
+
+            Raises
+            ------
+            IndexError
+                If there are none.
+            """
+            if not np.size(x):
+                raise IndexError("x")
+
+    monkeypatch.setattr(np, "Scaled", Scaled, raising=False)
+    assert undocumented_errors_of_class(Scaled).keys() == {"total: AxisError"}
 
 
 def test_an_undocumented_error_is_found(monkeypatch):

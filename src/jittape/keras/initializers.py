@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -46,8 +47,7 @@ class Initializer:
 
     def get_config(self) -> dict[str, Any]:
         """Return the constructor arguments as plain values."""
-        names = list(inspect.signature(type(self)).parameters)
-        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return {n: getattr(self, n) for n in inspect.signature(type(self)).parameters if hasattr(self, n)}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Initializer:
@@ -145,6 +145,11 @@ class RandomNormal(Initializer):
     seed : int, optional
         Seed of the numbers; the same seed gives the same numbers.
 
+    Raises
+    ------
+    ValueError
+        If `mean` or `stddev` is not finite, or `stddev` is negative.
+
     Examples
     --------
     >>> jt.keras.initializers.RandomNormal(stddev=0.1, seed=0)([3, 2]).shape
@@ -152,8 +157,8 @@ class RandomNormal(Initializer):
     """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
-        self.mean = number("RandomNormal", "mean", mean, FINITE)
-        self.stddev = number("RandomNormal", "stddev", stddev, NOT_NEGATIVE)
+        self.mean = number(type(self).__name__, "mean", mean, FINITE)
+        self.stddev = number(type(self).__name__, "stddev", stddev, NOT_NEGATIVE)
         self.seed = seed
 
     def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
@@ -332,9 +337,8 @@ class Orthogonal(Initializer):
                 f"[Orthogonal] the weight must have at least 2 dimensions, got shape {tuple(shape)}"
             )
         rows, columns = math.prod(shape[:-1]), shape[-1]
-        drawn = random.normal(
-            [max(rows, columns), min(rows, columns)], dtype="float64", seed=self.seed
-        ).numpy()
+        size = max(rows, columns), min(rows, columns)
+        drawn = random.normal(size, dtype="float64", seed=self.seed).numpy()
         q, r = np.linalg.qr(drawn)
         q = q * np.sign(np.diagonal(r))
         matrix = (q.T if rows < columns else q).reshape(tuple(shape))
@@ -378,8 +382,9 @@ def get(identifier: Any) -> Any:
     >>> jt.keras.initializers.get("ones")([2]).numpy()
     array([1., 1.], dtype=float32)
     """
-    if isinstance(identifier, str) and (made := _CLASSES.get(_snake_case(identifier))) is not None:
-        return made()
+    name = re.sub("(?<!^)(?=[A-Z])", "_", identifier).lower() if isinstance(identifier, str) else ""
+    if name in _CLASSES:  # "GlorotUniform" has the name "glorot_uniform"
+        return _CLASSES[name]()
     if isinstance(identifier, type) and issubclass(identifier, Initializer):
         return identifier()
     if callable(identifier):
@@ -387,11 +392,6 @@ def get(identifier: Any) -> Any:
     raise ValueError(
         f"there is no initializer {identifier!r}; there are {', '.join(_CLASSES)}, or give a function"
     )
-
-
-def _snake_case(name: str) -> str:
-    """Return ``"GlorotUniform"`` as ``"glorot_uniform"``."""
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
 
 IdentityInitializer = Identity

@@ -64,7 +64,13 @@ class Loss:
         raise NotImplementedError(f"{type(self).__name__} must define call(y_true, y_pred)")
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
-        """Return the reduced losses, each times its weight if `sample_weight` is given."""
+        """Return the reduced losses, each times its weight if `sample_weight` is given.
+
+        Raises
+        ------
+        ValueError, DTypeError
+            If shapes do not fit, a label is not a class, or the loss is not defined for the dtype.
+        """
         losses = self.call(
             *[x if isinstance(x, Operators) else convert_to_tensor(x) for x in (y_true, y_pred)]
         )

@@ -86,7 +86,13 @@ class Metric(Module):
             variable.assign(np.zeros(variable.shape, variable.dtype))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a batch and return the value."""
+        """Add a batch and return the value.
+
+        Raises
+        ------
+        ValueError, DTypeError
+            If shapes do not fit, or the metric is not defined for the dtype.
+        """
         self.update_state(*args, **kwargs)
         return self.result()
 

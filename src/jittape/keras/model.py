@@ -319,6 +319,11 @@ class Model(Layer):
             As for `fit`.
         return_dict : bool
             Return the values by name instead of a list; without metrics the list is only the loss.
+
+        Raises
+        ------
+        ValueError, DTypeError
+            If arrays have different numbers of rows, or do not fit the model.
         """
         calls = CallbackList(callbacks, self, verbose=verbose)
         logs = self._evaluated(

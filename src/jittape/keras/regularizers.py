@@ -40,6 +40,11 @@ class L1L2(Regularizer):
     l1, l2 : float
         Weights of both penalties.
 
+    Raises
+    ------
+    ValueError
+        If a factor is negative or not finite.
+
     Examples
     --------
     >>> float(jt.keras.regularizers.L1L2(l1=0.5, l2=0.25)([1.0, -2.0]))
@@ -69,6 +74,11 @@ class L1(L1L2):
     l1 : float
         Weight of the penalty.
 
+    Raises
+    ------
+    ValueError
+        If the factor is negative or not finite.
+
     Examples
     --------
     >>> float(jt.keras.regularizers.L1(0.1)(jt.constant([1.0, -2.0])).numpy().round(4))
@@ -90,6 +100,11 @@ class L2(L1L2):
     ----------
     l2 : float
         Weight of the penalty.
+
+    Raises
+    ------
+    ValueError
+        If the factor is negative or not finite.
 
     Examples
     --------

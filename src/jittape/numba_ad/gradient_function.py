@@ -150,6 +150,11 @@ class NjitGradient:
             Bytes on the stacks after the forward pass. With ``checkpoint``, the saved states and the stacks of one
             segment. 0 in forward mode.
 
+        Raises
+        ------
+        NoGradientError
+            If the gradient cannot be derived.
+
         Examples
         --------
         >>> import numba

@@ -155,7 +155,13 @@ class Generator(Module):
     def normal(
         self, shape: Shape, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, name: str | None = None
     ) -> Tensor:
-        """Draw normally distributed numbers; see `jt.random.normal`."""
+        """Draw normally distributed numbers; see `jt.random.normal`.
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            As for `jt.random.normal`.
+        """
         return draw_normal("Generator.normal", self._take, shape, mean, stddev, dtype)
 
     def truncated_normal(

@@ -149,6 +149,11 @@ class MultiHeadAttention(Layer):
     seed : int, optional
         Seed of the masks of dropout; see `Dropout`.
 
+    Raises
+    ------
+    ValueError
+        If `num_heads`, `key_dim` or `value_dim` is not positive.
+
     Examples
     --------
     >>> layer = jt.keras.layers.MultiHeadAttention(num_heads=2, key_dim=3)

@@ -35,6 +35,11 @@ class Conv1D(Convolution):
     other arguments : those of `Conv2D`
     **options : those of `Layer`
 
+    Raises
+    ------
+    ValueError
+        If a size, stride or number of filters is not positive, or the options do not fit together.
+
     Examples
     --------
     >>> jt.keras.layers.Conv1D(4, 3, padding="same")(jt.ones([2, 10, 1])).shape
@@ -100,6 +105,11 @@ class Conv3D(Convolution):
     other arguments : those of `Conv2D`
     **options : those of `Layer`
 
+    Raises
+    ------
+    ValueError
+        If a size, stride or number of filters is not positive, or the options do not fit together.
+
     Examples
     --------
     >>> jt.keras.layers.Conv3D(2, 2)(jt.ones([1, 3, 3, 3, 1])).shape
@@ -121,6 +131,11 @@ class DepthwiseConv2D(Convolution):
         Number of filters of each channel.
     **options
         As for `Conv2D`; initializer, regularizer and constraint are named ``depthwise_...``.
+
+    Raises
+    ------
+    ValueError
+        If a size, stride or `depth_multiplier` is not positive, or the options do not fit together.
 
     Examples
     --------
@@ -181,6 +196,11 @@ class SeparableConv2D(DepthwiseConv2D):
         Of the first step, as for `DepthwiseConv2D`.
     **options
         As for `DepthwiseConv2D`; and `pointwise_initializer`, `pointwise_regularizer`, `pointwise_constraint`.
+
+    Raises
+    ------
+    ValueError
+        If a size, stride or number of filters is not positive, or the options do not fit together.
 
     Examples
     --------

@@ -48,6 +48,11 @@ class ReLU(Layer):
     max_value : float, optional
     negative_slope, threshold : float, default 0
 
+    Raises
+    ------
+    ValueError
+        If an argument is negative or not finite.
+
     Examples
     --------
     >>> jt.keras.layers.ReLU(max_value=3.0)([-1.0, 2.0, 5.0]).numpy()

@@ -322,6 +322,11 @@ class Layer(Module):
 
         Floating inputs are cast to the dtype of the layer. A layer whose `call` takes `training` inherits it from the
         layer that calls it.
+
+        Raises
+        ------
+        ValueError, DTypeError
+            If the shape or dtype of an input does not fit the layer.
         """
         if args:
             args = (self._as_inputs(args[0]), *args[1:])

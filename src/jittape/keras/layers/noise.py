@@ -7,6 +7,7 @@ from typing import Any
 
 from jittape import random
 from jittape.core.argument_checks import BELOW_ONE, NOT_NEGATIVE, number
+from jittape.errors import DTypeError
 from jittape.keras.layers.layer import Layer
 from jittape.primitives.elementwise.arithmetic import add
 from jittape.random.dropout import dropped
@@ -22,6 +23,8 @@ def generator_of(seed: int | None) -> Generator | None:
 
 def drop(generator: Generator | None, x: Any, rate: float, noise_shape: Sequence[int] | None = None) -> Any:
     """Return `x` with dropout, by a mask of the shape `noise_shape` that the generator draws."""
+    if not x.dtype.is_floating:
+        raise DTypeError(f"[Dropout] takes floating-point inputs, got {x.dtype.name}; cast them first")
     uniform = random.uniform if generator is None else generator.uniform
     return dropped(x, rate, uniform(x.shape if noise_shape is None else noise_shape, dtype=x.dtype))
 
@@ -37,6 +40,13 @@ class Dropout(Layer):
         Shape of the random mask, which broadcasts to that of the inputs; None in it is the extent of the inputs.
     seed : int, optional
         Layers with the same seed use the same sequence of masks. Each call uses the next mask of the sequence.
+
+    Raises
+    ------
+    ValueError
+        If `rate` is not at least 0 and below 1.
+    DTypeError
+        At a call in training, if the inputs are not floating-point numbers.
 
     Examples
     --------
@@ -77,6 +87,13 @@ class GaussianNoise(Layer):
     seed : int, optional
         Layers with the same seed add the same sequence of noise. Each call adds the next noise of the sequence.
     **options : those of `Layer`
+
+    Raises
+    ------
+    ValueError
+        If `stddev` is negative or not finite.
+    DTypeError
+        At a call in training, if the inputs are not floating-point numbers.
 
     Examples
     --------

@@ -140,6 +140,11 @@ class BatchNormalization(_Normalization):
         ndim = len(inputs.shape)
         axis = _normalized_axis(self, self.axis, ndim)
         shape = tuple([n if i == axis else 1 for i, n in enumerate(inputs.shape)])
+        if self.moving_mean.shape[0] != shape[axis]:
+            raise ShapeError(
+                f"layer {self.name!r} takes inputs with extent {self.moving_mean.shape[0]} along axis {self.axis}, got "
+                f"shape {inputs.shape}"
+            )
         mean: Any = self.moving_mean
         variance: Any = self.moving_variance
         if training and self.trainable:

@@ -115,6 +115,10 @@ class RNN(Layer):
         training : bool, optional
             Whether to drop parts of the inputs and of the state.
         """
+        if len(inputs.shape) != 3:
+            raise ValueError(
+                f"layer {self.name!r} takes inputs of shape (batch, time, features), got shape {inputs.shape}"
+            )
         batch, time, _ = inputs.shape
         if not time:
             raise ValueError(
@@ -249,6 +253,12 @@ class SimpleRNN(RNN):
         Those of `RNN` and of `SimpleRNNCell`: `use_bias`, `kernel_initializer`, `recurrent_initializer`,
         `bias_initializer`, `kernel_regularizer`, `recurrent_regularizer`, `bias_regularizer`.
 
+    Raises
+    ------
+    ValueError
+        If `units` is not positive; at the call, if the input is not a sequence of the features that the layer was
+        built for.
+
     Examples
     --------
     >>> jt.keras.layers.SimpleRNN(3)(jt.ones([2, 5, 4])).shape
@@ -287,6 +297,12 @@ class LSTM(_Gated):
     **options
         Those of `RNN` and of `LSTMCell`.
 
+    Raises
+    ------
+    ValueError
+        If `units` is not positive; at the call, if the input is not a sequence of the features that the layer was
+        built for.
+
     Examples
     --------
     >>> layer = jt.keras.layers.LSTM(3, return_sequences=True, return_state=True)
@@ -308,6 +324,12 @@ class GRU(_Gated):
     recurrent_activation : str or callable, default "sigmoid"
     **options
         Those of `RNN` and of `GRUCell`.
+
+    Raises
+    ------
+    ValueError
+        If `units` is not positive; at the call, if the input is not a sequence of the features that the layer was
+        built for.
 
     Examples
     --------

@@ -112,6 +112,11 @@ class SimpleRNNCell(RecurrentCell):
     other arguments : those of `SimpleRNN`
     **options : those of `Layer`
 
+    Raises
+    ------
+    ValueError
+        If `units` is not positive, or the number of states is wrong.
+
     Examples
     --------
     >>> cell = jt.keras.layers.SimpleRNNCell(3)
@@ -151,6 +156,11 @@ class LSTMCell(RecurrentCell):
     **options
         `activation`, `recurrent_activation`, `use_bias`, `kernel_initializer`, `recurrent_initializer`,
         `bias_initializer`, `kernel_regularizer`, `recurrent_regularizer`, `bias_regularizer`.
+
+    Raises
+    ------
+    ValueError
+        If `units` is not positive, or the number of states is wrong.
 
     Examples
     --------
@@ -192,6 +202,11 @@ class GRUCell(RecurrentCell):
         and for the state.
     **options
         As for `LSTMCell`.
+
+    Raises
+    ------
+    ValueError
+        If `units` is not positive, or the number of states is wrong.
 
     Examples
     --------

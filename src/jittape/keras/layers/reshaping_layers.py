@@ -30,6 +30,11 @@ class Input(Layer):
         `jt.config.default_float` if not given.
     name : str, optional
 
+    Raises
+    ------
+    ValueError
+        If an extent of `shape` is negative.
+
     Examples
     --------
     >>> layers = jt.keras.layers

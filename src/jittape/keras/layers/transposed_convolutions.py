@@ -90,6 +90,11 @@ class Conv1DTranspose(_Transposed):
     other arguments : those of `Conv2D`
     **options : those of `Layer`
 
+    Raises
+    ------
+    ValueError
+        If a size, stride or number of filters is not positive, or the options do not fit together.
+
     Examples
     --------
     >>> jt.keras.layers.Conv1DTranspose(4, 3, strides=2, padding="same")(jt.ones([2, 5, 1])).shape
@@ -115,6 +120,11 @@ class Conv2DTranspose(_Transposed):
     other arguments : those of `Conv2D`
     **options : those of `Layer`
 
+    Raises
+    ------
+    ValueError
+        If a size, stride or number of filters is not positive, or the options do not fit together.
+
     Examples
     --------
     >>> jt.keras.layers.Conv2DTranspose(4, 3, strides=2)(jt.ones([2, 5, 5, 1])).shape
@@ -139,6 +149,11 @@ class Conv3DTranspose(_Transposed):
         Length that is added to the smallest possible result, less than the stride.
     other arguments : those of `Conv2D`
     **options : those of `Layer`
+
+    Raises
+    ------
+    ValueError
+        If a size, stride or number of filters is not positive, or the options do not fit together.
 
     Examples
     --------

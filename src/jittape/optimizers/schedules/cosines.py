@@ -42,6 +42,11 @@ class CosineDecay(LearningRateSchedule):
     warmup_steps : float, default 0
         Number of steps of the warmup.
 
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
     Examples
     --------
     >>> schedule = jt.optimizers.schedules.CosineDecay(0.0, 100, warmup_target=0.5, warmup_steps=10)
@@ -103,6 +108,11 @@ class CosineDecayRestarts(LearningRateSchedule):
     alpha : float, default 0.0
         The lowest rate as a fraction of the first.
     name : str, optional
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
 
     Examples
     --------

@@ -68,6 +68,11 @@ class ExponentialDecay(_InPeriods):
         Round ``step / decay_steps`` down.
     name : str, optional
 
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
     Examples
     --------
     >>> schedule = jt.optimizers.schedules.ExponentialDecay(0.1, decay_steps=100, decay_rate=0.5)
@@ -114,6 +119,11 @@ class InverseTimeDecay(_InPeriods):
         Round ``step / decay_steps`` down.
     name : str, optional
 
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
     Examples
     --------
     >>> schedule = jt.optimizers.schedules.InverseTimeDecay(0.1, decay_steps=10, decay_rate=1.0)
@@ -151,6 +161,11 @@ class PiecewiseConstantDecay(LearningRateSchedule):
     values : sequence of float
         One more than `boundaries`.
     name : str, optional
+
+    Raises
+    ------
+    ValueError
+        If a value is outside its range, or the numbers of boundaries and values do not fit.
 
     Examples
     --------
@@ -204,6 +219,11 @@ class PolynomialDecay(LearningRateSchedule):
     cycle : bool, default False
         Restart after `decay_steps`, with a decay over the next multiple of `decay_steps`.
     name : str, optional
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
 
     Examples
     --------

@@ -216,6 +216,11 @@ class PchipInterpolator(_Piecewise):
     x, y, axis, extrapolate
         As for `CubicSpline`. Where the data change direction the slope is 0, also in the gradient.
 
+    Raises
+    ------
+    ShapeError, DTypeError
+        If the shapes of `x` and `y` do not fit, or for complex numbers.
+
     Examples
     --------
     >>> from jittape.scipy import interpolate

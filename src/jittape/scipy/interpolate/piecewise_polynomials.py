@@ -52,6 +52,8 @@ class PPoly:
     ------
     ShapeError
         If `c` and `x` do not fit.
+    DTypeError
+        For complex coefficients, knots or points.
 
     Examples
     --------
@@ -121,6 +123,12 @@ class PPoly:
         return concat([higher, reshape(starts, (1, *starts.shape))], 0)
 
     def integrate(self, a: Any, b: Any, extrapolate: bool | None = None) -> Any:
-        """Return the integral from `a` to `b`."""
+        """Return the integral from `a` to `b`.
+
+        Raises
+        ------
+        DTypeError
+            For complex numbers.
+        """
         whole = self.antiderivative()
         return whole(b, 0, extrapolate) - whole(a, 0, extrapolate)

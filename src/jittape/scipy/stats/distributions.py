@@ -163,6 +163,11 @@ class Distribution:
     name : str
         SciPy's name.
 
+    Raises
+    ------
+    DTypeError
+        From the methods, for complex numbers.
+
     Examples
     --------
     >>> from jittape.scipy import stats
