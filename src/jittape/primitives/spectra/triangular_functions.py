@@ -7,7 +7,7 @@ block of a function of a triangular matrix of twice the size: ``f([[t, e], [0, t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -45,13 +45,9 @@ def of_stack(function: Callable[[Any], Any], a: Any, da: Any = None) -> Any:
     matrices = a.reshape(-1, n, n).astype(np.float64 if is_real else np.complex128)
     directions = None if da is None else da.reshape(-1, n, n)
     out = np.full(matrices.shape, np.nan, a.dtype)
-    factors = [_schur(matrix) for matrix in matrices]
-    for kind in "fc":
-        places = [i for i, found in enumerate(factors) if found and found[0].dtype.kind == kind]
-        if places:
-            t, z = (np.stack([factors[i][part] for i in places]) for part in (0, 1))
-            value = _of_factors(function, t, z, None if directions is None else directions[places])
-            out[places] = value.real if is_real else value
+    for places, t, z in _schur_factors(matrices):
+        value = _of_factors(function, t, z, None if directions is None else directions[places])
+        out[places] = value.real if is_real else value
     return out.reshape(a.shape)
 
 
@@ -59,27 +55,39 @@ def _unsorted(*_: Any) -> bool:
     return False
 
 
-def _schur(matrix: Any) -> Any:
-    """Return a triangular matrix and a unitary one, both real if the matrix and all eigenvalues are.
+def _schur_factors(matrices: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield indices of matrices, and triangular and unitary factors: real ones if matrix and eigenvalues are.
 
-    None for a real matrix with an eigenvalue that is a negative number, not only by rounding.
+    Real matrices with an eigenvalue that is a negative number, not only by rounding, have none.
     """
     from scipy.linalg import lapack  # imported on first use, not with the package
 
-    if matrix.dtype.kind == "c":
-        t, _, _, z, _, info = lapack.zgees(_unsorted, matrix, lwork=40 * len(matrix))
-        return _converged(info, t, z)
-    t, _, real, imag, z, _, info = lapack.dgees(_unsorted, matrix, lwork=40 * len(matrix))
+    size = 40 * matrices.shape[-1]
+    if matrices.dtype.kind == "c":
+        found = [lapack.zgees(_unsorted, matrix, lwork=size) for matrix in matrices]
+        t, _, _, z, _, info = zip(*found, strict=True)
+        _require_convergence(info)
+        yield np.arange(len(matrices)), np.stack(t), np.stack(z)
+        return
+    found = [lapack.dgees(_unsorted, matrix, lwork=size) for matrix in matrices]
+    t, _, real, imag, z, _, info = zip(*found, strict=True)
+    _require_convergence(info)
+    t, z, real, imag = (np.stack(parts) for parts in (t, z, real, imag))
     # The real decomposition decides: the complex one gives real eigenvalues imaginary parts by rounding.
-    if np.any((imag == 0) & (real < -_rounding(t))):
-        return None
-    return _schur(matrix.astype(np.complex128)) if np.any(imag) else _converged(info, t, z)
+    has_root = ~np.any((imag == 0) & (real < -_rounding(t)[:, None]), axis=-1)
+    is_turning = np.any(imag, axis=-1)
+    places = np.flatnonzero(has_root & ~is_turning)
+    if places.size:
+        yield places, t[places], z[places]
+    places = np.flatnonzero(has_root & is_turning)
+    if places.size:
+        for _, t, z in _schur_factors(matrices[places].astype(np.complex128)):
+            yield places, t, z
 
 
-def _converged(info: int, t: Any, z: Any) -> tuple[Any, Any]:
-    if info:
+def _require_convergence(info: tuple[int, ...]) -> None:
+    if any(info):
         raise np.linalg.LinAlgError("the Schur decomposition did not converge")
-    return t, z
 
 
 def _of_factors(function: Callable[[Any], Any], t: Any, z: Any, directions: Any) -> Any:
