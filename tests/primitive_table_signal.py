@@ -74,8 +74,18 @@ def transforms() -> Iterator[Row]:
     )
     yield of_real("rfft", rf.rfft, np.fft.rfft, 2, 5, edges=((np.zeros((0, 3)),),))
     yield of_real("rfft3d", rf.rfft3d, lambda x: np.fft.rfftn(x, axes=(-3, -2, -1)), 2, 3, 4)
+    for n in (2, 4, 8):
+        for function, reference in ((fo.fft, np.fft.fft), (fo.ifft, np.fft.ifft)):
+            yield of_complex(f"{reference.__name__} of {n}", function, reference, 3, n)
     for norm in NORMS:
         kwargs: dict[str, Any] = {"norm": norm}
+        yield of_complex(
+            f"small ifftnd {norm}",
+            lambda z, k=kwargs: fo.ifftnd(z, [4, 2], [0, -1], **k),
+            lambda z, k=kwargs: np.fft.ifftn(z, (4, 2), (0, -1), **k),
+            3,
+            3,
+        )
         yield of_complex(
             f"fftnd {norm}",
             lambda z, k=kwargs: fo.fftnd(z, [2, 5], [0, -1], **k),

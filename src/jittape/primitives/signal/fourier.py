@@ -19,6 +19,7 @@ from jittape.primitives.broadcast import axis_key, cast_to, normalized_axes
 from jittape.primitives.record_parts import floating
 from jittape.primitives.shape.reshaping import as_shape, one_axis
 from jittape.primitives.shape.views import placed, sliced
+from jittape.primitives.signal.small_transforms import is_small, small_fft_op
 from jittape.primitives.signal.transform_ops import DUAL, fft_op
 from jittape.typing import Tensor, TensorLike
 
@@ -141,7 +142,12 @@ def complex_transform(x: Any, axes: tuple[int, ...], lengths: Any, norm: str, in
         x = cast_to(x, dtype)
     if not axes:
         return x
-    return fft_op.bind(resized_along(x, axes, lengths), axes=tuple(sorted(axes)), inverse=inverse, norm=norm)
+    x = resized_along(x, axes, lengths)
+    if is_small(x, axes):
+        for axis in axes:
+            x = small_fft_op.bind(x, axis=axis, inverse=inverse, norm=norm)
+        return x
+    return fft_op.bind(x, axes=tuple(sorted(axes)), inverse=inverse, norm=norm)
 
 
 def _fft(op: str, x: Any, axes: tuple[int, ...], lengths: Any, norm: str) -> Any:

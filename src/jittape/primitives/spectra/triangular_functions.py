@@ -65,14 +65,13 @@ def _schur_factors(matrices: Any) -> Iterator[tuple[Any, Any, Any]]:
     size = 40 * matrices.shape[-1]
     if matrices.dtype.kind == "c":
         found = [lapack.zgees(_unsorted, matrix, lwork=size) for matrix in matrices]
-        t, _, _, z, _, info = zip(*found, strict=True)
-        _require_convergence(info)
-        yield np.arange(len(matrices)), np.stack(t), np.stack(z)
+        _require_convergence([parts[-1] for parts in found])
+        t, z = (np.stack([parts[i] for parts in found]) for i in (0, 3))
+        yield np.arange(len(matrices)), t, z
         return
     found = [lapack.dgees(_unsorted, matrix, lwork=size) for matrix in matrices]
-    t, _, real, imag, z, _, info = zip(*found, strict=True)
-    _require_convergence(info)
-    t, z, real, imag = (np.stack(parts) for parts in (t, z, real, imag))
+    _require_convergence([parts[-1] for parts in found])
+    t, real, imag, z = (np.stack([parts[i] for parts in found]) for i in (0, 2, 3, 4))
     # The real decomposition decides: the complex one gives real eigenvalues imaginary parts by rounding.
     has_root = ~np.any((imag == 0) & (real < -_rounding(t)[:, None]), axis=-1)
     is_turning = np.any(imag, axis=-1)
@@ -85,7 +84,7 @@ def _schur_factors(matrices: Any) -> Iterator[tuple[Any, Any, Any]]:
             yield places, t, z
 
 
-def _require_convergence(info: tuple[int, ...]) -> None:
+def _require_convergence(info: list[int]) -> None:
     if any(info):
         raise np.linalg.LinAlgError("the Schur decomposition did not converge")
 
