@@ -131,6 +131,14 @@ ROWS: dict[str, LayerRow] = {
         CAUSAL,
         rtol=1e-5,
     ),
+    "multi-head attention of images": LayerRow(
+        lambda L, **o: L.MultiHeadAttention(2, 3, **o), ((2, 2, 3, 5), (2, 4, 1, 5)), rtol=1e-5
+    ),
+    "multi-head attention along an axis": LayerRow(
+        lambda L, **o: L.MultiHeadAttention(2, 3, attention_axes=(2,), **o),
+        ((2, 2, 3, 5), (2, 2, 4, 5)),
+        rtol=1e-5,
+    ),
     "multi-head attention, mask": LayerRow(
         lambda L, **o: L.MultiHeadAttention(2, 3, **o),
         ((2, 4, 5), (2, 5, 4)),

@@ -284,6 +284,24 @@ INDEXING = (
     Row("gather_nd", ga.gather_nd, NESTED, lambda x, i: x[flat(i)]),
     Row("gather_nd rows", lambda x, i: ga.gather_nd(x, i), rows(4, 1), lambda x, i: x[i[:, 0]]),
     Row(
+        "gather_nd, bad indices ignored",
+        lambda x, i: ga.gather_nd(x, i, bad_indices_policy="IGNORE"),
+        lambda rng: (rng.standard_normal((5, 3)), rng.integers(-2, 8, (6, 1))),
+        lambda x, i: np.where((i >= 0) & (i < 5), x[np.clip(i[:, 0], 0, 4)], 0),
+    ),
+    Row(
+        "scatter_nd, bad indices ignored",
+        lambda i, v: sc.scatter_nd(i, v, (5, 3), "IGNORE"),
+        lambda rng: (rng.integers(-2, 8, (6, 1)), rng.standard_normal((6, 3))),
+        lambda i, v: added(np.zeros((5, 3)), (np.clip(i[:, 0], 0, 4),), np.where((i >= 0) & (i < 5), v, 0)),
+    ),
+    Row(
+        "tensor_scatter_nd_sub, bad indices ignored",
+        lambda x, i, v: sc.tensor_scatter_nd_sub(x, i, v, "IGNORE"),
+        lambda rng: (rng.standard_normal((5, 3)), rng.integers(-2, 8, (6, 1)), rng.standard_normal((6, 3))),
+        lambda x, i, v: added(x, (np.clip(i[:, 0], 0, 4),), np.where((i >= 0) & (i < 5), -v, 0)),
+    ),
+    Row(
         "take_along_axis",
         lambda x, i: ga.take_along_axis(x, i, 1),
         lambda rng: (rng.standard_normal((5, 3)), rng.integers(-3, 3, (5, 4))),

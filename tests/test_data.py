@@ -387,6 +387,12 @@ def test_the_thread_ends_with_the_iterator():
             r"float32\[0\]",
         ),
         (lambda: list(Dataset.from_generator(lambda: [1, (1, 2)]).batch(2)), ValueError, "one structure"),
+        (
+            lambda: list(Dataset.from_tensor_slices(([1], [2])).map(lambda pair: pair)),
+            TypeError,
+            r"a tuple of 2, passed as 2 arguments, which <lambda>\(pair\) does not take",
+        ),
+        (lambda: list(Dataset.range(3).map(lambda x, y: x)), TypeError, "one value, passed as 1 argument"),
     ],
 )
 def test_bad_input(make, error, message):

@@ -44,6 +44,22 @@ def test_a_layer_in_a_function_is_one_program(name):
     assert len(f.signatures()) == 1
 
 
+@pytest.mark.parametrize("cell_type", [layers.SimpleRNNCell, layers.LSTMCell, layers.GRUCell])
+def test_dropout_of_a_cell(cell_type):
+    """A layer takes the rates of its cell; a cell alone draws masks in training only."""
+    cell = cell_type(4, dropout=0.5, recurrent_dropout=0.25, seed=3, dtype="float64")
+    layer = layers.RNN(cell, return_sequences=True)
+    x = np.ones((2, 5, 3))
+    assert (layer.dropout, layer.recurrent_dropout) == (0.5, 0.25)
+    plain = layer(x).numpy()
+    np.testing.assert_allclose(layer(x, training=False).numpy(), plain, rtol=1e-12)
+    assert not np.allclose(layer(x, training=True).numpy(), plain)
+    states = [np.ones((2, 4))] * cell.states
+    plain = cell(x[:, 0], states)[0].numpy()
+    np.testing.assert_allclose(cell(x[:, 0], states, training=False)[0].numpy(), plain, rtol=1e-12)
+    assert not np.allclose(cell(x[:, 0], states, training=True)[0].numpy(), plain)
+
+
 def test_moving_averages_in_a_function():
     layer = layers.BatchNormalization(momentum=0.5, dtype="float64")
     x = np.random.default_rng(0).normal(2.0, 3.0, size=(50, 4))
@@ -260,6 +276,21 @@ def later(layer, first, second):
         (lambda: layers.Embedding(3, 2)([-1]).numpy(), IndexError, "index -4 is out of bounds"),
         (lambda: layers.Flatten(shape=3), TypeError, r"\[Flatten\] there is no argument 'shape'"),
         (lambda: layers.LSTM(0), ValueError, r"\[LSTMCell\] units must be positive"),
+        (
+            lambda: layers.GRUCell(2, dropout=1.5),
+            ValueError,
+            "GRUCell: `dropout` must be at least 0 and below 1, got 1.5",
+        ),
+        (
+            lambda: layers.MultiHeadAttention(1, 2, attention_axes=(0,))(IMAGE, IMAGE),
+            ValueError,
+            r"attention_axes must be different axes between the first and the last",
+        ),
+        (
+            lambda: layers.MultiHeadAttention(1, 2)(IMAGE, IMAGE, use_causal_mask=True),
+            ValueError,
+            r"takes masks for inputs of shape \(batch, length, features\) only",
+        ),
         (lambda: layers.LSTM(2)(IMAGE), ValueError, r"inputs of shape \(batch, time, features\)"),
         (
             lambda: later(layers.LSTM(2), IMAGE[0], IMAGE),
@@ -286,7 +317,11 @@ def later(layer, first, second):
         (lambda: layers.RNN(layers.Dense(2)), TypeError, "cell must be"),
         (lambda: layers.Attention()(IMAGE[0]), ValueError, "list of queries, values"),
         (lambda: layers.MultiHeadAttention(0, 1), ValueError, "must be positive"),
-        (lambda: layers.MultiHeadAttention(1, 1)(IMAGE, IMAGE), ValueError, r"\(batch, length, features\)"),
+        (
+            lambda: layers.MultiHeadAttention(1, 1)(IMAGE[0, 0], IMAGE[0, 0]),
+            ValueError,
+            r"\(batch, length, features\)",
+        ),
         (lambda: layers.Input((None, 3)), ValueError, "list of ints"),
         (lambda: layers.Flatten()(1.0), ValueError, "batch dimension"),
         (lambda: layers.Activation("relux"), ValueError, "Unknown activation"),

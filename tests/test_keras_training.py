@@ -56,6 +56,26 @@ def compiled(**options):
     return model
 
 
+@pytest.mark.parametrize(("freq", "evaluated"), [(1, 4), (2, 2), (3, 1), ([1, 2, 4], 3)])
+def test_validation_of_some_batches_after_some_epochs(freq, evaluated):
+    """`validation_data` has precedence over `validation_split`; the first batches are evaluated each time."""
+    x, y = blobs()
+    batches: list[int] = []
+
+    class Counted(keras.callbacks.Callback):
+        def on_test_batch_end(self, batch, logs=None):
+            batches.append(batch)
+
+    data = jt.data.Dataset.from_tensor_slices((x, y)).batch(10).repeat()
+    history = compiled().fit(
+        x, y, 100, epochs=4, verbose=0, callbacks=[Counted()], validation_split=0.9,
+        validation_data=data, validation_steps=3, validation_freq=freq,
+    ).history  # fmt: skip
+    assert batches == [0, 1, 2] * evaluated
+    assert len(history["val_loss"]) == evaluated
+    assert len(history["loss"]) == 4
+
+
 @pytest.mark.parametrize("eagerly", [False, True])
 def test_fit_evaluate_predict(eagerly):
     x, y = blobs()
@@ -244,6 +264,17 @@ def test_metrics_in_a_function_and_after_a_reset():
         (lambda: compiled().fit(np.ones((0, 2)), np.ones(0, int)), ValueError, "no batches"),
         (lambda: compiled().fit(np.ones((3, 2)), np.ones(4)), ValueError, r"\(3, 2\), \(4,\)"),
         (lambda: compiled().fit(*blobs(), validation_split=1.5), ValueError, "between 0 and 1"),
+        (
+            lambda: compiled().fit(jt.data.Dataset.range(3), validation_split=0.5),
+            ValueError,
+            "needs arrays; give a dataset as validation_data",
+        ),
+        (lambda: compiled().fit(*blobs(), validation_steps=1), ValueError, "needs validation_data"),
+        (
+            lambda: compiled().fit(*blobs(), validation_data=blobs(), validation_freq=0),
+            ValueError,
+            "validation_freq must be at least 1, got 0",
+        ),
         (lambda: compiled().fit(jt.data.Dataset.range(3), [1]), ValueError, "y must not be given"),
         (lambda: network().compile("adamm"), ValueError, "no optimizer 'adamm'"),
         (lambda: network().compile("adam", "msee"), ValueError, "no loss 'msee'"),

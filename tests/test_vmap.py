@@ -87,6 +87,13 @@ def test_types_of_results_follow_the_arguments() -> None:
     np.testing.assert_allclose(tape.gradient(y, x).numpy(), 8.0 * A, rtol=1e-12)
 
 
+def test_a_result_without_a_value_stays_none() -> None:
+    assert jt.vmap(lambda x: None)(A) is None
+    doubled, nothing = jt.vmap(lambda x: (2.0 * x, None))(A)
+    np.testing.assert_array_equal(doubled, 2.0 * A)
+    assert nothing is None
+
+
 def test_nested_structures_and_keywords() -> None:
     def f(pair: Any, *, rate: Any) -> Any:
         return pair["x"] * pair["s"] * rate

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -279,8 +280,38 @@ class Combined(Ordered):
 
 
 def called(function: Callable[..., Any], element: Any) -> Any:
-    """Call a function with an element; a tuple is passed as several arguments."""
-    return function(*element) if isinstance(element, tuple) else function(element)
+    """Call a function with an element; a tuple is passed as several arguments.
+
+    Raises
+    ------
+    TypeError
+        If the function cannot be called with so many arguments.
+    """
+    arguments = element if isinstance(element, tuple) else (element,)
+    try:
+        return function(*arguments)
+    except TypeError:
+        if _accepts(function, len(arguments)):
+            raise
+        name = getattr(function, "__name__", repr(function))
+        if isinstance(element, tuple):
+            found = f"an element is a tuple of {len(element)}, passed as {len(element)} arguments"
+            way = "lambda *parts: ... takes them as one"
+        else:
+            found, way = "an element is one value, passed as 1 argument", "lambda x: ... takes it"
+        message = f"[Dataset] {found}, which {name}{signature(function)} does not take: {way}"
+    raise TypeError(message)
+
+
+def _accepts(function: Callable[..., Any], count: int) -> bool:
+    """Return whether a function can be called with `count` arguments, as far as its signature is known."""
+    try:
+        signature(function).bind(*[None] * count)
+    except TypeError:
+        return False
+    except ValueError:  # no signature
+        return True
+    return True
 
 
 def holds(method: str, predicate: Callable[..., Any], element: Any) -> bool:

@@ -19,13 +19,13 @@ from jittape.keras.epochs import finish_line, floats, run_batches, warn_of_nan
 from jittape.keras.layers.layer import Layer
 from jittape.keras.loss_base import reduce_losses
 from jittape.keras.training_data import (
-    StepsOfEpochs,
     batch_size_of,
     batches_of,
     one_batch,
     split_rows,
+    training_batches,
     unpacked,
-    with_class_weights,
+    validation_of,
 )
 from jittape.primitives.elementwise.arithmetic import add
 from jittape.primitives.shape.joining import concat
@@ -217,6 +217,9 @@ class Model(Layer):
         sample_weight: Any = None,
         initial_epoch: int = 0,
         steps_per_epoch: int | None = None,
+        validation_steps: int | None = None,
+        validation_batch_size: int | None = None,
+        validation_freq: int | Sequence[int] = 1,
     ) -> History:
         """Train the model.
 
@@ -225,14 +228,13 @@ class Model(Layer):
         x : arrays or Dataset
             Inputs, or a dataset of batches ``(x, y)`` or ``(x, y, sample_weight)``.
         y : arrays, optional
-        batch_size : int, default 32
-        epochs : int, default 1
+        batch_size, epochs, initial_epoch : int, default 32, 1 and 0
         verbose : int or "auto"
             0 prints nothing, 1 a line that grows with each batch, 2 a line for each epoch. "auto" is 1.
         callbacks : sequence of Callback, optional
             See `jt.keras.callbacks`; one may set ``model.stop_training = True``.
         validation_split : float
-            Fraction of the arrays, from their end, that is not trained with but evaluated.
+            Fraction of the arrays, from their end, that is not trained with but evaluated; unused with validation_data.
         validation_data : tuple or Dataset, optional
             Data to evaluate after each epoch.
         shuffle : bool, default True
@@ -241,10 +243,13 @@ class Model(Layer):
             Weight of the rows of each class, by its number; 1 for others.
         sample_weight : array, optional
             Weight of each row in the loss and the weighted metrics.
-        initial_epoch : int
         steps_per_epoch : int, optional
             Number of batches of an epoch, which continues where the last epoch stopped. If the data ends within an
             epoch, so does the epoch, with a warning, and the next one begins with the first batch.
+        validation_steps, validation_batch_size : int, optional
+            Number of batches to evaluate, by default all, and their size, by default `batch_size`.
+        validation_freq : int or sequence of int, default 1
+            The epochs that end with an evaluation: every so many, or these, counted from 1.
 
         Returns
         -------
@@ -259,15 +264,10 @@ class Model(Layer):
         """
         self._require_compiled("fit")
         epochs, initial_epoch = as_int("epochs", epochs), as_int("initial_epoch", initial_epoch)
-        data = (x, y, sample_weight)
-        if validation_split and not isinstance(x, Dataset):
-            data, validation_data = split_rows(data, validation_split)
-        rows = batches_of(data, batch_size, shuffle)
-        if class_weight is not None:
-            rows = with_class_weights(rows, class_weight)
-        batches: Dataset | StepsOfEpochs = rows
-        if steps_per_epoch is not None:
-            batches = StepsOfEpochs(rows, as_int("steps_per_epoch", steps_per_epoch))
+        data, held_out = split_rows((x, y, sample_weight), validation_data, validation_split)
+        batches = training_batches(data, batch_size, shuffle, class_weight, steps_per_epoch)
+        size = validation_batch_size or batch_size
+        validation = validation_of(held_out, size, validation_steps, validation_freq)
         history = History()
         given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
         steps = batches._count if batches._count > 0 else None
@@ -278,9 +278,8 @@ class Model(Layer):
         for epoch in range(initial_epoch, epochs):
             calls.call("on_epoch_begin", epoch, {})
             logs = run_batches(self, "train", batches, calls, verbose, f"Epoch {epoch + 1}/{epochs}")
-            if validation_data is not None:
-                parts = validation_data if isinstance(validation_data, tuple) else (validation_data,)
-                found = self._evaluated(batches_of((*parts, None, None)[:3], batch_size, False), calls)
+            if (rows_of_epoch := validation(epoch + 1)) is not None:
+                found = self._evaluated(rows_of_epoch, calls)
                 logs |= {f"val_{name}": value for name, value in found.items()}
             finish_line(logs, verbose)
             calls.call("on_epoch_end", epoch, logs)

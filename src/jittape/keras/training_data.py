@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,9 @@ __all__ = [
     "batches_of",
     "one_batch",
     "split_rows",
+    "training_batches",
     "unpacked",
+    "validation_of",
     "with_class_weights",
 ]
 
@@ -91,10 +93,8 @@ class StepsOfEpochs:
     """
 
     def __init__(self, batches: Dataset, steps: int) -> None:
-        if steps < 1:
-            raise ValueError(f"[fit] steps_per_epoch must be at least 1, got {steps}")
         self._batches = batches
-        self._count = steps
+        self._count = _at_least_1("steps_per_epoch", steps)
         self._iterator: Iterator[Any] | None = None
 
     def __iter__(self) -> Iterator[Any]:
@@ -117,8 +117,34 @@ class StepsOfEpochs:
             yield batch
 
 
-def split_rows(data: tuple[Any, Any, Any], fraction: float) -> tuple[tuple[Any, Any, Any], tuple[Any, ...]]:
-    """Return the rows of data before and after the last `fraction`."""
+def training_batches(
+    data: tuple[Any, Any, Any],
+    batch_size: int | None,
+    shuffle: bool,
+    class_weight: Any,
+    steps_per_epoch: int | None,
+) -> Dataset | StepsOfEpochs:
+    """Return the batches of an epoch of `Model.fit`, whose arguments these are."""
+    rows = batches_of(data, batch_size, shuffle)
+    if class_weight is not None:
+        rows = with_class_weights(rows, class_weight)
+    return rows if steps_per_epoch is None else StepsOfEpochs(rows, steps_per_epoch)
+
+
+def split_rows(
+    data: tuple[Any, Any, Any], validation_data: Any, fraction: float
+) -> tuple[tuple[Any, Any, Any], Any]:
+    """Return data to train with and data for validation: `validation_data`, or the last `fraction` of the rows.
+
+    Raises
+    ------
+    ValueError
+        If the fraction is not between 0 and 1, or the rows are those of a dataset.
+    """
+    if not fraction or validation_data is not None:
+        return data, validation_data
+    if isinstance(data[0], Dataset):
+        raise ValueError("[fit] validation_split needs arrays; give a dataset as validation_data")
     if not 0 < fraction < 1:
         raise ValueError(f"validation_split must be between 0 and 1, got {fraction}")
     arrays = [None if part is None else np.asarray(part) for part in data]
@@ -128,6 +154,39 @@ def split_rows(data: tuple[Any, Any, Any], fraction: float) -> tuple[tuple[Any, 
         [None if a is None else a[part] for a in arrays] for part in (slice(kept), slice(kept, None))
     )
     return (first[0], first[1], first[2]), tuple(last)
+
+
+def validation_of(
+    data: Any, batch_size: int | None, steps: int | None, freq: Any
+) -> Callable[[int], Dataset | None]:
+    """Return a function of the number of an epoch, from 1: the batches that are evaluated after it, or None.
+
+    Raises
+    ------
+    TypeError
+        If `steps` or `freq` is no integer.
+    ValueError
+        If one is less than 1, or there are steps without data.
+    """
+    if data is None:
+        if steps is not None:
+            raise ValueError("[fit] validation_steps needs validation_data")
+        return lambda epoch: None
+    parts = data if isinstance(data, tuple) else (data,)
+    batches = batches_of((*parts, None, None)[:3], batch_size, False)
+    if steps is not None:
+        batches = batches.take(_at_least_1("validation_steps", steps))
+    if isinstance(freq, (list, tuple, set)):
+        return lambda epoch: batches if epoch in freq else None
+    every = _at_least_1("validation_freq", freq)
+    return lambda epoch: batches if epoch % every == 0 else None
+
+
+def _at_least_1(argument: str, value: Any) -> int:
+    number = as_int(argument, value)
+    if number < 1:
+        raise ValueError(f"[fit] {argument} must be at least 1, got {number}")
+    return number
 
 
 def batch_size_of(x: Any) -> float:

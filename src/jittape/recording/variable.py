@@ -55,7 +55,7 @@ class Variable(Scattering):
     constraint : callable, optional
         Function that optimizers apply to the new value after an update.
     shape : tuple of int or None, optional
-        Required shape of the value; None accepts any extent.
+        Required shape of the value; None accepts any extent. Later values have the shape of the first one.
 
     Raises
     ------
@@ -277,7 +277,8 @@ class Variable(Scattering):
         if tensor.aval.shape != self.aval.shape:
             raise ValueError(
                 f"Cannot assign value to variable '{self.name}': Shape mismatch. The variable shape {self.shape}, "
-                f"and the assigned value shape {tensor.shape} are incompatible."
+                f"and the assigned value shape {tensor.shape} are incompatible. A Variable keeps its shape: keep an "
+                "array of changing length as a tensor, or in a new Variable"
             )
         if not np.can_cast(tensor.aval.dtype, self.aval.dtype, "same_kind"):
             raise TypeError(

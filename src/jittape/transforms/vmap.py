@@ -136,8 +136,10 @@ def _moved_to_front(name: str, x: Tensor, axis: int | None) -> Tensor:
     return transpose(x, [axis, *[i for i in range(x.ndim) if i != axis]]) if axis else x
 
 
-def _moved_from_front(x: Tensor, axis: int | None) -> Tensor:
-    """Return `x` with its first axis moved to `axis`."""
+def _moved_from_front(x: Tensor | None, axis: int | None) -> Tensor | None:
+    """Return `x` with its first axis moved to `axis`; None, a result without a value, stays None."""
     assert axis is not None
+    if x is None:
+        return None
     axis = _checked_axis("out_axes", axis, x.ndim, tuple(x.aval.shape))
     return transpose(x, [*range(1, axis + 1), 0, *range(axis + 1, x.ndim)]) if axis else x

@@ -18,6 +18,7 @@ import numpy as np
 from jittape.compile.ir.operand_maps import index_of
 from jittape.core.forms import Alias
 from jittape.core.program import Aval, Op
+from jittape.core.symbolic.extents import applied
 from jittape.core.tuning import tuning
 
 __all__ = [
@@ -209,11 +210,13 @@ def block_sizes(product: Product, unpacked: bool) -> tuple[int, int, int]:
         and not _slow(product)
     ):
         longest = extents.index(max(extents))
-        others = total // extents[longest]
-        extents[longest] = min(
-            extents[longest], max(16, tuning.gemm_piece_multiplications // others // 16 * 16)
-        )
+        extents[longest] = applied(_piece_of, extents[longest], total // extents[longest])
     return extents[0], extents[1], extents[2]
+
+
+def _piece_of(extent: int, others: int) -> int:
+    """Return the extent of the pieces that the longest extent of a product is cut into."""
+    return min(extent, max(16, tuning.gemm_piece_multiplications // others // 16 * 16))
 
 
 def _slow(product: Product) -> bool:

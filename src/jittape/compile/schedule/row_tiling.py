@@ -17,6 +17,7 @@ from jittape.compile.ir.instructions import Load
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.loop_nest import ConcreteLinear, LoopNest
 from jittape.core.program import Aval
+from jittape.core.symbolic.extents import applied
 from jittape.core.tuning import tuning
 
 __all__ = ["Cut", "Found", "RowTile", "RowTileFinder", "TileStep", "groups_of"]
@@ -174,6 +175,10 @@ def _extent(rows: int, columns: int, leading: int, transposed: bool) -> int:
 
 def groups_of(blocks: int, region: int) -> int:
     """Return the number of tasks of a tile loop, each of which has `region` bytes of memory."""
+    return applied(_groups_of, blocks, region)
+
+
+def _groups_of(blocks: int, region: int) -> int:
     if blocks <= 2 * tuning.row_tile_min_groups:
         return blocks
     wanted = min(

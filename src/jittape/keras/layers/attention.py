@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -22,7 +23,7 @@ from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.nn.activation import softmax
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.creation import range as numbers
-from jittape.primitives.shape.reshaping import expand_dims
+from jittape.primitives.shape.reshaping import expand_dims, reshape, transpose
 from jittape.recording.variable import Variable
 
 __all__ = ["Attention", "MultiHeadAttention"]
@@ -144,6 +145,9 @@ class MultiHeadAttention(Layer):
     use_bias : bool, default True
     output_shape : int, optional
         Length of the results; that of the queries if not given.
+    attention_axes : int or sequence of int, optional
+        Axes that are attended over; all but the first and the last if not given. Inputs with several such axes, or
+        with other axes besides, take no masks.
     kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint
         Of all projections, as for `Dense`.
     seed : int, optional
@@ -170,6 +174,7 @@ class MultiHeadAttention(Layer):
         dropout: float = 0.0,
         use_bias: bool = True,
         output_shape: int | None = None,
+        attention_axes: int | Sequence[int] | None = None,
         kernel_initializer: Any = "glorot_uniform",
         bias_initializer: Any = "zeros",
         kernel_regularizer: Any = None,
@@ -190,6 +195,10 @@ class MultiHeadAttention(Layer):
             )
         self.dropout = number("MultiHeadAttention", "dropout", dropout, BELOW_ONE)
         self.use_bias, self.output_size = bool(use_bias), output_shape
+        self.attention_axes: tuple[int, ...] | None = None
+        if attention_axes is not None:
+            axes = attention_axes if isinstance(attention_axes, Sequence) else [attention_axes]
+            self.attention_axes = tuple([as_int("attention_axes", axis) for axis in axes])
         self._kernel = weight_options(kernel_initializer, kernel_regularizer, kernel_constraint)
         self._bias = weight_options(bias_initializer, bias_regularizer, bias_constraint)
         self.projections: dict[str, tuple[Variable, Variable | None]] = {}
@@ -245,20 +254,84 @@ class MultiHeadAttention(Layer):
         """
         value = self._as_inputs(value)
         key = value if key is None else self._as_inputs(key)
-        if not all(len(x.shape) == 3 for x in (query, value, key)):
+        if not len(query.shape) == len(value.shape) == len(key.shape) >= 3:
             raise ShapeError(
                 f"layer {self.name!r} takes queries, values and keys of shape (batch, length, features), got shapes "
                 f"{query.shape}, {value.shape} and {key.shape}"
             )
-        if not self.projections:
-            self._build_for(query, value, key)
-        queries = multiply(self._project("query", query), 1.0 / math.sqrt(self.key_dim))
-        scores = einsum("bqhd,bkhd->bhqk", queries, self._project("key", key))
+        axes = self._axes_of(query)
+        if axes != (1,) or len(query.shape) != 3:
+            if use_causal_mask or not all(
+                m is None for m in (query_mask, value_mask, key_mask, attention_mask)
+            ):
+                raise ShapeError(
+                    f"layer {self.name!r} takes masks for inputs of shape (batch, length, features) only, got queries "
+                    f"of shape {query.shape} and attention_axes {axes}: reshape the inputs"
+                )
+            return self._over(axes, query, value, key, return_attention_scores, training)
         masks = [None if query_mask is None else expand_dims(query_mask, -1)]
         masks += [None if m is None else expand_dims(m, -2) for m in (value_mask, key_mask)]
         given = [cast(m, "bool") for m in (*masks, attention_mask) if m is not None]
         mask = expand_dims(reduce(logical_and, given), -3) if given else None
-        weights = _weights(scores, mask, use_causal_mask)
-        kept = drop(self.seed_generator, weights, self.dropout) if training and self.dropout else weights
-        result = self._project("output", einsum("bhqk,bkhd->bqhd", kept, self._project("value", value)))
+        result, weights = self._attended(query, value, key, mask, use_causal_mask, training)
         return (result, weights) if return_attention_scores else result
+
+    def _attended(
+        self, query: Any, value: Any, key: Any, mask: Any, is_causal: bool, training: bool | None
+    ) -> tuple[Any, Any]:
+        """Return the results and the weights for inputs of shape (batch, length, features)."""
+        if not self.projections:
+            self._build_for(query, value, key)
+        queries = multiply(self._project("query", query), 1.0 / math.sqrt(self.key_dim))
+        scores = einsum("bqhd,bkhd->bhqk", queries, self._project("key", key))
+        weights = _weights(scores, mask, is_causal)
+        kept = drop(self.seed_generator, weights, self.dropout) if training and self.dropout else weights
+        return self._project(
+            "output", einsum("bhqk,bkhd->bqhd", kept, self._project("value", value))
+        ), weights
+
+    def _axes_of(self, query: Any) -> tuple[int, ...]:
+        """Return the axes that are attended over, in order."""
+        rank = len(query.shape)
+        if self.attention_axes is None:
+            return tuple(range(1, rank - 1))
+        axes = tuple(sorted([axis % rank for axis in self.attention_axes if -rank <= axis < rank]))
+        if len(set(axes)) != len(self.attention_axes) or not axes or not 0 < axes[0] <= axes[-1] < rank - 1:
+            raise ShapeError(
+                f"layer {self.name!r}: attention_axes must be different axes between the first and the last one of "
+                f"queries of shape {query.shape}, got {self.attention_axes}"
+            )
+        return axes
+
+    def _over(
+        self,
+        axes: tuple[int, ...],
+        query: Any,
+        value: Any,
+        key: Any,
+        with_scores: bool,
+        training: bool | None,
+    ) -> Any:
+        """Return the result of `call` over these axes; the other axes are part of the batch."""
+        others = [axis for axis in range(len(query.shape) - 1) if axis not in axes]
+        batch = [query.shape[axis] for axis in others]
+        for x in (value, key):
+            if [x.shape[axis] for axis in others] != batch:
+                raise ShapeError(
+                    f"layer {self.name!r}: queries, values and keys must be equal along the axes {others}, which "
+                    f"attention_axes {axes} leave out, got shapes {query.shape} and {x.shape}"
+                )
+        order = [*others, *axes, len(query.shape) - 1]
+
+        def lengths(x: Any) -> list[Any]:
+            return [x.shape[axis] for axis in axes]
+
+        def as_rows(x: Any) -> Any:
+            return reshape(transpose(x, order), [math.prod(batch), math.prod(lengths(x)), x.shape[-1]])
+
+        found = self._attended(as_rows(query), as_rows(value), as_rows(key), None, False, training)
+        result = reshape(found[0], [*batch, *lengths(query), found[0].shape[-1]])
+        result = transpose(result, [order.index(axis) for axis in range(len(order))])
+        if not with_scores:
+            return result
+        return result, reshape(found[1], [*batch, self.num_heads, *lengths(query), *lengths(key)])

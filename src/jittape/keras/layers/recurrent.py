@@ -44,8 +44,8 @@ class RNN(Layer):
     zero_output_for_mask : bool, default False
         Return 0 for steps that the mask excludes instead of the output before, with `return_sequences`.
     dropout, recurrent_dropout : float, default 0
-        Fractions of the inputs and of the state that are dropped in training; the state's mask is the same in all
-        steps.
+        Fractions of the inputs and of the state that are dropped in training, by default those of the cell; all steps
+        have the same masks.
     seed : int, optional
         Seed of the masks of dropout; see `Dropout`.
 
@@ -80,10 +80,12 @@ class RNN(Layer):
         self.return_sequences, self.return_state = bool(return_sequences), bool(return_state)
         self.go_backwards, self.stateful = bool(go_backwards), bool(stateful)
         self.zero_output_for_mask = bool(zero_output_for_mask)
-        self.seed_generator = generator_of(seed)
+        self.seed_generator = cell.seed_generator if seed is None else generator_of(seed)
         self.last_states: list[Variable] = []
-        self.dropout = number(owner, "dropout", dropout, BELOW_ONE)
-        self.recurrent_dropout = number(owner, "recurrent_dropout", recurrent_dropout, BELOW_ONE)
+        self.dropout = number(owner, "dropout", dropout, BELOW_ONE) or cell.dropout
+        self.recurrent_dropout = (
+            number(owner, "recurrent_dropout", recurrent_dropout, BELOW_ONE) or cell.recurrent_dropout
+        )
 
     @property
     def units(self) -> int:

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jittape.core.argument_checks import BELOW_ONE, number
 from jittape.core.user_calls import as_int
 from jittape.keras import initializers
 from jittape.keras.activations import activation_of, linear
 from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.noise import drop, generator_of
 from jittape.keras.layers.weight_options import weight_options
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.linalg.matmul import matmul
@@ -51,10 +53,16 @@ class RecurrentCell(Layer):
         kernel_constraint: Any = None,
         recurrent_constraint: Any = None,
         bias_constraint: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
         owner = type(self).__name__
+        self.dropout = number(owner, "dropout", dropout, BELOW_ONE)
+        self.recurrent_dropout = number(owner, "recurrent_dropout", recurrent_dropout, BELOW_ONE)
+        self.seed_generator = generator_of(seed)
         self.units = as_int("units", units)
         if self.units < 1:
             raise ValueError(f"[{owner}] units must be positive, got {units}")
@@ -94,10 +102,14 @@ class RecurrentCell(Layer):
         raise NotImplementedError(f"{type(self).__name__} must define step(projected, states)")
 
     def call(self, inputs: Any, states: Any, training: bool | None = None) -> tuple[Any, Any]:
-        """Return the output and the next states of one step."""
+        """Return the output and the next states of one step; in training, with dropout by masks of this call."""
         given = tuple(states) if isinstance(states, (list, tuple)) else (states,)
         if len(given) != self.states:
             raise ValueError(f"layer {self.name!r} takes {self.states} states, got {len(given)}")
+        if training and self.dropout:
+            inputs = drop(self.seed_generator, inputs, self.dropout)
+        if training and self.recurrent_dropout:
+            given = (drop(self.seed_generator, self._as_input(given[0]), self.recurrent_dropout), *given[1:])
         following = self.step(self.project(inputs), given)
         return following[0], list(following)
 
@@ -155,7 +167,9 @@ class LSTMCell(RecurrentCell):
         Whether the bias of the gate of forgetting begins with ones.
     **options
         `activation`, `recurrent_activation`, `use_bias`, `kernel_initializer`, `recurrent_initializer`,
-        `bias_initializer`, `kernel_regularizer`, `recurrent_regularizer`, `bias_regularizer`.
+        `bias_initializer`, `kernel_regularizer`, `recurrent_regularizer`, `bias_regularizer`, `dropout`,
+        `recurrent_dropout`, `seed`. A cell that is called by itself draws masks of dropout at each call; a layer draws
+        them once for all steps.
 
     Raises
     ------

@@ -20,6 +20,7 @@ from jittape.primitives.broadcast import (
     one_axis_key,
     to_shape,
 )
+from jittape.primitives.indexing.bad_indices import ignores_bad_indices, valued_within, within
 from jittape.primitives.indexing.gather_ops import check_range, gather_op, integer_index
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.indexing.index_keys import check_mask
@@ -145,17 +146,25 @@ def coordinates(op: str, indices: Any, ndim: int, batch_dims: int = 0) -> list[A
     return rows + [to_shape(sliced(indices, len(shape), k, 1), shape) for k in range(count)]
 
 
-def _gather_nd(params: Any, indices: Any, batch_dims: int) -> Any:
+def _gather_nd(params: Any, indices: Any, batch_dims: int, ignores: bool) -> Any:
     params = as_symbol(params)
     if params.shape[:batch_dims] != indices.shape[:batch_dims]:
         raise ShapeError(
             f"[gather_nd] batch_dims={batch_dims} does not fit params {params.shape} and indices {indices.shape}"
         )
-    return gather_op.bind(params, *coordinates("gather_nd", indices, len(params.shape), batch_dims), axis=0)
+    where = coordinates("gather_nd", indices, len(params.shape), batch_dims)
+    if not ignores:
+        return gather_op.bind(params, *where, axis=0)
+    inside, where = within(where, params.shape)
+    return valued_within(inside, gather_op.bind(params, *where, axis=0))
 
 
 def gather_nd(
-    params: TensorLike, indices: TensorLike, batch_dims: int = 0, name: str | None = None
+    params: TensorLike,
+    indices: TensorLike,
+    batch_dims: int = 0,
+    name: str | None = None,
+    bad_indices_policy: str = "",
 ) -> Tensor:
     """Return the elements or slices of `params` at the coordinates in the last dimension of `indices`.
 
@@ -169,6 +178,8 @@ def gather_nd(
         Number of leading dimensions that both tensors share.
     name : str, optional
         Ignored.
+    bad_indices_policy : {"", "DEFAULT", "ERROR", "IGNORE"}
+        "IGNORE" gives 0 for coordinates out of range, including negative ones; the others raise.
 
     Raises
     ------
@@ -176,15 +187,18 @@ def gather_nd(
         If `indices` is not an integer.
     ShapeError
         If the last dimension of `indices` does not fit `params`.
+    InvalidArgumentError
+        If `bad_indices_policy` is not one of these.
     InvalidIndexError
-        If a coordinate is out of range.
+        If a coordinate is out of range and not ignored.
 
     Examples
     --------
     >>> jt.gather_nd([[1.0, 2.0], [3.0, 4.0]], [[0, 1], [1, 0]]).numpy()
     array([2., 3.], dtype=float32)
     """
-    return apply(_gather_nd, (params, indices), (as_int("batch_dims", batch_dims),))
+    ignores = ignores_bad_indices("gather_nd", bad_indices_policy)
+    return apply(_gather_nd, (params, indices), (as_int("batch_dims", batch_dims), ignores))
 
 
 def _take_along_axis(x: Any, indices: Any, axis: int) -> Any:

@@ -12,6 +12,7 @@ from jittape.core.primitive import apply
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, iota
 from jittape.primitives.elementwise.arithmetic import add, negative
+from jittape.primitives.indexing.bad_indices import ignores_bad_indices, valued_within, within
 from jittape.primitives.indexing.gather import coordinates, index_operand
 from jittape.primitives.indexing.gather_ops import (
     COMBINE,
@@ -40,8 +41,9 @@ __all__ = [
 ]
 
 
-def _scatter_nd(indices: Any, updates: Any, shape: tuple[int, ...]) -> Any:
-    return _added("scatter_nd", as_symbol(updates), coordinates("scatter_nd", indices, len(shape)), shape)
+def _scatter_nd(indices: Any, updates: Any, shape: tuple[int, ...], ignores: bool) -> Any:
+    where = coordinates("scatter_nd", indices, len(shape))
+    return _added("scatter_nd", as_symbol(updates), where, shape, ignores)
 
 
 def _fitted(op: str, updates: Any, indices: list[Any], shape: tuple[int, ...]) -> Any:
@@ -54,11 +56,21 @@ def _fitted(op: str, updates: Any, indices: list[Any], shape: tuple[int, ...]) -
         ) from None
 
 
-def _added(op: str, updates: Any, indices: list[Any], shape: tuple[int, ...]) -> Any:
-    return scatter_add_op.bind(_fitted(op, updates, indices, shape), *indices, axis=0, shape=shape)
+def _added(op: str, updates: Any, indices: list[Any], shape: tuple[int, ...], ignores: bool = False) -> Any:
+    updates = _fitted(op, updates, indices, shape)
+    if ignores:
+        inside, indices = within(indices, shape)
+        updates = valued_within(inside, updates)
+    return scatter_add_op.bind(updates, *indices, axis=0, shape=shape)
 
 
-def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Any, name: str | None = None) -> Tensor:
+def scatter_nd(
+    indices: TensorLike,
+    updates: TensorLike,
+    shape: Any,
+    bad_indices_policy: str = "",
+    name: str | None = None,
+) -> Tensor:
     """Return zeros of `shape` with `updates` added at the coordinates in the last dimension of `indices`.
 
     Parameters
@@ -69,6 +81,8 @@ def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Any, name: str |
         One element or slice for each coordinate.
     shape : sequence of int
         Shape of the result.
+    bad_indices_policy : {"", "DEFAULT", "ERROR", "IGNORE"}
+        "IGNORE" leaves out updates whose coordinates are out of range; the others raise.
     name : str, optional
         Ignored.
 
@@ -78,15 +92,18 @@ def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Any, name: str |
         If `indices` is not an integer.
     ShapeError
         If the shapes of `indices` and `updates` do not fit `shape`.
+    InvalidArgumentError
+        If `bad_indices_policy` is not one of these.
     InvalidIndexError
-        If an index is out of range.
+        If an index is out of range and not ignored.
 
     Examples
     --------
     >>> jt.scatter_nd([[1], [3], [1]], jt.constant([1., 2., 10.]), [5]).numpy()
     array([ 0., 11.,  0.,  2.,  0.], dtype=float32)
     """
-    return apply(_scatter_nd, (indices, updates), (as_shape("scatter_nd", shape),))
+    ignores = ignores_bad_indices("scatter_nd", bad_indices_policy)
+    return apply(_scatter_nd, (indices, updates), (as_shape("scatter_nd", shape), ignores))
 
 
 def _same_dtype(op: str, x: Any, updates: Any) -> Any:
@@ -97,7 +114,7 @@ def _same_dtype(op: str, x: Any, updates: Any) -> Any:
     return cast_to(updates, x.dtype)
 
 
-def _scatter(x: Any, indices: Any, updates: Any, op: str, nd: bool) -> Any:
+def _scatter(x: Any, indices: Any, updates: Any, op: str, nd: bool, ignores: bool = False) -> Any:
     x = as_symbol(x)
     updates = _same_dtype(op, x, updates)
     where = coordinates(op, indices, len(x.shape)) if nd else [index_operand(op, indices)]
@@ -107,7 +124,7 @@ def _scatter(x: Any, indices: Any, updates: Any, op: str, nd: bool) -> Any:
         return scatter_update_op.bind(x, _fitted(op, updates, where, x.shape), *where, axis=0)
     if op.endswith("sub"):
         updates = negative(updates)
-    return add(x, _added(op, updates, where, x.shape))
+    return add(x, _added(op, updates, where, x.shape, ignores))
 
 
 def tensor_scatter_nd_update(
@@ -144,7 +161,11 @@ def tensor_scatter_nd_update(
 
 
 def tensor_scatter_nd_add(
-    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+    tensor: TensorLike,
+    indices: TensorLike,
+    updates: TensorLike,
+    bad_indices_policy: str = "",
+    name: str | None = None,
 ) -> Tensor:
     """Add `updates` to `tensor` at the coordinates in the last dimension of `indices`.
 
@@ -156,6 +177,8 @@ def tensor_scatter_nd_add(
         Coordinates in the first `k` dimensions.
     updates : tensor_like
         One element or slice for each coordinate.
+    bad_indices_policy : {"", "DEFAULT", "ERROR", "IGNORE"}
+        "IGNORE" leaves out updates whose coordinates are out of range; the others raise.
     name : str, optional
         Ignored.
 
@@ -165,19 +188,28 @@ def tensor_scatter_nd_add(
         If `indices` is not an integer, or the dtype of `updates` does not cast to that of `tensor`.
     ShapeError
         If the shapes of `tensor`, `indices` and `updates` do not fit.
+    InvalidArgumentError
+        If `bad_indices_policy` is not one of these.
     InvalidIndexError
-        If an index is out of range.
+        If an index is out of range and not ignored.
 
     Examples
     --------
     >>> jt.tensor_scatter_nd_add([1.0, 2.0, 3.0], [[1]], [5.0]).numpy()
     array([1., 7., 3.], dtype=float32)
     """
-    return apply(_scatter, (tensor, indices, updates), ("tensor_scatter_nd_add", True))
+    op = "tensor_scatter_nd_add"
+    return apply(
+        _scatter, (tensor, indices, updates), (op, True, ignores_bad_indices(op, bad_indices_policy))
+    )
 
 
 def tensor_scatter_nd_sub(
-    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+    tensor: TensorLike,
+    indices: TensorLike,
+    updates: TensorLike,
+    bad_indices_policy: str = "",
+    name: str | None = None,
 ) -> Tensor:
     """Subtract `updates` from `tensor` at the coordinates in the last dimension of `indices`.
 
@@ -189,6 +221,8 @@ def tensor_scatter_nd_sub(
         Coordinates in the first `k` dimensions.
     updates : tensor_like
         One element or slice for each coordinate.
+    bad_indices_policy : {"", "DEFAULT", "ERROR", "IGNORE"}
+        "IGNORE" leaves out updates whose coordinates are out of range; the others raise.
     name : str, optional
         Ignored.
 
@@ -198,15 +232,20 @@ def tensor_scatter_nd_sub(
         If `indices` is not an integer, or the dtype of `updates` does not cast to that of `tensor`.
     ShapeError
         If the shapes of `tensor`, `indices` and `updates` do not fit.
+    InvalidArgumentError
+        If `bad_indices_policy` is not one of these.
     InvalidIndexError
-        If an index is out of range.
+        If an index is out of range and not ignored.
 
     Examples
     --------
     >>> jt.tensor_scatter_nd_sub([1.0, 2.0, 3.0], [[1]], [5.0]).numpy()
     array([ 1., -3.,  3.], dtype=float32)
     """
-    return apply(_scatter, (tensor, indices, updates), ("tensor_scatter_nd_sub", True))
+    op = "tensor_scatter_nd_sub"
+    return apply(
+        _scatter, (tensor, indices, updates), (op, True, ignores_bad_indices(op, bad_indices_policy))
+    )
 
 
 def scatter_update(x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
