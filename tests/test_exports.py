@@ -137,6 +137,20 @@ def test_the_header_is_that_of_cpp_too(tmp_path: Path) -> None:
     assert output_of(made, CXX) == "all values agree"
 
 
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
+def test_r_minimizes_with_the_gradient(tmp_path: Path) -> None:
+    """The example of the page on engines."""
+    jt.export(rosenbrock, spec(10), "energy", directory=tmp_path)
+    program = """
+        dyn.load("libenergy.so")
+        energy <- function(x) .C("energy_value_and_gradient", x = x, value = 0, gradient = numeric(10))
+        best <- optim(numeric(10), function(x) energy(x)$value, function(x) energy(x)$gradient, method = "BFGS")
+        cat(energy(numeric(10))$value, energy(numeric(10))$gradient, round(best$par, 3))
+    """
+    run = subprocess.run(["Rscript", "-e", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["9", *["-2"] * 9, "0", *["1"] * 10]
+
+
 @pytest.mark.parametrize("cpu", ["native", None])
 def test_processors(cpu: str | None, tmp_path: Path) -> None:
     made = jt.export(rosenbrock, spec(40), "model", directory=tmp_path, cpu=cpu)

