@@ -179,7 +179,7 @@ def test_processors(cpu: str | None, tmp_path: Path) -> None:
             "cannot be exported: it draws random numbers",
         ),
         (
-            {"f": lambda x: jt.math.real(jt.signal.fft(jt.cast(x, "complex128"))[0])},
+            {"f": lambda x: jt.math.real(jt.signal.fft(jt.tile(jt.cast(x, "complex128"), [1000]))[0])},
             TypeError,
             "has no compiled code of jittape",
         ),

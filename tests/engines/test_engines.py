@@ -48,6 +48,29 @@ def test_nan_in_nutpie_ends_a_trajectory() -> None:
     assert np.abs(trace.posterior["x"]).max() < 1.0
 
 
+@pytest.mark.parametrize(
+    ("density", "reason"),
+    [
+        (lambda x: jt.reduce_sum(x) * np.nan, "it is nan"),
+        (lambda x: 0.0 * jt.reduce_sum(x) - np.inf, "it is -inf"),
+        (lambda x: jt.reduce_sum(jt.linalg.cholesky(-jt.linalg.tensor_diag(x * x))), "an operation failed"),
+    ],
+)
+def test_a_density_that_is_finite_nowhere(density: Any, reason: str) -> None:
+    nutpie = pytest.importorskip("nutpie")
+    model = jt.nutpie(density, {"x": (2,)})
+    with pytest.raises(ValueError, match=f"finite at none of 100 random points .* {reason}"):
+        nutpie.sample(model, draws=10, tune=10, chains=1, progress_bar=False, seed=1)
+
+
+def test_chains_start_where_the_density_is_finite() -> None:
+    """At most points of this one it is not."""
+    nutpie = pytest.importorskip("nutpie")
+    model = jt.nutpie(lambda x: jt.math.log(0.1 - x * x), {"x": ()})
+    trace = nutpie.sample(model, draws=500, tune=200, chains=4, cores=1, progress_bar=False, seed=1)
+    assert np.max(np.abs(trace.posterior["x"].values)) < 0.317
+
+
 def test_errors_of_nutpie_models() -> None:
     pytest.importorskip("nutpie")
     with pytest.raises(ValueError, match="shapes has no parameters"):

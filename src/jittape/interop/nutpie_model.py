@@ -16,6 +16,9 @@ from jittape.primitives.shape.reshaping import reshape
 
 __all__ = ["nutpie"]
 
+_TRIES = 100
+"""Maximum number of random points at which the log density is tried before chains start."""
+
 
 def nutpie(
     logp: Callable[..., Any],
@@ -45,7 +48,7 @@ def nutpie(
     -------
     nutpie.CompiledModel
         Model for ``nutpie.sample(model, ...)``. An evaluation that is nan, infinite or fails ends the trajectory, as a
-        divergence.
+        divergence. Sampling raises ValueError if the density is finite at none of 100 random points.
 
     Raises
     ------
@@ -67,6 +70,7 @@ def nutpie(
             start += sizes[name]
         return logp(**parts)
 
+    of_vector.__name__ = of_vector.__qualname__ = getattr(logp, "__name__", "logp")  # for errors
     gradient = njit_value_and_grad(of_vector, TensorSpec([count], float64))
     own_dims = {name: (dims or {}).get(name, _names_of_dims(name, shape)) for name, shape in shapes.items()}
     lengths = {d: n for name, shape in shapes.items() for d, n in zip(own_dims[name], shape, strict=True)}
@@ -91,6 +95,33 @@ class _Parts:
     ) -> None:
         self.density, self.expand = callbacks
         self.count, self.shapes, self.coords, self.lengths = count, shapes, coords, lengths
+
+    def start(self, seed: Any) -> np.ndarray[Any, Any]:
+        """Return a random point at which a chain starts: the first of several where the log density is finite."""
+        return self._tried(seed)[0]
+
+    def check_starts(self) -> None:
+        """Raise if the log density is finite nowhere; nutpie would only say that all points failed."""
+        point, reason = self._tried(0)
+        if reason:
+            raise ValueError(
+                f"[nutpie] the log density is finite at none of {_TRIES} random points between -2 and 2: at "
+                f"{np.array2string(point, precision=3, threshold=8)} {reason}. Parameters are unconstrained: transform "
+                "them inside logp"
+            )
+
+    def _tried(self, seed: Any) -> tuple[np.ndarray[Any, Any], str]:
+        """Return a random point, and why it cannot be used; an empty text if it can."""
+        rng, gradient, value = np.random.default_rng(seed), np.empty(self.count), np.zeros(1)
+        call = self.density.ctypes
+        for _ in range(_TRIES):
+            x = rng.uniform(-2.0, 2.0, self.count)
+            status = call(
+                self.count, *[a.ctypes.data_as(call.argtypes[1]) for a in (x, gradient, value)], None
+            )
+            if status == 0:
+                return x, ""
+        return x, "an operation failed" if status == 1 else f"it is {value[0]}"
 
 
 def _callbacks(gradient: Any, count: int) -> tuple[Any, Any]:
@@ -145,6 +176,7 @@ def _model_class(library: Any) -> Any:
             self, settings: Any, init_mean: Any, cores: int, progress_type: Any, store: Any
         ) -> Any:
             own = self.own
+            own.check_starts()
             names = list(own.shapes)
             variables = _lib.PyVariable.new_variables(
                 names, ["float64"] * len(names), list(self.shapes.values()), own.lengths, self.dims
@@ -156,7 +188,7 @@ def _model_class(library: Any) -> Any:
                 own.count,
                 own.lengths,
                 own.coords,
-                lambda seed: np.random.default_rng(seed).uniform(-2.0, 2.0, own.count),
+                own.start,
                 None,
             )
             return _lib.PySampler.from_pymc(settings, cores, model, progress_type, store)
