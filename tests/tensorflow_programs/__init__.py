@@ -16,13 +16,14 @@ import numpy as np
 
 from tensorflow_programs import (
     automatic_differentiation,
+    core_models,
     functions_and_modules,
     tensors_and_variables,
     training,
 )
 
 VALUES = Path(__file__).with_name("values.json")
-PAGES = (automatic_differentiation, tensors_and_variables, functions_and_modules, training)
+PAGES = (automatic_differentiation, tensors_and_variables, functions_and_modules, training, core_models)
 
 Program = Callable[[Any], Any]
 

@@ -16,7 +16,7 @@ from jittape.keras import losses, metrics
 from jittape.keras.callback_base import CallbackList, History
 from jittape.keras.compiled_metrics import CompiledMetrics
 from jittape.keras.epochs import finish_line, floats, run_batches, warn_of_nan
-from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.layer import DirectLayers, Layer
 from jittape.keras.loss_base import reduce_losses
 from jittape.keras.training_data import (
     batch_size_of,
@@ -56,6 +56,8 @@ class Model(Layer):
     >>> model.predict([[2.0]], verbose=0).round(2)
     array([[7.]], dtype=float32)
     """
+
+    layers = DirectLayers()
 
     def __init__(self, *args: Any, **options: Any) -> None:
         if args or "inputs" in options:
@@ -405,12 +407,8 @@ class Model(Layer):
 
     def summary(self) -> None:
         """Print the layers with the number of their parameters."""
-        rows = [
-            (layer.name, type(layer).__name__, layer.count_params())
-            for layer in vars(self).values()
-            for layer in (layer if isinstance(layer, list) else [layer])
-            if isinstance(layer, Layer)
-        ]
+        layers = [layer for layer in self.layers if isinstance(layer, Layer)]
+        rows = [(layer.name, type(layer).__name__, layer.count_params()) for layer in layers]
         width = max([len(name) for name, _, _ in rows], default=5)
         print(f"Model: {self.name}")
         for name, kind, count in rows:

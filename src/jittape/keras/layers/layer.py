@@ -26,7 +26,7 @@ from jittape.recording.operators import Operators
 from jittape.recording.user_line import layer_calls
 from jittape.recording.variable import Variable
 
-__all__ = ["Layer"]
+__all__ = ["DirectLayers", "Layer"]
 
 
 class _Penalty(NamedTuple):
@@ -401,3 +401,13 @@ def _parameters(kind: Any) -> frozenset[str]:
     """Return the names of the parameters of `call`; ``"**"`` for any."""
     found = inspect.signature(kind.call).parameters.values()
     return frozenset("**" if p.kind is p.VAR_KEYWORD else p.name for p in found)
+
+
+class DirectLayers:
+    """The layers in the attributes of a model and in their lists, in order; ``self.layers = ...`` replaces them."""
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self
+        values = [v if isinstance(v, (list, tuple)) else [v] for v in vars(model).values()]
+        return [part for parts in values for part in parts if isinstance(part, Layer)]
