@@ -3,6 +3,7 @@ that shows where something is read that was never written.
 """
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.compile.cache import schedule_cache
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,6 +32,14 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JITTAPE_CACHE_DIR", str(folder))
         yield folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def later_programs() -> Iterator[None]:
+    """No test is among the first programs of the process, so what is stored does not depend on the order of tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schedule_cache, "small_programs", count(jt.core.tuning.tuning.stored_first_schedules))
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

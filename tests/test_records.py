@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
-from jittape.compile.cache.emit_kernel import Definition, emit_module, symbol_of
+from jittape.compile.cache.emit_kernel import emit_module
 from jittape.compile.ir import table_layouts
+from jittape.compile.llvm.definition import Definition, symbol_of
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.compile.llvm.ir_records import IRRecord, bit_field

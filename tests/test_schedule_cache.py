@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, fields
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.cache import object_store
+from jittape.compile.cache import object_store, schedule_cache
 from jittape.compile.cache.kernel_cache import KernelMissing, Registry
 from jittape.compile.cache.object_store import Batch
 from jittape.compile.cache.schedule_cache import schedule_key
@@ -270,3 +271,45 @@ def test_without_a_cache_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, folder
     program = program_of(chain, X)
     assert [made(monkeypatch, program)[1] for _ in range(2)] == [1, 1]
     assert not folder.exists()
+
+
+FIRST_PROGRAM = """
+import sys
+import numpy as np
+import jittape as jt
+
+@jt.function
+def value_and_gradient(x):
+    with jt.GradientTape() as tape:
+        tape.watch(x)
+        y = jt.reduce_sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+    return y, tape.gradient(y, x)
+
+value, slope = value_and_gradient(jt.Variable(np.arange(5.0)))
+print(value.numpy(), slope.numpy())
+print(any(name in sys.modules for name in sys.argv[1:]))
+"""
+COMPILER = ("jittape.compile.schedule.pipeline", "jittape.compile.cache.emit_kernel", "optree")
+
+
+def test_a_process_that_finds_everything_on_disk_imports_no_passes() -> None:
+    first, second = (run_python("-c", FIRST_PROGRAM, *COMPILER) for _ in range(2))
+    assert (first.stderr, second.stderr) == ("", "")
+    *values, compiled = first.stdout.splitlines()
+    assert compiled == "True"
+    x = np.arange(5.0)
+    slope = np.zeros(5)
+    slope[1:] += 200.0 * (x[1:] - x[:-1] ** 2)
+    slope[:-1] -= 400.0 * x[:-1] * (x[1:] - x[:-1] ** 2) + 2.0 * (1.0 - x[:-1])
+    value = np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+    assert values == [str(value), *str(slope).splitlines()]
+    assert second.stdout.splitlines() == [*values, "False"]
+
+
+def test_the_first_small_programs_of_a_process_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule_cache, "small_programs", count(tuning.stored_first_schedules - 2))
+    program = program_of(lambda x: exp(sin(x)), X)
+    first, again, later = (executable_of(program, frozenset()) for _ in range(3))
+    assert (first.is_cached, again.is_cached, later.is_cached) == (False, True, False)
+    assert values(first, X) == values(again, X) == values(later, X)
+    assert again.schedule.steps[0].ops == ()

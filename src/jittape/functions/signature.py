@@ -61,7 +61,7 @@ GUARD_FAILED: Any = object()
 NUMBERS = (bool, int, float, complex)
 SPECIALIZABLE = (bool, int, np.bool_, np.integer)
 """Types of numbers that a trace may be specialized for."""
-_PLAIN = frozenset((np.ndarray, Tensor, str, type(None), *NUMBERS))
+_PLAIN = frozenset((np.ndarray, Tensor, Variable, str, type(None), *NUMBERS))
 """Types that are always leaves. A call whose arguments all have these types needs no optree, which imports in 60 ms."""
 
 

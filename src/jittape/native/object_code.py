@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
-from jittape.compile.cache.emit_kernel import Definition
+from jittape.compile.llvm.definition import Definition
 from jittape.compile.llvm.driver import DRIVER_TYPE, address_argument, object_argument
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import external, for_range, integer, load_at

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.cache.emit_kernel import Definition
 from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.llvm.definition import Definition
 from jittape.compile.llvm.driver import BY_NAMES, NO_ARGUMENT, ONE_ARGUMENT, as_method
 from jittape.compile.llvm.symbols import define
 from jittape.core.buffers import LARGE, Buffer, address_of

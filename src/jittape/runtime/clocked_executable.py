@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.compile.cache.emit_kernel import Definition
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.ir.table_layouts import CLOCK_EVENT, CLOCK_LOG, CLOCK_RECORD, CLOCK_START
+from jittape.compile.llvm.definition import Definition
 from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
 from jittape.compile.llvm.step_clock import define_start_clock, define_step_clock
 from jittape.compile.llvm.target import Effort

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.compile.cache.emit_kernel import Definition
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.ir.kernel import Kernel
 from jittape.compile.ir.table_layouts import (
@@ -22,6 +21,7 @@ from jittape.compile.ir.table_layouts import (
 )
 from jittape.compile.kernels.control.control_plan import with_tables
 from jittape.compile.kernels.tiled.emit_tiles import define_row_tiles
+from jittape.compile.llvm.definition import Definition
 from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
 from jittape.compile.llvm.target import Effort
 from jittape.compile.schedule.row_tiling import RowTile

@@ -15,10 +15,10 @@ import time
 
 import numpy as np
 
-from jittape.compile.cache.emit_kernel import Definition
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.ir.table_layouts import POOL, THREAD
 from jittape.compile.llvm.compile_pool import uninterrupted
+from jittape.compile.llvm.definition import Definition
 from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
 from jittape.compile.llvm.target import Effort
 from jittape.compile.llvm.thread_pool import ASLEEP, AWAKE, GONE, define_helper

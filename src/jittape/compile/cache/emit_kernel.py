@@ -8,7 +8,6 @@ i32* operand_slots, i64* sizes, i64 task)``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -40,21 +39,13 @@ from jittape.compile.kernels.masks.emit_masks import define_mask_counts, define_
 from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
 from jittape.compile.kernels.scalar_vm.emit_bytecode import define_scalar_vm
 from jittape.compile.kernels.tridiagonal.emit_tridiagonal import define_tridiagonal_solve
+from jittape.compile.llvm.definition import Definition, symbol_of
 from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
 from jittape.compile.llvm.target import Effort
 from jittape.compile.rewrite.diagonal_op import DiagonalScatter
 from jittape.errors import CompileError
 
-__all__ = ["Definition", "definition_of", "emit_module", "symbol_of"]
-
-
-class Definition(NamedTuple):
-    """A function to compile: its name, its type, the function that emits its body, and LLVM's effort for it."""
-
-    name: str
-    kind: ir.FunctionType
-    emit: Callable[[ir.Function], None]
-    effort: Effort = Effort.LITTLE
+__all__ = ["definition_of", "emit_module"]
 
 
 def definition_of(kernel: Kernel) -> Definition:
@@ -129,8 +120,3 @@ def emit_module(definitions: Iterable[Definition]) -> ir.Module:
     for definition in definitions:
         definition.emit(ir.Function(module, definition.kind, symbol_of(definition.name)))
     return module
-
-
-def symbol_of(name: str) -> str:
-    """Return the name of a function in the object file."""
-    return f"jittape_{name}"

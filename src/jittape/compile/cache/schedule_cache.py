@@ -12,6 +12,7 @@ import hashlib
 import inspect
 import json
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -34,11 +35,19 @@ from jittape.primitives.shape.views import Region
 __all__ = ["is_known", "is_plain", "load_schedule", "schedule_key", "store_schedule"]
 
 _PLAIN = frozenset((bool, int, float, str, type(None)))
+small_programs = count()
+"""Counts the small programs of the process."""
 
 
 def schedule_key(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None:
-    """Return the key of a program's schedule; None if it is small or may differ in another process."""
-    if len(program.ops) < tuning.stored_schedule_ops:
+    """Return the key of a program's schedule; None if it may differ in another process.
+
+    The key is also None for a small program, except for the first ones of the process.
+    """
+    if (
+        len(program.ops) < tuning.stored_schedule_ops
+        and next(small_programs) >= tuning.stored_first_schedules
+    ):
         return None
     # By identity of the parameters, which most ops share.
     alike = numbered([(op.primitive, id(op.params)) for op in program.ops])

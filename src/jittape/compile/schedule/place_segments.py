@@ -15,15 +15,12 @@ from jittape.compile.ir.kernel import Kernel
 from jittape.compile.schedule.memory_planning import Arena
 from jittape.compile.schedule.program_segments import Segment, segments_of
 from jittape.compile.schedule.row_tiling import RowTile
-from jittape.compile.schedule.steps import KernelStep, Schedule, Step
+from jittape.compile.schedule.steps import Donated, KernelStep, Schedule, Step
 from jittape.compile.schedule.validate import check_schedule
 from jittape.core.program import Op, Program
 from jittape.core.tuning import tuning
 
-__all__ = ["Donated", "schedule_in_segments", "text_of_segments"]
-
-Donated = tuple[tuple[int, int], ...]
-"""Inputs and outputs by position: the output may be computed in the input's memory."""
+__all__ = ["schedule_in_segments", "text_of_segments"]
 
 
 def schedule_in_segments(

@@ -8,7 +8,10 @@ from jittape.compile.ir.kernel import Kernel
 from jittape.compile.schedule.row_tiling import RowTile
 from jittape.core.program import Aval, Op, Program
 
-__all__ = ["KernelStep", "NumpyStep", "Schedule", "Step"]
+__all__ = ["Donated", "KernelStep", "NumpyStep", "Schedule", "Step"]
+
+Donated = tuple[tuple[int, int], ...]
+"""Inputs and outputs by position: the output may be computed in the input's memory."""
 
 
 @dataclass(frozen=True)
