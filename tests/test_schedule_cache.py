@@ -302,7 +302,7 @@ def test_a_process_that_finds_everything_on_disk_imports_no_passes() -> None:
     slope[1:] += 200.0 * (x[1:] - x[:-1] ** 2)
     slope[:-1] -= 400.0 * x[:-1] * (x[1:] - x[:-1] ** 2) + 2.0 * (1.0 - x[:-1])
     value = np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
-    assert values == [str(value), *str(slope).splitlines()]
+    assert values == [f"{value} {slope}"]
     assert second.stdout.splitlines() == [*values, "False"]
 
 
