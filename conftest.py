@@ -38,7 +38,7 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def later_programs() -> Iterator[None]:
     """No test is among the first programs of the process, so what is stored does not depend on the order of tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schedule_cache, "small_programs", count(jt.core.tuning.tuning.stored_first_schedules))
+        patch.setattr(schedule_cache, "small_programs", count(schedule_cache.FIRST_PROGRAMS))
         yield
 
 

@@ -340,8 +340,6 @@ class Tuning:
     """Relative compile time per character, by the name of the `Effort`."""
     stored_schedule_ops: int = 256
     """Minimum ops of a program whose schedule is stored on disk; scheduling fewer is faster than the look-up."""
-    stored_first_schedules: int = 16
-    """Number of smaller programs per process whose schedules are stored too: without passes, which load in 14 ms."""
     stale_file_seconds: float = 3600.0
     """Age, in seconds, above which a temporary file of the disk cache counts as left by a killed process."""
 
