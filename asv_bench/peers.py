@@ -5,6 +5,7 @@
     python asv_bench/peers.py --rounds 20 --starts 0   shorter: fewer turns, no processes started
     python asv_bench/peers.py --threads 2          all libraries on two threads
     python asv_bench/peers.py --gradbench          the evaluations of GradBench
+    python asv_bench/peers.py --plain-tape         jittape without `jt.function`, beside the compiled others
     python asv_bench/peers.py --processor-time     time of the processor, for a machine that does other work
 
 Libraries that are not installed get a dash. Every gradient is first checked against the others. Then the sides take
@@ -84,6 +85,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0, help="for the turns of a row, at most")
     parser.add_argument("--starts", type=int, default=3, help="processes started for each first use")
     parser.add_argument("--gradbench", action="store_true", help="the evaluations of GradBench as rows")
+    parser.add_argument("--plain-tape", action="store_true", help="jittape without `jt.function`")
     parser.add_argument("--processor-time", action="store_true", help="measure the time of the processor")
     parser.add_argument("--json", type=Path, help="also write the times here")
     parser.add_argument("--first-use", nargs=2, metavar=("SIDE", "ROW"), help=argparse.SUPPRESS)
@@ -92,6 +94,7 @@ def main() -> None:
         print(json.dumps(first_use(*options.first_use)))
         return
     prepare(options.threads)
+    Workload.plain_tape = options.plain_tape
     sides = [s for s in SIDES if s not in options.without and importlib.util.find_spec(MODULES[s])]
     table = EVALUATIONS if options.gradbench else ROWS
     rows = [row for row in table if all(text in row.name for text in options.only)]

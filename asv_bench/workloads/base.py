@@ -46,6 +46,8 @@ class Workload:
         Of a result, as a part of its largest element.
     threads : int
         That all sides may use.
+    plain_tape : bool
+        Whether jittape records the same lines in each run instead of compiling them as a function.
     by_hand_on_threads : bool
         Whether the code written by hand uses them; if not, it is left out where there are several.
     """
@@ -54,6 +56,7 @@ class Workload:
     goal: str
     tolerance = 1e-9
     threads = 1
+    plain_tape = False
     by_hand_on_threads = False
 
     def team(self, part: Any, *arguments: Any) -> Callable[..., None]:
@@ -79,7 +82,7 @@ class Workload:
     def jittape(self) -> Side | None:
         import jittape
 
-        return self.tape(jittape, jittape.function)
+        return self.tape(jittape, (lambda function: function) if self.plain_tape else jittape.function)
 
     def tensorflow(self) -> Side | None:
         import tensorflow

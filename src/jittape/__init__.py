@@ -19,7 +19,6 @@ from jittape import bitwise as bitwise
 from jittape import linalg as linalg
 from jittape import math as math
 from jittape import nn as nn
-from jittape import optimizers as optimizers
 from jittape import random as random
 from jittape import test as test
 from jittape.autodiff.custom_gradient import custom_gradient as custom_gradient
@@ -93,16 +92,6 @@ from jittape.lazy_names import find_aliases as _find_aliases
 from jittape.lazy_names import lazily as _lazily
 from jittape.lazy_surface import MODULES as _MODULES
 from jittape.module import Module as Module
-from jittape.numba_ad import NjitGradient as NjitGradient
-from jittape.numba_ad import njit_grad as njit_grad
-from jittape.numba_ad import njit_hvp as njit_hvp
-from jittape.numba_ad import njit_jvp as njit_jvp
-from jittape.numba_ad import njit_rule as njit_rule
-from jittape.numba_bridge import NativeFunction as NativeFunction
-from jittape.numba_bridge import NumbaOp as NumbaOp
-from jittape.numba_bridge import njit_function as njit_function
-from jittape.numba_bridge import njit_value_and_grad as njit_value_and_grad
-from jittape.numba_bridge import numba_op as numba_op
 from jittape.primitives.elementwise.arithmetic import add as add
 from jittape.primitives.elementwise.arithmetic import add_n as add_n
 from jittape.primitives.elementwise.arithmetic import multiply as multiply

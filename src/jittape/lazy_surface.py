@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from jittape import keras as keras
     from jittape import nest as nest
     from jittape import numpy as numpy
+    from jittape import optimizers as optimizers
     from jittape import plot as plot
     from jittape import scipy as scipy
     from jittape import signal as signal
@@ -48,6 +49,16 @@ if TYPE_CHECKING:
     from jittape.keras import initializers as initializers
     from jittape.keras import losses as losses
     from jittape.keras import metrics as metrics
+    from jittape.numba_ad import NjitGradient as NjitGradient
+    from jittape.numba_ad import njit_grad as njit_grad
+    from jittape.numba_ad import njit_hvp as njit_hvp
+    from jittape.numba_ad import njit_jvp as njit_jvp
+    from jittape.numba_ad import njit_rule as njit_rule
+    from jittape.numba_bridge import NativeFunction as NativeFunction
+    from jittape.numba_bridge import NumbaOp as NumbaOp
+    from jittape.numba_bridge import njit_function as njit_function
+    from jittape.numba_bridge import njit_value_and_grad as njit_value_and_grad
+    from jittape.numba_bridge import numba_op as numba_op
     from jittape.profiling import LineProfile as LineProfile
     from jittape.profiling import Profile as Profile
     from jittape.profiling import explain_recompiles as explain_recompiles
@@ -74,6 +85,7 @@ MODULES: Mapping[str, Iterable[str] | Mapping[str, str]] = {
             "keras",
             "nest",
             "numpy",
+            "optimizers",
             "plot",
             "scipy",
             "train",
@@ -116,6 +128,14 @@ MODULES: Mapping[str, Iterable[str] | Mapping[str, str]] = {
     "jittape.keras.metrics": ("metrics",),
     "jittape.linalg": {"matrix_square_root": "sqrtm"},
     "jittape.autodiff.flat_gradients": ("flatten_gradients",),
+    "jittape.numba_ad": ("NjitGradient", "njit_grad", "njit_hvp", "njit_jvp", "njit_rule"),
+    "jittape.numba_bridge": (
+        "NativeFunction",
+        "NumbaOp",
+        "njit_function",
+        "njit_value_and_grad",
+        "numba_op",
+    ),
     "jittape.profiling": ("LineProfile", "Profile", "explain_recompiles", "profile"),
     "jittape.progress_bar": ("progress",),
     "jittape.signal": ("signal", "fftnd", "ifftnd", "irfftnd", "rfftnd"),
