@@ -111,7 +111,7 @@ def series_kernel(p):
 
 @jt.function
 def cost(logs):
-    """Return minus the log marginal likelihood, without its constant, and a weak prior that keeps the logs near 0."""
+    """Return minus the log marginal likelihood, plus a weak prior that keeps the logs near 0."""
     p = jt.exp(logs)
     factor = jt.linalg.cholesky(series_kernel(p)(t, t) + p[6] ** 2 * np.eye(len(t)))
     z = jt.linalg.triangular_solve(factor, (data - data.mean())[:, None])

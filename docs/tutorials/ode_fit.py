@@ -36,7 +36,7 @@ def change(state, rates):
 
 @jt.function
 def infected(rates):
-    """Return the share of infected people at the end of each day; rates are β and γ per day."""
+    """Return the share of infected people at the end of each day, for the rates β and γ."""
     h = 1 / per_day
 
     def advance(state, _):
@@ -144,9 +144,8 @@ def peak_of(r):
 
 
 peak, slope = jt.value_and_grad(peak_of)(rates)
-print(
-    f"highest share of infected people: {peak:.4f} ± {2 * (slope @ covariance @ slope) ** 0.5:.4f}"
-)
+uncertainty = 2 * (slope @ covariance @ slope) ** 0.5
+print(f"highest share of infected people: {peak:.4f} ± {uncertainty:.4f}")
 
 fig, ax = plt.subplots()
 ax.plot(day, data, "k.")
