@@ -35,6 +35,8 @@ class GammaFunctions:
 
     lbeta_term = lbeta.lbeta_term
     lbeta_term_of_total = lbeta.lbeta_term_of_total
+    lbeta_word = lbeta.lbeta_word
+    lbeta_word_of_total = lbeta.lbeta_word_of_total
     lbeta_sum = lbeta.lbeta_sum
     leading_part = lbeta.leading_part
     log_word = lbeta.log_word

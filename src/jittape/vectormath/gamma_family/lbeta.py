@@ -75,6 +75,25 @@ def lbeta_term_of_total(
     return -m.where(tiny, -(log_total_low if word else log_total), result)
 
 
+def lbeta_word(m: Any, x: Any, rest: Any, total: Any, log_total: Any) -> Any:
+    """Return what a positive element contributes, rounded to float64, for results in float32."""
+    is_large = x >= _LARGE
+    logarithm = m.log(x)
+    greatest = rest < 0.25 * x
+    ratio = m.where(greatest, -m.log1p(m.where(greatest, rest / x, 0.0)), logarithm - log_total)
+    correction = HALF_LOG_2_PI[0] + stirling_correction(m.where(is_large, x, _LARGE))
+    of_large = x * ratio - 0.5 * logarithm + correction
+    shift = m.where(total < _LARGE, 0.0, x * (log_total - 1))
+    return m.where(is_large, of_large, m.lgamma(m.where(is_large, 1.0, x)) - shift)
+
+
+def lbeta_word_of_total(m: Any, total: Any, log_total: Any) -> Any:
+    """Return what the sum of the elements contributes, rounded to float64."""
+    small = total < _LARGE
+    correction = HALF_LOG_2_PI[0] + stirling_correction(m.where(small, _LARGE, total))
+    return -m.where(small, m.lgamma(m.where(small, total, 1.0)), correction - 0.5 * log_total)
+
+
 def log_word(m: Any, x: Any, low: Any, word: int) -> Any:
     """Return a word of the logarithm of a positive two-word number."""
     return _log(m, x, low)[word]
