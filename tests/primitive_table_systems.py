@@ -9,6 +9,7 @@ import numpy as np
 
 from jittape.primitives.elementwise import arithmetic as ar
 from jittape.primitives.linalg import banded as ba
+from jittape.primitives.linalg import general_bands as gb
 from jittape.primitives.linalg import lstsq as ls
 from jittape.primitives.linalg import matmul as mm
 from jittape.primitives.linalg import qr
@@ -46,6 +47,23 @@ def dominant(lead: tuple[int, ...], n: int, columns: int) -> Callable[..., Any]:
         return diagonals, rng.standard_normal((*lead, n, columns))
 
     return sample
+
+
+def wide_bands(below: int, above: int, n: int) -> Callable[..., Any]:
+    """Return a sampler of regular bands of a matrix of `n` rows, and of right-hand sides."""
+
+    def sample(rng: np.random.Generator) -> tuple[Array, ...]:
+        bands = rng.standard_normal((below + above + 1, n))
+        bands[above] += 6
+        return bands, rng.standard_normal((n, 2))
+
+    return sample
+
+
+def solved_bands(ab: Array, b: Array, below: int, above: int, adjoint: bool) -> Array:
+    n = ab.shape[1]
+    full = sum(np.eye(n, k=above - r) * ab[r] for r in range(below + above + 1))
+    return np.linalg.solve(full.T if adjoint else full, b)
 
 
 def banded(x: Array, lower: bool) -> Array:
@@ -153,6 +171,19 @@ LEAST_SQUARES = (
             ("by singular values", {"fast": False}, 0.0),
             ("regularized", {"l2_regularizer": 0.5}, 0.5),
         )
+    ),
+    *(
+        Row(
+            f"banded_solve {below} {above} {adjoint}",
+            lambda ab, b, params=(below, above, adjoint): gb.banded_solve_op.bind(
+                ab, b, below=params[0], above=params[1], adjoint=params[2]
+            ),
+            wide_bands(below, above, 7),
+            lambda ab, b, params=(below, above, adjoint): solved_bands(ab, b, *params),
+            dtypes=FLOATS,
+            rtol=1e-12,
+        )
+        for below, above, adjoint in ((2, 1, False), (1, 3, True))
     ),
     Row(
         "lstsq_gram_factor",

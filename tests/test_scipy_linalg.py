@@ -195,6 +195,29 @@ def test_wrong_shapes(message: str, call: Callable[[], Any]) -> None:
         call()
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.complex128])
+def test_wide_bands_are_solved_in_linear_time(kind: Any) -> None:
+    rng = np.random.default_rng(3)
+    bands, b = rng.normal(size=(4, 120)).astype(kind), rng.normal(size=120)
+    bands[1] += 6
+    if kind is np.complex128:
+        bands += 1j * rng.normal(size=bands.shape)
+    np.testing.assert_allclose(
+        linalg.solve_banded((2, 1), bands, b), scipy.linalg.solve_banded((2, 1), bands, b), rtol=1e-13
+    )
+
+    def loss(shift: Any) -> Any:
+        return jt.reduce_sum(jt.abs(linalg.solve_banded((2, 1), bands * shift, b)) ** 2)
+
+    weights = np.ones((4, 120))
+    step = rng.normal(size=weights.shape) * 1e-6
+    slope = float(np.sum(jt.grad(loss)(jt.constant(weights)).numpy() * step))
+    values = [float(loss(jt.constant(weights + sign * step))) for sign in (1, -1)]
+    assert 2 * slope == pytest.approx(values[0] - values[1], rel=1e-5)
+    with pytest.raises(jt.LinAlgError, match=r"\[solve_banded\] Input matrix is not invertible"):
+        linalg.solve_banded((2, 1), np.zeros((4, 120)), b).numpy()
+
+
 def test_refusals() -> None:
     with pytest.raises(jt.DTypeError, match=r"\[cosm\] A must have one of the dtypes .* got float16"):
         linalg.cosm(np.eye(2, dtype=np.float16))

@@ -209,6 +209,12 @@ def test_solutions_of_least_norm_for_matrices_without_full_rank(mode):
     b = normal(3, 2)
     for _ in range(3):
         np.testing.assert_allclose(jt.linalg.lstsq(a, b, fast=False), np.linalg.pinv(a) @ b, rtol=1e-12)
+    stack = np.stack([a, np.zeros((3, 2)), *normal(10, 3, 2)])
+    for dtype in ("float32", "float64", "complex128"):
+        operands = stack.astype(dtype), np.broadcast_to(b, (12, 3, 2)).astype(dtype)
+        each = [np.linalg.lstsq(*pair, rcond=None)[0] for pair in zip(*operands, strict=True)]
+        found = jt.linalg.lstsq(*operands, fast=False)
+        np.testing.assert_allclose(found, np.stack(each), rtol=1e-4 if dtype == "float32" else 1e-12)
     zero = np.zeros((2, 3))
     np.testing.assert_array_equal(jt.linalg.lstsq(zero, np.ones((2, 1)), fast=False), np.zeros((3, 1)))
     g = jt.grad(lambda a: jt.reduce_sum(jt.linalg.lstsq(a, np.ones((2, 1)), fast=False)))(zero)
@@ -272,6 +278,8 @@ def test_matrices_and_right_hand_sides_that_are_not_finite(value, mode):
             np.testing.assert_allclose(solution[0], np.full((3, 2), 0.5), rtol=1e-14, err_msg=name)
             np.testing.assert_allclose(solution[2, :, 0], np.ones(3), rtol=1e-14, err_msg=name)
             assert not np.isfinite(solution[2, 1, 1].numpy()), name
+        many = jt.linalg.lstsq(np.concatenate([a] * 4), np.concatenate([b] * 4), fast=False).numpy()
+        np.testing.assert_allclose(many[-3:], solutions["lstsq"], rtol=1e-14)
         assert np.isnan(solutions["lstsq"].numpy()[1]).all()
         assert np.isnan(solutions["lstsq"].numpy()[2, :, 1]).all()
         assert not np.isfinite(jt.linalg.qr(a).r[1].numpy()).all()
