@@ -37,14 +37,14 @@ from jittape.primitives.reduce.cumulative import products_of_others
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
-    "Axis", "any_op", "averaging", "max_op", "min_op", "reduce_all", "reduce_any", "reduce_max", "reduce_mean",
+    "Axis", "any_op", "averaging", "kept", "max_op", "min_op", "reduce_all", "reduce_any", "reduce_max", "reduce_mean",
     "reduce_min", "reduce_prod", "reduce_sum",
 ]  # fmt: skip
 
 Axis = int | Sequence[int] | None
 
 
-def _kept(out: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def kept(out: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """Return the result of a reduction of `x`, with dimensions of length 1 if `keepdims` is true."""
     return to_shape(out, with_ones(x.shape, axes)) if keepdims else out
 
@@ -57,7 +57,7 @@ def _sum_body(x: Any, axis: Any, keepdims: bool) -> Any:
     if x.dtype.kind == "b":
         x = cast_to(x, int64)
     axes = normalized_axes("reduce_sum", axis, len(x.shape))
-    return _kept(sum_over(x, axes), x, axes, keepdims)
+    return kept(sum_over(x, axes), x, axes, keepdims)
 
 
 def reduce_sum(
@@ -102,7 +102,7 @@ def averaging(x: Any) -> tuple[Any, np.dtype[Any]]:
 def _mean_body(x: Any, axis: Any, keepdims: bool) -> Any:
     x, dtype = averaging(x)
     axes = normalized_axes("reduce_mean", axis, len(x.shape))
-    return cast_to(_kept(divide(sum_over(x, axes), count_along(x.shape, axes)), x, axes, keepdims), dtype)
+    return cast_to(kept(divide(sum_over(x, axes), count_along(x.shape, axes)), x, axes, keepdims), dtype)
 
 
 def reduce_mean(
@@ -176,7 +176,7 @@ def _max_over(x: Any, axes: tuple[int, ...]) -> Any:
 def _max_body(x: Any, axis: Any, keepdims: bool) -> Any:
     x = as_symbol(x)
     axes = normalized_axes("reduce_max", axis, len(x.shape))
-    return _kept(_max_over(x, axes), x, axes, keepdims)
+    return kept(_max_over(x, axes), x, axes, keepdims)
 
 
 def reduce_max(
@@ -215,7 +215,7 @@ def reduce_max(
 def _min_body(x: Any, axis: Any, keepdims: bool) -> Any:
     x = as_symbol(x)
     axes = normalized_axes("reduce_min", axis, len(x.shape))
-    return _kept(min_op.bind(x, axes=axes) if axes else x, x, axes, keepdims)
+    return kept(min_op.bind(x, axes=axes) if axes else x, x, axes, keepdims)
 
 
 def reduce_min(
@@ -282,7 +282,7 @@ def _prod_body(x: Any, axis: Any, keepdims: bool) -> Any:
     else:
         for a in reversed(axes):
             out = prod_op.bind(out, axes=(a,))
-    return _kept(out, x, axes, keepdims)
+    return kept(out, x, axes, keepdims)
 
 
 def reduce_prod(
@@ -345,7 +345,7 @@ all_op = Primitive(
 def _any_body(x: Any, axis: Any, keepdims: bool) -> Any:
     x = cast_to(x, bool_)
     axes = normalized_axes("reduce_any", axis, len(x.shape))
-    return _kept(any_op.bind(x, axes=axes) if axes else x, x, axes, keepdims)
+    return kept(any_op.bind(x, axes=axes) if axes else x, x, axes, keepdims)
 
 
 def reduce_any(
@@ -381,7 +381,7 @@ def reduce_any(
 def _all_body(x: Any, axis: Any, keepdims: bool) -> Any:
     x = cast_to(x, bool_)
     axes = normalized_axes("reduce_all", axis, len(x.shape))
-    return _kept(all_op.bind(x, axes=axes) if axes else x, x, axes, keepdims)
+    return kept(all_op.bind(x, axes=axes) if axes else x, x, axes, keepdims)
 
 
 def reduce_all(
