@@ -20,25 +20,11 @@ from jittape.primitives.elementwise.special import digamma, lgamma, xlog1py, xlo
 from jittape.scipy.special.scipy_steps import call_step
 from jittape.scipy.special.ufunc_bodies import BODIES
 from jittape.scipy.stats.elementary_formulas import ELEMENTARY
-from jittape.scipy.stats.formulas import Formulas, positive
+from jittape.scipy.stats.formulas import INF, NAN, Formulas, from_zero, half, positive, unit
 
 __all__ = ["CONTINUOUS"]
 
 LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
-INF, NAN = math.inf, math.nan
-
-
-def _from_zero(*shapes: Any) -> tuple[float, float]:
-    return 0.0, INF
-
-
-def _unit(*shapes: Any) -> tuple[float, float]:
-    return 0.0, 1.0
-
-
-def _half(x: Any) -> Any:
-    return multiply(0.5, x)
-
 
 # ---- the normal family -----------------------------------------------------------------------------------------------
 
@@ -95,7 +81,7 @@ def _truncnorm_var(a: Any, b: Any) -> Any:
 
 def _truncnorm_entropy(a: Any, b: Any) -> Any:
     _, _, first, second = _truncnorm_edges(a, b)
-    return add(add(0.5 + LOG_ROOT_TWO_PI, _log_mass(a, b)), _half(subtract(first, second)))
+    return add(add(0.5 + LOG_ROOT_TWO_PI, _log_mass(a, b)), half(subtract(first, second)))
 
 
 NORMAL = {
@@ -119,9 +105,9 @@ NORMAL = {
         log_density=lambda y: add(_log_normal_density(y), math.log(2)),
         cdf=lambda y: erf(multiply(math.sqrt(0.5), y)),
         sf=lambda y: erfc(multiply(math.sqrt(0.5), y)),
-        ppf=lambda q: ndtri(add(0.5, _half(q))),
-        isf=lambda q: negative(ndtri(_half(q))),
-        support=_from_zero,
+        ppf=lambda q: ndtri(add(0.5, half(q))),
+        isf=lambda q: negative(ndtri(half(q))),
+        support=from_zero,
         mean=lambda: math.sqrt(2 / math.pi),
         var=lambda: 1 - 2 / math.pi,
         entropy=lambda: 0.5 * math.log(math.pi / 2) + 0.5,
@@ -136,10 +122,10 @@ NORMAL = {
         logsf=lambda y, s: log_ndtr(negative(divide(log(y), s))),
         ppf=lambda q, s: exp(multiply(s, ndtri(q))),
         isf=lambda q, s: exp(multiply(negative(s), ndtri(q))),
-        support=_from_zero,
+        support=from_zero,
         open=True,
         conditions=positive,
-        mean=lambda s: exp(_half(square(s))),
+        mean=lambda s: exp(half(square(s))),
         var=lambda s: multiply(expm1(square(s)), exp(square(s))),
         entropy=_lognorm_entropy,
     ),
@@ -192,8 +178,8 @@ def _beta_entropy(a: Any, b: Any) -> Any:
 def _t_log_density(y: Any, df: Any) -> Any:
     normal = equal(df, INF)
     df = where(normal, 1.0, df)
-    constant = add(betaln(_half(df), 0.5), _half(log(df)))
-    student = subtract(multiply(_half(add(df, 1.0)), negative(log1p(divide(square(y), df)))), constant)
+    constant = add(betaln(half(df), 0.5), half(log(df)))
+    student = subtract(multiply(half(add(df, 1.0)), negative(log1p(divide(square(y), df)))), constant)
     return where(normal, _log_normal_density(y), student)
 
 
@@ -205,14 +191,14 @@ def _t_var(df: Any) -> Any:
 def _t_entropy(df: Any) -> Any:
     normal = equal(df, INF)
     df = where(normal, 1.0, df)
-    half = _half(add(df, 1.0))
-    slope = multiply(half, subtract(digamma(half), digamma(_half(df))))
-    student = add(slope, add(_half(log(df)), betaln(_half(df), 0.5)))
+    larger = half(add(df, 1.0))
+    slope = multiply(larger, subtract(digamma(larger), digamma(half(df))))
+    student = add(slope, add(half(log(df)), betaln(half(df), 0.5)))
     return where(normal, 0.5 + LOG_ROOT_TWO_PI, student)
 
 
 def _chi2_entropy(df: Any) -> Any:
-    return add(_gamma_entropy(_half(df)), math.log(2))
+    return add(_gamma_entropy(half(df)), math.log(2))
 
 
 def _beyond(limit: float, value: Any, parameter: Any, otherwise: float = INF) -> Any:
@@ -237,7 +223,7 @@ GAMMA_AND_BETA = {
         sf=lambda y, a: igammac(a, y),
         ppf=lambda q, a: call_step("gammaincinv", a, q),
         isf=lambda q, a: call_step("gammainccinv", a, q),
-        support=_from_zero,
+        support=from_zero,
         conditions=positive,
         mean=lambda a: a,
         var=lambda a: a,
@@ -246,12 +232,12 @@ GAMMA_AND_BETA = {
     "chi2": Formulas(
         "chi-squared distribution",
         ("df",),
-        log_density=lambda y, df: subtract(_log_gamma_density(_half(y), _half(df)), math.log(2)),
-        cdf=lambda y, df: igamma(_half(df), _half(y)),
-        sf=lambda y, df: igammac(_half(df), _half(y)),
-        ppf=lambda q, df: multiply(2.0, call_step("gammaincinv", _half(df), q)),
-        isf=lambda q, df: multiply(2.0, call_step("gammainccinv", _half(df), q)),
-        support=_from_zero,
+        log_density=lambda y, df: subtract(_log_gamma_density(half(y), half(df)), math.log(2)),
+        cdf=lambda y, df: igamma(half(df), half(y)),
+        sf=lambda y, df: igammac(half(df), half(y)),
+        ppf=lambda q, df: multiply(2.0, call_step("gammaincinv", half(df), q)),
+        isf=lambda q, df: multiply(2.0, call_step("gammainccinv", half(df), q)),
+        support=from_zero,
         conditions=positive,
         mean=lambda df: df,
         var=lambda df: multiply(2.0, df),
@@ -265,7 +251,7 @@ GAMMA_AND_BETA = {
         sf=lambda y, a: igamma(a, reciprocal(y)),
         ppf=lambda q, a: reciprocal(call_step("gammainccinv", a, q)),
         isf=lambda q, a: reciprocal(call_step("gammaincinv", a, q)),
-        support=_from_zero,
+        support=from_zero,
         open=True,
         conditions=positive,
         mean=lambda a: _beyond(1.0, reciprocal(subtract(a, 1.0)), a),
@@ -280,7 +266,7 @@ GAMMA_AND_BETA = {
         sf=lambda y, a, b: betainc(b, a, subtract(1.0, y)),
         ppf=lambda q, a, b: call_step("betaincinv", a, b, q),
         isf=lambda q, a, b: subtract(1.0, call_step("betaincinv", b, a, q)),
-        support=_unit,
+        support=unit,
         conditions=positive,
         mean=lambda a, b: divide(a, add(a, b)),
         var=_beta_var,

@@ -16,24 +16,11 @@ from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.elementwise.special import xlogy
 from jittape.primitives.elementwise.trigonometric import atan2, tan
 from jittape.scipy.special.ufunc_bodies import BODIES
-from jittape.scipy.stats.formulas import Formulas, positive
+from jittape.scipy.stats.formulas import INF, NAN, Formulas, from_zero, half, positive, unit
 
 __all__ = ["ELEMENTARY"]
 
 EULER = 0.5772156649015328606
-INF, NAN = math.inf, math.nan
-
-
-def _from_zero(*shapes: Any) -> tuple[float, float]:
-    return 0.0, INF
-
-
-def _unit(*shapes: Any) -> tuple[float, float]:
-    return 0.0, 1.0
-
-
-def _half(x: Any) -> Any:
-    return multiply(0.5, x)
 
 
 def _beyond(limit: float, value: Any, parameter: Any) -> Any:
@@ -42,7 +29,7 @@ def _beyond(limit: float, value: Any, parameter: Any) -> Any:
 
 
 def _laplace_cdf(y: Any) -> Any:
-    tail = _half(exp(negative(absolute(y))))
+    tail = half(exp(negative(absolute(y))))
     return where(greater(y, 0), subtract(1.0, tail), tail)
 
 
@@ -96,7 +83,7 @@ ELEMENTARY = {
         sf=lambda y: subtract(1.0, y),
         ppf=lambda q: q,
         isf=lambda q: subtract(1.0, q),
-        support=_unit,
+        support=unit,
         mean=lambda: 0.5,
         var=lambda: 1 / 12,
         entropy=lambda: 0.0,
@@ -110,7 +97,7 @@ ELEMENTARY = {
         logsf=negative,
         ppf=lambda q: negative(log1p(negative(q))),
         isf=lambda q: negative(log(q)),
-        support=_from_zero,
+        support=from_zero,
         mean=lambda: 1.0,
         var=lambda: 1.0,
         entropy=lambda: 1.0,
@@ -177,7 +164,7 @@ ELEMENTARY = {
         logsf=lambda y, c: negative(pow(y, c)),
         ppf=lambda q, c: pow(negative(log1p(negative(q))), reciprocal(c)),
         isf=lambda q, c: pow(negative(log(q)), reciprocal(c)),
-        support=_from_zero,
+        support=from_zero,
         conditions=positive,
         mean=lambda c: gamma_function(add(1.0, reciprocal(c))),
         var=_weibull_var,
@@ -186,13 +173,13 @@ ELEMENTARY = {
     "rayleigh": Formulas(
         "Rayleigh distribution",
         (),
-        log_density=lambda y: subtract(log(y), _half(square(y))),
+        log_density=lambda y: subtract(log(y), half(square(y))),
         cdf=lambda y: negative(expm1(multiply(-0.5, square(y)))),
         sf=lambda y: exp(multiply(-0.5, square(y))),
         logsf=lambda y: multiply(-0.5, square(y)),
         ppf=lambda q: sqrt(multiply(-2.0, log1p(negative(q)))),
         isf=lambda q: sqrt(multiply(-2.0, log(q))),
-        support=_from_zero,
+        support=from_zero,
         mean=lambda: math.sqrt(math.pi / 2),
         var=lambda: 2 - math.pi / 2,
         entropy=lambda: EULER / 2 + 1 - 0.5 * math.log(2),

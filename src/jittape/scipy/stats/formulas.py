@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from jittape.primitives.elementwise.arithmetic import negative, subtract
+from jittape.primitives.elementwise.arithmetic import multiply, negative, subtract
 from jittape.primitives.elementwise.comparison import greater, less, where
 from jittape.primitives.elementwise.exponential import log, log1p
 
-__all__ = ["Formulas", "positive"]
+__all__ = ["INF", "NAN", "Formulas", "from_zero", "half", "positive", "unit"]
 
 Formula = Callable[..., Any]
+INF, NAN = math.inf, math.nan
+
+
+def from_zero(*shapes: Any) -> tuple[float, float]:
+    """Return the bounds of the positive numbers."""
+    return 0.0, INF
+
+
+def unit(*shapes: Any) -> tuple[float, float]:
+    """Return the bounds of the unit interval."""
+    return 0.0, 1.0
+
+
+def half(x: Any) -> Any:
+    """Return half of `x`."""
+    return multiply(0.5, x)
 
 
 def positive(*shapes: Any) -> tuple[Any, ...]:
