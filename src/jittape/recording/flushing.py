@@ -179,10 +179,9 @@ class Flushing:
         return executable.run(self.inputs, [t._buffer for t in available] if available else [])
 
     def _donated(self, needed: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-        """Return large old values that may be overwritten, each as positions of the old and the new value.
+        """Return large old values that new ones may overwrite, as pairs of positions in the inputs and in `needed`.
 
-        The positions are those in the inputs and in `needed`. If the trace goes on after the flush there are none, as
-        the trace may recompute values from the old ones.
+        If the trace goes on after the flush, there are none: the trace may recompute values from the old ones.
         """
         recorder: Any = active.recorder
         if self.holders or self is not recorder:
@@ -309,9 +308,9 @@ def _versions(assignment: Assignment | None) -> Iterator[Assignment]:
 
 
 def live_among(pending: list[Any]) -> list[Any]:
-    """Return the tensors of `pending` that have no value yet and that something besides the list refers to.
+    """Return the tensors of `pending` without a value that are referenced outside of the list.
 
-    Reference counts find them at the lowest cost: a weak reference for each recorded op took 0.13 of 0.56 µs.
+    Reference counts find them at the lowest cost: weak references took 0.13 of the 0.56 µs of a recorded op.
     """
     return [t for t in pending if getrefcount(t) > _UNREFERENCED and t._buffer is None]
 

@@ -196,7 +196,7 @@ class _Call(NamedTuple):
 
 
 class TableTemplate:
-    """The launch table of kernels for other numbers, in a tenth of the time that `segments` takes.
+    """Template of a launch table. It gives the table for other extents in a tenth of the time that `segments` takes.
 
     Parameters
     ----------

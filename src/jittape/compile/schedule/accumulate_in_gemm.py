@@ -22,7 +22,7 @@ __all__ = ["accumulate_in_gemm"]
 
 
 def accumulate_in_gemm(draft: Draft) -> None:
-    """Make products add to Variables in place where this is their only use.
+    """Make a product add to a Variable in place if nothing else uses the product.
 
     The step of the product then computes the update too.
     """

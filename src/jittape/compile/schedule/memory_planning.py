@@ -137,8 +137,8 @@ class _Range(NamedTuple):
 class Arena:
     """First-fit allocator of byte ranges. The free list is sorted; adjacent ranges are merged.
 
-    If sizes are extents, a range is reused where it fits for all lengths. Otherwise the places of values would be other
-    ones for each length at which one value outgrows another.
+    If sizes are extents, a range is reused only if it fits for all lengths. Otherwise the offsets would change at each
+    length at which one value outgrows another.
     """
 
     def __init__(self) -> None:

@@ -14,8 +14,8 @@ __all__ = ["order_steps"]
 def order_steps(draft: Draft) -> None:
     """Order the steps such that each runs after all that it depends on, and checks run early.
 
-    Among the steps that can run, one of the least depth comes first; at equal depth, a check or a step that a check
-    depends on.
+    Of the steps that can run, one of the least depth comes first. At equal depth, a check, or a step that a check
+    depends on, comes first.
     """
     steps = draft.steps
     before = _predecessors(draft)

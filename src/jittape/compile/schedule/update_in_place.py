@@ -1,4 +1,4 @@
-"""Results in the memory of inputs that are given away, as for ``w.assign_add(x)``."""
+"""Donation: results that are computed in the memory of an input, as in ``w.assign_add(x)``."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["update_in_place"]
 
 
 def update_in_place(draft: Draft) -> None:
-    """Find the inputs whose memory a result takes, and the kernels that then read and write it.
+    """Choose the inputs whose memory a result takes, and the kernels that then read and write this memory.
 
-    Inputs in ``draft.in_place``, which a product is added to, have been found before. In the body of a loop, carries
-    are given away, but only to results that are copies with a few elements changed, or that an inner loop changes so:
-    other results alternate between two buffers anyway, so they cost nothing more.
+    ``draft.in_place`` already has the inputs that a product is added to. In the body of a loop, a result takes the
+    memory of a carry only if it is a copy of the carry in which the body or an inner loop changes a few elements. All
+    other carries alternate between two buffers anyway, so they cost nothing more.
     """
     # The buffer of a carry is the loop's own: if the run ends early, its values are discarded.
     first = 0 if draft.is_body else first_in_place(draft.steps)

@@ -49,7 +49,7 @@ def _places(kernel: LoopKernel) -> list[int]:
 
 
 class LaneMath(IRMath):
-    """The math namespace of reductions: maximum and minimum are intrinsics, whose reductions LLVM vectorizes.
+    """The math namespace of reductions. Maximum and minimum are intrinsics, so that LLVM vectorizes their reductions.
 
     The maximum of 10⁵ float32 takes 10 µs instead of 127.
     """
@@ -208,9 +208,9 @@ class ScalarBody:
     def _place(self, address: Address) -> ir.Value:
         """Emit the address of an element.
 
-        LLVM's strength reduction tries all ways to write the addresses of a loop as sums of one another. For a loop
-        over 50 arrays that takes 0.15 s, for an ordinary nest a sixth of all code generation. Where nothing is lost by
-        it, an address is therefore an opaque pointer plus the index of the innermost loop.
+        LLVM's strength reduction tries all ways to write the addresses of a loop as sums of one another. This takes
+        0.15 s for a loop over 50 arrays, and a sixth of the code generation of an ordinary nest. An address is
+        therefore an opaque pointer plus the index of the innermost loop, unless loads would suffer (`_may_hide`).
         """
         pointer, linear = self.pointers[address.operand], address.linear
         loop = f"i{self.kernel.depth - 1}"
