@@ -198,3 +198,8 @@ def test_a_loop_is_written_as_vectors() -> None:
     (step,) = schedule(simplify(program_of(lambda x: exp(ar.add(x, 1.0)), x))).steps
     assert isinstance(step.kernel, LoopKernel)
     assert vectorize.obstacle_to_lanes(step.kernel) in (None, "the processor cannot mask vectors")
+
+
+def test_cube_roots_of_all_float16_numbers():
+    x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    np.testing.assert_array_equal(np.cbrt(jt.constant(x)), np.cbrt(x))

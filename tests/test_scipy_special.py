@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import zlib
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -246,10 +247,27 @@ def test_counts_and_orders() -> None:
 # ---- arguments -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:floating point number truncated")
+@pytest.mark.parametrize("name", BODIES)
+def test_dtypes_are_those_of_scipys_loops(name: str) -> None:
+    ufunc = getattr(scipy.special, name)
+    half, single, small = np.float16([0.5]), np.float32([0.5]), np.int8([1])
+    for given in product((half, single, small, np.array([True]), 0.5, 1), repeat=min(ufunc.nin, 2)):
+        arguments = (*given, *[given[-1]] * (ufunc.nin - len(given)))
+        if not any(isinstance(a, np.ndarray) for a in arguments):
+            continue
+        wanted = [w.dtype for w in parts(ufunc(*arguments))]
+        for found in (getattr(special, name)(*arguments), ufunc(*[
+            jt.constant(a) if isinstance(a, np.ndarray) else a for a in arguments
+        ])):  # fmt: skip
+            assert [f.dtype for f in parts(found)] == wanted, given
+
+
 def test_numbers_lists_and_small_dtypes() -> None:
     assert special.erf(1).dtype == special.erf([1, 2]).dtype == special.erf(np.int64(3)).dtype == "float64"
-    assert special.erf(np.float16(1)).dtype == special.erf(np.int8([1])).dtype == "float32"
-    assert special.xlogy(2.0, np.float32([1.0])).dtype == "float32"
+    assert special.erf(np.float16(1)).dtype == special.erf(np.int8([1])).dtype == "float64"
+    assert special.xlogy(2.0, np.float32([1.0])).dtype == "float64"
+    assert special.xlogy(*np.float32([[1.0], [2.0]])).dtype == "float32"
     x = jt.constant(2.0)
     np.testing.assert_allclose(
         special.gammaln([x, 3.0]).numpy(), scipy.special.gammaln([2.0, 3.0]), atol=1e-7

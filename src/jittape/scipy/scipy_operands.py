@@ -1,4 +1,4 @@
-"""Operands as SciPy takes them: Python numbers and lists are float64, small integers and float16 become float32."""
+"""Operands as SciPy takes them: Python numbers and lists are float64, small integers and float16 as its loops say."""
 
 from __future__ import annotations
 
@@ -79,10 +79,45 @@ def array_valued(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
+DOUBLE_FIRST = frozenset([
+    "beta", "betaln", "cbrt", "cosdg", "cosm1", "cotdg", "dawsn", "digamma", "ellipe", "ellipeinc", "ellipk",
+    "ellipkinc", "ellipkm1", "erf", "erfc", "erfcx", "erfi", "exp10", "exp2", "expit", "expm1", "exprel",
+    "fresnel", "gamma", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln", "gammasgn", "hyp2f1",
+    "i0", "i0e", "i1", "i1e", "j0", "j1", "k0", "k0e", "k1", "k1e", "log1p", "log_expit", "log_ndtr", "loggamma",
+    "logit", "modstruve", "ndtr", "psi", "radian", "rgamma", "sindg", "struve", "tandg", "voigt_profile",
+    "wright_bessel", "xlog1py", "xlogy", "y0", "y1", "zetac",
+])  # fmt: skip
+"""Ufuncs of SciPy whose first loop is that of float64.
+
+They compute in float32 only if all operands are arrays of float32.
+"""
+INTEGER_FIRST = frozenset(["expn", "kn", "yn"])
+"""Ufuncs of SciPy whose first loop has an integer as its first operand and computes in float64."""
+
+
+def _rank(dtype: np.dtype[Any]) -> int:
+    """Return the place of a dtype's kind in NumPy's order; bfloat16 is a float."""
+    return {"b": 0, "u": 1, "i": 1}.get(dtype.kind, 2)
+
+
+def _is_wide(function: str, operands: tuple[Any, ...]) -> bool:
+    """Return whether SciPy computes in float64 although float32 could hold all operands."""
+    kinds = [np.dtype(x.kind) if isinstance(x, WeakScalar) else np.dtype(x.dtype) for x in operands]
+    if function in DOUBLE_FIRST:
+        return any(isinstance(x, WeakScalar) or x.dtype != float32 for x in operands)
+    if function in INTEGER_FIRST and kinds[0].kind in "biu":
+        return True
+    strong = [k for k, x in zip(kinds, operands, strict=True) if not isinstance(x, WeakScalar)]
+    # A Python number of a higher kind than all arrays, such as 0.5 beside int8, counts as an array of float64 or int64.
+    return max(map(_rank, kinds)) > max(map(_rank, strong))
+
+
 def _dtype_of(function: str, operands: tuple[Any, ...]) -> np.dtype[Any]:
     """Return the dtype of the loop that SciPy chooses for handles."""
     dtypes = [x.dtype for x in operands if not isinstance(x, WeakScalar)]
     found = np.result_type(float32, *dtypes) if dtypes else float64
+    if found == float32 and _is_wide(function, operands):
+        return float64
     if found.kind == "c" or any(isinstance(x, WeakScalar) and x.kind is complex for x in operands):
         raise named(
             DTypeError(
