@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+import jittape.numpy as jnp
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -116,6 +117,14 @@ def test_a_body_has_no_values(traced, body, action):
         rf"\[fori_loop\] the body needs the value of a tensor for {action}\(\) at .*errors.py:{line}.*jt.cond"
     )
     refuses(traced, jt.ControlFlowError, pattern, lambda: jt.fori_loop(0, 3, body, x()))
+
+
+@pytest.mark.parametrize("function", [jnp.unique, jnp.nonzero, jt.unique])
+def test_a_body_that_is_a_function_of_jittape_is_named(function):
+    with pytest.raises(
+        jt.ControlFlowError, match=rf"the body needs the value of a tensor for {function.__name__}\(\)"
+    ):
+        jt.vmap(function)(jt.ones([2, 3]))
 
 
 def test_a_body_assigns_nothing(traced):

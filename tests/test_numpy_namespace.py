@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from fnmatch import fnmatchcase
 
 import numpy as np
 import pytest
 
 import jittape as jt
 import jittape.numpy as jnp
+from jittape.numpy.missing_names import MISSING
 from processes import run_python
 
 NAMESPACES = [(jnp, np), (jnp.linalg, np.linalg), (jnp.fft, np.fft)]
@@ -63,6 +65,16 @@ def test_dir_lists_what_exists(module):
     assert dir(namespace) == sorted(namespace.__all__)
     for name in namespace.__all__:
         getattr(namespace, name)
+
+
+@pytest.mark.parametrize("place", ["", "linalg", "fft", "random"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_every_name_of_numpy_exists_or_is_left_out_for_a_reason(place):
+    ours, theirs = [getattr(module, place) if place else module for module in (jnp, np)]
+    patterns = [pattern for entry in MISSING for pattern in entry.names.split()]
+    public = [name for name in dir(theirs) if not name.startswith("_")]
+    missing = [f"{place}.{name}".lstrip(".") for name in public if not hasattr(ours, name)]
+    assert [p for p in missing if not any(fnmatchcase(p, pattern) for pattern in patterns)] == []
 
 
 CALLS = [

@@ -17,6 +17,7 @@ MISSING = (
         "NumPy on ndarrays",
     ),
     LeftOut("matrix asmatrix bmat", "there is no class of matrices, only of tensors", "the operator @"),
+    LeftOut("row_stack", "NumPy has deprecated it", "vstack"),
     LeftOut("ma", "there are no masked arrays", "where, or the functions named nan*"),
     LeftOut(
         "memmap asfortranarray isfortran require asarray_chkfinite nditer nested_iters flatiter broadcast",
@@ -38,8 +39,8 @@ MISSING = (
     ),
     LeftOut("seterr* geterr* *bufsize", "compiled code has no such states", "jt.debugging.enable_check_numerics()"),
     LeftOut(
-        "f2py distutils testing.* ctypeslib core lib emath dtypes rec show_* get_include info test typename "
-        "mintypecode format_parser ScalarType sctypeDict typecodes sctypes",
+        "f2py distutils testing.* ctypeslib core lib emath dtypes rec show_* get_include info *test typename "
+        "mintypecode format_parser ScalarType sctypeDict typecodes sctypes fromregex little_endian",
         "this part of NumPy has nothing to do with tensors",
         "NumPy",
     ),

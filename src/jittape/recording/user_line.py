@@ -77,11 +77,16 @@ def line_of_error(error: BaseException) -> SourceLine | None:
     return found
 
 
+def _runs_bodies(frame: FrameType) -> bool:
+    """Return whether a loop, a branch or a transform runs the user's function here."""
+    return frame.f_globals.get("__name__", "").startswith(("jittape.flow.", "jittape.transforms."))
+
+
 def call_of_user() -> str:
-    """Return the name of the jittape function that the user's code called."""
+    """Return the name of the jittape function that the user's code called, or that is itself the body of a loop."""
     frame: FrameType | None = sys._getframe(1)
     name = ""
-    while frame is not None and not is_of_user(frame):
+    while frame is not None and not is_of_user(frame) and not _runs_bodies(frame):
         name = numpy_call(frame) or frame.f_code.co_name
         frame = frame.f_back
     return name.strip("_")
