@@ -204,11 +204,14 @@ def test_a_data_array_holds_tensors_and_records():
     with jt.GradientTape(persistent=True) as tape:
         left, right = d * v, v * d
         held = np.sin(xarray.DataArray(v.value(), dims="x")).sum()
+        taken = [jt.reduce_sum(left), jt.constant(left), jt.sin(left), jnp.sum(left), v * left]
     assert isinstance(left, xarray.DataArray)
     assert isinstance(left.data, jt.Tensor)
     assert isinstance(right, jt.Tensor)
     for found in (left.data, right):
         assert tape.gradient(found, v).tolist() == [1.0, 2.0, 3.0]
+    assert all(tape.gradient(found, v) is not None for found in taken)
+    assert tape.gradient(taken[0], v).tolist() == [1.0, 2.0, 3.0]
     np.testing.assert_allclose(tape.gradient(held.data, v), np.cos([1.0, 2.0, 3.0]))
     assert jnp.asarray(d).tolist() == jt.constant(d).tolist() == [1.0, 2.0, 3.0]
     assert jnp.sum(d) == 6.0

@@ -16,7 +16,7 @@ from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import as_array, named, shown
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.joining import stack
-from jittape.recording.convert import convert_to_tensor
+from jittape.recording.convert import convert_to_tensor, held_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.static_info import DEVICE
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, tensor_of
@@ -98,7 +98,8 @@ def as_operand(value: Any, argument: str = "x", weak: bool = True) -> Any:
         return value
     if holds_tensors(value):
         return as_tensor(value)
-    return as_array(argument, value)
+    held = held_tensor(value)
+    return as_array(argument, value) if held is value else held
 
 
 def operands_of(values: tuple[Any, ...], arguments: tuple[str, ...]) -> list[Any]:

@@ -23,7 +23,7 @@ from jittape.primitives.shape.shape_extents import ShapeExtents
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
 
-__all__ = ["cast_to_dtype", "constant", "convert_to_tensor", "is_tensor"]
+__all__ = ["cast_to_dtype", "constant", "convert_to_tensor", "held_tensor", "is_tensor"]
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
@@ -62,6 +62,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
         if recorder.traced_in is None and hasattr(recorder, "tensor_of_array"):
             made: Tensor = recorder.tensor_of_array(value)
             return made
+    value = held_tensor(value)
     if isinstance(value, (Operators, TracedScalar)) or holds_tensors(value):
         tensor = identity(convert_to_tensor(value, dtype))
         return tensor if shape is None else _filling(tensor, _wanted_shape(tensor.aval, shape))
@@ -72,6 +73,17 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
             np.full(wanted, array.item(), array.dtype) if array.size == 1 else array.reshape(wanted).copy()
         )
     return tensor_of(array)
+
+
+def held_tensor(value: Any) -> Any:
+    """Return the tensor that `value` holds if it is a DataArray of xarray, or one like it; else `value`."""
+    if isinstance(value, _WITHOUT_TENSOR) or not hasattr(value, "dims"):
+        return value
+    data = getattr(value, "data", None)
+    return data if isinstance(data, Operators) else value
+
+
+_WITHOUT_TENSOR = (float, int, np.ndarray, Operators, list, tuple, np.generic)
 
 
 def _wanted_shape(found: Aval, shape: Any) -> tuple[int, ...]:
@@ -119,6 +131,7 @@ def convert_to_tensor(
     array([1., 2.], dtype=float32)
     """
     wanted = None if dtype is None else as_dtype(dtype)
+    value = held_tensor(value)
     if isinstance(value, TracedScalar):
         return _from_traced(value, wanted, dtype_hint)
     if value.__class__ is Extent:
