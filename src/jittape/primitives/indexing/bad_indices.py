@@ -20,7 +20,7 @@ def ignores_bad_indices(op: str, policy: str) -> bool:
     InvalidArgumentError
         If there is no such policy.
     """
-    if policy not in ("", "DEFAULT", "ERROR", "IGNORE"):
+    if not isinstance(policy, str) or policy not in ("", "DEFAULT", "ERROR", "IGNORE"):
         raise InvalidArgumentError(
             f"[{op}] bad_indices_policy must be 'ERROR' or 'IGNORE', or '' for 'ERROR', got {policy!r}"
         )
