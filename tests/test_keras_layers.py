@@ -60,6 +60,13 @@ def test_dropout_of_a_cell(cell_type):
     assert not np.allclose(cell(x[:, 0], states, training=True)[0].numpy(), plain)
 
 
+def test_an_unknown_dimension_of_a_batch_without_rows():
+    assert layers.Reshape([2, -1])(np.ones((0, 6))).shape == (0, 2, 3)
+    assert layers.Reshape([-1])(np.ones((4, 0))).shape == (4, 0)
+    f = jt.function(layers.Reshape([-1, 2]), input_signature=[jt.TensorSpec([None, None, 3])])
+    assert [f(np.ones((b, n, 3), "f4")).shape for b, n in [(4, 2), (3, 6)]] == [(4, 3, 2), (3, 9, 2)]
+
+
 def test_moving_averages_in_a_function():
     layer = layers.BatchNormalization(momentum=0.5, dtype="float64")
     x = np.random.default_rng(0).normal(2.0, 3.0, size=(50, 4))
@@ -324,6 +331,17 @@ def later(layer, first, second):
         ),
         (lambda: layers.Input((None, 3)), ValueError, "list of ints"),
         (lambda: layers.Flatten()(1.0), ValueError, "batch dimension"),
+        (lambda: layers.Reshape([1])(1.0), ValueError, "batch dimension"),
+        (
+            lambda: layers.Reshape(3),
+            TypeError,
+            r"\[Reshape\] target_shape must be a tuple or list of ints, got 3",
+        ),
+        (
+            lambda: jt.keras.metrics.SparseCategoricalAccuracy().update_state(1, 1.0),
+            ValueError,
+            r"\[SparseCategoricalAccuracy\] y_pred must have a last dimension of classes, got a scalar",
+        ),
         (lambda: layers.Activation("relux"), ValueError, "Unknown activation"),
         (
             lambda: jt.keras.activations.elu([1.0, 2.0], np.ones(2)),

@@ -47,6 +47,8 @@ def _class_matches(y_true: Any, y_pred: Any) -> Any:
 
 def _numbers(op: str, y_true: Any, y_pred: Any) -> Any:
     """Return the numbers of the true classes, without a last dimension of length 1."""
+    if not y_pred.shape:
+        raise ShapeError(f"[{op}] y_pred must have a last dimension of classes, got a scalar")
     if y_true.ndim == y_pred.ndim and y_true.shape[-1] == 1:
         y_true = squeeze(y_true, -1)
     if y_true.shape != y_pred.shape[:-1]:

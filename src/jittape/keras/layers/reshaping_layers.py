@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from jittape.core.user_calls import as_int
 from jittape.keras.activations import activation_of, linear
 from jittape.keras.layers.data_formats import format_of
 from jittape.keras.layers.layer import Layer
@@ -101,7 +102,7 @@ class Reshape(Layer):
 
     Parameters
     ----------
-    target_shape : sequence of int
+    target_shape : tuple or list of int
         Shape without the dimension of the batch.
     **options : those of `Layer`
 
@@ -113,11 +114,19 @@ class Reshape(Layer):
 
     def __init__(self, target_shape: Sequence[int], **options: Any) -> None:
         super().__init__(**options)
-        self.target_shape = tuple(target_shape)
+        if not isinstance(target_shape, (tuple, list)):
+            raise TypeError(f"[Reshape] target_shape must be a tuple or list of ints, got {target_shape!r}")
+        self.target_shape = tuple([as_int("target_shape", n) for n in target_shape])
 
     def call(self, inputs: Any) -> Tensor:
         """Return `inputs` in the shape ``(batch, *target_shape)``."""
-        return reshape(inputs, (inputs.shape[0], *self.target_shape))
+        if not inputs.shape:
+            raise ValueError(f"layer {self.name!r} takes inputs with a batch dimension, got a scalar")
+        shape, size = list(self.target_shape), math.prod(inputs.shape[1:])
+        given = math.prod([n for n in shape if n != -1])
+        if shape.count(-1) == 1 and type(size) is int and given > 0 and size % given == 0:
+            shape[shape.index(-1)] = size // given  # a batch without rows does not determine it
+        return reshape(inputs, (inputs.shape[0], *shape))
 
 
 class Activation(Layer):
