@@ -2,8 +2,11 @@
 
 import numba
 import numpy as np
+import pytest
 
 import jittape as jt
+from jittape.numba_ad import gradient_of_dispatcher
+from njit_as_python import as_python
 
 
 @numba.njit(parallel=True)
@@ -35,3 +38,142 @@ def test_the_gradient_of_a_parallel_function():
         blends.py_func(*[x + h * t for x, t in zip(args, tangents, strict=True)]) for h in (1e-6, -1e-6)
     ]
     np.testing.assert_allclose(slope, (shifted[0] - shifted[1]) / 2e-6, rtol=1e-7)
+
+
+@numba.njit(parallel=True)
+def loss(x, y, theta, scale):
+    total = 0.0
+    for i in numba.prange(len(x)):
+        hidden = 0.0
+        for j in range(theta.shape[0]):
+            if theta[j, 0] * x[i] > -2.0:
+                hidden += np.tanh(theta[j, 0] * x[i] + theta[j, 1]) * theta[j, 2]
+        error = scale * hidden - y[i]
+        total += error * error
+    return 0.5 * total / len(x)
+
+
+@pytest.mark.parametrize("size", [0, 1, 33, 1000])
+def test_a_sum_runs_in_parts_that_no_number_of_threads_changes(size):
+    generator = np.random.default_rng(5)
+    args = *generator.normal(size=(2, size)), generator.normal(size=(4, 3)), 1.3
+    gradient = GRADIENT_OF_LOSS
+    assert "for part in prange(32):" in gradient.inspect(*args)
+    assert "for i in range" not in gradient.inspect(*args)
+    threads, results = numba.get_num_threads(), []
+    for count in dict.fromkeys([1, threads]):
+        numba.set_num_threads(count)
+        results.append(gradient(*args))
+    numba.set_num_threads(threads)
+    for value, gradients in results[1:]:
+        assert value == results[0][0] or size == 0
+        for one, other in zip(gradients, results[0][1], strict=True):
+            np.testing.assert_array_equal(one, other)
+    serial = gradient_of_dispatcher(numba.njit(loss.py_func), ARGNUMS, "value_and_gradient", "test", False)
+    expected, others = as_python(serial, args)(*args) if size else results[0]
+    np.testing.assert_allclose(results[0][0], expected, rtol=1e-12)
+    for one, other in zip(results[0][1], others, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-13)
+
+
+ARGNUMS = (0, 1, 2, 3)
+GRADIENT_OF_LOSS = jt.njit_value_and_grad(loss, argnums=ARGNUMS)
+
+
+def test_a_gradient_in_parts_has_a_gradient():
+    generator = np.random.default_rng(6)
+    args = *generator.normal(size=(2, 40)), generator.normal(size=(4, 3)), 1.3
+    v = generator.normal(size=(4, 3))
+    gradient = jt.njit_grad(loss, argnums=2)
+    shifted = [GRADIENT_OF_LOSS(*args[:2], args[2] + h * v, 1.3)[1][2] for h in (1e-6, -1e-6)]
+    product = jt.njit_jvp(gradient, argnums=2)
+    found = as_python(product, (v, *args))(v, *args)[1]
+    np.testing.assert_allclose(found, (shifted[0] - shifted[1]) / 2e-6, rtol=1e-6, atol=1e-8)
+
+
+def smoothed(x):
+    total = 0.0
+    for i in numba.prange(1, len(x)):
+        total += (x[i] - x[i - 1]) ** 2
+    return total
+
+
+def product(x):
+    total = 1.0
+    for i in numba.prange(len(x)):
+        total *= x[i]
+    return total
+
+
+def used_sum(x):
+    total = 0.0
+    for i in numba.prange(len(x)):
+        total += x[i] if total < 3.0 else 0.5 * x[i]
+    return total
+
+
+def every_second(x):
+    total = 0.0
+    for i in numba.prange(0, len(x), 2):
+        total += x[i] * x[i]
+    return total
+
+
+def with_whole_arrays(x):
+    total = 0.0
+    for i in numba.prange(len(x)):
+        total += np.sum((x - x[::-1]) * x[i])
+    return total
+
+
+def in_a_loop(x):
+    total = 0.0
+    for _ in range(3):
+        for i in numba.prange(len(x)):
+            total += x[i] * x[i]
+    return total
+
+
+def squared(x):
+    y = np.empty_like(x)
+    for i in numba.prange(len(x)):
+        y[i] = x[i] * x[i]
+    return np.prod(y)
+
+
+def with_an_inner_recurrence(x):
+    total = 0.0
+    for i in numba.prange(len(x)):
+        s = x[i]
+        for _ in range(5):
+            s = np.sin(s) * s
+        total += s
+    return total
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (smoothed, "iterations add to the same elements of the gradient by x"),
+        (product, "in two passes"),
+        (used_sum, "a variable that is not a sum"),
+        (every_second, "its step is not 1"),
+        (with_whole_arrays, "a check of shapes"),
+        (in_a_loop, "inside another loop"),
+        (squared, "in two passes"),
+        (with_an_inner_recurrence, "its iterations keep values on a stack"),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_inspect_says_why_a_loop_runs_on_one_thread(function, reason):
+    x = np.array([0.3, 1.2, -0.7, 2.0, 0.9])
+    gradient = jt.njit_value_and_grad(numba.njit(parallel=True)(function))
+    text = gradient.inspect(x)
+    (line,) = [line for line in text.splitlines() if "# prange runs on one thread: " in line]
+    assert reason in line
+    assert "prange(" not in text.replace(": for i in numba.prange(", "")
+    value, x_b = as_python(gradient, (x,))(x)
+    np.testing.assert_allclose(value, function(x), rtol=1e-12)
+    shifts = 1e-6 * np.eye(5)
+    differences = [(function(x + h) - function(x - h)) / 2e-6 for h in shifts]
+    np.testing.assert_allclose(x_b, differences, rtol=1e-6, atol=1e-7)

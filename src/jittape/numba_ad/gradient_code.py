@@ -15,6 +15,7 @@ from jittape.numba_ad.activity import find_active
 from jittape.numba_ad.emit.emit_backward import BackwardPass
 from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
 from jittape.numba_ad.emit.emit_tangents import TangentPass
+from jittape.numba_ad.emit.parallel_loops import PartFunction
 from jittape.numba_ad.loop_invariants import move_invariants
 from jittape.numba_ad.lower.build_ir import is_float
 from jittape.numba_ad.lower.dead_statements import remove_dead_statements
@@ -30,7 +31,7 @@ __all__ = ["GradientCode", "generate"]
 class GradientCode:
     """Source text of a gradient, the sources it was derived from, and the user's rules that it calls.
 
-    If the gradient records values, `written` has the numbers of the arguments whose arrays it writes.
+    `written` has the numbers of the arguments whose arrays the gradient may have written in part if there is no memory.
     """
 
     name: str
@@ -79,6 +80,8 @@ def generate(
     wanted = [_differentiated(form, i, argument_types, purpose) for i in numbers]
     activity = find_active(form, wanted)
     plan = None
+    name = f"{form.name}_{returned}"
+    parts: list[PartFunction] = []
     writer = Writer()
     parameters = _parameters(form)
     _prologue(form, parameters, writer, purpose)
@@ -99,20 +102,16 @@ def generate(
         extra = ["seed"] if returned == "vjp" else []
         _check_result(form, returned, purpose)
         plan = make_plan(form, activity, checkpoint)
-        result = _write_reverse(form, plan, wanted, writer, isinstance(argnums, tuple), extra, returned)
+        is_tuple = isinstance(argnums, tuple)
+        result = _write_reverse(form, plan, wanted, writer, is_tuple, extra, returned, name, parts)
         writer.line(
             f"return {_text(form.result)}, {result}"
             if returned == "value_and_gradient"
             else f"return {result}"
         )
-    written = (
-        _written_arguments(form)
-        if plan is not None and (plan.recorded or plan.kept or plan.checkpoints)
-        else ()
-    )
-    name = f"{form.name}_{returned}"
+    written = () if plan is None else _written_arguments(form, plan)
     signature = ", ".join(extra + list(parameters.values()))
-    text = "\n".join([f"def {name}({signature}):", *writer.lines]) + "\n"
+    text = "\n".join([f"def {name}({signature}):", *writer.lines]) + "\n" + "".join(one.text for one in parts)
     applied = [s.rule for s in walk(form.body) if isinstance(s, Op)]
     applied += [s.rule.user for s in walk(form.body) if isinstance(s, Apply)]
     rules = {rule for rule in applied if isinstance(rule, UserRule)}
@@ -121,8 +120,10 @@ def generate(
     )
 
 
-def _written_arguments(form: Function) -> tuple[int, ...]:
-    roots = {s.array.root for s in walk(form.body) if isinstance(s, Store)}
+def _written_arguments(form: Function, plan: Plan) -> tuple[int, ...]:
+    # Loops that run forward and backward in one pass follow the allocation of the cotangents.
+    may_stop = plan.recorded or plan.kept or plan.checkpoints or plan.single_pass.loops
+    roots = {s.array.root for s in walk(form.body) if isinstance(s, Store)} if may_stop else set()
     names = {
         path.partition("[")[0]
         for path, one in form.arguments.items()
@@ -139,8 +140,10 @@ def _write_reverse(
     is_tuple: bool,
     seed: list[str],
     returned: str,
+    name: str,
+    parts: list[PartFunction],
 ) -> str:
-    """Write the forward and the backward pass; return the text of the gradients."""
+    """Write the forward and the backward pass; return the text of the gradients. Add functions to `parts`."""
     activity = plan.activity
     forward = ForwardPass(plan, activity, writer)
     forward.run(form.body)
@@ -148,9 +151,10 @@ def _write_reverse(
         return forward.kept_bytes()
     writer.line("# backward pass")
     _shadows(list(form.arguments.values()), activity, writer, "_b")
-    backward = BackwardPass(plan, activity, writer, forward)
+    backward = BackwardPass(plan, activity, writer, forward, name)
     backward.run(form.body, form.result, seed[0] if seed else "1.0")
     backward.put_back_results()
+    parts.extend(backward.parts)
     gradients = [_gradient(one, activity, backward) for one in wanted]
     return f"({', '.join(gradients)},)" if is_tuple else gradients[0]
 
@@ -230,7 +234,7 @@ def _shown(form: Function) -> str:
 
 
 def _parameters(form: Function) -> dict[str, str]:
-    reserved = {"np", "math", "floats", "ints", "floats_at", "ints_at", "seed"}
+    reserved = {"np", "math", "njit", "prange", "part", "k", "floats", "ints", "floats_at", "ints_at", "seed"}
     reserved |= {*tape_support.__all__, *linear_algebra_rules.__all__, *dir(builtins)}
     found = {}
     for name in form.parameters:

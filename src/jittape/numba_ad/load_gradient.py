@@ -23,11 +23,16 @@ IMPORTS = f"""\
 import math
 
 import numpy as np
+from numba import njit, prange
 
 from jittape.numba_ad.linear_algebra_rules import {", ".join(linear_algebra_rules.__all__)}
 from jittape.numba_ad.tape_support import {", ".join(tape_support.__all__)}
 
 """
+
+
+NOT_PARALLEL = ("comprehension", "fusion", "inplace_binop", "numpy", "reduction", "setitem", "stencil")
+"""What Numba does not run in threads: only loops that are written as ``prange``."""
 
 
 def compiled(code: GradientCode, boundscheck: bool | None, folder: Path | None) -> Any:
@@ -72,9 +77,13 @@ def module_name(code: GradientCode, boundscheck: bool | None) -> str:
 
 
 def _njit(function: Any, boundscheck: bool | None, cache: bool) -> Any:
-    options = {"nogil": True, "error_model": "numpy", "cache": cache}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": cache}
     if boundscheck is not None:
         options["boundscheck"] = boundscheck
+    if (
+        "prange" in function.__code__.co_names and not boundscheck
+    ):  # an IndexError does not leave a parallel loop
+        options["parallel"] = dict.fromkeys(NOT_PARALLEL, False) | {"prange": True}
     return numba.njit(**options)(function)
 
 

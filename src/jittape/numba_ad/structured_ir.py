@@ -233,7 +233,7 @@ class Loop(Statement):
     """A loop over a range, or, if `counter` is None, one that runs while the condition of its header holds.
 
     If `stop` is not None, the loop ends after an iteration in which it is true. `trips` counts the iterations of loops
-    whose number of iterations is not known before.
+    whose number of iterations is not known before. `parallel` is whether the user's function runs it in threads.
     """
 
     outer: Block
@@ -245,6 +245,7 @@ class Loop(Statement):
     stop: Any = None
     phis: list[LoopPhi] = field(default_factory=list)
     trips: Value | None = None
+    parallel: bool = False
 
 
 @dataclass(eq=False)

@@ -11,6 +11,7 @@ from typing import Any
 from jittape.numba_ad.activity import Activity, contributions, outer_operands, sides
 from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
 from jittape.numba_ad.emit.kept_arrays import PopArray, kept_names, restore
+from jittape.numba_ad.emit.parallel_loops import PartFunction, split_into_parts
 from jittape.numba_ad.emit.restore_actions import (
     Branch,
     Pop,
@@ -48,8 +49,12 @@ __all__ = ["BackwardPass"]
 class BackwardPass:
     """Writes the adjoints of statements in reverse order."""
 
-    def __init__(self, plan: Plan, activity: Activity, writer: Writer, forward: ForwardPass) -> None:
+    def __init__(
+        self, plan: Plan, activity: Activity, writer: Writer, forward: ForwardPass, name: str
+    ) -> None:
         self._plan, self._activity, self._writer, self._forward = plan, activity, writer, forward
+        self._name = name
+        self.parts: list[PartFunction] = []
         self.started: set[Value] = set()
         self._loop_of_text: Loop | None = None
         self.results: list[Array] = []
@@ -120,6 +125,8 @@ class BackwardPass:
             self._statement(s)
 
     def _single_pass_loop(self, s: Loop) -> None:
+        parallel = s.parallel and not self._forward.explain_one_thread(s)
+        start = len(self._writer.lines)
         self._forward.begin_loop(s)
         outer, self._loop_of_text = self._loop_of_text, s
         self._forward.run(s.body)
@@ -130,6 +137,9 @@ class BackwardPass:
         self._finish(s.body)
         self._loop_of_text = outer
         self._forward.end_loop(s)
+        if parallel:
+            name = f"part_{len(self.parts) + 1}_of_{self._name}"
+            self.parts.append(split_into_parts(s, self._activity, self._writer, start, name))
 
     def _start_carried(self, s: Loop) -> list[LoopPhi]:
         """Give the variables that a loop carries their cotangents after the loop; return the active ones."""

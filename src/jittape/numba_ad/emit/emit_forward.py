@@ -14,6 +14,7 @@ from jittape.numba_ad.emit.kept_arrays import PopArray, kept_copies, save
 from jittape.numba_ad.emit.restore_actions import Branch, Pop, pushes, restore_actions
 from jittape.numba_ad.emit.stack_slices import StackSlices, find_slices
 from jittape.numba_ad.emit.statement_text import element, most_text, resize_text, text_of
+from jittape.numba_ad.independent_iterations import KEEPS, reason_for_one_thread
 from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.stack_sizes import recording_loops, stack_size
 from jittape.numba_ad.structured_ir import (
@@ -197,6 +198,8 @@ class ForwardPass:
             return
         if s.trips is not None:
             writer.line(f"{s.trips.name} = 0", s.where)
+        if s.parallel and not self._repeats:
+            self.explain_one_thread(s)
         slices = self.slices(s)
         reserved = self._reserve(s)
         if slices is not None:
@@ -212,6 +215,18 @@ class ForwardPass:
         if s.trips is not None:
             writer.line(f"{s.trips.name} += 1")
         self.end_loop(s)
+
+    def explain_one_thread(self, s: Loop) -> bool:
+        """Write why a ``prange`` loop runs on one thread; return whether it does."""
+        plan = self._plan
+        saves = any(one in plan.saved.of_loop for one in walk(s.body) if isinstance(one, Loop))
+        is_single_pass = s in plan.single_pass.loops
+        reason = reason_for_one_thread(s, is_single_pass, plan.recorded, self._activity)
+        if reason is None and saves:
+            reason = KEEPS
+        if reason is not None:
+            self._writer.line(f"# prange runs on one thread: {reason}", s.where)
+        return reason is not None
 
     def slices(self, s: Loop) -> StackSlices | None:
         """Return the slices of the stacks that a loop uses; None if it uses their tops."""

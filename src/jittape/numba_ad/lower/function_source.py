@@ -42,6 +42,7 @@ class Source:
     tree: ast.FunctionDef
     file: str
     lines: list[str]
+    parallel: bool
 
     def text(self, line: int) -> str:
         """Return a line of the file."""
@@ -96,4 +97,4 @@ def read_source(function: Any, purpose: str) -> Source:
         if isinstance(node, (ast.Yield, ast.YieldFrom)):
             raise NoGradientError(f"{where}: a generator has no gradient. Return the values in an array")
     ast.increment_lineno(tree, first - 1)
-    return Source(python, tree, file, lines)
+    return Source(python, tree, file, lines, bool(function.targetoptions.get("parallel")))

@@ -71,12 +71,12 @@ class Loops(Statements):
                 bounds.insert(0, constant(0))
             if len(bounds) == 2:
                 bounds.append(constant(1))
-            self._loop(
-                statement,
-                bounds,
-                None,
-                lambda loop: self._assign(statement.target, loop.counter),
-            )
+
+            def begin(loop: Loop) -> None:
+                loop.parallel = function is numba.prange and self.frame.source.parallel
+                self._assign(statement.target, loop.counter)
+
+            self._loop(statement, bounds, None, begin)
             return
         values = [self.evaluated(node) for node in (call.args if function in (enumerate, zip) else [call])]  # type: ignore[attr-defined]
         if len(values) == 1 and isinstance(values[0], tuple) and function is None:
