@@ -53,16 +53,16 @@ def gradient_in_jax(
 
 
 def seconds(run: Callable[[], Any]) -> float:
-    """Return the time of one call."""
-    start = time.perf_counter()
+    """Return the processor time of one call."""
+    start = time.process_time()
     run()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def measured(kernel: Kernel) -> list[float]:
     """Return the times of the function, of jittape's gradient and of both gradients of JAX in microseconds.
 
-    They are lower deciles, which a busy machine changes little.
+    They are lower deciles of processor time, which a busy machine changes little.
     """
     arguments = kernel.arguments(np.random.default_rng(0), kernel.size)
     gradient = jt.njit_value_and_grad(kernel.function, argnums=kernel.argnums)

@@ -32,7 +32,7 @@ from jittape.numba_ad.tape_support import {", ".join(tape_support.__all__)}
 
 
 NOT_PARALLEL = ("comprehension", "fusion", "inplace_binop", "numpy", "reduction", "setitem", "stencil")
-"""What Numba does not run in threads: only loops that are written as ``prange``."""
+"""Options of ``parallel=`` that are off: only loops written as ``prange`` run in threads."""
 
 
 def compiled(code: GradientCode, boundscheck: bool | None, folder: Path | None) -> Any:
