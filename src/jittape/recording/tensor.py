@@ -83,6 +83,7 @@ def _without_frames(error: Exception) -> Exception:
     kind = type(error)
     try:
         copied: Exception = kind.__new__(kind, *error.args)
+        copied.args = error.args  # CPython's reused MemoryError objects ignore those of `__new__`
         copied.__dict__.update(error.__dict__)
         return copied if str(copied) == str(error) else error
     except Exception:
