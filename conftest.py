@@ -12,6 +12,7 @@ import pytest
 
 import jittape as jt
 from jittape.compile.cache import schedule_cache
+from jittape.core.tuning import tuning
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,7 +39,7 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def later_programs() -> Iterator[None]:
     """No test is among the first programs of the process, so what is stored does not depend on the order of tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schedule_cache, "small_programs", count(schedule_cache.FIRST_PROGRAMS))
+        patch.setattr(schedule_cache, "small_programs", count(tuning.first_stored_schedules))
         yield
 
 

@@ -307,7 +307,7 @@ def test_a_process_that_finds_everything_on_disk_imports_no_passes() -> None:
 
 
 def test_the_first_small_programs_of_a_process_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schedule_cache, "small_programs", count(schedule_cache.FIRST_PROGRAMS - 2))
+    monkeypatch.setattr(schedule_cache, "small_programs", count(tuning.first_stored_schedules - 2))
     program = program_of(lambda x: exp(sin(x)), X)
     first, again, later = (executable_of(program, frozenset()) for _ in range(3))
     assert (first.is_cached, again.is_cached, later.is_cached) == (False, True, False)

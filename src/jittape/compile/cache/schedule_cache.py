@@ -35,8 +35,6 @@ from jittape.primitives.shape.views import Region
 __all__ = ["is_known", "is_plain", "load_schedule", "schedule_key", "store_schedule"]
 
 _PLAIN = frozenset((bool, int, float, str, type(None)))
-FIRST_PROGRAMS = 16
-"""Number of small programs per process whose schedules are stored too: finding them saves the passes' import, 14 ms."""
 small_programs = count()
 """Counts the small programs of the process."""
 
@@ -46,7 +44,8 @@ def schedule_key(program: Program, donated: tuple[tuple[int, int], ...]) -> str 
 
     The key is also None for a small program, except for the first ones of the process.
     """
-    if len(program.ops) < tuning.stored_schedule_ops and next(small_programs) >= FIRST_PROGRAMS:
+    is_small = len(program.ops) < tuning.stored_schedule_ops
+    if is_small and next(small_programs) >= tuning.first_stored_schedules:
         return None
     # By identity of the parameters, which most ops share.
     alike = numbered([(op.primitive, id(op.params)) for op in program.ops])
