@@ -717,6 +717,26 @@ def test_compile_after(visits, monkeypatch):
     assert after.compiled_runs - before.compiled_runs == 4 - visits
 
 
+def sum_of_loop(trips: int, inner: int, x: jt.Tensor) -> jt.Tensor:
+    def body(i, total):
+        return jt.fori_loop(0, inner, lambda j, y: y + x, total)
+
+    return jt.reduce_sum(jt.fori_loop(0, trips, body, x))
+
+
+@pytest.mark.parametrize(("trips", "inner"), [(40, 1), (25, 2), (2, 25), (7, 7)])
+def test_a_program_with_long_loops_is_compiled_at_once(trips, inner, override_tuning):
+    x = jt.constant(np.ones(3 * trips + inner))
+    expected = x.shape[0] * (trips * inner + 1)
+    before = jt.stats()
+    override_tuning(interpreted_loop_ops=trips * inner - 1)
+    assert float(sum_of_loop(trips, inner, x)) == expected
+    assert jt.stats().interpreted_runs == before.interpreted_runs
+    override_tuning(interpreted_loop_ops=20 * trips * inner)
+    assert float(sum_of_loop(trips, inner, x[1:])) == expected - trips * inner - 1
+    assert jt.stats().interpreted_runs == before.interpreted_runs + 1
+
+
 @pytest.mark.parametrize(
     ("name", "value", "error"),
     [

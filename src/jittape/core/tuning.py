@@ -350,6 +350,11 @@ class Tuning:
 
     # ---- runtime -----------------------------------------------------------------------------------------------------
 
+    interpreted_loop_ops: int = 20_000
+    """Maximum ops that the first visit of a path interprets in loops; with more, it is compiled at once.
+
+    The interpreter takes some 5 µs for an op, and the compiler 0.1 s for a loop.
+    """
     threads_at_parallel_work: int = 2
     """Number of threads that work of `parallel_work_ns` is worth."""
     result_sets_limit: int = 3

@@ -1,7 +1,8 @@
 """`PathExecutable`: runs the program of one node of the trie when a trace is flushed there.
 
 The first visit is interpreted, without delay; the next visit compiles the path. The interpreter runs the program as
-recorded, the compiler after simplification, so each can check the other.
+recorded, the compiler after simplification, so each can check the other. A program with long loops is compiled at its
+first visit.
 
 If the visits before the compilation had the same `RepeatedStarts`, a path of its own is compiled for them. The first
 run with other starts ends this and compiles the path for all starts.
@@ -16,8 +17,10 @@ from weakref import ref
 
 from jittape.core.buffers import Buffer, owned
 from jittape.core.config import config
+from jittape.core.forms import runs_of
 from jittape.core.interpret import interpret
-from jittape.core.program import Program
+from jittape.core.program import Program, bodies_of
+from jittape.core.tuning import tuning
 from jittape.runtime.counters import counters
 from jittape.runtime.gc_pause import gc_paused
 from jittape.runtime.repeated_starts import RepeatedStarts, without_inputs
@@ -123,7 +126,7 @@ class PathExecutable:
                 self._at_starts = self._starts = None
             compiled = None if config._interpret else self._derived()
             if compiled is None:
-                if config._interpret or self.visits <= config.compile_after:
+                if config._interpret or self._is_new():
                     self.ran_compiled = False
                     self._note_starts(inputs)
                     return self.interpret(inputs, available)
@@ -156,6 +159,10 @@ class PathExecutable:
 
     def _picked(self, inputs: list[Any], available: list[Buffer]) -> list[Any]:
         return [inputs[i] if i >= 0 else available[-1 - i] for i in self._picks]
+
+    def _is_new(self) -> bool:
+        """Return whether the program has run too rarely to be compiled."""
+        return self.visits <= config.compile_after and not _has_long_loops(self.program)
 
     def _note_starts(self, inputs: list[Any]) -> None:
         """Keep the starts of slices at the first visit, as long as they repeat."""
@@ -284,6 +291,21 @@ def compiled_paths() -> list[PathExecutable]:
     """Return the paths that are compiled now, the oldest first."""
     paths = dict.fromkeys([known() for known in list(_paths)])
     return [path for path in paths if path is not None and path.compiled is not None]
+
+
+def _has_long_loops(program: Program) -> bool:
+    """Return whether the interpreter would take longer for the loops of a program than the compiler."""
+    return _ops_in_loops(program) > tuning.interpreted_loop_ops
+
+
+def _ops_in_loops(program: Program) -> int:
+    """Return how many ops of bodies a run executes; one iteration counts of a loop of unknown length."""
+    found = 0
+    for first in {run[0].out: run[0] for run in runs_of(program.ops).values()}.values():
+        bodies = [body.program for body in bodies_of(first)]
+        trips = max(1, dict(first.params).get("trips", 1))
+        found += trips * sum([len(body.ops) + _ops_in_loops(body) for body in bodies])
+    return found
 
 
 def donated_positions(
