@@ -142,10 +142,7 @@ class Tuning:
     Tasks of a nest of one loop are multiples of this size.
     """
     grouped_rows: int = 4
-    """Number of short rows that are added up before they are added to a row in memory.
-
-    The sums of the columns of a float64 array of shape 100,000x10 take 158 µs instead of 318.
-    """
+    """Number of short rows that are added up first: sums of columns of 100,000x10 take 158 µs instead of 318."""
     grouped_row_elements: int = 32
     """Maximum elements of rows that are grouped; one by one, they wait ten cycles for a store."""
     grouped_min_elements: int = 1 << 13
@@ -311,10 +308,7 @@ class Tuning:
     segmented_program_ops: int = 32_768
     """Minimum ops of a program in segments: 71,000 ops compile in 1.2 s instead of 4.4 and run 3 to 9 % slower."""
     segment_ops: int = 2048
-    """Minimum ops of a segment that repeats.
-
-    The 1,024 steps of an LSTM take 2 % more kernels in segments of this size than as a whole.
-    """
+    """Minimum ops of a segment that repeats; 1,024 steps of an LSTM then take 2 % more kernels than as a whole."""
     segment_windows: tuple[int, ...] = (32, 512)
     """Numbers of consecutive ops, powers of two, that must be like later ones in a stretch that repeats."""
     segment_reach: int = 512
@@ -341,20 +335,14 @@ class Tuning:
     stored_schedule_ops: int = 256
     """Minimum ops of a program whose schedule is stored on disk; scheduling fewer is faster than the look-up."""
     first_stored_schedules: int = 16
-    """Number of small programs of a process whose schedules are stored too: the next one then imports no passes.
-
-    Importing the passes takes 14 ms.
-    """
+    """Number of small programs of a process whose schedules are stored too, to save 14 ms of importing the passes."""
     stale_file_seconds: float = 3600.0
     """Age, in seconds, above which a temporary file of the disk cache counts as left by a killed process."""
 
     # ---- runtime -----------------------------------------------------------------------------------------------------
 
     interpreted_loop_ops: int = 20_000
-    """Maximum ops that the first visit of a path interprets in loops; with more, it is compiled at once.
-
-    The interpreter takes some 5 µs for an op, and the compiler 0.1 s for a loop.
-    """
+    """Maximum ops in loops that are interpreted: at 5 µs each, they take as long as to compile a loop, 0.1 s."""
     threads_at_parallel_work: int = 2
     """Number of threads that work of `parallel_work_ns` is worth."""
     result_sets_limit: int = 3
