@@ -246,6 +246,11 @@ def later(layer, first, second):
         (lambda: layers.Conv2D(4, 5)(IMAGE), ValueError, "window of 5 elements"),
         (lambda: layers.Conv2DTranspose(2, 3, groups=2)(IMAGE), ValueError, "no groups"),
         (lambda: layers.SeparableConv2D(0, 3), ValueError, "filters must be positive"),
+        (
+            lambda: layers.DepthwiseConv2D(3, depth_multiplier=0),
+            ValueError,
+            "depth_multiplier must be positive",
+        ),
         (lambda: layers.MaxPooling2D()(IMAGE[0]), ValueError, "takes inputs with 4 dimensions"),
         (lambda: layers.GlobalMaxPooling1D()(IMAGE), ValueError, "takes inputs with 3 dimensions"),
         (lambda: layers.Embedding(0, 2), ValueError, "must be positive"),

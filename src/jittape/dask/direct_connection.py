@@ -50,10 +50,8 @@ def offer(answer: Callable[[Any, Sequence[_Array]], Message]) -> Offer | None:
     """
     if not hasattr(socket, "AF_UNIX"):
         return None
-    folder, token = (
-        tempfile.mkdtemp(prefix="jittape-"),
-        secrets.token_bytes(32),
-    )  # only this user may enter it
+    folder = tempfile.mkdtemp(prefix="jittape-")  # only this user may enter it
+    token = secrets.token_bytes(32)
     path = str(Path(folder) / "socket")
     listener = socket.socket(socket.AF_UNIX)
     try:
@@ -117,9 +115,7 @@ class DirectConnection:
     def ask(self, head: Any, arrays: Sequence[_Array]) -> bool:
         """Send a message; return whether the worker got all of it. The connection is closed if not."""
         try:
-            if (
-                self._waiting
-            ):  # an exception ended the step before: its answer must not be taken for the next one
+            if self._waiting:  # an exception ended the step before; its answer is not that of this step
                 _receive(self._socket, self._is_lost)
             _send(self._socket, head, arrays)
         except Exception:
@@ -159,9 +155,8 @@ def _send(connection: socket.socket, head: Any, arrays: Sequence[_Array]) -> Non
 def _receive(connection: socket.socket, is_lost: Callable[[], bool] = lambda: False) -> Message:
     (length,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size, is_lost))
     head, layout = pickle.loads(_exactly(connection, length, is_lost))
-    arrays = [
-        allocate(Aval(*each)).array for each in layout
-    ]  # pooled: new pages would take longer than the copy
+    # From the pool: new pages would take longer than the copy.
+    arrays = [allocate(Aval(*each)).array for each in layout]
     for array in arrays:
         if array.size:
             _fill(connection, memoryview(_bytes_of(array)), is_lost)

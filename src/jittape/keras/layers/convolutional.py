@@ -156,8 +156,13 @@ class DepthwiseConv2D(Convolution):
         depthwise_constraint: Any = None,
         **options: Any,
     ) -> None:
+        self.depth_multiplier = as_int("depth_multiplier", depth_multiplier)
+        if self.depth_multiplier < 1:
+            raise ValueError(
+                f"[{type(self).__name__}] depth_multiplier must be positive, got {depth_multiplier}"
+            )
         super().__init__(
-            depth_multiplier,
+            self.depth_multiplier,
             kernel_size,
             strides,
             padding,
@@ -166,7 +171,6 @@ class DepthwiseConv2D(Convolution):
             kernel_constraint=depthwise_constraint,
             **options,
         )
-        self.depth_multiplier = self.filters
 
     def build(self, input_shape: Any) -> None:
         """Create the filters and the bias for inputs of this shape."""
