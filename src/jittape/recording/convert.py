@@ -77,7 +77,8 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
 
 def held_tensor(value: Any) -> Any:
     """Return the tensor that `value` holds if it is a DataArray of xarray, or one like it; else `value`."""
-    if isinstance(value, _WITHOUT_TENSOR) or not hasattr(value, "dims"):
+    # The class is asked, not the value: an extent would become a plain number.
+    if isinstance(value, _WITHOUT_TENSOR) or not hasattr(type(value), "dims"):
         return value
     data = getattr(value, "data", None)
     return data if isinstance(data, Operators) else value
