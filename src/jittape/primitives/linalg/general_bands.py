@@ -13,6 +13,7 @@ import numpy as np
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.errors import LinAlgError
+from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import conj, sum_over
 from jittape.primitives.elementwise.arithmetic import multiply, negative
 from jittape.primitives.linalg.lu_factors import NOT_INVERTIBLE
@@ -29,6 +30,15 @@ def _abstract_eval(bands: Aval, b: Aval, *, below: int, above: int, adjoint: boo
 
 
 def _impl(bands: Any, b: Any, *, below: int, above: int, adjoint: bool) -> Any:
+    if bands.ndim == 2:
+        return _solved(bands, b, below, above, adjoint)
+    result = np.empty_like(b)
+    for index in np.ndindex(bands.shape[:-2]):
+        result[index] = _solved(bands[index], b[index], below, above, adjoint)
+    return result
+
+
+def _solved(bands: Any, b: Any, below: int, above: int, adjoint: bool) -> Any:
     import scipy.linalg  # imported on first use, not with the package
 
     if adjoint:
@@ -55,17 +65,18 @@ def _adjoint(bands: Any, below: int, above: int) -> Any:
 
 def _diagonal_of_product(left: Any, right: Any, k: int) -> Any:
     """Return the elements in column j and row j + k of ``left @ right^T`` for all j, 0 outside."""
-    n = left.shape[0]
+    *outer, n, _ = left.shape
+    axis = len(outer)
     start, count = max(-k, 0), n - abs(k)
-    total = sum_over(multiply(sliced(left, 0, start + k, count), sliced(right, 0, start, count)), (1,))
-    return placed(total, (start,), (n,))
+    product = multiply(sliced(left, axis, start + k, count), sliced(right, axis, start, count))
+    return placed(sum_over(product, (axis + 1,)), (*(0 for _ in outer), start), (*outer, n))
 
 
 def _bands_vjp(g: Any, out: Any, bands: Any, b: Any, *, below: int, above: int, adjoint: bool) -> Any:
     g_b = _rhs_vjp(g, out, bands, b, below=below, above=above, adjoint=adjoint)
     left, right = (out, conj(g_b)) if adjoint else (g_b, conj(out))
     rows = [_diagonal_of_product(left, right, r - above) for r in range(below + above + 1)]
-    return negative(stack(rows, axis=0))
+    return negative(stack(rows, axis=-2))
 
 
 def _rhs_vjp(g: Any, out: Any, bands: Any, b: Any, *, below: int, above: int, adjoint: bool) -> Any:
@@ -73,6 +84,6 @@ def _rhs_vjp(g: Any, out: Any, bands: Any, b: Any, *, below: int, above: int, ad
 
 
 banded_solve_op: Primitive = Primitive(
-    "banded_solve", abstract_eval=_abstract_eval, impl=_impl, vjp=(_bands_vjp, _rhs_vjp)
+    "banded_solve", abstract_eval=_abstract_eval, impl=_impl, vjp=(_bands_vjp, _rhs_vjp), batch=alike()
 )
-"""The solution of one system; the matrix has more columns than diagonals on a side."""
+"""The solutions of a stack of systems; the matrices have more columns than diagonals on a side."""
