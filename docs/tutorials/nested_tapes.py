@@ -45,10 +45,11 @@ ax.legend()
 # A rod of length 1 is held at temperature 0 at both ends. It starts with the temperature sin(πx) and cools down. Its
 # temperature u(x, t) satisfies
 #
-# .. math:: \frac{\partial u}{\partial t} = k\,\frac{\partial^2 u}{\partial x^2}, \qquad
-#           u(0, t) = u(1, t) = 0, \qquad u(x, 0) = \sin \pi x .
+# .. code-block:: text
 #
-# The exact solution is :math:`e^{-k \pi^2 t} \sin \pi x`. We use it only to check the result.
+#     ∂u/∂t = k ∂²u/∂x²,    u(0, t) = u(1, t) = 0,    u(x, 0) = sin(πx)
+#
+# The exact solution is exp(-k π² t) sin(πx). We use it only to check the result.
 
 k = 0.3
 

@@ -13,7 +13,9 @@ the solution depends on the rates, fits them with Gauss-Newton steps, and comput
 # A share S of the people can be infected, a share I is infected, and the rest has recovered. Per day, an infected person meets
 # β others and recovers at rate γ:
 #
-# .. math:: \dot S = -\beta S I, \qquad \dot I = \beta S I - \gamma I .
+# .. code-block:: text
+#
+#     dS/dt = -β S I,    dI/dt = β S I - γ I
 #
 # A Runge-Kutta step of a quarter of a day advances both shares. ``jt.scan`` repeats it and collects the states. It compiles
 # the loop, forward and backward:

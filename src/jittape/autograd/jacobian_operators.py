@@ -213,7 +213,7 @@ def make_ggnvp(f: Function, g: Function = _half_squared_norm, f_argnum: int = 0)
     Returns
     -------
     callable
-        ``make_ggnvp(f, g)(x)(v)`` returns :math:`J^T H J v` with the Jacobian of `f` and the Hessian of `g`.
+        ``make_ggnvp(f, g)(x)(v)`` returns ``J^T H J v`` with the Jacobian J of `f` and the Hessian H of `g`.
 
     Examples
     --------
