@@ -78,6 +78,13 @@ def recorded_by_machine_code(cache_folder: Path) -> None:
 
 
 @pytest.fixture
+def new_step() -> None:
+    """A step begins: what a test before has left pending is no part of it."""
+    with jt.GradientTape():
+        pass
+
+
+@pytest.fixture
 def override_tuning() -> Iterator[Callable[..., None]]:
     """Set thresholds until the test ends."""
     with ExitStack() as overrides:

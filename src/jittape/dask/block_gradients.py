@@ -132,7 +132,7 @@ class BlockGradients:
             found = BlockSum(value, rows, flat)
             total = found if total is None else added(total, found)
         if total is None:
-            zeros = optree.tree_map(lambda leaf: np.zeros(leaf.shape, leaf.numpy().dtype), weights)
+            zeros = optree.tree_map(lambda leaf: np.zeros_like(leaf.numpy()), weights)
             return BlockSum(0.0, 0, flatten_gradients(zeros)[0])
         return total
 
