@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+import jittape.numpy as jnp
 
 
 @pytest.fixture
@@ -154,11 +155,30 @@ def test_empty_and_nested():
         np.array([None]),
         np.array(["2020-01-01"], "datetime64[D]"),
         np.zeros(2, "longdouble") if np.dtype("longdouble").itemsize > 8 else "text",
+        np.ma.array([1.0, 2.0], mask=[False, True]),
+        [np.ma.array([1.0, 2.0], mask=[False, True])],
     ],
 )
 def test_what_is_no_number(convert, value):
     with pytest.raises(TypeError, match=r"Cannot convert|not supported"):
         convert(value)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda masked: jt.constant([3.0, 4.0]) * masked,
+        lambda masked: np.add(masked, jt.constant([3.0, 4.0])),
+        lambda masked: jnp.asarray(masked),
+        lambda masked: jt.function(lambda x: x * 2.0)(masked),
+        lambda masked: jt.Variable([3.0, 4.0], dtype="float64").assign(masked),
+    ],
+)
+def test_masked_elements_are_refused(use):
+    """An array whose mask is empty is an array like any other."""
+    use(np.ma.array([1.0, 2.0]))
+    with pytest.raises(TypeError, match="Cannot convert a masked array"):
+        use(np.ma.array([1.0, 2.0], mask=[False, True]))
 
 
 def test_none():

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jittape.errors import ControlFlowError
+from jittape.errors import ControlFlowError, DTypeError
 
 __all__ = [
     "ValueNeeded",
@@ -36,6 +36,7 @@ __all__ = [
     "named",
     "numpy_call",
     "refuse_deferred",
+    "refuse_masked",
     "remedy_without_values",
     "shown",
     "stack_level",
@@ -144,7 +145,8 @@ def numpy_call(frame: FrameType) -> str | None:
 def _name_of(frame: FrameType) -> str:
     name = frame.f_code.co_name
     if name in _OF_CLASS and "self" in frame.f_locals:
-        return type(frame.f_locals["self"]).__name__
+        owner = frame.f_locals["self"]
+        return getattr(owner, "_name_in_messages", type(owner).__name__)
     if (called := numpy_call(frame)) is not None:
         return called
     if not name.startswith("__"):
@@ -310,6 +312,7 @@ def as_array(argument: str, value: Any, remedy: str = "") -> np.ndarray[Any, Any
     """
     try:
         refuse_deferred(value)
+        refuse_masked(value)
         array = np.asarray(value)
     except TypeError as error:
         raise named(TypeError(f"{argument}: {error}")) from None
@@ -342,6 +345,20 @@ def refuse_deferred(value: Any) -> None:
         raise TypeError(
             f"Cannot convert a {kind} to a tensor, as that would compute all of its blocks: give one block at a time, "
             "or all of it with compute()"
+        )
+
+
+def refuse_masked(value: Any) -> None:
+    """Raise `DTypeError` for a masked array with masked elements, which a conversion would show as numbers."""
+    if (
+        isinstance(value, np.ndarray)
+        and type(value) is not np.ndarray
+        and isinstance(value, np.ma.MaskedArray)
+        and np.ma.is_masked(value)
+    ):
+        raise DTypeError(
+            "Cannot convert a masked array to a tensor, which has no mask: give x.filled(number), or x.data and choose "
+            "with jt.where(x.mask, ...)"
         )
 
 

@@ -21,7 +21,7 @@ from jittape.core.dtypes import as_dtype
 from jittape.core.program import Aval
 from jittape.core.tensor_shape import TensorShape
 from jittape.core.traced_scalar import TracedScalar
-from jittape.core.user_calls import function_name, named
+from jittape.core.user_calls import function_name, named, refuse_masked
 from jittape.errors import DTypeError
 from jittape.functions.variable_arguments import VariableKind, kind_of_variable, with_repeats
 from jittape.numpy_api.dtype_objects import dtype_object
@@ -204,6 +204,7 @@ def aval_of_leaf(leaf: Any) -> Aval | None:
     if isinstance(leaf, Tensor):
         return leaf.aval
     if isinstance(leaf, np.ndarray):
+        refuse_masked(leaf)
         return Aval(leaf.shape, as_dtype(leaf.dtype))
     if isinstance(leaf, TensorSpec):
         return leaf.aval

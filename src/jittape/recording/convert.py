@@ -13,7 +13,7 @@ from jittape.core.primitive import active, active_recorder
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import Extent, hint_of, plain_of
 from jittape.core.traced_scalar import TracedScalar
-from jittape.core.user_calls import argument_of_user, named, refuse_deferred
+from jittape.core.user_calls import argument_of_user, named, refuse_deferred, refuse_masked
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import cast_op
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -227,7 +227,9 @@ def _converted(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
         return _from_python(value, kind, dtype)
     if isinstance(value, np.ndarray):
         return _from_array(value, dtype)
-    refuse_deferred(next(leaves_of(value), None) if isinstance(value, (list, tuple)) else value)
+    first = next(leaves_of(value), None) if isinstance(value, (list, tuple)) else value
+    refuse_deferred(first)
+    refuse_masked(first)
     if isinstance(value, (str, bytes)) or value is None:
         raise DTypeError(
             f"Cannot convert {_short(value)} to a tensor: give a number, an array or nested lists of numbers"
@@ -298,6 +300,7 @@ def _from_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None) -> np.
         raise DTypeError(
             f"Cannot convert an array of dtype {value.dtype} to a tensor; give one of a numeric dtype"
         )
+    refuse_masked(value)
     wanted = as_dtype(value.dtype) if dtype is None else dtype
     if value.dtype == wanted:
         if value.flags.c_contiguous and type(value) is np.ndarray and _is_frozen(value):

@@ -71,6 +71,7 @@ class Transformed:
         as_function("f", f)
         functools.update_wrapper(self, f, updated=())
         self._apply = apply
+        self._name_in_messages = apply.__name__.strip("_")
         self._f = f
         self._varied = None if varied is None else _argument_numbers(varied)
         self._options = options
@@ -110,7 +111,7 @@ class Transformed:
         return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
-        return f"<{self._apply.__name__.strip('_')} of {self._f!r}>"
+        return f"<{self._name_in_messages} of {self._f!r}>"
 
 
 def is_host(argument: Any) -> bool:
