@@ -257,6 +257,14 @@ def test_properties_of_a_shape_are_numbers_in_a_traced_function() -> None:
     assert [int(n) for n in jt.shape(X)] == [2, 3, 4]
 
 
+@pytest.mark.parametrize("count", [jt.size, jt.shape])
+def test_counts_that_do_not_fit_int32(count):
+    many = np.broadcast_to(np.int8(1), (2**31,))
+    with pytest.raises(OverflowError, match=r"does not fit int32; give out_type=jt\.int64"):
+        count(many)
+    assert count(many, jt.int64) == 2**31
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -86,6 +86,11 @@ def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> 
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    OverflowError
+        If a number does not fit `out_type`.
+
     Examples
     --------
     >>> jt.shape(jt.zeros([2, 3]))
@@ -93,7 +98,7 @@ def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> 
     >>> jt.shape(jt.zeros([2, 3]))[0].numpy() + 1
     np.int32(3)
     """
-    return as_shape_array(shape_of(input), as_dtype(out_type))
+    return _counted(shape_of(input), out_type)
 
 
 def shape_n(input: Sequence[TensorLike], out_type: Any = int32, name: str | None = None) -> list[ShapeArray]:
@@ -148,9 +153,23 @@ def size(input: TensorLike, out_type: Any = int32, name: str | None = None) -> S
     name : str, optional
         Ignored.
 
+    Raises
+    ------
+    OverflowError
+        If a number does not fit `out_type`.
+
     Examples
     --------
     >>> int(jt.size([[1, 2], [3, 4]]))
     4
     """
-    return as_shape_array(math.prod(shape_of(input)), as_dtype(out_type))
+    return _counted(math.prod(shape_of(input)), out_type)
+
+
+def _counted(value: Any, out_type: Any) -> Any:
+    """Return the counts `value` in the dtype `out_type` that the user gave."""
+    dtype = as_dtype(out_type)
+    try:
+        return as_shape_array(value, dtype)
+    except OverflowError:
+        raise named(OverflowError(f"{value} does not fit {dtype.name}; give out_type=jt.int64")) from None
