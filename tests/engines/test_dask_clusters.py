@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -138,6 +140,61 @@ def test_errors_name_the_block_or_the_task(client: Client) -> None:
     with pytest.raises(ZeroDivisionError) as divided:
         jt.dask.map(lambda x: 1 / (x - 5), range(20), progress=False)
     assert divided.value.__notes__ == ["in task 5, at a worker"]
+
+
+LOST: dict[str, tuple[Any, Any, str]] = {
+    "a list times an array": (
+        lambda w, x: jt.reduce_sum(x * w),
+        [1.0, 2.0],
+        "this line takes the value of a tensor",
+    ),
+    "float of the loss": (
+        lambda w, x: float(jt.reduce_sum(w * x)),
+        np.ones(2),
+        "with respect to weights is zero",
+    ),
+    "a weight without use": (
+        lambda w, x: w["a"] * jt.reduce_sum(x),
+        {"a": 1.0, "b": np.ones(2)},
+        r"with respect to weights\['b'\] is zero, because it is None in every block",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_lost_gradients_are_reported_at_the_client(client: Client, name: str) -> None:
+    f, weights, message = LOST[name]
+    rows = dask.array.from_array(X[:, :2], chunks=(100, 2))
+    gradient = jt.dask.value_and_grad(f)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        gradient(weights, rows)
+    assert any(re.search(message, str(w.message)) for w in caught)
+    assert {w.filename for w in caught} == {__file__}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gradient(weights, rows)  # blocks are checked at their first visit
+
+
+def test_a_weight_that_some_blocks_use(client: Client) -> None:
+    rows = dask.array.from_array(X[:, :2], chunks=((100, 300), 2))
+    gradient = jt.dask.value_and_grad(lambda w, x: jt.reduce_sum(x) * w["a" if len(x) == 100 else "b"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, found = gradient({"a": 1.0, "b": 2.0}, rows)
+    np.testing.assert_allclose([found["a"], found["b"]], [X[:100, :2].sum(), X[100:, :2].sum()])
+
+
+def test_a_restart_of_all_workers() -> None:
+    with cluster(1) as local, Client(local) as connected:
+        gradient, blocks = jt.dask.value_and_grad(loss), data()
+        expected = bits(gradient(WEIGHTS, blocks))
+        of_held, held = jt.dask.value_and_grad(lambda w, y: jt.reduce_sum(w * y)), data()[1].persist()
+        of_held(1.0, held)
+        connected.restart(timeout=600)
+        assert bits(gradient(WEIGHTS, blocks)) == expected
+        with pytest.raises(RuntimeError, match="was restarted and has lost the data"):
+            of_held(1.0, held)
 
 
 def test_bad_data(client: Client) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from jittape.core.config import config
 from jittape.dask.addition_tree import Node, add_up
 from jittape.dask.data_blocks import BagBlock
 from jittape.dask.direct_connection import Message, Offer, offer
+from jittape.dask.worker_warnings import Findings, findings_of, merged_findings
 from jittape.recording.convert import convert_to_tensor
 from jittape.transforms.gradients import value_and_grad
 
@@ -23,11 +24,12 @@ _Array = np.ndarray[Any, Any]
 
 
 class BlockSum(NamedTuple):
-    """Value, number of rows and flat gradient of some blocks."""
+    """Value, number of rows and flat gradient of some blocks; and findings if any of them is visited first."""
 
     value: Any
     rows: int
     gradient: _Array
+    findings: Findings | None = None
 
 
 class Failure(NamedTuple):
@@ -45,7 +47,8 @@ def added(left: BlockSum, right: BlockSum) -> BlockSum:
     """Return the sum of two sums; the gradient of the left one is overwritten if it can be."""
     out = left.gradient if left.gradient.flags.writeable else None
     total = np.add(left.gradient, right.gradient, out=out)
-    return BlockSum(left.value + right.value, left.rows + right.rows, total)
+    findings = merged_findings(left.findings, right.findings)
+    return BlockSum(left.value + right.value, left.rows + right.rows, total, findings)
 
 
 class BlockGradients:
@@ -63,8 +66,8 @@ class BlockGradients:
         The blocks by their numbers.
     threads : int
         Number of threads of the worker.
-    deterministic : bool
-        Value of ``config.deterministic`` at the client.
+    settings : dict
+        Values of settings in ``config`` at the client.
     in_own_process : bool
         Whether the worker shares no memory with the client, whose arrays stay writable.
     """
@@ -76,15 +79,19 @@ class BlockGradients:
         weighted: bool,
         blocks: dict[int, Any],
         threads: int,
-        deterministic: bool,
+        settings: Mapping[str, Any],
         in_own_process: bool,
     ) -> None:
-        self._gradient = value_and_grad(pickle.loads(function), unconnected_gradients="zero")
+        f = pickle.loads(function)
+        self._gradient = value_and_grad(f, unconnected_gradients="zero")
+        self._checked_gradient = value_and_grad(f)
         self._structure, self._weighted = structure, weighted
         self._blocks = {n: _read_only(block) for n, block in blocks.items()} if in_own_process else blocks
+        self._unvisited = set(blocks)
         # Workers of one host share its cores.
         config.threads = min(config.threads, threads)
-        config.deterministic = deterministic
+        for name, setting in settings.items():
+            setattr(config, name, setting)
         # The interpreter may round otherwise, and which blocks it would see first depends on the placement.
         config.compile_after = 0
 
@@ -113,7 +120,7 @@ class BlockGradients:
         found = self.sums(nodes, weights, more)
         if isinstance(found, Failure):
             return None, []
-        return [(one.value, one.rows) for one in found], [one.gradient for one in found]
+        return [(one.value, one.rows, one.findings) for one in found], [one.gradient for one in found]
 
     def _block_sum(self, number: int, weights: Any, more: Sequence[Any]) -> BlockSum:
         block = self._blocks[number]
@@ -123,18 +130,38 @@ class BlockGradients:
             if not rows:
                 continue
             try:
-                value, gradient = self._gradient(weights, part, *more)
+                value, flat, findings = self._evaluated(number in self._unvisited, weights, part, more)
             except Exception as error:
                 raise _BlockError(Failure(error, number)) from error
-            value, flat = value.numpy()[()], _flat(gradient)
             if self._weighted:
                 value, flat = value * rows, flat * rows
-            found = BlockSum(value, rows, flat)
+            found = BlockSum(value, rows, flat, findings)
             total = found if total is None else added(total, found)
+        self._unvisited.discard(number)
         if total is None:
             zeros = optree.tree_map(lambda leaf: np.zeros_like(leaf.numpy()), weights)
             return BlockSum(0.0, 0, flatten_gradients(zeros)[0])
         return total
+
+    def _evaluated(
+        self, checked: bool, weights: Any, part: Any, more: Sequence[Any]
+    ) -> tuple[Any, _Array, Findings | None]:
+        """Return the value and the flat gradient of a block; and, if `checked`, findings."""
+        if not checked:
+            value, gradient = self._gradient(weights, part, *more)
+            return value.numpy()[()], _flat(gradient), None
+
+        def compute() -> tuple[Any, list[Any]]:
+            value, gradient = self._checked_gradient(weights, part, *more)
+            leaves = self._structure.flatten_up_to(gradient)
+            filled = [
+                convert_to_tensor(np.zeros_like(weight.numpy())) if leaf is None else leaf
+                for leaf, weight in zip(leaves, optree.tree_leaves(weights), strict=True)
+            ]
+            return (value.numpy()[()], _flat(optree.tree_unflatten(self._structure, filled))), leaves
+
+        (value, flat), findings = findings_of(compute)
+        return value, flat, findings
 
 
 def _flat(gradient: Any) -> _Array:

@@ -16,7 +16,8 @@ import struct
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -114,31 +115,32 @@ class DirectConnection:
 
     def ask(self, head: Any, arrays: Sequence[_Array]) -> bool:
         """Send a message; return whether the worker got all of it. The connection is closed if not."""
-        try:
+        is_sent = False
+        with self._closed_by_errors():
             if self._waiting:  # an exception ended the step before; its answer is not that of this step
                 _receive(self._socket, self._is_lost)
             _send(self._socket, head, arrays)
-        except Exception:
-            self._close()
-            return False
-        except BaseException:
-            self._close()
-            raise
-        self._waiting = True
-        return True
+            is_sent = self._waiting = True
+        return is_sent
 
     def answer(self) -> Message | None:
         """Return the answer to the message; None, and the connection is closed, if there is none."""
-        try:
+        found: Message | None = None
+        with self._closed_by_errors():
             found = _receive(self._socket, self._is_lost)
+            self._waiting = False
+        return found
+
+    @contextmanager
+    def _closed_by_errors(self) -> Iterator[None]:
+        """Close the connection if a part of a message may be under way; interrupts go on to the caller."""
+        try:
+            yield
         except Exception:
             self._close()
-            return None
-        except BaseException:  # an interrupt: a part of the answer has been read
+        except BaseException:
             self._close()
             raise
-        self._waiting = False
-        return found
 
 
 def _send(connection: socket.socket, head: Any, arrays: Sequence[_Array]) -> None:

@@ -21,6 +21,7 @@ from jittape.dask.block_gradients import BlockGradients, BlockSum, added
 from jittape.dask.data_blocks import block_futures
 from jittape.dask.sent_functions import packed_function
 from jittape.dask.worker_share import WorkerShare, is_in_process
+from jittape.dask.worker_warnings import report
 from jittape.interop.optional_library import imported
 from jittape.recording.operators import Operators
 
@@ -134,12 +135,10 @@ class DistributedGradient:
                 raise TypeError(
                     f"[dask.value_and_grad] weights must be numbers, arrays or Variables, got {type(array).__name__}"
                 )
-        with self._lock:  # two threads must not talk to a worker at once
-            if self._placement is None or not self._placement.serves(data, structure):
-                client = connected_client(self._client, "dask.value_and_grad")
-                self._placement = _Placement(client, data, self._function, structure, self._weighted)
-            total = self._placement.total(arrays, [optree.tree_map(_array, each) for each in more])
+        total = self._total(arrays, structure, data, [optree.tree_map(_array, each) for each in more])
         value, gradient = total.value, total.gradient
+        if total.findings is not None:
+            report(total.findings, [path.codify("weights") for path in structure.accessors()])
         if self._weighted:
             if not total.rows:
                 raise ValueError("[dask.value_and_grad] all blocks are empty: the mean is undefined")
@@ -147,6 +146,26 @@ class DistributedGradient:
         elif not gradient.flags.writeable:
             gradient = gradient.copy()
         return value, FlatLayout(structure, arrays)(gradient)
+
+    def _total(self, arrays: Sequence[_Array], structure: Any, data: Any, more: Sequence[Any]) -> BlockSum:
+        """Return the sum over all blocks. A restart of the cluster loses all of them: they are placed once more."""
+        from distributed.client import FutureCancelledError
+
+        with self._lock:  # two threads must not talk to a worker at once
+            for is_last in (False, True):
+                try:
+                    if self._placement is None or not self._placement.serves(data, structure):
+                        client = connected_client(self._client, "dask.value_and_grad")
+                        self._placement = _Placement(client, data, self._function, structure, self._weighted)
+                    return self._placement.total(arrays, more)
+                except FutureCancelledError as error:
+                    self._placement = None
+                    if is_last:
+                        raise RuntimeError(
+                            "[dask.value_and_grad] the cluster was restarted and has lost the data: make them again, "
+                            "or call persist() again"
+                        ) from error
+        raise AssertionError
 
 
 def _array(value: Any) -> Any:
@@ -220,7 +239,7 @@ class _Placement:
         for (address, count), part in parts:
             held = {number: self._futures[number] for number in part}
             future = self._client.submit(
-                BlockGradients, *self._arguments, held, count, config.deterministic, not is_in_process(address),
+                BlockGradients, *self._arguments, held, count, _settings(), not is_in_process(address),
                 actor=True, workers=[address], pure=False,
             )  # fmt: skip
             made.append((set(part), address, future))
@@ -240,6 +259,11 @@ class _Placement:
                 "call again"
             ) from None
         return dict(sorted(self._client.nthreads().items()))
+
+
+def _settings() -> dict[str, Any]:
+    """Return the settings of this process that workers follow."""
+    return {"deterministic": config.deterministic, "on_tape_exit": config.on_tape_exit}
 
 
 def _divided(blocks: Sequence[int], parts: int) -> Iterator[list[int]]:

@@ -82,7 +82,10 @@ class WorkerShare:
         if self._connection is not None:
             found = self._connection.answer()
             if found is not None and found[0] is not None:
-                sums = [BlockSum(value, rows, flat) for (value, rows), flat in zip(*found, strict=True)]
+                sums = [
+                    BlockSum(value, rows, flat, findings)
+                    for (value, rows, findings), flat in zip(*found, strict=True)
+                ]
                 return dict(zip(nodes, sums, strict=True))
             if found is None:
                 self._connection = None
