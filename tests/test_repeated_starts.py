@@ -13,7 +13,7 @@ from jittape.primitives.shape.views import concat_op
 from jittape.recording.trace import begin_step
 from jittape.recording.trie import trie
 from jittape.runtime.counters import counters
-from jittape.runtime.path_executable import PathAtStarts
+from jittape.runtime.path_executable import GeneralPathAtStarts, PathAtStarts
 
 POINTS = np.random.default_rng(0).uniform(0.5, 1.5, size=(400, 5))
 
@@ -147,6 +147,33 @@ def test_threads_with_different_starts_agree() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+LENGTHS = (400, 390, 380, 371, 400, 362, 355, 380, 341, 333)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_no_start_is_stale_for_many_lengths(name: str) -> None:
+    """Lengths from the third on are served by a general path."""
+    pairs = PAIRS[name]
+    for step, n in enumerate(LENGTHS * 2):
+        i, j = pairs[step % len(pairs)]
+        np.testing.assert_allclose(
+            gradient(jt.Variable(POINTS[:n]), i, j), expected(i, j)[:n], rtol=1e-12, err_msg=f"{(n, i, j)}"
+        )
+
+
+def test_columns_of_many_lengths_are_written_in_one_pass() -> None:
+    """A new length has the kernels of the first."""
+    kernels: list[list[str]] = []
+    for n in LENGTHS:
+        P = jt.Variable(POINTS[:n])
+        for _ in range(3):
+            gradient(P, 0, 3)
+        assert isinstance(counters.last, PathAtStarts | GeneralPathAtStarts)
+        kernels.append([step.kernel.name for step in counters.last.compiled.schedule.steps])
+    assert isinstance(counters.last, GeneralPathAtStarts)
+    assert all(names == kernels[0] for names in kernels)
 
 
 def test_explain_and_profile_describe_the_path_that_ran() -> None:

@@ -189,7 +189,9 @@ def test_a_restart_of_all_workers() -> None:
     with cluster(1) as local, Client(local) as connected:
         gradient, blocks = jt.dask.value_and_grad(loss), data()
         expected = bits(gradient(WEIGHTS, blocks))
-        of_held, held = jt.dask.value_and_grad(lambda w, y: jt.reduce_sum(w * y)), data()[1].persist()
+        sent = dask.delayed(connected.scatter(Y))  # kept by a worker, and nowhere else
+        held = dask.array.from_delayed(sent, Y.shape, Y.dtype)
+        of_held = jt.dask.value_and_grad(lambda w, y: jt.reduce_sum(w * y))
         of_held(1.0, held)
         connected.restart(timeout=600)
         assert bits(gradient(WEIGHTS, blocks)) == expected

@@ -23,9 +23,10 @@ from jittape.core.program import Program, bodies_of
 from jittape.core.tuning import tuning
 from jittape.runtime.counters import counters
 from jittape.runtime.gc_pause import gc_paused
-from jittape.runtime.repeated_starts import RepeatedStarts, without_inputs
+from jittape.runtime.repeated_starts import RepeatedStarts
 
 __all__ = [
+    "GeneralPathAtStarts",
     "GeneralPathExecutable",
     "GeneralProgram",
     "PathExecutable",
@@ -98,7 +99,7 @@ class PathExecutable:
         self._fast_run: Callable[[list[Any]], list[Buffer]] | None = None
         self._lacks_fast_run = False
         self._starts: RepeatedStarts | None = None
-        self._at_starts: PathAtStarts | None = None
+        self._at_starts: PathAtStarts | GeneralPathAtStarts | None = None
 
     @property
     def program(self) -> Program:
@@ -216,12 +217,10 @@ class PathAtStarts(PathExecutable):
     __slots__ = ("starts",)
 
     def __init__(self, path: PathExecutable, starts: RepeatedStarts) -> None:
-        from jittape.compile.rewrite.bind_constants import bind_constants  # its package imports LLVM
-
-        program = without_inputs(bind_constants(path.program, starts.constants), starts.slots)
+        program = starts.bound(path.program)
+        picks = starts.picks_without(path.program, path._picks)
+        super().__init__(program, picks, path.scalars - {*starts.slots})
         inputs = path.program.inputs
-        position = dict(zip(inputs, path._picks, strict=True))
-        super().__init__(program, [position[slot] for slot in program.inputs], path.scalars - {*starts.slots})
         self._donated = tuple([(program.inputs.index(inputs[i]), output) for i, output in path._donated])
         self.visits = path.visits - 1
         self.starts = starts
@@ -244,6 +243,10 @@ class GeneralProgram(NamedTuple):
         passes must run.
     picks, scalars, donated
         As for `PathExecutable`.
+    starts : RepeatedStarts or None
+        Starts of narrow parts.
+    at_starts : GeneralProgram or None
+        The same with these starts as constants.
     """
 
     program_at: Callable[..., Program]
@@ -251,6 +254,8 @@ class GeneralProgram(NamedTuple):
     picks: tuple[int, ...]
     scalars: frozenset[int]
     donated: tuple[tuple[int, int], ...]
+    starts: RepeatedStarts | None = None
+    at_starts: GeneralProgram | None = None
 
 
 class GeneralPathExecutable(PathExecutable):
@@ -262,8 +267,10 @@ class GeneralPathExecutable(PathExecutable):
     __slots__ = ("_general", "_values")
 
     def __init__(self, general: GeneralProgram, values: Sequence[int]) -> None:
-        super().__init__(_UNKNOWN, *general[2:])
+        super().__init__(_UNKNOWN, general.picks, general.scalars, general.donated)
         self._general, self._values = general, values
+        if general.at_starts is not None and general.starts is not None and general.starts.are_repeated:
+            self._at_starts = GeneralPathAtStarts(general.at_starts, values, general.starts)
 
     @property
     def program(self) -> Program:
@@ -278,6 +285,21 @@ class GeneralPathExecutable(PathExecutable):
             self._keep(compiled)
             self._lacks_fast_run = True  # most lengths are met once: the second visit makes the fast path
         return compiled
+
+
+class GeneralPathAtStarts(GeneralPathExecutable):
+    """A `GeneralPathExecutable` with the starts of slices as constants."""
+
+    __slots__ = ("starts",)
+
+    def __init__(self, general: GeneralProgram, values: Sequence[int], starts: RepeatedStarts) -> None:
+        super().__init__(general, values)
+        self.starts = starts
+
+    def run(self, inputs: list[Any], available: list[Buffer]) -> list[Buffer]:
+        """Run the program, which is then the last that ran, and return a buffer for every output."""
+        counters.last = self
+        return super().run(inputs, available)
 
 
 _UNKNOWN = Program((), (), (), {})

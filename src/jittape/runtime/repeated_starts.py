@@ -7,7 +7,7 @@ time for 10⁶ × 5 numbers. So a path with narrow parts whose first visits had 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -15,11 +15,13 @@ from jittape.core.forms import Pad
 from jittape.core.program import Op, Program
 from jittape.core.tuning import tuning
 
-__all__ = ["RepeatedStarts", "without_inputs"]
+__all__ = ["RepeatedStarts"]
 
 
 class RepeatedStarts:
     """The starts of narrow parts that a program pads with zeros, and their values at its first visit.
+
+    The starts of a program with extents are shared by its paths for all lengths.
 
     Parameters
     ----------
@@ -29,14 +31,21 @@ class RepeatedStarts:
         Their positions in the runtime inputs.
     inputs : sequence
         The runtime inputs of the first visit.
+
+    Attributes
+    ----------
+    slots : tuple of int
+    are_repeated : bool
+        Whether all visits had the same starts.
     """
 
-    __slots__ = ("_read", "_values", "slots")
+    __slots__ = ("_read", "_values", "are_repeated", "slots")
 
     def __init__(self, slots: Sequence[int], positions: Sequence[int], inputs: Sequence[Any]) -> None:
         self.slots = tuple(slots)
         self._read = itemgetter(*positions)
         self._values = self._read(inputs)
+        self.are_repeated = True
 
     @classmethod
     def of(
@@ -54,14 +63,23 @@ class RepeatedStarts:
         return cls(list(found), [position[slot] for slot in found], inputs) if found else None
 
     def hold(self, inputs: Sequence[Any]) -> bool:
-        """Return whether the starts have the values of the first visit."""
-        return bool(self._read(inputs) == self._values)
+        """Return whether the starts have the values of the first visit, as at all visits before."""
+        if self._read(inputs) != self._values:
+            self.are_repeated = False
+        return self.are_repeated
 
-    @property
-    def constants(self) -> Mapping[int, int]:
-        """The values of the slots."""
+    def bound(self, program: Program) -> Program:
+        """Return `program` with the starts as constants, and without their inputs."""
+        from jittape.compile.rewrite.bind_constants import bind_constants  # its package imports LLVM
+
         values = (self._values,) if len(self.slots) == 1 else self._values
-        return dict(zip(self.slots, values, strict=True))
+        constants = dict(zip(self.slots, values, strict=True))
+        return _without_inputs(bind_constants(program, constants), self.slots)
+
+    def picks_without(self, program: Program, picks: Sequence[int]) -> tuple[int, ...]:
+        """Return the picks of the bound program, from those of `program`."""
+        pairs = zip(program.inputs, picks, strict=True)
+        return tuple([pick for slot, pick in pairs if slot not in self.slots])
 
 
 def _joined_starts(program: Program, pads: Sequence[Op]) -> list[int]:
@@ -78,7 +96,7 @@ def _joined_starts(program: Program, pads: Sequence[Op]) -> list[int]:
     return [slot for starts in found.values() if len(starts) > 1 for slot in starts]
 
 
-def without_inputs(program: Program, slots: Sequence[int]) -> Program:
+def _without_inputs(program: Program, slots: Sequence[int]) -> Program:
     """Return `program` without inputs that nothing uses."""
     kept = tuple([slot for slot in program.inputs if slot not in slots])
     avals = {slot: aval for slot, aval in program.avals.items() if slot not in slots}

@@ -18,6 +18,7 @@ from jittape.runtime.path_executable import (
     PathExecutable,
     donated_positions,
 )
+from jittape.runtime.repeated_starts import RepeatedStarts
 
 __all__ = ["GeneralPath"]
 
@@ -171,10 +172,24 @@ class GeneralPath:
         """Return the program of a flush, for all values of the extents."""
         from jittape.runtime.general_executable import GeneralExecutable
 
+        def general(program_at: Callable[..., Any], *parts: Any) -> GeneralProgram:
+            picks, scalars, donated, *starts = parts
+            executables = GeneralExecutable(program_at, scalars, donated_positions(donated, picks))
+            return GeneralProgram(program_at, executables.derived_at, picks, scalars, donated, *starts)
+
         program, picks, scalars, donated = parts_of(path_to(node), key, inputs)
         program_at = self._extents.function(program)
-        general = GeneralExecutable(program_at, scalars, donated_positions(donated, picks))
-        return GeneralProgram(program_at, general.derived_at, tuple(picks), scalars, donated)
+        starts = RepeatedStarts.of(program, picks, scalars, inputs)
+        if starts is None:
+            return general(program_at, tuple(picks), scalars, donated)
+
+        def bound_at(*values: int) -> Program | None:
+            found = program_at(*values)
+            return None if found is None else starts.bound(found)
+
+        bound_picks = starts.picks_without(program, picks)
+        at_starts = general(bound_at, bound_picks, scalars - {*starts.slots}, donated)
+        return general(program_at, tuple(picks), scalars, donated, starts, at_starts)
 
 
 def _fixed(key: tuple[Any, ...], node: Node) -> _Fixed:
