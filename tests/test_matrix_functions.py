@@ -104,6 +104,60 @@ def test_a_loop_with_an_exponential_is_compiled_with_its_derivatives():
     np.testing.assert_allclose(native(a)[1], gradient, rtol=1e-12)
 
 
+def test_a_loop_with_roots_and_logarithms_is_compiled_with_its_derivatives():
+    def total(a):
+        def body(x, y):
+            return jt.linalg.sqrtm(x @ x + y) + jt.linalg.logm(x + y)
+
+        return jt.reduce_sum(jt.square(jt.scan(body, jt.stack([a, 2 * a, a @ a]))))
+
+    a = np.eye(3) + 0.3 * np.random.default_rng(5).normal(size=(3, 3))
+    run = jt.function(jt.value_and_grad(total))
+    for _ in range(2):
+        value, gradient = run(a)
+        float(value)
+    assert not any("NumPy" in step.title for step in jt.explain().steps)
+    direct = jt.value_and_grad(total)(a)
+    np.testing.assert_allclose(value, direct[0], rtol=1e-12)
+    np.testing.assert_allclose(gradient, direct[1], rtol=1e-10)
+    native = jt.njit_value_and_grad(total, jt.TensorSpec((3, 3), jt.float64))
+    assert native.python_ops == ()
+    np.testing.assert_allclose(native(a)[1], gradient, rtol=1e-12)
+
+
+ROTATION = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+EDGES = {
+    "zeros": np.zeros((3, 3)),
+    "a zero": np.diag([0.0, 4.0, 9.0]),
+    "a negative eigenvalue": ROTATION @ np.diag([-1.0, 1.0, 2.0]) @ ROTATION.T,
+    "a negative eigenvalue by rounding": ROTATION @ np.diag([-1e-17, 1.0, 2.0]) @ ROTATION.T,
+    "rank 1": np.outer(ROTATION[0], ROTATION[0]),
+    "nilpotent": np.diag([1.0, 1.0], 1),
+    "one vector": 2 * np.eye(3) + np.diag([1.0, 1.0], 1),
+    "a quarter turn": np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]),
+    "a quarter turn and a reflection": np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]),
+    "near the identity": np.eye(3) + 1e-12 * ROTATION,
+    "large": ROTATION @ np.diag([1e200, 1e150, 1e100]) @ ROTATION.T,
+    "small": 1e-250 * (np.eye(3) + np.diag([1.0, 1.0], 1)),
+    "infinite": np.diag([np.inf, 1.0, 1.0]),
+}
+
+
+@pytest.mark.parametrize("name", ["sqrtm", "logm"])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_compiled_roots_and_logarithms_have_the_edges_of_the_interpreter(name, dtype):
+    for edge, x in EDGES.items():
+        x = x.astype(dtype)
+        value = jt.function(FUNCTIONS[name])
+        gradient = jt.function(jt.grad(lambda x: jt.reduce_sum(jt.real(FUNCTIONS[name](x)))))
+        for run in (value, gradient):
+            expected = run(x).numpy()  # the first run is interpreted
+            for _ in range(2):
+                found = run(x).numpy()
+            size = np.nanmax(np.abs(expected), initial=1e-300)
+            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-12 * size, err_msg=edge)
+
+
 @pytest.mark.parametrize("n", [1, 2, 5, 12])
 @pytest.mark.parametrize("dtype", ["float64", "complex128", "float32", "complex64"])
 def test_roots_and_logarithms_are_inverse_functions(n, dtype):

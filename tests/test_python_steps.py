@@ -22,10 +22,15 @@ def spd(n):
     return x @ x.T + n * np.eye(n)
 
 
+def in_numpy(x):
+    """Return a cosine transform, which NumPy computes in compiled programs too."""
+    return 0.1 * jt.signal.dct(x)
+
+
 def steps_until(x, limit):
     """Return the state of a loop of unknown length whose body runs in NumPy."""
     state = jt.while_loop(
-        lambda i, y: jt.reduce_sum(y) < limit, lambda i, y: (i + 1, jt.linalg.sqrtm(y) + 2.0 * y), (0, x)
+        lambda i, y: jt.reduce_sum(y) < limit, lambda i, y: (i + 1, in_numpy(y) + 2.0 * y), (0, x)
     )
     return state[1]
 
@@ -41,9 +46,9 @@ FUNCTIONS = {
     "rfft": lambda a: jt.abs(jt.signal.rfft(a)),
     "irfft2d": lambda a: jt.signal.irfft2d(jt.signal.rfft2d(a) ** 2),
     "dct": lambda a: jt.signal.dct(a) ** 2,
-    "scan": lambda a: jt.scan(lambda c, x: jt.linalg.sqrtm(c) + x, jt.stack([a, a, 2 * a])),
+    "scan": lambda a: jt.scan(lambda c, x: in_numpy(c) + x, jt.stack([a, a, 2 * a])),
     "while": lambda a: steps_until(a / 20, 9.0),
-    "cond": lambda a: jt.cond(a[0, 0] > 0, lambda: jt.linalg.logm(0.1 * a), lambda: jt.linalg.sqrtm(a)),
+    "cond": lambda a: jt.cond(a[0, 0] > 0, lambda: in_numpy(a), lambda: jt.linalg.sqrtm(a)),
 }
 
 
@@ -63,9 +68,9 @@ def test_value_and_gradient_are_those_of_the_interpreter(name):
 
 
 def test_ops_in_python_are_listed():
-    with_logm = jt.njit_function(lambda a: jt.linalg.logm(a) + 1.0, Spec((2, 2), jt.float64))
-    (text,) = with_logm.python_ops
-    assert text.startswith("logm, recorded at ")
+    with_dct = jt.njit_function(lambda a: jt.signal.dct(a) + 1.0, Spec((2, 2), jt.float64))
+    (text,) = with_dct.python_ops
+    assert text.startswith("dct, recorded at ")
     assert __file__ in text
     assert jt.njit_function(jt.sin, Spec((2,), jt.float64)).python_ops == ()
 
@@ -174,7 +179,7 @@ def test_a_singular_matrix_between_steps_releases_all_memory():
 
 def test_eight_threads_without_the_gil():
     native = jt.njit_value_and_grad(
-        lambda a: jt.reduce_sum(jt.linalg.sqrtm(a) ** 2) + jt.reduce_sum(jt.stop_gradient(checked(a[0]))),
+        lambda a: jt.reduce_sum(in_numpy(a) ** 2) + jt.reduce_sum(jt.stop_gradient(checked(a[0]))),
         Spec((3, 3), jt.float64),
     )
 
@@ -208,7 +213,7 @@ def test_eight_threads_without_the_gil():
 
 
 def test_a_parallel_loop():
-    native = jt.njit_function(lambda a: jt.reduce_sum(jt.linalg.logm(a)), Spec((3, 3), jt.float64))
+    native = jt.njit_function(lambda a: jt.reduce_sum(in_numpy(a)), Spec((3, 3), jt.float64))
 
     @njit(parallel=True)
     def sums(matrices):
@@ -218,7 +223,7 @@ def test_a_parallel_loop():
         return result
 
     matrices = 5 * np.eye(3) + RNG.normal(size=(40, 3, 3))
-    expected = [float(jt.reduce_sum(jt.linalg.logm(a))) for a in matrices]
+    expected = [float(jt.reduce_sum(in_numpy(a))) for a in matrices]
     np.testing.assert_allclose(sums(matrices), expected, rtol=1e-12)
 
 
@@ -228,7 +233,7 @@ import jittape as jt
 from numba import njit
 
 native = jt.njit_value_and_grad(
-    lambda a: jt.reduce_sum(jt.scan(lambda c, x: jt.linalg.sqrtm(c) + x, jt.stack([a, jt.linalg.logm(a)]))),
+    lambda a: jt.reduce_sum(jt.scan(lambda c, x: jt.signal.dct(c) ** 2 + x, jt.stack([a, jt.signal.idct(a)]))),
     jt.TensorSpec((3, 3), jt.float64),
 )
 

@@ -9,11 +9,18 @@ import numpy as np
 import scipy.linalg
 from memory import Heap, Pointer
 
-from jittape.compile.ir.lapack import DECOMPOSITIONS, EXPONENTIALS, Lapack
+from jittape.compile.ir.lapack import DECOMPOSITIONS, EXPONENTIALS, SCHUR_FUNCTIONS, Lapack
 from jittape.primitives.linalg.qr import qr_op
 from jittape.primitives.spectra.eig import eig_op
 from jittape.primitives.spectra.eigh import eigh_op, eigvalsh_op
-from jittape.primitives.spectra.matrix_functions import expm_op, expm_pairs_op
+from jittape.primitives.spectra.matrix_functions import (
+    expm_op,
+    expm_pairs_op,
+    logm_op,
+    logm_pairs_op,
+    sqrtm_op,
+    sqrtm_pairs_op,
+)
 from jittape.primitives.spectra.svd import complement_op, svd_op, svdvals_op
 
 
@@ -60,7 +67,7 @@ def _decompose(
     shapes = {
         **dict.fromkeys(("eigh", "eig"), (n + 1, n)),
         **{"svd": (k, m + n + 1), "qr": (k, m + n), "complement": (m, k)},
-        **dict.fromkeys(EXPONENTIALS, (m, m)),
+        **dict.fromkeys((*EXPONENTIALS, *SCHUR_FUNCTIONS), (m, m)),
     }
     shape = shapes.get(kernel.routine, (1, k))
     for number in range(task * s["t0"], min((task + 1) * s["t0"], s["b0"] * s["b1"])):
@@ -133,4 +140,8 @@ _DECOMPOSED = {
     "complement": complement_op,
     "expm": expm_op,
     "expm_derivative": expm_pairs_op,
+    "sqrtm": sqrtm_op,
+    "sqrtm_derivative": sqrtm_pairs_op,
+    "logm": logm_op,
+    "logm_derivative": logm_pairs_op,
 }

@@ -14,7 +14,7 @@ import jittape as jt
 from host_schedules import schedule
 from jittape.compile.analysis.lapack_operands import LapackCall
 from jittape.compile.analysis.lapack_scratch import scratch_lengths
-from jittape.compile.ir.lapack import DECOMPOSITIONS, EXPONENTIALS, Lapack
+from jittape.compile.ir.lapack import DECOMPOSITIONS, EXPONENTIALS, SCHUR_FUNCTIONS, Lapack
 from jittape.compile.llvm.blas import blas
 from jittape.compile.schedule.steps import KernelStep, Schedule
 from jittape.core.dtypes import info_of
@@ -28,7 +28,14 @@ from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.primitives.shape.views import sliced
 from jittape.primitives.spectra.eig import eig_op
 from jittape.primitives.spectra.eigh import eigh_op, eigvalsh_op
-from jittape.primitives.spectra.matrix_functions import expm_derivative_op, expm_op
+from jittape.primitives.spectra.matrix_functions import (
+    expm_derivative_op,
+    expm_op,
+    logm_derivative_op,
+    logm_op,
+    sqrtm_derivative_op,
+    sqrtm_op,
+)
 from jittape.primitives.spectra.svd import complement_op, svd_op, svdvals_op
 from processes import run_python
 from programs import compiled, program_of
@@ -48,7 +55,13 @@ OPS: dict[str, Callable[[Any], Any]] = {
     "complement": complement_op.bind,
     "expm": expm_op.bind,
     "expm_derivative": lambda x: expm_derivative_op.bind(x, x),
+    "sqrtm": sqrtm_op.bind,
+    "sqrtm_derivative": lambda x: sqrtm_derivative_op.bind(x, x),
+    "logm": logm_op.bind,
+    "logm_derivative": lambda x: logm_derivative_op.bind(x, x),
 }
+SQUARE = ("eig", "expm", "sqrtm", "logm")
+"""Beginnings of the names of ops whose operands are square matrices."""
 each_op = pytest.mark.parametrize("name", OPS)
 
 
@@ -62,7 +75,7 @@ def normal(shape: tuple[int, ...], dtype: str = "float64", seed: int = 0) -> Arr
 
 def fits(name: str, shape: tuple[int, ...]) -> bool:
     rows, columns = shape[-2:]
-    return rows == columns if name.startswith(("eig", "expm")) else rows >= columns or name != "complement"
+    return rows == columns if name.startswith(SQUARE) else rows >= columns or name != "complement"
 
 
 def adjoint(x: Array) -> Array:
@@ -131,7 +144,7 @@ def test_compiled_results_are_those_of_the_interpreter(name: str, dtype: str) ->
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
-@pytest.mark.parametrize("name", [name for name in OPS if name != "expm_derivative"])
+@pytest.mark.parametrize("name", [name for name in OPS if not name.endswith("_derivative")])
 def test_matrices_are_read_through_views(name: str, dtype: str) -> None:
     x = normal((2, 5, 6, 6), dtype)
 
@@ -170,7 +183,7 @@ def test_one_kernel_serves_all_shapes(name: str) -> None:
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", [name for name in OPS if not name.startswith("qr")])
 def test_a_matrix_with_nan_or_inf_gives_nan_and_leaves_the_others(name: str, bad: float, dtype: str) -> None:
-    x = normal((3, 4, 4 if name.startswith(("eig", "expm")) else 2), dtype)
+    x = normal((3, 4, 4 if name.startswith(SQUARE) else 2), dtype)
     program = simplify(program_of(OPS[name], x))
     (plain,) = compiled(program, [x])
     x[1, 0, 1] = bad * 1j if np.iscomplexobj(x) else bad  # above the diagonal
@@ -258,7 +271,9 @@ def number(value: int) -> Any:
 
 @pytest.mark.skipif(blas().library is None, reason="asks jittape's own copy of OpenBLAS")
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", [name for name in DECOMPOSITIONS if name not in EXPONENTIALS])
+@pytest.mark.parametrize(
+    "name", [name for name in DECOMPOSITIONS if name not in (*EXPONENTIALS, *SCHUR_FUNCTIONS)]
+)
 def test_scratch_memory_is_what_lapack_prefers(name: str, dtype: str) -> None:
     extents = (0, 1, 2, 3, 31, 32, 33, 40, 64, 65, 100, 300, 1000)
     for m in extents:
@@ -306,7 +321,7 @@ def thread_counts() -> Iterator[list[int]]:
 
 @each_op
 def test_any_number_of_threads_gives_the_same_bits(name: str, thread_counts: list[int]) -> None:
-    shape = (301, 24, 24) if name.startswith(("eig", "expm")) else (301, 24, 20)
+    shape = (301, 24, 24) if name.startswith(SQUARE) else (301, 24, 20)
     x = jt.constant(normal(shape))
     functions = {
         "eigh": lambda x: jt.linalg.eigh(x)[1],
@@ -315,8 +330,10 @@ def test_any_number_of_threads_gives_the_same_bits(name: str, thread_counts: lis
         "qr": lambda x: jt.linalg.qr(x).r,
         "qr full": lambda x: jt.linalg.qr(x, full_matrices=True).q,
         "complement": lambda x: jt.linalg.svd(x, full_matrices=True)[1],
-        "expm_derivative": jt.grad(lambda x: jt.reduce_sum(jt.linalg.expm(x))),
     }
+    if name.endswith("_derivative"):
+        of_matrix = getattr(jt.linalg, name.removesuffix("_derivative"))
+        functions[name] = jt.grad(lambda x: jt.reduce_sum(of_matrix(x)))
     function = functions.get(name) or getattr(jt.linalg, name)
     found = []
     for threads in thread_counts:
@@ -362,12 +379,15 @@ except ValueError as error:
 
 @pytest.mark.parametrize(
     ("name", "routine", "count"),
-    [("eigvalsh", "dsyevd", 13), ("eigvals", "dgeev", 16), ("svd", "dgesdd", 15)],
-    ids=["eigvalsh", "eigvals", "svd"],
+    [
+        *[("eigvalsh", "dsyevd", 13), ("eigvals", "dgeev", 16), ("svd", "dgesdd", 15)],
+        *[("sqrtm", "dgees", 17), ("logm", "dgees", 17)],
+    ],
+    ids=["eigvalsh", "eigvals", "svd", "sqrtm", "logm"],
 )
 def test_an_error_code_of_lapack_ends_the_run(name: str, routine: str, count: int, tmp_path: Any) -> None:
     """LAPACK converges for every matrix that one tries: the symbol is replaced by a routine that does not."""
-    argument = count - (3 if name.startswith("eig") else 2)
+    argument = count - (2 if name == "svd" else 3)
     text = FAILING.replace("ROUTINE", routine).replace("NAME", name)
     text = text.replace("COUNT", str(count)).replace("ARGUMENT", str(argument))
     done = run_python("-c", text, JITTAPE_CACHE_DIR=str(tmp_path))

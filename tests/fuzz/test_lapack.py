@@ -15,7 +15,14 @@ from llvmlite import ir
 import jittape as jt
 from host_schedules import schedule
 from jittape.compile.cache.emit_kernel import KERNEL_TYPE, definition_of
-from jittape.compile.ir.lapack import FACTORIZATIONS, LAPACK_ROUTINES, SOLVES, Lapack, lapack_kernel
+from jittape.compile.ir.lapack import (
+    FACTORIZATIONS,
+    LAPACK_ROUTINES,
+    SCHUR_FUNCTIONS,
+    SOLVES,
+    Lapack,
+    lapack_kernel,
+)
 from jittape.compile.kernels.lapack import small_matrices
 from jittape.compile.llvm.blas import ROUTINES, symbol
 from jittape.compile.schedule.steps import Schedule
@@ -386,9 +393,9 @@ def test_machine_code_has_names_and_no_addresses(dtype: str, routine: str) -> No
     named = {
         **{"getrs": "trsm", "potri": "lauum", "eigh": "syevd", "eigvalsh": "syevd", "eig": "geev"},
         **{"svd": "gesdd", "svdvals": "gesdd", "qr": "orgqr", "complement": "geqrf"},
-        **{"expm": "gesv", "expm_derivative": "getrs"},
+        **{"expm": "gesv", "expm_derivative": "getrs", **dict.fromkeys(SCHUR_FUNCTIONS, "gees")},
     }
-    called = letter + named.get(routine, routine)
+    called = ("d" if routine in SCHUR_FUNCTIONS else letter) + named.get(routine, routine)
     assert called in ROUTINES
     text = str(function.module)
     assert f'call void @"{symbol(called)}"' in text

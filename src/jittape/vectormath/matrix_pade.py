@@ -1,10 +1,15 @@
-"""The Padé approximants of the matrix exponential: degree 13, which the interpreter and compiled code share, and 7.
+"""Padé approximants of the matrix exponential and logarithm, which the interpreter and compiled code share.
 
-A. Al-Mohy and N. Higham, "A new scaling and squaring algorithm for the matrix exponential" (SIAM J. Matrix Anal. Appl.
-31, 2009).
+The exponential has one of degree 13, and one of degree 7 in compiled code: A. Al-Mohy and N. Higham, "A new scaling and
+squaring algorithm for the matrix exponential" (SIAM J. Matrix Anal. Appl. 31, 2009). That of the logarithm is of degree
+7, in partial fractions: N. Higham, "Functions of Matrices" (SIAM 2008), algorithm 11.9.
 """
 
 from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
 
 __all__ = [
     "COEFFICIENTS",
@@ -14,6 +19,9 @@ __all__ = [
     "LARGEST_EXPONENT",
     "LARGEST_OF_7",
     "LEADING_ERROR",
+    "LOGARITHM_RADIUS",
+    "MOST_ROOTS",
+    "logarithm_nodes_and_weights",
 ]
 
 COEFFICIENTS = tuple(
@@ -38,3 +46,17 @@ LEADING_ERROR = 113250775606021113483283660800000000.0
 """Reciprocal of the coefficient of ``x**27`` in the backward error of the approximant."""
 LARGEST_EXPONENT = {4: 18, 8: 150}
 """Exponent of a norm up to which the sixth power of the matrix is finite, by the size of a real number in bytes."""
+
+# ---- logarithm -------------------------------------------------------------------------------------------------------
+
+LOGARITHM_RADIUS = 0.264
+"""Norm of ``t - 1`` up to which the approximant is accurate to double precision."""
+MOST_ROOTS = 100
+"""Maximum number of square roots that a logarithm takes."""
+
+
+@cache
+def logarithm_nodes_and_weights() -> tuple[tuple[float, float], ...]:
+    """Return the nodes and weights of Gauss's rule for the interval from 0 to 1, which take 74 µs to compute."""
+    nodes, weights = np.polynomial.legendre.leggauss(7)
+    return tuple(zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))

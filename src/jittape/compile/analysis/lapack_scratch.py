@@ -46,6 +46,10 @@ def scratch_lengths(call: LapackCall, dtype: np.dtype[Any]) -> tuple[int, ...]:
         case "expm" | "expm_derivative":
             pairs = 2 if call.routine == "expm_derivative" else 1
             return m * n + 7 * pairs * m * m, 2 * m, m
+        case "sqrtm" | "sqrtm_derivative" | "logm" | "logm_derivative":
+            side = n if call.routine.endswith("_derivative") else m
+            pairs = 3 * m * m + 4 * side * side + 6 * m
+            return (-(-m * n // 4) * 4 + pairs * (16 // dtype.itemsize),)
         case _:
             return ()
 

@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from jittape.compile.ir.exchanges import Exchanges
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
-from jittape.compile.ir.lapack import DECOMPOSITIONS, EXPONENTIALS, Lapack
+from jittape.compile.ir.lapack import DECOMPOSITIONS, EXPONENTIALS, SCHUR_FUNCTIONS, Lapack
 from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
 from jittape.compile.ir.tridiagonal_kernel import TridiagonalSolve
 from jittape.compile.kernels.control.control_plan import ControlDriver, Release, Stop
@@ -31,6 +31,7 @@ from jittape.compile.kernels.gemm.skinny_gemm import define_skinny_gemm
 from jittape.compile.kernels.gemm.small_gemm import define_small_gemm
 from jittape.compile.kernels.lapack.decompositions import define_decomposition
 from jittape.compile.kernels.lapack.emit_expm import define_exponential
+from jittape.compile.kernels.lapack.emit_schur import define_schur_function
 from jittape.compile.kernels.lapack.lapack_calls import define_lapack
 from jittape.compile.kernels.lapack.unrolled import define_unrolled
 from jittape.compile.kernels.loop.emit_loops import define_loops
@@ -90,7 +91,8 @@ def _effort(kernel: Kernel) -> Effort:
     if isinstance(kernel, Gemm):
         return Effort.LITTLE
     if isinstance(kernel, Lapack):
-        return Effort.LOOPS if kernel.routine in ("potri", *EXPONENTIALS) else Effort.LITTLE
+        has_loops = kernel.routine in ("potri", *EXPONENTIALS, *SCHUR_FUNCTIONS)
+        return Effort.LOOPS if has_loops else Effort.LITTLE
     return (
         Effort.LOOPS
         if isinstance(kernel, ScalarVM | DiagonalScatter | MaskCounts | TridiagonalSolve)
@@ -109,6 +111,8 @@ def _definer(kernel: Gemm) -> Callable[[Gemm, ir.Function], None]:
 def _lapack_definer(kernel: Lapack) -> Callable[[Lapack, ir.Function], None]:
     if kernel.routine in EXPONENTIALS:
         return define_exponential
+    if kernel.routine in SCHUR_FUNCTIONS:
+        return define_schur_function
     if kernel.routine in DECOMPOSITIONS:
         return define_decomposition
     return define_unrolled if kernel.order else define_lapack

@@ -21,6 +21,7 @@ __all__ = [
     "EXPONENTIALS",
     "FACTORIZATIONS",
     "LAPACK_ROUTINES",
+    "SCHUR_FUNCTIONS",
     "SOLVES",
     "Lapack",
     "lapack_kernel",
@@ -32,8 +33,13 @@ SOLVES = ("trsm", "getrs")
 """Routines that also have right-hand sides."""
 EXPONENTIALS = ("expm", "expm_derivative")
 """The exponential of a matrix, and its derivative in a direction, which stands to the right of the matrix."""
-DECOMPOSITIONS = ("eigh", "eigvalsh", "eig", "svd", "svdvals", "qr", "complement", *EXPONENTIALS)
-"""Routines with one operand that need scratch memory; each but the exponentials is a call or two of LAPACK."""
+SCHUR_FUNCTIONS = ("sqrtm", "sqrtm_derivative", "logm", "logm_derivative")
+"""The square root and the logarithm of a matrix by its Schur factors, and the same derivatives."""
+DECOMPOSITIONS = (
+    *("eigh", "eigvalsh", "eig", "svd", "svdvals", "qr", "complement"),
+    *(*EXPONENTIALS, *SCHUR_FUNCTIONS),
+)
+"""Routines with one operand that need scratch memory; each but functions of matrices is a call or two of LAPACK."""
 LAPACK_ROUTINES = (*FACTORIZATIONS, *SOLVES, "potri", *DECOMPOSITIONS)
 """Values of `Call.routine` that a `Lapack` kernel computes."""
 

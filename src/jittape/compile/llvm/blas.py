@@ -34,7 +34,7 @@ BLAS_ROUTINES = tuple(letter + name for name in ("gemm", "gemv", "trmm", "trsm",
 _OF_ALL_DTYPES = ("potrf", "getrf", "gesv", "getrs", "trtri", "lauum", "gesdd", "geqrf", "geev")
 LAPACK_ROUTINES = (
     *[letter + name for name in _OF_ALL_DTYPES for letter in "sdcz"],
-    *("ssyevd", "dsyevd", "cheevd", "zheevd", "sorgqr", "dorgqr", "cungqr", "zungqr"),
+    *("ssyevd", "dsyevd", "cheevd", "zheevd", "sorgqr", "dorgqr", "cungqr", "zungqr", "dgees", "zgees"),
 )
 ROUTINES = (*BLAS_ROUTINES, *LAPACK_ROUTINES)
 """Names of the functions. They use Fortran's calling sequence: 32-bit integers, every argument by address."""

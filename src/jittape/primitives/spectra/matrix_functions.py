@@ -1,6 +1,6 @@
 """Functions of square matrices: exponential, principal square root and principal logarithm.
 
-Each function has two records: the function, and its derivative in a direction. The gradient of the function is its
+Each function has a record, and its derivative in a direction has another one. The gradient of the function is its
 derivative at the adjoint matrix in the direction of the cotangent. The derivative has rules of its own, so derivatives
 of any order exist. None of them divides by differences of eigenvalues.
 """
@@ -26,7 +26,7 @@ from jittape.primitives.linalg.matrix_operands import (
 )
 from jittape.primitives.record_parts import filled
 from jittape.primitives.shape.joining import concat, split
-from jittape.primitives.spectra.decomposition_parts import decompose_stack
+from jittape.primitives.spectra.decomposition_parts import NOT_CONVERGENT, decompose_stack
 from jittape.primitives.spectra.matrix_exponential import exponential
 from jittape.primitives.spectra.triangular_functions import logarithm, of_stack, square_root
 from jittape.typing import Tensor, TensorLike
@@ -35,24 +35,20 @@ __all__ = ["expm", "logm", "sqrtm"]
 
 
 def _records(
-    name: str,
-    function: Callable[[Any], Any],
-    derivative: Callable[[Any, Any], Any],
-    lowering: Call | None = None,
-    lowering_of_derivative: Decomposition | None = None,
-) -> tuple[Primitive, Primitive]:
-    """Return the record of a function of matrices and that of its derivative in a direction.
+    name: str, function: Callable[[Any], Any], derivative: Callable[[Any, Any], Any], failure: str = ""
+) -> tuple[Primitive, Primitive, Primitive]:
+    """Return the records of a function of matrices, of its derivative in a direction, and of that in compiled code.
 
     Parameters
     ----------
     name : str
-        Name of the function.
+        Name of the function, and of its kernel.
     function : callable
         NumPy evaluation for a stack of finite matrices.
     derivative : callable
         NumPy evaluation of the derivative for stacks of matrices and of directions.
-    lowering, lowering_of_derivative
-        The lowerings of the records; None if NumPy computes them in compiled code too.
+    failure : str
+        Message for a kernel that may fail.
     """
 
     def abstract_eval(x: Aval) -> Aval:
@@ -64,9 +60,10 @@ def _records(
         with np.errstate(all="ignore"):
             return decompose_stack(name, function, x)
 
-    def derivative_impl(x: Any, direction: Any) -> Any:
+    def pairs_impl(pairs: Any) -> Any:
+        n = pairs.shape[-2]
         with np.errstate(all="ignore"):
-            return _of_pairs(name, derivative, np.concatenate([x, direction], -1))
+            return decompose_stack(name, lambda ab: derivative(ab[..., :n], ab[..., n:]), pairs)
 
     def x_vjp(g: Any, out: Any, x: Any, direction: Any) -> Any:
         # The other rule is the derivative at x^H in the direction g. Its derivative with respect to x^H, in the
@@ -78,12 +75,20 @@ def _records(
         upper = split(derivative_op.bind(blocks, directions), 2, -2)[0]
         return split(upper, 2, -1)[1]
 
+    pairs_op = Primitive(
+        f"{name}_pairs",
+        abstract_eval=lambda x: Aval((*x.shape[:-1], x.shape[-2]), x.dtype),
+        impl=pairs_impl,
+        gradient_stops=MADE,
+        lowering=Call(f"{name}_derivative", failure=failure),
+        batch=alike(),
+    )
     derivative_op: Primitive = Primitive(
         f"{name}_derivative",
         abstract_eval=lambda x, direction: same_stack(name, x, direction),
-        impl=derivative_impl,
+        impl=lambda x, direction: pairs_impl(np.concatenate([x, direction], -1)),
         vjp=(x_vjp, lambda g, out, x, direction: derivative_op.bind(adjoint(x), g)),
-        lowering=lowering_of_derivative,
+        lowering=Decomposition(lambda x, direction: pairs_op.bind(concat([x, direction], -1))),
         batch=alike(),
     )
     op = Primitive(
@@ -91,50 +96,28 @@ def _records(
         abstract_eval=abstract_eval,
         impl=impl,
         vjp=(lambda g, out, x: derivative_op.bind(adjoint(x), g),),
-        lowering=lowering,
+        lowering=Call(name, failure=failure),
         batch=alike(),
     )
-    return op, derivative_op
+    return op, derivative_op, pairs_op
 
 
-def _of_pairs(name: str, derivative: Callable[[Any, Any], Any], pairs: Any) -> Any:
-    """Return the derivatives at matrices, each of which is followed by its direction in the last dimension."""
-    n = pairs.shape[-2]
-    return decompose_stack(name, lambda ab: derivative(ab[..., :n], ab[..., n:]), pairs)
-
-
-def _expm_derivative(a: Any, da: Any) -> Any:
-    return exponential(a, da)[1]
-
-
-def _expm_pairs_impl(pairs: Any) -> Any:
-    with np.errstate(all="ignore"):
-        return _of_pairs("expm", _expm_derivative, pairs)
-
-
-expm_pairs_op = Primitive(
-    "expm_pairs",
-    abstract_eval=lambda x: Aval((*x.shape[:-1], x.shape[-2]), x.dtype),
-    impl=_expm_pairs_impl,
-    gradient_stops=MADE,
-    lowering=Call("expm_derivative"),
-    batch=alike(),
+expm_op, expm_derivative_op, expm_pairs_op = _records(
+    "expm", lambda a: exponential(a)[0], lambda a, da: exponential(a, da)[1]
 )
-"""The derivative of the exponential as compiled code computes it, with a direction to the right of each matrix."""
-
-expm_op, expm_derivative_op = _records(
-    "expm",
-    lambda a: exponential(a)[0],
-    _expm_derivative,
-    Call("expm"),
-    Decomposition(lambda x, direction: expm_pairs_op.bind(concat([x, direction], -1))),
+sqrtm_op, sqrtm_derivative_op, sqrtm_pairs_op = _records(
+    "sqrtm",
+    lambda a: of_stack(square_root, a),
+    lambda a, da: of_stack(square_root, a, da),
+    f"[sqrtm] {NOT_CONVERGENT}",
 )
-sqrtm_op, sqrtm_derivative_op = _records(
-    "sqrtm", lambda a: of_stack(square_root, a), lambda a, da: of_stack(square_root, a, da)
+logm_op, logm_derivative_op, logm_pairs_op = _records(
+    "logm",
+    lambda a: of_stack(logarithm, a),
+    lambda a, da: of_stack(logarithm, a, da),
+    f"[logm] {NOT_CONVERGENT}",
 )
-logm_op, logm_derivative_op = _records(
-    "logm", lambda a: of_stack(logarithm, a), lambda a, da: of_stack(logarithm, a, da)
-)
+"""The ops with pairs have a direction to the right of each matrix."""
 
 
 def _expm(x: Any) -> Any:

@@ -8,10 +8,11 @@ block of a function of a triangular matrix of twice the size: ``f([[t, e], [0, t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
+
+from jittape.vectormath.matrix_pade import LOGARITHM_RADIUS, MOST_ROOTS, logarithm_nodes_and_weights
 
 __all__ = ["logarithm", "of_stack", "square_root"]
 
@@ -22,10 +23,6 @@ SMALL, SMALL_IN_STACK = 2, 12
 """
 MANY = 8
 """Number of matrices above which a stack has many."""
-PADE_RADIUS = 0.264
-"""Norm of ``t - 1`` up to which the Padé approximant of degree 7 of the logarithm is accurate to double precision."""
-MOST_ROOTS = 100
-"""Maximum number of square roots that a logarithm takes."""
 
 
 def of_stack(function: Callable[[Any], Any], a: Any, da: Any = None) -> Any:
@@ -174,13 +171,6 @@ def _root_by_elements(t: Any, roots: Any, limit: Any) -> Any:
 # ---- logarithm -------------------------------------------------------------------------------------------------------
 
 
-@cache
-def _nodes_and_weights() -> tuple[Any, Any]:
-    """Return the nodes and weights of Gauss's rule for the interval from 0 to 1, which take 74 µs to compute."""
-    nodes, weights = np.polynomial.legendre.leggauss(7)
-    return (nodes[:, None, None, None] + 1) / 2, weights[:, None, None, None] / 2
-
-
 def logarithm(t: Any) -> Any:
     """Return the principal logarithms of triangular matrices.
 
@@ -194,12 +184,12 @@ def logarithm(t: Any) -> Any:
     active = np.all(diagonal != 0, axis=-1)
     root[~active] = np.nan
     for _ in range(MOST_ROOTS):
-        active &= np.abs(root - identity).sum(-2).max(-1) > PADE_RADIUS
+        active &= np.abs(root - identity).sum(-2).max(-1) > LOGARITHM_RADIUS
         if not np.any(active):
             break
         root[active] = square_root(root[active])
         halvings += active
-    nodes, weights = _nodes_and_weights()
+    nodes, weights = np.array(logarithm_nodes_and_weights()).T[..., None, None, None]
     difference = root - identity
     parts = np.linalg.solve(identity + nodes * difference, weights * difference)
     result = parts.sum(0) * 2.0 ** halvings[:, None, None]
