@@ -114,10 +114,8 @@ class Tuning:
             "complement": 50,
             "expm": 60,
             "expm_derivative": 90,
-            "sqrtm": 400,
-            "sqrtm_derivative": 600,
-            "logm": 600,
-            "logm_derivative": 2_000,
+            **{"sqrtm": 400, "sqrtm_derivative": 600},
+            **{"logm": 600, "logm_derivative": 2_000},
         }
     )
     """Time of decompositions of 100 x 100 matrices for each element, in ns; it varies little with the order."""
