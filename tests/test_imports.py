@@ -399,16 +399,20 @@ def test_scheduling_needs_no_llvm():
     assert (done.stdout.split("\n"), done.stderr) == (["2", "[]", ""], "")
 
 
-def test_layers_data_signals_and_the_compiler_are_imported_when_they_are_used():
+def test_modules_are_imported_when_they_are_used():
     done = run_python(
         "-c",
         "import sys, jittape as jt\n"
+        "early = ('jittape.core', 'jittape.interop', 'jittape.errors', 'jittape.lazy', 'jittape.version')\n"
+        "print([name for name in sys.modules if name.startswith('jittape.') and not name.startswith(early)])\n"
+        "tape = jt.GradientTape(), jt.Variable(2.0) * 3.0, jt.function\n"
         "late = ('jittape.keras', 'jittape.data', 'jittape.signal', 'jittape.primitives.signal', 'jittape.compile',\n"
-        "        'jittape.optimizers', 'jittape.numba_ad', 'jittape.numba_bridge')\n"
+        "        'jittape.optimizers', 'jittape.numba_ad', 'jittape.numba_bridge', 'jittape.random', 'jittape.linalg',\n"
+        "        'jittape.primitives.nn', 'jittape.transforms', 'jittape.flow')\n"
         "print([name for name in sys.modules if name.startswith(late)])\n"
         "print(jt.nn.Dense is jt.keras.layers.Dense, jt.data.Dataset.__name__, jt.signal.fft.__name__)\n",
     )
-    assert done.stdout == "[]\nTrue Dataset fft\n"
+    assert done.stdout == "[]\n[]\nTrue Dataset fft\n"
 
 
 def test_the_namespaces_of_numpy_scipy_and_autograd_are_imported_when_they_are_used():

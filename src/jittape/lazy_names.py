@@ -29,9 +29,10 @@ ALIASES = {
 def lazily(package: str, names: Mapping[str, Iterable[str] | Mapping[str, str]]) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package: `names` gives the names that each module provides.
 
-    A mapping gives the name in the module for each name in the package. A module provides itself under its own name, or
-    as the empty name. With `jt.keras`, `jt.data` and `jt.signal` at first use, ``import jittape`` loads 66 modules
-    less. Other names raise an `AttributeError` that says what to use instead.
+    A mapping gives the name in the module for each name in the package. A module provides itself as the empty name, or
+    under its own name unless it has such a name. With all names of jittape at first use, ``import jittape`` takes 3 ms
+    of processor time instead of 88, and the first gradient of a process takes 30 ms less in all. Other names raise an
+    `AttributeError` that says what to use instead.
     """
     places = {
         name: (home, provided[name] if isinstance(provided, Mapping) else name)
@@ -46,7 +47,8 @@ def lazily(package: str, names: Mapping[str, Iterable[str] | Mapping[str, str]])
             raise AttributeError(explanation(package, name))
         home, inner = places[name]
         module = import_module(home)
-        found = module if inner == "" or home.endswith(f".{inner}") else getattr(module, inner)
+        is_module = inner == "" or (home.endswith(f".{inner}") and not hasattr(module, inner))
+        found = module if is_module else getattr(module, inner)
         setattr(sys.modules[package], name, found)
         return found
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from jittape.core.forms import runs_of
 from jittape.core.program import Program, SourceLine, bodies_of
-from jittape.inspect.new_programs import new_program_at
 from jittape.profiling.flush_clock import ThreadTimes
 from jittape.profiling.line_samples import LineSamples, Sampled
 from jittape.profiling.measurement import Measurement
@@ -24,6 +23,7 @@ from jittape.profiling.op_costs import (
     with_aliased,
 )
 from jittape.profiling.remarks import LineFacts, layer_of
+from jittape.recording.new_programs import new_program_at
 from jittape.runtime.clocked_executable import ClockedExecutable
 
 __all__ = ["LineCost", "LineTable", "Totals"]

@@ -20,13 +20,13 @@ from jittape.core.program import Op, Program, SourceLine
 from jittape.functions.concrete_function import Concrete, no_fast_path
 from jittape.functions.function import Function
 from jittape.functions.trace_table import compiled_traces
-from jittape.inspect.new_programs import new_program_at
 from jittape.native import switch
 from jittape.profiling.flush_clock import LONG, FlushClock
 from jittape.profiling.op_costs import is_of_gradient
 from jittape.profiling.own_lines import own_line
 from jittape.recording import convert, trie_insertion
 from jittape.recording.flushing import Flushing
+from jittape.recording.new_programs import new_program_at
 from jittape.recording.trie import Node
 from jittape.runtime import workspace
 from jittape.runtime.clocked_executable import ClockedExecutable, ClockedRuns, Unclocked

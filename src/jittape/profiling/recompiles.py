@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jittape.core.config import config
 from jittape.functions.trace_table import all_functions, compiled_traces
-from jittape.inspect.new_programs import NewProgram, place_at
+from jittape.recording.new_programs import NewProgram, place_at
 from jittape.recording.trie import Node, trie
 from jittape.runtime.counters import counters
 from jittape.runtime.path_executable import compiled_paths

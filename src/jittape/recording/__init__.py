@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jittape.native import switch
+from jittape.recording import trace as trace
 
 
 def _native_methods() -> Sequence[switch.NativeMethod]:

@@ -18,6 +18,7 @@ from jittape.core.primitive import active
 from jittape.core.tickets import Ticket
 from jittape.native import switch
 from jittape.recording.general.path_families import note_path
+from jittape.recording.new_programs import warn_of_new_program
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import Key, Node, cut_program, parts_of, path_to, trie
 from jittape.recording.variable import Variable
@@ -197,7 +198,7 @@ class Flushing:
         if node.derivation is None:
             note_path(node)
             if not node.executables:
-                trie.on_new_program(node)
+                warn_of_new_program(node)
             executable = self._build_executable(key)
         else:
             path, number, values = node.derivation

@@ -200,8 +200,6 @@ class Trie:
         self.pruned = 0
         self.derived_child: Callable[[Node, Any], Node | None] = lambda parent, key: None
         """Set to `derived_child` of `jittape.recording.general.path_families`, which inserts calls itself."""
-        self.on_new_program: Callable[[Node], None] = lambda node: None
-        """Called with the node of each flush of a new op list; set by `jittape.inspect.new_programs`."""
 
     def root(self, frame: FrameType) -> Node:
         """Return the root of the steps that begin at the running line of the user's code.

@@ -17,10 +17,10 @@ import numpy as np
 from jittape.core.primitive import Primitive
 from jittape.core.program import SourceLine
 from jittape.errors import RecompileWarning
-from jittape.recording.trie import Node, trie
+from jittape.recording.trie import Node
 from jittape.recording.trie_insertion import Marker
 
-__all__ = ["NewProgram", "new_program_at", "place_at"]
+__all__ = ["NewProgram", "new_program_at", "place_at", "warn_of_new_program"]
 
 _PROGRAMS = 5
 """Number of programs that part at one node above which a warning says why."""
@@ -237,7 +237,7 @@ def _branch_of(node: Node) -> NewProgram | None:
     return None
 
 
-def _warn(node: Node) -> None:
+def warn_of_new_program(node: Node) -> None:
     """Warn, once for each place, if many programs part at one node of the path to `node` or by branches of a line."""
     found, branch = new_program_at(node, _PROGRAMS), _branch_of(node)
     if branch is not None:
@@ -263,6 +263,3 @@ def _issue(found: NewProgram) -> None:
     )
     if found.line is not None:
         warnings.warn_explicit(message, RecompileWarning, found.line.file, found.line.line)
-
-
-trie.on_new_program = _warn
