@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import dis
 import os
-import sysconfig
-from functools import lru_cache
+from functools import cache, lru_cache
 from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -21,7 +20,6 @@ __all__ = ["UNKNOWN", "Site", "is_own", "line_at", "resolved", "site_of", "sites
 UNKNOWN: Any = object()
 """Result of a look-up that would have to run code."""
 
-_LIBRARIES = tuple([os.path.abspath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib")])
 _PACKAGES = (
     f"{os.sep}site-packages{os.sep}",
     f"{os.sep}dist-packages{os.sep}",
@@ -81,7 +79,15 @@ class Site(NamedTuple):
 @lru_cache(maxsize=1024)
 def _is_library(file: str) -> bool:
     """Return whether `file` belongs to Python or to an installed package."""
-    return file.startswith(_LIBRARIES) or any([part in file for part in _PACKAGES])
+    return file.startswith(_libraries()) or any([part in file for part in _PACKAGES])
+
+
+@cache
+def _libraries() -> tuple[str, ...]:
+    """Return the folders of Python's own library."""
+    import sysconfig  # takes 1.5 ms
+
+    return tuple([os.path.abspath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib")])
 
 
 def line_at(code: CodeType, offset: int) -> int:

@@ -11,7 +11,6 @@ int32, bool, complex128.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +19,7 @@ import numpy as np
 from jittape.core.config import config
 from jittape.core.user_calls import argument_of_user, named
 from jittape.errors import DTypeError
+from jittape.value_classes import value_class
 
 __all__ = [
     "BLAS", "EXTENSIONS", "KINDS", "NATIVE", "NATIVE_FLOATS", "NATIVE_NUMBERS", "SUPPORTED", "WEAK_EXAMPLES",
@@ -68,7 +68,7 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True)
+@value_class
 class DTypeInfo:
     """Facts about a supported dtype.
 

@@ -7,13 +7,13 @@ corresponds to an element of another. An op without a lowering runs as a NumPy s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from jittape.core.program import Op
 from jittape.core.symbolic.memo_keys import memo_keys
+from jittape.value_classes import value_class
 
 if TYPE_CHECKING:
     from jittape.core.primitive import Primitive
@@ -55,7 +55,7 @@ class Index(NamedTuple):
     at: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@value_class
 class Map:
     """Each element of the result is a scalar expression of the corresponding elements of the operands.
 
@@ -67,7 +67,7 @@ class Map:
     expression: Callable[..., Any]
 
 
-@dataclass(frozen=True)
+@value_class
 class View:
     """Each element of the result is an element of the first operand.
 
@@ -79,7 +79,7 @@ class View:
     index: Callable[..., tuple[Index, ...]]
 
 
-@dataclass(frozen=True)
+@value_class
 class Pad:
     """The inverse of `View`: the elements of the first operand are written into an array of zeros.
 
@@ -90,7 +90,7 @@ class Pad:
     index: Callable[..., tuple[Index, ...]]
 
 
-@dataclass(frozen=True)
+@value_class
 class DynamicUpdateSlice:
     """The second operand overwrites a part of a copy of the first.
 
@@ -101,7 +101,7 @@ class DynamicUpdateSlice:
     index: Callable[..., tuple[Index, ...]]
 
 
-@dataclass(frozen=True)
+@value_class
 class Concatenate:
     """The operands are parts of the result, and together they cover it.
 
@@ -112,17 +112,17 @@ class Concatenate:
     index: Callable[..., tuple[Index, ...]]
 
 
-@dataclass(frozen=True)
+@value_class
 class Alias:
     """The result has the bytes of the operand in the same (C) order, with another shape."""
 
 
-@dataclass(frozen=True)
+@value_class
 class Iota:
     """An op without operands: each element is its own coordinate along the parameter `axis`."""
 
 
-@dataclass(frozen=True)
+@value_class
 class Reduce:
     """Combine the elements along the parameter `axes` (a sorted tuple), which are removed from the shape.
 
@@ -134,7 +134,7 @@ class Reduce:
     identity: Callable[[np.dtype[Any]], Any]
 
 
-@dataclass(frozen=True)
+@value_class
 class Scan:
     """Combine elements one after another along the parameter `axis`.
 
@@ -146,7 +146,7 @@ class Scan:
     start: float
 
 
-@dataclass(frozen=True)
+@value_class
 class Scatter:
     """Combine elements of the second operand, one after another, with elements of a copy of the first.
 
@@ -159,7 +159,7 @@ class Scatter:
     combining: Callable[..., Primitive | None]
 
 
-@dataclass(frozen=True)
+@value_class
 class CheckedMap:
     """A map that is defined only for operands in a range.
 
@@ -170,12 +170,12 @@ class CheckedMap:
     of: Callable[..., Any]
 
 
-@dataclass(frozen=True)
+@value_class
 class Assert:
     """End the run with an error if the operand, a truth value, is true."""
 
 
-@dataclass(frozen=True)
+@value_class
 class Decomposition:
     """Compiled code uses other ops: ``of(*handles, **params)``, written with user-level functions.
 
@@ -185,7 +185,7 @@ class Decomposition:
     of: Callable[..., Any]
 
 
-@dataclass(frozen=True)
+@value_class
 class Call:
     """A library routine, identified by the name of its calling sequence in the code generator (``"gemm"``).
 
@@ -213,7 +213,7 @@ def _without_vjp(*_: Any, **__: Any) -> Mapping[int, Any]:
     raise NotImplementedError("only compiled code has this op")
 
 
-@dataclass(frozen=True)
+@value_class
 class Control:
     """A loop or a branch, whose parameters contain programs.
 

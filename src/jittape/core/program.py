@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.tickets import WeakValues
 from jittape.core.user_calls import file_shown
 from jittape.errors import ProgramError
+from jittape.value_classes import value_class
 
 if TYPE_CHECKING:
     from jittape.core.primitive import Primitive
@@ -149,7 +150,7 @@ class Op(NamedTuple):
         return (self.primitive, self.args, self.params)
 
 
-@dataclass(frozen=True)
+@value_class
 class Program:
     """A linear list of ops from input slots to output slots.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.recording.extent_trace import body_trace
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
+from jittape.value_classes import value_class
 
 __all__ = ["INT64", "Loop", "branch", "predicate", "resolve_weak", "segment_length"]
 
@@ -41,7 +42,7 @@ Step = Callable[[Any, list[Any], list[Any]], tuple[list[Any], list[Any]]]
 """``step(iteration, carries, rows) -> (new carries, values to stack)``."""
 
 
-@dataclass(frozen=True)
+@value_class
 class Loop:
     """Description of a loop to record.
 

@@ -8,7 +8,6 @@ with it: see `scalar_plan`. A call writes to its plan, so each concurrent call h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ import numpy as np
 from jittape.core.buffers import Buffer, address_of
 from jittape.core.program import Aval
 from jittape.recording.tensor import Tensor
+from jittape.value_classes import value_class
 
 __all__ = [
     "TYPES",
@@ -148,7 +148,7 @@ class Kind(IntEnum):
     """A check whether two arguments are one object, as the value says; the cell is the position of the second."""
 
 
-@dataclass(frozen=True)
+@value_class
 class Entry:
     """A check of one argument with the cell that it is written to, or a calculation on values.
 

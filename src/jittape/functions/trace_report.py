@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jittape.core.config import config
@@ -13,6 +12,7 @@ from jittape.functions.concrete_function import Concrete
 from jittape.functions.signature import Call, describe_key, distance, key_changes
 from jittape.functions.variable_arguments import VariableKind
 from jittape.recording.user_line import line_of_error
+from jittape.value_classes import value_class
 
 __all__ = [
     "Reason",
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@value_class
 class Signature:
     """One signature that a function was traced for.
 

@@ -9,12 +9,13 @@ its state in an optimizer), or also uses it from outside.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from jittape.core.program import Aval
 from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.variable import Variable
+from jittape.value_classes import value_class
 
 __all__ = [
     "ArgumentVariable",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@value_class
 class VariableKind:
     """The key of a Variable among the arguments.
 
@@ -52,7 +53,7 @@ class VariableKind:
         )
 
 
-@dataclass(frozen=True)
+@value_class
 class ArgumentVariable:
     """A Variable that is argument number `number`, in place of the Variable that was traced."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NoReturn
 from weakref import ref
@@ -34,6 +33,7 @@ from jittape.recording.trie import Node, cut_program, path_to, trie
 from jittape.recording.trie_insertion import insert_call, marker_for
 from jittape.recording.user_line import call_of_user, user_line
 from jittape.recording.variable import Variable, placeholder_for
+from jittape.value_classes import value_class
 
 __all__ = [
     "Captured",
@@ -53,14 +53,14 @@ Draw = Callable[..., np.ndarray[Any, Any]]
 """A function ``draw(lead=())`` of the leading dimensions of an array: a draw for each iteration of loops."""
 
 
-@dataclass(frozen=True)
+@value_class
 class Leaf:
     """An input that is argument number `number`."""
 
     number: int
 
 
-@dataclass(frozen=True)
+@value_class
 class RandomInput:
     """An input of random numbers, drawn at each call by ``function(*arguments)``."""
 
@@ -73,7 +73,7 @@ class RandomInput:
         return self.function(*self.arguments)
 
 
-@dataclass(frozen=True)
+@value_class
 class Captured:
     """An input that is a tensor from outside, with its value when the function was traced."""
 

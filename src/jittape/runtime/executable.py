@@ -9,7 +9,6 @@ belongs to no executable: results and arenas come from the pool for one run.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from jittape.compile.cache.kernel_cache import KernelMissing, Origin, registry
 from jittape.compile.cache.schedule_cache import load_schedule, schedule_key, store_schedule
@@ -34,11 +33,12 @@ from jittape.core.simplify import simplify
 from jittape.errors import LinAlgError
 from jittape.runtime.launch_tables import LaunchTable, announce, segments
 from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace, array_of
+from jittape.value_classes import value_class
 
 __all__ = ["CompiledExecutable", "UsedKernel", "executable_of", "with_bodies"]
 
 
-@dataclass(frozen=True)
+@value_class
 class UsedKernel:
     """A kernel of an executable, and the origin of its machine code."""
 

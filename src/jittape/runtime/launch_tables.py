@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any, NamedTuple
 
@@ -31,6 +30,7 @@ from jittape.core.records import WORD
 from jittape.core.tuning import tuning
 from jittape.runtime.threads import MOST, announce_helper, pool_address
 from jittape.runtime.workspace import Layout
+from jittape.value_classes import value_class
 
 __all__ = [
     "Clocks",
@@ -61,7 +61,7 @@ class Clocks(NamedTuple):
     counter: Callable[[], int]
 
 
-@dataclass(frozen=True)
+@value_class
 class LaunchTable:
     """Consecutive kernel calls: the launch table and the arrays that it points to."""
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jittape.compile.ir.kernel import Kernel
 from jittape.core.locks import cached_property
+from jittape.value_classes import value_class
 
 __all__ = ["Exchanges"]
 
 
-@dataclass(frozen=True)
+@value_class
 class Exchanges(Kernel):
     """A kernel that exchanges elements 0, 1, ... of each row of numbers 0, 1, ... with the elements at its targets.
 

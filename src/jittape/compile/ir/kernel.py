@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,6 +44,7 @@ from jittape.core.dtypes import info_of
 from jittape.core.locks import cached_property
 from jittape.core.primitive import Primitive
 from jittape.core.tuning import tuning
+from jittape.value_classes import value_class
 
 __all__ = [
     "Gemm",
@@ -56,7 +57,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@value_class
 class Kernel:
     """A unit that is compiled once, under a name that is the hash of its `text`.
 
@@ -87,7 +88,7 @@ class Kernel:
         return sum(line.lstrip().startswith("for ") for line in self.text.splitlines())
 
 
-@dataclass(frozen=True)
+@value_class
 class NamedKernel(Kernel):
     """A kernel of which only the name is known; that is enough to find its machine code."""
 
@@ -98,7 +99,7 @@ class NamedKernel(Kernel):
         return self.known_name
 
 
-@dataclass(frozen=True)
+@value_class
 class LoopKernel(Kernel):
     """A loop nest.
 
@@ -181,7 +182,7 @@ class LoopKernel(Kernel):
         )
 
 
-@dataclass(frozen=True)
+@value_class
 class Gemm(Kernel):
     """A stack of matrix products ``a0 @ a1``, written to `r0` or added to `u0` (see `accumulates`).
 

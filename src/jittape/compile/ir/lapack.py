@@ -6,7 +6,6 @@ small order, with several matrices in the lanes of a vector.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from jittape.compile.ir.instructions import Operand
 from jittape.compile.ir.kernel import Kernel
 from jittape.core.dtypes import bool_, info_of, int32
 from jittape.core.locks import cached_property
+from jittape.value_classes import value_class
 
 __all__ = [
     "DECOMPOSITIONS",
@@ -44,7 +44,7 @@ LAPACK_ROUTINES = (*FACTORIZATIONS, *SOLVES, "potri", *DECOMPOSITIONS)
 """Values of `Call.routine` that a `Lapack` kernel computes."""
 
 
-@dataclass(frozen=True)
+@value_class
 class Lapack(Kernel):
     """A stack of factorizations or decompositions, or of solutions of linear systems.
 

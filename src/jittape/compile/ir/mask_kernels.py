@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jittape.compile.ir.kernel import Kernel
 from jittape.core.locks import cached_property
+from jittape.value_classes import value_class
 
 __all__ = ["MaskCounts", "MaskLoop"]
 
 
-@dataclass(frozen=True)
+@value_class
 class MaskCounts(Kernel):
     """A kernel that counts the true elements of each block of a mask; a task counts one block.
 
@@ -27,7 +26,7 @@ class MaskCounts(Kernel):
         return 1
 
 
-@dataclass(frozen=True)
+@value_class
 class MaskLoop(Kernel):
     """A kernel that numbers the true elements of a mask; a task does one block.
 

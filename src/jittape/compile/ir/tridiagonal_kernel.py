@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from jittape.compile.ir.kernel import Kernel
 from jittape.core.dtypes import info_of
 from jittape.core.locks import cached_property
+from jittape.value_classes import value_class
 
 __all__ = ["TridiagonalSolve"]
 
 
-@dataclass(frozen=True)
+@value_class
 class TridiagonalSolve(Kernel):
     """A kernel that solves a stack of tridiagonal systems with partial pivoting.
 

@@ -18,7 +18,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ import llvmlite.binding as llvm
 
 from jittape.core.config import config
 from jittape.core.locks import lock
+from jittape.value_classes import value_class
 
 __all__ = ["ROUTINES", "Blas", "blas", "has_avx512", "symbol"]
 
@@ -45,7 +45,7 @@ _UNPACKED = ("SkylakeX", "Cooperlake", "SapphireRapids")
 _SUFFIXES = {"win32": ".dll", "darwin": ".dylib"}
 
 
-@dataclass(frozen=True)
+@value_class
 class Blas:
     """A loaded BLAS.
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
 from jittape.core.dtypes import NATIVE_FLOATS
 from jittape.core.tuning import tuning
+from jittape.value_classes import value_class
 from jittape.vectormath.counting_math import CountedValue, CountingMath
 from jittape.vectormath.machine_math import NotInLanes
 
@@ -57,7 +57,7 @@ _FLOATS = {f"f{8 * dtype.itemsize}": dtype for dtype in NATIVE_FLOATS}
 _OWN = re.compile(r"@(jittape_math_(\w+)_(f32|f64))\(")
 
 
-@dataclass(frozen=True)
+@value_class
 class ExternalFunction:
     """An external function.
 

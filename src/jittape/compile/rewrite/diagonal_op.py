@@ -10,7 +10,6 @@ The kernel knows no shapes, so there is one kernel for each dtype: it fills with
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,12 @@ from jittape.core.forms import Control
 from jittape.core.locks import cached_property
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op
+from jittape.value_classes import value_class
 
 __all__ = ["DiagonalScatter", "diagonal_scatter_op", "fits", "table_of"]
 
 
-@dataclass(frozen=True)
+@value_class
 class DiagonalScatter(Kernel):
     """A kernel that fills with zeros and scatters operands into them."""
 

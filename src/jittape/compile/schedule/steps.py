@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jittape.compile.ir.kernel import Kernel
 from jittape.compile.schedule.row_tiling import RowTile
 from jittape.core.program import Aval, Op, Program
+from jittape.value_classes import value_class
 
 __all__ = ["Donated", "KernelStep", "NumpyStep", "Schedule", "Step"]
 
@@ -14,7 +13,7 @@ Donated = tuple[tuple[int, int], ...]
 """Inputs and outputs by position: the output may be computed in the input's memory."""
 
 
-@dataclass(frozen=True)
+@value_class
 class KernelStep:
     """A kernel on storages.
 
@@ -49,7 +48,7 @@ class KernelStep:
     bodies: tuple[Schedule, ...] = ()
 
 
-@dataclass(frozen=True)
+@value_class
 class NumpyStep:
     """An op, or a run of `Control` ops, evaluated with NumPy on views of its operands' storages."""
 
@@ -98,7 +97,7 @@ class NumpyStep:
 Step = KernelStep | NumpyStep
 
 
-@dataclass(frozen=True)
+@value_class
 class Schedule:
     """Steps in order, and the memory of their values.
 

@@ -6,7 +6,6 @@ float32 is computed in float64.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from math import comb
 from typing import Any
 
@@ -53,7 +52,7 @@ def polygamma(m: Any, x: Any, order: int) -> Any:
     unit = 2 ** round(math.log2(factorial) / (order + 1))
     argument = m.where(x < 0, 1 - x, x)
     zeta = _zeta_of_integer(m, order + 1, m.where(argument == np.inf, 1.0, argument), float(unit))
-    positive = sign * m.where(argument == np.inf, 0.0, float(Fraction(factorial, unit ** (order + 1))) * zeta)
+    positive = sign * m.where(argument == np.inf, 0.0, factorial / unit ** (order + 1) * zeta)
     r = x - m.rint(x)
     reflected = -sign * positive - _cotangent_derivative(m, order, r)
     pole = m.literal(np.inf if order % 2 else np.nan, x.dtype)

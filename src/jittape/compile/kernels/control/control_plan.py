@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -43,6 +42,7 @@ from jittape.core.program import ALIGNMENT, Aval, Body, Op, Program
 from jittape.core.records import WORD
 from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
+from jittape.value_classes import value_class
 
 __all__ = [
     "STACK_AVAL",
@@ -59,7 +59,7 @@ STACK_AVAL = Aval((GROWN_STACK.words,), np.dtype(np.int64))
 """Shape and dtype of the `GROWN_STACK` that is stored for a value of unknown length."""
 
 
-@dataclass(frozen=True)
+@value_class
 class ControlDriver(Kernel):
     """The driver of a loop or a branch."""
 
@@ -72,7 +72,7 @@ class ControlDriver(Kernel):
         return f"()\n  {self.kind}: runs the tables of its bodies"
 
 
-@dataclass(frozen=True)
+@value_class
 class Stop(Kernel):
     """Aborts the run if one of the `n0` elements of its operand is true."""
 
@@ -84,7 +84,7 @@ class Stop(Kernel):
         return "(a0: bool; n0)\n  stop if any of a0"
 
 
-@dataclass(frozen=True)
+@value_class
 class Release(Kernel):
     """Frees the memory of a grown stack."""
 
@@ -95,7 +95,7 @@ class Release(Kernel):
         return "()\n  release: gives back the memory of a grown stack"
 
 
-@dataclass(frozen=True)
+@value_class
 class Plan:
     """A step of control flow; its operands are the arguments, the results and then the temporaries.
 

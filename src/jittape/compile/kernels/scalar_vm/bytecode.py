@@ -13,7 +13,6 @@ with a kind and a count, then that many instructions (`INSTRUCTION` or `LONG_INS
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +34,7 @@ from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Body, Op, Program, dead_code_removed
 from jittape.core.records import RecordLayout
 from jittape.core.tuning import tuning
+from jittape.value_classes import value_class
 
 __all__ = [
     "CONSTANT",
@@ -73,7 +73,7 @@ class Code(NamedTuple):
         return f"{self.dtype.name} = {label_of(self.primitive)} {taken}{params_text(self.params)}"
 
 
-@dataclass(frozen=True)
+@value_class
 class ScalarVM(Kernel):
     """The interpreter of tables with instructions of these kinds."""
 

@@ -1,0 +1,69 @@
+"""`value_class` makes the same classes as ``dataclass(frozen=True)``, without the check at run time."""
+
+import copy
+import dataclasses
+import pickle
+
+import pytest
+
+from jittape.value_classes import value_class
+
+
+@value_class
+class Pair:
+    first: object
+    second: object = 2
+
+
+@value_class
+class Single:
+    only: object
+
+
+@value_class
+class Nothing:
+    pass
+
+
+@value_class
+class Longer(Pair):
+    third: object = 3
+
+
+@value_class
+class Named:
+    name: str
+
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return 1
+
+    def __repr__(self):
+        return "own"
+
+
+@pytest.mark.parametrize("value", [Pair(1), Single("a"), Nothing(), Longer(1, third=[])])
+def test_values_are_compared_hashed_and_shown_by_their_fields(value):
+    as_dataclass = dataclasses.make_dataclass(
+        type(value).__name__, [f.name for f in dataclasses.fields(value)], frozen=True
+    )(**vars(value))
+    same = copy.copy(value)
+    assert value == same and value == pickle.loads(pickle.dumps(value)) and value != as_dataclass
+    assert repr(value) == repr(as_dataclass)
+    if not isinstance(value, Longer):
+        assert hash(value) == hash(same) == hash(as_dataclass)
+
+
+def test_values_differ_by_class_and_by_field():
+    assert Pair(1) != Longer(1)
+    assert Pair(1) != Pair(1, 3)
+    assert Single(1) != 1 and Single(float("nan")) != Single(float("nan"))
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(Longer(1, third=[]))
+    assert dataclasses.replace(Longer(1), third=4) == Longer(1, 2, 4)
+
+
+def test_methods_of_the_class_stay():
+    assert Named("a") == Named("b") and hash(Named("a")) == 1 and repr(Named("a")) == "own"
