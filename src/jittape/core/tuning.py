@@ -17,7 +17,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _caches: list[Callable[[], None]] = []
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(repr=False)
 class Tuning:
     """Thresholds, by the package that reads them.
 
