@@ -109,7 +109,7 @@ SLOW = frozenset(
         "test_kernels_for_other_processors",
         "test_kernels_of_another_environment_are_named",
         "test_large_temporaries_and_results_do_not_fault_pages",
-        "test_layers_data_signals_and_the_compiler_are_imported_when_they_are_used",
+        "test_modules_are_imported_when_they_are_used",
         "test_loaded_object_files_are_bounded",
         "test_nests_cut_anywhere_keep_their_order",
         "test_nothing_grows_over_a_thousand_warm_steps",
