@@ -325,6 +325,68 @@ def test_ten_thousand_steps_outside_any_tape():
     assert since.trie_nodes < 5_000
 
 
+@pytest.mark.parametrize(
+    ("before", "length", "kept"),
+    [(0, 7, 0), (0, 24, 0), (33, 24, 0), (0, 49, 0), (0, 51, 0), (20, 130, 0), (0, 24, 4), (0, 130, 4)],
+)
+def test_a_loop_outside_any_tape_flushes_after_whole_iterations(before: int, length: int, kept: int):
+    """So that flushes repeat, of loops that are longer than a flush, too; 51 results without this give 51 programs."""
+    jt.config.max_pending_ops = 50
+    forget_all()
+    sizes = [1 + i % 6 for i in range(length)]
+    states = [jt.Variable(np.full(n, 0.5)) for n in range(1, 7)]
+    values = [v.numpy().copy() for v in states]
+    results, expected = [], []
+    total = jt.constant(np.zeros(2))
+    for _ in range(before):
+        total = total + 1.0
+    for i in range(80):
+        if i == 40:
+            since = Since()
+        for n in sizes:
+            states[n - 1].assign_add(np.full(n, 0.25))
+            values[n - 1] += 0.25
+        if kept and i % kept == 0:
+            results.append(states[2] * 2.0)
+            expected.append(values[2] * 2.0)
+    assert since.paths_recorded == 0
+    assert since.flushes >= 40 * length // 51
+    for found, value in zip([*states, *results, total], [*values, *expected, np.full(2, before)], strict=True):
+        np.testing.assert_array_equal(found, value)
+
+
+def test_loops_of_other_lengths_flush_after_their_own_iterations():
+    """A period that was found is not kept when the program changes."""
+    jt.config.max_pending_ops = 50
+    forget_all()
+    x = jt.Variable(np.zeros(3))
+    y = jt.Variable(np.zeros(2))
+    for length in (24, 7, 31, 24):
+        for i in range(80):
+            if i == 40:
+                since = Since()
+            for j in range(length):
+                (x if j else y).assign_add(1.0)
+        assert since.paths_recorded == 0
+        assert since.flushes >= 5
+    np.testing.assert_array_equal(x, np.full(3, 80.0 * (23 + 6 + 30 + 23)))
+    np.testing.assert_array_equal(y, np.full(2, 320.0))
+
+
+def test_an_error_in_a_loop_outside_any_tape_keeps_the_assignments_before_it():
+    jt.config.max_pending_ops = 50
+    x, at = jt.Variable(np.arange(3.0)), jt.Variable(0)
+    count = jt.Variable(0)
+    with pytest.raises(IndexError):
+        for i in range(200):
+            at.assign(7 if i == 150 else i % 3)
+            jt.gather(x, at)
+            x.assign(x * 1.0 + jt.gather(x, at) * 0.0)
+            count.assign_add(1)
+    assert count.numpy() == 150
+    np.testing.assert_array_equal(x, np.arange(3.0))
+
+
 def test_a_chain_of_3000_operations_outside_any_tape():
     jt.config.max_pending_ops = 10_000
     x = jt.constant(np.float64(1.0))

@@ -26,6 +26,7 @@ from jittape.core.program import Aval
 from jittape.core.traced_scalar import TracedScalar
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.flushing import Assignment
+from jittape.recording.loop_windows import LoopWindows, flush_over_limit
 from jittape.recording.scalar_inputs import scalar_inputs
 from jittape.recording.slots import NOTHING_WRITTEN, Slots
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
@@ -70,6 +71,8 @@ class Trace(Slots):
         By identity, the slots that tensors had before they were written to.
     former : mapping of int to int
         From the slot of a tensor that got another one to its former slot: see `jittape.autodiff.splice`.
+    windows : LoopWindows or None
+        Where the loop that the trace records flushes, if the trace before had too many pending results.
     exits : dict or None
         Values that became arrays or numbers while a tape recorded: see `jittape.recording.tape_exits`.
     traced_in : str or None
@@ -83,6 +86,7 @@ class Trace(Slots):
         "intervals",
         "limit",
         "superseded",
+        "windows",
     )
 
     traced_in: str | None = None
@@ -99,6 +103,7 @@ class Trace(Slots):
         self.assigned: dict[int, Assignment] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
+        self.windows: LoopWindows | None = None
         self.intervals: list[ref[Any]] = []
         self.exits = None
         self.former = _SAME
@@ -249,12 +254,7 @@ class Trace(Slots):
                 made.append(tensor)
         return made
 
-    def _flush_over_limit(self) -> None:
-        """Run what is pending and begin a new trace, unless a tape records this one."""
-        if not self.intervals and self is active_recorder():
-            self.flush()
-            if self is active_recorder():
-                self.supersede()
+    _flush_over_limit = flush_over_limit
 
     def _recordable(self, a: Any) -> Any:
         """Return `a` as a Tensor, Variable or scalar that has a slot here or can get one."""

@@ -86,6 +86,9 @@ class Node:
         Nodes and results that several edges below lead to: see `jittape.autodiff.known_gradients`.
     derivation : (GeneralPath, int, sequence of int) or None
         The general path that gave the node, the number of the node and the values of the extents.
+    windows : tuple of int, or None
+        Where a loop outside tapes had too many pending results: the sizes of the next windows, see
+        `jittape.recording.loop_windows`.
     """
 
     __slots__ = (
@@ -116,6 +119,7 @@ class Node:
         "stamp",
         "takes_scalars_as_given",
         "unknown",
+        "windows",
     )
 
     def __init__(self, parent: Node | None) -> None:
@@ -146,6 +150,7 @@ class Node:
         self.families: Any = None
         self.shortcuts: dict[Any, tuple[Node, tuple[tuple[int, Aval], ...]]] | None = None
         self.derivation: tuple[Any, int, Sequence[int]] | None = None
+        self.windows: tuple[int, ...] | None = None
 
     @property
     def ops(self) -> tuple[Op, ...]:

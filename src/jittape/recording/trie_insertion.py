@@ -145,8 +145,7 @@ def _run(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Nod
             named(error)
             raise
         results: Sequence[Any] = result if isinstance(result, (tuple, list)) else (result,)
-        if body is not imported:
-            results = _separate(results, builder)
+        results = _separate(results, builder)
     slots = tuple([None if r is None else (r.slot, r.aval) for r in results])
     if isinstance(result, (tuple, list)):
         node.results = slots
@@ -243,9 +242,9 @@ _calls: Memory[_Call] = Memory()
 
 
 @any_dtype
-def imported(x: Any) -> Any:
-    """Return `x`: the body of a call that only gives its operand a slot."""
-    return x
+def imported(x: Any) -> tuple[()]:
+    """Return nothing: the body of a call that only gives its operand a slot."""
+    return ()
 
 
 def _separate(results: Sequence[Any], builder: Builder) -> list[Any]:
