@@ -351,7 +351,9 @@ def test_a_loop_outside_any_tape_flushes_after_whole_iterations(before: int, len
             expected.append(values[2] * 2.0)
     assert since.paths_recorded == 0
     assert since.flushes >= 40 * length // 51
-    for found, value in zip([*states, *results, total], [*values, *expected, np.full(2, before)], strict=True):
+    for found, value in zip(
+        [*states, *results, total], [*values, *expected, np.full(2, before)], strict=True
+    ):
         np.testing.assert_array_equal(found, value)
 
 
