@@ -17,8 +17,7 @@ from jittape.primitives.identity import custom_gradient_op
 from jittape.recording.body_tracing import BodyTrace
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
 from jittape.recording.extent_trace import body_trace
-from jittape.recording.handles import own_handles
-from jittape.recording.nested import flatten
+from jittape.recording.nested import flatten, own_handles
 from jittape.recording.operators import Operators
 from jittape.recording.tape_exits import first_order_excused
 from jittape.recording.tensor import Tensor

@@ -18,7 +18,7 @@ from jittape.errors import NoGradientError
 from jittape.functions.signature import TensorSpec
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
 from jittape.recording.function_trace import FunctionTrace
-from jittape.recording.handles import own_handles
+from jittape.recording.nested import own_handles
 from jittape.recording.tensor import tensor_of
 from jittape.recording.trace import Trace
 

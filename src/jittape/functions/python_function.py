@@ -24,8 +24,7 @@ from jittape.primitives.elementwise.bits import bitcast_op
 from jittape.primitives.shape.shape_extents import ShapeExtents
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.function_trace import FunctionTrace
-from jittape.recording.handles import own_handles
-from jittape.recording.nested import flatten
+from jittape.recording.nested import flatten, own_handles
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 

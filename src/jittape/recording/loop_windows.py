@@ -49,12 +49,14 @@ class LoopWindows:
 
 def flush_over_limit(trace: Any) -> None:
     """Run what is pending in `trace` and begin a new trace, unless a tape records this one."""
-    if trace.intervals or trace is not active_recorder():
+    recorder: Any = active_recorder()
+    if trace.intervals or trace is not recorder:
         return
     windows = trace.windows or LoopWindows()
     limit = windows.limit_after(trace) if trace.limit else config._max_pending_ops
     trace.flush()
-    successor: Any = trace.supersede() if trace is active_recorder() else active_recorder()
+    recorder = active_recorder()
+    successor = trace.supersede() if trace is recorder else recorder
     successor.windows, successor.limit = windows, limit
 
 

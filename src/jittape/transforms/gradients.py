@@ -11,8 +11,7 @@ from jittape.autodiff.tape_arguments import UnconnectedGradients, fitting
 from jittape.core.user_calls import as_function
 from jittape.primitives.identity import stop_gradient
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.handles import own_handles
-from jittape.recording.nested import flatten, flatten_like
+from jittape.recording.nested import flatten, flatten_like, own_handles
 from jittape.recording.trace import begin_step, current_trace
 from jittape.transforms.primals import (
     Argnums,

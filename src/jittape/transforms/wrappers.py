@@ -13,8 +13,7 @@ from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import apply
 from jittape.primitives.identity import identity
 from jittape.primitives.shape.views import recompute_after
-from jittape.recording.handles import own_handles
-from jittape.recording.nested import flatten
+from jittape.recording.nested import flatten, own_handles
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace

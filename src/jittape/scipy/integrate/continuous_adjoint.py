@@ -18,7 +18,7 @@ from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.handles import own_handles
+from jittape.recording.nested import own_handles
 from jittape.scipy.integrate.implicit_equations import differentiable_once
 from jittape.scipy.integrate.ode_loop import Control, integrated
 from jittape.scipy.integrate.ode_methods import Field, Method

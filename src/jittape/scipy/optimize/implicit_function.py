@@ -27,8 +27,7 @@ from jittape.primitives.linalg.solve import solve
 from jittape.primitives.shape.reshaping import reshape, transpose
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.function_trace import FunctionTrace
-from jittape.recording.handles import own_handles
-from jittape.recording.nested import flatten
+from jittape.recording.nested import flatten, own_handles
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace, current_trace
