@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.integrate
 import scipy.stats
 
 from jittape.primitives.elementwise import random_numbers as rn
@@ -114,6 +116,70 @@ def binomial(block: int, stream: int, key: int, n: float, p: float) -> float:
     return by_rejection(block, stream, key, *hat, lambda k: law.logpmf(k) - peak)
 
 
+def attempts(block: int, stream: int, key: int) -> Iterator[tuple[float, float]]:
+    """Return the pairs of uniform numbers of the attempts of a rejection."""
+    for number in range(256):
+        u, v = (((x >> 11) + 1) / 2**53 for x in halves(attempt(block, number), stream, key))
+        yield u, v
+
+
+def hypergeometric(block: int, stream: int, key: int, good: float, bad: float, drawn: float) -> float:
+    """Return the number of Stadlober (1990), with the probabilities of SciPy."""
+    if not (min(good, bad, drawn) >= 0 and 2**53 > good + bad >= drawn) or any(
+        x % 1 for x in (good, bad, drawn)
+    ):
+        return math.nan
+    if max(0, drawn - bad) == min(good, drawn):
+        return min(good, drawn)
+    total = good + bad
+    law = scipy.stats.hypergeom(total, good, drawn)
+    peak = law.logpmf(math.floor((drawn + 1) * (good + 1) / (total + 2)))
+    spread = drawn * good * bad * (total - drawn) / total**2 / (total - 1)
+    width = 2 * math.sqrt(2 / math.e * (spread + 0.5)) + 3 - 2 * math.sqrt(3 / math.e)
+    for u, v in attempts(block, stream, key):
+        k = math.floor(drawn * good / total + 0.5 + width * (v - 0.5) / u)
+        if max(0, drawn - bad) <= k <= min(good, drawn) and 2 * math.log(u) <= law.logpmf(k) - peak:
+            return k
+    raise AssertionError
+
+
+def zipf(block: int, stream: int, key: int, exponent: float) -> float:
+    """Return the number of Devroye (1986, page 551)."""
+    if not exponent > 1:
+        return math.nan
+    power, least = exponent - 1, 2.0 ** (-63 * (exponent - 1))
+    for u, v in attempts(block, stream, key):
+        k = math.floor((1 - u * (1 - least)) ** (-1 / power))
+        ratio = (1 + 1 / k) ** power
+        if v * k * (ratio - 1) / (2**power - 1) <= ratio / 2**power:
+            return k
+    raise AssertionError
+
+
+def von_mises(block: int, stream: int, key: int, kappa: float) -> float:
+    """Return the angle of Best and Fisher (1979), by their formulas."""
+    if not kappa >= 0:
+        return math.nan
+    tau = 1 + math.sqrt(1 + 4 * kappa**2)
+    rho = (tau - math.sqrt(2 * tau)) / (2 * kappa)
+    s = (1 + rho**2) / (2 * rho)
+    for number in range(256):
+        low, high = halves(attempt(block, number), stream, key)
+        half = math.pi * (low / 2**64 if low < 2**63 else low / 2**64 - 1)
+        angle = 2 * math.atan((1 - rho) / (1 + rho) * math.tan(half))
+        y = kappa * (s - math.cos(angle))
+        if math.log(((high >> 11) + 1) / 2**53) <= math.log(y) + 1 - y:
+            return angle
+    raise AssertionError
+
+
+def von_mises_slope(kappa: float, shortfall: float, angle: float) -> float:
+    def integrand(t: float) -> float:
+        return (1 - shortfall - math.cos(t)) * math.exp(kappa * (math.cos(t) - math.cos(angle)))
+
+    return float(scipy.integrate.quad(integrand, 0, angle, epsabs=0, epsrel=1e-13)[0])
+
+
 def by_rejection(
     block: int,
     stream: int,
@@ -126,8 +192,7 @@ def by_rejection(
     log_density: Any,
 ) -> float:
     """Return the number of Hörmann's transformed rejection with the hat `a`, `b`, `c`."""
-    for number in range(256):
-        u, v = (((x >> 11) + 1) / 2**53 for x in halves(attempt(block, number), stream, key))
+    for u, v in attempts(block, stream, key):
         us = max(0.5 - abs(u - 0.5), 1e-17)
         k = math.floor((2 * a / us + b) * (u - 0.5) + c)
         if us >= 0.07 and v <= quick:
@@ -250,5 +315,26 @@ ROWS: tuple[Row, ...] = (
         binomial,
         [(0, 0.5), (7, 0.3), (7, 0.0), (7, 1.0), (30, 0.9), (30, 0.5), (1000, 0.2)],
         [(math.nan, 0.5), (-1, 0.5), (2.5, 0.5), (3, math.nan), (3, 1.5), (3, -0.1)],
+    ),
+    with_parameters(
+        "random_hypergeometric",
+        rn.hypergeometric_op,
+        hypergeometric,
+        [(3, 2, 2), (0, 5, 3), (5, 0, 3), (5, 5, 10), (7, 20, 9), (1000, 3000, 500)],
+        [(math.nan, 2, 1), (-1, 2, 0), (2.5, 3, 1), (3, 2, 6), (3, 2, -1), (1e16, 2, 1), (0, 0, 0)],
+    ),
+    with_parameters("random_zipf", rn.zipf_op, zipf, [1.2, 2.0, 5.0, 50.0], [math.nan, 1.0, -1.0, 3.0]),
+    with_parameters(
+        "random_von_mises", rn.von_mises_op, von_mises, [0.01, 0.5, 3.0, 200.0], [math.nan, -1.0, 2.0]
+    ),
+    Row(
+        "random_von_mises_slope",
+        rn.von_mises_slope_op.bind,
+        lambda rng: tuple(rng.uniform(low, high, (4, 5)) for low, high in ((0, 20), (0, 1), (-1.5, 1.5))),
+        elementwise(von_mises_slope, "float64"),
+        ("float64",),
+        edges=((np.array([3.0]), np.array([0.1]), np.array([0.0])), (np.zeros((0, 2)),) * 3),
+        wrt=(),
+        rtol=1e-10,
     ),
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import pickle
 
+import mpmath
 import numpy as np
 import pytest
+from scipy import stats
 
 import jittape as jt
 import jittape.numpy as jnp
@@ -41,6 +43,11 @@ LAWS = {
     "binomial": (10, 0.3),
     "negative_binomial": (5, 0.4),
     "geometric": (0.3,),
+    "hypergeometric": (7, 20, 9),
+    "multivariate_hypergeometric": ([5, 3, 9], 8),
+    "logseries": (0.7,),
+    "zipf": (6,),
+    "vonmises": (1, 3),
     "multivariate_normal": ([1, 2], [[2, 0.5], [0.5, 1]]),
     "dirichlet": ([1, 2, 3],),
     "multinomial": (10, [0.2, 0.3, 0.5]),
@@ -64,6 +71,94 @@ def test_a_law_has_the_moments_the_shapes_and_the_dtype_of_numpy(law):
 def test_cauchy_numbers_have_the_quartiles_of_their_law():
     draw = jnp.random.default_rng(2).standard_cauchy(COUNT).numpy()
     np.testing.assert_allclose(np.quantile(draw, [0.25, 0.5, 0.75]), [-1.0, 0.0, 1.0], atol=0.06)
+
+
+SPECIAL_LAWS = {
+    "hypergeometric": [(3, 2, 2), (5, 90, 9), (1000, 3000, 500)],
+    "logseries": [(1e-12,), (0.69,), (0.71,), (0.9999999,)],
+    "zipf": [(1.6,), (3,), (50,)],
+    "vonmises": [(0, 0), (0, 1e-9), (0, 2), (0, 1e8)],
+}
+SCIPY_LAWS = {
+    "hypergeometric": lambda good, bad, drawn: stats.hypergeom(good + bad, good, drawn),
+    "logseries": stats.logser,
+    "zipf": stats.zipf,
+    "vonmises": lambda mu, kappa: stats.vonmises(max(kappa, 1e-300)),
+}
+
+
+@pytest.mark.parametrize(("law", "parameters"), [(law, p) for law in SPECIAL_LAWS for p in SPECIAL_LAWS[law]])
+def test_a_law_has_the_distribution_function_of_scipy(law, parameters, mode):
+    """Dvoretzky, Kiefer and Wolfowitz: a distance of more than 0.0198 has a probability of less than 1e-6."""
+    draw = np.sort(getattr(jnp.random.default_rng(3), law)(*parameters, size=COUNT).numpy())
+    known = SCIPY_LAWS[law](*parameters)
+    if law == "vonmises":
+        values = draw
+        expected = known.cdf(values)
+    else:  # SciPy's own sums for `cdf` take minutes
+        values = np.arange(int(known.support()[0]), 2000)
+        expected = np.cumsum(known.pmf(values))
+    found = np.searchsorted(draw, values, "right") / COUNT
+    assert np.abs(found - expected).max() < (np.log(2e6) / (2 * COUNT)) ** 0.5
+
+
+@pytest.mark.parametrize("exponent", [1 + 1e-12, 1.0001])
+def test_zipf_numbers_with_an_exponent_close_to_one_fill_int64(exponent):
+    """They are drawn from the law below 2**63, whose logarithms are then almost uniform; NumPy's are not."""
+    logs = np.log(jnp.random.default_rng(3).zipf(exponent, size=COUNT).numpy().astype(float))
+    total = 63 * np.log(2) + np.euler_gamma
+    for share in (0.3, 0.5, 0.9):
+        assert abs(np.mean(logs < share * total - np.euler_gamma) - share) < 0.03
+
+
+def test_hypergeometric_numbers_of_large_populations_are_almost_normal():
+    good, drawn = 10**9 - 1, 10**9
+    draw = jnp.random.default_rng(3).hypergeometric(good, good, drawn, size=COUNT).numpy()
+    standardized = (draw - drawn / 2) / (drawn / (8 * good) * (2 * good - drawn)) ** 0.5
+    assert stats.kstest(standardized, stats.norm.cdf).pvalue > 1e-6
+
+
+def test_edges_of_special_laws():
+    rng = jnp.random.default_rng(0)
+    assert rng.hypergeometric([0, 5, 5, 5], [5, 0, 5, 5], [3, 3, 0, 10]).tolist() == [0, 3, 0, 5]
+    assert rng.hypergeometric(0, 0, 0) == 0
+    assert rng.zipf([1100.0, np.inf]).tolist() == [1, 1]
+    assert rng.logseries(0.0) == 1
+    assert rng.logseries(np.nextafter(1, 0)) >= 1
+    assert abs(rng.vonmises(0, np.inf)) < 1e-140
+    assert -np.pi <= rng.vonmises(100.0, 1.0) <= np.pi
+    colors = rng.multivariate_hypergeometric([4, 0, 9], 5, size=200).numpy()
+    assert (colors.sum(1) == 5).all()
+    assert ((colors >= 0) & (colors <= [4, 0, 9])).all()
+    assert rng.multivariate_hypergeometric([], 0, size=3).shape == (3, 0)
+    assert rng.multivariate_hypergeometric([10**9, 2], 2, method="count").sum() == 2
+    assert rng.hypergeometric(jnp.array([3, 3]), 1, jnp.array([9, 4])).tolist() == [-1, 3]
+    assert rng.zipf(jnp.array([0.5, np.nan, 200.0])).tolist() == [-1, -1, 1]
+    assert rng.logseries(jnp.array([-1.0, 1.0, np.nan, 0.0])).tolist() == [-1, -1, -1, 1]
+    assert rng.geometric(jnp.array([0.0, 2.0, np.nan, 1.0])).tolist() == [-1, -1, -1, 1]
+    assert np.isnan(rng.vonmises(0.0, jnp.array(-1.0)))
+
+
+def concentration_slope(kappa, angle):
+    """Return the derivative of an angle with respect to the concentration at a fixed cumulative probability."""
+    with mpmath.workdps(30):
+        mean = mpmath.besseli(1, kappa) / mpmath.besseli(0, kappa)
+        ends = mpmath.linspace(0, angle, 5)
+        total = mpmath.quad(
+            lambda t: (mean - mpmath.cos(t)) * mpmath.exp(kappa * (mpmath.cos(t) - mpmath.cos(angle))), ends
+        )
+        return float(total)
+
+
+@pytest.mark.parametrize("kappa", [0.0, 1.0, 199.0, 201.0, 1e6])
+def test_gradients_flow_to_the_concentration(kappa):
+    def draw(k):
+        return jnp.random.default_rng(4).vonmises(0.0, k, size=3)
+
+    slope = jt.grad(lambda k: draw(k).sum())(jnp.array(kappa))
+    np.testing.assert_allclose(
+        slope, sum(concentration_slope(kappa, x) for x in draw(kappa).tolist()), rtol=1e-10
+    )
 
 
 @pytest.mark.parametrize("law", sorted(LAWS))
@@ -177,7 +272,30 @@ def test_gradients_flow_to_parameters(law, parameters, slope):
         (lambda rng: jnp.random.default_rng(-1), TypeError, "seed must be an int of at least 0"),
         (lambda rng: jnp.random.default_rng(np.random.PCG64(1)), TypeError, "seed must be an int"),
         (lambda rng: jnp.random.Generator(1), TypeError, "use default_rng"),
-        (lambda rng: jnp.random.zipf, AttributeError, "this law is missing"),
+        (lambda rng: rng.zipf(1.0), ValueError, "a must be greater than 1"),
+        (lambda rng: rng.logseries(1.0), ValueError, "p must be at least 0 and less than 1"),
+        (lambda rng: rng.vonmises(0, -1), ValueError, "kappa must not be negative"),
+        (
+            lambda rng: rng.hypergeometric(1, 3, 5),
+            ValueError,
+            r"nsample must not exceed ngood \+ nbad, got 5 of 1 \+ 3",
+        ),
+        (lambda rng: rng.hypergeometric(10**9, 3, 5), ValueError, r"ngood must be less than 10\*\*9"),
+        (lambda rng: rng.multivariate_hypergeometric([1, 2], 4), ValueError, "got 4 of 3"),
+        (
+            lambda rng: rng.multivariate_hypergeometric([1, -2], 4),
+            ValueError,
+            "colors must be a whole number",
+        ),
+        (lambda rng: rng.multivariate_hypergeometric([[1, 2]], 1), ValueError, "colors must be a vector"),
+        (lambda rng: rng.multivariate_hypergeometric([1], -1), ValueError, "nsample must not be negative"),
+        (
+            lambda rng: rng.multivariate_hypergeometric([1], 1, method="x"),
+            ValueError,
+            "'count' or 'marginals'",
+        ),
+        (lambda rng: rng.multivariate_hypergeometric([10**9], 1), ValueError, "less than 10"),
+        (lambda rng: jnp.random.random_integers, AttributeError, "random.randint"),
         (lambda rng: jnp.random.PCG64, AttributeError, r"default_rng\(seed\)"),
     ],
 )

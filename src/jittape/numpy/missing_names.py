@@ -31,12 +31,7 @@ MISSING = (
         "the generator is jittape's Philox, whose state is a Variable",
         "default_rng(seed)",
     ),
-    LeftOut(
-        "random.hypergeometric random.multivariate_hypergeometric random.logseries random.vonmises random.zipf "
-        "random.random_integers",
-        "this law is missing",
-        "numpy.random for constants",
-    ),
+    LeftOut("random.random_integers", "NumPy has deprecated it", "random.randint"),
     LeftOut("seterr* geterr* *bufsize", "compiled code has no such states", "jt.debugging.enable_check_numerics()"),
     LeftOut(
         "f2py distutils testing.* ctypeslib core lib emath dtypes rec show_* get_include info *test typename "

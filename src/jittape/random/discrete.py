@@ -27,8 +27,10 @@ from jittape.primitives.elementwise.piecewise import minimum
 from jittape.primitives.elementwise.random_numbers import (
     binomial_op,
     exponential_op,
+    hypergeometric_op,
     multiply_high,
     poisson_op,
+    zipf_op,
 )
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.indexing.row_order import exchanged
@@ -46,7 +48,15 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 
-__all__ = ["draw_bernoulli", "draw_binomial", "draw_categorical", "draw_poisson", "draw_shuffle"]
+__all__ = [
+    "draw_bernoulli",
+    "draw_binomial",
+    "draw_categorical",
+    "draw_hypergeometric",
+    "draw_poisson",
+    "draw_shuffle",
+    "draw_zipf",
+]
 
 NOT_NEGATIVE = (lambda x: (x >= 0) & (x < math.inf), "be at least 0 and finite")
 COUNT = (
@@ -97,6 +107,22 @@ def draw_binomial(op: str, take: Take, shape: Any, counts: Any, probs: Any, dtyp
     counts = parameter(op, "counts", counts, extents, *COUNT)
     probs = parameter(op, "probs", probs, extents, *PROBABILITY)
     return _draw_counts(binomial_op, take, extents, (counts, probs), wanted)
+
+
+def draw_hypergeometric(
+    op: str, take: Take, shape: Any, good: Any, bad: Any, drawn: Any, dtype: Any
+) -> Tensor:
+    """Draw how many of `drawn` elements, without replacement, are among the `good`."""
+    wanted, extents = count_dtype(op, dtype), extents_of(op, shape)
+    given = [parameter(op, name, x, extents) for name, x in (("good", good), ("bad", bad), ("drawn", drawn))]
+    return _draw_counts(hypergeometric_op, take, extents, given, wanted)
+
+
+def draw_zipf(op: str, take: Take, shape: Any, exponent: Any, dtype: Any) -> Tensor:
+    """Draw integers k with probabilities proportional to ``k ** -exponent``."""
+    wanted, extents = count_dtype(op, dtype), extents_of(op, shape)
+    exponent = parameter(op, "exponent", exponent, extents)
+    return _draw_counts(zipf_op, take, extents, (exponent,), wanted)
 
 
 def _bernoulli(state: Any, probs: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

@@ -25,7 +25,12 @@ from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.error_functions import ndtr, ndtri
 from jittape.primitives.elementwise.exponential import log
 from jittape.primitives.elementwise.piecewise import maximum, minimum
-from jittape.primitives.elementwise.random_numbers import exponential_op, normal_op, philox_op
+from jittape.primitives.elementwise.random_numbers import (
+    exponential_op,
+    normal_op,
+    philox_op,
+    von_mises_op,
+)
 from jittape.primitives.linalg.cholesky import cholesky
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.shape.reshaping import expand_dims, reshape, squeeze
@@ -40,6 +45,7 @@ __all__ = [
     "draw_laplace",
     "draw_multivariate_normal",
     "draw_normal_between",
+    "draw_von_mises",
 ]
 
 SCALE = (lambda x: (x >= 0) | (x != x), "not be negative")
@@ -88,6 +94,17 @@ def draw_laplace(op: str, take: Take, shape: Any, loc: Any, scale: Any, dtype: A
 def draw_gumbel(op: str, take: Take, shape: Any, loc: Any, scale: Any, dtype: Any) -> Tensor:
     """Draw numbers of the Gumbel law of greatest values."""
     return _draw(_gumbel, op, take, shape, loc, scale, dtype)
+
+
+def _von_mises(state: Any, kappa: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    return von_mises_op.bind(*coordinates(state, shape), broadcast(cast_to(kappa, dtype), shape), dtype=dtype)
+
+
+def draw_von_mises(op: str, take: Take, shape: Any, kappa: Any, dtype: Any) -> Tensor:
+    """Draw angles of mean direction 0 and concentration `kappa`."""
+    wanted, extents = float_dtype(op, dtype), extents_of(op, shape)
+    kappa = parameter(op, "kappa", kappa, extents, *SCALE)
+    return apply(_von_mises, (take(math.prod(extents)), kappa), (extents, wanted))
 
 
 # ---- normal numbers in an interval -----------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ __all__ = [
     "binomial",
     "exponential",
     "gamma",
+    "log_binomial",
     "log_gamma",
     "normal",
     "poisson",
@@ -302,7 +303,7 @@ def poisson(m: Any, at: Coordinates, lam: Any, dtype: DTypeLike = np.float64) ->
     return m.where(valid, m.where(small, by_inversion, by_rejection), m.literal(np.nan, np.float64))
 
 
-def _log_binomial(m: Any, k: Any, n: Any, p: Any) -> Any:
+def log_binomial(m: Any, k: Any, n: Any, p: Any) -> Any:
     """Return the logarithm of the probability of `k`, without the term that depends on `n` alone."""
     rest = n - k
     factorials = _log_factorial_ratio(m, k) + _log_factorial_ratio(m, rest)
@@ -313,7 +314,7 @@ def _binomial_by_rejection(m: Any, at: Coordinates, n: Any, p: Any, skip: Any) -
     """Return a binomial number for ``p <= 1/2`` (Hörmann, J. Stat. Comput. Simul. 46, 1993, algorithm BTRS)."""
     n, p = m.where(skip, 40.0, n), m.where(skip, 0.5, p)
     spread = m.sqrt(n * p * (1 - p))
-    peak = _log_binomial(m, m.floor((n + 1) * p), n, p)
+    peak = log_binomial(m, m.floor((n + 1) * p), n, p)
 
     def step(number: Any, fixed: tuple[Any, ...], _: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         *place, n, p, spread, peak = fixed
@@ -322,7 +323,7 @@ def _binomial_by_rejection(m: Any, at: Coordinates, n: Any, p: Any, skip: Any) -
         k, us, v, hat = _hat(m, Coordinates(*place), number, a, b, n * p + 0.5)
         quick = (us >= 0.07) & (v <= 0.92 - 4.2 / b)
         possible = (k >= 0) & (k <= n)
-        density = _log_binomial(m, m.where(possible, k, 0.0), n, p) - peak
+        density = log_binomial(m, m.where(possible, k, 0.0), n, p) - peak
         accepted = m.log(v * ((2.83 + 5.1 / b) * spread) / hat) <= density
         return possible & (quick | accepted), (k,)
 

@@ -76,10 +76,11 @@ class _Global(LegacyLaws):
 
 _laws = _Global()
 _METHODS = (
-    "beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel laplace logistic lognormal "
-    "multinomial multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal pareto permutation "
-    "poisson power rand randint randn random random_sample rayleigh seed shuffle standard_cauchy standard_exponential "
-    "standard_gamma standard_normal standard_t triangular uniform wald weibull"
+    "beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric laplace "
+    "logistic lognormal logseries multinomial multivariate_normal negative_binomial noncentral_chisquare "
+    "noncentral_f normal pareto permutation poisson power rand randint randn random random_sample rayleigh seed "
+    "shuffle standard_cauchy standard_exponential standard_gamma standard_normal standard_t triangular uniform "
+    "vonmises wald weibull zipf"
 )
 LEGACY: dict[str, Callable[..., Any]] = {
     **{name: getattr(_laws, name) for name in _METHODS.split()},

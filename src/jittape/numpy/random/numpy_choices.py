@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -22,22 +23,38 @@ from jittape.numpy.random.law_parameters import (
 )
 from jittape.numpy.random.numpy_laws import ContinuousLaws
 from jittape.primitives.broadcast import axis_key
-from jittape.primitives.elementwise.arithmetic import add, subtract
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.comparison import greater, less_equal, where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
-from jittape.primitives.elementwise.exponential import log, log1p
-from jittape.primitives.elementwise.piecewise import ceil, maximum, minimum
+from jittape.primitives.elementwise.exponential import exp, expm1, log, log1p
+from jittape.primitives.elementwise.piecewise import ceil, floor, maximum, minimum
 from jittape.primitives.indexing.gather import gather, take_along_axis
 from jittape.primitives.indexing.sorting import argsort
+from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import stack
 from jittape.primitives.shape.reshaping import broadcast_to, one_axis, reshape
+from jittape.random.arguments import is_symbolic
 from jittape.random.continuous import draw_uniform
-from jittape.random.discrete import draw_binomial, draw_categorical, draw_poisson, draw_shuffle
+from jittape.random.discrete import (
+    draw_binomial,
+    draw_categorical,
+    draw_hypergeometric,
+    draw_poisson,
+    draw_shuffle,
+    draw_zipf,
+)
 from jittape.random.location_scale import draw_gumbel
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 
 __all__ = ["DiscreteLaws"]
+
+LARGEST_POPULATION = 10**9
+"""Limit that NumPy sets for the parameters of hypergeometric laws."""
+_GREATEST_COUNT = float(np.nextafter(2.0**63, 0.0))
+"""Greatest float64 that int64 holds."""
 
 
 class DiscreteLaws(ContinuousLaws):
@@ -84,7 +101,7 @@ class DiscreteLaws(ContinuousLaws):
         p = checked("geometric", "p", p, *PROBABILITY)
         rate = log1p(cast(p, float64) * -1.0)
         trials = ceil(divide(self.standard_exponential(extents("geometric", size, p)), rate * -1.0))
-        return cast(maximum(trials, 1.0), int64)
+        return _as_counts(maximum(trials, 1.0))
 
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
         """Draw how often each of several results occurs; see `numpy.random.Generator.multinomial`.
@@ -102,6 +119,67 @@ class DiscreteLaws(ContinuousLaws):
             counts.append(draw_binomial("multinomial", self._take, shape, left, chance, float64))
             left, share = subtract(left, counts[-1]), subtract(share, probabilities[i])
         return cast(stack([*counts, left], axis=-1), int64)
+
+    def logseries(self, p: Any, size: Any = None) -> Any:
+        """Draw numbers of the logarithmic series, by Kemp (1981); see `numpy.random.Generator.logseries`.
+
+        A geometric number whose probability ``1 - q`` is random: ``log(1 - q)`` is uniform below ``log(1 - p)``.
+        """
+        p = checked("logseries", "p", p, lambda x: (x >= 0) & (x < 1), "be at least 0 and less than 1")
+        shape = extents("logseries", size, p)
+        power = multiply(self.random(shape), log1p(multiply(cast(as_tensor(p), float64), -1.0)))
+        near = greater(power, -math.log(2.0))
+        of_near = log(multiply(expm1(where(near, power, -1.0)), -1.0))
+        rate = where(near, of_near, log1p(multiply(exp(where(near, -1.0, power)), -1.0)))
+        return _as_counts(floor(divide(self.standard_exponential(shape), multiply(rate, -1.0))) + 1.0)
+
+    def zipf(self, a: Any, size: Any = None) -> Any:
+        """Draw integers k with probabilities in proportion to ``k ** -a``; see `numpy.random.Generator.zipf`."""
+        a = checked("zipf", "a", a, lambda x: x > 1, "be greater than 1")
+        return draw_zipf("zipf", self._take, extents("zipf", size, a), a, int64)
+
+    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Any:
+        """Draw how many good ones a sample without replacement has; see `numpy.random.Generator.hypergeometric`."""
+        names = (("ngood", ngood), ("nbad", nbad), ("nsample", nsample))
+        good, bad, drawn = given = [checked("hypergeometric", name, x, *COUNT) for name, x in names]
+        shape = extents("hypergeometric", size, *given)
+        for name, x in zip(("ngood", "nbad"), given, strict=False):
+            if not is_symbolic(x) and np.any(np.asarray(x) >= LARGEST_POPULATION):
+                raise ValueError(f"[random.hypergeometric] {name} must be less than 10**9, got {shown(x)}")
+        if not any(is_symbolic(x) for x in given) and np.any(np.add(good, bad) < drawn):
+            raise ValueError(
+                f"[random.hypergeometric] nsample must not exceed ngood + nbad, got {shown(nsample)} of "
+                f"{shown(ngood)} + {shown(nbad)}"
+            )
+        return draw_hypergeometric("hypergeometric", self._take, shape, good, bad, drawn, int64)
+
+    def multivariate_hypergeometric(
+        self, colors: Any, nsample: int, size: Any = None, method: str = "marginals"
+    ) -> Any:
+        """Draw how many of each color a sample without replacement has.
+
+        See `numpy.random.Generator.multivariate_hypergeometric`. Both methods draw each count among the colors that the
+        counts before it leave.
+        """
+        name = "multivariate_hypergeometric"
+        if method not in ("count", "marginals"):
+            raise ValueError(f"[random.{name}] method must be 'count' or 'marginals', got {shown(method)}")
+        given = checked(name, "colors", colors, *COUNT)
+        each = cast(as_tensor(given, argument="colors"), float64)
+        if len(each.shape) != 1:
+            raise ShapeError(f"[random.{name}] colors must be a vector, got shape {tuple(each.shape)}")
+        number = as_int("nsample", nsample)
+        if number < 0:
+            raise ValueError(f"[random.{name}] nsample must not be negative, got {number}")
+        if not is_symbolic(given):
+            _check_population(name, given, number, method)
+        shape = () if size is None else extents(name, size)
+        rest, left, counts = reduce_sum(each), broadcast_to(as_tensor(float(number)), shape), []
+        for i in range(each.shape[0] - 1):
+            rest = subtract(rest, each[i])
+            counts.append(draw_hypergeometric(name, self._take, shape, each[i], rest, left, float64))
+            left = subtract(left, counts[-1])
+        return _as_counts(stack([*counts, left], axis=-1)) if each.shape[0] else zeros((*shape, 0), int64)
 
     # ---- choices ---------------------------------------------------------------------------------------------------
 
@@ -188,6 +266,23 @@ class DiscreteLaws(ContinuousLaws):
     def bytes(self, length: int) -> bytes:
         """Return random bytes; see `numpy.random.Generator.bytes`."""
         return bytes(self.integers(256, size=as_int("length", length), dtype=np.uint8).numpy().tobytes())
+
+
+def _as_counts(draw: Any) -> Any:
+    """Return whole numbers of float64 as int64; nan and those that int64 cannot hold become -1."""
+    return cast(where(less_equal(draw, _GREATEST_COUNT), draw, -1.0), int64)
+
+
+def _check_population(op: str, colors: Any, number: int, method: str) -> None:
+    total = int(np.sum(colors))
+    if number > total:
+        raise ValueError(f"[random.{op}] nsample must not exceed the sum of colors, got {number} of {total}")
+    if method == "marginals" and total >= LARGEST_POPULATION:
+        raise ValueError(
+            f"[random.{op}] with method 'marginals' the sum of colors must be less than 10**9, got {total}"
+        )
+    if total >= 2**53:
+        raise ValueError(f"[random.{op}] colors must add up to less than 2**53, got {total}")
 
 
 def _probabilities(p: Any, count: int, number: int, replace: bool) -> Any:

@@ -6,6 +6,7 @@ formulas are those of Devroye, Non-Uniform Random Variate Generation (1986), cha
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from jittape.primitives.elementwise.comparison import less, where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import exp, expm1, sqrt
+from jittape.primitives.elementwise.piecewise import round
 from jittape.primitives.elementwise.powers import pow
 from jittape.random.continuous import draw_normal, draw_uniform
 from jittape.random.discrete import draw_poisson
@@ -27,6 +29,7 @@ from jittape.random.location_scale import (
     draw_gumbel,
     draw_laplace,
     draw_multivariate_normal,
+    draw_von_mises,
 )
 
 __all__ = ["ContinuousLaws"]
@@ -218,6 +221,13 @@ class ContinuousLaws(Module):
         rising = add(left, sqrt(multiply(multiply(width, below), unit)))
         falling = subtract(right, sqrt(multiply(multiply(width, above), subtract(1.0, unit))))
         return where(less(multiply(unit, width), below), rising, falling)
+
+    def vonmises(self, mu: Any, kappa: Any, size: Any = None) -> Any:
+        """Draw angles in ``[-pi, pi]`` around `mu`; see `numpy.random.Generator.vonmises`."""
+        mu, kappa = checked("vonmises", "mu", mu), checked("vonmises", "kappa", kappa, *NOT_NEGATIVE)
+        draw = draw_von_mises("vonmises", self._take, extents("vonmises", size, mu, kappa), kappa, float64)
+        angle = add(mu, draw)
+        return subtract(angle, multiply(2 * math.pi, round(divide(angle, 2 * math.pi))))
 
     def wald(self, mean: Any, scale: Any, size: Any = None) -> Any:
         """Draw inverse Gaussian numbers, by Michael, Schucany and Haas (1976); see `numpy.random.Generator.wald`."""

@@ -7,6 +7,7 @@ does not depend on other elements, on the number of threads, or on whether code 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import require_equal
-from jittape.primitives.elementwise.arithmetic import add, subtract, zero_dominant_multiply
-from jittape.primitives.elementwise.comparison import less, where
-from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract, zero_dominant_multiply
+from jittape.primitives.elementwise.comparison import greater, less, where
+from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.incomplete_gamma import random_gamma_grad
+from jittape.primitives.elementwise.modified_bessel import bessel_i0e, bessel_i1e
 from jittape.primitives.elementwise.special import digamma
 from jittape.primitives.record_parts import common, in_chunks, same_of_kinds, same_real_float
 from jittape.typing import Tensor, TensorLike
@@ -30,6 +32,7 @@ __all__ = [
     "binomial_op",
     "exponential_op",
     "gamma_op",
+    "hypergeometric_op",
     "log_gamma_op",
     "multiply_high",
     "normal_op",
@@ -37,6 +40,9 @@ __all__ = [
     "poisson_op",
     "scaled_op",
     "truncated_normal_op",
+    "von_mises_op",
+    "von_mises_slope_op",
+    "zipf_op",
 ]
 
 CONSTANT = "random numbers are constants"
@@ -46,10 +52,11 @@ _CHUNK_ELEMENTS = 1 << 14
 """Number of elements whose intermediate values fit into the cache."""
 
 
-def _sampler(formula: str, **options: Any) -> Primitive:
+def _sampler(formula: str, module: str = "sampling", **options: Any) -> Primitive:
     """Return the record of an op on three uint64, the coordinates, and on parameters of the parameter `dtype`.
 
-    ``sampling.<formula>(m, coordinates, *parameters, dtype=dtype)`` computes an element. The coordinates come first.
+    ``<formula>(m, coordinates, *parameters, dtype=dtype)`` of a module of `jittape.vectormath` computes an element. The
+    coordinates come first.
     """
     name = f"random_{formula}"
 
@@ -62,10 +69,9 @@ def _sampler(formula: str, **options: Any) -> Primitive:
         return require_equal(name, Aval(block.shape, dtype), *parameters)
 
     def compute(m: Any, *operands: Any, dtype: np.dtype[Any]) -> Any:
-        from jittape.vectormath import sampling  # imported on first use, not with the package
-        from jittape.vectormath.philox import Coordinates
+        from jittape.vectormath.philox import Coordinates  # imported on first use, not with the package
 
-        sample = getattr(sampling, formula)
+        sample = getattr(import_module(f"jittape.vectormath.{module}"), formula)
         return sample(m, Coordinates(*operands[:3]), *operands[3:], dtype=info_of(dtype).arithmetic)
 
     def impl(*operands: Any, dtype: np.dtype[Any]) -> Any:
@@ -159,10 +165,53 @@ gamma_op = _sampler("gamma", vjp=(None, None, None, _gamma_in_alpha), gradient_s
 log_gamma_op = _sampler("log_gamma", vjp=(None, None, None, _log_gamma_in_alpha), gradient_stops="")
 
 
+# ---- von Mises -------------------------------------------------------------------------------------------------------
+
+_LARGE_CONCENTRATION = 200.0
+"""Minimum concentration for the asymptotic series of the mean cosine; its relative error is then less than 1e-12."""
+_MEAN_COSINE = (1 / 2, 1 / 8, 1 / 8, 25 / 128, 13 / 32, 1073 / 1024)
+"""Coefficients of ``1 - I1(kappa) / I0(kappa)`` in powers of ``1 / kappa``, from the first on (DLMF 10.40.1)."""
+
+
+def _slope(m: Any, *operands: Any) -> Any:
+    from jittape.vectormath.law_sampling import von_mises_slope  # imported on first use, not with the package
+
+    return von_mises_slope(m, *operands)
+
+
+von_mises_slope_op = Primitive(
+    "random_von_mises_slope",
+    abstract_eval=same_real_float("random_von_mises_slope"),
+    impl=lambda *x: _evaluate(lambda *y: _slope(_numpy_math(), *y), x, x[0].dtype),
+    lowering=Map(_slope),
+    gradient_stops="second derivatives of von Mises numbers are missing",
+)
+
+
+def _von_mises_in_kappa(
+    g: Any, out: Any, block: Any, stream: Any, key: Any, kappa: Any, *, dtype: Any
+) -> Any:
+    large = greater(kappa, _LARGE_CONCENTRATION)
+    near = where(large, 1.0, kappa)
+    inverse = reciprocal(where(large, kappa, _LARGE_CONCENTRATION))
+    series = 0.0
+    for coefficient in reversed(_MEAN_COSINE):
+        series = multiply(inverse, add(series, coefficient))
+    shortfall = where(large, series, subtract(1.0, divide(bessel_i1e(near), bessel_i0e(near))))
+    return zero_dominant_multiply(g, von_mises_slope_op.bind(kappa, shortfall, out))
+
+
+von_mises_op = _sampler(
+    "von_mises", "law_sampling", vjp=(None, None, None, _von_mises_in_kappa), gradient_stops=""
+)
+
+
 # ---- counts ----------------------------------------------------------------------------------------------------------
 
 poisson_op = _sampler("poisson", gradient_stops=COUNTS)
 binomial_op = _sampler("binomial", gradient_stops=COUNTS)
+hypergeometric_op = _sampler("hypergeometric", "law_sampling", gradient_stops=COUNTS)
+zipf_op = _sampler("zipf", "law_sampling", gradient_stops=COUNTS)
 
 
 # ---- products --------------------------------------------------------------------------------------------------------
