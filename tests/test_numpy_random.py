@@ -205,6 +205,51 @@ def test_choices_and_permutations():
     assert len(rng.bytes(7)) == 7
 
 
+NUMBERS = {
+    "uniform": (0.1, 0.3),
+    "triangular": (0, 60_000, 120_000),
+    "wald": (0.3, 0.7),
+    "noncentral_f": (0.3, 0.7, 0.9),
+    "standard_t": (0.3,),
+    "gamma": (0.3, 0.1),
+    "geometric": (1e-9,),
+    "negative_binomial": (0.3, 0.2),
+    "multivariate_normal": ([1, 2], [[2, 1], [1, 2]]),
+}
+
+
+@pytest.mark.parametrize("law", NUMBERS)
+def test_python_numbers_have_the_precision_of_arrays(law):
+    """Formulas of Python's numbers alone are float32 or int32, which triangular laws overflow."""
+    arrays = [np.array(x, dtype=float) for x in NUMBERS[law]]
+    found, expected = (getattr(jnp.random.default_rng(1), law)(*given, 9) for given in (NUMBERS[law], arrays))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_numpys_ways_of_saying_the_size_and_the_dtype():
+    rng = jnp.random.default_rng(0)
+    assert rng.normal(size=np.array([2, 3])).shape == (2, 3)
+    assert rng.random(2, dtype=None).dtype == np.float64
+    assert rng.spawn(0) == []
+    assert rng.choice(0, size=0).shape == (0,)
+    assert rng.standard_gamma([0.0, 0.0]).tolist() == [0.0, 0.0]
+    assert rng.multinomial([[3], [4]], [[0.5, 0.5], [1.0, 0.0]]).sum(-1).tolist() == [[3, 3], [4, 4]]
+
+
+@pytest.mark.parametrize("method", ["svd", "eigh", "cholesky"])
+def test_normal_vectors_of_a_method_have_the_covariance(method):
+    cov = np.array([[2.0, -0.5], [-0.5, 1.0]])
+    draw = jnp.random.default_rng(0).multivariate_normal([0, 0], cov, COUNT, method=method).numpy()
+    np.testing.assert_allclose(np.cov(draw.T), cov, atol=0.06)
+
+
+def test_a_singular_covariance_gives_vectors_in_a_subspace():
+    draw = jnp.random.default_rng(0).multivariate_normal([0, 0], [[1, 1], [1, 1]], 50).numpy()
+    np.testing.assert_allclose(draw[:, 0], draw[:, 1], atol=1e-6)  # the root of a rounded 0
+    with pytest.warns(RuntimeWarning, match="not symmetric positive-semidefinite"):
+        jnp.random.default_rng(0).multivariate_normal([0, 0], [[1, 2], [2, 1]])
+
+
 def test_a_seed_repeats_the_numbers():
     for seed in (7, [7, 8], 2**100):
         a, b = (jnp.random.default_rng(seed).random(4).tolist() for _ in range(2))
@@ -261,7 +306,7 @@ def test_gradients_flow_to_parameters(law, parameters, slope):
         (lambda rng: rng.normal(0, -1), ValueError, r"\[random.normal\] scale must not be negative"),
         (lambda rng: rng.normal([1, 2], size=3), ValueError, "do not broadcast to size 3"),
         (lambda rng: rng.normal("a"), TypeError, "loc must be"),
-        (lambda rng: rng.gamma(0.0), ValueError, "shape must be positive"),
+        (lambda rng: rng.gamma(-1.0), ValueError, "shape must not be negative"),
         (lambda rng: rng.binomial(2.5, 0.5), ValueError, "n must be a whole number"),
         (lambda rng: rng.choice(3, 5, replace=False), ValueError, "cannot draw 5 of 3"),
         (lambda rng: rng.choice(2, p=[0.5, 0.6]), ValueError, "add up to 1"),
@@ -272,6 +317,28 @@ def test_gradients_flow_to_parameters(law, parameters, slope):
         (lambda rng: jnp.random.default_rng(-1), TypeError, "seed must be an int of at least 0"),
         (lambda rng: jnp.random.default_rng(np.random.PCG64(1)), TypeError, "seed must be an int"),
         (lambda rng: jnp.random.Generator(1), TypeError, "use default_rng"),
+        (lambda rng: rng.uniform(2, 1), ValueError, "low must not exceed high, got 2.0 and 1.0"),
+        (lambda rng: rng.uniform(0, np.inf), OverflowError, "high - low must be finite"),
+        (lambda rng: rng.triangular(0, 3, 2), ValueError, "mode must not exceed right"),
+        (lambda rng: rng.triangular(2, 2, 2), ValueError, "left must be less than right"),
+        (lambda rng: rng.geometric(0), ValueError, "p must be greater than 0"),
+        (lambda rng: rng.negative_binomial(2, 0), ValueError, "p must be greater than 0"),
+        (lambda rng: rng.negative_binomial(1e20, 0.5), ValueError, "must be at least 0 and less than 9.2e18"),
+        (lambda rng: rng.poisson(1e20), ValueError, "lam must be at least 0 and less than 9.2e18"),
+        (lambda rng: rng.multinomial(3, [0.6, 0.6, 0.1]), ValueError, "add up to at most 1"),
+        (lambda rng: rng.multinomial(3, [1.5, 0.1]), ValueError, "pvals must be between 0 and 1"),
+        (lambda rng: rng.multinomial(3, []), ValueError, "last dimension of at least 1"),
+        (lambda rng: rng.random(3, dtype=np.float16), TypeError, "dtype must be float32 or float64"),
+        (lambda rng: rng.random(True), TypeError, "size must be an int or a sequence of ints"),
+        (lambda rng: rng.permuted(3), TypeError, "at least one dimension"),
+        (lambda rng: rng.integers(5, size=2, dtype=bool), ValueError, "high must not exceed 2"),
+        (lambda rng: rng.multivariate_normal([0], [[1]], method="qr"), ValueError, "svd, eigh, cholesky"),
+        (lambda rng: rng.multivariate_normal([0], np.eye(2)), ValueError, r"got shapes \(1,\) and \(2, 2\)"),
+        (
+            lambda rng: rng.multivariate_normal([0, 0], [[1, 2], [2, 1]], check_valid="raise"),
+            ValueError,
+            "positive-semidefinite",
+        ),
         (lambda rng: rng.zipf(1.0), ValueError, "a must be greater than 1"),
         (lambda rng: rng.logseries(1.0), ValueError, "p must be at least 0 and less than 1"),
         (lambda rng: rng.vonmises(0, -1), ValueError, "kappa must not be negative"),

@@ -13,12 +13,15 @@ from jittape.core.user_calls import as_flag, as_int, shown
 from jittape.errors import ShapeError
 from jittape.numpy.array_arguments import as_operand, as_tensor, fresh
 from jittape.numpy.random.law_parameters import (
+    CHANCE,
     COUNT,
-    NOT_NEGATIVE,
-    POSITIVE,
+    FINITE,
+    MEAN,
     PROBABILITY,
     checked,
     extents,
+    ordered,
+    real,
     refuse_out,
 )
 from jittape.numpy.random.numpy_laws import ContinuousLaws
@@ -35,7 +38,7 @@ from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import stack
 from jittape.primitives.shape.reshaping import broadcast_to, one_axis, reshape
-from jittape.random.arguments import is_symbolic
+from jittape.random.arguments import is_symbolic, operand_shape
 from jittape.random.continuous import draw_uniform
 from jittape.random.discrete import (
     draw_binomial,
@@ -71,6 +74,7 @@ class DiscreteLaws(ContinuousLaws):
             raise TypeError(f"[random.integers] dtype must be an integer dtype, got {wanted.name}")
         shape, end = extents("integers", size, low, high), high + 1 if endpoint else high
         if wanted.kind == "b":
+            ordered("integers", "high", end, "2", 2)
             return cast(draw_uniform("integers", self._take, shape, low, end, np.uint8), wanted)
         return draw_uniform("integers", self._take, shape, low, end, wanted)
 
@@ -78,7 +82,7 @@ class DiscreteLaws(ContinuousLaws):
 
     def poisson(self, lam: Any = 1.0, size: Any = None) -> Any:
         """Draw Poisson numbers; see `numpy.random.Generator.poisson`."""
-        lam = checked("poisson", "lam", lam, *NOT_NEGATIVE)
+        lam = checked("poisson", "lam", lam, *MEAN)
         return draw_poisson("poisson", self._take, extents("poisson", size, lam), lam, int64)
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
@@ -88,18 +92,16 @@ class DiscreteLaws(ContinuousLaws):
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None) -> Any:
         """Draw numbers of failures before `n` successes; see `numpy.random.Generator.negative_binomial`."""
-        n, p = (
-            checked("negative_binomial", "n", n, *POSITIVE),
-            checked("negative_binomial", "p", p, *PROBABILITY),
-        )
+        n, p = real("negative_binomial", "n", n, *FINITE), real("negative_binomial", "p", p, *CHANCE)
         shape = extents("negative_binomial", size, n, p)
-        odds = divide(subtract(1.0, p), p)
-        return self.poisson(self.gamma(n, as_tensor(odds), shape))
+        if not (is_symbolic(n) or is_symbolic(p)):
+            checked("negative_binomial", "n * (1 - p) / p", np.asarray(n * (1.0 - p) / p), *MEAN)
+        return self.poisson(self.gamma(n, divide(subtract(1.0, p), p), shape))
 
     def geometric(self, p: Any, size: Any = None) -> Any:
         """Draw numbers of trials until the first success; see `numpy.random.Generator.geometric`."""
-        p = checked("geometric", "p", p, *PROBABILITY)
-        rate = log1p(cast(p, float64) * -1.0)
+        p = real("geometric", "p", p, *CHANCE)
+        rate = log1p(multiply(p, -1.0))
         trials = ceil(divide(self.standard_exponential(extents("geometric", size, p)), rate * -1.0))
         return _as_counts(maximum(trials, 1.0))
 
@@ -108,26 +110,32 @@ class DiscreteLaws(ContinuousLaws):
 
         Each count is binomial among the trials that the counts before it leave.
         """
-        n = checked("multinomial", "n", n, *COUNT)
-        probabilities = cast(as_tensor(pvals, argument="pvals"), float64)
-        if len(probabilities.shape) != 1:
-            raise ShapeError(f"[random.multinomial] pvals must be a vector, got shape {probabilities.shape}")
-        shape = extents("multinomial", size, n)
+        n, chances = checked("multinomial", "n", n, *COUNT), real("multinomial", "pvals", pvals, *PROBABILITY)
+        rank = len(operand_shape(chances))
+        if not rank or not chances.shape[-1]:
+            raise ShapeError(
+                "[random.multinomial] pvals must have a last dimension of at least 1, got shape "
+                f"{operand_shape(chances)}"
+            )
+        if not is_symbolic(chances) and np.any(chances[..., :-1].sum(-1) > 1.0 + 1e-12):
+            raise ValueError(f"[random.multinomial] pvals[:-1] must add up to at most 1, got {shown(pvals)}")
+        parts = [gather(chances, i, axis=-1) for i in range(chances.shape[-1])]
+        shape = extents("multinomial", size, n, parts[0])
         left, share, counts = broadcast_to(cast(n, float64), shape), as_tensor(1.0), []
-        for i in range(probabilities.shape[0] - 1):
-            chance = minimum(maximum(divide(probabilities[i], maximum(share, 1e-300)), 0.0), 1.0)
+        for part in parts[:-1]:
+            chance = minimum(maximum(divide(part, maximum(share, 1e-300)), 0.0), 1.0)
             counts.append(draw_binomial("multinomial", self._take, shape, left, chance, float64))
-            left, share = subtract(left, counts[-1]), subtract(share, probabilities[i])
-        return cast(stack([*counts, left], axis=-1), int64)
+            left, share = subtract(left, counts[-1]), subtract(share, part)
+        return _as_counts(stack([*counts, left], axis=-1))
 
     def logseries(self, p: Any, size: Any = None) -> Any:
         """Draw numbers of the logarithmic series, by Kemp (1981); see `numpy.random.Generator.logseries`.
 
         A geometric number whose probability ``1 - q`` is random: ``log(1 - q)`` is uniform below ``log(1 - p)``.
         """
-        p = checked("logseries", "p", p, lambda x: (x >= 0) & (x < 1), "be at least 0 and less than 1")
+        p = real("logseries", "p", p, lambda x: (x >= 0) & (x < 1), "be at least 0 and less than 1")
         shape = extents("logseries", size, p)
-        power = multiply(self.random(shape), log1p(multiply(cast(as_tensor(p), float64), -1.0)))
+        power = multiply(self.random(shape), log1p(multiply(p, -1.0)))
         near = greater(power, -math.log(2.0))
         of_near = log(multiply(expm1(where(near, power, -1.0)), -1.0))
         rate = where(near, of_near, log1p(multiply(exp(where(near, -1.0, power)), -1.0)))
@@ -135,7 +143,7 @@ class DiscreteLaws(ContinuousLaws):
 
     def zipf(self, a: Any, size: Any = None) -> Any:
         """Draw integers k with probabilities in proportion to ``k ** -a``; see `numpy.random.Generator.zipf`."""
-        a = checked("zipf", "a", a, lambda x: x > 1, "be greater than 1")
+        a = real("zipf", "a", a, lambda x: x > 1, "be greater than 1")
         return draw_zipf("zipf", self._take, extents("zipf", size, a), a, int64)
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Any:
@@ -205,7 +213,9 @@ class DiscreteLaws(ContinuousLaws):
         number = int(np.prod(shape, dtype=np.int64))
         if not count and number:
             raise ValueError("[random.choice] a must not be empty")
-        chosen = self._chosen(count, number, as_flag("replace", replace), p)
+        chosen = (
+            zeros((0,), int64) if not number else self._chosen(count, number, as_flag("replace", replace), p)
+        )
         indices = reshape(chosen, shape)
         return gather(options, indices, axis=along) if rank else indices
 
@@ -241,6 +251,8 @@ class DiscreteLaws(ContinuousLaws):
         """Return `x` with each line along `axis` in another random order; see `numpy.random.Generator.permuted`."""
         refuse_out("permuted", out)
         rows = as_tensor(x, argument="x")
+        if not rows.shape:
+            raise TypeError(f"[random.permuted] x must have at least one dimension, got {shown(x)}")
         if axis is None:
             return reshape(self.permutation(reshape(rows, -1)), rows.shape)
         along = one_axis("random.permuted", axis_key(axis), len(rows.shape))

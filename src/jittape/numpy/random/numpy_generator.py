@@ -48,7 +48,8 @@ class Generator(DiscreteLaws):
 
     def spawn(self, n_children: int) -> list[Generator]:
         """Return independent new generators; see `numpy.random.Generator.spawn`."""
-        return [Generator(child) for child in self.bit_generator.split(as_int("n_children", n_children))]
+        count = as_int("n_children", n_children)
+        return [Generator(child) for child in self.bit_generator.split(count)] if count else []
 
     def __repr__(self) -> str:
         return "<jittape.numpy.random.Generator>"

@@ -194,7 +194,7 @@ def _von_mises_in_kappa(
     large = greater(kappa, _LARGE_CONCENTRATION)
     near = where(large, 1.0, kappa)
     inverse = reciprocal(where(large, kappa, _LARGE_CONCENTRATION))
-    series = 0.0
+    series: Any = 0.0
     for coefficient in reversed(_MEAN_COSINE):
         series = multiply(inverse, add(series, coefficient))
     shortfall = where(large, series, subtract(1.0, divide(bessel_i1e(near), bessel_i0e(near))))
