@@ -33,7 +33,7 @@ def check_normal(mean: Any, cov: Any, check_valid: Any, method: Any) -> None:
 
 
 def factor_of(cov: np.ndarray[Any, Any], check_valid: str, tol: float, method: str) -> np.ndarray[Any, Any]:
-    """Return a matrix whose product with its transpose is `cov`, from the decompositions and with the checks of NumPy."""
+    """Return a matrix whose product with its transpose is `cov`, computed and checked as in NumPy."""
     if method == "cholesky":
         return np.linalg.cholesky(cov)
     if method == "svd":
