@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
@@ -317,6 +318,21 @@ def test_every_module_lists_what_it_exports():
     trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
     del trees["lazy_surface"]  # the names of jittape/__init__.py, as type checkers see them
     assert unlisted(trees) == {}, "list them in __all__"
+
+
+def test_names_are_those_that_type_checkers_see():
+    """The tables of late imports and the imports for type checkers give the same objects."""
+    seen = {}
+    for name in ("__init__", "lazy_surface"):
+        for node in ast.walk(ast.parse((ROOT / f"{name}.py").read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "jittape":
+                seen |= {one.asname: (node.module, one.name) for one in node.names if one.asname}
+    public = {name: place for name, place in seen.items() if not name.startswith("_")}
+    assert {*public, "__version__", "newaxis"} == {*jittape.__all__}
+    for name, (home, inner) in public.items():
+        module = import_module(home)
+        expected = getattr(module, inner, None) or import_module(f"{home}.{inner}")
+        assert getattr(jittape, name) is expected, name
 
 
 def test_a_name_that_is_not_listed_is_seen():

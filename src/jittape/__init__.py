@@ -24,6 +24,7 @@ from jittape.version import __version__ as __version__
 if _TYPE_CHECKING:
     from jittape import autodiff as autodiff
     from jittape import bitwise as bitwise
+    from jittape import dtype_names as dtypes
     from jittape import linalg as linalg
     from jittape import math as math
     from jittape import nn as nn
@@ -94,7 +95,13 @@ if _TYPE_CHECKING:
     from jittape.inspect import explain as explain
     from jittape.inspect import reset_stats as reset_stats
     from jittape.inspect import stats as stats
+    from jittape.keras.initializers import Constant as constant_initializer
+    from jittape.keras.initializers import Ones as ones_initializer
+    from jittape.keras.initializers import RandomNormal as random_normal_initializer
+    from jittape.keras.initializers import RandomUniform as random_uniform_initializer
+    from jittape.keras.initializers import Zeros as zeros_initializer
     from jittape.lazy_surface import *
+    from jittape.linalg import sqrtm as matrix_square_root
     from jittape.module import Module as Module
     from jittape.primitives.elementwise.arithmetic import add as add
     from jittape.primitives.elementwise.arithmetic import add_n as add_n
@@ -320,7 +327,8 @@ __all__ = [
 ]  # fmt: skip
 
 newaxis = None
-__getattr__ = _lazily(__name__, _MODULES)
+if not _TYPE_CHECKING:  # type checkers would find any name
+    __getattr__ = _lazily(__name__, _MODULES)
 _hide_frames_of_jittape()
 _install_import_hooks()
 _find_aliases()
