@@ -117,13 +117,13 @@ def overflows(primal, arguments):
     return False
 
 
-def check_programs(seeds, program=random_program):
+def check_programs(seeds, program=random_program, arguments_of=random_arguments):
     """Check random programs; return the number of smooth ones."""
     smooth = 0
     for seed in seeds:
         function, text = program(seed)
         with np.errstate(all="ignore"):  # compiled code does not warn about overflows either
-            found, is_smooth = disagreement(function, random_arguments(seed), seed, without_numba(text))
+            found, is_smooth = disagreement(function, arguments_of(seed), seed, without_numba(text))
         assert found is None, f"seed {seed}: {found}\n{text}"
         smooth += is_smooth
     return smooth

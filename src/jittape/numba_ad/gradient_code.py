@@ -151,8 +151,8 @@ def _write_reverse(
         return forward.kept_bytes()
     writer.line("# backward pass")
     _shadows(list(form.arguments.values()), activity, writer, "_b")
-    backward = BackwardPass(plan, activity, writer, forward, name)
-    backward.run(form.body, form.result, seed[0] if seed else "1.0")
+    backward = BackwardPass(form, plan, activity, writer, forward, name)
+    backward.run(seed[0] if seed else "1.0")
     backward.put_back_results()
     parts.extend(backward.parts)
     gradients = [_gradient(one, activity, backward) for one in wanted]

@@ -1,8 +1,9 @@
-"""Inner loops whose iterations run backward in any order.
+"""Loops whose iterations run backward in any order.
 
-LLVM does not vectorize a loop over a falling counter, because it cannot prove that the indices are not negative. If no
-iteration of the backward pass reads what another one writes, the loop runs in its own direction: the gradient of a
-matrix product by loops takes 78 us instead of 186.
+LLVM does not vectorize a loop over a falling counter, because it cannot prove that the indices are not negative, and
+vectorizes a loop inside it worse. If no iteration of the backward pass reads what another one writes, the loop runs in
+its own direction: the gradient of a matrix product by loops takes 78 us instead of 186, and the adjoint of a stencil
+over 60 x 60 elements 2.5 us instead of 3.5.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def is_order_free(loop: Loop, activity: Activity) -> bool:
     if loop.counter is None or loop.trips is not None or not isinstance(loop.bounds[2], Constant):
         return False
     statements = list(walk(loop.body))
-    if not all(isinstance(s, (Op, Dim, Load, Store, If, Effect)) for s in statements):
+    if not all(isinstance(s, (Op, Dim, Load, Store, If, Loop, Effect)) for s in statements):
         return False
     if not all(_is_sum(phi, loop, statements, activity) for phi in loop.phis if phi.inner in activity):
         return False
@@ -84,4 +85,6 @@ def _uses(s: Statement, one: Any, activity: Activity) -> int:
         return sum(x is one for x, _ in contributions(s, activity)) if s.result in activity else 0
     if isinstance(s, Store):
         return int(s.value is one)
+    if isinstance(s, Loop):
+        return sum((phi.init is one) + (phi.next is one) for phi in s.phis)
     return sum((phi.then is one) + (phi.orelse is one) for phi in s.phis) if isinstance(s, If) else 0

@@ -10,13 +10,13 @@ from typing import Any
 
 from jittape.numba_ad.activity import Activity, contributions, outer_operands, sides
 from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
+from jittape.numba_ad.emit.emit_gather import Gathers
 from jittape.numba_ad.emit.kept_arrays import PopArray, kept_names, restore
 from jittape.numba_ad.emit.parallel_loops import PartFunction, split_into_parts
 from jittape.numba_ad.emit.restore_actions import (
     Branch,
     Pop,
     Recompute,
-    pushes,
     restore_actions,
     shadow_actions,
     view_actions,
@@ -32,6 +32,7 @@ from jittape.numba_ad.structured_ir import (
     Apply,
     Array,
     Block,
+    Function,
     If,
     Load,
     Loop,
@@ -41,6 +42,7 @@ from jittape.numba_ad.structured_ir import (
     Store,
     Value,
     View,
+    walk,
 )
 
 __all__ = ["BackwardPass"]
@@ -50,17 +52,19 @@ class BackwardPass:
     """Writes the adjoints of statements in reverse order."""
 
     def __init__(
-        self, plan: Plan, activity: Activity, writer: Writer, forward: ForwardPass, name: str
+        self, form: Function, plan: Plan, activity: Activity, writer: Writer, forward: ForwardPass, name: str
     ) -> None:
-        self._plan, self._activity, self._writer, self._forward = plan, activity, writer, forward
-        self._name = name
+        self._form, self._plan, self._activity, self._writer = form, plan, activity, writer
+        self._forward, self._name = forward, name
+        self._gathers = Gathers(form.body, plan, activity, forward, writer)
         self.parts: list[PartFunction] = []
         self.started: set[Value] = set()
         self._loop_of_text: Loop | None = None
         self.results: list[Array] = []
 
-    def run(self, block: Block, result: Any, seed: str) -> None:
-        """Write the backward pass of the body of a function; `seed` is the cotangent of its result."""
+    def run(self, seed: str) -> None:
+        """Write the backward pass of the body of the function; `seed` is the cotangent of its result."""
+        block, result = self._form.body, self._form.result
         self._restore(restore_actions(block, self._plan, self._activity))
         if isinstance(result, Array):
             if result in self._activity:
@@ -71,7 +75,7 @@ class BackwardPass:
 
     def add(self, one: Any, cotangent: str, where: Any = None) -> None:
         """Add a cotangent to that of a value; the first one in the value's own block is assigned."""
-        if not isinstance(one, Value) or one not in self._activity:
+        if not isinstance(one, Value) or one not in self._activity or one in self._gathers.implied:
             return
         negative = cotangent.startswith("-")
         own_loop = None if one.block is None else one.block.loop
@@ -156,6 +160,8 @@ class BackwardPass:
             cotangent = f"{s.result.name}_b"
             for operand, partial in contributions(s, activity):
                 self.add(operand, partial.format(*names, r=s.result.name, g=cotangent), s.where)
+        elif s in self._gathers.reads:
+            pass  # another loop nest adds its cotangent
         elif isinstance(s, Load) and s.result in self.started and s.array in activity:
             guard = "" if s.guard is None else f"if {s.guard.name}: "
             self._writer.line(f"{guard}{element(s, '_b')} += {s.result.name}_b", s.where)
@@ -225,6 +231,7 @@ class BackwardPass:
         writer = self._writer
         self.start(outer_operands(s, self._activity))
         carried = self._start_carried(s)
+        self._gathers.begin(s)
         checkpoint = self._plan.checkpoints.get(s)
         if checkpoint is not None:
             self._keep_results()
@@ -245,6 +252,7 @@ class BackwardPass:
         for phi in carried:
             self.add(phi.next, f"{phi.inner.name}_c")
         self._block(s.body)
+        self._gathers.end_iteration(s, self.started)
         self._loop_of_text = outer
         for phi in carried:
             inner = f"{phi.inner.name}_b" if phi.inner in self.started else "0.0"
@@ -252,13 +260,14 @@ class BackwardPass:
         writer.end()
         if checkpoint is not None:
             writer.end()
+        self._gathers.end(s)
         for phi in carried:
             self.add(phi.init, f"{phi.inner.name}_c", s.where)
 
     def _runs_in_any_order(self, s: Loop, slices: StackSlices | None) -> bool:
         """Return whether the adjoints of the iterations may run in the order of the loop itself."""
-        actions = restore_actions(s.body, self._plan, self._activity)
-        on_top = slices is None and any(pushes(actions, stack) for stack in self._forward.stacks)
+        inner = [one for one in walk(s.body) if isinstance(one, Loop)]
+        on_top = (slices is None and self._forward.records(s)) or any(map(self._forward.records, inner))
         return not on_top and is_order_free(s, self._activity)
 
     def _keep_results(self) -> None:

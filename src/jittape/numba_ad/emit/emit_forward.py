@@ -228,6 +228,11 @@ class ForwardPass:
             self._writer.line(f"# prange runs on one thread: {reason}", s.where)
         return reason is not None
 
+    def records(self, s: Loop) -> bool:
+        """Return whether a loop itself, or an iteration outside inner loops, keeps values for the backward pass."""
+        actions = restore_actions(s.body, self._plan, self._activity)
+        return s in self._plan.saved.of_loop or any(pushes(actions, stack) for stack in self.stacks)
+
     def slices(self, s: Loop) -> StackSlices | None:
         """Return the slices of the stacks that a loop uses; None if it uses their tops."""
         inner = [one for stack in self.stacks for one in recording_loops(s.body, partial(self._count, stack))]
