@@ -12,7 +12,7 @@ from typing import Any
 from jittape.numba_ad.scalar_rules import BINARY
 from jittape.numba_ad.structured_ir import Array, Block, Constant, Dim, Loop, Op, Value
 
-__all__ = ["differ_between_iterations", "is_overwritten_by", "sum_of"]
+__all__ = ["ZERO", "differ_between_iterations", "is_overwritten_by", "sum_of"]
 
 ZERO = "0"
 
