@@ -12,7 +12,7 @@ Examples
 <jt.Tensor: shape=(), dtype=float32, numpy=6.0>
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from jittape.core.tracebacks import install as _hide_frames_of_jittape
 from jittape.interop.import_hooks import install as _install_import_hooks
@@ -21,7 +21,7 @@ from jittape.lazy_names import lazily as _lazily
 from jittape.lazy_surface import MODULES as _MODULES
 from jittape.version import __version__ as __version__
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from jittape import autodiff as autodiff
     from jittape import bitwise as bitwise
     from jittape import dtype_names as dtypes
@@ -327,7 +327,7 @@ __all__ = [
 ]  # fmt: skip
 
 newaxis = None
-if not _TYPE_CHECKING:  # type checkers would find any name
+if not _typing.TYPE_CHECKING:  # type checkers would find any name
     __getattr__ = _lazily(__name__, _MODULES)
 _hide_frames_of_jittape()
 _install_import_hooks()
