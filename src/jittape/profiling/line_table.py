@@ -207,13 +207,14 @@ class LineTable:
         """Find kept values, recomputed values and copies."""
         made: dict[int, int] = {}
         for number, shares in enumerate(groups):
-            has_backward = [s.op.source for s in shares if s.role == "backward" and s.op.source is not None]
+            # A set: an unrolled loop has thousands of ops on few lines.
+            backward = {SourceLine(*s.op.source) for s in shares if s.role == "backward" and s.op.source}
             for share in shares:
                 line = share.op.source
                 if line is None or share.program is not program:
                     continue
-                if share.op.out in made and share.role == "forward" and has_backward:
-                    self._of(line).facts.recomputed.update([SourceLine(*one) for one in has_backward])
+                if share.op.out in made and share.role == "forward":
+                    self._of(line).facts.recomputed.update(backward)
                 made.setdefault(share.op.out, number)
         readers = _backward_readers(program, roles)
         for number, shares in enumerate(groups):
