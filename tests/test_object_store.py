@@ -466,7 +466,7 @@ def test_a_kernel_that_does_not_load_is_compiled_again(folder, damage):
     found = DiskCache(folder, object_store.current().parts)
     assert found.folder == environment
     for path in files(found, "batch-*"):
-        batch = found._read_batch(path.name)
+        batch = found.read_batch(path.name)
         found.discard(batch.names[0])
         found.publish(Batch(batch.names, damage(batch.code)))
     damaged = files(found, "batch-*")

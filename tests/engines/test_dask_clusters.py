@@ -9,6 +9,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,33 @@ def test_a_worker_that_is_killed_in_a_step() -> None:
         assert bits(gradient(WEIGHTS, blocks)) == expected
         connected.wait_for_workers(2, timeout=60)
         assert bits(gradient(WEIGHTS, blocks)) == expected
+
+
+def kernel_counts() -> tuple[int, int]:
+    """Return how many kernels the process has compiled, and loaded from disk."""
+    from jittape.runtime.counters import counters
+
+    return counters.kernels_compiled, counters.kernels_loaded
+
+
+def test_a_worker_with_a_disk_of_its_own_gets_the_kernels_of_others(tmp_path: Path) -> None:
+    def other_loss(weights: Any, block: Any) -> Any:  # no other test has left its kernels
+        return loss(weights, block) + jt.reduce_sum(jt.atan(weights["w"]) ** 3)
+
+    counts = []
+    for disk in ("first", "second"):
+        alone = LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            dashboard_address=None,
+            env={"JITTAPE_CACHE_DIR": str(tmp_path / disk)},
+        )
+        with alone as local, Client(local) as connected:
+            jt.dask.value_and_grad(other_loss)(WEIGHTS, data())
+            counts += connected.run(kernel_counts).values()
+    (compiled, loaded), (compiled_later, loaded_later) = counts
+    assert compiled > 0
+    assert (compiled_later, loaded_later) == (0, compiled + loaded)
 
 
 def test_training_with_variables(client: Client) -> None:

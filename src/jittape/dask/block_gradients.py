@@ -110,6 +110,30 @@ class BlockGradients:
         except _BlockError as error:
             return error.args[0]
 
+    def used_kernels(self) -> tuple[dict[str, str], list[str]] | None:
+        """Return the environment of the worker, and the names of the batches of kernels that it uses."""
+        from jittape.compile.cache.sent_batches import used_batches  # imports LLVM
+
+        return used_batches()
+
+    def kernels(self, names: Sequence[str]) -> list[Any]:
+        """Return batches of kernels, for the client."""
+        from jittape.compile.cache.sent_batches import read_batches
+
+        return read_batches(names)
+
+    def lacking_kernels(self, environment: Mapping[str, str], names: Sequence[str]) -> list[str]:
+        """Return which batches of kernels the worker could use but does not have."""
+        from jittape.compile.cache.sent_batches import lacking_batches
+
+        return lacking_batches(environment, names)
+
+    def keep_kernels(self, batches: Sequence[Any]) -> None:
+        """Store batches of kernels from the client."""
+        from jittape.compile.cache.sent_batches import keep_batches
+
+        keep_batches(batches)
+
     def offer(self) -> Offer | None:
         """Return what a client of this host needs for a direct connection."""
         return offer(self._answer)

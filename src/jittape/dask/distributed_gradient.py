@@ -20,6 +20,7 @@ from jittape.dask.addition_tree import Node, add_up, largest_nodes
 from jittape.dask.block_gradients import BlockGradients, BlockSum, added
 from jittape.dask.data_blocks import block_futures
 from jittape.dask.sent_functions import packed_function
+from jittape.dask.sent_kernels import SentKernels
 from jittape.dask.worker_share import WorkerShare, is_in_process
 from jittape.dask.worker_warnings import report
 from jittape.interop.optional_library import imported
@@ -184,7 +185,8 @@ class _Placement:
         self._futures = block_futures(data, client)
         self._root: Node = (0, len(self._futures))
         self._shares: list[WorkerShare] = []
-        self._has_lost_workers = False
+        self._has_lost_workers = self._are_new = False
+        self._kernels = SentKernels(function)
         self._place(range(len(self._futures)))
 
     def serves(self, data: Any, structure: Any) -> bool:
@@ -215,6 +217,9 @@ class _Placement:
                 else:
                     known |= sums
             shares = self._replaced(lost)
+        if self._are_new:
+            self._are_new = False
+            self._kernels.collect([share.ask for share in self._shares if share.is_apart])
         return add_up(self._root, known.get, added)
 
     def _replaced(self, lost: list[WorkerShare]) -> list[WorkerShare]:
@@ -245,6 +250,10 @@ class _Placement:
             made.append((set(part), address, future))
         placed = [WorkerShare(part, address, future, self._client) for part, address, future in made]
         self._shares += placed
+        self._are_new = True
+        for share in placed:
+            if share.is_apart:
+                self._kernels.send(share.ask)
         return placed
 
     def _workers(self) -> dict[str, int]:

@@ -34,12 +34,19 @@ class WorkerShare:
         Of its `BlockGradients`.
     client : distributed.Client
         Client of the cluster.
+
+    Attributes
+    ----------
+    blocks : set of int
+    is_apart : bool
+        Whether the worker is a process of its own.
     """
 
     def __init__(self, blocks: Set[int], address: str, future: Any, client: Any) -> None:
         from distributed import Actor
 
         self.blocks = blocks
+        self.is_apart = not is_in_process(address)
         self._address, self._client = address, client
         future.result()
         with client.as_current():  # the actor that `future.result` makes would use the default client
@@ -57,6 +64,10 @@ class WorkerShare:
             return None if offered is None else DirectConnection(offered, self._is_lost)
         except (OSError, RuntimeError):
             return None
+
+    def ask(self, method: str, *args: Any) -> Any:
+        """Return what a method of the worker's `BlockGradients` returns; an OSError or RuntimeError if it is lost."""
+        return getattr(self._actor, method)(*args).result()
 
     def _is_lost(self) -> bool:
         return self._client.status != "running" or self._address not in self._client.nthreads()

@@ -41,6 +41,7 @@ from jittape.version import __version__
 
 __all__ = [
     "Batch",
+    "Damaged",
     "DiskCache",
     "Summary",
     "cache_directory",
@@ -89,7 +90,7 @@ class Summary(NamedTuple):
     nbytes: int
 
 
-class _Damaged(Exception):
+class Damaged(Exception):
     """The content of a file was changed."""
 
 
@@ -108,6 +109,8 @@ class DiskCache:
         self.root = root
         self.parts = dict(parts)
         self.folder = root / f"v1-{_digest(json.dumps(self.parts, sort_keys=True).encode(), 8).hex()}"
+        self.used: dict[str, None] = {}
+        """Names of the batches that this process has read or written, in order."""
         self._lock = lock()
         self._usable = True
         self._unchecked = sys.maxsize // 2
@@ -129,13 +132,14 @@ class DiskCache:
         try:
             target = _read_private(pointer).decode("ascii", "replace")
             if not _BATCH.fullmatch(target):
-                raise _Damaged
-            batch = self._read_batch(target)
+                raise Damaged
+            batch = self.read_batch(target)
             if name not in batch.names:
-                raise _Damaged
+                raise Damaged
+            self.used[target] = None
         except FileNotFoundError:
             return None
-        except _Damaged:
+        except Damaged:
             pointer.unlink(missing_ok=True)
             return None
         with contextlib.suppress(OSError):
@@ -144,18 +148,18 @@ class DiskCache:
 
     def discard(self, name: str) -> None:
         """Delete the batch of the function `name`, which could not be loaded."""
-        with contextlib.suppress(OSError, _Damaged):
+        with contextlib.suppress(OSError, Damaged):
             pointer = self.folder / name
             target = _read_private(pointer).decode("ascii", "replace")
             pointer.unlink(missing_ok=True)
             if _BATCH.fullmatch(target):
                 (self.folder / target).unlink(missing_ok=True)
 
-    def _read_batch(self, target: str) -> Batch:
+    def read_batch(self, target: str) -> Batch:
         path = self.folder / target
         try:
             return _unpacked(_read_private(path), self.parts)
-        except _Damaged:
+        except Damaged:
             path.unlink(missing_ok=True)
             raise
 
@@ -198,6 +202,7 @@ class DiskCache:
         packed = _packed(batch, self.parts)
         target = f"batch-{_digest(packed).hex()}"
         self._write(target, packed)
+        self.used[target] = None
         for name in batch.names:
             self._write(name, target.encode())
         # Other processes write too: check the size at the first batch, then after every sixteenth of the budget.
@@ -232,7 +237,7 @@ class DiskCache:
             if total <= config.cache_size * 3 // 4:
                 break
             total -= _size_on_disk(found)
-            with contextlib.suppress(OSError, ValueError, KeyError, _Damaged):
+            with contextlib.suppress(OSError, ValueError, KeyError, Damaged):
                 names = _header_of(_read_private(path))["kernels"]
                 for name in names:
                     pointer = path.parent / name
@@ -366,10 +371,10 @@ def _packed(batch: Batch, parts: Mapping[str, str]) -> bytes:
 def _unpacked(content: bytes, parts: Mapping[str, str]) -> Batch:
     checksum = content[len(_MAGIC) : len(_MAGIC) + _DIGEST_SIZE]
     if not content.startswith(_MAGIC) or checksum != _digest(content[len(_MAGIC) + _DIGEST_SIZE :]):
-        raise _Damaged
+        raise Damaged
     header = _header_of(content)
     if header["environment"] != parts:
-        raise _Damaged
+        raise Damaged
     length = int.from_bytes(content[_HEADER_START - 4 : _HEADER_START], "little")
     return Batch(tuple(header["kernels"]), content[_HEADER_START + length :])
 
@@ -383,7 +388,7 @@ def _header_of(content: bytes) -> dict[str, Any]:
 
 def environment_of(folder: Path, name: str) -> dict[str, str] | None:
     """Return the environment of the batch with the function `name`; None if a file is missing or damaged."""
-    with contextlib.suppress(OSError, ValueError, KeyError, _Damaged):
+    with contextlib.suppress(OSError, ValueError, KeyError, Damaged):
         target = _read_private(folder / name).decode("ascii", "replace")
         if _BATCH.fullmatch(target):
             found: dict[str, str] = _header_of(_read_private(folder / target))["environment"]
@@ -397,7 +402,7 @@ def _read_private(path: Path) -> bytes:
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
-            raise _Damaged
+            raise Damaged
         if not _private(found):
             raise PermissionError(f"{path} belongs to another user, or others may write to it")
         return file.read()
