@@ -16,7 +16,6 @@ from jittape.primitives.elementwise.complex_numbers import complex as complex_of
 from jittape.primitives.linalg import cholesky as ch
 from jittape.primitives.linalg import determinants as de
 from jittape.primitives.linalg import einsum as es
-from jittape.primitives.linalg import lstsq as ls
 from jittape.primitives.linalg import lu, qr
 from jittape.primitives.linalg import matrices as ma
 from jittape.primitives.linalg import matrix_products as mp
@@ -27,6 +26,7 @@ from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.creation import eye
 from jittape.primitives.spectra import eig, eigh, svd
+from jittape.primitives.spectra import lstsq as ls
 from jittape.primitives.spectra import matrix_functions as mf
 from jittape.primitives.spectra import norms as no
 from jittape.primitives.spectra import pseudoinverse as ps

@@ -10,11 +10,11 @@ import numpy as np
 from jittape.primitives.elementwise import arithmetic as ar
 from jittape.primitives.linalg import banded as ba
 from jittape.primitives.linalg import general_bands as gb
-from jittape.primitives.linalg import lstsq as ls
 from jittape.primitives.linalg import matmul as mm
 from jittape.primitives.linalg import qr
 from jittape.primitives.linalg import tensor_equations as te
 from jittape.primitives.linalg import tridiagonal as td
+from jittape.primitives.spectra import lstsq as ls
 from primitive_table import Array, Row, normal
 from primitive_table_solves import FLOATS, regular, triangular
 

@@ -10,7 +10,6 @@ from jittape.primitives.linalg.determinants import slogdet as slogdet
 from jittape.primitives.linalg.einsum import diag_part as diag_part
 from jittape.primitives.linalg.einsum import einsum as einsum
 from jittape.primitives.linalg.einsum import trace as trace
-from jittape.primitives.linalg.lstsq import lstsq as lstsq
 from jittape.primitives.linalg.lu import lu as lu
 from jittape.primitives.linalg.lu import lu_matrix_inverse as lu_matrix_inverse
 from jittape.primitives.linalg.lu import lu_reconstruct as lu_reconstruct
@@ -49,6 +48,7 @@ from jittape.primitives.spectra.eig import eigvals as eigvals
 from jittape.primitives.spectra.eigh import eigh as eigh
 from jittape.primitives.spectra.eigh import eigh_tridiagonal as eigh_tridiagonal
 from jittape.primitives.spectra.eigh import eigvalsh as eigvalsh
+from jittape.primitives.spectra.lstsq import lstsq as lstsq
 from jittape.primitives.spectra.matrix_functions import expm as expm
 from jittape.primitives.spectra.matrix_functions import logm as logm
 from jittape.primitives.spectra.matrix_functions import sqrtm as sqrtm

@@ -11,7 +11,6 @@ from jittape.errors import ShapeError
 from jittape.primitives.elementwise.complex_numbers import conj
 from jittape.primitives.elementwise.piecewise import absolute
 from jittape.primitives.linalg import determinants
-from jittape.primitives.linalg import lstsq as lstsq_functions
 from jittape.primitives.linalg import solve as solve_functions
 from jittape.primitives.linalg.cholesky import cholesky_solve
 from jittape.primitives.linalg.lu import lu_solve as solve_with_order
@@ -21,6 +20,7 @@ from jittape.primitives.linalg.triangular import triangular_solve
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.creation import ones, zeros
 from jittape.primitives.shape.reshaping import expand_dims, matrix_transpose, reshape, squeeze
+from jittape.primitives.spectra import lstsq as lstsq_functions
 from jittape.primitives.spectra import matrix_functions, pseudoinverse
 from jittape.primitives.spectra.svd import svdvals
 from jittape.scipy.linalg.matrix_arguments import matrix_argument, require_rows

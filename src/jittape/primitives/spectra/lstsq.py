@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import WeakScalar
-from jittape.core.dtypes import float_limits
+from jittape.core.dtypes import float64, float_limits
 from jittape.core.forms import Decomposition
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
@@ -18,8 +18,10 @@ from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import broadcast, cast_to, promote, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
 from jittape.primitives.elementwise.assertions import end_run_where
-from jittape.primitives.elementwise.comparison import greater_equal
+from jittape.primitives.elementwise.bits import is_finite
+from jittape.primitives.elementwise.comparison import greater, greater_equal, logical_not, where
 from jittape.primitives.elementwise.complex_numbers import conj, real
+from jittape.primitives.elementwise.division import reciprocal
 from jittape.primitives.identity import identity_op, stop_gradient_op
 from jittape.primitives.linalg.cholesky import cholesky_record
 from jittape.primitives.linalg.main_diagonals import diagonal_op
@@ -33,8 +35,10 @@ from jittape.primitives.linalg.matrix_operands import (
     times_adjoint,
 )
 from jittape.primitives.linalg.triangular import triangular_solve_op
-from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.primitives.reduce.reductions import reduce_any, reduce_max, reduce_sum
 from jittape.primitives.shape.creation import eye
+from jittape.primitives.shape.joining import split
+from jittape.primitives.spectra.svd import svd_op
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["lstsq"]
@@ -65,6 +69,13 @@ MANY, SMALL = 8, 16
 """
 
 
+MOST_VALUES = 64
+"""Number of singular values up to which compiled code computes the vectors.
+
+NumPy's call applies them to the right-hand side instead: 8.2 instead of 10.6 ms for 300 x 300.
+"""
+
+
 def _least_squares_of_stack(a: Any, b: Any) -> Any:
     """Return the solutions of all matrices of a stack by singular values; inf and nan give nan.
 
@@ -79,6 +90,23 @@ def _least_squares_of_stack(a: Any, b: Any) -> Any:
     inverse = np.where(used, 1 / np.where(used, s, 1), 0)[..., None]
     solutions = vh.conj().swapaxes(-1, -2) @ (inverse * (u.conj().swapaxes(-1, -2) @ np.where(finite, b, 0)))
     return np.where(finite, solutions, np.nan).astype(dtype)
+
+
+def _by_singular_values(a: Any, b: Any) -> Any:
+    """Return the same solutions for compiled code, with LAPACK's singular values."""
+    dtype, (rows, columns) = a.dtype, a.shape[-2:]
+    if not a.aval.size or not b.aval.size or min(rows, columns) > MOST_VALUES:
+        return None
+    a, b = (cast_to(x, np.result_type(dtype, float64)) for x in (a, b))
+    ut, s, vh = split(svd_op.bind(a), [rows, 1, columns], -1)
+    values = real(s)
+    limit = multiply(reduce_max(values, -2, keepdims=True), float(np.finfo(float64).eps) * max(rows, columns))
+    inverses = cast_to(where(greater(values, limit), reciprocal(values), 0.0), a.dtype)
+    broken = reduce_any(logical_not(is_finite(b)), -2, keepdims=True)
+    projected = matmul_op.bind(conj(ut), where(broadcast(broken, b.shape), math.nan, b))
+    return cast_to(
+        matmul_op.bind(adjoint(vh), multiply(projected, broadcast(inverses, projected.shape))), dtype
+    )
 
 
 def _least_squares(a: Any, b: Any) -> Any:
@@ -104,6 +132,7 @@ lstsq_op: Primitive = Primitive(
     abstract_eval=_abstract_eval,
     impl=_impl,
     vjp=(_a_vjp, lambda g, out, a, b: lstsq_op.bind(adjoint(a), g)),
+    lowering=Decomposition(_by_singular_values),
     batch=alike(),
 )
 """The least-squares solutions of minimal norm, by singular values; small ones count as zero, as in NumPy's lstsq."""
