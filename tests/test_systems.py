@@ -204,6 +204,37 @@ def test_a_long_tridiagonal_system_without_pivoting_runs_in_compiled_loops():
     assert all(step.loops for step in jt.explain().steps)
 
 
+def of_three_diagonals(x, b, lower, adjoint):
+    return jt.linalg.tridiagonal_solve(x, b, conjugate_rhs=adjoint, partial_pivoting=lower)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, "tridiagonal"])
+@pytest.mark.parametrize("adjoint", [False, True])
+@pytest.mark.parametrize("lower", [False, True])
+def test_compiled_systems_with_few_diagonals_are_those_of_the_interpreter(dtype, count, adjoint, lower):
+    solve, main = jt.linalg.banded_triangular_solve, 0 if lower else -1
+    if count == "tridiagonal":
+        solve, count, main = of_three_diagonals, 3, 1
+    kind = complex if dtype.startswith("complex") else float
+    x, b = normal(2, count, 4, dtype=kind), normal(2, 4, 3, dtype=kind)
+    x[:, main] += 3
+    weight = normal(2, 4, 3)
+
+    def total(x, b):
+        return jt.reduce_sum(weight * jt.abs(solve(x, b, lower=lower, adjoint=adjoint)) ** 2)
+
+    run = jt.function(jt.value_and_grad(total, argnums=(0, 1)))
+    operands = x.astype(dtype), b.astype(dtype)
+    expected = run(*operands)  # the first run is interpreted
+    for _ in range(2):
+        found = run(*operands)
+    assert not any("NumPy" in step.title for step in jt.explain().steps)
+    tolerance = 1e-3 if dtype in ("float32", "complex64") else 1e-11
+    for one, other in zip(jt.nest.flatten(found), jt.nest.flatten(expected), strict=True):
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+
+
 def test_solutions_of_least_norm_for_matrices_without_full_rank(mode):
     a = np.outer([1.0, 2.0, 3.0], [1.0, 1.0])
     b = normal(3, 2)

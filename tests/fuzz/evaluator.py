@@ -18,6 +18,7 @@ from loop_ir import Nest, run_product
 from memory import Array, Heap, Pointer
 from scalar_machine import run_table
 
+from jittape.compile.ir.banded_kernel import BandedSubstitution
 from jittape.compile.ir.exchanges import Exchanges
 from jittape.compile.ir.kernel import Gemm, LoopKernel
 from jittape.compile.ir.lapack import Lapack
@@ -33,6 +34,7 @@ from jittape.compile.schedule.validate import touched_by
 from jittape.core.forms import Control
 from jittape.core.interpret import run_control, run_op
 from jittape.core.program import Aval, is_dynamic_dim
+from jittape.primitives.linalg.banded import substituted
 from jittape.primitives.linalg.tridiagonal import solved_with_exchanges
 
 MOST_SHARES = 3
@@ -182,6 +184,8 @@ class Run:
                 self._count_mask(pointers, step.sizes, task)
             case MaskLoop():
                 self._mask_loop(step.kernel, pointers, step.sizes, task)
+            case BandedSubstitution():
+                self._substitute(step.kernel, pointers, step.sizes, task)
             case TridiagonalSolve():
                 self._solve_tridiagonal(step.kernel, pointers, step.sizes, task)
             case ControlDriver(kind="loop"):
@@ -252,6 +256,16 @@ class Run:
         if kernel.form == "select":
             own = self.heap.array(pointers[-2], Aval((elements,), kind))[places]
         result[first : first + len(places)] = own
+
+    def _substitute(
+        self, kernel: BandedSubstitution, pointers: Sequence[Pointer], sizes: Sequence[int], task: int
+    ) -> None:
+        systems, share, rows, columns, count = sizes
+        own = slice(task * share, min(systems, (task + 1) * share))
+        bands = self.heap.array(pointers[0], Aval((systems, count, rows), kernel.dtype))[own]
+        side = Aval((systems, rows, columns), kernel.dtype)
+        solutions = substituted(bands, self.heap.array(pointers[1], side)[own], kernel.lower, kernel.adjoint)
+        self.heap.array(pointers[2], side)[own] = solutions
 
     def _solve_tridiagonal(
         self, kernel: TridiagonalSolve, pointers: Sequence[Pointer], sizes: Sequence[int], task: int

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 from llvmlite import ir
 
+from jittape.compile.ir.banded_kernel import BandedSubstitution
 from jittape.compile.ir.exchanges import Exchanges
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.lapack import DECOMPOSITIONS, EXPONENTIALS, SCHUR_FUNCTIONS, Lapack
@@ -39,6 +40,7 @@ from jittape.compile.kernels.loop.vectorize import lanes_in
 from jittape.compile.kernels.masks.emit_masks import define_mask_counts, define_mask_loop
 from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
 from jittape.compile.kernels.scalar_vm.emit_bytecode import define_scalar_vm
+from jittape.compile.kernels.tridiagonal.emit_banded import define_banded_substitution
 from jittape.compile.kernels.tridiagonal.emit_tridiagonal import define_tridiagonal_solve
 from jittape.compile.llvm.definition import Definition, symbol_of
 from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
@@ -72,6 +74,8 @@ def definition_of(kernel: Kernel) -> Definition:
                 define_mask_loop(kernel, function)
             elif isinstance(kernel, TridiagonalSolve):
                 define_tridiagonal_solve(kernel, function)
+            elif isinstance(kernel, BandedSubstitution):
+                define_banded_substitution(kernel, function)
             elif isinstance(kernel, Lapack):
                 _lapack_definer(kernel)(kernel, function)
             elif isinstance(kernel, Release):
@@ -95,7 +99,7 @@ def _effort(kernel: Kernel) -> Effort:
         return Effort.LOOPS if has_loops else Effort.LITTLE
     return (
         Effort.LOOPS
-        if isinstance(kernel, ScalarVM | DiagonalScatter | MaskCounts | TridiagonalSolve)
+        if isinstance(kernel, ScalarVM | DiagonalScatter | MaskCounts | TridiagonalSolve | BandedSubstitution)
         else Effort.LITTLE
     )
 

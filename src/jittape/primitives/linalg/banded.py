@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.forms import Decomposition
+from jittape.core.forms import Control, Decomposition
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag
@@ -19,7 +19,7 @@ from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import as_symbol, broadcast, conj, promote, sum_over, to_shape
 from jittape.primitives.elementwise.arithmetic import multiply, negative
-from jittape.primitives.elementwise.assertions import end_run_where
+from jittape.primitives.elementwise.assertions import MADE, end_run_where
 from jittape.primitives.elementwise.comparison import equal
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.linalg.lu_factors import NOT_INVERTIBLE
@@ -29,7 +29,7 @@ from jittape.primitives.shape.joining import stack
 from jittape.primitives.shape.views import flipped, placed, sliced
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["banded_triangular_solve"]
+__all__ = ["banded_triangular_solve", "substituted"]
 
 
 def _abstract_eval(bands: Aval, b: Aval, *, lower: bool, adjoint: bool) -> Aval:
@@ -45,13 +45,18 @@ def _abstract_eval(bands: Aval, b: Aval, *, lower: bool, adjoint: bool) -> Aval:
 
 
 def _impl(bands: Any, b: Any, *, lower: bool, adjoint: bool) -> Any:
-    bands = bands if lower else np.flip(bands, -2)
     raise_for_first(
-        np.any(bands[..., 0, :] == 0, axis=-1),
+        np.any(bands[..., 0 if lower else -1, :] == 0, axis=-1),
         f"[banded_triangular_solve] {NOT_INVERTIBLE}",
         "is singular: an element of its diagonal is zero",
         "solve another system",
     )
+    return substituted(bands, b, lower, adjoint)
+
+
+def substituted(bands: Any, b: Any, lower: bool, adjoint: bool) -> Any:
+    """Return the solutions for diagonals without zeros."""
+    bands = bands if lower else np.flip(bands, -2)
     n = b.shape[-2]
     rows = [bands[..., k, :] for k in range(min(bands.shape[-2], n))]
     if adjoint:
@@ -67,21 +72,39 @@ def _impl(bands: Any, b: Any, *, lower: bool, adjoint: bool) -> Any:
     return x
 
 
-def _in_recurrence(bands: Any, b: Any, *, lower: bool, adjoint: bool) -> Any:
-    """Return the substitution with one or two real diagonals as a linear recurrence, for compiled code."""
+substitution_op = Primitive(
+    "banded_substitution",
+    abstract_eval=lambda bands, b, *, lower, adjoint: b,
+    impl=lambda bands, b, *, lower, adjoint: substituted(bands, b, lower, adjoint),
+    lowering=Control(
+        "banded",
+        lambda operands, _, *, lower, adjoint: [substituted(operands[0], operands[1], lower, adjoint)],
+    ),
+    gradient_stops=MADE,
+)
+"""The solutions, for diagonals without zeros."""
+
+
+def _decomposed(bands: Any, b: Any, *, lower: bool, adjoint: bool) -> Any:
+    """Return a linear recurrence for one or two diagonals, and a kernel of its own for more, for compiled code."""
     count, n = bands.shape[-2:]
-    if count > 2 or b.dtype.kind == "c" or not b.aval.size:
+    if not b.aval.size:
         return None
     axis = len(b.shape) - 2
 
     def row(i: int) -> Any:
         return to_shape(sliced(bands, axis, i, 1), (*bands.shape[:-2], n))
 
+    diagonal = row(0 if lower else count - 1)
+    end_run_where(equal(diagonal, 0), "ValueError", f"[banded_triangular_solve] {NOT_INVERTIBLE}")
+    if count > 2:
+        return substitution_op.bind(bands, b, lower=lower, adjoint=adjoint)
+    if adjoint:
+        bands, diagonal = conj(bands), conj(diagonal)
+
     def wide(x: Any) -> Any:
         return broadcast(to_shape(x, (*x.shape, 1)), b.shape)
 
-    diagonal = row(0 if lower else count - 1)
-    end_run_where(equal(diagonal, 0), "ValueError", f"[banded_triangular_solve] {NOT_INVERTIBLE}")
     scaled = divide(b, wide(diagonal))
     if count == 1:
         return scaled
@@ -123,7 +146,7 @@ banded_triangular_solve_op: Primitive = Primitive(
     abstract_eval=_abstract_eval,
     impl=_impl,
     vjp=(_bands_vjp, _rhs_vjp),
-    lowering=Decomposition(_in_recurrence),
+    lowering=Decomposition(_decomposed),
     batch=alike(),
 )
 

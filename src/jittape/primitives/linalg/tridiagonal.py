@@ -183,7 +183,7 @@ tridiagonal_ratio_op = Primitive(
     ),
     impl=lambda above, diagonal, below, *, axis: _ratios(above, diagonal, below, axis),
     gradient_stops=MADE,
-    lowering=Scan(lambda m, before, above, diagonal, below: above / (diagonal - below * before), 0.0),
+    lowering=Scan(lambda m, before, above, diagonal, below: m.divide(above, diagonal - below * before), 0.0),
     batch=along_axis(),
 )
 """The elements above the diagonal after an elimination without pivoting that makes the diagonal ones."""
@@ -213,7 +213,7 @@ exchanges_op = Primitive(
 
 def _decomposed(x: Any, b: Any, *, pivoting: bool) -> Any:
     """Return a kernel of its own with pivoting, and scans without, for compiled code."""
-    if b.dtype.kind == "c" or not b.aval.size:
+    if not b.aval.size:
         return None
     if not pivoting:
         return _in_scans(x, b)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.compile.ir.banded_kernel import BandedSubstitution
 from jittape.compile.ir.exchanges import Exchanges
 from jittape.compile.ir.kernel import Kernel
 from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
@@ -134,6 +135,8 @@ def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[...
         return _mask_loop(run[0], avals)
     if form.kind == "tridiagonal":
         return _tridiagonal(run, avals)
+    if form.kind == "banded":
+        return _banded(run[0], avals)
     if form.kind == "branch":
         return _Branch(run, schedule).plan()
     return _Loop(run, schedule).plan()
@@ -199,10 +202,24 @@ def _tridiagonal(run: Sequence[Op], avals: Mapping[int, Aval]) -> Plan | None:
         return None
     kernel = TridiagonalSolve((), side.dtype, results[0], results[1])
     systems, (rows, columns) = math.prod(side.shape[:-2]), side.shape[-2:]
-    work = systems * rows * (20 + 4 * columns)
+    share, tasks, work = _shared(systems, rows * (20 + 4 * columns))
+    return Plan(kernel, (), (matrix,), (systems, share, rows, columns), tasks, work)
+
+
+def _banded(op: Op, avals: Mapping[int, Aval]) -> Plan:
+    bands, side = (avals[slot] for slot in op.args)
+    systems, (rows, columns), count = math.prod(side.shape[:-2]), side.shape[-2:], bands.shape[-2]
+    share, tasks, work = _shared(systems, rows * count * (2 + columns))
+    kernel = BandedSubstitution((), side.dtype, **dict(op.params))
+    return Plan(kernel, (), (), (systems, share, rows, columns, count), tasks, work)
+
+
+def _shared(systems: int, each: int) -> tuple[int, int, int]:
+    """Return the number of systems of a task, that of tasks, and the work, in ns, for `each` ns for a system."""
+    work = systems * each
     tasks = min(systems, tuning.max_decomposition_tasks) if work >= tuning.parallel_work_ns else 1
     share = -(-systems // tasks)
-    return Plan(kernel, (), (matrix,), (systems, share, rows, columns), -(-systems // share), work)
+    return share, -(-systems // share), work
 
 
 def _native(scheduled: Any) -> bool:
