@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,12 @@ import numpy as np
 from jittape.compile.ir.kernel import Kernel
 from jittape.core.dtypes import info_of
 from jittape.core.locks import cached_property
+from jittape.value_classes import value_class
 
 __all__ = ["BandedSubstitution"]
 
 
-@dataclass(frozen=True)
+@value_class
 class BandedSubstitution(Kernel):
     """A kernel that solves a stack of triangular systems by substitution.
 
