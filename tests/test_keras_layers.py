@@ -145,6 +145,30 @@ def test_a_seed_determines_a_sequence_of_masks(make):
     assert [w.shape for w in layer.get_weights()] == [w.shape for w in layer.trainable_weights]
 
 
+def test_weights_are_in_the_order_of_keras():
+    class Net(jt.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.second, self.first = layers.Dense(2), layers.Dense(3)
+            self.norm = layers.BatchNormalization()
+
+        def build(self, shape):
+            self.frozen = self.add_weight((1,), trainable=False)
+            self.scale = self.add_weight((5,))
+
+        def call(self, x):
+            return self.second(self.norm(self.first(x)))
+
+    net = Net()
+    net(np.ones((2, 4), np.float32))
+    shapes = [tuple(w.shape) for w in net.weights]
+    assert shapes == [(5,), (1,), (3, 2), (2,), (4, 3), (3,), (3,), (3,), (3,), (3,)]
+    assert [w.shape for w in net.get_weights()] == shapes
+    assert [tuple(w.shape) for w in net.trainable_weights] == [(5,), (3, 2), (2,), (4, 3), (3,), (3,), (3,)]
+    assert [tuple(w.shape) for w in net.non_trainable_weights] == [(1,), (3,), (3,)]
+    assert net.count_params() == 5 + 1 + 8 + 15 + 12
+
+
 def test_stateful_layers_continue():
     x = np.random.default_rng(0).normal(size=(2, 6, 3))
     whole = layers.LSTM(4, return_sequences=True, dtype="float64")
@@ -152,7 +176,8 @@ def test_stateful_layers_continue():
     layer = layers.LSTM(4, return_sequences=True, stateful=True, dtype="float64")
     call = jt.function(lambda x: layer(x))
     call(x[:, :3])
-    layer.set_weights([*whole.get_weights(), *[np.zeros((2, 4))] * 2])
+    assert len(layer.variables) == 3  # the states are no weights, as in Keras
+    layer.set_weights(whole.get_weights())
     layer.reset_states()
     np.testing.assert_allclose(call(x[:, :3]).numpy(), expected[:, :3], rtol=1e-12)
     np.testing.assert_allclose(call(x[:, 3:]).numpy(), expected[:, 3:], rtol=1e-12)

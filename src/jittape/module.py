@@ -6,6 +6,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from jittape.core.name_scopes import current_prefix, name_scope
@@ -27,8 +28,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class Module:
     """Base class of objects that own Variables.
 
-    The Variables of a Module are those in its attributes, also in Modules, lists, tuples and dicts, each once, in the
-    order in which the attributes were set.
+    The Variables of a Module are those in its attributes, also in Modules, lists, tuples and dicts, each once. Their
+    order is that of TensorFlow: by the names of the attributes and the keys of dicts, and those of Modules come last.
+    In `jt.keras`, it is the order in which the attributes were set.
 
     Parameters
     ----------
@@ -56,6 +58,9 @@ class Module:
 
     _name: str | None = None  # for a subclass that does not call this constructor
     _scope: str | None = None
+
+    _keeps_order = False
+    """Whether the Variables are in the order in which the attributes were set, the trainable ones first."""
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not (isinstance(name, str) and name.isidentifier()):
@@ -222,7 +227,7 @@ def snake_case(name: str) -> str:
 
 
 def parts_of(root: Module, names: dict[int, str] | None = None) -> Iterator[Any]:
-    """Yield the Modules and Variables below `root` in order, `root` first, each once.
+    """Yield the Modules and Variables below `root`, `root` first, each once; Variables come before Modules.
 
     `names` gets the path to each, such as ``layers.0.kernel``, by its identity.
     """
@@ -233,22 +238,41 @@ def parts_of(root: Module, names: dict[int, str] | None = None) -> Iterator[Any]
         if id(part) in seen:
             continue
         seen.add(id(part))
-        inside: Any
+        yield part
         if isinstance(part, Variable):
-            yield part
             continue
-        if isinstance(part, Module):
-            yield part
-            inside = vars(part)
-        elif isinstance(part, (list, tuple, dict)):
-            inside = part
-        else:
-            continue
-        if names is not None:
-            way = f"{names[id(part)]}." if part is not root else ""
-            for key, one in inside.items() if isinstance(inside, dict) else enumerate(inside):
-                names.setdefault(id(one), f"{way}{key}")
-        stack.extend(reversed(list(inside.values()) if isinstance(inside, dict) else inside))
+        way = f"{names[id(part)]}." if names is not None and part is not root else ""
+        variables, modules = list[Any](), list[Any]()
+        for path, one in _within(part, way):
+            (variables if isinstance(one, Variable) else modules).append(one)
+            if names is not None:
+                names.setdefault(id(one), path)
+        if part._keeps_order:
+            variables.sort(key=lambda variable: not variable.trainable)
+        stack += reversed([*variables, *modules])
+
+
+def _within(module: Module, way: str) -> Iterator[tuple[str, Any]]:
+    """Yield the Variables and Modules in attributes and their containers, with their paths, which begin with `way`."""
+    seen: set[int] = set()
+    stack = [(f"{way}{key}", one) for key, one in reversed(_items(vars(module), module._keeps_order))]
+    while stack:
+        path, part = stack.pop()
+        if isinstance(part, (Variable, Module)):
+            yield path, part
+        elif isinstance(part, (list, tuple, dict)) and id(part) not in seen:
+            seen.add(id(part))
+            items = _items(part, module._keeps_order) if isinstance(part, dict) else list(enumerate(part))
+            stack += [(f"{path}.{key}", one) for key, one in reversed(items)]
+
+
+def _items(of: dict[Any, Any], keeps_order: bool) -> list[tuple[Any, Any]]:
+    """Return the items of a dict, by their keys if those have an order and `keeps_order` is false."""
+    items = list(of.items())
+    if not keeps_order:
+        with suppress(TypeError):
+            items.sort(key=lambda item: item[0])
+    return items
 
 
 def _named(root: Module) -> dict[str, Variable]:

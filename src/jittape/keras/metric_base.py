@@ -43,7 +43,9 @@ class Metric(Module):
     Examples
     --------
     >>> class Count(jt.keras.metrics.Metric):
-    ...     def __init__(self):
+    ...     _keeps_order = True
+
+    def __init__(self):
     ...         super().__init__()
     ...         self.count = self.add_weight(name="count")
     ...

@@ -125,6 +125,8 @@ class Layer(Module):
     takes_floats: ClassVar[bool] = False
     """Whether integers and bools among the inputs are cast to the dtype of the layer, too."""
 
+    _keeps_order = True
+
     def __init__(
         self,
         *,
@@ -196,8 +198,9 @@ class Layer(Module):
 
     @property
     def weights(self) -> list[Variable]:
-        """All Variables but the states of random generators, the trainable ones first."""
-        return [*self.trainable_weights, *self.non_trainable_weights]
+        """All Variables but the states of random generators; in each layer, the trainable ones come first."""
+        states = {id(part.state) for part in parts_of(self) if isinstance(part, Generator)}
+        return [variable for variable in self.variables if id(variable) not in states]
 
     @property
     def trainable_weights(self) -> list[Variable]:
@@ -207,8 +210,8 @@ class Layer(Module):
     @property
     def non_trainable_weights(self) -> list[Variable]:
         """The Variables that are not trained, without the states of random generators."""
-        states = {id(part.state) for part in parts_of(self) if isinstance(part, Generator)}
-        return [variable for variable in self.non_trainable_variables if id(variable) not in states]
+        trained = {id(variable) for variable in self.trainable_variables}
+        return [variable for variable in self.weights if id(variable) not in trained]
 
     @property
     def trainable(self) -> bool:
@@ -242,7 +245,7 @@ class Layer(Module):
 
     def count_params(self) -> int:
         """Return the number of numbers in all weights."""
-        return sum(variable.size for variable in self.variables)
+        return sum(variable.size for variable in self.weights)
 
     def get_weights(self) -> list[np.ndarray[Any, Any]]:
         """Return the values of `weights` as arrays."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import UserList
 from typing import Any, ClassVar
 
 import numpy as np
@@ -81,7 +82,7 @@ class RNN(Layer):
         self.go_backwards, self.stateful = bool(go_backwards), bool(stateful)
         self.zero_output_for_mask = bool(zero_output_for_mask)
         self.seed_generator = cell.seed_generator if seed is None else generator_of(seed)
-        self.last_states: list[Variable] = []
+        self.last_states = UserList[Variable]()  # no list, as the states are no weights
         self.dropout = number(owner, "dropout", dropout, BELOW_ONE) or cell.dropout
         self.recurrent_dropout = (
             number(owner, "recurrent_dropout", recurrent_dropout, BELOW_ONE) or cell.recurrent_dropout
@@ -193,10 +194,12 @@ class RNN(Layer):
         """Return the states of the call before; the first call makes Variables for them."""
         if not self.last_states:
             with init_scope():  # the first call may be that of a function that is traced
-                self.last_states = [
-                    Variable(np.zeros((batch, size), dtype), trainable=False, name=f"{self.name}/state")
-                    for size in self.cell.state_size
-                ]
+                self.last_states.extend(
+                    [
+                        Variable(np.zeros((batch, size), dtype), trainable=False, name=f"{self.name}/state")
+                        for size in self.cell.state_size
+                    ]
+                )
         if self.last_states[0].shape[0] != batch:
             raise ValueError(
                 f"layer {self.name!r} is stateful and keeps states of a batch of {self.last_states[0].shape[0]}, got a "
