@@ -276,3 +276,34 @@ def test_typical_steps_are_general(name):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     assert ran_compiled
     assert type(executable).__name__ == "GeneralPathExecutable"
+
+
+STRIDED = {
+    "every second row": lambda x: x[::2],
+    "every third row, backwards": lambda x: x[-2:3:-3],
+    "strides": lambda x: jt.nn.conv1d(x[None], jt.ones((3, 3, 2), "float64"), 3, "SAME"),
+    "pooling": lambda x: jt.nn.max_pool1d(x[None], 2, 2, "VALID"),
+    "a carry of the length": lambda x: jt.foldl(lambda c, w: jt.tanh(c * 0.5 + w), jt.stack([x, x * x]), x),
+}
+
+
+@pytest.mark.parametrize("name", STRIDED)
+def test_lengths_of_slices_with_a_step_and_of_bodies_are_derived(name):
+    def step(x, w):
+        with jt.GradientTape() as tape:
+            tape.watch(w)
+            loss = jt.reduce_sum(STRIDED[name](x * w) ** 2.0)
+        return loss, tape.gradient(loss, w)
+
+    w = np.array([0.5, -1.0, 2.0])
+    derived = 0
+    for n in (40, 53, 61, 44, 87):
+        x = np.random.default_rng(n).normal(size=(n, 3))
+        found, node = ran(step, x, w)
+        derived += is_derived(node)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(jt.config, "interpret", True)
+            expected = values_of(flatten(step(jt.constant(x), jt.constant(w))))
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+    assert derived >= 2  # two samples may leave open how a length is rounded

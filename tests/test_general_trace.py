@@ -373,3 +373,37 @@ def test_a_variable_whose_identity_matters_is_an_argument():
         x = arguments(n)[0]
         np.testing.assert_allclose(named(u, x).numpy(), x.sum(), rtol=1e-12)
         np.testing.assert_allclose(named(v, x).numpy(), 2.0 * x.sum(), rtol=1e-12)
+
+
+def test_lengths_near_a_threshold_share_a_schedule(monkeypatch):
+    """Decisions about speed do not need a schedule of their own, unless results must not depend on other lengths."""
+    from jittape.core.tuning import tuning
+    from jittape.runtime import general_executable
+
+    passes: list[Any] = []
+    original = general_executable.schedule
+
+    def counted(*args: Any, **options: Any) -> Any:
+        passes.append(args)
+        return original(*args, **options)
+
+    monkeypatch.setattr(general_executable, "schedule", counted)
+
+    def step(x):
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = jt.reduce_sum(jt.nn.softmax(x @ jt.transpose(x)) @ x)
+        return y, tape.gradient(y, x)
+
+    counts = {}
+    for slack in (1.0, tuning.length_slack):
+        passes.clear()
+        with tuning.override(length_slack=slack):
+            general = jt.function(step, input_signature=[SPEC])
+            for n in (150, 155, 160, 165, 170, 175, 180, 185, 190, 205, 210):
+                x = arguments(n)[0]
+                (y, g), (own_y, own_g) = general(x), step(jt.constant(x))
+                np.testing.assert_allclose(y.numpy(), own_y.numpy(), rtol=1e-12)
+                np.testing.assert_allclose(g.numpy(), own_g.numpy(), rtol=1e-9, atol=1e-12)
+        counts[slack] = len(passes)
+    assert counts[tuning.length_slack] < counts[1.0]

@@ -27,6 +27,8 @@ class Tuning:
 
     # ---- primitives --------------------------------------------------------------------------------------------------
 
+    length_slack: float = 1.5
+    """Maximum ratio of a size to a threshold at which a schedule for other lengths may decide either way."""
     mask_block_elements: int = 1 << 15
     """Minimum elements of a boolean mask in each block whose true elements are counted; a block is a task."""
     mask_blocks_limit: int = 32

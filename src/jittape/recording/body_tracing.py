@@ -15,16 +15,17 @@ import numpy as np
 from jittape.core.primitive import any_dtype, recording_with
 from jittape.core.program import Aval, Program
 from jittape.core.symbolic.affine_integers import AffineInteger, affine_integer
-from jittape.core.symbolic.extents import Extent
+from jittape.core.symbolic.extents import Extent, open_extents
 from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
 from jittape.errors import ControlFlowError, LeakedTensorError
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.general.path_families import note_path
 from jittape.recording.symbolic_trace import SymbolicTrace
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trace import Trace
-from jittape.recording.trie import cut_program, path_to
+from jittape.recording.trie import Node, cut_program, path_to
 from jittape.recording.trie_insertion import insert_call, marker_for
 from jittape.recording.user_line import call_of_user, user_line
 from jittape.recording.variable import Variable
@@ -130,6 +131,7 @@ class BodyTrace(SymbolicTrace):
             node.bodies = {}
         known = node.bodies.get((slots, count))
         if known is None:
+            _note_end(node)
             known = node.bodies[slots, count] = self._program(slots, count)
         inputs = self.inputs
         return Recorded(
@@ -313,6 +315,14 @@ class BodyTrace(SymbolicTrace):
             f"[{self.op}] the body needs the value of a tensor for {call_of_user()}() at {user_line()}: it is run "
             "once, to be compiled, and has no values; use jt.where, jt.cond or jt.while_loop for what depends on them"
         )
+
+
+def _note_end(node: Node) -> None:
+    """Note that a body ends at `node`, so that bodies of other lengths are derived from recorded ones."""
+    if node.derivation is not None:
+        node.derivation[0].is_used = True
+    elif not open_extents:
+        note_path(node)
 
 
 @any_dtype

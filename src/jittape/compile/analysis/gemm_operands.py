@@ -18,6 +18,7 @@ import numpy as np
 from jittape.compile.ir.operand_maps import index_of
 from jittape.core.forms import Alias
 from jittape.core.program import Aval, Op
+from jittape.core.symbolic.extent_functions import is_about_at_most
 from jittape.core.symbolic.extents import applied
 from jittape.core.tuning import tuning
 
@@ -236,7 +237,7 @@ def wants_rows(products: Sequence[Product]) -> bool:
     first = products[0]
     fits = all(
         [
-            p.rows * p.columns * p.inner <= tuning.unpacked_gemm_multiplications
+            is_about_at_most(p.rows * p.columns * p.inner, tuning.unpacked_gemm_multiplications)
             and any([n > tuning.small_gemm_extent for n in (p.rows, p.columns, p.inner)])
             for p in products
         ]

@@ -16,6 +16,7 @@ from jittape.compile.analysis.cost import cost_of_map
 from jittape.compile.ir.instructions import BoundsMask, Compute, Instruction, KernelStore, Load
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.ir.table_layouts import ON_DEMAND
+from jittape.core.symbolic.extent_functions import is_about_at_most
 from jittape.core.symbolic.extents import applied
 from jittape.core.tuning import tuning
 
@@ -139,7 +140,7 @@ def rows_at_a_time(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
     if (
         rows < 0
         or extents[-1] > tuning.grouped_row_elements
-        or prod(extents) < tuning.grouped_min_elements
+        or not is_about_at_most(tuning.grouped_min_elements, prod(extents))
         or kernel.stores
     ):
         return 1

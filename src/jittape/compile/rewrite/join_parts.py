@@ -13,6 +13,7 @@ from jittape.compile.rewrite.program_editor import Editor, inner_additions, prim
 from jittape.core.builder import literal_op
 from jittape.core.forms import Pad
 from jittape.core.program import Op, Program
+from jittape.core.symbolic.extent_functions import is_about_at_most
 from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import broadcast_to_op
 from jittape.primitives.shape.views import Region, concat_op
@@ -92,7 +93,7 @@ class _Sums:
 
     def _parts(self, op: Op) -> list[_Part] | None:
         """Return the parts of a sum in order if they are separate and narrow, along one axis of a large array."""
-        if self.editor.avals[op.out].size < tuning.joined_parts_min_elements:
+        if not is_about_at_most(tuning.joined_parts_min_elements, self.editor.avals[op.out].size):
             return None
         found = list[_Part]()
         for slot in self._terms(op):

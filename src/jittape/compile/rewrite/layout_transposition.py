@@ -14,6 +14,7 @@ from jittape.compile.rewrite.program_editor import Editor, primitives_of
 from jittape.core.dtypes import NATIVE
 from jittape.core.forms import Index, Map, Reduce, View
 from jittape.core.program import Aval, Op, Program
+from jittape.core.symbolic.extent_functions import is_about_at_most
 from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import broadcast_to_op, reshape_op
 from jittape.primitives.shape.views import transpose_op
@@ -35,7 +36,7 @@ def _has_short_rows(aval: Aval) -> bool:
     rows, columns = aval.shape[-2:]
     # The size comes first: for extents that vary, small arrays then have one guard in common.
     return (
-        aval.size >= tuning.transposed_min_elements
+        is_about_at_most(tuning.transposed_min_elements, aval.size)
         and 1 < columns <= tuning.transposed_columns_limit
         and rows >= tuning.transposed_rows_per_column * columns
     )

@@ -17,6 +17,7 @@ from jittape.compile.ir.instructions import Load
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.loop_nest import ConcreteLinear, LoopNest
 from jittape.core.program import Aval
+from jittape.core.symbolic.extent_functions import is_about_at_most
 from jittape.core.symbolic.extents import applied
 from jittape.core.tuning import tuning
 
@@ -256,12 +257,13 @@ class RowTileFinder:
 
     def fit_cache(self) -> bool:
         """Return whether all slots together fit the cache, so that no tile loop pays."""
-        return sum(self._nbytes.values()) <= tuning.row_tile_cached_bytes
+        return is_about_at_most(sum(self._nbytes.values()), tuning.row_tile_cached_bytes)
 
     def tile_from(self, first: int, taken: Container[int]) -> Found | None:
         """Return the tile loop that begins with a step and saves most bytes, without the `taken` steps, or None."""
         step = self.steps[first]
-        if sum([self._nbytes[slot] for slot in step.operands]) <= tuning.row_tile_step_bytes:
+        nbytes = sum([self._nbytes[slot] for slot in step.operands])
+        if is_about_at_most(nbytes, tuning.row_tile_step_bytes):
             return None
         best, most = None, 0
         for rows in dict.fromkeys(possible_rows(step.nest, step.kernel, step.sizes)):
@@ -278,7 +280,8 @@ class RowTileFinder:
         if rows not in self._large:
             cuts = [cut for i in range(len(self.steps)) if (cut := self._cut(i, rows)) is not None]
             distinct = frozenset().union(*[cut.reads | cut.writes for cut in cuts])
-            self._large[rows] = sum([self._nbytes[slot] for slot in distinct]) > tuning.row_tile_cached_bytes
+            nbytes = sum([self._nbytes[slot] for slot in distinct])
+            self._large[rows] = not is_about_at_most(nbytes, tuning.row_tile_cached_bytes)
         return self._large[rows]
 
     def _members(self, first: int, rows: int, taken: Container[int]) -> list[tuple[int, Cut]]:
@@ -316,9 +319,9 @@ class RowTileFinder:
         block = min(rows, _power_of_two(tuning.row_tile_bytes * rows // max(1, nbytes)))
         partial = sum([self._nbytes[slot] for _, cut in members for slot in cut.partial])
         blocks = -(-rows // block)
-        if len(members) < 2 or blocks < 2 or nbytes <= tuning.row_tile_cached_bytes or 4 * saved < nbytes:
+        if len(members) < 2 or blocks < 2 or is_about_at_most(nbytes, tuning.row_tile_cached_bytes):
             return None, 0
-        if 4 * partial * blocks > saved:
+        if not is_about_at_most(nbytes, 4 * saved) or not is_about_at_most(4 * partial * blocks, saved):
             return None, 0
         inside = {i for i, _ in members}
         whole = frozenset().union(*[cut.whole for _, cut in members])

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from jittape.core.symbolic.extents import Extent, applied, hint_of
+from jittape.core.tuning import tuning
 
-__all__ = ["converted", "index_of", "is_always", "never_negative"]
+__all__ = ["converted", "index_of", "is_about_at_most", "is_always", "never_negative"]
 
 
 def converted(function: Callable[..., Any], value: Any, dtype: np.dtype[Any]) -> Any:
@@ -22,6 +23,25 @@ def converted(function: Callable[..., Any], value: Any, dtype: np.dtype[Any]) ->
         ):  # another expression of the same number would be in no general position
             return value
     return applied(function, value, dtype)
+
+
+def is_about_at_most(value: Any, limit: Any) -> bool:
+    """Return whether ``value <= limit``, for a decision on which only the speed depends.
+
+    The answer for extents may serve other values at which it is wrong by less than ``tuning.length_slack``, so that
+    fewer lengths need schedules of their own.
+    """
+    holds = bool(hint_of(value) <= hint_of(limit))
+    extent = value if value.__class__ is Extent else limit
+    if extent.__class__ is not Extent or not extent._owner.is_open:
+        return holds
+    slack = tuning.length_slack
+    left, right = [v._source if v.__class__ is Extent else f"({v!r})" for v in (value, limit)]
+    guard, weaker = f"{left} <= {right}", f"{left} <= {slack} * {right}"
+    if not holds:
+        guard, weaker = f"{left} > {right}", f"{slack} * {left} > {right}"
+    extent._owner.preferences.setdefault(guard, weaker)
+    return holds
 
 
 def is_always(number: int, value: Any) -> bool:

@@ -17,7 +17,7 @@ of the program. Numbers that are equal by accident, such as a batch of 3 rows of
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -55,12 +55,15 @@ class Extents:
         Whether code needed the value of an extent.
     hashed : dict
         Expressions that were keys of dictionaries, with their present values.
+    preferences : dict
+        Guards of decisions about speed, each with a weaker one: see `is_about_at_most`.
     """
 
     def __init__(self, hints: Sequence[Any]) -> None:
         self._atoms: list[str] = [f"v{i}" for i in range(len(hints))]
         self._numbered: dict[Any, Extent] = {}
         self._guards: dict[str, bool] = {}
+        self.preferences: dict[str, str] = {}
         self.hashed: dict[_Terms, Any] = {}
         self.is_pinned = False
         self._lines: list[str] = []
@@ -94,15 +97,16 @@ class Extents:
         apart = len(values) == len(self.hashed) and self._constants.isdisjoint(self.hashed.values())
         return apart and not self.is_pinned
 
-    def function(self, result: Any, hashed: Mapping[_Terms, Any] | None = None) -> Callable[..., Any]:
+    def function(self, result: Any, hashed: Any = None, weaker: bool = False) -> Callable[..., Any]:
         """Return a function of the values of the variables: `result` for these values; None if a guard fails.
 
-        The guards require the expressions in `hashed`, by default all hashed ones, to be in general position.
-
-        Tuples, named tuples, dictionaries and dataclasses that contain extents are built anew; all else is shared.
+        The guards require the expressions in `hashed`, by default all hashed ones, to be in general position. With
+        `weaker`, decisions about speed have weaker guards. Tuples, dictionaries and dataclasses with extents are built
+        anew; all else is shared.
         """
         writer = ExpressionWriter(lambda value: value._source if value.__class__ is Extent else None)
         tests = [text if holds else f"not {text}" for text, holds in self._guards.items()]
+        tests += self.preferences.values() if weaker else self.preferences
         hashed = self.hashed if hashed is None else hashed
         for kind in (int, float):
             keys = [self._text(terms) for terms, hint in hashed.items() if type(hint) is kind]

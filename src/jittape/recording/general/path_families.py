@@ -35,6 +35,8 @@ _MOST_FAILURES = 2
 """Number of pairs of samples in vain after which paths of this kind are not samples any more."""
 _MOST_UNUSED = 8
 """Number of lengths in succession for which no step reached the end of a derived path; then a family is given up."""
+_LARGEST_STEP = 16
+"""Largest step of slices and strides whose lengths are derived."""
 _SMALLEST = 3
 """Smallest length that families serve: 0, 1 and 2 have meanings of their own."""
 
@@ -163,6 +165,11 @@ class _Family:
                 factor, rest = divmod(b - a, now - before)
                 if rest == 0:
                     return variable * factor + (b - factor * now)
+            for (before, now), variable in zip(self._pairs, variables, strict=True):
+                for divisor in range(2, _LARGEST_STEP + 1):
+                    offset = _offset_of_quotients((before, a), (now, b), divisor)
+                    if offset is not None:
+                        return (variable + offset) // divisor
             raise ProgramError("an int that depends on the extents in an unknown way")
 
         return number
@@ -218,6 +225,19 @@ class _Family:
         first, second = [[pair[i] for pair in self._pairs] for i in (0, 1)]
         agree = path.agrees(second, self._second) and path.agrees(first, self._first) is not False
         return path if agree else None
+
+
+def _offset_of_quotients(first: tuple[int, int], second: tuple[int, int], divisor: int) -> int | None:
+    """Return a number `c` with ``(n + c) // divisor == quotient`` for both samples ``(n, quotient)``; None without one.
+
+    Several numbers may do. The first choice is a length that is rounded up, as that of ``x[::2]``, the second one that
+    is rounded down.
+    """
+    samples = first, second
+    low = max([quotient * divisor - n for n, quotient in samples])
+    high = min([quotient * divisor - n + divisor - 1 for n, quotient in samples])
+    found = sorted(range(low, high + 1), key=lambda c: ((c + 1) % divisor != 0, c % divisor != 0))
+    return found[0] if found else None
 
 
 trie.derived_child = derived_child
