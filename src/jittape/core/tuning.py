@@ -107,12 +107,8 @@ class Tuning:
     """Time, in ns, of a decomposition besides that for its elements."""
     decomposition_ns_per_element: Mapping[str, int] = field(
         default_factory=lambda: {
-            "eigh": 60,
-            "eigvalsh": 30,
-            "eig": 300,
-            "svd": 120,
-            "svdvals": 50,
-            "qr": 30,
+            **{"eigh": 60, "eigvalsh": 30, "eig": 300},
+            **{"svd": 120, "svdvals": 50, "qr": 30},
             "complement": 50,
             "expm": 60,
             "expm_derivative": 90,
