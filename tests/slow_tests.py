@@ -74,6 +74,7 @@ SLOW = frozenset(
         "test_demo_trains_and_draws",
         "test_derivatives_of_derivatives",
         "test_draws_in_numba",
+        "test_each_public_module_may_be_the_first_that_is_used",
         "test_eight_processes_at_once_on_an_empty_cache",
         "test_eight_threads_at_once",
         "test_eight_threads_without_the_gil",

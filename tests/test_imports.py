@@ -444,3 +444,27 @@ def test_the_namespaces_of_numpy_scipy_and_autograd_are_imported_when_they_are_u
         "print(float(hypot(3.0, 4.0)), deriv(lambda x: x * x)(2.0), 'scipy' in sys.modules)\n",
     )
     assert done.stdout == "[]\n3.0 6.0 True\n5.0 4.0 False\n"
+
+
+def test_each_public_module_may_be_the_first_that_is_used():
+    """Names are imported at first use, in any order: `jt.data` alone once imported itself in a circle."""
+    script = """
+import importlib.util, os, sys
+import jittape
+failed = []
+for name in jittape.__all__:
+    if importlib.util.find_spec(f"jittape.{name}") is not None:
+        child = os.fork()
+        if child == 0:
+            try:
+                getattr(jittape, name)
+                os._exit(0)
+            except BaseException as error:
+                print(name, repr(error), file=sys.stderr)
+                os._exit(1)
+        if os.waitpid(child, 0)[1]:
+            failed.append(name)
+sys.exit(len(failed))
+"""
+    done = run_python("-c", script)
+    assert done.returncode == 0, done.stderr

@@ -47,7 +47,8 @@ def lazily(package: str, names: Mapping[str, Iterable[str] | Mapping[str, str]])
             raise AttributeError(explanation(package, name))
         home, inner = places[name]
         module = import_module(home)
-        is_module = inner == "" or (home.endswith(f".{inner}") and not hasattr(module, inner))
+        # `hasattr` would search all modules for a missing name, although one of them may be importing this one.
+        is_module = inner == "" or (home.endswith(f".{inner}") and inner not in module.__all__)
         found = module if is_module else getattr(module, inner)
         setattr(sys.modules[package], name, found)
         return found
