@@ -43,9 +43,7 @@ class Metric(Module):
     Examples
     --------
     >>> class Count(jt.keras.metrics.Metric):
-    ...     _keeps_order = True
-
-    def __init__(self):
+    ...     def __init__(self):
     ...         super().__init__()
     ...         self.count = self.add_weight(name="count")
     ...
@@ -61,6 +59,8 @@ class Metric(Module):
     """
 
     direction: ClassVar[str | None] = None
+
+    _keeps_order = True
 
     def __init__(self, name: str | None = None, dtype: Any = None) -> None:
         super().__init__()
