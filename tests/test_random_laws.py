@@ -410,6 +410,12 @@ STATELESS = {
     "poisson": lambda seed: R.stateless_poisson([4], seed, [0.5, 8.0, 20.0, 1e6], dtype="float64"),
     "binomial": lambda seed: R.stateless_binomial([4], seed, [3.0, 50.0, 100.0, 1e6], 0.3, "float64"),
     "categorical": lambda seed: R.stateless_categorical(np.zeros((2, 3)), 4, seed),
+    "beta": lambda seed: R.stateless_beta([4], seed, 0.5, [0.3, 0.9, 3.0, 50.0], dtype="float64"),
+    "dirichlet": lambda seed: R.stateless_dirichlet([2], seed, [0.3, 0.9, 3.0], dtype="float64"),
+    "exponential": lambda seed: R.stateless_exponential([4], seed, 2.0, dtype="float64"),
+    "multivariate_normal": lambda seed: R.stateless_multivariate_normal(
+        [2], seed, [0.0, 1.0], [[2.0, 1.0], [1.0, 2.0]], dtype="float64"
+    ),
 }
 
 

@@ -105,6 +105,11 @@ def test_shapes_and_dtypes(name):
         function(jt.constant(np.ones(2, np.complex64)))
 
 
+def test_errors_of_gammaln_have_its_name():
+    with pytest.raises(DTypeError, match=r"\[gammaln\] needs a real floating dtype"):
+        jt.math.gammaln(jt.constant(np.ones(2, np.complex64)))
+
+
 @pytest.mark.parametrize("name", CHANGES)
 def test_derivatives_near_a_change_of_formula(name):
     """The derivatives of the two sides agree: those of a series and those of a quotient or a difference."""

@@ -32,6 +32,12 @@ from jittape.random.stateless import (
     stateless_truncated_normal,
     stateless_uniform,
 )
+from jittape.random.stateless_laws import (
+    stateless_beta,
+    stateless_dirichlet,
+    stateless_exponential,
+    stateless_multivariate_normal,
+)
 
 __all__ = [
     "Generator",
@@ -55,9 +61,13 @@ __all__ = [
     "set_state",
     "shuffle",
     "split",
+    "stateless_beta",
     "stateless_binomial",
     "stateless_categorical",
+    "stateless_dirichlet",
+    "stateless_exponential",
     "stateless_gamma",
+    "stateless_multivariate_normal",
     "stateless_normal",
     "stateless_parameterized_truncated_normal",
     "stateless_poisson",

@@ -24,6 +24,7 @@ from jittape.random.seeds import require_algorithm
 from jittape.recording.tensor import Tensor
 
 __all__ = [
+    "Shape",
     "stateless_binomial",
     "stateless_categorical",
     "stateless_gamma",
@@ -33,12 +34,14 @@ __all__ = [
     "stateless_shuffle",
     "stateless_truncated_normal",
     "stateless_uniform",
+    "taken_from_seed",
 ]
 
 Shape = Sequence[int] | int
 
 
-def _with(op: str, seed: Any, alg: Any = None) -> Take:
+def taken_from_seed(op: str, seed: Any, alg: Any = None) -> Take:
+    """Return a function that gives the state of a seed for any number of blocks."""
     require_algorithm(op, alg)
     given = seed_operand(op, seed)
     return lambda blocks: given
@@ -79,7 +82,7 @@ def stateless_normal(
     >>> bool(jt.reduce_all(a == b))
     True
     """
-    take = _with("stateless_normal", seed, alg)
+    take = taken_from_seed("stateless_normal", seed, alg)
     return draw_normal("stateless_normal", take, shape, mean, stddev, dtype)
 
 
@@ -124,7 +127,7 @@ def stateless_truncated_normal(
     >>> float(jt.reduce_max(jt.abs(jt.random.stateless_truncated_normal([1000], [1, 2])))) <= 2
     True
     """
-    take = _with("stateless_truncated_normal", seed, alg)
+    take = taken_from_seed("stateless_truncated_normal", seed, alg)
     return draw_truncated_normal("stateless_truncated_normal", take, shape, mean, stddev, dtype)
 
 
@@ -173,7 +176,7 @@ def stateless_parameterized_truncated_normal(
     True
     """
     op = "stateless_parameterized_truncated_normal"
-    return draw_normal_between(op, _with(op, seed), shape, means, stddevs, minvals, maxvals)
+    return draw_normal_between(op, taken_from_seed(op, seed), shape, means, stddevs, minvals, maxvals)
 
 
 def stateless_uniform(
@@ -213,7 +216,7 @@ def stateless_uniform(
     >>> bool(jt.reduce_all((dice >= 1) & (dice <= 6)))
     True
     """
-    take = _with("stateless_uniform", seed, alg)
+    take = taken_from_seed("stateless_uniform", seed, alg)
     if minval is None and maxval is None and dtype is not None and as_dtype(dtype).kind in "iu":
         return draw_uniform_full_int("stateless_uniform", take, shape, dtype)
     return draw_uniform("stateless_uniform", take, shape, minval, maxval, dtype)
@@ -248,7 +251,7 @@ def stateless_gamma(
     >>> bool(jt.reduce_all(jt.random.stateless_gamma([100], [1, 2], alpha=0.5) > 0))
     True
     """
-    return draw_gamma("stateless_gamma", _with("stateless_gamma", seed), shape, alpha, beta, dtype)
+    return draw_gamma("stateless_gamma", taken_from_seed("stateless_gamma", seed), shape, alpha, beta, dtype)
 
 
 def stateless_poisson(
@@ -280,7 +283,7 @@ def stateless_poisson(
     >>> jt.random.stateless_poisson([3], [1, 2], lam=5.0).dtype
     jt.int32
     """
-    return draw_poisson("stateless_poisson", _with("stateless_poisson", seed), shape, lam, dtype)
+    return draw_poisson("stateless_poisson", taken_from_seed("stateless_poisson", seed), shape, lam, dtype)
 
 
 def stateless_binomial(
@@ -314,7 +317,7 @@ def stateless_binomial(
     >>> int(jt.reduce_max(jt.random.stateless_binomial([100], [1, 2], counts=10, probs=0.5))) <= 10
     True
     """
-    take = _with("stateless_binomial", seed)
+    take = taken_from_seed("stateless_binomial", seed)
     return draw_binomial("stateless_binomial", take, shape, counts, probs, output_dtype)
 
 
@@ -345,7 +348,7 @@ def stateless_categorical(
     >>> jt.random.stateless_categorical([[0.0, 1.0]], 5, seed=[1, 2]).shape
     (1, 5)
     """
-    take = _with("stateless_categorical", seed)
+    take = taken_from_seed("stateless_categorical", seed)
     return draw_categorical("stateless_categorical", take, logits, num_samples, dtype)
 
 
@@ -376,4 +379,4 @@ def stateless_shuffle(value: Any, seed: Any, alg: Any = "auto_select", name: str
     >>> sorted(jt.random.stateless_shuffle([3, 1, 2], seed=[1, 2]).tolist())
     [1, 2, 3]
     """
-    return draw_shuffle("stateless_shuffle", _with("stateless_shuffle", seed, alg), value)
+    return draw_shuffle("stateless_shuffle", taken_from_seed("stateless_shuffle", seed, alg), value)

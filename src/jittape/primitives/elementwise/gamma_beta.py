@@ -8,13 +8,35 @@ from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, zero_dominant_multiply
 from jittape.primitives.elementwise.formula_op import formula_op
-from jittape.primitives.elementwise.special import digamma, lgamma, polygamma
+from jittape.primitives.elementwise.special import digamma, lgamma_op, polygamma
 from jittape.primitives.record_parts import by_formula, common_float, same_real_float
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["betaln", "gamma", "gammaln", "polygamma_difference_op"]
 
-gammaln = lgamma
+
+def gammaln(x: TensorLike, name: str | None = None) -> Tensor:
+    """Return the logarithm of the absolute value of the gamma function, `lgamma` under SciPy's name.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Any shape. Integers give floats; int32 gives float64.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    DTypeError
+        If `x` is complex.
+
+    Examples
+    --------
+    >>> jt.math.gammaln([1.0, 5.0]).numpy().round(4)
+    array([0.    , 3.1781], dtype=float32)
+    """
+    return apply(lgamma_op, (x,))
+
 
 gamma_op = formula_op("gamma", lambda out, x: multiply(out, digamma(x)))
 

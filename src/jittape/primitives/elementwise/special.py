@@ -21,7 +21,7 @@ from jittape.primitives.elementwise.exponential import log, log1p
 from jittape.primitives.record_parts import by_formula, common_float, floating, one_float, same_real_float
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["digamma", "lgamma", "polygamma", "xdivy", "xlog1py", "xlogy", "zeta"]
+__all__ = ["digamma", "lgamma", "lgamma_op", "polygamma", "xdivy", "xlog1py", "xlogy", "zeta"]
 
 
 # ---- the gamma family ------------------------------------------------------------------------------------------------
