@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jittape.core.dtypes import float_limits
+from jittape.primitives.broadcast import as_symbol
 from jittape.primitives.elementwise import gamma_beta, incomplete_beta
-from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
-from jittape.primitives.elementwise.bits import is_nan
+from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
+from jittape.primitives.elementwise.bits import is_inf, is_nan
 from jittape.primitives.elementwise.comparison import (
     equal,
     greater,
@@ -15,6 +17,7 @@ from jittape.primitives.elementwise.comparison import (
     less,
     less_equal,
     logical_and,
+    logical_not,
     logical_or,
     where,
 )
@@ -26,7 +29,8 @@ from jittape.primitives.elementwise.special import lgamma
 from jittape.primitives.identity import stop_gradient
 
 __all__ = [
-    "beta", "betainc", "betaincc", "betaln", "binom", "gammainc", "gammaincc", "gammasgn", "loggamma", "poch",
+    "beta", "betainc", "betainc_of_parts", "betaincc", "betaln", "binom", "gammainc", "gammaincc", "gammasgn",
+    "loggamma", "poch",
 ]  # fmt: skip
 
 NAN, INF = math.nan, math.inf
@@ -45,23 +49,66 @@ def loggamma(x: Any) -> Any:
     return where(less(x, 0), NAN, lgamma(x))
 
 
-def betaln(a: Any, b: Any) -> Any:
-    """Return the logarithm of the absolute value of `beta`."""
+def _is_pole(x: Any) -> Any:
+    return logical_and(less_equal(x, 0), equal(x, floor(x)))
+
+
+def _is_odd(x: Any) -> Any:
+    return greater(absolute(subtract(x, multiply(2.0, floor(multiply(0.5, x))))), 0.5)
+
+
+def _without_poles(a: Any, b: Any) -> tuple[Any, Any, Any, Any]:
+    """Return operands at which beta is finite up to a sign, that sign, and where it is infinite.
+
+    If `a` is a nonpositive integer and `b` a whole number, beta is ``(-1)**b beta(1 - a - b, b)`` as a limit, which is
+    finite for ``0 < b < 1 - a``. Elsewhere it is infinite, without a sign as in SciPy.
+    """
+    swap = logical_and(_is_pole(b), logical_not(_is_pole(a)))
+    pole, other = where(swap, b, a), where(swap, a, b)
+    at_pole = _is_pole(pole)
+    distance = subtract(1.0, add(pole, other))
+    whole = logical_and(at_pole, logical_and(equal(other, floor(other)), greater(distance, 0)))
+    finite = logical_and(whole, greater(other, 0))
+    signs = where(logical_and(whole, _is_odd(other)), -1.0, 1.0)
+    infinite = logical_and(at_pole, logical_not(finite))
+    usual = logical_not(at_pole)
+    defined = equal(other, other)
+    first = where(usual, a, where(finite, distance, where(defined, 1.0, NAN)))
+    second = where(usual, b, where(finite, other, 1.0))
+    return first, second, signs, logical_and(infinite, defined)
+
+
+def _betaln(a: Any, b: Any) -> Any:
+    """Return the logarithm of the absolute value of beta away from its poles."""
     positive = greater(minimum(a, b), 0)
     inner = gamma_beta.betaln(where(positive, a, 1.0), where(positive, b, 1.0))
-    return where(positive, inner, subtract(add(lgamma(a), lgamma(b)), lgamma(add(a, b))))
+    least, most = minimum(a, b), maximum(a, b)
+    ratio = _log_ratio(add(a, b), most, least)
+    return where(positive, inner, where(_is_pole(add(a, b)), -INF, subtract(lgamma(least), ratio)))
+
+
+def betaln(a: Any, b: Any) -> Any:
+    """Return the logarithm of the absolute value of `beta`."""
+    a, b, _, infinite = _without_poles(a, b)
+    return where(infinite, INF, _betaln(a, b))
 
 
 def beta(a: Any, b: Any) -> Any:
     """Return ``gamma(a) gamma(b) / gamma(a + b)``."""
+    a, b, at_poles, infinite = _without_poles(a, b)
     signs = multiply(multiply(gammasgn(a), gammasgn(b)), gammasgn(add(a, b)))
     positive = greater(minimum(a, b), 0)
-    return multiply(stop_gradient(where(positive, 1.0, signs)), exp(betaln(a, b)))
+    size = where(infinite, INF, exp(_betaln(a, b)))
+    usual = logical_or(positive, _is_pole(add(a, b)))
+    return multiply(stop_gradient(multiply(at_poles, where(usual, 1.0, signs))), size)
 
 
-def _log_ratio(top: Any, bottom: Any) -> Any:
-    """Return ``lgamma(top) - lgamma(bottom)``; by the beta function if both are large, where the terms cancel."""
-    change = subtract(top, bottom)
+def _log_ratio(top: Any, bottom: Any, change: Any) -> Any:
+    """Return ``lgamma(top) - lgamma(bottom)`` where ``top = bottom + change``.
+
+    If both are large, the terms cancel, and so does ``top - bottom``: the beta function of the smaller one and of the
+    change is accurate.
+    """
     large = logical_and(greater(minimum(top, bottom), 20.0), greater(absolute(change), 0))
     size = where(large, absolute(change), 1.0)
     distance = subtract(lgamma(size), gamma_beta.betaln(where(large, minimum(top, bottom), 1.0), size))
@@ -69,28 +116,48 @@ def _log_ratio(top: Any, bottom: Any) -> Any:
 
 
 def poch(z: Any, m: Any) -> Any:
-    """Return ``gamma(z + m) / gamma(z)``; by reflection where `z` is a pole and `m` whole."""
+    """Return ``gamma(z + m) / gamma(z)``; by reflection if `m` is whole and `z` a pole or small."""
     top = add(z, m)
-    poles = logical_and(logical_and(less_equal(z, 0), equal(z, floor(z))), equal(m, floor(m)))
-    odd = subtract(m, multiply(2.0, floor(multiply(0.5, m))))
-    signs = where(poles, subtract(1.0, multiply(2.0, odd)), multiply(gammasgn(top), gammasgn(z)))
-    log_size = _log_ratio(where(poles, subtract(1.0, z), top), where(poles, subtract(1.0, top), z))
-    return multiply(stop_gradient(signs), exp(log_size))
+    whole, pole = equal(m, floor(m)), _is_pole(z)
+    reflected = logical_and(whole, logical_or(pole, less(maximum(z, top), 0.5)))
+    unit = where(_is_odd(m), -1.0, 1.0)
+    signs = where(
+        reflected,
+        multiply(unit, where(pole, 1.0, multiply(gammasgn(subtract(1.0, z)), gammasgn(subtract(1.0, top))))),
+        multiply(gammasgn(top), gammasgn(z)),
+    )
+    log_size = _log_ratio(where(reflected, subtract(1.0, z), top), where(reflected, subtract(1.0, top), z), m)
+    value = multiply(stop_gradient(signs), exp(log_size))
+    value = where(logical_and(_is_pole(top), logical_not(logical_or(pole, reflected))), INF, value)
+    value = where(logical_and(is_inf(z), equal(m, 0)), 1.0, value)
+    return where(logical_and(pole, greater(m, floor(m))), 0.0, value)
 
 
 def binom(n: Any, k: Any) -> Any:
-    """Return ``gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1))``; integers give exact integers."""
-    n1, k1, rest = add(n, 1.0), add(k, 1.0), add(subtract(n, k), 1.0)
+    """Return ``gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1))``; integers give exact integers.
+
+    For whole k and ``n < k - 1``, it is ``(-1)**k binom(k - n - 1, k)``, which rounds no argument close to a pole.
+    """
+    whole_k = equal(k, floor(k))
+    whole = logical_and(equal(n, floor(n)), whole_k)
+    poles = logical_and(equal(n, floor(n)), less(n, 0))
+    flipped = logical_and(
+        logical_and(whole_k, greater(k, 0.5)), logical_and(less(n, subtract(k, 1.0)), logical_not(whole))
+    )
+    n1 = where(flipped, subtract(k, n), add(n, 1.0))
+    k1, rest = add(k, 1.0), where(flipped, negative(n), add(subtract(n, k), 1.0))
     least, most = minimum(k1, rest), maximum(k1, rest)
-    size = exp(subtract(_log_ratio(n1, most), lgamma(least)))
+    change = where(greater_equal(rest, k1), k, where(flipped, subtract(negative(n), 1.0), subtract(n, k)))
+    size = exp(subtract(_log_ratio(n1, most, change), lgamma(least)))
     signs = multiply(multiply(gammasgn(n1), gammasgn(k1)), gammasgn(rest))
-    whole = logical_and(equal(n, floor(n)), equal(k, floor(k)))
-    outside = logical_and(equal(k, floor(k)), less(minimum(k1, where(whole, rest, k1)), 0.5))
+    signs = multiply(signs, where(logical_and(flipped, _is_odd(k)), -1.0, 1.0))
+    outside = logical_and(whole_k, less(minimum(k1, where(whole, rest, k1)), 0.5))
     value = multiply(stop_gradient(where(outside, 1.0, signs)), size)
     snap = logical_and(whole, less(value, 1e14))
     value = add(value, stop_gradient(where(snap, subtract(round(value), value), 0.0)))
-    poles = logical_and(equal(n, floor(n)), less(n, 0))
-    return where(poles, NAN, where(outside, 0.0, value))
+    value = where(logical_and(is_inf(n), equal(k, 0)), 1.0, value)
+    zero = logical_or(outside, logical_and(_is_pole(rest), logical_not(whole_k)))
+    return where(poles, NAN, where(zero, 0.0, value))
 
 
 def gammainc(a: Any, x: Any) -> Any:
@@ -108,15 +175,26 @@ def _only_at_zero(a: Any, x: Any) -> Any:
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """Return the regularized incomplete beta function: a step at 0 for ``a = 0``, at 1 for ``b = 0``."""
+    """Return the regularized incomplete beta function; parameters of 0 and infinity give steps at 0 or 1."""
     inside = logical_and(greater_equal(x, 0), less_equal(x, 1))
-    at_zero = logical_and(inside, logical_and(equal(a, 0), greater(b, 0)))
-    at_one = logical_and(inside, logical_and(greater(a, 0), equal(b, 0)))
-    value = incomplete_beta.betainc(where(at_zero, 1.0, a), where(at_one, 1.0, b), x)
+    first = logical_or(logical_and(equal(a, 0), greater(b, 0)), logical_and(equal(b, INF), less(a, INF)))
+    at_zero = logical_and(logical_and(inside, first), greater_equal(a, 0))
+    last = logical_or(logical_and(greater(a, 0), equal(b, 0)), logical_and(equal(a, INF), less(b, INF)))
+    at_one = logical_and(logical_and(inside, last), greater_equal(b, 0))
+    steps = logical_or(at_zero, at_one)
+    value = incomplete_beta.betainc(where(steps, 1.0, a), where(steps, 1.0, b), x)
     step = where(at_zero, where(greater(x, 0), 1.0, 0.0), where(less(x, 1), 0.0, 1.0))
-    return where(logical_or(at_zero, at_one), step, value)
+    return where(steps, step, value)
+
+
+def betainc_of_parts(a: Any, b: Any, x: Any, y: Any) -> Any:
+    """Return `betainc` of `x` for a known ``y = 1 - x``, so that an `x` close to 1 loses no digits."""
+    half_of_digits = float(float_limits(as_symbol(x).dtype).eps) ** 0.5
+    complement = betainc(b, a, y)
+    near_one = logical_or(less(y, half_of_digits), logical_and(greater(x, 0.5), less(complement, 0.75)))
+    return where(near_one, subtract(1.0, complement), betainc(a, b, x))
 
 
 def betaincc(a: Any, b: Any, x: Any) -> Any:
     """Return the complement of `betainc`."""
-    return betainc(b, a, subtract(1.0, x))
+    return betainc_of_parts(b, a, subtract(1.0, x), x)

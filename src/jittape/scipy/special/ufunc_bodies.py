@@ -28,7 +28,9 @@ from jittape.primitives.elementwise.comparison import (
     greater,
     greater_equal,
     less,
+    less_equal,
     logical_and,
+    logical_or,
     not_equal,
     where,
 )
@@ -84,8 +86,10 @@ def central_power(x: Any, lmbda: Any, logarithm: Any, at_zero: Any) -> Any:
     exponent = multiply(lmbda, logarithm)
     large = multiply(sign(lmbda), exp(subtract(exponent, log(absolute(lmbda)))))  # overflows with the result
     value = where(greater(exponent, 80.0), large, multiply(logarithm, _exprel(exponent)))
-    edge = where(greater(lmbda, 0), divide(-1.0, lmbda), -INF)
-    return where(at_zero, edge, value)
+    inverse = divide(-1.0, lmbda)
+    edge = where(less_equal(lmbda, 0), -INF, inverse)
+    at_infinity = where(greater_equal(lmbda, 0), INF, inverse)
+    return where(at_zero, edge, where(equal(logarithm, INF), at_infinity, value))
 
 
 def _boxcox(x: Any, lmbda: Any) -> Any:
@@ -96,12 +100,20 @@ def _boxcox1p(x: Any, lmbda: Any) -> Any:
     return central_power(x, lmbda, log1p(x), equal(x, -1))
 
 
+def _inverse_power(x: Any, lmbda: Any) -> Any:
+    """Return ``log(1 + lmbda x) / lmbda``, also if the product overflows."""
+    product = multiply(lmbda, x)
+    large = divide(add(log(absolute(lmbda)), log(absolute(x))), lmbda)
+    value = where(equal(product, INF), large, multiply(x, _logrel(product)))
+    return where(equal(lmbda, 0), x, value)
+
+
 def _inv_boxcox(x: Any, lmbda: Any) -> Any:
-    return exp(multiply(x, _logrel(multiply(lmbda, x))))
+    return exp(_inverse_power(x, lmbda))
 
 
 def _inv_boxcox1p(x: Any, lmbda: Any) -> Any:
-    return expm1(multiply(x, _logrel(multiply(lmbda, x))))
+    return expm1(_inverse_power(x, lmbda))
 
 
 # ---- entropies and losses --------------------------------------------------------------------------------------------
@@ -122,14 +134,14 @@ def log_ratio_times(x: Any, y: Any) -> Any:
 def _rel_entr(x: Any, y: Any) -> Any:
     inside = logical_and(greater(x, 0), greater(y, 0))
     zero = logical_and(equal(x, 0), greater_equal(y, 0))
-    outside = where(equal(add(x, y), add(x, y)), INF, NAN)
+    outside = where(logical_or(is_nan(x), is_nan(y)), NAN, INF)
     return where(inside, log_ratio_times(x, y), where(zero, 0.0, outside))
 
 
 def _kl_div(x: Any, y: Any) -> Any:
     inside = logical_and(greater(x, 0), greater(y, 0))
     zero = logical_and(equal(x, 0), greater_equal(y, 0))
-    outside = where(equal(add(x, y), add(x, y)), INF, NAN)
+    outside = where(logical_or(is_nan(x), is_nan(y)), NAN, INF)
     return where(inside, add(subtract(log_ratio_times(x, y), x), y), where(zero, y, outside))
 
 
@@ -175,14 +187,27 @@ def _chdtrc(v: Any, x: Any) -> Any:
 
 
 def _fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
-    scaled = multiply(dfn, x)
-    ratio = where(equal(scaled, INF), 1.0, divide(scaled, add(dfd, scaled)))
-    return where(less(x, 0), NAN, betainc(multiply(0.5, dfn), multiply(0.5, dfd), ratio))
+    below, above = _f_ratios(dfn, dfd, x)
+    value = gamma_bodies.betainc_of_parts(multiply(0.5, dfn), multiply(0.5, dfd), below, above)
+    return _f_edges(dfn, dfd, x, value, 1.0)
 
 
 def _fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
-    ratio = divide(dfd, add(dfd, multiply(dfn, x)))
-    return where(less(x, 0), NAN, betainc(multiply(0.5, dfd), multiply(0.5, dfn), ratio))
+    below, above = _f_ratios(dfn, dfd, x)
+    value = gamma_bodies.betainc_of_parts(multiply(0.5, dfd), multiply(0.5, dfn), above, below)
+    return _f_edges(dfn, dfd, x, value, 0.0)
+
+
+def _f_ratios(dfn: Any, dfd: Any, x: Any) -> tuple[Any, Any]:
+    """Return the argument of the incomplete beta function of Fisher's law, and 1 minus it."""
+    scaled = multiply(dfn, x)
+    total = add(dfd, scaled)
+    return where(equal(scaled, INF), 1.0, divide(scaled, total)), divide(dfd, total)
+
+
+def _f_edges(dfn: Any, dfd: Any, x: Any, value: Any, at_infinity: float) -> Any:
+    last = logical_and(equal(x, INF), greater(minimum(dfn, dfd), 0))
+    return where(less(x, 0), NAN, where(last, at_infinity, value))
 
 
 def _with_nan(product: Any) -> Any:
@@ -223,7 +248,9 @@ def _stdtrit(df: Any, p: Any) -> Any:
     side = sign(from_half)
     tail = minimum(p, subtract(1.0, p))
     z = STEPS["betaincinv"].bind(half, filled(df, 0.5), multiply(2.0, tail))
-    far = multiply(side, sqrt(multiply(df, divide(subtract(1.0, z), z))))
+    log_z = divide(add(log(multiply(2.0, multiply(tail, half))), gamma_beta.betaln(half, 0.5)), half)
+    distance = where(less(z, 1e-30), exp(multiply(-0.5, log_z)), sqrt(divide(subtract(1.0, z), z)))
+    far = multiply(side, multiply(sqrt(df), distance))
     y = STEPS["betaincinv"].bind(filled(df, 0.5), half, multiply(2.0, absolute(from_half)))
     middle = multiply(side, sqrt(multiply(df, divide(y, subtract(1.0, y)))))
     scaled = divide(from_half, _t_constant(df))

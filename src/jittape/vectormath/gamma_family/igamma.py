@@ -67,7 +67,8 @@ def _igamma(m: Any, a: Any, x: Any, upper: bool) -> Any:
     # P is far from 0 if `a` and x are small: its complement is Q, by the series.
     series = lower & (inner_x < _SMALL) & (inner_a < 1) & (near > 0.5)
     near = m.where(series, _small_igammac(m, m.where(series, inner_a, 0.5), inner_x), near)
-    near = m.where(near < 1, near, 1.0)
+    # nan is a tail whose logarithm overflows.
+    near = m.where(near == near, m.where(near < 1, near, 1.0), 0.0)
     direct = (series | ~lower) if upper else (lower & ~series)
     result = m.where(direct, near, 1 - near)
     at_zero, at_infinity = (1.0, 0.0) if upper else (0.0, 1.0)
