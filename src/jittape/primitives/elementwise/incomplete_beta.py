@@ -19,6 +19,7 @@ from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.primitives.batched_params import alike
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract, zero_dominant_multiply
+from jittape.primitives.elementwise.comparison import equal, logical_or, where
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.incomplete_gamma import log_minus_digamma_op
 from jittape.primitives.elementwise.special import polygamma
@@ -114,7 +115,10 @@ betainc_slope_op = Primitive(
 
 def _partial(a: Any, b: Any, x: Any, *, order_a: int, order_b: int) -> Any:
     slope = betainc_slope_op.bind(a, b, x, order_a=order_a, order_b=order_b)
-    return zero_dominant_multiply(beta_density_op.bind(a, b, x), slope)
+    ends = logical_or(
+        equal(x, 0), equal(x, 1)
+    )  # the density may be infinite there, and the function is constant
+    return zero_dominant_multiply(where(ends, 0.0, beta_density_op.bind(a, b, x)), slope)
 
 
 def _partial_in_x(g: Any, out: Any, a: Any, b: Any, x: Any, *, order_a: int, order_b: int) -> Any:

@@ -22,6 +22,7 @@ from jittape.primitives.elementwise.arithmetic import (
     subtract,
     zero_dominant_multiply,
 )
+from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.special import polygamma
 from jittape.primitives.record_parts import by_formula, common_float, same_real_float
@@ -102,7 +103,10 @@ igamma_slope_op = Primitive(
 
 
 def _igamma_in_a(a: Any, x: Any) -> Any:
-    return zero_dominant_multiply(apply(gamma_density_op, (a, x)), igamma_slope_op.bind(a, x, order=1))
+    density = where(
+        equal(x, 0), 0.0, apply(gamma_density_op, (a, x))
+    )  # infinite at 0 for a < 1, where P is 0
+    return zero_dominant_multiply(density, igamma_slope_op.bind(a, x, order=1))
 
 
 # ---- the functions ---------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.incomplete_gamma import igamma, igammac
 from jittape.primitives.elementwise.piecewise import absolute, floor, maximum, minimum, round, sign
 from jittape.primitives.elementwise.special import lgamma
+from jittape.primitives.elementwise.trigonometric import cos, sin, tan
 from jittape.primitives.identity import stop_gradient
 
 __all__ = [
@@ -50,11 +51,36 @@ def loggamma(x: Any) -> Any:
 
 
 def _is_pole(x: Any) -> Any:
-    return logical_and(less_equal(x, 0), equal(x, floor(x)))
+    return logical_and(logical_and(less_equal(x, 0), greater(x, -INF)), equal(x, floor(x)))
 
 
 def _is_odd(x: Any) -> Any:
     return greater(absolute(subtract(x, multiply(2.0, floor(multiply(0.5, x))))), 0.5)
+
+
+def _unit(x: Any) -> Any:
+    """Return ``(-1)**x`` of whole numbers."""
+    return stop_gradient(where(_is_odd(x), -1.0, 1.0))
+
+
+def _zero_at_pole(log_factor: Any, signs: Any, x: Any) -> Any:
+    """Return ``signs exp(log_factor) / gamma(x)`` at a pole of gamma, 0, with its derivative; 0 elsewhere.
+
+    The derivative of ``1 / gamma`` at a pole is ``(-1)**x gamma(1 - x)``.
+    """
+    pole = where(_is_pole(x), x, 0.0)
+    slope = exp(add(log_factor, lgamma(subtract(1.0, pole))))
+    finite = where(less(slope, INF), slope, float(float_limits(as_symbol(x).dtype).max))
+    return multiply(
+        multiply(stop_gradient(multiply(signs, _unit(pole))), finite), subtract(pole, stop_gradient(pole))
+    )
+
+
+def _turned(step: Any, angle: Any) -> Any:
+    """Return ``sin(pi (angle + step)) / sin(pi angle)`` for a whole `step`, with the derivatives of the sines."""
+    turn = multiply(math.pi, subtract(step, stop_gradient(step)))
+    slope = divide(sin(turn), tan(multiply(math.pi, angle)))
+    return multiply(_unit(step), add(cos(turn), slope))
 
 
 def _without_poles(a: Any, b: Any) -> tuple[Any, Any, Any, Any]:
@@ -82,7 +108,8 @@ def _betaln(a: Any, b: Any) -> Any:
     """Return the logarithm of the absolute value of beta away from its poles."""
     positive = greater(minimum(a, b), 0)
     inner = gamma_beta.betaln(where(positive, a, 1.0), where(positive, b, 1.0))
-    least, most = minimum(a, b), maximum(a, b)
+    first = less(a, b)
+    least, most = where(first, a, b), where(first, b, a)
     ratio = _log_ratio(add(a, b), most, least)
     return where(positive, inner, where(_is_pole(add(a, b)), -INF, subtract(lgamma(least), ratio)))
 
@@ -99,8 +126,10 @@ def beta(a: Any, b: Any) -> Any:
     signs = multiply(multiply(gammasgn(a), gammasgn(b)), gammasgn(add(a, b)))
     positive = greater(minimum(a, b), 0)
     size = where(infinite, INF, exp(_betaln(a, b)))
-    usual = logical_or(positive, _is_pole(add(a, b)))
-    return multiply(stop_gradient(multiply(at_poles, where(usual, 1.0, signs))), size)
+    total = add(a, b)
+    zero = _zero_at_pole(add(lgamma(a), lgamma(b)), multiply(gammasgn(a), gammasgn(b)), total)
+    value = multiply(stop_gradient(multiply(at_poles, where(positive, 1.0, signs))), size)
+    return where(logical_and(_is_pole(total), logical_not(infinite)), zero, value)
 
 
 def _log_ratio(top: Any, bottom: Any, change: Any) -> Any:
@@ -120,17 +149,13 @@ def poch(z: Any, m: Any) -> Any:
     top = add(z, m)
     whole, pole = equal(m, floor(m)), _is_pole(z)
     reflected = logical_and(whole, logical_or(pole, less(maximum(z, top), 0.5)))
-    unit = where(_is_odd(m), -1.0, 1.0)
-    signs = where(
-        reflected,
-        multiply(unit, where(pole, 1.0, multiply(gammasgn(subtract(1.0, z)), gammasgn(subtract(1.0, top))))),
-        multiply(gammasgn(top), gammasgn(z)),
-    )
-    log_size = _log_ratio(where(reflected, subtract(1.0, z), top), where(reflected, subtract(1.0, top), z), m)
-    value = multiply(stop_gradient(signs), exp(log_size))
-    value = where(logical_and(_is_pole(top), logical_not(logical_or(pole, reflected))), INF, value)
-    value = where(logical_and(is_inf(z), equal(m, 0)), 1.0, value)
-    return where(logical_and(pole, greater(m, floor(m))), 0.0, value)
+    above, below = where(reflected, subtract(1.0, z), top), where(reflected, subtract(1.0, top), z)
+    turned = where(pole, _unit(m), divide(1.0, _turned(where(whole, m, 0.0), where(pole, 0.5, z))))
+    signs = stop_gradient(multiply(gammasgn(above), gammasgn(below)))
+    value = multiply(where(reflected, turned, 1.0), multiply(signs, exp(_log_ratio(above, below, m))))
+    zero = _zero_at_pole(lgamma(above), multiply(where(reflected, _unit(m), 1.0), gammasgn(above)), below)
+    value = where(_is_pole(below), zero, where(_is_pole(above), INF, value))
+    return where(logical_and(is_inf(z), equal(m, 0)), 1.0, value)
 
 
 def binom(n: Any, k: Any) -> Any:
@@ -138,26 +163,28 @@ def binom(n: Any, k: Any) -> Any:
 
     For whole k and ``n < k - 1``, it is ``(-1)**k binom(k - n - 1, k)``, which rounds no argument close to a pole.
     """
-    whole_k = equal(k, floor(k))
-    whole = logical_and(equal(n, floor(n)), whole_k)
-    poles = logical_and(equal(n, floor(n)), less(n, 0))
+    whole_k, whole_n = equal(k, floor(k)), equal(n, floor(n))
     flipped = logical_and(
-        logical_and(whole_k, greater(k, 0.5)), logical_and(less(n, subtract(k, 1.0)), logical_not(whole))
+        logical_and(whole_k, greater(k, 0.5)), logical_and(less(n, subtract(k, 1.0)), logical_not(whole_n))
     )
     n1 = where(flipped, subtract(k, n), add(n, 1.0))
     k1, rest = add(k, 1.0), where(flipped, negative(n), add(subtract(n, k), 1.0))
-    least, most = minimum(k1, rest), maximum(k1, rest)
-    change = where(greater_equal(rest, k1), k, where(flipped, subtract(negative(n), 1.0), subtract(n, k)))
+    first = less(k1, rest)
+    least, most = where(first, k1, rest), where(first, rest, k1)
+    change = where(first, k, where(flipped, subtract(negative(n), 1.0), subtract(n, k)))
     size = exp(subtract(_log_ratio(n1, most, change), lgamma(least)))
-    signs = multiply(multiply(gammasgn(n1), gammasgn(k1)), gammasgn(rest))
-    signs = multiply(signs, where(logical_and(flipped, _is_odd(k)), -1.0, 1.0))
-    outside = logical_and(whole_k, less(minimum(k1, where(whole, rest, k1)), 0.5))
-    value = multiply(stop_gradient(where(outside, 1.0, signs)), size)
-    snap = logical_and(whole, less(value, 1e14))
+    signs = stop_gradient(multiply(multiply(gammasgn(n1), gammasgn(k1)), gammasgn(rest)))
+    turned = _turned(where(flipped, k, 0.0), where(flipped, negative(n), 0.5))
+    value = multiply(where(flipped, turned, 1.0), multiply(signs, size))
+    snap = logical_and(logical_and(whole_n, whole_k), less(value, 1e14))
     value = add(value, stop_gradient(where(snap, subtract(round(value), value), 0.0)))
     value = where(logical_and(is_inf(n), equal(k, 0)), 1.0, value)
-    zero = logical_or(outside, logical_and(_is_pole(rest), logical_not(whole_k)))
-    return where(poles, NAN, where(zero, 0.0, value))
+    last = _is_pole(rest)
+    pole, other = where(last, rest, k1), where(last, k1, rest)
+    zero = _zero_at_pole(subtract(lgamma(n1), lgamma(other)), multiply(gammasgn(n1), gammasgn(other)), pole)
+    value = where(_is_pole(pole), where(_is_pole(other), 0.0, zero), value)
+    value = where(logical_and(equal(k, -INF), equal(n, n)), 0.0, value)
+    return where(logical_and(whole_n, less(n, 0)), NAN, value)
 
 
 def gammainc(a: Any, x: Any) -> Any:

@@ -25,7 +25,7 @@ from jittape.primitives.elementwise.arithmetic import (
     subtract,
     zero_dominant_multiply,
 )
-from jittape.primitives.elementwise.comparison import less, where
+from jittape.primitives.elementwise.comparison import equal, less, where
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.incomplete_beta import beta_density_op, betainc_slope_op
@@ -44,6 +44,23 @@ def scipy_value(name: str, *arrays: Any) -> Any:
         return np.asarray(getattr(special, name)(*arrays)).astype(arrays[0].dtype, copy=False)
 
 
+def _hyp1f1_value(a: Any, b: Any, x: Any) -> Any:
+    """Return SciPy's value, by Kummer's transformation where the terms of SciPy's series cancel (DLMF 13.2.39).
+
+    For large `a` and small negative `x`, SciPy gives 4e14 in place of -0.6. Its series of equal `b` and ``-x`` is
+    wrong, too, so the transformed `x` is one rounding smaller.
+    """
+    a, b, x = np.broadcast_arrays(a, b, x)
+    value = scipy_value("hyp1f1", a, b, x)
+    turned = (a > 20) & (b > 0) & (x < 0) & (x > -2)
+    if np.any(turned):
+        a, b, x = (np.asarray(v[turned], np.float64) for v in (a, b, x))
+        x = np.where(b == -x, np.nextafter(x, 0), x)
+        value = np.array(value)
+        value[turned] = np.exp(x) * scipy_value("hyp1f1", b - a, b, -x)
+    return value
+
+
 def _no_slope(name: str, argument: str) -> Callable[..., Any]:
     def rule(*operands: Any) -> Any:
         raise NoGradientError(
@@ -53,8 +70,13 @@ def _no_slope(name: str, argument: str) -> Callable[..., Any]:
     return rule
 
 
-def _step(name: str, arguments: str, *slopes: Callable[..., Any] | None) -> Primitive:
-    """Return the record of a function; ``slope(out, *operands)`` is a derivative, None is an error."""
+def _step(
+    name: str, arguments: str, *slopes: Callable[..., Any] | None, impl: Callable[..., Any] | None = None
+) -> Primitive:
+    """Return the record of a function; ``slope(out, *operands)`` is a derivative, None is an error.
+
+    SciPy's ufunc computes the value unless `impl` does.
+    """
 
     def rule(slope: Callable[..., Any]) -> Callable[..., Any]:
         return lambda g, out, *operands: zero_dominant_multiply(g, slope(out, *operands))
@@ -64,7 +86,7 @@ def _step(name: str, arguments: str, *slopes: Callable[..., Any] | None) -> Prim
     return Primitive(
         f"scipy_{name}",
         abstract_eval=same_real_float(name),
-        impl=partial(scipy_value, name),
+        impl=impl or partial(scipy_value, name),
         vjp=tuple(vjp),
         batch=alike(),
     )
@@ -112,7 +134,10 @@ def _expn_slope(out: Any, n: Any, x: Any) -> Any:
 
 
 def _hyp1f1_slope(out: Any, a: Any, b: Any, x: Any) -> Any:
-    return multiply(divide(a, b), call_step("hyp1f1", add(a, 1), add(b, 1), x))
+    following = call_step("hyp1f1", add(a, 1), add(b, 1), x)
+    return multiply(
+        divide(a, b), where(equal(a, -1), 1.0, following)
+    )  # a polynomial of degree 1, also at poles of b + 1
 
 
 def _hyp2f1_slope(out: Any, a: Any, b: Any, c: Any, x: Any) -> Any:
@@ -146,7 +171,7 @@ STEPS: dict[str, Primitive] = {
         lambda out, a, p: negative(reciprocal(_gamma_density(a, out))),
     ),
     "hyp0f1": _step("hyp0f1", "v z", None, lambda out, v, z: divide(call_step("hyp0f1", add(v, 1), z), v)),
-    "hyp1f1": _step("hyp1f1", "a b x", None, None, _hyp1f1_slope),
+    "hyp1f1": _step("hyp1f1", "a b x", None, None, _hyp1f1_slope, impl=_hyp1f1_value),
     "hyp2f1": _step("hyp2f1", "a b c z", None, None, None, _hyp2f1_slope),
     "iv": _step("iv", "v z", None, _half_sum("iv", add, 0.5)),
     "ive": _step("ive", "v z", None, _ive_slope),

@@ -105,7 +105,7 @@ def _inverse_power(x: Any, lmbda: Any) -> Any:
     product = multiply(lmbda, x)
     large = divide(add(log(absolute(lmbda)), log(absolute(x))), lmbda)
     value = where(equal(product, INF), large, multiply(x, _logrel(product)))
-    return where(equal(lmbda, 0), x, value)
+    return where(logical_and(equal(lmbda, 0), is_inf(x)), x, value)
 
 
 def _inv_boxcox(x: Any, lmbda: Any) -> Any:
@@ -210,9 +210,18 @@ def _f_edges(dfn: Any, dfd: Any, x: Any, value: Any, at_infinity: float) -> Any:
     return where(less(x, 0), NAN, where(last, at_infinity, value))
 
 
-def _with_nan(product: Any) -> Any:
-    """Return `xlogy` or `xlog1py` with SciPy's result for a nan in the second argument, which is nan for 0 too."""
-    return lambda x, y: where(not_equal(y, y), add(x, y), product(x, y))
+def _xlogy(x: Any, y: Any) -> Any:
+    return _with_edges(xlogy, x, y, log(y))
+
+
+def _xlog1py(x: Any, y: Any) -> Any:
+    return _with_edges(xlog1py, x, y, log1p(y))
+
+
+def _with_edges(product: Any, x: Any, y: Any, logarithm: Any) -> Any:
+    """Return a product whose derivative in x is the logarithm at 0, too, and which is nan if `y` is, as in SciPy."""
+    finite = less(absolute(logarithm), INF)
+    return where(finite, multiply(x, logarithm), where(not_equal(y, y), add(x, y), product(x, y)))
 
 
 def _t_constant(df: Any) -> Any:
@@ -361,8 +370,8 @@ BODIES: dict[str, Callable[..., Any]] = {
     "spence": integrals.spence,
     "stdtr": _stdtr,
     "stdtrit": _stdtrit,
-    "xlog1py": _with_nan(xlog1py),
-    "xlogy": _with_nan(xlogy),
+    "xlog1py": _xlog1py,
+    "xlogy": _xlogy,
     "y0": bessel.bessel_y0,
     "y1": bessel.bessel_y1,
     **{name: _step(name) for name in STEPS},
