@@ -125,10 +125,26 @@ def test_products_name_the_blas_that_they_need(tmp_path: Path) -> None:
 
 
 def test_equal_functions_give_equal_bytes(tmp_path: Path) -> None:
-    made = [jt.export(rosenbrock, spec(10), "model", directory=tmp_path, hessian=True) for _ in range(2)]
-    contents = [(m.object.read_bytes(), m.library.read_bytes(), m.header.read_bytes()) for m in made[:1]]
-    again = jt.export(rosenbrock, spec(10), "model", directory=tmp_path, hessian=True)
-    assert (again.object.read_bytes(), again.library.read_bytes(), again.header.read_bytes()) == contents[0]
+    """Also the test program: its numbers do not depend on whether the function has been compiled before."""
+
+    def files(folder: str) -> list[bytes]:
+        (tmp_path / folder).mkdir()
+        made = jt.export(
+            lambda x: jt.reduce_sum(jt.where(x > 1.0, x**2, -x)),
+            spec(9),
+            "model",
+            directory=tmp_path / folder,
+            hessian=True,
+        )
+        return [path.read_bytes() for path in (made.object, made.library, made.header, made.test)]
+
+    assert files("first") == files("second") == files("third")
+
+
+def test_a_function_of_one_number(tmp_path: Path) -> None:
+    made = jt.export(lambda s: s * jt.exp(-s * s), spec(), "model", directory=tmp_path, hessian=True)
+    assert made.symbols == ("model_value", "model_value_and_gradient", "model_hessian")
+    assert output_of(made) == "all values agree"
 
 
 @pytest.mark.skipif(CXX is None, reason="needs a C++ compiler")
@@ -151,6 +167,19 @@ def test_r_minimizes_with_the_gradient(tmp_path: Path) -> None:
     assert run.stdout.split() == ["9", *["-2"] * 9, "0", *["1"] * 10]
 
 
+@pytest.mark.skipif(shutil.which("rustc") is None, reason="needs Rust")
+def test_rust_links_the_library(tmp_path: Path) -> None:
+    """The example of the page on engines."""
+    jt.export(rosenbrock, spec(10), "energy", directory=tmp_path)
+    page = (Path(__file__).parents[1] / "docs" / "guides" / "engines.rst").read_text(encoding="utf-8")
+    text = page.partition(".. code-block:: rust\n")[2].partition("\n.. ")[0]
+    (tmp_path / "main.rs").write_text(text, encoding="utf-8")
+    command = ["rustc", "main.rs", "-L.", "-C", "link-arg=-Wl,-rpath,."]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    run = subprocess.run(["./main"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["0", "9", "-2"]
+
+
 @pytest.mark.parametrize("cpu", ["native", None])
 def test_processors(cpu: str | None, tmp_path: Path) -> None:
     made = jt.export(rosenbrock, spec(40), "model", directory=tmp_path, cpu=cpu)
@@ -165,6 +194,7 @@ def test_processors(cpu: str | None, tmp_path: Path) -> None:
         ({"specs": jt.TensorSpec([None], FLOAT)}, ValueError, "the shapes must be known"),
         ({"specs": spec(4, dtype=jt.float16)}, TypeError, "x0 has dtype float16, for which C has no type"),
         ({"example": [1, 2]}, ValueError, "example has 2 arguments, but there are 1 specs"),
+        ({"example": [[1.0, 2.0]]}, ValueError, r"example\[0\] must have shape \(4,\), got \(2,\)"),
         ({"cpu": "pentium"}, ValueError, "cpu must be 'native' or one of .*, got 'pentium'"),
         ({"directory": "/nowhere/at/all"}, FileNotFoundError, "there is no directory /nowhere/at/all"),
         ({"f": lambda x: x, "hessian": True}, ValueError, "returns one floating scalar"),

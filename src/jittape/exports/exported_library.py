@@ -7,7 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from llvmlite import ir
 from jittape.compile.llvm.blas import ROUTINES, symbol
 from jittape.compile.llvm.object_file import undefined_symbols
 from jittape.compile.llvm.target import export_object
+from jittape.core.config import config
 from jittape.core.user_calls import as_function
+from jittape.errors import ShapeError
 from jittape.exports.c_emitter import module_of
 from jittape.exports.c_sources import CFunctionText, Parameter, header, test_program
 from jittape.functions.signature import TensorSpec
@@ -114,6 +117,8 @@ def export(
         If an operation has no compiled code, a dtype has no type in C, or `f` needs the value of a tensor.
     ValueError
         If `name` is no C identifier, the processor is unknown, or the Hessian is asked for where `f` returns no scalar.
+    ShapeError
+        If an array of `example` does not have the shape of its spec.
     FileNotFoundError
         If there is no C compiler, which links the library, or no such directory. The object file is written before.
 
@@ -133,12 +138,13 @@ def export(
     folder = Path(directory)
     if not folder.is_dir():
         raise FileNotFoundError(f"[export] there is no directory {folder}")
-    parts = _Parts(f, listed, name, argnum, example)
-    parts.add_value()
-    if parts.is_scalar:
-        parts.add_gradient()
-    if hessian:
-        parts.add_hessian()
+    with _compiled_at_once():
+        parts = _Parts(f, listed, name, argnum, example)
+        parts.add_value()
+        if parts.is_scalar:
+            parts.add_gradient()
+        if hessian:
+            parts.add_hessian()
     module = module_of(name, parts.natives)
     if parts.pattern is not None:
         _add_pattern(module, name, parts.pattern)
@@ -168,6 +174,17 @@ def _check(name: str, specs: Sequence[Any], example: Sequence[Any] | None) -> No
         raise ValueError(f"[export] example has {len(example)} arguments, but there are {len(specs)} specs")
 
 
+@contextmanager
+def _compiled_at_once() -> Iterator[None]:
+    """Compile before the first run. An interpreted first run may round the test program's numbers otherwise."""
+    before = config.compile_after
+    config.compile_after = 0
+    try:
+        yield
+    finally:
+        config.compile_after = before
+
+
 class _Parts:
     """The functions of a library, with their results for the example."""
 
@@ -182,9 +199,14 @@ class _Parts:
         self._f, self._specs, self._name, self._argnum = f, specs, name, argnum
         arrays = [_example(spec) for spec in specs] if example is None else example
         self._arguments = [
-            np.ascontiguousarray(array, spec.dtype.as_numpy_dtype)
+            np.asarray(array, spec.dtype.as_numpy_dtype, order="C")
             for array, spec in zip(arrays, specs, strict=True)
         ]
+        for i, (array, spec) in enumerate(zip(self._arguments, specs, strict=True)):
+            if array.shape != tuple(spec.shape):
+                raise ShapeError(
+                    f"[export] example[{i}] must have shape {tuple(spec.shape)}, got {array.shape}"
+                )
         self._inputs = [Parameter(f"x{i}", array, True) for i, array in enumerate(self._arguments)]
         found = f(*[convert_to_tensor(array) for array in self._arguments])
         self._found = [
