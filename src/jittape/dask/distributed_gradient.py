@@ -80,6 +80,7 @@ def value_and_grad(
     """
     if reduce not in ("sum", "mean"):
         raise ValueError(f"[dask.value_and_grad] reduce must be 'sum' or 'mean', got {reduce!r}")
+    imported("distributed", "dask.value_and_grad", "dask[distributed]")
     return DistributedGradient(packed_function(f, "dask.value_and_grad"), reduce == "mean", client)
 
 

@@ -13,6 +13,7 @@ import scipy.sparse
 from jittape.core.dtypes import is_floating
 from jittape.core.locks import cached_property
 from jittape.core.program import Aval
+from jittape.core.user_calls import function_name
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.function import Function
 from jittape.functions.signature import Call, TensorSpec, flatten_call
@@ -123,8 +124,8 @@ class Request:
                 return plan
             if self.method == "diagonals":
                 raise ValueError(
-                    f"[{self.name}] the operations of {self.f!r} do not imply a few diagonals: leave out method, or "
-                    "use a coloring"
+                    f"[{self.name}] the operations of {function_name(self.f)} do not imply a few diagonals: leave out "
+                    "method, or use a coloring"
                 )
         return Plan(self, self._pattern_of_sets(args, kwargs, call, x), None)
 
@@ -174,7 +175,7 @@ class Request:
         trace = concrete._concrete
         if not isinstance(trace, Concrete):
             raise ValueError(
-                f"[{self.name}] the pattern of {self.f!r} depends on the data, as it needs the value of a tensor: "
+                f"[{self.name}] the pattern of {function_name(self.f)} depends on the data, as it needs the value of a tensor: "
                 f"{concrete.signature.recorded}"
             )
         return trace
