@@ -175,8 +175,8 @@ class Request:
         trace = concrete._concrete
         if not isinstance(trace, Concrete):
             raise ValueError(
-                f"[{self.name}] the pattern of {function_name(self.f)} depends on the data, as it needs the value of a tensor: "
-                f"{concrete.signature.recorded}"
+                f"[{self.name}] the pattern of {function_name(self.f)} depends on the data, as it needs the "
+                f"value of a tensor: {concrete.signature.recorded}"
             )
         return trace
 
