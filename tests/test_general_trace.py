@@ -407,3 +407,11 @@ def test_lengths_near_a_threshold_share_a_schedule(monkeypatch):
                 np.testing.assert_allclose(g.numpy(), own_g.numpy(), rtol=1e-9, atol=1e-12)
         counts[slack] = len(passes)
     assert counts[tuning.length_slack] < counts[1.0]
+
+
+def test_a_concrete_function_of_unknown_rank():
+    power = jt.function(lambda a, b: a**b).get_concrete_function(a=jt.TensorSpec(None, jt.float32), b=2)
+    assert float(power(jt.constant(10.0))) == 100.0
+    assert power(jt.constant([[1.0, 3.0]])).numpy().tolist() == [[1.0, 9.0]]
+    with pytest.raises(TypeError):
+        power(jt.constant(10))

@@ -16,21 +16,23 @@ __all__ = ["is_open", "open_keys", "open_result", "open_signature_of", "sample_c
 
 
 def is_open(call: Call) -> bool:
-    """Return whether a `TensorSpec` among the arguments leaves an extent open; a later check refuses unknown ranks."""
-    specs = [leaf for leaf in call.leaves if isinstance(leaf, TensorSpec)]
-    return any([s.shape.rank is not None and not s.shape.is_fully_defined() for s in specs])
+    """Return whether a `TensorSpec` among the arguments leaves an extent or the rank open."""
+    return any([isinstance(leaf, TensorSpec) and not leaf.shape.is_fully_defined() for leaf in call.leaves])
 
 
 def sample_calls(call: Call, offset: int = 0) -> Iterator[Call]:
-    """Yield calls with numbers for the open extents: first equal numbers for all arguments, then different ones."""
+    """Yield calls with numbers for the open extents: first equal numbers for all arguments, then different ones.
+
+    An argument of unknown rank is a scalar in these calls.
+    """
     axes = open_axes(call.leaves)
     equal = dict.fromkeys(axes, SAMPLES[offset])
     different = {place: SAMPLES[(offset + i) % len(SAMPLES)] for i, place in enumerate(axes)}
     for extents in (equal, different):
         leaves = list(call.leaves)
         for i, leaf in enumerate(leaves):
-            if isinstance(leaf, TensorSpec) and leaf.shape.rank is not None:
-                shape = [extents.get((i, axis), n) for axis, n in enumerate(leaf.shape.as_list())]
+            if isinstance(leaf, TensorSpec):
+                shape = [extents.get((i, axis), n) for axis, n in enumerate(leaf.shape.dims or ())]
                 leaves[i] = TensorSpec(shape, leaf.dtype, leaf.name)
         yield Call(tuple(leaves), call.structure)
 

@@ -13,7 +13,7 @@ from jittape.primitives.elementwise.comparison import greater, less_equal, where
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.hyperbolic import sigmoid, tanh
 from jittape.primitives.elementwise.hyperbolic import softplus as math_softplus
-from jittape.primitives.elementwise.piecewise import clip_by_value, minimum
+from jittape.primitives.elementwise.piecewise import minimum
 from jittape.primitives.nn import activation as nn
 
 __all__ = [
@@ -286,7 +286,7 @@ def hard_sigmoid(x: Any) -> Any:
     >>> jt.keras.activations.hard_sigmoid([-4.0, 0.0, 1.5]).numpy()
     array([0.  , 0.5 , 0.75], dtype=float32)
     """
-    return clip_by_value(add(multiply(x, 1 / 6), 0.5), 0.0, 1.0)
+    return multiply(relu6(add(x, 3.0)), 1 / 6)  # `relu6` has the gradient 0 at both ends, as in Keras
 
 
 def mish(x: Any) -> Any:

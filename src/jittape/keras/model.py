@@ -372,9 +372,7 @@ class Model(Layer):
         class_weight: Any = None,
         return_dict: bool = False,
     ) -> Any:
-        """Make one step of training and return the loss and the metrics, as `evaluate` does.
-
-        They are those of all batches since `reset_metrics`.
+        """Make one step of training and return the loss and the metrics of the batch, as `evaluate` does.
 
         Raises
         ------
@@ -384,14 +382,16 @@ class Model(Layer):
         self._require_compiled("train_on_batch")
         batch = one_batch((x, y, sample_weight), class_weight)
         self._begin(batch)
+        self.reset_metrics()
         return self._results(floats(self._step("train_step")(batch)), return_dict)
 
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
     ) -> Any:
-        """Evaluate one batch and return the loss and the metrics, as `train_on_batch` does."""
+        """Evaluate one batch and return its loss and metrics, as `train_on_batch` does."""
         batch = one_batch((x, y, sample_weight))
         self._begin(batch)
+        self.reset_metrics()
         return self._results(floats(self._step("test_step")(batch)), return_dict)
 
     def predict_on_batch(self, x: Any) -> np.ndarray[Any, Any]:
