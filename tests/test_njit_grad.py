@@ -242,7 +242,42 @@ def sum_of_sums_in_nested_loops(x):
     return t
 
 
+@numba.njit
+def ends_of_loops(x, level):
+    s = x[0]
+    for i in range(2, len(x)):
+        for j in range(2, i):
+            if i % j == 0:
+                s += x[j] * x[i]
+                break
+        else:
+            if x[i] > level:
+                continue
+            s += x[i] ** 3
+        s *= x[1]
+    else:
+        s *= x[0]
+    while s > level:
+        s *= x[2]
+        if s < 0.0:
+            break
+    else:
+        return s * s
+    return -s
+
+
+@numba.njit
+def pairs_of_different_lengths(x):
+    s = 0.0
+    for a, b, c in zip(x, x[1:], x[:3]):  # noqa: B905 - Numba has no strict=
+        s += a * b * b * c
+    return s
+
+
 CASES = {
+    "else of a loop": (ends_of_loops, (np.array([0.3, 0.7, 0.4, 0.6, 0.5, 0.9]), 0.1), 0),
+    "else of a loop, skipped": (ends_of_loops, (np.array([0.3, 0.7, -0.4, 0.6, 0.5, 0.9]), 0.01), 0),
+    "zip ends with the shortest": (pairs_of_different_lengths, (VECTOR,), 0),
     "sum of sums": (sum_of_sums, (VECTOR,), 0),
     "sum before the update": (sum_before_the_update, (VECTOR,), 0),
     "sum of sums in nested loops": (sum_of_sums_in_nested_loops, (VECTOR,), 0),

@@ -7,8 +7,9 @@ guard the rest. Names with a percent sign cannot clash with those of the user.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 __all__ = [
     "RETURNED",
@@ -19,6 +20,7 @@ __all__ = [
     "rebound_names",
     "split_results",
     "without_jumps",
+    "without_loop_else",
 ]
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -50,16 +52,16 @@ def without_jumps(body: list[ast.stmt], loops: tuple[str, ...] = ()) -> list[ast
                     orelse, rest = [*orelse, *rest], []
                 elif _always_jumps(orelse):
                     then, rest = [*then, *rest], []
-            copy = ast.If(statement.test, without_jumps(then, loops), without_jumps(orelse, loops))
-            result.append(_at(statement, copy))
+            branch = ast.If(statement.test, without_jumps(then, loops), without_jumps(orelse, loops))
+            result.append(_at(statement, branch))
             jumps = _jumps(statement.body) or _jumps(statement.orelse)
         elif isinstance(statement, (ast.For, ast.While)):
             number = f"{statement.lineno}_{statement.col_offset}"
             inner = without_jumps(statement.body, (*loops, number))
             if isinstance(statement, ast.For):
-                loop: ast.stmt = ast.For(statement.target, statement.iter, inner, statement.orelse)
+                loop: ast.stmt = ast.For(statement.target, statement.iter, inner, [])
             else:
-                loop = ast.While(statement.test, inner, statement.orelse)
+                loop = ast.While(statement.test, inner, [])
             loop.number = number if _jumps(statement.body, inside_loop=False) else None  # type: ignore[attr-defined]
             result.append(_at(statement, loop))
             jumps = _jumps([statement])
@@ -72,6 +74,42 @@ def without_jumps(body: list[ast.stmt], loops: tuple[str, ...] = ()) -> list[ast
             return [*result, _at(statement, ast.If(test, without_jumps(rest, loops), []))]
         if not rest:
             return result
+    return result
+
+
+def without_loop_else(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return a copy of `body` in which branches after loops do what the ``else`` of the loops did."""
+    module = _LoopElse().visit(copy.deepcopy(ast.Module(body, [])))
+    return list(module.body)
+
+
+class _LoopElse(ast.NodeTransformer):
+    def visit_For(self, loop: ast.For) -> Any:
+        return self._loop(loop)
+
+    def visit_While(self, loop: ast.While) -> Any:
+        return self._loop(loop)
+
+    def _loop(self, loop: Any) -> Any:
+        self.generic_visit(loop)
+        orelse, loop.orelse = loop.orelse, []
+        if not orelse:
+            return loop
+        if not _breaks(loop.body):
+            return [loop, *orelse]
+        flag = f"%broken{loop.lineno}_{loop.col_offset}"
+        loop.body = _before_breaks(loop.body, flag)
+        ends = _at(loop, ast.UnaryOp(ast.Not(), ast.Name(flag, ast.Load())))
+        return [_flag(loop, flag, False), loop, _at(loop, ast.If(ends, orelse, []))]
+
+
+def _before_breaks(body: list[ast.stmt], flag: str) -> list[ast.stmt]:
+    """Set a flag before each `break` of a loop with this body."""
+    result: list[ast.stmt] = []
+    for s in body:
+        if isinstance(s, ast.If):
+            s.body, s.orelse = _before_breaks(s.body, flag), _before_breaks(s.orelse, flag)
+        result += [_flag(s, flag), s] if isinstance(s, ast.Break) else [s]
     return result
 
 
@@ -96,8 +134,8 @@ def split_results(tree: ast.AST, body: list[ast.stmt]) -> list[str]:
     return names
 
 
-def _flag(near: ast.stmt, name: str) -> ast.stmt:
-    value = ast.copy_location(ast.Constant(True), near)
+def _flag(near: ast.stmt, name: str, is_set: bool = True) -> ast.stmt:
+    value = ast.copy_location(ast.Constant(is_set), near)
     return _at(near, ast.Assign([ast.Name(name, ast.Store())], value))
 
 

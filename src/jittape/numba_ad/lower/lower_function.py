@@ -18,6 +18,7 @@ from jittape.numba_ad.lower.control_flow import (
     loaded_names,
     split_results,
     without_jumps,
+    without_loop_else,
 )
 from jittape.numba_ad.lower.function_source import NamedItems, PythonObject, Source, read_source
 from jittape.numba_ad.lower.lower_expressions import REWRITE, WAYS_OUT, Frame, is_scalar
@@ -106,7 +107,8 @@ class _Calls(Loops):
     ) -> Any:
         """Lower the body of a function; return its result. `line` is shown in place of its own lines."""
         self.sources.append(ast.unparse(source.tree))
-        body = without_jumps(source.tree.body)
+        statements = without_loop_else(source.tree.body)
+        body = without_jumps(statements)
         items = split_results(source.tree, body)
         outer, where = self.frame, self.builder.where
         module = ast.Module(body, [])
@@ -115,7 +117,7 @@ class _Calls(Loops):
             source, {**variables, RETURNED: constant(False)}, path, loaded_names(module), names, line, outer
         )
         self.frame.loads.update(dict.fromkeys([VALUE, RETURNED, *items], 1000))
-        if not always_returns(source.tree.body):
+        if not always_returns(statements):
             returns = [n for n in ast.walk(source.tree) if isinstance(n, ast.Return) and n.value is not None]
             if returns:
                 raise self.refusal(returns[0], "another path returns None", "Return a value on every path.")

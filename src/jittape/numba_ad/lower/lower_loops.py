@@ -21,6 +21,7 @@ from jittape.numba_ad.lower.control_flow import (
 )
 from jittape.numba_ad.lower.lower_expressions import Unusable, is_scalar
 from jittape.numba_ad.lower.lower_statements import REBOUND, Statements, no_value
+from jittape.numba_ad.scalar_rules import FUNCTIONS
 from jittape.numba_ad.structured_ir import (
     Array,
     Block,
@@ -37,7 +38,6 @@ class Loops(Statements):
     """Lowers loops."""
 
     def _While(self, statement: ast.While) -> None:
-        self._no_else(statement)
         builder = self.builder
         endless = isinstance(statement.test, ast.Constant) and bool(statement.test.value)
 
@@ -54,7 +54,6 @@ class Loops(Statements):
         self._loop(statement, None, header, lambda loop: None)
 
     def _For(self, statement: ast.For) -> None:
-        self._no_else(statement)
         call = statement.iter
         function = None
         if (
@@ -95,8 +94,9 @@ class Loops(Statements):
                 call, "a loop runs over range, an array, enumerate, zip or a tuple", "Use range."
             )
         size = self.builder.dim(values[0], 0)
-        for other in values[1:]:
-            self.builder.require_equal(size, self.builder.dim(other, 0))
+        for other in values[1:]:  # zip ends with the shortest array
+            length = self.builder.dim(other, 0)
+            size = size if length is size else self.builder.op(FUNCTIONS[min], [size, length], "size")
 
         def bind(loop: Loop) -> None:
             items = tuple([self._item(value, loop.counter) for value in values])
@@ -114,10 +114,6 @@ class Loops(Statements):
         kind = array.type.copy(ndim=array.type.ndim - 1, layout=layout)
         rest = array.dims[1:] if array.dims else []
         return self.builder.view(array, "[{0}]", [index], kind, list(rest))
-
-    def _no_else(self, statement: ast.For | ast.While) -> None:
-        if statement.orelse:
-            raise self.refusal(statement, "`else` of a loop is not supported", "Use a flag.")
 
     def _loop(self, statement: Any, bounds: Any, header: Any, begin: Callable[[Loop], None]) -> None:
         """Lower a loop, again if a carried variable turns out to have a wider type."""
