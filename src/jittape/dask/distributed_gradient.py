@@ -220,7 +220,7 @@ class _Placement:
             shares = self._replaced(lost)
         if self._are_new:
             self._are_new = False
-            self._kernels.collect([share.ask for share in self._shares if share.is_apart])
+            self._kernels.collect([share.call for share in self._shares if share.is_apart])
         return add_up(self._root, known.get, added)
 
     def _replaced(self, lost: list[WorkerShare]) -> list[WorkerShare]:
@@ -252,9 +252,7 @@ class _Placement:
         placed = [WorkerShare(part, address, future, self._client) for part, address, future in made]
         self._shares += placed
         self._are_new = True
-        for share in placed:
-            if share.is_apart:
-                self._kernels.send(share.ask)
+        self._kernels.send([share.call for share in placed if share.is_apart])
         return placed
 
     def _workers(self) -> dict[str, int]:

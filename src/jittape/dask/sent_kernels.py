@@ -28,28 +28,38 @@ class SentKernels:
         self._function = function
         self._names = listed_batches(function)
 
-    def send(self, ask: Callable[..., Any]) -> None:
-        """Send a worker the kernels that it lacks; ``ask(method, *args)`` calls a method of its `BlockGradients`."""
+    def send(self, calls: Sequence[Callable[..., Any]]) -> None:
+        """Send workers the kernels that they lack.
+
+        ``call(method, *args)`` for each worker calls a method of its `BlockGradients` and returns a future. Workers
+        import the compiler to answer, all at the same time.
+        """
         from jittape.compile.cache.sent_batches import read_batches, used_batches
 
         used = used_batches()
-        with suppress(OSError, RuntimeError):  # a lost worker is noticed by the next step
-            if used is not None and self._names:
-                lacking = ask("lacking_kernels", used[0], self._names)
+        if used is None or not self._names:
+            return
+        answers = []
+        for call in calls:
+            with suppress(OSError, RuntimeError):  # a lost worker is noticed by the next step
+                answers.append((call, call("lacking_kernels", used[0], self._names)))
+        for call, answer in answers:
+            with suppress(OSError, RuntimeError):
+                lacking = answer.result()
                 if lacking:
-                    ask("keep_kernels", read_batches(lacking))
+                    call("keep_kernels", read_batches(lacking)).result()
 
-    def collect(self, asks: Sequence[Callable[..., Any]]) -> None:
+    def collect(self, calls: Sequence[Callable[..., Any]]) -> None:
         """Copy the kernels that workers use and the client lacks, and note which they are."""
         from jittape.compile.cache.sent_batches import keep_batches, lacking_batches, list_batches
 
         names = dict.fromkeys(self._names)
-        for ask in asks:
+        for call in calls:
             with suppress(OSError, RuntimeError):
-                environment, used = ask("used_kernels") or ({}, [])
+                environment, used = call("used_kernels").result() or ({}, [])
                 lacking = lacking_batches(environment, used)
                 if lacking:
-                    keep_batches(ask("kernels", lacking))
+                    keep_batches(call("kernels", lacking).result())
                 names |= dict.fromkeys(used)
         if list(names) != self._names:
             self._names = list(names)

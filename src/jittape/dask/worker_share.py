@@ -65,9 +65,9 @@ class WorkerShare:
         except (OSError, RuntimeError):
             return None
 
-    def ask(self, method: str, *args: Any) -> Any:
-        """Return what a method of the worker's `BlockGradients` returns; an OSError or RuntimeError if it is lost."""
-        return getattr(self._actor, method)(*args).result()
+    def call(self, method: str, *args: Any) -> Any:
+        """Call a method of the worker's `BlockGradients` and return a future; a RuntimeError if the worker is lost."""
+        return getattr(self._actor, method)(*args)
 
     def _is_lost(self) -> bool:
         return self._client.status != "running" or self._address not in self._client.nthreads()
