@@ -468,3 +468,28 @@ sys.exit(len(failed))
 """
     done = run_python("-c", script)
     assert done.returncode == 0, done.stderr
+
+
+FIRST_OP = """
+import threading
+import numpy as np
+import jittape as jt
+
+def first():
+    found.append(np.asarray(OP))
+
+found = []
+thread = threading.Thread(target=first)
+thread.start()
+thread.join()
+first()
+np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
+"""
+
+
+@pytest.mark.parametrize(
+    "op", ["jt.exp(np.ones(2))", "jt.linalg.cholesky(np.eye(2))", "jt.signal.fft(np.ones(2, complex))"]
+)
+def test_any_op_may_be_the_first_of_a_process_and_of_a_thread(op):
+    done = run_python("-c", FIRST_OP.replace("OP", op))
+    assert done.stderr == ""

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from jittape.core.forms import Call, Lowering
@@ -229,6 +230,15 @@ class _Active(threading.local):
     def __init__(self) -> None:
         if self.factory is not None:
             self.recorder = self.factory()
+
+    def __getattr__(self, name: str) -> Any:
+        """Import the module of the recorder at the first op of a process, which may need no other name of it."""
+        if name != "recorder":
+            raise AttributeError(name)
+        import_module("jittape.recording.trace")  # calls `set_default_recorder`, for one thread
+        if name not in self.__dict__ and self.factory is not None:
+            self.recorder = self.factory()
+        return self.__dict__[name]
 
 
 active = _Active()
