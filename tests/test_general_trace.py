@@ -414,4 +414,6 @@ def test_a_concrete_function_of_unknown_rank():
     assert float(power(jt.constant(10.0))) == 100.0
     assert power(jt.constant([[1.0, 3.0]])).numpy().tolist() == [[1.0, 9.0]]
     with pytest.raises(TypeError):
+        power(jt.constant(10.0), b=3)
+    with pytest.raises(TypeError):
         power(jt.constant(10))

@@ -158,6 +158,8 @@ class ConcreteFunction:
             keys = keys_of(function._python, call, len(owner))
             if call.structure != trace.structure or not takes(self._call, trace.keys, keys):
                 return GUARD_FAILED
+            if isinstance(trace, Concrete) and not trace.holds(call.leaves):  # such as another Python number
+                return GUARD_FAILED
             return function._call_with(owner, call, keys, active_recorder())
         if (call.structure, keys_of(function._python, call, len(owner))) != (trace.structure, trace.keys):
             return GUARD_FAILED
