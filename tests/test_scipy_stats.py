@@ -167,6 +167,10 @@ def test_tails_keep_their_digits() -> None:
     found = stats.truncnorm.logpdf(x, 8.0, 9.0)
     np.testing.assert_allclose(found.numpy(), scipy.stats.truncnorm.logpdf(x, 8.0, 9.0), rtol=1e-12)
     np.testing.assert_allclose(stats.cauchy.cdf(-1e10).numpy(), scipy.stats.cauchy.cdf(-1e10), rtol=1e-13)
+    for x in (np.float64(-1e300), np.float32(1e30), np.float64(1e-9), np.float64(0.7)):
+        expected = scipy.stats.cauchy.logpdf(float(x))
+        assert float(stats.cauchy.logpdf(x)) == pytest.approx(expected, rel=4 * float(np.finfo(x.dtype).eps))
+    assert float(jt.grad(stats.cauchy.logpdf)(np.float64(1e200))) == pytest.approx(-2e-200)
 
 
 def test_second_derivatives_of_a_likelihood() -> None:

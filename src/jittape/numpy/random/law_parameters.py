@@ -18,6 +18,7 @@ from jittape.recording.tensor import Tensor, holds_tensors
 __all__ = [
     "CHANCE",
     "COUNT",
+    "EXACT_COUNT",
     "FINITE",
     "MEAN",
     "NOT_NEGATIVE",
@@ -46,6 +47,7 @@ POSITIVE: Rule = (lambda x: (x > 0) | (x != x), "be positive")
 CHANCE: Rule = (lambda x: (x > 0) & (x <= 1), "be greater than 0 and at most 1")
 PROBABILITY: Rule = (lambda x: (x >= 0) & (x <= 1), "be between 0 and 1")
 COUNT: Rule = (lambda x: (x >= 0) & (x == np.floor(x)), "be a whole number of at least 0")
+EXACT_COUNT: Rule = (lambda x: x < 2**53, "be less than 2**53, so that float64 holds the counts")
 
 
 def checked(op: str, argument: str, value: Any, *rule: Any) -> Any:

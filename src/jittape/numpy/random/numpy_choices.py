@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from jittape.numpy.array_arguments import as_operand, as_tensor, fresh
 from jittape.numpy.random.law_parameters import (
     CHANCE,
     COUNT,
+    EXACT_COUNT,
     FINITE,
     MEAN,
     PROBABILITY,
@@ -110,7 +110,8 @@ class DiscreteLaws(ContinuousLaws):
 
         Each count is binomial among the trials that the counts before it leave.
         """
-        n, chances = checked("multinomial", "n", n, *COUNT), real("multinomial", "pvals", pvals, *PROBABILITY)
+        n = checked("multinomial", "n", checked("multinomial", "n", n, *COUNT), *EXACT_COUNT)
+        chances = real("multinomial", "pvals", pvals, *PROBABILITY)
         rank = len(operand_shape(chances))
         if not rank or not chances.shape[-1]:
             raise ShapeError(
@@ -205,10 +206,10 @@ class DiscreteLaws(ContinuousLaws):
         Without replacement, elements with probabilities `p` are those of the greatest sums of ``log(p)`` and Gumbel
         numbers (Vieira, 2014).
         """
-        options = as_operand(a, "a", weak=False)
+        options = _parts_or_count("choice", "a", a)
         rank = len(options.shape)
         along = one_axis("random.choice", axis_key(axis), rank) if rank else 0
-        count = options.shape[along] if rank else operator.index(a)
+        count = options.shape[along] if rank else as_int("a", a)
         shape = extents("choice", size)
         number = int(np.prod(shape, dtype=np.int64))
         if not count and number:
@@ -240,7 +241,7 @@ class DiscreteLaws(ContinuousLaws):
 
         See `numpy.random.Generator.permutation`.
         """
-        rows = as_operand(x, "x", weak=False)
+        rows = _parts_or_count("permutation", "x", x)
         if not rows.shape:
             return draw_shuffle("permutation", self._take, fresh(np.arange(as_int("x", x))))
         along = one_axis("random.permutation", axis_key(axis), len(rows.shape))
@@ -278,6 +279,13 @@ class DiscreteLaws(ContinuousLaws):
     def bytes(self, length: int) -> bytes:
         """Return random bytes; see `numpy.random.Generator.bytes`."""
         return bytes(self.integers(256, size=as_int("length", length), dtype=np.uint8).numpy().tobytes())
+
+
+def _parts_or_count(op: str, argument: str, value: Any) -> Any:
+    """Return an array whose parts are drawn, or the number of the integers that are."""
+    if value is None:
+        raise TypeError(f"[random.{op}] {argument} must be an int or an array, got None")
+    return as_operand(value, argument, weak=False)
 
 
 def _as_counts(draw: Any) -> Any:

@@ -37,6 +37,13 @@ def _laplace_ppf(q: Any) -> Any:
     return where(greater(q, 0.5), negative(log(multiply(2.0, subtract(1.0, q)))), log(multiply(2.0, q)))
 
 
+def _cauchy_log_density(y: Any) -> Any:
+    size = absolute(y)
+    far = greater(size, 1e10)  # the square of a greater number may overflow, and 1 is less than its rounding
+    inside = log1p(square(where(far, 1.0, y)))
+    return negative(add(where(far, multiply(2.0, log(where(far, size, 1.0))), inside), math.log(math.pi)))
+
+
 def _cauchy_ppf(q: Any) -> Any:
     left = negative(reciprocal(tan(multiply(math.pi, q))))
     right = reciprocal(tan(multiply(math.pi, subtract(1.0, q))))
@@ -131,7 +138,7 @@ ELEMENTARY = {
     "cauchy": Formulas(
         "Cauchy distribution",
         (),
-        log_density=lambda y: negative(add(log1p(square(y)), math.log(math.pi))),
+        log_density=_cauchy_log_density,
         cdf=lambda y: multiply(1 / math.pi, atan2(1.0, negative(y))),
         sf=lambda y: multiply(1 / math.pi, atan2(1.0, y)),
         ppf=_cauchy_ppf,
