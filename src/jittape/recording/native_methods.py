@@ -56,6 +56,7 @@ _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
             "children",
             "conversions",
             "inputs",
+            "n_slots",
             "nbytes",
             "results",
             "slot",

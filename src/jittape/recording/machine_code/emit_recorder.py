@@ -117,8 +117,8 @@ class _Recorder:
         code.fill(self.key, 0, code.incref(self.body))
         code.fill(self.key, 1, code.incref(self.static))
         with code.each(self.count) as position:
-            part = self._part(code.read(self.operands, position))
-            code.fill(self.key, builder.add(position, integer(2)), code.incref(part))
+            part = self._part(code.read(self.operands, position), node)
+            code.fill(self.key, builder.add(position, integer(2)), part)
         child = self._child(node)
         self._import_inputs(child)
         code.put(self.trace, "Trace.node", code.incref(child))
@@ -173,8 +173,8 @@ class _Recorder:
         address = builder.add(running, builder.sext(code.call("PyFrame_GetLasti", frame), running.type))
         return code.attempt(nowhere, "PyLong_FromSsize_t", address)
 
-    def _part(self, operand: ir.Value) -> ir.Value:
-        """Return the part of the key for an operand."""
+    def _part(self, operand: ir.Value, node: ir.Value) -> ir.Value:
+        """Return the part of the key of a child of `node` for an operand, with a new reference."""
         code, builder = self.code, self.code.builder
         value, number, other, here, outside, after = (
             code.block(name) for name in ("value", "number", "other", "here", "outside", "after")
@@ -190,12 +190,12 @@ class _Recorder:
         for name in SCALARS:
             is_number = builder.or_(is_number, code.same(kind, code.known(name)))
         code.require(is_number, other)
-        code.write(part, kind)
+        code.write(part, code.incref(kind))
         self._append(self.scalars, self.n_scalars, code.incref(operand))
         builder.branch(after)
 
         code.begin(other)
-        code.write(part, self._part_of_numpy(operand))
+        code.write(part, code.incref(self._part_of_numpy(operand)))
         builder.branch(after)
 
         code.begin(value)
@@ -203,10 +203,10 @@ class _Recorder:
         is_here = builder.and_(code.same(trace, self.trace), code.differ(slot, code.known("minus one")))
         builder.cbranch(is_here, here, outside)
         code.begin(here)
-        code.write(part, slot)
+        code.write(part, code.incref(slot))
         builder.branch(after)
         code.begin(outside)
-        code.write(part, self._import_key(operand))
+        code.write(part, self._part_of_outside(operand, node))
         builder.branch(after)
 
         code.begin(after)
@@ -232,6 +232,24 @@ class _Recorder:
         code.begin(after)
         return code.read(part)
 
+    def _part_of_outside(self, operand: ir.Value, node: ir.Value) -> ir.Value:
+        """Return the part for a value without a slot; its slot to come if it is an operand for the second time."""
+        code, builder = self.code, self.code.builder
+        part, at = code.words(1), code.words(1)
+        code.write(at, integer(-1))
+        with code.each(code.read(self.n_fresh)) as position:
+            with builder.if_then(code.same(code.read(self.fresh, position), operand)):
+                code.write(at, position)
+        is_new = code.same(code.read(at), integer(-1))
+        with builder.if_else(is_new, likely=True) as (new, again):
+            with new:
+                code.write(part, code.incref(self._import_key(operand)))
+            with again:
+                first = code.size(code.get(node, "Node.n_slots", self.refused))
+                slot = builder.add(first, code.read(at))
+                code.write(part, code.attempt(self.refused, "PyLong_FromSsize_t", slot))
+        return code.read(part)
+
     def _import_key(self, operand: ir.Value) -> ir.Value:
         """Return the marker of a computed value that is imported for the first time."""
         code, builder = self.code, self.code.builder
@@ -243,8 +261,6 @@ class _Recorder:
         is_variable = code.is_a(operand, "Variable")
         with builder.if_then(is_variable):
             code.require_same(self.refused, (code.get(operand, "_assigned_in", self.refused), none))
-        with code.each(code.read(self.n_fresh)) as position:
-            code.require(code.differ(code.read(self.fresh, position), operand), self.refused)
         tables = [
             code.get(self.trace, place, self.refused) for place in ("Trace.variables", "Trace.imported")
         ]
