@@ -231,6 +231,25 @@ def test_known_paths_are_recorded_without_python():
     assert recording - {"_any_operands"} <= calls_of_python(step)
 
 
+def test_a_value_that_occurs_twice_in_the_call_that_imports_it():
+    """The second operand is the slot to come, also after 300 slots, whose numbers are no shared objects."""
+    x, y = jt.constant([1.0, 2.0]), jt.constant([3.0, 4.0])
+
+    def step() -> list[Any]:
+        first = x * x
+        total = first
+        for _ in range(300):
+            total = total + 1.0
+        return [first, total, jt.concat([y, total, y], 0)]
+
+    for _ in range(3):
+        made = step()
+        current_trace().step()
+    for found, wanted in zip(made, ([1, 4], [301, 304], [3, 4, 301, 304, 3, 4]), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    assert not {"apply", "_any_operands", "__mul__", "__add__"} & calls_of_python(step)
+
+
 CALLS_OF_NUMPY: list[Callable[[Any, Any], Any]] = [
     lambda x, m: np.sum(x),
     lambda x, m: np.sum(x, 0),
