@@ -238,8 +238,8 @@ class _Recorder:
         part, at = code.words(1), code.words(1)
         code.write(at, integer(-1))
         with code.each(code.read(self.n_fresh)) as position:
-            with builder.if_then(code.same(code.read(self.fresh, position), operand)):
-                code.write(at, position)
+            is_operand = code.same(code.read(self.fresh, position), operand)
+            code.write(at, builder.select(is_operand, position, code.read(at)))
         is_new = code.same(code.read(at), integer(-1))
         with builder.if_else(is_new, likely=True) as (new, again):
             with new:
