@@ -168,7 +168,7 @@ def binom(n: Any, k: Any) -> Any:
         logical_and(whole_k, greater(k, 0.5)), logical_and(less(n, subtract(k, 1.0)), logical_not(whole_n))
     )
     n1 = where(flipped, subtract(k, n), add(n, 1.0))
-    k1, rest = add(k, 1.0), where(flipped, negative(n), add(subtract(n, k), 1.0))
+    k1, rest = add(k, 1.0), where(flipped, negative(n), subtract(n, subtract(k, 1.0)))
     first = less(k1, rest)
     least, most = where(first, k1, rest), where(first, rest, k1)
     change = where(first, k, where(flipped, subtract(negative(n), 1.0), subtract(n, k)))

@@ -206,8 +206,8 @@ def _f_ratios(dfn: Any, dfd: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _f_edges(dfn: Any, dfd: Any, x: Any, value: Any, at_infinity: float) -> Any:
-    last = logical_and(equal(x, INF), greater(minimum(dfn, dfd), 0))
-    return where(less(x, 0), NAN, where(last, at_infinity, value))
+    defined = logical_and(greater(minimum(dfn, dfd), 0), greater_equal(x, 0))
+    return where(defined, where(equal(x, INF), at_infinity, value), NAN)
 
 
 def _xlogy(x: Any, y: Any) -> Any:
