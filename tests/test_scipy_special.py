@@ -445,9 +445,12 @@ def test_limits_and_large_parameters(name):
     operands = np.array(LIMITS[name]).T
     expected = getattr(scipy.special, name)(*operands)
     found = getattr(special, name)(*operands).numpy()
-    # Far tails of `stdtrit` and `binom` of tiny numbers are less accurate in SciPy. Logarithms of 1e300 lose digits.
-    rtol = {"stdtrit": 1e-6, "binom": 1e-11, "poch": 2e-12, "beta": 2e-12, "betaincc": 1e-8}
-    np.testing.assert_allclose(found, expected, rtol=rtol.get(name, 2e-13), atol=0)
+    # SciPy is less accurate for tiny numbers and in the far tails of `stdtrit`. Logarithms of 1e300 lose digits.
+    sizes = np.abs(operands)
+    is_extreme = ((sizes >= 1e300) | ((sizes > 0) & (sizes < 1e-9))).any(0) | (name == "stdtrit")
+    of_extremes = {"stdtrit": 1e-6, "binom": 1e-11, "poch": 2e-12, "beta": 2e-12, "betaincc": 1e-8}
+    for rows, rtol in ((~is_extreme, 2e-13), (is_extreme, of_extremes.get(name, 2e-13))):
+        np.testing.assert_allclose(found[rows], expected[rows], rtol=rtol, atol=0)
 
 
 def test_fishers_law_keeps_the_digits_of_a_ratio_close_to_one() -> None:
