@@ -221,24 +221,28 @@ class Recorder(Protocol):
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any: ...
 
 
+class _FirstRecorder:
+    """The recorder of a thread whose first op may be the first of the process: it imports the true one.
+
+    As an attribute of a class, it costs later ops nothing. A method ``__getattr__`` of `_Active` would cost them 10 %.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        import_module("jittape.recording.trace")  # calls `set_default_recorder`, for one thread
+        if active.recorder is self and _Active.factory is not None:
+            active.recorder = _Active.factory()
+        return getattr(active.recorder, name)
+
+
 class _Active(threading.local):
     """The recorder of each thread; `threading.local` calls `__init__` once per thread."""
 
-    recorder: Recorder
+    recorder: Recorder = _FirstRecorder()
     factory: Callable[[], Recorder] | None = None
 
     def __init__(self) -> None:
         if self.factory is not None:
             self.recorder = self.factory()
-
-    def __getattr__(self, name: str) -> Any:
-        """Import the module of the recorder at the first op of a process, which may need no other name of it."""
-        if name != "recorder":
-            raise AttributeError(name)
-        import_module("jittape.recording.trace")  # calls `set_default_recorder`, for one thread
-        if name not in self.__dict__ and self.factory is not None:
-            self.recorder = self.factory()
-        return self.__dict__[name]
 
 
 active = _Active()
