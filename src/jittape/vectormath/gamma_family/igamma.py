@@ -72,7 +72,10 @@ def _igamma(m: Any, a: Any, x: Any, upper: bool) -> Any:
     direct = (series | ~lower) if upper else (lower & ~series)
     result = m.where(direct, near, 1 - near)
     at_zero, at_infinity = (1.0, 0.0) if upper else (0.0, 1.0)
-    result = m.where((x == 0) | (a == np.inf), at_zero, m.where(x == np.inf, at_infinity, result))
+    # Beyond the greatest arguments, P is a step at x = a.
+    are_great = (a >= _GREATEST) & (x >= _GREATEST)
+    below, above = (x == 0) | (a == np.inf) | (are_great & (x < a)), (x == np.inf) | (are_great & (x > a))
+    result = m.where(below, at_zero, m.where(above, at_infinity, result))
     undefined = ~((a > 0) & (x >= 0)) | ((a == np.inf) & (x == np.inf))
     return m.cast(m.where(undefined, m.literal(np.nan, np.float64), result), dtype)
 
