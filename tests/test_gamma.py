@@ -45,6 +45,19 @@ def test_betaln_is_accurate_next_to_its_zeros():
         assert (abs(values - truth) <= 12 * np.finfo(float).eps * np.maximum(abs(truth), 1)).all()
 
 
+def test_betaln_of_small_numbers_is_accurate():
+    """Differences of `lgamma` and the rounding of the sum of the arguments once cost up to 18 units."""
+    p, q = (
+        np.append(RNG.uniform(0.01, 8, 400), [5e-324, 1e-310]),
+        np.append(RNG.uniform(0.01, 8, 400), [5e-324, 3]),
+    )
+    truth = np.array([float(betaln(mp.mpf(a), mp.mpf(b))) for a, b in zip(p, q, strict=True)])
+    with np.errstate(all="ignore"):
+        found = NumPyMath().betaln(p, q), Compiled(lambda m, x, y: m.betaln(x, y), [np.float64] * 2)(p, q)
+    for values in found:
+        assert (abs(values - truth) <= 4 * np.finfo(float).eps * np.maximum(abs(truth), 1)).all()
+
+
 def test_igammac_keeps_its_digits_where_igamma_is_nearly_1():
     a = np.array([1e-12, 1e-5, 0.3, 5.0, 800.0])
     x = np.array([0.2, 1e-3, 30.0, 60.0, 1400.0])
