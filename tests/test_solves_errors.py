@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+import jittape.numpy as jnp
 
 
 def with_one_bad(good, bad, at):
@@ -311,3 +312,42 @@ def test_messages_name_the_function_that_was_called() -> None:
         for run in (call, call, jt.function(call)):
             with pytest.raises((jt.errors.LinAlgError, IndexError), match=rf"^\[{name}\] "):
                 run().numpy()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        *[
+            (name, (np.ones((2, 3)),))
+            for name in ["inv", "det", "slogdet", "cholesky", "eigh", "eigvalsh", "eig", "eigvals"]
+        ],
+        *[
+            (name, (np.ones(3),))
+            for name in [
+                "inv",
+                "det",
+                "slogdet",
+                "cholesky",
+                "eigh",
+                "eig",
+                "svd",
+                "svdvals",
+                "qr",
+                "pinv",
+                "cond",
+            ]
+        ],
+        ("solve", (np.ones((2, 3)), np.ones(3))),
+        ("matrix_power", (np.ones((2, 3)), 2)),
+        ("tensorinv", (np.eye(3),)),
+        ("tensorsolve", (np.ones((2, 3)), np.ones(3))),
+    ],
+)
+def test_what_is_no_square_matrix_raises_numpys_error(name, arguments):
+    with pytest.raises(np.linalg.LinAlgError):
+        getattr(np.linalg, name)(*arguments)
+    tensor, *rest = arguments
+    for call in (getattr(jnp.linalg, name), getattr(np.linalg, name)):
+        with pytest.raises(np.linalg.LinAlgError, match=rf"{name}\] ") as raised:
+            call(jt.constant(tensor), *rest)
+        assert isinstance(raised.value, jt.ShapeError)

@@ -14,10 +14,11 @@ __all__ = [
     "AbortedError", "AlreadyExistsError", "AxisError", "CacheWarning", "CancelledError", "CompileError",
     "ControlFlowError", "DTypeError", "DataLossError", "DeadlineExceededError", "FailedPreconditionError",
     "FunctionWarning", "InternalError", "InvalidArgumentError", "InvalidIndexError", "LeakedTensorError",
-    "LinAlgError", "NoGradientError", "NotFoundError", "NumericsError", "OpError", "OperatorNotAllowedInGraphError",
-    "OutOfRangeError", "PermissionDeniedError", "ProgramError", "RecompileWarning", "ResourceExhaustedError",
-    "ScalarError", "ShapeError", "TapeExitWarning", "TapeUsageWarning", "UnauthenticatedError", "UnavailableError",
-    "UnconnectedGradientWarning", "UnimplementedError", "UnknownError", "WeightsError",
+    "LinAlgError", "MatrixShapeError", "NoGradientError", "NotFoundError", "NumericsError", "OpError",
+    "OperatorNotAllowedInGraphError", "OutOfRangeError", "PermissionDeniedError", "ProgramError",
+    "RecompileWarning", "ResourceExhaustedError", "ScalarError", "ShapeError", "TapeExitWarning",
+    "TapeUsageWarning", "UnauthenticatedError", "UnavailableError", "UnconnectedGradientWarning",
+    "UnimplementedError", "UnknownError", "WeightsError",
 ]  # fmt: skip
 
 
@@ -185,6 +186,10 @@ class LinAlgError(InvalidArgumentError, np.linalg.LinAlgError):
 
     The message names the op and the index of the matrix in the batch. NumPy's exception is a `ValueError`.
     """
+
+
+class MatrixShapeError(ShapeError, np.linalg.LinAlgError):
+    """An operand is no matrix, or not square. It is also NumPy's `LinAlgError`, which NumPy raises for it."""
 
 
 class NumericsError(FloatingPointError, InvalidArgumentError):

@@ -15,7 +15,7 @@ import numpy as np
 from jittape.core.dtypes import BLAS, int64
 from jittape.core.program import Aval
 from jittape.core.user_calls import argument_in_namespace
-from jittape.errors import DTypeError, LinAlgError, ShapeError
+from jittape.errors import DTypeError, LinAlgError, MatrixShapeError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, broadcast_shapes, iota, promote, to_shape
 from jittape.primitives.elementwise.complex_numbers import real
 from jittape.primitives.linalg.matmul import matmul_op
@@ -54,7 +54,7 @@ def matrix_operand(op: str, argument: str, x: Any) -> Any:
     require_matrix_dtype(op, argument, x)
     if len(x.shape) < 2:
         argument = argument_in_namespace(argument, x.shape)
-        raise ShapeError(
+        raise MatrixShapeError(
             f"[{op}] {argument} must have at least 2 dimensions, rows and columns, got shape {x.shape}; "
             "expand_dims adds one"
         )
@@ -65,7 +65,7 @@ def require_square(op: str, argument: str, x: Any) -> None:
     """Raise `ShapeError` unless the last two dimensions of `x` are equal and there are at least two."""
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
         argument = argument_in_namespace(argument, x.shape)
-        raise ShapeError(
+        raise MatrixShapeError(
             f"[{op}] {argument} must be square in its last two dimensions, got shape {x.shape}; "
             "give matrices of shape (..., m, m)"
         )

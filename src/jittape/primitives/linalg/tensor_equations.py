@@ -7,7 +7,7 @@ from typing import Any
 
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
-from jittape.errors import ShapeError
+from jittape.errors import MatrixShapeError, ShapeError
 from jittape.primitives.broadcast import as_symbol, axis_key, to_shape
 from jittape.primitives.linalg.solve import inv, solve
 from jittape.primitives.shape.reshaping import one_axis
@@ -29,7 +29,7 @@ def _tensorsolve(a: Any, b: Any, axes: Any) -> Any:
     shape = a.shape[len(b.shape) :]
     size = math.prod(shape)
     if len(b.shape) > rank or a.aval.size != size**2 or b.aval.size != size:
-        raise ShapeError(
+        raise MatrixShapeError(
             f"[tensorsolve] a must have as many elements in the dimensions of the solution as b has in all, "
             f"got shapes {a.shape} and {b.shape}"
         )
@@ -78,7 +78,7 @@ def _tensorinv(a: Any, ind: int) -> Any:
         raise ValueError(f"[tensorinv] ind must be at least 1, got {ind}")
     first, last = a.shape[:ind], a.shape[ind:]
     if math.prod(first) != math.prod(last):
-        raise ShapeError(
+        raise MatrixShapeError(
             f"[tensorinv] the first {ind} dimensions must have as many elements as the others, got shape {a.shape}"
         )
     size = math.prod(first)

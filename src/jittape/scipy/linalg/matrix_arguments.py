@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.errors import ShapeError
+from jittape.errors import MatrixShapeError, ShapeError
 from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.scipy_operands import floating_operand
 
@@ -19,7 +19,7 @@ def matrix_argument(a: Any) -> Any:
 def require_rows(function: str, a: Any) -> None:
     """Raise `ShapeError` unless `a` has rows and columns."""
     if len(a.shape) < 2:
-        raise ShapeError(
+        raise MatrixShapeError(
             f"[{function}] a must have at least 2 dimensions, rows and columns, got shape {tuple(a.shape)}; "
             "expand_dims adds one"
         )
@@ -29,7 +29,7 @@ def square_argument(function: str, argument: str, a: Any) -> Any:
     """Return an argument as a stack of square matrices; raise `ShapeError` for another shape."""
     a = matrix_argument(a)
     if len(a.shape) < 2 or a.shape[-1] != a.shape[-2]:
-        raise ShapeError(
+        raise MatrixShapeError(
             f"[{function}] {argument} must be square in its last two dimensions, got shape {tuple(a.shape)}; "
             "give matrices of shape (..., m, m)"
         )
