@@ -142,6 +142,7 @@ OF_FLOATS: dict[str, tuple[Callable[..., Any], tuple[Deviation, ...]]] = {
     "math.digamma": (scipy.special.digamma, (NOT_COMPLEX,)),
     "math.erf": (scipy.special.erf, (NOT_COMPLEX,)),
     "math.erfc": (scipy.special.erfc, (NOT_COMPLEX,)),
+    "math.gammaln": (lgamma, ()),
     "math.lgamma": (lgamma, ()),
     "math.log_sigmoid": (lambda x: -np.logaddexp(0, -x), ()),
     "math.reciprocal": (lambda x: 1 / x, ()),

@@ -65,5 +65,7 @@ def test_only_the_table_lists_dtypes():
                 if len(names & {word for word in words if isinstance(word, str)}) > MOST_LISTED:
                     found.append(f"{path.relative_to(SOURCE)}:{node.lineno}")
     assert [
-        place for place in found if not place.startswith(("core/dtypes.py", "dtype_names.py", "__init__.py"))
+        place
+        for place in found
+        if not place.startswith(("core/dtypes.py", "dtype_names.py", "__init__.py", "lazy_surface.py"))
     ] == []

@@ -223,8 +223,8 @@ WITHOUT_EDGES = """
     logical_and logical_not logical_or logical_xor not_equal reduce_all reduce_any
     bias_add dropout embedding_lookup positive
     erfcx log_ndtr logcosh ndtr sinc
-    betainc betaln cumulative_logsumexp gamma igamma igammac in_top_k lbeta multigammaln nextafter random_gamma_grad
-    zeta
+    betainc betaln cumulative_logsumexp gamma gammaln igamma igammac in_top_k lbeta multigammaln nextafter
+    random_gamma_grad zeta
     conv1d conv1d_transpose conv2d conv2d_transpose conv3d conv3d_transpose conv_transpose convolution depthwise_conv2d
     separable_conv2d
     batch_to_space bincount confusion_matrix depth_to_space invert_permutation is_non_decreasing is_strictly_increasing

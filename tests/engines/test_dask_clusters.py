@@ -267,3 +267,8 @@ def test_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
         jt.dask.map(abs, [1])
     with pytest.raises(ValueError, match="there is no Dask cluster: make a client first"):
         jt.dask.value_and_grad(loss)(WEIGHTS, data())
+
+
+def test_weights_that_are_no_arrays_are_named() -> None:
+    with pytest.raises(TypeError, match="weights must be numbers, arrays or Variables, got str"):
+        jt.dask.value_and_grad(lambda w, x: w)({"a": 1.0, "b": "abc"}, None)
