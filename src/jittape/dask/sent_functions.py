@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 from jittape.interop.optional_library import imported
@@ -31,7 +32,14 @@ def packed_function(function: Callable[..., Any], caller: str) -> bytes:
         def reducer_override(self, value: Any) -> Any:
             if isinstance(value, Variable):
                 found.append(value)
+            if isinstance(value, CodeType):
+                return self._with_file(value)
             return super().reducer_override(value)
+
+        def _with_file(self, code: CodeType) -> Any:
+            """Keep the name of the file, which warnings and tracebacks of workers show; cloudpickle 3.1.3 drops it."""
+            make, parts = self.dispatch_table[CodeType](code)
+            return make, tuple([code.co_filename if part == "<dynamic-code>" else part for part in parts])
 
     file = io.BytesIO()
     try:
