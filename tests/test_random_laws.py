@@ -348,6 +348,16 @@ def test_invalid_tensors_give_nan_or_minus_one(mode):
         (lambda: R.poisson([2], -1.0), ValueError, "lam must be at least 0 and finite, got -1.0"),
         (lambda: R.poisson([2], np.nan), ValueError, "lam must be at least 0 and finite"),
         (
+            lambda: R.poisson([2], 1e12, "int32"),
+            ValueError,
+            "lam must be at most 2147483647 for counts of dtype int32",
+        ),
+        (
+            lambda: R.stateless_binomial([2], [1, 2], [3, 2**32], 0.5),
+            ValueError,
+            "counts must be at most 2147483647",
+        ),
+        (
             lambda: R.poisson([2], 1.0, dtype=bool),
             TypeError,
             "dtype must be an integer or floating dtype, got bool",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype, bool_, float64, info_of, int64, is_floating, uint64
+from jittape.core.dtypes import as_dtype, bool_, float64, info_of, int64, is_floating, kind_of, uint64
 from jittape.core.primitive import Primitive, apply
 from jittape.core.user_calls import as_int, shown
 from jittape.errors import DTypeError, ShapeError
@@ -93,10 +93,19 @@ def _draw_counts(op: Primitive, take: Take, shape: tuple[int, ...], parameters: 
     return apply(_counts, (take(math.prod(shape)), *parameters), (op, shape, dtype))
 
 
+def _require_counts_that_fit(op: str, argument: str, value: Any, dtype: np.dtype[Any]) -> None:
+    """Raise `ValueError` if a number or an array of mean or largest counts exceeds an integer dtype."""
+    if kind_of(dtype) in "iu":
+        limit = np.iinfo(dtype).max
+        rule = f"be at most {limit} for counts of dtype {dtype.name} (a wider dtype holds more)"
+        parameter(op, argument, value, None, lambda x: x <= limit, rule)
+
+
 def draw_poisson(op: str, take: Take, shape: Any, lam: Any, dtype: Any, outer: bool = False) -> Tensor:
     """Draw Poisson numbers with mean `lam`; if `outer`, `shape` numbers for each."""
     wanted, extents = count_dtype(op, dtype), extents_of(op, shape)
     lam = parameter(op, "lam", lam, None if outer else extents, *NOT_NEGATIVE)
+    _require_counts_that_fit(op, "lam", lam, wanted)
     whole = shape_with(op, extents, lam=lam) if outer else extents
     return _draw_counts(poisson_op, take, whole, (lam,), wanted)
 
@@ -106,6 +115,7 @@ def draw_binomial(op: str, take: Take, shape: Any, counts: Any, probs: Any, dtyp
     wanted, extents = count_dtype(op, dtype), extents_of(op, shape)
     counts = parameter(op, "counts", counts, extents, *COUNT)
     probs = parameter(op, "probs", probs, extents, *PROBABILITY)
+    _require_counts_that_fit(op, "counts", counts, wanted)
     return _draw_counts(binomial_op, take, extents, (counts, probs), wanted)
 
 

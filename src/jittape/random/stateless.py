@@ -275,7 +275,7 @@ def stateless_poisson(
     ShapeError
         If a dimension is negative, `seed` is not two numbers, or the shapes do not broadcast.
     ValueError
-        If `lam` is negative or infinite.
+        If `lam` is negative or infinite, or exceeds an integer dtype.
 
     Examples
     --------
