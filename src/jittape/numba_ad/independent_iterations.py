@@ -24,6 +24,7 @@ from jittape.numba_ad.structured_ir import (
     Store,
     Value,
     View,
+    is_inside,
     walk,
 )
 
@@ -49,7 +50,7 @@ def reason_for_one_thread(
         )
     if loop.outer.parent is not None:
         return "it is inside another loop or a branch"
-    if any(_is_inside(one, loop) for one in recorded):
+    if any(is_inside(one, loop) for one in recorded):
         return KEEPS
     step = loop.bounds[2]
     if loop.trips is not None or not isinstance(step, Constant) or step.value != 1:
@@ -57,7 +58,7 @@ def reason_for_one_thread(
     for s in walk(loop.body):
         if isinstance(s, (Effect, Apply, Resize)) or (isinstance(s, Op) and s.draws):
             return f"line {s.where.line} has a check of shapes, an effect, a random number or linear algebra"
-        if isinstance(s, Store) and not _is_inside(s.array.root, loop):
+        if isinstance(s, Store) and not is_inside(s.array.root, loop):
             return f"line {s.where.line} writes an array that iterations share"
     for root, loads in _reads(loop, activity).items():
         if not _are_apart(loads, loop) and any(_varies(s, loop) for s in loads):
@@ -86,7 +87,7 @@ def shared_tables(loop: Loop, activity: Activity) -> list[Array]:
 def _reads(loop: Loop, activity: Activity) -> dict[Root, list[Load]]:
     found: dict[Root, list[Load]] = {}
     for s in walk(loop.body):
-        if isinstance(s, Load) and s.result in activity and not _is_inside(s.array.root, loop):
+        if isinstance(s, Load) and s.result in activity and not is_inside(s.array.root, loop):
             found.setdefault(s.array.root, []).append(s)
     return found
 
@@ -97,7 +98,7 @@ def _are_apart(loads: list[Load], loop: Loop) -> bool:
 
 
 def _outer(array: Array, loop: Loop) -> Array:
-    while isinstance(array.statement, View) and _is_inside(array, loop):
+    while isinstance(array.statement, View) and is_inside(array, loop):
         array = array.statement.base
     return array
 
@@ -107,7 +108,7 @@ def _varies(load: Load, loop: Loop) -> bool:
     work: list[Any] = [load.array, *load.indices]
     while work:
         one = work.pop()
-        if not isinstance(one, (Value, Array)) or not _is_inside(one, loop):
+        if not isinstance(one, (Value, Array)) or not is_inside(one, loop):
             if one is loop.counter:
                 return True
             continue
@@ -158,13 +159,3 @@ def _derived_from(inner: Value, statements: list[Statement]) -> set[Any]:
                 phis = [phi for phi in s.phis if phi.init in chain or phi.next in chain]
                 chain.update(one for phi in phis for one in (phi.inner, phi.out))
     return chain
-
-
-def _is_inside(one: Any, loop: Loop) -> bool:
-    """Return whether a value, an array or memory is made in an iteration."""
-    block = one.block
-    while block is not None:
-        if block is loop.body:
-            return True
-        block = block.parent
-    return False

@@ -28,6 +28,7 @@ from jittape.numba_ad.structured_ir import (
     Statement,
     Store,
     Value,
+    is_inside,
     walk,
 )
 from jittape.numba_ad.user_rules import UserRule
@@ -82,11 +83,11 @@ def _moved(loop: Loop) -> list[Statement]:
 def _is_invariant(s: Statement, loop: Loop, written: set[Root]) -> bool:
     """Return whether a statement computes the same in each iteration and may run if there is none."""
     if isinstance(s, Op):
-        return s.repeatable and not isinstance(s.rule, UserRule) and not _is_inside(s.operands, loop)
+        return s.repeatable and not isinstance(s.rule, UserRule) and not _depends_on(s.operands, loop)
     if isinstance(s, Dim):
-        return s.array.root not in written and not _is_inside([s.array], loop)
+        return s.array.root not in written and not _depends_on([s.array], loop)
     if isinstance(s, Load) and s.guard is None:
-        return s.array.root not in written and not _is_inside([s.array, *s.indices], loop)
+        return s.array.root not in written and not _depends_on([s.array, *s.indices], loop)
     return False
 
 
@@ -96,15 +97,9 @@ def _with_inner(s: Statement) -> list[Statement]:
     return [s, *walk(s.body)] if isinstance(s, Loop) else [s]
 
 
-def _is_inside(operands: list[Any], loop: Loop) -> bool:
+def _depends_on(operands: list[Any], loop: Loop) -> bool:
     """Return whether an operand is defined in the body of a loop."""
-    for one in operands:
-        block = one.block if isinstance(one, (Value, Array)) else None
-        while block is not None:
-            if block is loop.body:
-                return True
-            block = block.parent
-    return False
+    return any(isinstance(one, (Value, Array)) and is_inside(one, loop) for one in operands)
 
 
 def _has_iterations(loop: Loop) -> Any:

@@ -27,6 +27,7 @@ from jittape.numba_ad.structured_ir import (
     Statement,
     Store,
     Value,
+    is_inside,
     walk,
 )
 
@@ -127,7 +128,7 @@ def _nest(loop: Loop) -> list[Loop] | None:
             and step.value == 1
         ):
             return None
-        if isinstance(stop, Value) and _is_inside(stop, loop):
+        if isinstance(stop, Value) and is_inside(stop, loop):
             return None
         inner = [one for one in s.body.statements if isinstance(one, Loop)]
         if not inner:
@@ -145,10 +146,6 @@ def _is_small(loops: list[Loop]) -> bool:
             return False
         size *= max(0, stop.value - start.value)
     return size < FEWEST_ITERATIONS
-
-
-def _is_inside(one: Any, loop: Loop) -> bool:
-    return one.block is not None and loop in one.block.loops()
 
 
 class _Sources:
@@ -216,7 +213,7 @@ def _groups(
 
 def _place(s: Load, loops: list[Loop]) -> tuple[Any, tuple[int | None, ...]] | None:
     """Return the indices without offsets, and the offsets; None if they have another form."""
-    if s.guard is not None or s.result.block is not loops[-1].body or _is_inside(s.array, loops[0]):
+    if s.guard is not None or s.result.block is not loops[-1].body or is_inside(s.array, loops[0]):
         return None
     counters = [one.counter for one in loops]
     key: list[Any] = []
@@ -232,7 +229,7 @@ def _place(s: Load, loops: list[Loop]) -> tuple[Any, tuple[int | None, ...]] | N
                 return None
             key.append(base)
             offsets.append(offset)
-        elif base != ZERO and _is_inside(base, loops[0]):
+        elif base != ZERO and is_inside(base, loops[0]):
             return None
         else:
             key.append((base, offset))

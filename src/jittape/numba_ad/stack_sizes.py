@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from jittape.numba_ad.structured_ir import Array, Block, Dim, Loop, Op, Statement, Value, walk
+from jittape.numba_ad.structured_ir import Array, Block, Dim, Loop, Op, Statement, Value, is_inside, walk
 
 __all__ = ["Size", "recording_loops", "stack_size", "trip_count_text"]
 
@@ -82,7 +82,7 @@ def _computed_inside(loop: Loop, bounds: list[Any]) -> _Needed | None:
     work = list(bounds)
     while work:
         one = work.pop()
-        if not isinstance(one, (Value, Array)) or one in found or not _is_inside(one, loop.body):
+        if not isinstance(one, (Value, Array)) or one in found or not is_inside(one, loop):
             continue
         found.add(one)
         if isinstance(one.statement, Op):
@@ -95,15 +95,6 @@ def _computed_inside(loop: Loop, bounds: list[Any]) -> _Needed | None:
             return None
     own = [s for s in loop.body.statements if getattr(s, "result", None) in found]
     return _Needed(own, bool(own) or loop.counter in found)
-
-
-def _is_inside(one: Any, block: Block) -> bool:
-    place = one.block
-    while place is not None:
-        if place is block:
-            return True
-        place = place.parent
-    return False
 
 
 def _text(statement: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = [
     "Alloc", "Apply", "Array", "Block", "Constant", "Dim", "Effect", "Function", "If", "IfPhi", "Load", "Loop",
-    "LoopPhi", "Op", "Resize", "Root", "Scalar", "Statement", "Store", "Value", "View", "Where", "walk",
+    "LoopPhi", "Op", "Resize", "Root", "Scalar", "Statement", "Store", "Value", "View", "Where", "is_inside", "walk",
 ]  # fmt: skip
 
 
@@ -259,6 +259,16 @@ class Function:
     body: Block
     result: Any
     sources: list[str]
+
+
+def is_inside(one: Any, loop: Loop) -> bool:
+    """Return whether a value, an array or memory is made in an iteration of a loop."""
+    block = one.block
+    while block is not None:
+        if block is loop.body:
+            return True
+        block = block.parent
+    return False
 
 
 def walk(block: Block) -> Iterator[Statement]:
