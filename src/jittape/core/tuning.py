@@ -25,10 +25,13 @@ class Tuning:
     AVX-512. A limit is the largest value to which a rule applies; a minimum is the smallest.
     """
 
-    # ---- primitives --------------------------------------------------------------------------------------------------
+    # ---- core --------------------------------------------------------------------------------------------------------
 
     length_slack: float = 1.5
     """Maximum ratio of a size to a threshold at which a schedule for other lengths may decide either way."""
+
+    # ---- primitives --------------------------------------------------------------------------------------------------
+
     mask_block_elements: int = 1 << 15
     """Minimum elements of a boolean mask in each block whose true elements are counted; a block is a task."""
     mask_blocks_limit: int = 32
@@ -107,15 +110,11 @@ class Tuning:
     """Time, in ns, of a decomposition besides that for its elements."""
     decomposition_ns_per_element: Mapping[str, int] = field(
         default_factory=lambda: {
-            **{"eigh": 60, "eigvalsh": 30, "eig": 300},
-            **{"svd": 120, "svdvals": 50, "qr": 30},
-            "complement": 50,
-            "expm": 60,
-            "expm_derivative": 90,
-            **{"sqrtm": 400, "sqrtm_derivative": 600},
-            **{"logm": 600, "logm_derivative": 2_000},
+            "eigh": 60, "eigvalsh": 30, "eig": 300, "svd": 120, "svdvals": 50, "qr": 30, "complement": 50,
+            "expm": 60, "expm_derivative": 90, "sqrtm": 400, "sqrtm_derivative": 600, "logm": 600,
+            "logm_derivative": 2_000,
         }
-    )
+    )  # fmt: skip
     """Time of decompositions of 100 x 100 matrices for each element, in ns; it varies little with the order."""
     max_decomposition_tasks: int = 32
     """Maximum number of tasks of a stack of decompositions; each has scratch memory for about five matrices."""

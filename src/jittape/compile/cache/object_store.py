@@ -156,6 +156,7 @@ class DiskCache:
                 (self.folder / target).unlink(missing_ok=True)
 
     def read_batch(self, target: str) -> Batch:
+        """Return the batch in the file `target`; a damaged file is deleted and raises `Damaged`."""
         path = self.folder / target
         try:
             return _unpacked(_read_private(path), self.parts)
