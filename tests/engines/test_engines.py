@@ -135,3 +135,70 @@ def test_torch_function() -> None:
     np.testing.assert_allclose(x.grad.numpy(), 3.0 * np.cos(X) * S, rtol=1e-12)
     np.testing.assert_allclose(s.grad.numpy(), 3.0 * np.sin(X).sum(), rtol=1e-12)
     assert torch.autograd.gradcheck(f, (x, s))
+
+
+def products(x: Any, k: Any) -> Any:
+    """Two results, one without a gradient, and an argument without a gradient."""
+    return jt.sin(x) * jt.cast(k, x.dtype), jt.cast(x, jt.int32), x * x
+
+
+def test_jax_call_of_several_results_and_numbers() -> None:
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    f, k = jt.jax_call(products), np.arange(3)
+    first, second, third = f(X, k)
+    np.testing.assert_allclose(first, np.sin(X) * k, rtol=1e-12)
+    np.testing.assert_array_equal(second, X.astype(np.int32))
+    dx = jax.grad(lambda x: f(x, k)[0].sum() + f(x, k)[2].sum())(X)
+    np.testing.assert_allclose(dx, np.cos(X) * k + 2 * X, rtol=1e-12)
+    ds = jax.jit(jax.grad(lambda s: jt.jax_call(weighted)(X, s)))(2.0)
+    np.testing.assert_allclose(ds, np.sin(X).sum(), rtol=1e-12)
+
+
+def test_second_derivatives_of_jax_call() -> None:
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    hessian = jax.jit(jax.jacrev(jax.grad(jt.jax_call(weighted))))(X, S)
+    np.testing.assert_allclose(hessian, np.diag(-np.sin(X) * S), rtol=1e-12, atol=1e-15)
+
+
+def holomorphic(z: Any, exp: Any) -> Any:
+    return z * z * exp(z) * (1 + 2j)
+
+
+def test_complex_gradients_follow_the_convention_of_jax() -> None:
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    z, g = np.array([0.3 + 0.2j, 1j - 0.5]), np.array([1 + 2j, 0.3 - 1j])
+    found = jax.vjp(jt.jax_call(lambda z: holomorphic(z, jt.exp)), z)[1](g)[0]
+    expected = jax.vjp(lambda z: holomorphic(z, jax.numpy.exp), z)[1](g)[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_torch_function_of_several_results_and_numbers() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.tensor(X, requires_grad=True)
+    first, second, third = jt.torch_function(products)(x, torch.arange(3))
+    assert not second.requires_grad
+    (first.sum() + third.sum()).backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.cos(X) * np.arange(3) + 2 * X, rtol=1e-12)
+    (dx,) = torch.autograd.grad(jt.torch_function(weighted)(x, 2.0), x)
+    np.testing.assert_allclose(dx.numpy(), 2.0 * np.cos(X), rtol=1e-12)
+    with pytest.raises(jt.errors.DTypeError, match="pass x.float"):
+        jt.torch_function(weighted)(x.bfloat16(), 2.0)
+
+
+def test_second_derivatives_of_torch_function() -> None:
+    """A penalty on the gradient; its derivative must not lose the part through the gradient."""
+    torch = pytest.importorskip("torch")
+    x = torch.tensor(X, requires_grad=True)
+    s = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    f = jt.torch_function(weighted)
+    (dx,) = torch.autograd.grad(f(x, s), x, create_graph=True)
+    ((dx**2).sum() + (x**2).sum()).backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2 * X - 8 * np.cos(X) * np.sin(X), rtol=1e-12)
+    np.testing.assert_allclose(s.grad.numpy(), 4 * (np.cos(X) ** 2).sum(), rtol=1e-12)
+    z = torch.tensor([0.3 + 0.2j, 1j - 0.5], requires_grad=True, dtype=torch.complex128)
+    of_z = jt.torch_function(lambda z: holomorphic(z, jt.exp))
+    assert torch.autograd.gradcheck(of_z, (z,))
+    assert torch.autograd.gradgradcheck(of_z, (z,))

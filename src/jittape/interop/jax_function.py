@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.functions.signature import TensorSpec
 from jittape.interop.optional_library import imported
-from jittape.interop.value_and_pullback import value_and_pullback
+from jittape.interop.value_and_pullback import ArrayFunction
 
 __all__ = ["jax_call"]
 
@@ -22,43 +22,64 @@ def jax_call(f: Callable[..., Any]) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        Function of tensors that returns one tensor. It is compiled as a `jt.function`.
+        Function of tensors that returns one tensor, or a tuple or list of tensors. It is compiled as a `jt.function`.
 
     Returns
     -------
     callable
-        Function that takes and returns JAX arrays. It can be differentiated once, in reverse mode.
+        Function that takes JAX arrays, NumPy arrays and numbers, and returns a JAX array or a tuple of them. It can be
+        differentiated in reverse mode, any number of times.
 
     Raises
     ------
     ImportError
         If JAX is not installed.
+
+    Notes
+    -----
+    Gradients of complex arguments follow JAX's convention, which is the conjugate of jittape's.
     """
     jax = imported("jax", "jax_call")
-    compiled, value_of, pullback = value_and_pullback(f)
+    function = ArrayFunction(f)
+    of_arrays = _differentiable(jax, function)
 
-    def on_host(function: Callable[..., Any], results: Any, *args: Any) -> Any:
-        def called(*given: Any) -> Any:
-            return function(*[np.asarray(x) for x in given])
+    def called(*args: Any) -> Any:
+        found = of_arrays(*[jax.numpy.asarray(x) for x in args])
+        return found[0] if function.is_single else found
 
-        return jax.pure_callback(called, results, *args, vmap_method="sequential")
+    return called
 
-    def gradients(cotangent: Any, *args: Any) -> tuple[Any, ...]:
-        found = zip(pullback(cotangent, *args), args, strict=True)
-        return tuple([np.zeros_like(x) if g is None else g for g, x in found])
+
+def _differentiable(jax: Any, function: ArrayFunction) -> Callable[..., Any]:
+    """Return a function of JAX arrays that returns a tuple, with a gradient that is such a function too."""
+
+    def host(*given: Any) -> Any:
+        return function(*[np.asarray(x) for x in given])
 
     def value(*args: Any) -> Any:
-        specs = [TensorSpec(x.shape, x.dtype.name) for x in map(jax.numpy.asarray, args)]
-        result = compiled.get_concrete_function(*specs).structured_outputs
-        return on_host(value_of, jax.ShapeDtypeStruct(tuple(result.shape), result.dtype.name), *args)
+        specs = function.result_specs([TensorSpec(x.shape, x.dtype.name) for x in args])
+        results = tuple([jax.ShapeDtypeStruct(tuple(spec.shape), spec.dtype.name) for spec in specs])
+        return jax.pure_callback(host, results, *args, vmap_method="sequential")
 
     def forward(*args: Any) -> Any:
-        return value(*args), args
+        return wrapped(*args), args  # not `value`, whose callback has no derivative of its own
 
-    def backward(args: Any, g: Any) -> Any:
-        results = tuple([jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args])
-        return on_host(gradients, results, g, *args)
+    def backward(args: Any, cotangents: Any) -> Any:
+        # JAX gives float0 as the cotangent of an integer, which has no gradient
+        empty = [np.zeros(x.shape, jax.dtypes.float0) for x in args]
+        numbers = [i for i, x in enumerate(args) if _has_gradient(jax, x)]
+        outputs = [i for i, g in enumerate(cotangents) if g.dtype != jax.dtypes.float0]
+        if not numbers or not outputs:
+            return tuple([x * 0 if i in numbers else empty[i] for i, x in enumerate(args)])
+        pullback = _differentiable(jax, function.pullback(outputs, numbers))
+        found = pullback(*[jax.numpy.conj(cotangents[i]) for i in outputs], *args)
+        gradients = dict(zip(numbers, map(jax.numpy.conj, found), strict=True))
+        return tuple([gradients.get(i, none) for i, none in enumerate(empty)])
 
-    wrapped = jax.custom_vjp(value)
-    wrapped.defvjp(forward, backward)
+    wrapped: Callable[..., Any] = jax.custom_vjp(value)
+    wrapped.defvjp(forward, backward)  # type: ignore[attr-defined]
     return wrapped
+
+
+def _has_gradient(jax: Any, x: Any) -> bool:
+    return bool(jax.numpy.issubdtype(x.dtype, jax.numpy.inexact))

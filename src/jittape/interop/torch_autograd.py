@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jittape.errors import DTypeError
 from jittape.interop.optional_library import imported
-from jittape.interop.value_and_pullback import value_and_pullback
+from jittape.interop.value_and_pullback import ArrayFunction
 
 __all__ = ["torch_function"]
 
@@ -17,12 +18,13 @@ def torch_function(f: Callable[..., Any]) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        Function of tensors that returns one tensor. It is compiled as a `jt.function`.
+        Function of tensors that returns one tensor, or a tuple or list of tensors. It is compiled as a `jt.function`.
 
     Returns
     -------
     callable
-        Function that takes and returns PyTorch tensors. It can be differentiated once.
+        Function that takes PyTorch tensors, NumPy arrays and numbers, and returns a PyTorch tensor or a tuple of them.
+        It can be differentiated any number of times. A tensor of dtype bfloat16 raises a `DTypeError`.
 
     Raises
     ------
@@ -30,22 +32,50 @@ def torch_function(f: Callable[..., Any]) -> Callable[..., Any]:
         If PyTorch is not installed.
     """
     torch = imported("torch", "torch_function")
-    _, value, pullback = value_and_pullback(f)
+    function = ArrayFunction(f)
+    of_tensors = _differentiable(torch, function)
+
+    def called(*args: Any) -> Any:
+        found = of_tensors(*args)
+        return found[0] if function.is_single else found
+
+    return called
+
+
+def _differentiable(torch: Any, function: ArrayFunction) -> Callable[..., tuple[Any, ...]]:
+    """Return a function of tensors that returns a tuple, with a gradient that is such a function too."""
+
+    def as_array(x: Any) -> Any:
+        if not isinstance(x, torch.Tensor):
+            return x
+        if x.dtype == torch.bfloat16:
+            raise DTypeError("[torch_function] NumPy arrays have no bfloat16: pass x.float()")
+        return x.detach().resolve_conj().resolve_neg().numpy()
 
     class TapeFunction(torch.autograd.Function):  # type: ignore[misc, name-defined]
         @staticmethod
         def forward(ctx: Any, *args: Any) -> Any:
-            ctx.save_for_backward(*args)
-            return torch.from_numpy(value(*map(_as_array, args)))
+            ctx.places = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
+            ctx.others = [None if isinstance(x, torch.Tensor) else x for x in args]
+            ctx.save_for_backward(*[args[i] for i in ctx.places])
+            found = tuple([torch.from_numpy(x) for x in function(*map(as_array, args))])
+            ctx.mark_non_differentiable(*[y for y in found if not _is_inexact(y)])
+            ctx.outputs = [i for i, y in enumerate(found) if _is_inexact(y)]
+            return found
 
         @staticmethod
-        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
-        def backward(ctx: Any, cotangent: Any) -> Any:
-            found = pullback(_as_array(cotangent), *map(_as_array, ctx.saved_tensors))
-            return tuple([None if g is None else torch.from_numpy(g) for g in found])
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            args = list(ctx.others)
+            for i, x in zip(ctx.places, ctx.saved_tensors, strict=True):
+                args[i] = x
+            varied = [i for i, needed in enumerate(ctx.needs_input_grad) if needed]
+            pullback = _differentiable(torch, function.pullback(ctx.outputs, varied))
+            found = pullback(*[cotangents[i] for i in ctx.outputs], *args)
+            gradients = dict(zip(varied, found, strict=True))
+            return tuple([gradients.get(i) for i in range(len(args))])
 
     return lambda *args: TapeFunction.apply(*args)
 
 
-def _as_array(x: Any) -> Any:
-    return x.detach().numpy() if hasattr(x, "detach") else x
+def _is_inexact(x: Any) -> bool:
+    return bool(x.is_floating_point() or x.is_complex())

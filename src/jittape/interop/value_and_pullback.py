@@ -2,36 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from jittape.functions.function import Function
+from jittape.functions.signature import TensorSpec
+from jittape.recording.convert import convert_to_tensor
 from jittape.transforms.gradients import vjp
 
-__all__ = ["value_and_pullback"]
+__all__ = ["ArrayFunction"]
 
 _Array = np.ndarray[Any, Any]
 
 
-def value_and_pullback(
-    f: Callable[..., Any],
-) -> tuple[Function, Callable[..., _Array], Callable[..., list[_Array | None]]]:
-    """Return `f` compiled, the function of its value, and that of its gradients.
+class ArrayFunction:
+    """A function of tensors, compiled, as a function of arrays.
 
-    ``value(*arrays)`` returns an array. ``pullback(cotangent, *arrays)`` returns one array for each argument, None for
-    an argument that the value does not depend on. All arrays are new.
+    Parameters
+    ----------
+    f : callable
+        Function of tensors that returns a tensor, or a tuple or list of tensors.
+
+    Attributes
+    ----------
+    is_single : bool
+        Whether `f` returns one tensor. It is known after the first call of `result_specs` or of the function.
     """
-    compiled = Function(f)
-    backward = Function(lambda g, *args: vjp(f, *args)[1](g))
 
-    def value(*arrays: Any) -> _Array:
-        return np.array(compiled(*arrays).numpy())
+    is_single = True
 
-    def pullback(cotangent: Any, *arrays: Any) -> list[_Array | None]:
-        found = backward(cotangent, *arrays)
-        each = found if isinstance(found, (tuple, list)) else (found,)
-        return [None if x is None else np.array(x.numpy()) for x in each]
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self._f = f
+        self._compiled = Function(self._outputs)
+        self._pullbacks: dict[tuple[tuple[int, ...], tuple[int, ...]], ArrayFunction] = {}
 
-    return compiled, value, pullback
+    def _outputs(self, *args: Any) -> tuple[Any, ...]:
+        found = self._f(*args)
+        self.is_single = not isinstance(found, (tuple, list))
+        return tuple([convert_to_tensor(x) for x in ((found,) if self.is_single else found)])
+
+    def result_specs(self, specs: Sequence[TensorSpec]) -> list[TensorSpec]:
+        """Return shape and dtype of each result for arguments of these shapes and dtypes."""
+        found = self._compiled.get_concrete_function(*specs).structured_outputs
+        return [TensorSpec(x.shape, x.dtype) for x in found]
+
+    def __call__(self, *arrays: Any) -> tuple[_Array, ...]:
+        """Return one new array for each result."""
+        return tuple([np.array(x.numpy()) for x in self._compiled(*arrays)])
+
+    def pullback(self, results: Sequence[int], varied: Sequence[int]) -> ArrayFunction:
+        """Return the function of ``(*cotangents, *args)`` that gives a gradient for each argument in `varied`.
+
+        The cotangents are those of the numbered `results`. A gradient is zero if no such result depends on the
+        argument. The function has a pullback of its own.
+        """
+        key = tuple(results), tuple(varied)
+        if key not in self._pullbacks:
+
+            def pulled(*given: Any) -> tuple[Any, ...]:
+                cotangents, args = given[: len(results)], list(given[len(results) :])
+
+                def of_varied(*values: Any) -> tuple[Any, ...]:
+                    for i, value in zip(varied, values, strict=True):
+                        args[i] = value
+                    found = self._outputs(*args)
+                    return tuple([found[i] for i in results])
+
+                primals = [args[i] for i in varied]
+                return tuple(vjp(of_varied, *primals, unconnected_gradients="zero")[1](cotangents))
+
+            self._pullbacks[key] = ArrayFunction(pulled)
+        return self._pullbacks[key]
