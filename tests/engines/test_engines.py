@@ -146,7 +146,7 @@ def test_jax_call_of_several_results_and_numbers() -> None:
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)
     f, k = jt.jax_call(products), np.arange(3)
-    first, second, third = f(X, k)
+    first, second, _ = f(X, k)
     np.testing.assert_allclose(first, np.sin(X) * k, rtol=1e-12)
     np.testing.assert_array_equal(second, X.astype(np.int32))
     dx = jax.grad(lambda x: f(x, k)[0].sum() + f(x, k)[2].sum())(X)

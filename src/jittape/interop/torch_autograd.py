@@ -52,7 +52,7 @@ def _differentiable(torch: Any, function: ArrayFunction) -> Callable[..., tuple[
             raise DTypeError("[torch_function] NumPy arrays have no bfloat16: pass x.float()")
         return x.detach().resolve_conj().resolve_neg().numpy()
 
-    class TapeFunction(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    class TapeFunction(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, *args: Any) -> Any:
             ctx.places = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
