@@ -90,6 +90,18 @@ def test_pytensor_op(mode: str) -> None:
     np.testing.assert_allclose(ds, np.sin(X).sum(), rtol=1e-12)
 
 
+def test_operands_and_results_of_pytensor_op() -> None:
+    pytest.importorskip("pytensor")
+    op = jt.pytensor_op(weighted, jt.TensorSpec([3], FLOAT), jt.TensorSpec([], FLOAT))
+    np.testing.assert_allclose(op(X, 2.0).eval(), np.sin(X).sum() * S, rtol=1e-12)
+    single = jt.pytensor_op(lambda x: jt.cast(jt.reduce_sum(x), jt.float32), jt.TensorSpec([3], FLOAT))
+    assert single(X).type.dtype == single(X).eval().dtype == "float32"
+    with pytest.raises(TypeError, match="must return one real float of shape"):
+        jt.pytensor_op(jt.sin, jt.TensorSpec([3], FLOAT))
+    with pytest.raises(ValueError, match="has an unknown extent"):
+        jt.pytensor_op(weighted, jt.TensorSpec([None], FLOAT), jt.TensorSpec([], FLOAT))
+
+
 def test_pymc_model_with_a_density_of_jittape() -> None:
     nutpie, pm = pytest.importorskip("nutpie"), pytest.importorskip("pymc")
     with pm.Model() as model:

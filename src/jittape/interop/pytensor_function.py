@@ -40,13 +40,22 @@ def pytensor_op(f: Callable[..., Any], *specs: TensorSpec) -> Any:
     ImportError
         If PyTensor is not installed.
     TypeError
-        If a spec is no `TensorSpec` of floats.
+        If a spec is no `TensorSpec` of floats, or `f` returns anything but a real float of shape ``()``.
+    ValueError
+        If a spec has an unknown extent.
     """
     imported("pytensor", "pytensor_op")
     for spec in specs:
         if not isinstance(spec, TensorSpec) or spec.dtype.kind != "f":
             raise TypeError(f"[pytensor_op] the specs must be jt.TensorSpec of real floats, got {spec!r}")
-    return _op_class()(f, specs, None)
+    found = (
+        Function(f)
+        .get_concrete_function(*[TensorSpec(s.aval.shape, s.dtype) for s in specs])
+        .structured_outputs
+    )
+    if not isinstance(found, TensorSpec) or tuple(found.shape) or found.dtype.kind != "f":
+        raise TypeError(f"[pytensor_op] f must return one real float of shape (), it returned {found!r}")
+    return _op_class()(f, specs, found.dtype.name, None)
 
 
 @cache
@@ -54,29 +63,33 @@ def _op_class() -> Any:
     """Return the class of ops; it exists once PyTensor is imported."""
     import pytensor.tensor as pt
     from pytensor.gradient import grad_not_implemented
-    from pytensor.graph.basic import Apply
+    from pytensor.graph.basic import Apply, Variable
     from pytensor.graph.op import Op
     from pytensor.link.numba.dispatch.basic import numba_funcify
 
     class TapeOp(Op):  # type: ignore[misc]
         """A function of jittape, or its gradient with respect to argument number `wrt`."""
 
-        __props__ = ("f", "specs", "wrt")
+        __props__ = ("f", "specs", "result", "wrt")
 
-        def __init__(self, f: Callable[..., Any], specs: tuple[TensorSpec, ...], wrt: int | None) -> None:
-            self.f, self.specs, self.wrt = f, specs, wrt
+        def __init__(
+            self, f: Callable[..., Any], specs: tuple[TensorSpec, ...], result: str, wrt: int | None
+        ) -> None:
+            self.f, self.specs, self.result, self.wrt = f, specs, result, wrt
             self.function = f if wrt is None else grad(f, wrt, unconnected_gradients="zero")
             self._compiled = Function(self.function)
 
         def make_node(self, *operands: Any) -> Any:
-            given = [pt.as_tensor_variable(x) for x in operands]
-            if len(given) != len(self.specs):
-                raise TypeError(f"[pytensor_op] expected {len(self.specs)} operands, got {len(given)}")
+            if len(operands) != len(self.specs):
+                raise TypeError(f"[pytensor_op] expected {len(self.specs)} operands, got {len(operands)}")
+            given = [
+                pt.as_tensor_variable(x if isinstance(x, Variable) else np.asarray(x, spec.dtype.name))
+                for x, spec in zip(operands, self.specs, strict=True)
+            ]
             types = [pt.TensorType(spec.dtype.name, shape=tuple(spec.shape)) for spec in self.specs]
             given = [kind.filter_variable(x) for kind, x in zip(types, given, strict=True)]
-            result = self.specs[0 if self.wrt is None else self.wrt]
-            shape = () if self.wrt is None else tuple(result.shape)
-            return Apply(self, given, [pt.TensorType(result.dtype.name, shape=shape)()])
+            kind = pt.TensorType(self.result, shape=()) if self.wrt is None else types[self.wrt]
+            return Apply(self, given, [kind()])
 
         def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
             outputs[0][0] = np.array(self._compiled(*inputs).numpy())
@@ -88,7 +101,7 @@ def _op_class() -> Any:
                     for i, x in enumerate(inputs)
                 ]
             (g,) = cotangents
-            return [g * TapeOp(self.f, self.specs, i)(*inputs) for i in range(len(inputs))]
+            return [g * TapeOp(self.f, self.specs, self.result, i)(*inputs) for i in range(len(inputs))]
 
     @numba_funcify.register(TapeOp)  # type: ignore[untyped-decorator]
     def numba_funcify_tape_op(op: Any, node: Any = None, **kwargs: Any) -> Any:
