@@ -5,6 +5,7 @@ Run by `make test-engines`, in an environment that has these libraries; tests of
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,43 @@ def test_chains_start_where_the_density_is_finite() -> None:
     model = jt.nutpie(lambda x: jt.math.log(0.1 - x * x), {"x": ()})
     trace = nutpie.sample(model, draws=500, tune=200, chains=4, cores=1, progress_bar=False, seed=1)
     assert np.max(np.abs(trace.posterior["x"].values)) < 0.317
+
+
+DATA = np.random.default_rng(0).normal(size=(300, 4))
+
+
+@pytest.mark.parametrize(
+    ("density", "is_numba"),
+    [
+        (lambda x: -jt.reduce_sum(jt.math.softplus(jt.linalg.matvec(DATA, x))), False),
+        (lambda x: -jt.reduce_sum((DATA[:20, 0] - jt.gather(x, np.arange(20) % 4)) ** 2), False),
+        (
+            lambda x: jt.scan(lambda a, v: 0.5 * a + jt.sin(v), x, initializer=jt.constant(0.0, FLOAT))[-1],
+            False,
+        ),
+        (
+            lambda x: jt.reduce_sum(jt.math.log(jt.linalg.cholesky(jt.linalg.diag(jt.exp(x)) + 0.1)[0])[:1]),
+            False,
+        ),
+        (lambda x: jt.reduce_sum(x[:2] ** 2), False),
+        (lambda x: -jt.reduce_sum(jt.signal.dct(x) ** 2), True),
+        (lambda x: jt.cast(jt.reduce_sum(x**2), jt.float32), True),
+    ],
+)
+def test_callbacks_of_nutpie_models(density: Any, is_numba: bool) -> None:
+    """They are compiled by LLVM alone, or by Numba, with the same results as a tape's."""
+    pytest.importorskip("nutpie")
+    callbacks = jt.nutpie(density, {"x": (4,)}).own.callbacks
+    assert isinstance(callbacks.owner, tuple) == is_numba
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, *[ctypes.c_void_p] * 4)(callbacks.density)
+    x, gradient, value = np.array([0.3, -0.2, 0.5, 0.1]), np.empty(4), np.empty(1)
+    pointers = [a.ctypes.data for a in (x, gradient, value)]
+    assert call(4, *pointers, None) == 0
+    expected = jt.value_and_grad(density)(x)
+    np.testing.assert_allclose(value[0], np.asarray(expected[0]), rtol=1e-12)
+    np.testing.assert_allclose(gradient, np.asarray(expected[1]), rtol=1e-12, atol=1e-14)
+    x[0] = np.nan
+    assert call(4, *pointers, None) in (1, 2)
 
 
 def test_errors_of_nutpie_models() -> None:

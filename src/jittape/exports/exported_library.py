@@ -22,9 +22,9 @@ from jittape.compile.llvm.target import export_object
 from jittape.core.config import config
 from jittape.core.user_calls import as_function
 from jittape.errors import ShapeError
-from jittape.exports.c_emitter import module_of
 from jittape.exports.c_sources import CFunctionText, Parameter, header, test_program
 from jittape.functions.signature import TensorSpec
+from jittape.numba_bridge.c_emitter import module_of
 from jittape.numba_bridge.native_function import NativeFunction
 from jittape.numba_bridge.traced_function import Traced, trace, with_gradient
 from jittape.recording.convert import convert_to_tensor
@@ -145,7 +145,7 @@ def export(
             parts.add_gradient()
         if hessian:
             parts.add_hessian()
-    module = module_of(name, parts.natives)
+    module = module_of(name, parts.natives, embeds=True)
     if parts.pattern is not None:
         _add_pattern(module, name, parts.pattern)
     code, needs = _object(module, cpu)

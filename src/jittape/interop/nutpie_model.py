@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +13,15 @@ from jittape.core.dtypes import float64
 from jittape.functions.signature import TensorSpec
 from jittape.interop.optional_library import imported
 from jittape.numba_bridge import njit_value_and_grad
+from jittape.numba_bridge.c_density import CDensity
+from jittape.numba_bridge.native_function import NativeFunction
+from jittape.numba_bridge.traced_function import trace, with_gradient
 from jittape.primitives.shape.reshaping import reshape
 
 __all__ = ["nutpie"]
+
+_DENSITY = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, *[ctypes.c_void_p] * 4)
+"""Type of nutpie's callback: count, point, gradient, value, data."""
 
 _TRIES = 100
 """Maximum number of random points at which the log density is tried before chains start."""
@@ -71,7 +78,7 @@ def nutpie(
         return logp(**parts)
 
     of_vector.__name__ = of_vector.__qualname__ = getattr(logp, "__name__", "logp")  # for errors
-    gradient = njit_value_and_grad(of_vector, TensorSpec([count], float64))
+    callbacks = _callbacks(of_vector, count)
     own_dims = {name: (dims or {}).get(name, _names_of_dims(name, shape)) for name, shape in shapes.items()}
     lengths = {d: n for name, shape in shapes.items() for d, n in zip(own_dims[name], shape, strict=True)}
     own_coords = {d: (coords or {}).get(d, np.arange(n)) for d, n in lengths.items()}
@@ -79,7 +86,7 @@ def nutpie(
         if len(own_coords[d]) != n:
             raise ValueError(f"[nutpie] coords[{d!r}] has {len(own_coords[d])} entries for {n} elements")
     return _model_class(library)(
-        dims=own_dims, own=_Parts(_callbacks(gradient, count), count, dict(shapes), own_coords, lengths)
+        dims=own_dims, own=_Parts(callbacks, count, dict(shapes), own_coords, lengths)
     )
 
 
@@ -91,9 +98,9 @@ class _Parts:
     """The callbacks and the layout of a model."""
 
     def __init__(
-        self, callbacks: tuple[Any, Any], count: int, shapes: Mapping[str, Any], coords: Any, lengths: Any
+        self, callbacks: _Callbacks, count: int, shapes: Mapping[str, Any], coords: Any, lengths: Any
     ) -> None:
-        self.density, self.expand = callbacks
+        self.callbacks = callbacks
         self.count, self.shapes, self.coords, self.lengths = count, shapes, coords, lengths
 
     def start(self, seed: Any) -> np.ndarray[Any, Any]:
@@ -113,19 +120,39 @@ class _Parts:
     def _tried(self, seed: Any) -> tuple[np.ndarray[Any, Any], str]:
         """Return a random point, and why it cannot be used; an empty text if it can."""
         rng, gradient, value = np.random.default_rng(seed), np.empty(self.count), np.zeros(1)
-        call = self.density.ctypes
+        call = _DENSITY(self.callbacks.density)
         for _ in range(_TRIES):
             x = rng.uniform(-2.0, 2.0, self.count)
-            status = call(
-                self.count, *[a.ctypes.data_as(call.argtypes[1]) for a in (x, gradient, value)], None
-            )
+            status = call(self.count, *[a.ctypes.data for a in (x, gradient, value)], None)
             if status == 0:
                 return x, ""
         return x, "an operation failed" if status == 1 else f"it is {value[0]}"
 
 
-def _callbacks(gradient: Any, count: int) -> tuple[Any, Any]:
-    """Return the C functions of the log density, and of the values to store: those of all parameters."""
+class _Callbacks(NamedTuple):
+    """Addresses of C functions: of the log density, and of the values to store, which are those of all parameters."""
+
+    density: int
+    expand: int
+    owner: Any
+    """Keeps the code."""
+
+
+def _callbacks(of_vector: Callable[..., Any], count: int) -> _Callbacks:
+    spec, name = TensorSpec([count], float64), of_vector.__name__
+    native = NativeFunction(trace(with_gradient(of_vector, name, 0), name, ["x"], [spec]), _not_called)
+    if CDensity.supports(native):
+        code = CDensity(native)
+        return _Callbacks(code.address, code.expand_address, code)
+    return _numba_callbacks(njit_value_and_grad(of_vector, spec), count)
+
+
+def _not_called(*unused: Any) -> None:
+    raise TypeError("nutpie calls the compiled code")
+
+
+def _numba_callbacks(gradient: Any, count: int) -> _Callbacks:
+    """Return the callbacks of a density with operations that Numba compiles or that run in Python."""
     import numba
 
     def density(n: Any, x: Any, out: Any, value: Any, data: Any) -> Any:
@@ -142,10 +169,11 @@ def _callbacks(gradient: Any, count: int) -> tuple[Any, Any]:
         return 0
 
     pointer = "CPointer(float64)"
-    return (
+    both = (
         numba.cfunc(f"int64(uint64, {pointer}, {pointer}, {pointer}, voidptr)")(density),
         numba.cfunc(f"int64(uint64, uint64, {pointer}, {pointer}, voidptr)")(expand),
     )
+    return _Callbacks(both[0].address, both[1].address, both)
 
 
 def _model_class(library: Any) -> Any:
@@ -182,8 +210,8 @@ def _model_class(library: Any) -> Any:
                 names, ["float64"] * len(names), list(self.shapes.values()), own.lengths, self.dims
             )
             model = _lib.PyMcModel(
-                _lib.LogpFunc(own.density.address, 0, self),
-                _lib.ExpandFunc(own.count, own.count, own.expand.address, 0, self),
+                _lib.LogpFunc(own.callbacks.density, 0, self),
+                _lib.ExpandFunc(own.count, own.count, own.callbacks.expand, 0, self),
                 variables,
                 own.count,
                 own.lengths,

@@ -86,11 +86,12 @@ def _environment() -> dict[str, str]:
 
 
 class ModuleText(NamedTuple):
-    """A module as text, the external functions that it calls, and LLVM's effort for it."""
+    """A module as text, the external functions that it calls, LLVM's effort for it, and how often its passes run."""
 
     text: str
     external: tuple[ExternalFunction, ...]
     effort: Effort
+    rounds: int = 1
 
 
 def module_text(module: ir.Module, effort: Effort = Effort.LOOPS) -> ModuleText:
@@ -124,19 +125,27 @@ def compile_module(module: ModuleText, target: llvm.TargetMachine | None = None)
         except RuntimeError as error:
             raise CompileError(f"LLVM rejects this module: {error}\n{module.text}") from None
         with _target(module.effort) if target is None else nullcontext(target) as machine:
-            _optimize(parsed, machine, module.effort)
+            for _ in range(module.rounds):
+                _optimize(parsed, machine, module.effort)
             return emit_object(machine, parsed)
 
 
-def object_code(module: ir.Module) -> bytes:
+def object_code(module: ir.Module, rounds: int = 1) -> bytes:
     """Return the object file of a module.
+
+    Parameters
+    ----------
+    module : ir.Module
+        The module.
+    rounds : int
+        Number of times that the passes run. A second round specializes loops for sizes that the first one found.
 
     Raises
     ------
     CompileError
         If LLVM rejects the module.
     """
-    return uninterrupted(compile_module, module_text(module))
+    return uninterrupted(compile_module, module_text(module)._replace(rounds=rounds))
 
 
 def export_object(module: ir.Module, cpu: str | None, renamed: Mapping[str, str]) -> bytes:
@@ -158,12 +167,13 @@ def export_object(module: ir.Module, cpu: str | None, renamed: Mapping[str, str]
     ValueError
         If the processor is unknown: LLVM would end the process.
     """
-    text, functions, effort = module_text(module)
+    written = module_text(module)
+    text = written.text
     for old, new in renamed.items():
         # Names are quoted; inside the text of a constant, a quote is escaped.
         text = text.replace(f'@"{old}"', f'@"{new}"')
     target = uninterrupted(_export_target, cpu)
-    return uninterrupted(compile_module, ModuleText(text, functions, effort), target)
+    return uninterrupted(compile_module, written._replace(text=text), target)
 
 
 PROCESSORS = {

@@ -19,8 +19,10 @@ FAILED, NO_MEMORY = 1, 2
 """Status of a function in which an operation failed, such as a division by a singular matrix, or memory is missing."""
 
 
-def module_of(name: str, functions: Mapping[str, NativeFunction]) -> ir.Module:
+def module_of(name: str, functions: Mapping[str, NativeFunction], *, embeds: bool) -> ir.Module:
     """Return a module with functions ``int32_t name(const void *input..., void *output...)``.
+
+    With `embeds`, large constants are part of the code. Otherwise the code is valid while the native functions exist.
 
     Raises
     ------
@@ -31,7 +33,7 @@ def module_of(name: str, functions: Mapping[str, NativeFunction]) -> ir.Module:
     for symbol, native in functions.items():
         count = leaf_count(native) + len(native.schedule.outputs)
         function = ir.Function(module, ir.FunctionType(_I32, [BYTES] * count), symbol)
-        _CEmitter(native, function, function.args, embeds=True).write()
+        _CEmitter(native, function, function.args, embeds=embeds).write()
     return module
 
 
