@@ -20,9 +20,9 @@ __all__ = ["CDensity"]
 
 _I64, _DOUBLE = ir.IntType(64), ir.DoubleType()
 _CALLBACK = ir.FunctionType(_I64, [_I64, BYTES, BYTES, BYTES, BYTES])
-"""Of the density: ``int64_t f(uint64_t n, double *x, double *gradient, double *value, void *data)``."""
+"""Density: ``int64_t f(uint64_t n, double *x, double *gradient, double *value, void *data)``."""
 _EXPAND = ir.FunctionType(_I64, [_I64, _I64, BYTES, BYTES, BYTES])
-"""Of the copy: ``int64_t f(uint64_t n, uint64_t m, double *x, double *out, void *data)``."""
+"""Copy: ``int64_t f(uint64_t n, uint64_t m, double *x, double *out, void *data)``."""
 
 
 class CDensity:
