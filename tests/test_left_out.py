@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -139,14 +140,25 @@ def test_other_names_of_the_same(name):
     assert last in dir(value_of(module) if module else jt)
 
 
-def test_the_list_is_read_when_a_name_is_missing():
+def test_the_list_is_read_when_the_text_of_an_error_is():
+    """`hasattr`, pickle and imports of submodules would wait for the import of all of jittape."""
     done = run_python(
         "-c",
         "import sys, jittape as jt\n"
-        "print('jittape.left_out' in sys.modules)\n"
-        "print(hasattr(jt, 'ragged'), 'jittape.left_out' in sys.modules)\n",
+        "from jittape.dask import block_gradients\n"
+        "print(hasattr(jt, 'ragged'), 'jittape.left_out' in sys.modules, 'jittape.plot' in sys.modules)\n"
+        "try:\n    jt.ragged\nexcept AttributeError as error:\n"
+        "    print(type(error).__name__, 'ragged' in str(error), 'jittape.left_out' in sys.modules)\n",
     )
-    assert (done.stdout, done.stderr) == ("False\nFalse True\n", "")
+    assert (done.stdout, done.stderr) == ("False False False\nAttributeError True True\n", "")
+
+
+def test_errors_of_missing_names_can_be_sent():
+    with pytest.raises(AttributeError) as error:
+        _ = jt.ragged  # type: ignore[attr-defined]
+    copied = pickle.loads(pickle.dumps(error.value))
+    assert type(copied) is AttributeError
+    assert str(copied) == str(error.value)
 
 
 def test_devices():
