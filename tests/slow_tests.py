@@ -149,7 +149,7 @@ SLOW = frozenset(
         "test_the_environment_variable",
         "test_the_file_that_names_the_latest",
         "test_the_gradient_of_a_scalar_function_is_derived",
-        "test_the_list_is_read_when_a_name_is_missing",
+        "test_the_list_is_read_when_the_text_of_an_error_is",
         "test_the_namespace_is_imported_when_it_is_used",
         "test_the_ops_of_the_guide_pass_the_tests_of_every_op",
         "test_the_page_of_linear_algebra",
