@@ -9,6 +9,7 @@ import numpy as np
 from jittape.primitives.elementwise import arithmetic as ar
 from jittape.primitives.elementwise import division as dv
 from jittape.primitives.elementwise import special as sp
+from jittape.primitives.indexing import binary_search as bs
 from jittape.primitives.indexing import row_order as ro
 from jittape.primitives.indexing import sorting as so
 from jittape.primitives.linalg import matrices as ma
@@ -76,6 +77,55 @@ EXCHANGES = tuple(
     ]
 )
 
+
+def searched(side: str) -> Any:
+    """Return NumPy's search in one row after another."""
+
+    def reference(edges: Array, values: Array) -> Array:
+        found = np.empty(values.shape, np.int32)
+        for place in np.ndindex(values.shape[:-1]):
+            found[place] = np.searchsorted(edges[place], values[place], side)
+        return found
+
+    return reference
+
+
+def sought(edges: tuple[int, ...], values: tuple[int, ...]) -> Any:
+    """Return a sampler of sorted rows with equal elements, and of values next to them and beyond."""
+    return lambda rng: (
+        np.sort(rng.integers(0, 9, edges).astype(float)),
+        rng.integers(-1, 10, values).astype(float),
+    )
+
+
+ENDS = np.array([-INF, -INF, -1.0, -0.0, 0.0, 2.0, 2.0, INF, NAN, NAN])
+SEARCHES = tuple(
+    [
+        Row(
+            f"searchsorted {side} {edges}",
+            lambda a, b, side=side: bs.searchsorted(a, b, side),
+            sought(edges, (*edges[:-1], 9)),
+            searched(side),
+            edges=tuple(
+                [
+                    tuple([np.broadcast_to(x, (*edges[:-1], len(x))) for x in (sequence, values)])
+                    for sequence, values in (
+                        (ENDS, ENDS),
+                        (np.zeros(0), ENDS),
+                        (np.ones(1), ENDS),
+                        (ENDS, np.zeros(0)),
+                        (np.array([False, True]), np.array([True, False, True])),
+                        (np.array([-128, 0, 127], np.int8), np.array([-128, 1, 127], np.int8)),
+                    )
+                ]
+            ),
+            wrt=(),
+        )
+        for side in ("left", "right")
+        for edges in ((7,), (8,), (2, 40), (2, 1, 3))
+    ]
+)
+
 ORDER = (
     Row("sort", so.sort, normal((3, 5)), lambda x: np.sort(x), edges=((TIED,), (np.zeros((2, 0)),))),
     Row("sort many elements", so.sort, distinct((2, 40)), lambda x: np.sort(x)),
@@ -97,19 +147,7 @@ ORDER = (
         wrt=(),
     ),
     Row("top_k", lambda x: so.top_k(x, 2).values, normal((3, 5)), lambda x: -np.sort(-x)[:, :2]),
-    Row(
-        "searchsorted",
-        lambda a, b: so.searchsorted(a, b, "right"),
-        lambda rng: (
-            np.sort(rng.integers(0, 5, (2, 6)).astype(float)),
-            rng.integers(-1, 6, (2, 4)).astype(float),
-        ),
-        lambda a, b: np.stack([np.searchsorted(x, y, "right") for x, y in zip(a, b, strict=True)]).astype(
-            np.int32
-        ),
-        edges=((np.zeros((2, 0)), np.ones((2, 1))), (np.zeros((2, 1)), np.ones((2, 0)))),
-        wrt=(),
-    ),
+    *SEARCHES,
 )
 
 

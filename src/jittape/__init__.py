@@ -176,6 +176,7 @@ if _typing.TYPE_CHECKING:
     from jittape.primitives.identity import identity as identity
     from jittape.primitives.identity import identity_n as identity_n
     from jittape.primitives.identity import stop_gradient as stop_gradient
+    from jittape.primitives.indexing.binary_search import searchsorted as searchsorted
     from jittape.primitives.indexing.flat_indices import unravel_index as unravel_index
     from jittape.primitives.indexing.gather import boolean_mask as boolean_mask
     from jittape.primitives.indexing.gather import gather as gather
@@ -198,7 +199,6 @@ if _typing.TYPE_CHECKING:
     from jittape.primitives.indexing.scatter import tensor_scatter_nd_sub as tensor_scatter_nd_sub
     from jittape.primitives.indexing.scatter import tensor_scatter_nd_update as tensor_scatter_nd_update
     from jittape.primitives.indexing.sorting import argsort as argsort
-    from jittape.primitives.indexing.sorting import searchsorted as searchsorted
     from jittape.primitives.indexing.sorting import sort as sort
     from jittape.primitives.indexing.strided import slice_ as slice
     from jittape.primitives.indexing.strided import strided_slice as strided_slice

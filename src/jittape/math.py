@@ -108,6 +108,8 @@ from jittape.primitives.elementwise.trigonometric import cos as cos
 from jittape.primitives.elementwise.trigonometric import sin as sin
 from jittape.primitives.elementwise.trigonometric import tan as tan
 from jittape.primitives.elementwise.truncation import nextafter as nextafter
+from jittape.primitives.indexing.binary_search import lower_bound as lower_bound
+from jittape.primitives.indexing.binary_search import upper_bound as upper_bound
 from jittape.primitives.indexing.histograms import bincount as bincount
 from jittape.primitives.indexing.histograms import confusion_matrix as confusion_matrix
 from jittape.primitives.indexing.partitions import invert_permutation as invert_permutation
@@ -116,9 +118,7 @@ from jittape.primitives.indexing.segments import segment_mean as segment_mean
 from jittape.primitives.indexing.segments import segment_min as segment_min
 from jittape.primitives.indexing.segments import segment_prod as segment_prod
 from jittape.primitives.indexing.segments import segment_sum as segment_sum
-from jittape.primitives.indexing.sorting import lower_bound as lower_bound
 from jittape.primitives.indexing.sorting import top_k as top_k
-from jittape.primitives.indexing.sorting import upper_bound as upper_bound
 from jittape.primitives.indexing.unsorted_segments import unsorted_segment_max as unsorted_segment_max
 from jittape.primitives.indexing.unsorted_segments import unsorted_segment_mean as unsorted_segment_mean
 from jittape.primitives.indexing.unsorted_segments import unsorted_segment_min as unsorted_segment_min

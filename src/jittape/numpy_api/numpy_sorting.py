@@ -20,8 +20,9 @@ from jittape.primitives.elementwise.comparison import equal, not_equal
 from jittape.primitives.elementwise.complex_numbers import cast, imag, real
 from jittape.primitives.elementwise.piecewise import minimum
 from jittape.primitives.identity import identity
+from jittape.primitives.indexing.binary_search import searchsorted
 from jittape.primitives.indexing.gather import gather, take_along_axis
-from jittape.primitives.indexing.sorting import argsort, searchsorted, sort
+from jittape.primitives.indexing.sorting import argsort, sort
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.shape.reshaping import one_axis, reshape

@@ -32,9 +32,9 @@ from jittape.primitives.elementwise.random_numbers import (
     poisson_op,
     zipf_op,
 )
+from jittape.primitives.indexing.binary_search import searchsorted
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.indexing.row_order import exchanged
-from jittape.primitives.indexing.sorting import searchsorted
 from jittape.primitives.record_parts import filled
 from jittape.primitives.reduce.cumulative import cumsum
 from jittape.primitives.reduce.extremum_indices import argmax

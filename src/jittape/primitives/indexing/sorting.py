@@ -1,4 +1,4 @@
-"""Sorting: sort, argsort, top_k and searchsorted. Gradients flow through sorted values, not through indices."""
+"""Sorting: sort, argsort and top_k. Gradients flow through sorted values, not through indices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from jittape.primitives.broadcast import (
     broadcast,
     cast_to,
     iota,
-    promote,
     sum_over,
     to_shape,
 )
@@ -40,7 +39,7 @@ from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import sliced
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["TopK", "argsort", "argsort_op", "lower_bound", "searchsorted", "sort", "top_k", "upper_bound"]
+__all__ = ["PLACES", "TopK", "argsort", "argsort_op", "sort", "top_k"]
 
 PLACES = "positions in an order are integers"
 FEW = 32
@@ -241,136 +240,3 @@ def top_k(
     [5. 3.] [1 2]
     """
     return TopK(*apply(_top_k, (input,), (as_int("k", k), integer_dtype("index_type", index_type))))
-
-
-def _searchsorted_impl(edges: Any, values: Any, *, side: Any, dtype: np.dtype[Any]) -> Any:
-    found = np.empty(values.shape, dtype)
-    for place in np.ndindex(values.shape[:-1]):
-        found[place] = np.searchsorted(edges[place], values[place], side)
-    return found
-
-
-def _searchsorted_batch(n: int, stacked: tuple[bool, ...], *operands: Any, **params: Any) -> Any:
-    full = [x if s else broadcast(x, (n, *x.shape)) for x, s in zip(operands, stacked, strict=True)]
-    return searchsorted_op.bind(*full, **params)
-
-
-searchsorted_op: Primitive = Primitive(
-    "searchsorted",
-    abstract_eval=lambda edges, values, *, side, dtype: Aval(values.shape, dtype),
-    impl=_searchsorted_impl,
-    gradient_stops=PLACES,
-    batch=_searchsorted_batch,
-)
-
-
-def _searchsorted(edges: Any, values: Any, side: str, dtype: np.dtype[Any]) -> Any:
-    edges, values = promote(edges, values)
-    require_kinds("searchsorted", "biuf", edges)
-    if not edges.shape or not values.shape or edges.shape[:-1] != values.shape[:-1]:
-        raise ShapeError(
-            f"[searchsorted] sorted_sequence of shape {edges.shape} and values of shape {values.shape} must have at "
-            "least 1 dimension and equal dimensions except the last"
-        )
-    return searchsorted_op.bind(edges, values, side=side, dtype=dtype)
-
-
-def searchsorted(
-    sorted_sequence: TensorLike,
-    values: TensorLike,
-    side: str = "left",
-    out_type: Any = int32,
-    name: str | None = None,
-) -> Tensor:
-    """Return the indices at which `values` would be inserted into `sorted_sequence` to keep its order.
-
-    Parameters
-    ----------
-    sorted_sequence : tensor_like
-        Sorted along the last dimension.
-    values : tensor_like
-        Values with the same dimensions except the last.
-    side : {'left', 'right'}
-        Index before or after elements that are equal.
-    out_type : dtype
-        An integer dtype.
-    name : str, optional
-        Ignored.
-
-    Raises
-    ------
-    DTypeError
-        If `sorted_sequence` or `values` is complex.
-    ShapeError
-        If `sorted_sequence` or `values` is a scalar, or the leading dimensions differ.
-
-    Examples
-    --------
-    >>> jt.searchsorted([1.0, 2.0, 3.0], [2.0, 2.5]).numpy()
-    array([1, 2], dtype=int32)
-    """
-    if not isinstance(side, str) or side not in ("left", "right"):
-        raise ValueError(f"[searchsorted] side must be 'left' or 'right', got {side!r}")
-    return apply(_searchsorted, (sorted_sequence, values), (side, integer_dtype("out_type", out_type)))
-
-
-def lower_bound(
-    sorted_inputs: TensorLike, values: TensorLike, out_type: Any = int32, name: str | None = None
-) -> Tensor:
-    """Return the index of the first element that is not less than each value: `searchsorted` with ``side="left"``.
-
-    Parameters
-    ----------
-    sorted_inputs : tensor_like of shape (..., n)
-        Ascending along the last dimension.
-    values : tensor_like of shape (..., m)
-        Values to find.
-    out_type : dtype
-        int32 or int64.
-    name : str, optional
-        Ignored.
-
-    Raises
-    ------
-    DTypeError
-        If `sorted_inputs` or `values` is complex.
-    ShapeError
-        If `sorted_inputs` or `values` is a scalar, or the leading dimensions differ.
-
-    Examples
-    --------
-    >>> jt.math.lower_bound([1.0, 2.0, 2.0, 3.0], [2.0]).numpy()
-    array([1], dtype=int32)
-    """
-    return searchsorted(sorted_inputs, values, "left", out_type)
-
-
-def upper_bound(
-    sorted_inputs: TensorLike, values: TensorLike, out_type: Any = int32, name: str | None = None
-) -> Tensor:
-    """Return the index of the first element that is greater than each value: `searchsorted` with ``side="right"``.
-
-    Parameters
-    ----------
-    sorted_inputs : tensor_like of shape (..., n)
-        Ascending along the last dimension.
-    values : tensor_like of shape (..., m)
-        Values to find.
-    out_type : dtype
-        int32 or int64.
-    name : str, optional
-        Ignored.
-
-    Raises
-    ------
-    DTypeError
-        If `sorted_inputs` or `values` is complex.
-    ShapeError
-        If `sorted_inputs` or `values` is a scalar, or the leading dimensions differ.
-
-    Examples
-    --------
-    >>> jt.math.upper_bound([1.0, 2.0, 2.0, 3.0], [2.0]).numpy()
-    array([3], dtype=int32)
-    """
-    return searchsorted(sorted_inputs, values, "right", out_type)

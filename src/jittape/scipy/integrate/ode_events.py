@@ -17,7 +17,7 @@ from jittape.flow.loops import fori_loop
 from jittape.flow.scans import scan
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.identity import stop_gradient
-from jittape.primitives.indexing.sorting import searchsorted
+from jittape.primitives.indexing.binary_search import searchsorted
 from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import expand_dims, reshape, transpose

@@ -9,8 +9,8 @@ import numpy as np
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.primitives.elementwise.comparison import logical_and, where
+from jittape.primitives.indexing.binary_search import searchsorted
 from jittape.primitives.indexing.gather import gather
-from jittape.primitives.indexing.sorting import searchsorted
 from jittape.primitives.reduce.cumulative import cumsum
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reordering import moveaxis
