@@ -185,7 +185,7 @@ def test_the_accuracy_fits_the_labels():
         model = network(outputs)
         model.compile("sgd", lambda a, b: jt.reduce_mean(b, -1), ["accuracy"])
         model.fit(x, y, verbose=0)
-        assert [type(m) for m in model.metrics[1:]] == [kind]
+        assert [type(m) for m in model.metrics[1].metrics] == [kind]
         assert "accuracy" in model.evaluate(x, y, verbose=0, return_dict=True)
 
 
@@ -213,6 +213,34 @@ def test_a_model_with_its_own_step(capsys):
     assert len(history.history["mine"]) == 30
     printed = capsys.readouterr().out
     assert "Epoch 30/30 1/1 mine: 0.0000" in printed.replace("\r", "\n")
+
+
+def test_a_layer_that_makes_masks_is_refused():
+    class Marking(keras.layers.Layer):
+        def call(self, inputs):
+            return inputs
+
+        def compute_mask(self, inputs, mask=None):
+            return jt.not_equal(inputs, 0)
+
+    with pytest.raises(NotImplementedError, match=r"\[Marking\] compute_mask is not supported"):
+        Marking()([[1.0, 0.0]])
+
+
+def test_a_clone_has_weights_of_its_own():
+    layers = keras.layers
+    model = keras.Sequential(
+        [layers.Input((3,)), keras.Sequential([layers.Dense(4, "relu")]), layers.Dense(2)]
+    )
+    clone = keras.models.clone_model(model)
+    assert [w.shape for w in clone.weights] == [w.shape for w in model.weights]
+    assert not {id(w) for w in clone.weights} & {id(w) for w in model.weights}
+    assert not np.array_equal(clone.weights[0], model.weights[0])
+    clone.set_weights(model.get_weights())
+    x = np.ones((2, 3), "float32")
+    np.testing.assert_array_equal(clone(x), model(x))
+    with pytest.raises(TypeError, match=r"\[clone_model\] model must be a jt.keras.Sequential, got Model"):
+        keras.models.clone_model(keras.Model())
 
 
 def test_callbacks_end_the_training():

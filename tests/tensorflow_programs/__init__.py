@@ -18,12 +18,26 @@ from tensorflow_programs import (
     automatic_differentiation,
     core_models,
     functions_and_modules,
+    generative_models,
+    layers_and_callbacks,
+    sequences,
+    steps_of_ones_own,
     tensors_and_variables,
     training,
 )
 
 VALUES = Path(__file__).with_name("values.json")
-PAGES = (automatic_differentiation, tensors_and_variables, functions_and_modules, training, core_models)
+PAGES = (
+    automatic_differentiation,
+    tensors_and_variables,
+    functions_and_modules,
+    training,
+    core_models,
+    generative_models,
+    sequences,
+    layers_and_callbacks,
+    steps_of_ones_own,
+)
 
 Program = Callable[[Any], Any]
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from jittape.execution import init_scope
 from jittape.keras import metrics
+from jittape.module import Module, parts_of
+from jittape.recording.convert import convert_to_tensor
 
-__all__ = ["CompiledMetrics"]
+__all__ = ["CompiledMetrics", "metrics_of", "results_of"]
 
 
 class CompiledMetrics:
-    """Metrics of a model. It is no container, so their Variables are not those of the model.
+    """The metrics that `compile` was given, as one metric. It is no container, so their Variables are not the model's.
 
     Attributes
     ----------
     mean : Mean
-        Mean of the loss.
+        Mean of the loss, which is a metric of its own.
     """
+
+    name = "compile_metrics"
 
     def __init__(self, given: Sequence[Any] = (), weighted: Sequence[Any] = ()) -> None:
         self.mean = metrics.Mean(name="loss")
@@ -25,10 +30,13 @@ class CompiledMetrics:
         self._given = [_metric(m) for m in given]
         self._weighted = [_metric(m) for m in weighted]
 
+    def __len__(self) -> int:
+        return len(self._given) + len(self._weighted)
+
     @property
-    def all(self) -> list[metrics.Metric]:
-        """The metrics that are known, the mean of the loss first."""
-        return [m for m in (self.mean, *self._given, *self._weighted) if not isinstance(m, str)]
+    def metrics(self) -> list[metrics.Metric]:
+        """The metrics that are known."""
+        return [m for m in (*self._given, *self._weighted) if not isinstance(m, str)]
 
     @property
     def is_open(self) -> bool:
@@ -40,20 +48,46 @@ class CompiledMetrics:
         for chosen in (self._given, self._weighted):
             chosen[:] = [_accuracy_for(y, predicted, m) if isinstance(m, str) else m for m in chosen]
 
-    def update(self, y: Any, predicted: Any, sample_weight: Any) -> dict[str, Any]:
-        """Update all metrics but the mean of the loss, and return the values of all by name.
-
-        As in Keras, only weighted metrics get the weights; one is called ``weighted_`` if its name occurs before.
-        """
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Add a batch. As in Keras, only weighted metrics get the weights."""
+        if self.is_open:
+            with init_scope():  # the step may be traced, and metrics create Variables
+                self.choose_accuracy(convert_to_tensor(y_true), convert_to_tensor(y_pred))
         for metric in self._given:
-            metric.update_state(y, predicted)
+            metric.update_state(y_true, y_pred)
         for metric in self._weighted:
-            metric.update_state(y, predicted, sample_weight)
-        found = {metric.name: metric.result() for metric in (self.mean, *self._given)}
+            metric.update_state(y_true, y_pred, sample_weight)
+
+    def result(self) -> dict[str, Any]:
+        """Return the values by name; a weighted metric is called ``weighted_`` if its name occurs before."""
+        found = {metric.name: metric.result() for metric in self._given}
         for metric in self._weighted:
             name = f"weighted_{metric.name}" if metric.name in found else metric.name
             found[name] = metric.result()
         return found
+
+    def reset_state(self) -> None:
+        """Begin again."""
+        for metric in self.metrics:
+            metric.reset_state()
+
+
+def metrics_of(layer: Module) -> list[metrics.Metric]:
+    """Return the metrics in the attributes of a model and its layers, without those of models within it."""
+    parts = list(parts_of(layer))
+    inner = [part for part in parts if part is not layer and hasattr(type(part), "train_step")]
+    apart = {id(metric) for part in inner for metric in parts_of(part)}
+    found = [part for part in parts if isinstance(part, metrics.Metric) and id(part) not in apart]
+    return [m for m in found if not any([m is not other and m in other.submodules for other in found])]
+
+
+def results_of(given: Iterable[Any]) -> dict[str, Any]:
+    """Return the values of metrics by name."""
+    found: dict[str, Any] = {}
+    for metric in given:
+        value = metric.result()
+        found |= value if isinstance(value, dict) else {metric.name: value}
+    return found
 
 
 def _metric(given: Any) -> Any:

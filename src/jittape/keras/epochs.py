@@ -74,8 +74,11 @@ def finish_line(logs: dict[str, float], verbose: Any) -> None:
 
 
 def floats(logs: dict[str, Any]) -> dict[str, float]:
-    """Return losses and metrics as Python numbers."""
-    return {name: float(np.asarray(value)) for name, value in logs.items()}
+    """Return losses and metrics as Python numbers, also those in dicts, in one dict."""
+    found: dict[str, float] = {}
+    for name, value in logs.items():
+        found |= floats(value) if isinstance(value, dict) else {name: float(np.asarray(value))}
+    return found
 
 
 def warn_of_nan(loss: float) -> None:

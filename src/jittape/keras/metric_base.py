@@ -10,7 +10,7 @@ import numpy as np
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
 from jittape.keras.true_and_predicted import as_tensor
-from jittape.module import Module
+from jittape.module import Module, snake_case
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide_no_nan
@@ -31,7 +31,7 @@ class Metric(Module):
     Parameters
     ----------
     name : str, optional
-        By default the name of the class.
+        By default the name of the class in snake case.
     dtype : dtype, optional
         `jt.config.default_float` if not given.
 
@@ -64,7 +64,7 @@ class Metric(Module):
 
     def __init__(self, name: str | None = None, dtype: Any = None) -> None:
         super().__init__()
-        self._name = type(self).__name__ if name is None else name  # any text
+        self._name = snake_case(type(self).__name__) if name is None else name  # any text
         self.dtype = as_dtype(config.default_float if dtype is None else dtype)
 
     def add_weight(

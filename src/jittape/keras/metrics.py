@@ -66,7 +66,7 @@ from jittape.recording.tensor import Tensor
 
 __all__ = [
     "AUC", "KLD", "MAE", "MAPE", "MSE", "MSLE", "Accuracy", "BinaryAccuracy", "BinaryCrossentropy",
-    "CategoricalAccuracy", "CategoricalCrossentropy", "FalseNegatives", "FalsePositives", "Mean",
+    "CategoricalAccuracy", "CategoricalCrossentropy", "FalseNegatives", "FalsePositives", "LogCoshError", "Mean",
     "MeanAbsoluteError", "MeanMetricWrapper", "MeanSquaredError", "Metric", "Precision", "Recall",
     "RootMeanSquaredError", "SparseCategoricalAccuracy", "SparseCategoricalCrossentropy",
     "SparseTopKCategoricalAccuracy", "Sum", "TopKCategoricalAccuracy", "TrueNegatives", "TruePositives",
@@ -192,6 +192,28 @@ class SparseCategoricalCrossentropy(_MeanLoss):
             weights = cast(as_tensor(sample_weight), self.dtype)
             sample_weight = multiply(weights, reshape(counted, weights.shape) if weights.ndim else counted)
         super().update_state(y_true, y_pred, sample_weight)
+
+
+class LogCoshError(_MeanLoss):
+    """The mean of the logarithms of the hyperbolic cosines of the differences.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name in logs.
+    dtype : dtype, optional
+        Dtype of the sums; the default float.
+
+    Examples
+    --------
+    >>> jt.keras.metrics.LogCoshError()([[0.0]], [[1.0]]).numpy().round(4).item()
+    0.4338
+    """
+
+    function = staticmethod(losses.log_cosh)
+
+    def __init__(self, name: str | None = "logcosh", dtype: Any = None) -> None:
+        super().__init__(name, dtype)
 
 
 class RootMeanSquaredError(MeanSquaredError):

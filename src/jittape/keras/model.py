@@ -12,11 +12,12 @@ from jittape.autodiff.tape import GradientTape
 from jittape.core.user_calls import as_int
 from jittape.data import Dataset
 from jittape.functions import function
-from jittape.keras import losses, metrics
+from jittape.keras import losses
 from jittape.keras.callback_base import CallbackList, History
-from jittape.keras.compiled_metrics import CompiledMetrics
+from jittape.keras.compiled_metrics import CompiledMetrics, metrics_of, results_of
 from jittape.keras.epochs import finish_line, floats, run_batches, warn_of_nan
 from jittape.keras.layers.layer import DirectLayers, Layer
+from jittape.keras.layers.layer_summary import print_summary
 from jittape.keras.loss_base import reduce_losses
 from jittape.keras.training_data import (
     batch_size_of,
@@ -113,9 +114,14 @@ class Model(Layer):
         self._steps = {}
 
     @property
-    def metrics(self) -> list[metrics.Metric]:
-        """The metrics, the mean of the loss first."""
-        return self._metrics.all
+    def metrics(self) -> list[Any]:
+        """The mean of the loss, the metrics that `compile` was given as one metric, and those in attributes."""
+        compiled = [self._metrics.mean] if self.optimizer is not None else []
+        return [*compiled, *([self._metrics] if self._metrics else []), *metrics_of(self)]
+
+    def get_metrics_result(self) -> dict[str, Any]:
+        """Return the values of all `metrics` by name."""
+        return results_of(self.metrics)
 
     def reset_metrics(self) -> None:
         """Reset all `metrics`."""
@@ -150,7 +156,8 @@ class Model(Layer):
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
         """Update the metrics with a batch, and return their values by name."""
-        return self._metrics.update(y, y_pred, sample_weight)
+        self._metrics.update_state(y, y_pred, sample_weight)
+        return self.get_metrics_result()
 
     def train_step(self, data: Any) -> dict[str, Any]:
         """Make one step of training; override it for another one.
@@ -197,6 +204,8 @@ class Model(Layer):
     def _begin(self, data: Any) -> None:
         """Build the model with the first batch, and choose the accuracy that fits."""
         x, y, _ = unpacked(data)
+        if type(self).train_step is not Model.train_step:
+            return  # such a step may call the model with other inputs, or never
         if not self.built or not self.variables:
             self(x, training=False)
         if self._metrics.is_open:
@@ -407,11 +416,4 @@ class Model(Layer):
 
     def summary(self) -> None:
         """Print the layers with the number of their parameters."""
-        layers = [layer for layer in self.layers if isinstance(layer, Layer)]
-        rows = [(layer.name, type(layer).__name__, layer.count_params()) for layer in layers]
-        width = max([len(name) for name, _, _ in rows], default=5)
-        print(f"Model: {self.name}")
-        for name, kind, count in rows:
-            print(f"  {name:{width}}  {kind:22} {count:>12,}")
-        trainable = sum(v.size for v in self.trainable_variables)
-        print(f"Parameters: {self.count_params():,}, of which {trainable:,} are trained")
+        print_summary(self)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Any
+
+from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.layer_losses import Losses
 from jittape.keras.layers.sequential import Sequential as SequentialLayers
 from jittape.keras.model import Model
 from jittape.lazy_names import lazily as _lazily
+from jittape.module import parts_of
 
-__all__ = ["Model", "Sequential"]
+__all__ = ["Model", "Sequential", "clone_model"]
 
 
 class Sequential(SequentialLayers, Model):
@@ -30,6 +36,45 @@ class Sequential(SequentialLayers, Model):
     >>> model.evaluate(x, y, verbose=0)[1] > 0.95
     True
     """
+
+
+def clone_model(model: Model) -> Sequential:
+    """Return a model with layers like those of `model` and new weights.
+
+    Parameters
+    ----------
+    model : Sequential
+
+    Raises
+    ------
+    TypeError
+        If `model` is not a `Sequential`.
+
+    Examples
+    --------
+    >>> layers = jt.keras.layers
+    >>> model = jt.keras.Sequential([layers.Input((3,)), layers.Dense(2)])
+    >>> target = jt.keras.models.clone_model(model)
+    >>> target.set_weights(model.get_weights())
+    >>> model.layers[0].kernel is target.layers[0].kernel
+    False
+    """
+    if not isinstance(model, Sequential):
+        raise TypeError(
+            f"[clone_model] model must be a jt.keras.Sequential, got {type(model).__name__}: call the class of the "
+            "model once more"
+        )
+    layers = [clone_model(one) if isinstance(one, Sequential) else _unbuilt(one) for one in model.layers]
+    return Sequential(layers if model._input is None else [model._input, *layers], model.name)
+
+
+def _unbuilt(layer: Any) -> Any:
+    """Return a copy of a layer whose next call creates its weights."""
+    copied = copy.deepcopy(layer)
+    for part in parts_of(copied) if isinstance(copied, Layer) else ():
+        if isinstance(part, Layer):
+            part.built, part._losses = False, Losses()
+    return copied
 
 
 __getattr__ = _lazily(__name__, {})

@@ -53,7 +53,8 @@ class _Monitor(Callback):
     def _mode_of_metric(self, name: str) -> str:
         if name == "loss":
             return "min"
-        for metric in getattr(self.model, "metrics", ()):
+        given = getattr(self.model, "metrics", ())
+        for metric in [one for part in given for one in getattr(part, "metrics", (part,))]:
             if isinstance(metric, Metric) and metric.name == name and metric.direction is not None:
                 return "max" if metric.direction == "up" else "min"
         raise ValueError(

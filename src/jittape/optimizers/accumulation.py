@@ -6,11 +6,12 @@ selection keeps the former values until the update is due. The selection is part
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jittape.core.dtypes import int64
 from jittape.core.primitive import apply
+from jittape.optimizers.averages import AVERAGE
 from jittape.optimizers.gradient_pairs import Pair
 from jittape.optimizers.state import Stateful
 from jittape.primitives.elementwise.arithmetic import add
@@ -18,12 +19,12 @@ from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.division import divide, mod
 from jittape.recording.variable import Variable
 
-__all__ = ["ACCUMULATOR", "OF_EVERY_STEP", "accumulate", "keep_unless_due", "step_count"]
+__all__ = ["ACCUMULATOR", "OF_EVERY_STEP", "accumulate", "keep_unless_due", "states_of_updates", "step_count"]
 
 ACCUMULATOR = "gradient_accumulator"
 """Name of the state with the sum of the gradients since the last update."""
 _COUNT = "accumulated_steps"
-OF_EVERY_STEP = (ACCUMULATOR, _COUNT)
+OF_EVERY_STEP = (ACCUMULATOR, AVERAGE, _COUNT)
 """Names of the state that changes with every step."""
 
 
@@ -52,6 +53,11 @@ def accumulate(optimizer: Stateful, pairs: list[Pair], steps: int) -> tuple[Any,
 def step_count(optimizer: Stateful) -> Variable:
     """Return the state with the number of steps since the last update."""
     return optimizer.add_variable((), 0, int64, _COUNT)
+
+
+def states_of_updates(state: Mapping[tuple[str, int], Variable]) -> list[Variable]:
+    """Return the state that an update changes, and no other step."""
+    return [variable for (name, _), variable in state.items() if name not in OF_EVERY_STEP]
 
 
 def keep_unless_due(due: Any, before: Iterable[tuple[Variable, Any]]) -> None:

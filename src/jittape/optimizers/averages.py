@@ -7,25 +7,30 @@ from typing import Any
 
 from jittape.core.dtypes import float64
 from jittape.core.primitive import apply
+from jittape.optimizers.state import Stateful
 from jittape.primitives.broadcast import cast_to
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.division import mod
 from jittape.recording.variable import Variable
 
-__all__ = ["average"]
+__all__ = ["AVERAGE", "average"]
+
+AVERAGE = "average"
+"""Name of the state with the moving average of a Variable."""
 
 
 def average(
+    optimizer: Stateful,
     variables: Sequence[Variable],
-    averages: Sequence[Variable],
     iterations: Variable,
     momentum: float,
     frequency: int | None,
 ) -> None:
     """Update the averages of `variables`; every `frequency` steps, assign the averages to the Variables."""
     momentum_now, due = apply(_of_step, (iterations, momentum), (frequency or 0,))
-    for variable, mean in zip(variables, averages, strict=True):
+    for variable in variables:
+        mean = optimizer.state_of(variable, AVERAGE)
         mean.assign(apply(_averaged, (mean, variable, momentum_now)))
         if frequency is not None:
             variable.assign(apply(_overwritten, (due, mean, variable)))

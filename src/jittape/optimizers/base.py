@@ -19,9 +19,9 @@ from jittape.core.argument_checks import (
     optional_whole_number,
 )
 from jittape.core.primitive import active
-from jittape.optimizers.accumulation import ACCUMULATOR, OF_EVERY_STEP, accumulate, keep_unless_due
+from jittape.optimizers.accumulation import ACCUMULATOR, accumulate, keep_unless_due, states_of_updates
 from jittape.optimizers.assignment_rollback import roll_back, snapshot
-from jittape.optimizers.averages import average
+from jittape.optimizers.averages import AVERAGE, average
 from jittape.optimizers.gradient_pairs import Pair, checked_pairs, checked_variables, clipped
 from jittape.optimizers.options import Printed
 from jittape.optimizers.recorded_step import KeepsStep, recorded_step
@@ -29,6 +29,7 @@ from jittape.optimizers.schedules.rates import LearningRateSchedule, in_dtype, r
 from jittape.optimizers.schedules.schedule_registry import deserialize, serialize
 from jittape.optimizers.state import work_dtype
 from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.recording.operators import Operators
 from jittape.recording.variable import Variable
 
@@ -152,7 +153,7 @@ class Optimizer(KeepsStep, Printed):
         self._register(checked_variables(variables, "build"))
         for variable in self._known:
             if self.use_ema:
-                self.add_variable_from_reference(variable, "average", variable.value)
+                self.add_variable_from_reference(variable, AVERAGE, variable.value)
             if self.gradient_accumulation_steps is not None:
                 self.add_variable_from_reference(variable, ACCUMULATOR)
 
@@ -242,14 +243,18 @@ class Optimizer(KeepsStep, Printed):
         pairs = [(in_dtype(g, work_dtype(v)), v) for g, v in pairs]
         if self.loss_scale_factor is not None:
             pairs = [(multiply(g, 1.0 / self.loss_scale_factor), v) for g, v in pairs]
+        updates: Any = 1
         if self.gradient_accumulation_steps is None:
             self._update_all(pairs, rate)
-            return
-        due, pairs = accumulate(self, pairs, self.gradient_accumulation_steps)
-        states = [variable for (name, _), variable in self._state.items() if name not in OF_EVERY_STEP]
-        before = [(v, v.value()) for v in (self.iterations, *self._known, *states)]
-        self._update_all(pairs, rate)
-        keep_unless_due(due, before)
+        else:
+            due, pairs = accumulate(self, pairs, self.gradient_accumulation_steps)
+            before = [(v, v.value()) for v in (*self._known, *states_of_updates(self._state))]
+            self._update_all(pairs, rate)
+            keep_unless_due(due, before)
+            updates = cast(due, self.iterations.dtype)
+        if self.use_ema:  # also in a step that makes no update, as Keras does
+            average(self, self._known, self.iterations, self.ema_momentum, self.ema_overwrite_frequency)
+        self.iterations.assign_add(updates)
 
     def _update_all(self, pairs: list[Pair], rate: Any) -> None:
         pairs = clipped(pairs, self.clipnorm, self.clipvalue, self.global_clipnorm)
@@ -260,10 +265,6 @@ class Optimizer(KeepsStep, Printed):
                 self._update(gradient, variable, rates[gradient.aval.dtype])
         finally:
             self.step_values = None
-        if self.use_ema:
-            averages = [self.state_of(v, "average") for v in self._known]
-            average(self._known, averages, self.iterations, self.ema_momentum, self.ema_overwrite_frequency)
-        self.iterations.assign_add(1)
 
     def _take_on(self, variables: Iterable[Variable]) -> None:
         new = [v for v in variables if not self.knows(v)]
@@ -372,7 +373,7 @@ class Optimizer(KeepsStep, Printed):
         if self.use_ema and unknown:
             raise ValueError(f"finalize_variable_values: {self.name} has no averages of {unknown}")
         for variable in variables if self.use_ema else ():
-            variable.assign(self.state_of(variable, "average"))
+            variable.assign(self.state_of(variable, AVERAGE))
 
     # ---- as data ----------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from jittape.core.config import config
 from jittape.core.dtypes import as_dtype, is_floating
 from jittape.execution import init_scope
 from jittape.keras import initializers, regularizers
+from jittape.keras.layers.layer_losses import Losses, Penalty
+from jittape.keras.metric_base import Metric
 from jittape.module import Module, parts_of
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.random.generator import Generator
@@ -27,36 +29,6 @@ from jittape.recording.user_line import layer_calls
 from jittape.recording.variable import Variable
 
 __all__ = ["DirectLayers", "Layer"]
-
-
-class _Penalty(NamedTuple):
-    """A weight and its regularizer."""
-
-    weight: Variable
-    regularizer: Callable[[Any], Any]
-
-
-class _Losses:
-    """Penalties and other losses of a layer. It is no container, so its Variables are not counted twice.
-
-    Attributes
-    ----------
-    call : int
-        Number of the last call; see `_Calls`.
-    added : list of (int, Tensor)
-        Losses with the numbers of their calls.
-    """
-
-    def __init__(self) -> None:
-        self.penalties: list[_Penalty] = []
-        self.added: list[tuple[int, Any]] = []
-        self.call = -1
-
-    def begin(self, call: int) -> None:
-        """Drop the losses of earlier calls."""
-        if call != self.call:
-            self.call = call
-            self.added.clear()
 
 
 _numbers = itertools.count(time.time_ns())
@@ -145,7 +117,7 @@ class Layer(Module):
         self.built = False
         self._dtype = None if dtype is None else as_dtype(dtype)
         self._is_trainable = bool(trainable)
-        self._losses = _Losses()
+        self._losses = Losses()
         self._activity_regularizer = regularizers.get(activity_regularizer)
 
     # ---- weights -----------------------------------------------------------------------------------------------------
@@ -193,8 +165,15 @@ class Layer(Module):
             )
         penalty = regularizers.get(regularizer)
         if penalty is not None:
-            self._losses.penalties.append(_Penalty(weight, penalty))
+            self._losses.penalties.append(Penalty(weight, penalty))
         return weight
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """All Variables of this layer and those within it but the sums of metrics, as in Keras."""
+        parts = list(parts_of(self))
+        sums = {id(v) for part in parts if isinstance(part, Metric) for v in part.variables}
+        return tuple([part for part in parts if isinstance(part, Variable) and id(part) not in sums])
 
     @property
     def weights(self) -> list[Variable]:
@@ -362,6 +341,12 @@ class Layer(Module):
         leaves, rebuild = flatten(inputs)
         shapes = [tuple(x.shape) if hasattr(x, "shape") else None for x in leaves]
         self.build(rebuild(shapes))
+        compute_mask = getattr(self, "compute_mask", None)
+        if compute_mask is not None and compute_mask(inputs) is not None:
+            raise NotImplementedError(
+                f"[{type(self).__name__}] compute_mask is not supported, because layers do not pass masks on: call it "
+                "yourself, and give attention and recurrent layers mask=..., losses and metrics sample_weight=..."
+            )
 
     def _as_inputs(self, inputs: Any) -> Any:
         """Return `inputs` as tensors, those of a floating dtype in the dtype of the layer."""

@@ -70,6 +70,19 @@ class Sequential(Layer):
         if self._example is not None:
             self._example = self._apply(layer, self._example, False)
 
+    @property
+    def output_shape(self) -> tuple[int | None, ...]:
+        """Shape of the results, with None for the length of the batch.
+
+        Raises
+        ------
+        AttributeError
+            If the first layer is no `Input`.
+        """
+        if self._example is None:
+            raise AttributeError(f"{self.name!r} has no output_shape: its first layer must be an Input")
+        return (None, *self._example.shape[1:])
+
     def build(self, input_shape: Any) -> None:
         """Build all layers for inputs of this shape, the length of the batch first."""
         if self._input is None:
