@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from jittape.core.dtypes import complex_of
 from jittape.core.primitive import apply
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitives.broadcast import conj, one_axis_key
+from jittape.primitives.broadcast import cast_to, conj, one_axis_key
+from jittape.primitives.elementwise.complex_numbers import real
+from jittape.primitives.shape.joining import concat
+from jittape.primitives.shape.views import sliced
 from jittape.primitives.signal.fourier import (
     Axes,
     Lengths,
@@ -20,6 +24,7 @@ from jittape.primitives.signal.fourier import (
     resized_along,
     transform_nd,
 )
+from jittape.primitives.signal.small_transforms import is_small_length, small_fft_op
 from jittape.primitives.signal.transform_ops import DUAL, irfft_op, rfft_op
 from jittape.typing import Tensor, TensorLike
 
@@ -32,8 +37,16 @@ __all__ = ["hfft", "ihfft", "irfft", "irfft2d", "irfft3d", "irfftnd", "rfft", "r
 def _rfft(op: str, x: Any, axes: tuple[int, ...], lengths: Any, norm: str) -> Any:
     if x.dtype.kind == "c":
         raise DTypeError(f"[{op}] needs a real dtype, got {x.dtype.name}; use {op[1:]}, or the real part")
-    half = rfft_op.bind(resized_along(x, axes, lengths), axis=axes[-1], norm=norm)
+    x = resized_along(x, axes, lengths)
+    last = axes[-1]
+    small = is_small_length(x.shape[last], complex_of(x.dtype))
+    half = _small_rfft(x, last, norm) if small else rfft_op.bind(x, axis=last, norm=norm)
     return complex_transform(half, axes[:-1], None, norm, inverse=False)
+
+
+def _small_rfft(x: Any, axis: int, norm: str) -> Any:
+    whole = small_fft_op.bind(cast_to(x, complex_of(x.dtype)), axis=axis, inverse=False, norm=norm)
+    return sliced(whole, axis, 0, x.shape[axis] // 2 + 1)
 
 
 def _irfft(op: str, x: Any, axes: tuple[int, ...], lengths: Any, norm: str) -> Any:
@@ -45,7 +58,15 @@ def _irfft(op: str, x: Any, axes: tuple[int, ...], lengths: Any, norm: str) -> A
             "set the last length of fft_length to 1 for a result of one element"
         )
     x = complex_transform(x, tuple(others), None if lengths is None else lengths[:-1], norm, inverse=True)
-    return irfft_op.bind(resized(x, last, n // 2 + 1), n=n, axis=last, norm=norm)
+    x = resized(x, last, n // 2 + 1)
+    if is_small_length(n, x.dtype):
+        return _small_irfft(x, last, norm)
+    return irfft_op.bind(x, n=n, axis=last, norm=norm)
+
+
+def _small_irfft(x: Any, axis: int, norm: str) -> Any:
+    others = [conj(sliced(x, axis, k, 1)) for k in range(x.shape[axis] - 2, 0, -1)]
+    return real(small_fft_op.bind(concat([x, *others], axis), axis=axis, inverse=True, norm=norm))
 
 
 # ---- real transforms -------------------------------------------------------------------------------------------------
