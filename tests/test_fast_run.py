@@ -46,6 +46,32 @@ def test_floats_come_as_numpy_would_cast_them(dtype, scalar):
     np.testing.assert_array_equal(result, expected)
 
 
+@pytest.mark.parametrize("scalar", [0, -1, 7, 2**62, 2**63 - 1, -(2**63)])
+def test_ints_of_64_bits_come_as_they_are(scalar):
+    x = jt.constant(np.array([0, 1, -3], "int64"))
+    result = run(lambda value: jt.maximum(x, value), scalar)
+    assert path()._fast_run is not None
+    np.testing.assert_array_equal(result, np.maximum(x.numpy(), scalar))
+
+
+def test_an_int_that_does_not_fit_is_refused_on_the_fast_path():
+    x = jt.constant(np.array([0, 1], "int64"))
+    run(lambda value: x + value, 5)
+    assert path()._fast_run is not None
+    with pytest.raises((OverflowError, jt.DTypeError)):
+        (x + 2**63).numpy()
+    np.testing.assert_array_equal((x + 6).numpy(), [6, 7])
+
+
+def test_starts_of_slices_come_on_the_fast_path():
+    x = jt.constant(np.arange(12.0))
+    for i in [0, 3, 1, -2, 5, -1, 2, 4]:
+        result = (x[i] * 2.0 + x[i - 1]).numpy()
+        assert result == 2.0 * np.arange(12.0)[i] + np.arange(12.0)[i - 1]
+    run(lambda: jt.reduce_sum(x[1:] - x[:-1] * 0.5))
+    assert path()._fast_run is not None
+
+
 def test_every_run_has_its_own_values():
     x = jt.constant(np.arange(4.0))
     for i in range(8):

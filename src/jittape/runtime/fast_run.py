@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jittape.core.buffers import Buffer, address_of
-from jittape.core.dtypes import float32, float64
+from jittape.core.dtypes import float32, float64, int64
 from jittape.core.tuning import tuning
 from jittape.runtime.executable import CompiledExecutable
 from jittape.runtime.table_runner import Feed, plan, runner
@@ -31,11 +31,12 @@ def fast_run(
     plain = layout.plain_outputs and layout.results
     if run is None or not plain or tables is None or len(tables) != 1 or min(positions, default=0) < 0:
         return None
-    feeds: dict[Any, list[Feed]] = {Buffer: [], float64: [], float32: []}
+    feeds: dict[Any, list[Feed]] = {Buffer: [], float64: [], float32: [], int64: []}
+    classes: Mapping[Any, type] = {None: Buffer, float64: float, float32: float, int64: int}
     for cell, result_index in enumerate(positions):
         dtype = layout.scalar_dtypes[cell]
         kind = Buffer if dtype is None else dtype
-        if kind not in feeds or values[result_index].__class__ is not (Buffer if dtype is None else float):
+        if kind not in feeds or values[result_index].__class__ is not classes[dtype]:
             return None
         feeds[kind].append((result_index, cell))
     planned = plan(tables[0], *feeds.values())

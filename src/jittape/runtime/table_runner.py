@@ -1,6 +1,6 @@
 """Runs of a table on the list of a trace's inputs.
 
-Machine code writes the values' addresses and the floats into the slot table; with `struct`, Python took 1.1 µs of the
+Machine code writes the values' addresses and the numbers into the slot table; with `struct`, Python took 1.1 µs of the
 2.3 µs of a small step for that.
 """
 
@@ -24,23 +24,28 @@ __all__ = ["Feed", "plan", "runner"]
 Feed = tuple[int, int]
 """Position of a value in the list of inputs, and the cell of the slot table that the value goes to."""
 
-_HEAD = 4
+_HEAD = 5
 """Words of a plan before the first `Feed`."""
 
 
 def plan(
-    table: int, buffers: Sequence[Feed], doubles: Sequence[Feed], singles: Sequence[Feed]
+    table: int,
+    buffers: Sequence[Feed],
+    doubles: Sequence[Feed],
+    singles: Sequence[Feed],
+    integers: Sequence[Feed],
 ) -> np.ndarray[Any, Any]:
-    """Return a plan for `runner`: a driver's table, the buffers, and the floats for cells of 8 and of 4 bytes."""
-    feeds = [number for feed in (*buffers, *doubles, *singles) for number in feed]
-    return np.array([table, len(buffers), len(doubles), len(singles), *feeds], np.int64)
+    """Return a plan for `runner`: a driver's table, the buffers, the floats for cells of 8 and of 4 bytes, the ints."""
+    kinds = (buffers, doubles, singles, integers)
+    feeds = [number for kind in kinds for feed in kind for number in feed]
+    return np.array([table, *map(len, kinds), *feeds], np.int64)
 
 
 @cache
 def runner() -> Callable[[tuple[Any, ...], int, int], int] | None:
     """Return ``run(values, cells, plan)``, whose last two arguments are addresses; None if there is no object layout.
 
-    `run` does not check its arguments: the values must be the buffers and floats that the plan says.
+    `run` does not check its arguments: the values must be the buffers and numbers that the plan says.
     """
     return None if _RUNNER is None else as_function(registry.address_of(_RUNNER))
 
@@ -49,7 +54,7 @@ def _write_runner(function: ir.Function, places: Mapping[str, int]) -> None:
     code = ObjectCode(function, places)
     builder = code.builder
     values, cells, plan = code.argument(0), code.address_argument(1), code.address_argument(2)
-    empty = code.block("empty")
+    empty, failed = code.block("empty"), code.block("failed")
 
     def buffer(item: ir.Value) -> ir.Value:
         return code.get_unchecked(code.get(item, "buffer_array", empty), "data")
@@ -60,8 +65,11 @@ def _write_runner(function: ir.Function, places: Mapping[str, int]) -> None:
     def single(item: ir.Value) -> ir.Value:
         return builder.fptrunc(double(item), ir.FloatType())
 
+    def signed(item: ir.Value) -> ir.Value:
+        return code.index(item, failed)
+
     feed = builder.add(plan, integer(8 * _HEAD))
-    for kind, convert in enumerate((buffer, double, single)):
+    for kind, convert in enumerate((buffer, double, single, signed)):
         count = code.read(plan, 1 + kind)
         with code.each(count) as index:
             row = code.element(feed, index, 16)
@@ -71,6 +79,8 @@ def _write_runner(function: ir.Function, places: Mapping[str, int]) -> None:
     return_unless(builder, run_table(builder, code.read(plan), cells), integer(0))
     code.begin(empty)  # a buffer without an array, made by ``object.__new__``
     code.call("PyErr_BadArgument")
+    builder.branch(failed)
+    code.begin(failed)
     builder.ret(ir.Constant(BYTES, None))
 
 
