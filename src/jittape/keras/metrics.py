@@ -206,7 +206,7 @@ class LogCoshError(_MeanLoss):
 
     Examples
     --------
-    >>> jt.keras.metrics.LogCoshError()([[0.0]], [[1.0]]).numpy().round(4).item()
+    >>> round(float(jt.keras.metrics.LogCoshError()([[0.0]], [[1.0]])), 4)
     0.4338
     """
 
