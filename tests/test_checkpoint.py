@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import itertools
 import os
@@ -463,8 +464,12 @@ def test_nothing_to_restore():
 def test_paths_that_are_no_checkpoint(tmp_path):
     v = jt.Variable(1.0)
     checkpoint = jt.train.Checkpoint(v=v)
-    with pytest.raises(FileNotFoundError, match=r"the '-1' in 'ckpt-1'"):
+    with pytest.raises(FileNotFoundError, match=r"the '-1' in 'ckpt-1'") as caught:
         checkpoint.restore(tmp_path / "ckpt")
+    assert isinstance(caught.value, jt.errors.NotFoundError)
+    assert caught.value.errno == errno.ENOENT
+    assert caught.value.filename == str(tmp_path / "ckpt.npz")
+    assert v.numpy() == 1.0
     with pytest.raises(IsADirectoryError, match="latest_checkpoint"):
         checkpoint.restore(tmp_path)
     for load in (jt.train.load_checkpoint, jt.train.list_variables):

@@ -78,8 +78,8 @@ class DeadlineExceededError(OpError):
     error_code = 4
 
 
-class NotFoundError(OpError):
-    """Something that was asked for does not exist, such as a file."""
+class NotFoundError(OpError, FileNotFoundError):
+    """A file does not exist, such as a checkpoint."""
 
     error_code = 5
 

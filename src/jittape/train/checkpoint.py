@@ -180,7 +180,7 @@ class Checkpoint(Owner):
         WeightsError
             If a shape or a dtype differs, no Variable has a path of the file, or the file is damaged. The message names
             the Variables, and nothing is changed.
-        FileNotFoundError
+        NotFoundError
             If there is no such file.
         """
         if save_path is None:

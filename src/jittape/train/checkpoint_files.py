@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.core.dtypes import as_dtype
-from jittape.errors import WeightsError
+from jittape.errors import NotFoundError, WeightsError
 from jittape.weights import WeightsPath, opened, publish
 
 __all__ = [
@@ -44,7 +44,7 @@ def _existing(path: WeightsPath) -> str:
     if os.path.isdir(name):
         latest = latest_checkpoint(name)
         if latest is None:
-            raise FileNotFoundError(errno.ENOENT, "there is no checkpoint in the folder", name)
+            raise _not_found("there is no checkpoint in the folder", name)
         name = latest
     return require_file(name)
 
@@ -54,7 +54,7 @@ def require_file(path: WeightsPath) -> str:
 
     Raises
     ------
-    IsADirectoryError, FileNotFoundError
+    IsADirectoryError, NotFoundError
         With the remedy.
     """
     name = os.fspath(path)
@@ -64,13 +64,18 @@ def require_file(path: WeightsPath) -> str:
         )
     found = file_of(name)
     if not os.path.exists(found):
-        raise FileNotFoundError(
-            errno.ENOENT,
+        raise _not_found(
             "no checkpoint with this name: double-check the path, which may lack the number of the checkpoint, the "
             "'-1' in 'ckpt-1'",
             found,
         )
     return found
+
+
+def _not_found(text: str, path: str) -> NotFoundError:
+    error = NotFoundError(text)
+    error.errno, error.strerror, error.filename = errno.ENOENT, text, path
+    return error
 
 
 # ---- single values ---------------------------------------------------------------------------------------------------
@@ -136,7 +141,7 @@ def load_checkpoint(ckpt_dir_or_file: WeightsPath) -> CheckpointReader:
 
     Raises
     ------
-    FileNotFoundError
+    NotFoundError
         If there is none.
     WeightsError
         If the file is damaged.
@@ -165,7 +170,7 @@ def load_variable(ckpt_dir_or_file: WeightsPath, name: str) -> np.ndarray[Any, A
 
     Raises
     ------
-    FileNotFoundError
+    NotFoundError
         If there is no such checkpoint.
 
     Examples
@@ -189,7 +194,7 @@ def list_variables(ckpt_dir_or_file: WeightsPath) -> list[tuple[str, list[int]]]
 
     Raises
     ------
-    FileNotFoundError
+    NotFoundError
         If there is no such checkpoint.
 
     Examples
