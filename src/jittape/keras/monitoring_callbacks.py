@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.core.user_calls import as_int
 from jittape.keras.callback_base import Callback
-from jittape.keras.metric_base import Metric
+from jittape.keras.metrics.metric_base import Metric
 
 __all__ = ["EarlyStopping", "ModelCheckpoint", "ReduceLROnPlateau"]
 

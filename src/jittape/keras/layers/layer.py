@@ -18,7 +18,7 @@ from jittape.core.dtypes import as_dtype, is_floating
 from jittape.execution import init_scope
 from jittape.keras import initializers, regularizers
 from jittape.keras.layers.layer_losses import Losses, Penalty
-from jittape.keras.metric_base import Metric
+from jittape.keras.metrics.metric_base import Metric
 from jittape.module import Module, parts_of
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.random.generator import Generator

@@ -8,7 +8,7 @@ import numpy as np
 
 from jittape.core.user_calls import as_int
 from jittape.execution import init_scope
-from jittape.keras.metric_base import Metric
+from jittape.keras.metrics.metric_base import Metric
 from jittape.keras.true_and_predicted import EXCLUDED, as_tensor, greatest_predictions, of_class, same_rank
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.comparison import greater, logical_and, logical_not, where
@@ -24,6 +24,7 @@ from jittape.recording.tensor import Tensor
 
 __all__ = [
     "AUC",
+    "Counts",
     "FalseNegatives",
     "FalsePositives",
     "Precision",
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 
-class _Counts(Metric):
+class Counts(Metric):
     """Weighted numbers of true and false positives and negatives at thresholds.
 
     A prediction is positive if it is greater than the threshold.
@@ -43,7 +44,7 @@ class _Counts(Metric):
     """Whether the last dimension has labels that are counted separately."""
 
     def __init__(self, thresholds: Any, name: str | None, dtype: Any) -> None:
-        super().__init__(name, dtype)
+        super().__init__(dtype, name)
         self._thresholds = np.asarray(thresholds, self.dtype).ravel()
         if not len(self._thresholds):
             raise ValueError(f"[{type(self).__name__}] thresholds must not be empty")
@@ -91,7 +92,7 @@ class _Counts(Metric):
         return values[0] if len(self._thresholds) == 1 else values
 
 
-class _Count(_Counts):
+class _Count(Counts):
     """One of the numbers."""
 
     kind: ClassVar[str]
@@ -194,7 +195,7 @@ class FalseNegatives(_Count):
     direction = "down"
 
 
-class _Fraction(_Counts):
+class _Fraction(Counts):
     """A fraction of the positive predictions or labels, of all classes or of one."""
 
     direction = "up"
@@ -283,7 +284,7 @@ _HEIGHTS = {
 """Heights of the intervals between two points of a curve, by the name of the method."""
 
 
-class AUC(_Counts):
+class AUC(Counts):
     """The area under the ROC curve, or under the curve of precision and recall, by thresholds.
 
     Parameters

@@ -9,6 +9,8 @@ import numpy as np
 
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
+from jittape.execution import init_scope
+from jittape.keras import initializers
 from jittape.keras.true_and_predicted import as_tensor
 from jittape.module import Module, snake_case
 from jittape.primitives.elementwise.arithmetic import multiply
@@ -30,10 +32,10 @@ class Metric(Module):
 
     Parameters
     ----------
-    name : str, optional
-        By default the name of the class in snake case.
     dtype : dtype, optional
         `jt.config.default_float` if not given.
+    name : str, optional
+        By default the name of the class in snake case.
 
     Attributes
     ----------
@@ -62,17 +64,43 @@ class Metric(Module):
 
     _keeps_order = True
 
-    def __init__(self, name: str | None = None, dtype: Any = None) -> None:
+    def __init__(self, dtype: Any = None, name: str | None = None) -> None:
         super().__init__()
         self._name = snake_case(type(self).__name__) if name is None else name  # any text
         self.dtype = as_dtype(config.default_float if dtype is None else dtype)
 
+    def add_variable(
+        self,
+        shape: Any = (),
+        initializer: Any = None,
+        dtype: Any = None,
+        aggregation: str = "sum",
+        name: str | None = None,
+    ) -> Variable:
+        """Create a sum, which is not trainable; `add_weight` does the same.
+
+        Parameters
+        ----------
+        shape : sequence of int
+        initializer : str or callable, optional
+            Of the first value, zeros by default; `reset_state` assigns zeros.
+        dtype : dtype, optional
+            That of the metric if not given.
+        aggregation : str
+            Accepted for compatibility with TensorFlow.
+        name : str, optional
+        """
+        extents, wanted = tuple(shape), self.dtype if dtype is None else as_dtype(dtype)
+        initial = initializers.get("zeros" if initializer is None else initializer)
+        with init_scope():  # the first batch may come while a function is traced
+            value = np.asarray(initial(extents, wanted), wanted)
+        return Variable(value, trainable=False, name=f"{self.name}/{name or 'weight'}")
+
     def add_weight(
         self, shape: Any = (), initializer: Any = None, dtype: Any = None, name: str | None = None
     ) -> Variable:
-        """Create a sum, which begins with zeros and is not trainable."""
-        value = np.zeros(tuple(shape), self.dtype if dtype is None else as_dtype(dtype))
-        return Variable(value, trainable=False, name=f"{self.name}/{name or 'weight'}")
+        """Create a sum, which is not trainable; see `add_variable`."""
+        return self.add_variable(shape, initializer, dtype, name=name)
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:
         """Add a batch. Subclasses must define this method."""
@@ -86,6 +114,15 @@ class Metric(Module):
         """Begin again."""
         for variable in self.variables:
             variable.assign(np.zeros(variable.shape, variable.dtype))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments of `Metric` that this metric was made with, for ``{**super().get_config(), ...}``."""
+        return {"name": self.name, "dtype": self.dtype.name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Metric:
+        """Return a metric with the arguments that `get_config` gave."""
+        return cls(**config)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Add a batch and return the value.
@@ -105,7 +142,7 @@ class _Reduction(Metric):
     reduce: ClassVar[Callable[..., Any]]
 
     def __init__(self, name: str | None = None, dtype: Any = None) -> None:
-        super().__init__(name, dtype)
+        super().__init__(dtype, name)
         self.total = self.add_weight(name="total")
         self.count = self.add_weight(name="count")
 
