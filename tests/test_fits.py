@@ -186,11 +186,13 @@ def test_a_model_with_python_control_flow() -> None:
     assert found.params["a"] == pytest.approx(2.0)
 
 
-def test_undetermined_parameters_are_named() -> None:
-    with pytest.warns(UserWarning, match="do not determine b:"):
-        found = jt.fit(lambda p, x: p["a"] * x + 0.0 * p["b"], (T, Y), {"a": 1.0, "b": 0.0})
-    assert np.isnan(found.errors["b"])
-    assert "do not determine b" in found.message
+def test_equations_add_degrees_of_freedom() -> None:
+    free = jt.fit(lambda p, x: p["a"] * x + 2.0 * p["a"], (T, Y), {"a": 0.0})
+    held = jt.fit(
+        line, (T, Y), {"a": 0.0, "b": 0.0}, constraints=[(lambda p: p["b"] - 2.0 * p["a"], 0.0, 0.0)]
+    )
+    assert held.dof == free.dof == 39
+    assert held.errors["a"] == pytest.approx(free.errors["a"])
 
 
 def test_a_fit_that_stops_early_warns() -> None:
@@ -258,6 +260,34 @@ def test_data_of_other_libraries_and_dtypes() -> None:
             ValueError,
             "'lmfit' takes no constraints",
         ),
+        (
+            {"constraints": [(lambda p: p["a"], 2, 1)]},
+            ValueError,
+            "lower bound of constraint 0 must not exceed",
+        ),
+        (
+            {"constraints": [(lambda p: p["a"], np.nan, 1)]},
+            ValueError,
+            "lower bound of constraint 0 must not exceed",
+        ),
+        (
+            {"constraints": [(lambda p: p["a"], "x", 1)]},
+            TypeError,
+            "a bound of constraint 0 must be a number or None",
+        ),
+        (
+            {"constraints": [(lambda p: jt.math.log(p["b"] - 9.0), 0, 1)]},
+            ValueError,
+            "constraint 0 is nan at the start",
+        ),
+        (
+            {"constraints": [(lambda p: p["a"], 0, 1)], "algorithm": "BFGS"},
+            ValueError,
+            "engine 'scipy' refuses algorithm 'BFGS' with constraints: use one of slsqp",
+        ),
+        ({"bounds": {"a": (0, 2)}, "algorithm": "BFGS"}, ValueError, "with bounds: use one of slsqp"),
+        ({"algorithm": "foo"}, ValueError, "engine 'scipy' refuses algorithm 'foo': Unknown solver foo"),
+        ({"options": {"foo": 1}}, ValueError, r"failed with options \['foo'\]: TypeError: .*'foo'"),
         ({"engine": "foo"}, ValueError, "engine must be one of scipy, iminuit"),
         ({"covariance": "foo"}, ValueError, "covariance must be 'hessian' or 'gauss_newton'"),
         (

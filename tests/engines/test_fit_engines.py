@@ -85,6 +85,59 @@ def test_algorithms(engine: str, algorithm: str) -> None:
     np.testing.assert_allclose(found.values, expected.values, rtol=2e-2)
 
 
+@pytest.mark.parametrize(
+    ("engine", "options", "message"),
+    [
+        ("iminuit", {"algorithm": "minos"}, "'iminuit' refuses algorithm 'minos': use one of migrad"),
+        ("lmfit", {"algorithm": "foo"}, "'lmfit' refuses algorithm 'foo': use one of leastsq"),
+        ("nlopt", {"algorithm": "foo"}, "'nlopt' refuses algorithm 'foo': AttributeError"),
+        ("nlopt", {"algorithm": "LD_LBFGS", "constraints": [(lambda p: p["life"], 1.0, 1.0)]}, "with constraints: inv"),
+        ("optimagic", {"algorithm": "foo"}, "'optimagic' refuses algorithm 'foo': Invalid algorithm"),
+        (
+            "optimagic",
+            {"algorithm": "scipy_lbfgsb", "constraints": [(lambda p: p["life"], 1.0, 1.0)]},
+            "with constraints: .* does not support nonlinear constraints",
+        ),
+        ("ipopt", {"options": {"foo": 1}}, r"'ipopt' failed with options \['foo'\]"),
+    ],
+)  # fmt: skip
+def test_what_an_engine_refuses_is_a_value_error(engine: str, options: Any, message: str) -> None:
+    pytest.importorskip(LIBRARIES[engine])
+    with pytest.raises(ValueError, match=message):
+        jt.fit(decay, (T, Y), START, sigma=0.05, engine=engine, **options)
+
+
+@pytest.mark.parametrize("engine", LIBRARIES)
+def test_errors_of_the_model_are_raised_as_they_are(engine: str) -> None:
+    pytest.importorskip(LIBRARIES[engine])
+    calls = 0
+
+    def fragile(p: Any, t: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > 4:
+            raise KeyError("mine")
+        return decay(p, t)
+
+    with pytest.raises(KeyError, match="mine"):
+        jt.fit(fragile, (T, Y), START, sigma=0.05, engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["nlopt", "ipopt", "optimagic"])
+def test_contradicting_constraints_are_named(engine: str) -> None:
+    pytest.importorskip(LIBRARIES[engine])
+    contrary = [(lambda p: p["life"], 2.0, 3.0), (lambda p: p["life"], None, 1.0)]
+    with pytest.warns(UserWarning, match=r"did not converge: .*constraint [01] is .*, outside its bounds"):
+        assert not jt.fit(decay, (T, Y), START, sigma=0.05, engine=engine, constraints=contrary).success
+
+
+@pytest.mark.parametrize("engine", LIBRARIES)
+def test_products_of_parameters_are_undetermined(engine: str) -> None:
+    pytest.importorskip(LIBRARIES[engine])
+    found = jt.fit(lambda p, t: p["a"] * p["b"] * t, (T, Y), {"a": 1.0, "b": 2.0}, sigma=0.05, engine=engine)
+    assert np.isnan(list(found.errors.values())).all()
+
+
 def test_an_algorithm_that_stops_early_is_noticed() -> None:
     pytest.importorskip("iminuit")
     with pytest.warns(UserWarning, match="the minimum is .* standard errors away"):

@@ -15,15 +15,21 @@ _NEAR = 1e-6
 """Distance from a bound, relative to the parameter or 1, within which a parameter counts as at its bound."""
 _POOR = 1e-9
 """Ratio of the eigenvalues of the scaled Hessian below which the parameters are remarked on."""
+_UNSETTLED = 1e-3
+"""Ratio of the eigenvalues of the scaled Hessian below which it is compared with those at points nearer the minimum."""
 _FAR = 0.05
 """Distance from the minimum, in standard errors, above which a fit is not finished."""
 
 
 class Covariance(NamedTuple):
-    """Covariance of all parameters, the variance that it is scaled by, and what is to be said about it."""
+    """Covariance of all parameters, the variance that it is scaled by, and what is to be said about it.
+
+    `dof` is the number of observations less the free parameters that equations do not determine.
+    """
 
     matrix: _Array
     scale: float
+    dof: int | None
     remarks: list[str]
     warning: str
 
@@ -33,14 +39,16 @@ def covariance_at(problem: FitProblem, free: _Array, method: str, *, estimates_v
 
     Fixed parameters have zeros, parameters at a bound nan.
     """
-    scale = _variance(problem, free) if problem.is_least_squares and estimates_variance else 1.0
+    dof = _degrees_of_freedom(problem, free)
+    scale = 1.0
+    if problem.is_least_squares and estimates_variance:
+        scale = 2.0 * problem.value(free) / dof if dof is not None and dof > 0 else np.nan
     at_bound = _near(free, problem.lower) | _near(free, problem.upper)
     inner = np.flatnonzero(~at_bound)
-    curvature, tangent = _reduced(problem, free, method, inner)
+    tangent, inverse, ratio, direction = _settled(problem, free, method, inner)
     warning, remarks = "", [f"{problem.names[i]} is at its bound" for i in np.flatnonzero(at_bound)]
     found = np.full((len(free), len(free)), np.nan)
     if tangent.shape[1]:
-        inverse, ratio, direction = _inverse(tangent.T @ curvature @ tangent)
         names = _largest(tangent @ direction, [problem.names[i] for i in inner])
         if inverse is not None and ratio < _POOR:
             remarks.append(f"the data hardly determine {names}: the Hessian is nearly singular")
@@ -58,13 +66,55 @@ def covariance_at(problem: FitProblem, free: _Array, method: str, *, estimates_v
         found[np.ix_(inner, inner)] = 0.0  # constraints determine all of them
     matrix = np.zeros((len(problem.values), len(problem.values)))
     matrix[np.ix_(problem.is_free, problem.is_free)] = found
-    return Covariance(matrix, scale, remarks, warning)
+    return Covariance(matrix, scale, dof, remarks, warning)
 
 
-def _variance(problem: FitProblem, free: _Array) -> float:
-    """Return the estimated variance of an observation; nan without degrees of freedom."""
-    dof = problem.observations.y.size - len(free)
-    return 2.0 * problem.value(free) / dof if dof > 0 else np.nan
+class _Curvature(NamedTuple):
+    """Tangent space of the active constraints, the inverse of the Hessian in it, and its weakest direction."""
+
+    tangent: _Array
+    inverse: _Array | None
+    ratio: float
+    direction: _Array
+
+
+def _settled(problem: FitProblem, free: _Array, method: str, inner: _Array) -> _Curvature:
+    """Return the curvature at a minimum; its inverse is None if the data do not determine all parameters.
+
+    The Hessian of ``a * b`` is singular at the minimum only. Where an engine stops, the remaining gradient makes it
+    regular by chance. Newton steps towards the minimum tell: they change such a curvature by orders of magnitude.
+    """
+    found = _curvature(problem, free, method, inner)
+    for _ in range(4):
+        tangent, inverse, ratio, _ = found
+        if inverse is None or ratio > _UNSETTLED:
+            return found
+        slope = tangent.T @ problem.gradient(free)[inner]
+        free = free.copy()
+        free[inner] -= tangent @ inverse @ slope
+        if slope @ inverse @ slope > _FAR or ((free < problem.lower) | (free > problem.upper)).any():
+            return found  # too far from the minimum to tell
+        nearer = _curvature(problem, free, method, inner)
+        if abs(nearer.ratio - ratio) <= 0.1 * ratio:
+            return nearer
+        found = nearer
+    return found._replace(inverse=None)
+
+
+def _curvature(problem: FitProblem, free: _Array, method: str, inner: _Array) -> _Curvature:
+    curvature, tangent = _reduced(problem, free, method, inner)
+    if not tangent.shape[1]:
+        return _Curvature(tangent, np.zeros((0, 0)), 1.0, np.zeros(0))
+    return _Curvature(tangent, *_inverse(tangent.T @ curvature @ tangent))
+
+
+def _degrees_of_freedom(problem: FitProblem, free: _Array) -> int | None:
+    """Return the number of degrees of freedom; None if the number of observations is unknown."""
+    if problem.observations.y is None:
+        return None
+    equations = problem.constraint_lower == problem.constraint_upper
+    determined = np.linalg.matrix_rank(problem.constraint_jacobian(free)[equations]) if equations.any() else 0
+    return int(problem.observations.y.size - len(free) + determined)
 
 
 def _near(values: _Array, bounds: _Array) -> _Array:

@@ -82,8 +82,13 @@ def _run_scipy(problem: FitProblem, algorithm: str | None, options: Mapping[str,
         return _run_scipy_least_squares(problem, algorithm, options)
     from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
+    if algorithm in least_squares:
+        raise ValueError(f"{algorithm} is for least squares without constraints")
     if algorithm is None:
         algorithm = "SLSQP" if problem.constraints else "L-BFGS-B" if problem.has_bounds else "trust-exact"
+    for given, able in ((problem.constraints, _WITH_CONSTRAINTS), (problem.has_bounds, _WITH_BOUNDS)):
+        if given and algorithm.lower() not in able:  # SciPy would only warn, and leave them out
+            raise ValueError(f"use one of {', '.join(able)}")
     more: dict[str, Any] = {"options": {"maxiter": 1000, **_PRECISE.get(algorithm.lower(), {}), **options}}
     if problem.has_bounds:
         more["bounds"] = Bounds(problem.lower, problem.upper)
@@ -122,6 +127,8 @@ def _is_minimum(problem: FitProblem, x: _Array) -> bool:
     return bool(0.0 <= 0.5 * gradient @ step < 1e-9) and bool(np.linalg.eigvalsh(curvature)[0] > 0.0)
 
 
+_WITH_CONSTRAINTS = ("slsqp", "trust-constr", "cobyla", "cobyqa")
+_WITH_BOUNDS = (*_WITH_CONSTRAINTS, "l-bfgs-b", "tnc", "nelder-mead", "powell")
 _PRECISE: dict[str, dict[str, float]] = {
     "slsqp": {"ftol": 1e-14},
     "l-bfgs-b": {"ftol": 1e-14, "gtol": 1e-8, "maxfun": 100_000},
@@ -155,7 +162,10 @@ def _run_iminuit(problem: FitProblem, algorithm: str | None, options: Mapping[st
     minuit.errordef = library.Minuit.LIKELIHOOD
     minuit.limits = list(zip(problem.lower, problem.upper, strict=True))
     minuit.tol = 1e-4
-    getattr(minuit, algorithm or "migrad")(**options)
+    algorithm = algorithm or "migrad"
+    if algorithm not in ("migrad", "simplex", "scan", "scipy"):
+        raise ValueError("use one of migrad, simplex, scan, scipy")
+    getattr(minuit, algorithm)(**options)
     message = "converged" if minuit.valid else f"MINUIT: {minuit.fmin}"
     return Outcome(np.array(minuit.values), bool(minuit.valid), message, minuit)
 
@@ -175,6 +185,9 @@ def _run_lmfit(problem: FitProblem, algorithm: str | None, options: Mapping[str,
         return np.array([given[key].value for key in keys])
 
     method = algorithm or ("leastsq" if problem.is_least_squares else "lbfgsb")
+    known = (*_LMFIT_METHODS, *library.minimizer.SCALAR_METHODS)
+    if method not in known:  # lmfit would use Nelder-Mead
+        raise ValueError(f"use one of {', '.join(known)}")
     is_scalar = method not in ("leastsq", "least_squares")
     minimizer = library.Minimizer(
         lambda given: (problem.value if is_scalar else problem.residuals)(vector(given)), parameters
@@ -187,6 +200,9 @@ def _run_lmfit(problem: FitProblem, algorithm: str | None, options: Mapping[str,
         more |= {"ftol": 1e-12, "xtol": 1e-12, "gtol": 1e-12}
     found = minimizer.minimize(method=method, **(more | dict(options)))
     return Outcome(vector(found.params), bool(found.success), str(found.message), found)
+
+
+_LMFIT_METHODS = ("leastsq", "least_squares", "brute", "basinhopping", "ampgo", "shgo", "dual_annealing")
 
 
 # ---- NLopt -----------------------------------------------------------------------------------------------------------
@@ -219,6 +235,8 @@ def _run_nlopt(problem: FitProblem, algorithm: str | None, options: Mapping[str,
         x = solver.optimize(problem.start)
     except library.RoundoffLimited:  # no step changes the cost: the last point is as good as the best
         return Outcome(last, True, "NLopt: limited by rounding errors", solver)
+    except library.runtime_error as error:  # NLopt's FAILURE, such as constraints that contradict each other
+        return Outcome(last, False, f"NLopt: failed {error}".rstrip(), solver)
     code = solver.last_optimize_result()
     limits = {library.MAXEVAL_REACHED: "maxeval", library.MAXTIME_REACHED: "maxtime"}
     message = f"stopped by {limits[code]}" if code in limits else "converged"

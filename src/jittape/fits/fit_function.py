@@ -11,6 +11,7 @@ import optree
 
 from jittape.core.user_calls import as_function
 from jittape.errors import ShapeError
+from jittape.fits.engine_calls import EngineCall
 from jittape.fits.fit_covariance import covariance_at
 from jittape.fits.fit_engines import ENGINES
 from jittape.fits.fit_problem import LOSSES, Constraint, FitProblem, Observations
@@ -84,8 +85,8 @@ def fit(
     Raises
     ------
     ValueError
-        If an argument is unknown or not finite, a name is not one of the parameters, or the cost is not finite at the
-        start.
+        If an argument is unknown or not finite, a name is not one of the parameters, the cost is not finite at the
+        start, or the engine refuses the algorithm, its options, bounds or constraints.
     ShapeError
         If the prediction does not have the shape of `y`, or `sigma` does not fit.
     ImportError
@@ -94,8 +95,8 @@ def fit(
     Warns
     -----
     UserWarning
-        If the engine does not converge or stops far from the minimum, or if the Hessian is not positive definite, so
-        that errors are nan.
+        If the engine does not converge, violates a bound or constraint, or stops far from the minimum; or if the
+        Hessian is not positive definite, so that errors are nan.
 
     Notes
     -----
@@ -138,16 +139,16 @@ def fit(
         layout.start, layout.positions(fixed, "fixed"),
     )  # fmt: skip
     _check_start(problem)
-    settings = dict(options or {})
+    call = EngineCall(engine, algorithm, dict(options or {}))
     problem.evaluations = 0
-    outcome = record.run(problem, algorithm, settings)
+    outcome = call(problem)
     evaluations = problem.evaluations
     found = covariance_at(problem, outcome.x, covariance, estimates_variance=sigma is None)
     if not outcome.success:
         warnings.warn(f"[fit] {engine} did not converge: {outcome.message}", UserWarning, stacklevel=2)
     elif found.warning:
         warnings.warn(f"[fit] {found.warning}", UserWarning, stacklevel=2)
-    return FitResult(problem, outcome, found, (record, algorithm, settings), evaluations)
+    return FitResult(problem, outcome, found, call, evaluations)
 
 
 def _constraint(given: Any) -> Constraint:

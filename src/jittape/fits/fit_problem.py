@@ -75,7 +75,7 @@ class FitProblem:
         self.names = [name for name, free in zip(layout.names, self.is_free, strict=True) if free]
         self.start = values[self.is_free]
         self.lower, self.upper = (side[self.is_free] for side in bounds)
-        self.constraint_lower, self.constraint_upper = _constraint_bounds(
+        self.constraint_lower, self.constraint_upper, self.constraint_numbers = _constraint_bounds(
             constraints, layout.unpack(convert_to_tensor(values))
         )
         self.evaluations = 0
@@ -225,19 +225,41 @@ class FitProblem:
         return _array(self._lagrangian_hessian(_vector(free), self.fixed, weights), (n, n))
 
 
-def _constraint_bounds(constraints: Sequence[Constraint], parameters: Any) -> tuple[_Array, _Array]:
-    """Return the lower and upper bounds of the values of all constraints, one after the other."""
-    lower, upper = [np.zeros(0)], [np.zeros(0)]
+def _constraint_bounds(constraints: Sequence[Constraint], parameters: Any) -> tuple[_Array, _Array, _Array]:
+    """Return the lower and upper bounds of the values of all constraints, one after the other, and their numbers."""
+    lower, upper, numbers = [np.zeros(0)], [np.zeros(0)], [np.zeros(0, int)]
     for number, (function, low, high) in enumerate(constraints):
-        shape = tuple(convert_to_tensor(function(parameters)).shape)
-        for bound, side, absent in ((low, lower, -np.inf), (high, upper, np.inf)):
-            array = np.asarray(absent if bound is None else bound, np.float64)
-            if array.shape not in ((), shape):
-                raise ShapeError(
-                    f"[fit] a bound of constraint {number} must have shape () or {shape}, got {array.shape}"
-                )
-            side.append(np.broadcast_to(array, shape).reshape(-1))
-    return np.concatenate(lower), np.concatenate(upper)
+        value = convert_to_tensor(function(parameters))
+        shape = tuple(value.shape)
+        low, high = (_constraint_bound(bound, shape, number) for bound in ((low, -np.inf), (high, np.inf)))
+        if not (low <= high).all():
+            i = np.flatnonzero(~(low <= high))[0]
+            raise ValueError(
+                f"[fit] the lower bound of constraint {number} must not exceed the upper one, got {low[i]} and "
+                f"{high[i]}"
+            )
+        if np.isnan(value.numpy()).any():
+            raise ValueError(f"[fit] constraint {number} is nan at the start: choose other start values")
+        lower.append(low)
+        upper.append(high)
+        numbers.append(np.full(low.size, number))
+    return np.concatenate(lower), np.concatenate(upper), np.concatenate(numbers)
+
+
+def _constraint_bound(given: tuple[Any, float], shape: tuple[int, ...], number: int) -> _Array:
+    """Return a bound of all elements of a constraint; `given` is the user's and the value of None."""
+    bound, absent = given
+    try:
+        array = np.asarray(absent if bound is None else bound, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"[fit] a bound of constraint {number} must be a number or None, got {bound!r}"
+        ) from None
+    if array.shape not in ((), shape):
+        raise ShapeError(
+            f"[fit] a bound of constraint {number} must have shape () or {shape}, got {array.shape}"
+        )
+    return np.broadcast_to(array, shape).reshape(-1)
 
 
 def _vector(free: Any) -> _Array:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from jittape.fits.engine_calls import EngineCall
 from jittape.fits.fit_covariance import Covariance
-from jittape.fits.fit_engines import Engine, Outcome
+from jittape.fits.fit_engines import Outcome
 from jittape.fits.fit_problem import FitProblem
 from jittape.fits.likelihood_profile import LikelihoodProfile, ProfileRun
 from jittape.html_report import html_table
@@ -40,7 +41,8 @@ class FitResult:
     chi2 : float
         Twice the cost.
     dof : int or None
-        Number of observations less the number of free parameters; None for ``loss="nll"``.
+        Number of observations less the number of free parameters, plus the number of independent constraints with equal
+        bounds; None for ``loss="nll"``.
     success : bool
         Whether the engine converged.
     message : str
@@ -59,11 +61,15 @@ class FitResult:
     """
 
     def __init__(
-        self, problem: FitProblem, outcome: Outcome, covariance: Covariance,
-        run: tuple[Engine, str | None, Mapping[str, Any]], evaluations: int,
-    ) -> None:  # fmt: skip
+        self,
+        problem: FitProblem,
+        outcome: Outcome,
+        covariance: Covariance,
+        call: EngineCall,
+        evaluations: int,
+    ) -> None:
         self.evaluations = evaluations
-        self._problem, self._scale, self._run = problem, covariance.scale, run
+        self._problem, self._scale, self._call = problem, covariance.scale, call
         layout = problem.layout
         self.names = list(layout.names)
         self.values = problem.whole(outcome.x)
@@ -73,8 +79,7 @@ class FitResult:
             self._errors = np.sqrt(np.diag(covariance.matrix))
         self.params, self.errors = layout.unpack(self.values), layout.unpack(self._errors)
         self.chi2 = 2.0 * self.cost
-        y = problem.observations.y
-        self.dof = None if y is None else int(y.size) - len(problem.names)
+        self.dof = covariance.dof
         self.success, self.details = outcome.success, outcome.details
         self._remarks = [*covariance.remarks, *([covariance.warning] if covariance.warning else [])]
         self.message = "; ".join([outcome.message, *self._remarks])
@@ -225,7 +230,7 @@ class FitResult:
         return places[0], float(self._errors[places[0]])
 
     def _profile_run(self, position: int) -> ProfileRun:
-        return ProfileRun(self._problem, position, self.values, self.cost, self._scale, *self._run)
+        return ProfileRun(self._problem, position, self.values, self.cost, self._scale, self._call)
 
     # ---- printing ----------------------------------------------------------------------------------------------------
 

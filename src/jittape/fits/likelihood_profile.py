@@ -1,14 +1,13 @@
-"""LikelihoodProfile likelihoods: the best cost for given values of one parameter, and the intervals that follow."""
+"""Profile likelihoods: the best cost for given values of one parameter, and the intervals that follow."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from jittape.fits.fit_engines import Engine
+from jittape.fits.engine_calls import EngineCall
 from jittape.fits.fit_problem import FitProblem
 
 __all__ = ["LikelihoodProfile", "ProfileRun"]
@@ -18,7 +17,7 @@ _Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class LikelihoodProfile:
-    """LikelihoodProfile likelihood of one parameter.
+    """Profile likelihood of one parameter.
 
     Attributes
     ----------
@@ -51,12 +50,11 @@ class ProfileRun:
     """Repeated fits with one parameter held, each started from its neighbor."""
 
     def __init__(
-        self, problem: FitProblem, position: int, best: _Array, cost: float, scale: float, engine: Engine,
-        algorithm: str | None, options: Mapping[str, Any],
-    ) -> None:  # fmt: skip
+        self, problem: FitProblem, position: int, best: _Array, cost: float, scale: float, call: EngineCall
+    ) -> None:
         self._held = problem.fixing(position, best[position])
         self._position, self._best, self._cost, self._scale = position, best, cost, scale
-        self._engine, self._algorithm, self._options = engine, algorithm, options
+        self._call = call
         self._name = problem.layout.names[position]
 
     def at(self, value: float, start: _Array) -> tuple[float, _Array]:
@@ -66,7 +64,7 @@ class ProfileRun:
         held.values[self._position] = value
         held.start = start[held.is_free]
         if held.names:
-            outcome = self._engine.run(held, self._algorithm, self._options)
+            outcome = self._call(held)
             if not outcome.success:
                 raise RuntimeError(
                     f"[fit] the profile at {self._name} = {value:.6g} failed: {outcome.message}"

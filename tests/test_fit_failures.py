@@ -1,0 +1,83 @@
+"""`jt.fit` on data that do not determine the parameters, and on models and constraints that fail."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+T = np.linspace(0.0, 4.0, 40)
+Y = 3.0 * np.exp(-T / 1.5) + 0.5 + 0.05 * np.random.default_rng(3).normal(size=40)
+START = {"height": 1.0, "life": 1.0, "floor": 0.0}
+
+
+def decay(p: Any, t: Any) -> Any:
+    return p["height"] * jt.exp(-t / p["life"]) + p["floor"]
+
+
+def line(p: Any, x: Any) -> Any:
+    return p["a"] * x + p["b"]
+
+
+def test_undetermined_parameters_are_named() -> None:
+    with pytest.warns(UserWarning, match="do not determine b:"):
+        found = jt.fit(lambda p, x: p["a"] * x + 0.0 * p["b"], (T, Y), {"a": 1.0, "b": 0.0})
+    assert np.isnan(found.errors["b"])
+    assert "do not determine b" in found.message
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_products_of_parameters_are_undetermined_wherever_the_engine_stops(seed: int) -> None:
+    """The gradient that remains where an engine stops makes the Hessian of ``a * b`` regular."""
+    rng = np.random.default_rng(seed)
+    factors = rng.uniform(0.3, 3.0, 2 + seed % 2)
+    options: dict[str, Any] = (
+        {"options": {}} if seed % 3 else {"options": {"xtol": 1e-5, "ftol": 1e-5, "gtol": 1e-5}}
+    )
+    if seed % 4 == 3:
+        options = {"algorithm": "BFGS"}
+    with pytest.warns(UserWarning, match="do not determine"):
+        found = jt.fit(
+            lambda p, t: jt.reduce_prod(p) * t, (T, Y), factors, sigma=rng.uniform(0.01, 1.0), **options
+        )
+    assert np.isnan(found.errors).any()
+
+
+def test_nearly_undetermined_parameters_have_errors() -> None:
+    """The sum of two exponentials is determined, with a ratio of eigenvalues of about 1e-7."""
+
+    def both(p: Any, t: Any) -> Any:
+        return p["a"] * jt.exp(-t / p["l"]) + p["b"] * jt.exp(-t / p["m"])
+
+    start = {"a": 1.1, "l": 1.05, "b": 0.9, "m": 1.45}
+    clean = np.exp(-T / 1.0) + np.exp(-T / 1.3)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=r"\[fit\]")
+        found = jt.fit(both, (T, clean), start, sigma=1e-4)
+    np.testing.assert_allclose(found.values, [1.0, 1.0, 1.0, 1.3], atol=1e-3)
+    gauss_newton = jt.fit(both, (T, clean), start, sigma=1e-4, covariance="gauss_newton")
+    np.testing.assert_allclose(found.covariance, gauss_newton.covariance, rtol=1e-3)
+
+
+def test_errors_of_the_model_are_raised_as_they_are() -> None:
+    calls = 0
+
+    def fragile(p: Any, t: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > 4:
+            raise KeyError("mine")
+        return decay(p, t)
+
+    with pytest.raises(KeyError, match="mine"):
+        jt.fit(fragile, (T, Y), START)
+
+
+def test_contradicting_constraints_are_named() -> None:
+    contrary = [(lambda p: p["a"] + p["b"], 5.0, 6.0), (lambda p: p["a"] + p["b"], None, 4.0)]
+    with pytest.warns(UserWarning, match=r"did not converge: .*constraint [01] is .*, outside its bounds"):
+        assert not jt.fit(line, (T, Y), {"a": 0.0, "b": 0.0}, constraints=contrary).success
