@@ -141,6 +141,15 @@ def cosines() -> Iterator[Row]:
                 2,
                 5,
             )
+    for kind, n in ((1, 9), (1, 8), (2, 8), (2, 14), (3, 12), (3, 16), (4, 6), (4, 16), (2, 18)):
+        norm = "ortho" if n % 4 == 0 and kind > 1 else None
+        yield of_real(
+            f"dct {kind} of {n}",
+            lambda x, kind=kind, norm=norm: co.dct(x, kind, axis=0, norm=norm),
+            lambda x, kind=kind, norm=norm: scipy.fft.dct(x, kind, axis=0, norm=norm),
+            n,
+            2,
+        )
     yield of_real("idct", lambda x: co.idct(x, n=6, axis=0), lambda x: scipy.fft.dct(x, 3, 6, 0), 4, 2)
 
 

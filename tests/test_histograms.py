@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.runtime.counters import counters
 
 
 def drawn(*shape: int) -> Any:
@@ -155,6 +156,37 @@ def test_a_regression_is_monotone_and_keeps_the_sums_of_its_blocks(mode: str) ->
         for row, blocks, means in zip(x, segments.numpy(), output.numpy(), strict=True):
             mean = np.bincount(blocks, row) / np.bincount(blocks)
             np.testing.assert_allclose(means, mean[blocks], rtol=1e-12)
+
+
+@pytest.mark.parametrize("decreasing", [True, False])
+def test_regressions_in_loops_are_machine_code(decreasing: bool) -> None:
+    x = drawn(3, 40)
+
+    def f(x: Any) -> Any:
+        def step(i: Any, y: Any) -> Any:
+            return 0.5 * y + jt.nn.isotonic_regression(x + y, decreasing)[0] ** 2
+
+        return jt.reduce_sum(jt.fori_loop(0, 3, step, jt.zeros_like(x)))
+
+    y = jt.constant(np.zeros_like(x))
+    for _ in range(3):
+        y = 0.5 * y + jt.nn.isotonic_regression(x + y, decreasing)[0] ** 2
+    function = jt.function(jt.value_and_grad(f))
+    value, gradient = function(jt.constant(x))
+    assert all(step.kernel is not None for step in counters.last.compiled.steps)
+    assert float(value) == pytest.approx(float(jt.reduce_sum(y)), rel=1e-13)
+    expected = (float(f(jt.constant(x + 1e-6))) - float(f(jt.constant(x - 1e-6)))) / 2e-6
+    assert float(jt.reduce_sum(gradient)) == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("values", [[1.0, np.nan, 2.0, 3.0], [np.inf, 1.0, np.inf], [2.0, 2.0, 2.0], [1.0]])
+def test_blocks_of_special_values(values: list[float]) -> None:
+    x = jt.constant(values)
+    for decreasing in (True, False):
+        expected = jt.nn.isotonic_regression(x, decreasing)
+        found = jt.function(lambda x, d=decreasing: tuple(jt.nn.isotonic_regression(x, d)))(x)
+        np.testing.assert_array_equal(found[1], expected.segments)
+        np.testing.assert_allclose(found[0], expected.output, rtol=1e-6)
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import scipy.signal
 
 import jittape as jt
 from jittape.errors import DTypeError, ShapeError
+from jittape.runtime.counters import counters
 
 Array = np.ndarray[Any, Any]
 
@@ -180,6 +181,22 @@ def test_inverse_cosine_transforms(kind: int) -> None:
 
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3, 4])
+def test_short_cosine_transforms_in_loops_are_machine_code(kind: int) -> None:
+    x = np.linspace(-1.0, 2.0, 24).reshape(3, 8)
+
+    def f(x: Any) -> Any:
+        return jt.reduce_sum(jt.fori_loop(0, 3, lambda i, y: jt.sin(jt.signal.dct(y, kind)) * x, x))
+
+    y = x
+    for _ in range(3):
+        y = np.sin(scipy.fft.dct(y, kind)) * x
+    value, gradient = jt.function(jt.value_and_grad(f))(jt.constant(x))
+    assert all(step.kernel is not None for step in counters.last.compiled.steps)
+    assert float(value) == pytest.approx(np.sum(y), rel=1e-12)
+    np.testing.assert_allclose(gradient, jt.grad(f)(jt.constant(x)), rtol=1e-10, atol=1e-10)
 
 
 def test_the_gradient_of_a_spectrum_has_the_conjugate_convention() -> None:

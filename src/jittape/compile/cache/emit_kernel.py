@@ -13,6 +13,7 @@ from llvmlite import ir
 
 from jittape.compile.ir.banded_kernel import BandedSubstitution
 from jittape.compile.ir.exchanges import Exchanges
+from jittape.compile.ir.isotonic_kernel import IsotonicBlocks
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.lapack import DECOMPOSITIONS, EXPONENTIALS, SCHUR_FUNCTIONS, Lapack
 from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
@@ -30,6 +31,7 @@ from jittape.compile.kernels.gemm.blas_call import define_product
 from jittape.compile.kernels.gemm.gemv import define_gemv
 from jittape.compile.kernels.gemm.skinny_gemm import define_skinny_gemm
 from jittape.compile.kernels.gemm.small_gemm import define_small_gemm
+from jittape.compile.kernels.isotonic.emit_isotonic import define_isotonic_blocks
 from jittape.compile.kernels.lapack.decompositions import define_decomposition
 from jittape.compile.kernels.lapack.emit_expm import define_exponential
 from jittape.compile.kernels.lapack.emit_schur import define_schur_function
@@ -68,6 +70,8 @@ def definition_of(kernel: Kernel) -> Definition:
                 define_diagonal_scatter(kernel, function)
             elif isinstance(kernel, Exchanges):
                 define_exchanges(function)
+            elif isinstance(kernel, IsotonicBlocks):
+                define_isotonic_blocks(function)
             elif isinstance(kernel, MaskCounts):
                 define_mask_counts(function)
             elif isinstance(kernel, MaskLoop):

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.core.builder import literal
-from jittape.core.dtypes import int32, int64
+from jittape.core.dtypes import float64, int32, int64
+from jittape.core.forms import Control
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag
+from jittape.errors import DTypeError
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import axis_key, broadcast, cast_to, iota, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative
@@ -47,22 +49,29 @@ def _blocks_of(row: list[float]) -> list[int]:
     return lengths
 
 
-def _blocks_impl(x: Any) -> Any:
+def _blocks_impl(x: Any, *, result_index: int) -> Any:
     result = np.empty(x.shape, int32)
     for place in np.ndindex(x.shape[:-1]):
-        lengths = _blocks_of(x[place].astype(np.float64).tolist())
+        lengths = _blocks_of(x[place].tolist())
         result[place] = np.repeat(np.arange(len(lengths)), lengths)
     return result
 
 
+def _blocks_abstract_eval(x: Aval, *, result_index: int) -> Aval:
+    if x.dtype != float64 or not x.ndim:
+        raise DTypeError(f"[isotonic_blocks] the operand must be rows of float64, got {x}")
+    return Aval(x.shape, int32)
+
+
 isotonic_blocks_op = Primitive(
     "isotonic_blocks",
-    abstract_eval=lambda x: Aval(require_kinds("isotonic_regression", "f", x).shape, int32),
+    abstract_eval=_blocks_abstract_eval,
     impl=_blocks_impl,
+    lowering=Control("isotonic_blocks", lambda operands, picks: [_blocks_impl(operands[0], result_index=0)]),
     gradient_stops="the number of a block is an integer",
     batch=alike(),
 )
-"""Number of the block of each element along the last dimension, for a decreasing sequence.
+"""Number of the block of each element along the last dimension of float64 numbers, for a decreasing sequence.
 
 It follows M. J. Best and N. Chakravarti, "Active set algorithms for isotonic regression; a unifying framework",
 Mathematical Programming 47 (1990). Equal means of neighbors are different blocks.
@@ -71,12 +80,15 @@ Mathematical Programming 47 (1990). Equal means of neighbors are different block
 
 def _isotonic(x: Any, decreasing: bool, axis: int) -> Any:
     x = floating(x)
+    require_kinds("isotonic_regression", "f", x.aval)
     if not x.shape:
         return x, broadcast(literal(0, int32), ())
     a = one_axis("isotonic_regression", axis, len(x.shape))
     order = (*[d for d in range(len(x.shape)) if d != a], a)
     last = permuted(x, order)
-    blocks = isotonic_blocks_op.bind(last if decreasing else negative(last))
+    if not last.aval.size:
+        return x, broadcast(literal(0, int32), x.shape)
+    blocks = isotonic_blocks_op.bind(cast_to(last if decreasing else negative(last), float64), result_index=0)
     output = _block_means(last, blocks)
     inverse = tuple([order.index(d) for d in range(len(order))])
     return permuted(output, inverse), permuted(blocks, inverse)
@@ -85,8 +97,6 @@ def _isotonic(x: Any, decreasing: bool, axis: int) -> Any:
 def _block_means(x: Any, blocks: Any) -> Any:
     """Return, for each element, the mean of the elements of its block along the last dimension."""
     length, count = x.shape[-1], x.aval.size
-    if count == 0:
-        return x
     lead = x.shape[:-1]
     start = to_shape(multiply(iota((math.prod(lead),), 0, int64), length), (*lead, 1))
     ids = to_shape(add(cast_to(blocks, int64), broadcast(start, x.shape)), (count,))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import NATIVE_FLOATS, complex_of, info_of
+from jittape.core.forms import Decomposition
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.errors import DTypeError, ShapeError
@@ -20,6 +21,7 @@ from jittape.primitives.broadcast import cast_to, iota
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import equal, logical_or, where
 from jittape.primitives.record_parts import filled, require_kinds
+from jittape.primitives.signal.small_cosines import small_dct
 
 __all__ = ["ADJOINT_KIND", "DUAL", "dct_op", "fft_op", "irfft_op", "rfft_op"]
 
@@ -163,6 +165,11 @@ def _dct_vjp(g: Any, out: Any, x: Any, *, kind: int, axis: int, norm: str) -> An
 
 
 dct_op: Primitive = Primitive(
-    "dct", abstract_eval=_dct_abstract_eval, impl=_dct_impl, vjp=(_dct_vjp,), batch=along_axis()
+    "dct",
+    abstract_eval=_dct_abstract_eval,
+    impl=_dct_impl,
+    vjp=(_dct_vjp,),
+    lowering=Decomposition(small_dct),
+    batch=along_axis(),
 )
 """The cosine transform of a `kind` from 1 to 4, with the scale of SciPy's ``norm="backward"`` or ``"ortho"``."""

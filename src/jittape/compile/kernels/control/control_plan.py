@@ -19,6 +19,7 @@ import numpy as np
 
 from jittape.compile.ir.banded_kernel import BandedSubstitution
 from jittape.compile.ir.exchanges import Exchanges
+from jittape.compile.ir.isotonic_kernel import IsotonicBlocks
 from jittape.compile.ir.kernel import Kernel
 from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
 from jittape.compile.ir.table_layouts import (
@@ -129,6 +130,8 @@ def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[...
         return _diagonals(run[0], avals)
     if form.kind == "exchanges":
         return _exchanges(run[0], avals)
+    if form.kind == "isotonic_blocks":
+        return _isotonic_blocks(avals[run[0].out])
     if form.kind == "mask_counts":
         return _mask_counts(run[0], avals)
     if form.kind == "mask_loop":
@@ -178,6 +181,13 @@ def _exchanges(op: Op, avals: Mapping[int, Aval]) -> Plan:
     shape = avals[op.out].shape
     first, step = (shape[-1] - 1, -1) if dict(op.params)["backwards"] else (0, 1)
     return Plan(Exchanges(()), (), (), (math.prod(shape[:-1]), shape[-1], first, step))
+
+
+def _isotonic_blocks(out: Aval) -> Plan:
+    rows, length = math.prod(out.shape[:-1]), out.shape[-1]
+    share, tasks, work = _shared(rows, length * 8)
+    scratch = tuple([Aval((tasks, length), np.dtype(dtype)) for dtype in (np.float64, np.int64)])
+    return Plan(IsotonicBlocks(()), (), scratch, (rows, share, length), tasks, work)
 
 
 def _mask_counts(op: Op, avals: Mapping[int, Aval]) -> Plan:
