@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 from weakref import ref
 
@@ -32,8 +33,9 @@ from jittape.core.simplify import simplify
 from jittape.core.symbolic.extents import Extents
 from jittape.errors import ProgramError
 from jittape.runtime.executable import CompiledExecutable, executable_of
-from jittape.runtime.launch_tables import TableNumbers, TableTemplate, kernels_of, table_numbers
+from jittape.runtime.launch_tables import LaunchTable, kernels_of
 from jittape.runtime.path_executable import count_program
+from jittape.runtime.table_templates import TableTemplate
 from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace
 
 __all__ = ["GeneralExecutable", "numbers_of", "with_constants"]
@@ -126,7 +128,9 @@ class GeneralExecutable:
                     self._failures += extents.is_pinned
                     self._collisions += not extents.is_pinned
                     return None
-                return _Variant(extents, found, values, self._program_at, self._scalars, self._donated)
+                return _Variant(
+                    extents, general, found, values, self._program_at, self._scalars, self._donated
+                )
         except Exception:
             self._failures += 1
             return None
@@ -140,6 +144,7 @@ class _Variant:
     def __init__(
         self,
         extents: Extents,
+        general: Program,
         found: Schedule,
         values: Sequence[int],
         program_at: Callable[..., Program | None],
@@ -149,19 +154,19 @@ class _Variant:
         self._program_at = program_at
         self._is_exact_at: Callable[..., Any] = extents.function(())
         self._schedule_at: Callable[..., Schedule | None] = extents.function(found, weaker=True)
-        steps: Any = found.steps
-        self._numbers_at: Callable[..., Any] | None = None
-        if all([isinstance(step, KernelStep) for step in steps]):
-            numbers = replace(found, steps=(), spare=()), table_numbers(steps)
-            self._numbers_at = extents.function(numbers, weaker=True)
+        layout = Layout(general, scalars, found)
+        self._parts = _parts_of(found, layout)
+        varying = [part.varying if isinstance(part, TableTemplate) else part for part in self._parts]
+        self._numbers_at: Callable[..., tuple[Schedule, Sequence[Any]] | None] = extents.function(
+            (replace(found, steps=(), lengths=(), spare=()), tuple(varying)), weaker=True
+        )
+        self._layout = layout
         self._values = list(values)
         self._scalars = scalars
         self._donated = donated
         self._is_verified = False
         self._is_sound = True
-        self._template: TableTemplate | None = None
-        self._layout: Layout
-        self._kernels: list[Kernel] = []
+        self._kernels: list[Kernel] | None = None
         self._code: Callable[[], _Code | None] = lambda: None
         self.workspaces: deque[Workspace] = deque()
 
@@ -169,11 +174,11 @@ class _Variant:
         """Return the executable of ``program_of()``, the program for these values; None if a guard fails."""
         if config.deterministic and self._is_exact_at(*values) is None:  # results depend on no other length
             return None
-        if self._template is not None and self._numbers_at is not None:
+        if self._kernels is not None:
             numbers = self._numbers_at(*values)
             if numbers is None:
                 return None
-            return _Derived(self, values, program_of, self._template, self._layout, self._loaded(), numbers)
+            return _Derived(self, values, program_of, self._layout, self._loaded(self._kernels), *numbers)
         found = self._schedule_at(*values) if self._is_sound else None
         if found is None:
             return None
@@ -182,11 +187,8 @@ class _Variant:
             return None
         of_steps = replace(program, avals={**program.avals, **found.program.avals})
         made = CompiledExecutable(program, self._scalars, self._donated, replace(found, program=of_steps))
-        if self._is_verified and self._numbers_at is not None:
-            steps: Any = found.steps
-            self._kernels = kernels_of(steps)
-            self._layout = made.layout
-            self._template = TableTemplate(steps, made.layout.cell_of, made.layout.cells)
+        if self._is_verified:
+            self._kernels = kernels_of([step for step in found.steps if isinstance(step, KernelStep)])
         return made
 
     def _verify(self, values: Sequence[int]) -> bool:
@@ -208,13 +210,32 @@ class _Variant:
         assert found is not None
         return replace(found, program=program)
 
-    def _loaded(self) -> _Code:
+    def segments(self, code: _Code, numbers: Sequence[Any]) -> list[LaunchTable | NumpyStep]:
+        """Return the launch tables and NumPy steps with these numbers."""
+        return [
+            part.table(code.addresses, own) if isinstance(part, TableTemplate) else own
+            for part, own in zip(self._parts, numbers, strict=True)
+        ]
+
+    def _loaded(self, kernels: Sequence[Kernel]) -> _Code:
         """Return the machine code of the kernels, which stays loaded as long as an executable refers to it."""
         code = self._code()
         if code is None:
-            code = _Code(self._kernels)
+            code = _Code(kernels)
             self._code = ref(code)
         return code
+
+
+def _parts_of(found: Schedule, layout: Layout) -> list[TableTemplate | NumpyStep]:
+    """Return the steps of a schedule, with consecutive kernels joined to the template of a launch table."""
+    parts: list[TableTemplate | NumpyStep] = []
+    for _, group in groupby(found.steps, lambda step: isinstance(step, KernelStep)):
+        steps = list(group)
+        kernels = [step for step in steps if isinstance(step, KernelStep)]
+        if kernels:
+            parts.append(TableTemplate(kernels, layout.cell_of, layout.cells))
+        parts += [step for step in steps if isinstance(step, NumpyStep)]
+    return parts
 
 
 class _Code:
@@ -234,10 +255,10 @@ class _Derived(CompiledExecutable):
         variant: _Variant,
         values: Sequence[int],
         program_of: Callable[[], Program],
-        template: TableTemplate,
         layout: Layout,
         code: _Code,
-        numbers: tuple[Schedule, TableNumbers],
+        memory: Schedule,
+        numbers: Sequence[Any],
     ) -> None:
         self._variant, self._values, self._program_of = variant, values, program_of
         self._donated = variant._donated
@@ -245,9 +266,9 @@ class _Derived(CompiledExecutable):
         self.scalar_inputs = variant._scalars
         self._code = code
         self.origins = code.origins
-        self.memory, in_tables = numbers
-        self._layout = layout.with_results(self.memory.results)
-        self._segments = [template.table(code.addresses, in_tables)]
+        self.memory = memory
+        self._layout = layout.with_results(memory.results)
+        self._segments = variant.segments(code, numbers)
         self._drive = registry.driver()
         self.free_workspaces = []
         self._has_run = False

@@ -109,6 +109,7 @@ class Workspace:
 
     def adapt(self, schedule: Schedule, layout: Layout) -> None:
         """Serve the runs of a schedule that differs in numbers only, with an arena that is at least large enough."""
+        self._program = schedule.program
         self._offsets = schedule.offsets
         self._arena_address = 0
         if schedule.arena >= tuning.workspace_arena_bytes:

@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
+from types import FunctionType
 from typing import Any
 
 from jittape.core.program import Body
@@ -111,6 +112,8 @@ def guarded_function(
     tests: Sequence[str],
     results: Sequence[str],
     names: dict[str, Any],
+    kind: type,
+    of_kind: dict[str, Any],
 ) -> Callable[..., Any]:
     """Return a function of `variables` that returns the last of `results`, or None if a test fails.
 
@@ -125,12 +128,17 @@ def guarded_function(
         Assignments, and an expression.
     names : dict
         Values by the names that the texts use.
+    kind : type
+        Another type of variables.
+    of_kind : dict
+        The values by name for such variables, if they differ from those in `names`.
     """
     *lines, value = results
     tested = _lines_with(len(variables), atoms, tests, results)
     source = "\n".join(
         [
             f"def instantiate({', '.join(variables)}):",
+            *[f"    if {v}.__class__ is kind: return of_kind({', '.join(variables)})" for v in variables[:1]],
             "    try:",
             *[f"        {line}" for line in tested or ["pass"]],
             "    except (ArithmeticError, ValueError):",
@@ -141,8 +149,11 @@ def guarded_function(
     )
     found = dict(names)
     exec(source, found)
-    made: Callable[..., Any] = found["instantiate"]
-    return made
+    made: Any = found["instantiate"]
+    # The same code with other names: plain numbers, which most calls have, need not be tested for extents.
+    found.update(kind=kind, of_kind=FunctionType(made.__code__, {**found, **of_kind, "kind": None}))
+    result: Callable[..., Any] = made
+    return result
 
 
 def _lines_with(first: int, atoms: Sequence[str], tests: Sequence[str], results: Sequence[str]) -> list[str]:

@@ -67,7 +67,8 @@ class Extents:
         self.hashed: dict[_Terms, Any] = {}
         self.is_pinned = False
         self._lines: list[str] = []
-        self._functions: dict[str, Any] = {}
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._arguments: dict[str, Any] = {}
         self._constants: frozenset[int] = frozenset()
         self._bodies: dict[Any, Body] = {}
         self.is_open = True
@@ -114,13 +115,13 @@ class Extents:
                 apart = f"len(hashed := {{{', '.join(keys)}}}) == {len(keys)}"
                 tests.append(f"({apart} and constants.isdisjoint(hashed))")
         value = writer.text(result)
-        names = {**self._functions, **writer.constants, "constants": self._constants}
-        variables = self._atoms[: len(self.variables)]
-        return guarded_function(variables, self._lines, tests, [*writer.lines, value], names)
+        names = {**self._functions, **self._arguments, **writer.constants, "constants": self._constants}
+        of_extents = {name: partial(applied, function) for name, function in self._functions.items()}
+        results, variables = [*writer.lines, value], self._atoms[: len(self.variables)]
+        return guarded_function(variables, self._lines, tests, results, names, Extent, of_extents)
 
     def _atom(self, key: Any, text: str, hint: Any) -> Extent:
-        known = self._numbered.get(key)
-        if known is None:
+        if (known := self._numbered.get(key)) is None:
             number = len(self._atoms)
             self._atoms.append(f"t{number}")
             self._lines.append(f"t{number} = {text}")
@@ -146,7 +147,7 @@ class Extents:
 
     def _computed(self, function: Callable[..., Any], *arguments: Any) -> Extent:
         name = f"f{id(function)}"
-        self._functions[name] = partial(applied, function)
+        self._functions[name] = function
         keys: list[Any] = []
         texts = []
         for argument in arguments:
@@ -156,7 +157,7 @@ class Extents:
             else:
                 texts.append(f"k{id(argument)}")
                 keys.append(texts[-1])
-                self._functions[texts[-1]] = argument
+                self._arguments[texts[-1]] = argument
         return self._atom((name, *keys), f"{name}({', '.join(texts)})", function(*map(hint_of, arguments)))
 
 
