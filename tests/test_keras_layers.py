@@ -279,7 +279,6 @@ def later(layer, first, second):
         (lambda: layers.MaxPooling2D()(IMAGE[0]), ValueError, "takes inputs with 4 dimensions"),
         (lambda: layers.GlobalMaxPooling1D()(IMAGE), ValueError, "takes inputs with 3 dimensions"),
         (lambda: layers.Embedding(0, 2), ValueError, "must be positive"),
-        (lambda: layers.Embedding(3, 2, mask_zero=True), ValueError, "layers do not pass masks on"),
         (lambda: layers.Embedding(3, 2)([0.5]), TypeError, "takes integers"),
         (lambda: layers.Embedding(3, 2)([3]).numpy(), IndexError, "3"),
         (lambda: layers.Dropout(1.0), ValueError, "rate"),

@@ -215,18 +215,6 @@ def test_a_model_with_its_own_step(capsys):
     assert "Epoch 30/30 1/1 mine: 0.0000" in printed.replace("\r", "\n")
 
 
-def test_a_layer_that_makes_masks_is_refused():
-    class Marking(keras.layers.Layer):
-        def call(self, inputs):
-            return inputs
-
-        def compute_mask(self, inputs, mask=None):
-            return jt.not_equal(inputs, 0)
-
-    with pytest.raises(NotImplementedError, match=r"\[Marking\] compute_mask is not supported"):
-        Marking()([[1.0, 0.0]])
-
-
 def test_a_clone_has_weights_of_its_own():
     layers = keras.layers
     model = keras.Sequential(

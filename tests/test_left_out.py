@@ -68,8 +68,8 @@ def test_what_is_named_instead_exists(entry):
         ("xyzzy", "jittape has no 'xyzzy'"),
         ("_private", "jittape has no '_private'"),
         (
-            "keras.layers.Bidirectional",
-            "jittape.keras.layers has no 'Bidirectional': this layer is missing; use",
+            "keras.layers.EinsumDense",
+            "jittape.keras.layers has no 'EinsumDense': this layer is missing; use",
         ),
         (
             "ragged",

@@ -45,7 +45,7 @@ LEFT_OUT = (
     LeftOut("guarantee_const check_pinned", "a program is not divided between devices", "jt.identity"),
     LeftOut("tuple parallel_stack", "operations run in the order of the program", "jt.identity_n, jt.stack"),
     LeftOut(
-        "ragged RaggedTensor RaggedTensorSpec ragged_fill_empty_rows* keras.layers.TimeDistributed",
+        "ragged RaggedTensor RaggedTensorSpec ragged_fill_empty_rows*",
         "there are no ragged tensors: pad the rows",
         "jt.sequence_mask, jt.where or jt.math.segment_sum",
     ),
@@ -183,7 +183,7 @@ LEFT_OUT = (
         "keras.layers.Dot keras.layers.add keras.layers.average keras.layers.concatenate "
         "keras.layers.dot keras.layers.maximum keras.layers.minimum keras.layers.multiply keras.layers.subtract "
         "keras.layers.Lambda keras.layers.InputLayer keras.layers.InputSpec keras.InputSpec keras.layers.Wrapper "
-        "keras.layers.Identity keras.layers.Masking keras.layers.serialize keras.layers.deserialize",
+        "keras.layers.Identity keras.layers.serialize keras.layers.deserialize",
         "there is no functional API: write a subclass of jt.keras.Model",
         "jt.add, jt.concat and other functions in its method call",
     ),

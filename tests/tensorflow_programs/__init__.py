@@ -20,6 +20,7 @@ from tensorflow_programs import (
     functions_and_modules,
     generative_models,
     layers_and_callbacks,
+    masked_sequences,
     sequences,
     steps_of_ones_own,
     tensors_and_variables,
@@ -36,6 +37,7 @@ PAGES = (
     generative_models,
     sequences,
     layers_and_callbacks,
+    masked_sequences,
     steps_of_ones_own,
 )
 

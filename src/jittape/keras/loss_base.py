@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from jittape.core.symbolic.extents import applied
+from jittape.keras.tensor_masks import MASKS, as_mask, mask_of
 from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.comparison import logical_and, where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide, divide_no_nan
 from jittape.primitives.reduce.reductions import reduce_sum
@@ -16,7 +18,7 @@ from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 from jittape.recording.user_line import layer_calls
 
-__all__ = ["FunctionLoss", "Loss", "reduce_losses"]
+__all__ = ["FunctionLoss", "Loss", "reduce_losses", "reduce_masked"]
 
 _REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none", None)
 
@@ -66,6 +68,8 @@ class Loss:
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
         """Return the reduced losses, each times its weight if `sample_weight` is given.
 
+        If `y_pred` is the result of layers that pass a mask on, only the losses where the mask is True count.
+
         Raises
         ------
         ValueError, DTypeError
@@ -76,7 +80,8 @@ class Loss:
         )
         if self.dtype is not None:
             losses = cast(losses, self.dtype)
-        return reduce_losses(losses, sample_weight, self.reduction, self.counted(y_true, losses))
+        counted = self.counted(y_true, losses)
+        return reduce_masked(type(self).__name__, losses, y_pred, sample_weight, self.reduction, counted)
 
     def counted(self, y_true: Any, losses: Any) -> Any:
         """Return which of the `losses` count in a mean, as a tensor of bool of their shape; None for all."""
@@ -88,6 +93,17 @@ class Loss:
 
 
 layer_calls.add(Loss.__call__.__code__)
+
+
+def reduce_masked(
+    op: str, losses: Any, y_pred: Any, sample_weight: Any, reduction: str | None, counted: Any = None
+) -> Tensor:
+    """Return the reduction of the losses where the mask of the predictions is True; see `reduce_losses`."""
+    if MASKS and (mask := mask_of(y_pred)) is not None:
+        mask = as_mask(op, mask, losses.shape)
+        counted = mask if counted is None else logical_and(reshape(counted, losses.shape), mask)
+        losses = where(mask, losses, 0)
+    return reduce_losses(losses, sample_weight, reduction, counted)
 
 
 def reduce_losses(losses: Any, sample_weight: Any, reduction: str | None, counted: Any = None) -> Tensor:

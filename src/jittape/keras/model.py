@@ -18,7 +18,7 @@ from jittape.keras.compiled_metrics import CompiledMetrics, metrics_of, results_
 from jittape.keras.epochs import finish_line, floats, run_batches, warn_of_nan
 from jittape.keras.layers.layer import DirectLayers, Layer
 from jittape.keras.layers.layer_summary import print_summary
-from jittape.keras.loss_base import reduce_losses
+from jittape.keras.loss_base import reduce_masked
 from jittape.keras.training_data import (
     batch_size_of,
     batches_of,
@@ -144,7 +144,8 @@ class Model(Layer):
             if isinstance(self.loss, losses.Loss):
                 terms.insert(0, self.loss(y, y_pred, sample_weight))
             else:
-                terms.insert(0, reduce_losses(self.loss(y, y_pred), sample_weight, "sum_over_batch_size"))
+                found = self.loss(y, y_pred)
+                terms.insert(0, reduce_masked("fit", found, y_pred, sample_weight, "sum_over_batch_size"))
         if not terms:
             raise ValueError(
                 f"model {self.name!r} has no loss: call compile(loss=...) or add_loss in a layer"

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import copy
-from typing import Any
-
-from jittape.keras.layers.layer import Layer
-from jittape.keras.layers.layer_losses import Losses
 from jittape.keras.layers.sequential import Sequential as SequentialLayers
+from jittape.keras.layers.wrapper_layers import unbuilt
 from jittape.keras.model import Model
 from jittape.lazy_names import lazily as _lazily
-from jittape.module import parts_of
 
 __all__ = ["Model", "Sequential", "clone_model"]
 
@@ -64,17 +59,8 @@ def clone_model(model: Model) -> Sequential:
             f"[clone_model] model must be a jt.keras.Sequential, got {type(model).__name__}: call the class of the "
             "model once more"
         )
-    layers = [clone_model(one) if isinstance(one, Sequential) else _unbuilt(one) for one in model.layers]
+    layers = [clone_model(one) if isinstance(one, Sequential) else unbuilt(one) for one in model.layers]
     return Sequential(layers if model._input is None else [model._input, *layers], model.name)
-
-
-def _unbuilt(layer: Any) -> Any:
-    """Return a copy of a layer whose next call creates its weights."""
-    copied = copy.deepcopy(layer)
-    for part in parts_of(copied) if isinstance(copied, Layer) else ():
-        if isinstance(part, Layer):
-            part.built, part._losses = False, Losses()
-    return copied
 
 
 __getattr__ = _lazily(__name__, {})

@@ -1,4 +1,4 @@
-"""``jt.keras.utils``: the seed of all generators, and class numbers as vectors."""
+"""``jt.keras.utils``: the seed of all generators, class numbers as vectors, and arrays of sequences."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from jittape.keras.sequence_data import pad_sequences as pad_sequences
+from jittape.keras.sequence_data import timeseries_dataset_from_array as timeseries_dataset_from_array
 from jittape.lazy_names import lazily
 from jittape.random import source
 
-__all__ = ["set_random_seed", "to_categorical"]
+__all__ = ["normalize", "pad_sequences", "set_random_seed", "timeseries_dataset_from_array", "to_categorical"]
 
 
 def set_random_seed(seed: int) -> None:
@@ -76,6 +78,27 @@ def to_categorical(x: Any, num_classes: int | None = None) -> np.ndarray[Any, An
             f"[to_categorical] x must be classes from 0 to {count - 1}, got {numbers.min()} to {numbers.max()}"
         )
     return np.eye(count)[numbers]
+
+
+def normalize(x: Any, axis: int = -1, order: Any = 2) -> np.ndarray[Any, Any]:
+    """Return an array divided by its norms along an axis; vectors of zeros remain.
+
+    Parameters
+    ----------
+    x : array
+    axis : int
+    order : optional
+        Kind of the norm; see `numpy.linalg.norm`.
+
+    Examples
+    --------
+    >>> jt.keras.utils.normalize(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    array = np.asarray(x)
+    norms = np.linalg.norm(array, order, axis, keepdims=True)
+    return array / np.where(norms == 0, 1, norms)
 
 
 __getattr__ = lazily(__name__, {})

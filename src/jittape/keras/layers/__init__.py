@@ -19,6 +19,7 @@ from jittape.keras.layers.elementwise_layers import Softmax as Softmax
 from jittape.keras.layers.elementwise_layers import Subtract as Subtract
 from jittape.keras.layers.embedding import Embedding as Embedding
 from jittape.keras.layers.layer import Layer as Layer
+from jittape.keras.layers.masking import Masking as Masking
 from jittape.keras.layers.noise import Dropout as Dropout
 from jittape.keras.layers.noise import GaussianNoise as GaussianNoise
 from jittape.keras.layers.normalization import BatchNormalization as BatchNormalization
@@ -47,11 +48,15 @@ from jittape.keras.layers.reshaping_layers import Activation as Activation
 from jittape.keras.layers.reshaping_layers import Concatenate as Concatenate
 from jittape.keras.layers.reshaping_layers import Flatten as Flatten
 from jittape.keras.layers.reshaping_layers import Input as Input
+from jittape.keras.layers.reshaping_layers import Permute as Permute
+from jittape.keras.layers.reshaping_layers import RepeatVector as RepeatVector
 from jittape.keras.layers.reshaping_layers import Reshape as Reshape
 from jittape.keras.layers.sequential import Sequential as Sequential
 from jittape.keras.layers.transposed_convolutions import Conv1DTranspose as Conv1DTranspose
 from jittape.keras.layers.transposed_convolutions import Conv2DTranspose as Conv2DTranspose
 from jittape.keras.layers.transposed_convolutions import Conv3DTranspose as Conv3DTranspose
+from jittape.keras.layers.wrapper_layers import Bidirectional as Bidirectional
+from jittape.keras.layers.wrapper_layers import TimeDistributed as TimeDistributed
 from jittape.lazy_names import lazily as _lazily
 
 __all__ = [
@@ -69,6 +74,7 @@ __all__ = [
     "AvgPool2D",
     "AvgPool3D",
     "BatchNormalization",
+    "Bidirectional",
     "Concatenate",
     "Conv1D",
     "Conv1DTranspose",
@@ -107,6 +113,7 @@ __all__ = [
     "Layer",
     "LayerNormalization",
     "LeakyReLU",
+    "Masking",
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
@@ -117,7 +124,9 @@ __all__ = [
     "Minimum",
     "MultiHeadAttention",
     "Multiply",
+    "Permute",
     "ReLU",
+    "RepeatVector",
     "Reshape",
     "SeparableConv2D",
     "SeparableConvolution2D",
@@ -126,6 +135,7 @@ __all__ = [
     "SimpleRNNCell",
     "Softmax",
     "Subtract",
+    "TimeDistributed",
 ]  # fmt: skip
 
 AvgPool1D = AveragePooling1D

@@ -97,6 +97,10 @@ class Attention(Layer):
         scaled = sums if self.scale is None else multiply(sums, self.scale)
         return multiply(self.concat_score_weight, reduce_sum(tanh(scaled), -1))
 
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Return the mask of the queries."""
+        return None if previous_mask is None else previous_mask[0]
+
     def call(
         self,
         inputs: Any,
@@ -165,6 +169,8 @@ class MultiHeadAttention(Layer):
     >>> layer(x, x, use_causal_mask=True).shape
     (2, 5, 4)
     """
+
+    supports_masking = True
 
     def __init__(
         self,

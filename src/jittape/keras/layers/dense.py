@@ -50,6 +50,8 @@ class Dense(Layer):
     (2, 3)
     """
 
+    supports_masking = True
+
     takes_floats = True
 
     def __init__(

@@ -11,7 +11,7 @@ from jittape.core.dtypes import float_limits
 from jittape.keras.activations import relu
 from jittape.keras.layers.layer import Layer
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
-from jittape.primitives.elementwise.comparison import where
+from jittape.primitives.elementwise.comparison import logical_or, where
 from jittape.primitives.elementwise.piecewise import maximum, minimum
 from jittape.primitives.nn.activation import leaky_relu, softmax
 
@@ -30,6 +30,8 @@ class LeakyReLU(Layer):
     >>> jt.keras.layers.LeakyReLU()([-1.0, 2.0]).numpy()
     array([-0.3,  2. ], dtype=float32)
     """
+
+    supports_masking = True
 
     def __init__(self, negative_slope: float = 0.3, **options: Any) -> None:
         super().__init__(**options)
@@ -58,6 +60,8 @@ class ReLU(Layer):
     >>> jt.keras.layers.ReLU(max_value=3.0)([-1.0, 2.0, 5.0]).numpy()
     array([0., 2., 3.], dtype=float32)
     """
+
+    supports_masking = True
 
     def __init__(
         self,
@@ -89,6 +93,8 @@ class Softmax(Layer):
     array([0.5, 0.5], dtype=float32)
     """
 
+    supports_masking = True
+
     def __init__(self, axis: int | Sequence[int] = -1, **options: Any) -> None:
         super().__init__(**options)
         self.axis = axis
@@ -110,6 +116,12 @@ class _Merge(Layer):
         if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
             raise ValueError(f"layer {self.name!r} takes a list of at least two inputs, got {inputs!r}")
         return reduce(type(self).combine, inputs)
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Return where one of the masks is True; None if an input has no mask."""
+        if previous_mask is None or any(mask is None for mask in previous_mask):
+            return None
+        return reduce(logical_or, previous_mask)
 
 
 class Add(_Merge):

@@ -7,6 +7,7 @@ from typing import Any
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError
 from jittape.keras.layers.layer import Layer
+from jittape.primitives.elementwise.comparison import not_equal
 from jittape.primitives.nn.layer_functions import embedding_lookup
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
@@ -27,12 +28,13 @@ class Embedding(Layer):
     embeddings_regularizer : str or callable, optional
     embeddings_constraint : callable, optional
     mask_zero : bool
-        Must be False: layers do not pass masks on.
+        Whether 0 pads sequences: the results get a mask, by which recurrent layers, pooling, losses and metrics skip
+        these steps.
 
     Raises
     ------
     ValueError
-        If a size is not positive, or `mask_zero` is True.
+        If a size is not positive.
     TypeError
         For inputs that are not integers.
     IndexError
@@ -55,12 +57,7 @@ class Embedding(Layer):
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        if mask_zero:
-            raise ValueError(
-                "[Embedding] mask_zero=True is not supported, because layers do not pass masks on: give losses and "
-                "metrics sample_weight=jt.cast(inputs != 0, 'float32'), and attention and recurrent layers "
-                "mask=inputs != 0"
-            )
+        self.mask_zero = self.supports_masking = bool(mask_zero)
         self.input_dim, self.output_dim = as_int("input_dim", input_dim), as_int("output_dim", output_dim)
         if min(self.input_dim, self.output_dim) < 1:
             raise ValueError(
@@ -75,6 +72,10 @@ class Embedding(Layer):
             name="embeddings",
         )
         self.built = True
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Return which of the integers are not 0, with ``mask_zero=True``."""
+        return not_equal(inputs, 0) if self.mask_zero else None
 
     def call(self, inputs: Any) -> Tensor:
         """Return the vectors of `inputs`, along a new last dimension."""

@@ -18,7 +18,9 @@ from jittape.core.dtypes import as_dtype, is_floating
 from jittape.execution import init_scope
 from jittape.keras import initializers, regularizers
 from jittape.keras.layers.layer_losses import Losses, Penalty
+from jittape.keras.layers.mask_passing import mask_arguments, masks_of, pass_masks
 from jittape.keras.metrics.metric_base import Metric
+from jittape.keras.tensor_masks import MASKS, mask_of, set_mask
 from jittape.module import Module, parts_of
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.random.generator import Generator
@@ -97,6 +99,10 @@ class Layer(Module):
     takes_floats: ClassVar[bool] = False
     """Whether integers and bools among the inputs are cast to the dtype of the layer, too."""
 
+    supports_masking: bool = False
+    """Whether results get a mask: that of `compute_mask`, by default the mask of the inputs."""
+
+    _makes_masks: ClassVar[bool] = False
     _keeps_order = True
 
     def __init__(
@@ -290,6 +296,8 @@ class Layer(Module):
         build = vars(cls).get("build")
         if build is not None:
             cls.build = _noted(build)  # type: ignore[method-assign]
+        if "compute_mask" in vars(cls):
+            cls.supports_masking = cls._makes_masks = True
 
     def build(self, input_shape: Any) -> None:
         """Create the weights for inputs of this shape, or of these shapes."""
@@ -299,11 +307,15 @@ class Layer(Module):
         """Return the result for the inputs. Subclasses must define this method."""
         raise NotImplementedError(f"{type(self).__name__} must define call(inputs)")
 
+    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+        """Return the mask of the result, or None, given the mask of the inputs."""
+        return previous_mask
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the result for the inputs; the first call builds the layer.
 
         Floating inputs are cast to the dtype of the layer. A layer whose `call` takes `training` inherits it from the
-        layer that calls it.
+        layer that calls it. One that takes `mask` gets the mask of its inputs.
 
         Raises
         ------
@@ -319,6 +331,8 @@ class Layer(Module):
         if not self.built:
             self._build(args, kwargs)
         kind: Any = type(self)
+        if MASKS:
+            kwargs |= mask_arguments(self, args, kwargs)
         takes = _parameters(kind)
         training = kwargs.pop("training", None)
         if training is None:
@@ -332,6 +346,10 @@ class Layer(Module):
             result = self.call(*args, **kwargs)
             if self._activity_regularizer is not None:
                 self.add_loss(self._activity_regularizer(result))
+            if MASKS or self._makes_masks or "mask" in kwargs:
+                mask = kwargs.get("mask")
+                inputs = args[0] if args else None
+                pass_masks(self, inputs, masks_of(inputs) if mask is None else mask, result)
         finally:
             _calls.number, _calls.training = before
         return result
@@ -341,12 +359,6 @@ class Layer(Module):
         leaves, rebuild = flatten(inputs)
         shapes = [tuple(x.shape) if hasattr(x, "shape") else None for x in leaves]
         self.build(rebuild(shapes))
-        compute_mask = getattr(self, "compute_mask", None)
-        if compute_mask is not None and compute_mask(inputs) is not None:
-            raise NotImplementedError(
-                f"[{type(self).__name__}] compute_mask is not supported, because layers do not pass masks on: call it "
-                "yourself, and give attention and recurrent layers mask=..., losses and metrics sample_weight=..."
-            )
 
     def _as_inputs(self, inputs: Any) -> Any:
         """Return `inputs` as tensors, those of a floating dtype in the dtype of the layer."""
@@ -369,7 +381,11 @@ class Layer(Module):
                 raise
         found = x.aval.dtype
         casts = is_floating(found) or (self.takes_floats and found.kind in "biu")
-        return cast(x, self.dtype) if casts and found != self.dtype else x
+        if not casts or found == self.dtype:
+            return x
+        result = cast(x, self.dtype)
+        set_mask(result, mask_of(x))
+        return result
 
 
 layer_calls.add(Layer.__call__.__code__)

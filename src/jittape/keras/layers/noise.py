@@ -55,6 +55,8 @@ class Dropout(Layer):
     ([0.0, 2.0], {1.0})
     """
 
+    supports_masking = True
+
     def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **options: Any) -> None:
         super().__init__(**options)
         self.rate = number("Dropout", "rate", rate, BELOW_ONE)
@@ -101,6 +103,8 @@ class GaussianNoise(Layer):
     >>> layer([1.0]).tolist(), layer([1.0], training=True).tolist() != [1.0]
     ([1.0], True)
     """
+
+    supports_masking = True
 
     def __init__(self, stddev: float, seed: int | None = None, **options: Any) -> None:
         super().__init__(**options)

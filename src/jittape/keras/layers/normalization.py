@@ -37,6 +37,8 @@ def _normalized_axis(layer: Layer, axis: Any, ndim: int) -> int:
 class _Normalization(Layer):
     """Scale and offset of normalization layers."""
 
+    supports_masking = True
+
     takes_floats = True
 
     def __init__(

@@ -7,10 +7,14 @@ from typing import Any, ClassVar
 
 from jittape.keras.layers.data_formats import format_of, require_dimensions
 from jittape.keras.layers.layer import Layer
+from jittape.primitives.elementwise.comparison import where
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.division import divide
 from jittape.primitives.nn.average_pooling import avg_pool
 from jittape.primitives.nn.pooling import max_pool
 from jittape.primitives.nn.windows import layout_of, padding_of, per_dimension
-from jittape.primitives.reduce.reductions import reduce_max, reduce_mean
+from jittape.primitives.reduce.reductions import reduce_max, reduce_mean, reduce_sum
+from jittape.primitives.shape.reshaping import expand_dims
 from jittape.recording.tensor import Tensor
 
 __all__ = [
@@ -302,6 +306,19 @@ class GlobalAveragePooling1D(_GlobalPooling):
 
     spatial = 1
     function = staticmethod(reduce_mean)
+
+    def call(self, inputs: Any, mask: Any = None) -> Tensor:
+        """Return the mean of the steps for which `mask` of shape (batch, width) is True."""
+        if mask is None:
+            return super().call(inputs)
+        require_dimensions(self.name, inputs.shape, 1)
+        steps = 2 if self.data_format.startswith("NC") else 1
+        counts = cast(expand_dims(mask, 3 - steps), "bool")
+        total = reduce_sum(where(counts, inputs, 0), steps, keepdims=self.keepdims)
+        return divide(total, reduce_sum(cast(counts, inputs.dtype), steps, keepdims=self.keepdims))
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> None:
+        """Return None: the result has no steps."""
 
 
 class GlobalAveragePooling2D(_GlobalPooling):

@@ -58,6 +58,7 @@ class RNN(Layer):
     """
 
     takes_floats = True
+    supports_masking = True
 
     def __init__(
         self,
@@ -101,6 +102,12 @@ class RNN(Layer):
             )
         if not self.cell.built:
             self.cell.build(input_shape)
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Return the mask of the outputs of all steps; None for the last output and for states."""
+        mask = previous_mask[0] if isinstance(previous_mask, (list, tuple)) else previous_mask
+        outputs = mask if self.return_sequences else None
+        return [outputs, *[None] * self.cell.states] if self.return_state else outputs
 
     def call(
         self, inputs: Any, initial_state: Any = None, mask: Any = None, training: bool | None = None

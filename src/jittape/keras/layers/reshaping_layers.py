@@ -10,12 +10,14 @@ from jittape.core.user_calls import as_int
 from jittape.keras.activations import activation_of, linear
 from jittape.keras.layers.data_formats import format_of
 from jittape.keras.layers.layer import Layer
-from jittape.primitives.shape.creation import zeros
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.reduce.reductions import reduce_any
+from jittape.primitives.shape.creation import ones, zeros
 from jittape.primitives.shape.joining import concat
-from jittape.primitives.shape.reshaping import hashable, reshape, transpose
+from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, hashable, reshape, transpose
 from jittape.recording.tensor import Tensor
 
-__all__ = ["Activation", "Concatenate", "Flatten", "Input", "Reshape"]
+__all__ = ["Activation", "Concatenate", "Flatten", "Input", "Permute", "RepeatVector", "Reshape"]
 
 
 class Input(Layer):
@@ -129,6 +131,79 @@ class Reshape(Layer):
         return reshape(inputs, (inputs.shape[0], *shape))
 
 
+class RepeatVector(Layer):
+    """Vectors repeated along a new second dimension.
+
+    Parameters
+    ----------
+    n : int
+        Number of repetitions.
+    **options : those of `Layer`
+
+    Raises
+    ------
+    ValueError
+        If `n` is not positive.
+
+    Examples
+    --------
+    >>> jt.keras.layers.RepeatVector(3)([[1.0, 2.0]]).shape
+    (1, 3, 2)
+    """
+
+    def __init__(self, n: int, **options: Any) -> None:
+        super().__init__(**options)
+        self.n = as_int("n", n)
+        if self.n < 1:
+            raise ValueError(f"[RepeatVector] n must be positive, got {n}")
+
+    def call(self, inputs: Any) -> Tensor:
+        """Return the repeated `inputs`."""
+        if len(inputs.shape) != 2:
+            raise ValueError(
+                f"layer {self.name!r} takes inputs of shape (batch, features), got shape {tuple(inputs.shape)}"
+            )
+        batch, features = inputs.shape
+        return broadcast_to(expand_dims(inputs, 1), [batch, self.n, features])
+
+
+class Permute(Layer):
+    """The dimensions of examples in another order.
+
+    Parameters
+    ----------
+    dims : sequence of int
+        Numbers of the dimensions, from 1; the batch is dimension 0 and stays.
+    **options : those of `Layer`
+
+    Raises
+    ------
+    ValueError
+        If `dims` are not the numbers from 1.
+
+    Examples
+    --------
+    >>> jt.keras.layers.Permute((2, 1))(jt.ones([4, 2, 3])).shape
+    (4, 3, 2)
+    """
+
+    def __init__(self, dims: Sequence[int], **options: Any) -> None:
+        super().__init__(**options)
+        self.dims = tuple(as_int("dims", dim) for dim in dims)
+        if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
+            raise ValueError(
+                f"[Permute] dims must contain each number from 1 to {len(self.dims)}, got {dims}"
+            )
+
+    def call(self, inputs: Any) -> Tensor:
+        """Return `inputs` with the dimensions in this order."""
+        if len(inputs.shape) != len(self.dims) + 1:
+            raise ValueError(
+                f"layer {self.name!r} takes inputs of {len(self.dims) + 1} dimensions, got shape {tuple(inputs.shape)}"
+            )
+        return transpose(inputs, (0, *self.dims))
+
+
 class Activation(Layer):
     """A function of the inputs, such as ``"relu"``.
 
@@ -143,6 +218,8 @@ class Activation(Layer):
     >>> jt.keras.layers.Activation("relu")([-1.0, 1.0]).numpy()
     array([0., 1.], dtype=float32)
     """
+
+    supports_masking = True
 
     def __init__(self, activation: Any, **options: Any) -> None:
         super().__init__(**options)
@@ -175,3 +252,16 @@ class Concatenate(Layer):
     def call(self, inputs: Any) -> Tensor:
         """Return the joined `inputs`."""
         return concat(inputs, self.axis)
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Return the joined masks; an input without a mask counts as a whole."""
+        if previous_mask is None:
+            return None
+        whole = []
+        for x, mask in zip(inputs, previous_mask, strict=True):
+            if mask is not None and mask.ndim == x.ndim:
+                whole.append(cast(mask, "bool"))
+            else:
+                of_step = ones(x.shape, "bool") if mask is None else cast(expand_dims(mask, -1), "bool")
+                whole.append(broadcast_to(of_step, x.shape))
+        return reduce_any(concat(whole, self.axis), -1)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from jittape.keras import losses
 from jittape.keras.metrics.metric_base import MeanMetricWrapper
+from jittape.keras.tensor_masks import mask_of
 from jittape.keras.true_and_predicted import as_tensor
 from jittape.primitives.elementwise.arithmetic import multiply, negative
 from jittape.primitives.elementwise.comparison import not_equal
@@ -410,6 +411,8 @@ class SparseCategoricalCrossentropy(_MeanLoss):
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
         """Add a batch; with weights, the examples of `ignore_class` have the weight 0, as in TensorFlow."""
         ignored = self._arguments.get("ignore_class")
+        if ignored is not None and sample_weight is None and mask_of(y_pred) is not None:
+            sample_weight = mask_of(y_pred)
         if ignored is not None and sample_weight is not None:
             counted = cast(not_equal(as_tensor(y_true), ignored), self.dtype)
             weights = cast(as_tensor(sample_weight), self.dtype)

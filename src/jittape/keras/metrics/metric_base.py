@@ -11,9 +11,11 @@ from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
 from jittape.execution import init_scope
 from jittape.keras import initializers
+from jittape.keras.tensor_masks import as_mask, mask_of, weights_with_mask
 from jittape.keras.true_and_predicted import as_tensor
 from jittape.module import Module, snake_case
 from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide_no_nan
 from jittape.primitives.reduce.reductions import reduce_mean, reduce_sum
@@ -245,5 +247,11 @@ class MeanMetricWrapper(Mean):
         self._fn, self._arguments = fn, kwargs
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
-        """Add a batch of true and predicted values."""
-        super().update_state(self._fn(as_tensor(y_true), as_tensor(y_pred), **self._arguments), sample_weight)
+        """Add a batch of true and predicted values; where the mask of `y_pred` is False, they do not count."""
+        values = self._fn(as_tensor(y_true), as_tensor(y_pred), **self._arguments)
+        mask = mask_of(y_pred)
+        if mask is not None:
+            mask = as_mask(type(self).__name__, mask, values.shape)
+            values = where(mask, values, 0)
+            sample_weight = weights_with_mask(sample_weight, mask, self.dtype)
+        super().update_state(values, sample_weight)
