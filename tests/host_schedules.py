@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from jittape.compile.llvm.host_facts import host_facts
+from jittape.compile.llvm.blas import host_facts
 from jittape.compile.schedule import schedule as scheduling
 
 schedule = partial(scheduling.schedule, target=host_facts)

@@ -11,11 +11,11 @@ import pytest
 from llvmlite import ir
 
 from host_schedules import schedule
-from jittape.compile.cache.emit_kernel import KERNEL_TYPE
 from jittape.compile.ir.kernel import Gemm
 from jittape.compile.kernels.gemm.blas_call import define_product
 from jittape.compile.llvm import blas as module
 from jittape.compile.llvm.blas import ROUTINES, blas, symbol
+from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
 from jittape.compile.schedule.steps import NumpyStep
 from jittape.core.program import Aval, Op, Program
 from jittape.primitives.linalg.matmul import matmul_op

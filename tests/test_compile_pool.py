@@ -16,7 +16,7 @@ import jittape as jt
 from host_schedules import schedule
 from jittape.compile.cache import kernel_cache as registry_module
 from jittape.compile.cache.kernel_cache import Registry
-from jittape.compile.llvm import compile_pool, target
+from jittape.compile.llvm import target, unlocked_calls
 from jittape.compile.llvm.compile_pool import mapped
 from jittape.compile.llvm.target import ModuleText, compile_module
 from jittape.core.simplify import simplify
@@ -71,7 +71,7 @@ def test_the_same_code_on_many_threads_and_without_the_unlocked_functions(
     texts = [module(float(i)) for i in range(12)]
     alone = [compile_module(text) for text in texts]
     assert dict(mapped(compile_module, texts, 4)) == dict(zip(texts, alone, strict=True))
-    monkeypatch.setattr(compile_pool, "_unlocked", lambda name, types: None)
+    monkeypatch.setattr(unlocked_calls, "_unlocked", lambda name, types: None)
     assert [compile_module(text) for text in texts] == alone
 
 
@@ -79,22 +79,24 @@ def test_the_same_code_on_many_threads_and_without_the_unlocked_functions(
     ("name", "types"), [("LLVMPY_NoSuchFunction", ()), ("LLVMPY_RunNewModulePassManager", ())]
 )
 def test_what_is_not_known_is_not_called(name: str, types: tuple[Any, ...]) -> None:
-    assert compile_pool._unlocked.__wrapped__(name, types) is None
+    assert unlocked_calls._unlocked.__wrapped__(name, types) is None
 
 
 def test_a_library_that_cannot_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     declared = ffi.lib.LLVMPY_RunNewModulePassManager
     library = SimpleNamespace(LLVMPY_RunNewModulePassManager=declared, _name="/nowhere/libllvmlite.so")
-    monkeypatch.setattr(compile_pool, "ffi", SimpleNamespace(lib=library))
-    assert compile_pool._unlocked.__wrapped__("LLVMPY_RunNewModulePassManager", compile_pool._PASSES) is None
+    monkeypatch.setattr(unlocked_calls, "ffi", SimpleNamespace(lib=library))
+    assert (
+        unlocked_calls._unlocked.__wrapped__("LLVMPY_RunNewModulePassManager", unlocked_calls._PASSES) is None
+    )
 
 
 def test_here_they_are_known() -> None:
     for name, types in (
-        ("LLVMPY_RunNewModulePassManager", compile_pool._PASSES),
-        ("LLVMPY_TargetMachineEmitToMemory", compile_pool._EMISSION),
+        ("LLVMPY_RunNewModulePassManager", unlocked_calls._PASSES),
+        ("LLVMPY_TargetMachineEmitToMemory", unlocked_calls._EMISSION),
     ):
-        assert compile_pool._unlocked(name, types) is not None
+        assert unlocked_calls._unlocked(name, types) is not None
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

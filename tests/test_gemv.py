@@ -14,7 +14,7 @@ from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, f
 from jittape.compile.ir.kernel import Gemm
 from jittape.compile.ir.table_layouts import ON_DEMAND
 from jittape.compile.ir.target_facts import TargetFacts
-from jittape.compile.llvm.host_facts import host_facts
+from jittape.compile.llvm.blas import host_facts
 from jittape.compile.schedule import schedule as scheduling
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.interpret import interpret

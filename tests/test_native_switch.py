@@ -12,7 +12,7 @@ import pytest
 import jittape as jt
 from jittape import doctor
 from jittape.core.config import TESTED, Config
-from jittape.native import object_code, object_layout, switch
+from jittape.native import built_in, object_layout, switch
 from jittape.recording.flushing import LOOP
 from jittape.runtime.result_memory import ResultMemory, count_busy
 from jittape.runtime.workspace import _own_references
@@ -136,7 +136,7 @@ def test_no_layout_on_a_python_that_was_not_tested(monkeypatch: pytest.MonkeyPat
     assert sys.version_info[:2] in TESTED
     monkeypatch.setattr(Config, "native_supported", False)
     assert object_layout.object_layout.__wrapped__() is None
-    assert object_code.built_in("name", lambda *_: None) is not None  # what was found out stays
+    assert built_in.built_in("name", lambda *_: None) is not None  # what was found out stays
 
 
 def test_references_are_counted_on_the_way_of_a_run() -> None:

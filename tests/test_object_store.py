@@ -19,10 +19,11 @@ from llvmlite import ir
 import jittape as jt
 from host_schedules import schedule
 from jittape.__main__ import main
-from jittape.compile.cache import fingerprint, object_store
+from jittape.compile.cache import fingerprint, object_store, private_files
 from jittape.compile.cache.kernel_cache import Origin, Registry
 from jittape.compile.cache.object_store import Batch, DiskCache, cache_directory
 from jittape.compile.llvm import target
+from jittape.compile.llvm.loaded_code import CodeGroup
 from jittape.compile.llvm.object_file import undefined_symbols
 from jittape.core.buffers import owned
 from jittape.core.forms import Map
@@ -241,7 +242,7 @@ def test_an_error_on_reading_deletes_nothing(cache, monkeypatch):
     def fail(path):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(object_store, "_read_private", fail)
+    monkeypatch.setattr(object_store, "read_private", fail)
     with pytest.warns(jt.CacheWarning, match="Input/output error"):
         assert cache.find(NAMES[0]) is None
     assert files(cache) == before
@@ -335,7 +336,7 @@ def test_what_another_user_owns_is_not_loaded(cache, monkeypatch, which):
     place = {"root": cache.root, "folder": cache.folder, "pointer": cache.folder / NAMES[0]}
     place["batch"] = files(cache, "batch-*")[0]
     owned_by_another = place[which].stat().st_ino
-    private = object_store._private
+    private = private_files.is_private
 
     def seen(found):
         values = list(found)
@@ -343,7 +344,8 @@ def test_what_another_user_owns_is_not_loaded(cache, monkeypatch, which):
             values[stat.ST_UID] = os.geteuid() + 1
         return private(os.stat_result(values))
 
-    monkeypatch.setattr(object_store, "_private", seen)
+    monkeypatch.setattr(private_files, "is_private", seen)
+    monkeypatch.setattr(object_store, "is_private", seen)
     with pytest.warns(jt.CacheWarning, match="belongs to another user"):
         assert again(cache).find(NAMES[0]) is None
 
@@ -462,7 +464,7 @@ def test_the_setting_turns_the_cache_off(folder, monkeypatch):
 def test_a_kernel_that_does_not_load_is_compiled_again(folder, damage):
     """The checksum is right, the object file is not."""
     first = report()
-    (environment,) = folder.iterdir()
+    (environment,) = folder.glob("v1-*")
     found = DiskCache(folder, object_store.current().parts)
     assert found.folder == environment
     for path in files(found, "batch-*"):
@@ -534,7 +536,7 @@ def test_a_crowd_that_writes_reads_drops_and_clears(tmp_path):
 
 KILLED = """
 import os, signal
-from jittape.compile.cache import object_store
+from jittape.compile.cache import object_store, private_files
 
 function = os.{function}
 def kill(*args):
@@ -652,7 +654,7 @@ def test_code_that_needs_what_nobody_has_is_refused_before_it_is_loaded():
     with pytest.raises(
         jt.CompileError, match="undefined symbols in compiled code: a_function_with_a_long_name"
     ):
-        target.CodeGroup().load(code, ["f"])
+        CodeGroup().load(code, ["f"])
 
 
 def test_ir_that_llvm_does_not_accept():

@@ -8,11 +8,12 @@ from llvmlite import ir
 
 from jittape.compile.cache.emit_kernel import emit_module
 from jittape.compile.ir import table_layouts
-from jittape.compile.llvm.definition import Definition, symbol_of
+from jittape.compile.llvm.definition import Definition, FunctionKind, symbol_of
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.compile.llvm.ir_records import IRRecord, bit_field
-from jittape.compile.llvm.target import CodeGroup, object_code
+from jittape.compile.llvm.loaded_code import CodeGroup
+from jittape.compile.llvm.target import object_code
 from jittape.core.records import BitFields, Field, RecordLayout
 
 I64 = ir.IntType(64)
@@ -49,16 +50,17 @@ def test_records_with_wrong_fields_are_refused():
 
 def run(write, table):
     """Return the result of machine code on a table, whose body `write` emits; it is given a pointer and an address."""
-    kind = ir.FunctionType(I64, [I64])
 
     def define(function):
         builder = Builder(function.append_basic_block("entry"))
-        (address,) = function.args
+        address, _ = function.args
         builder.ret(write(builder, builder.inttoptr(address, I64.as_pointer()), address))
 
     group = CodeGroup()
-    (address,) = group.load(object_code(emit_module([Definition("f", kind, define)])), [symbol_of("f")])
-    result = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(address)(table.ctypes.data)
+    (address,) = group.load(
+        object_code(emit_module([Definition("f", FunctionKind.METHOD, define)])), [symbol_of("f")]
+    )
+    result = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(address)(table.ctypes.data, 0)
     group.unload()
     return result
 

@@ -7,7 +7,7 @@ import pytest
 
 import jittape as jt
 from host_schedules import schedule
-from jittape.compile.llvm.host_facts import host_facts
+from jittape.compile.llvm.blas import host_facts
 from jittape.compile.schedule.pipeline import run_passes
 from jittape.compile.schedule.steps import KernelStep
 from jittape.compile.schedule.unplaced_steps import Draft

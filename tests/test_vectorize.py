@@ -26,8 +26,8 @@ from jittape.compile.kernels.loop.vectorize import (
     written_twice,
 )
 from jittape.compile.llvm import target
-from jittape.compile.llvm.compile_pool import emit_object
-from jittape.compile.llvm.target import Effort
+from jittape.compile.llvm.definition import Effort
+from jittape.compile.llvm.unlocked_calls import emit_object
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.interpret import interpret
 from jittape.core.tuning import tuning

@@ -11,7 +11,7 @@ import numpy as np
 import jittape as jt
 from jittape.compile.cache.kernel_cache import Registry
 from jittape.compile.ir.kernel import Kernel
-from jittape.compile.llvm.host_facts import host_facts
+from jittape.compile.llvm.blas import host_facts
 from jittape.compile.schedule.schedule import schedule
 from jittape.core.builder import Builder
 from jittape.core.primitive import recording_with

@@ -349,10 +349,10 @@ def test_any_number_of_threads_gives_the_same_bits(name: str, thread_counts: lis
 
 FAILING = """
 import ctypes
-import llvmlite.binding as llvm
 import numpy as np
 import jittape as jt
 from jittape.compile.llvm.blas import blas, symbol
+from jittape.compile.llvm.symbols import define
 
 def fail(*arguments):
     ctypes.cast(arguments[ARGUMENT], ctypes.POINTER(ctypes.c_int))[0] = 1
@@ -360,7 +360,7 @@ def fail(*arguments):
 blas()
 kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * COUNT)
 callback = kind(fail)
-llvm.add_symbol(symbol("ROUTINE"), ctypes.cast(callback, ctypes.c_void_p).value)
+define(symbol("ROUTINE"), ctypes.cast(callback, ctypes.c_void_p).value)
 x = jt.Variable(np.eye(3))
 function = jt.function(lambda x: x.assign_add(jt.ones_like(x) * jt.abs(jt.reduce_sum(jt.linalg.NAME(x)[0]))))
 for _ in range(2):

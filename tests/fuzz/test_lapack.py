@@ -14,7 +14,7 @@ from llvmlite import ir
 
 import jittape as jt
 from host_schedules import schedule
-from jittape.compile.cache.emit_kernel import KERNEL_TYPE, definition_of
+from jittape.compile.cache.emit_kernel import definition_of
 from jittape.compile.ir.lapack import (
     FACTORIZATIONS,
     LAPACK_ROUTINES,
@@ -25,6 +25,7 @@ from jittape.compile.ir.lapack import (
 )
 from jittape.compile.kernels.lapack import small_matrices
 from jittape.compile.llvm.blas import ROUTINES, symbol
+from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
 from jittape.compile.schedule.steps import Schedule
 from jittape.core.forms import Call
 from jittape.core.interpret import interpret

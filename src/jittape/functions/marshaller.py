@@ -22,12 +22,14 @@ import numpy as np
 from llvmlite import ir
 
 from jittape.compile.cache.kernel_cache import registry
-from jittape.compile.llvm.driver import as_function, return_integer, return_unless, run_table
+from jittape.compile.llvm.built_in_functions import as_function
+from jittape.compile.llvm.driver import return_integer, return_unless, run_table
 from jittape.compile.llvm.ir_helpers import BYTES, integer
 from jittape.core.buffers import Buffer
 from jittape.functions.emit_arithmetic import Arithmetic
 from jittape.functions.marshal_plan import TYPES, VALUE, WORDS, Field, Form, Head, Kind
-from jittape.native.object_code import DOUBLE, I32, I64, built_in
+from jittape.native.built_in import built_in
+from jittape.native.object_code import DOUBLE, I32, I64
 from jittape.native.object_layout import CONTIGUOUS_AND_ALIGNED, object_layout, slot_places
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable

@@ -196,7 +196,7 @@ def _passes(executable: PathExecutable) -> tuple[PassExplanation, ...]:
     if executable.ran_compiled:
         stages = executable.compiled.passes
     else:
-        from jittape.compile.llvm.host_facts import host_facts
+        from jittape.compile.llvm.blas import host_facts
         from jittape.compile.schedule.schedule import passes_of
 
         stages = passes_of(executable.program, target=host_facts)

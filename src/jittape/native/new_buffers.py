@@ -5,22 +5,9 @@ from __future__ import annotations
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
-from jittape.core.buffers import Buffer
 from jittape.native.object_code import ObjectCode
-from jittape.native.object_layout import slot_places
 
-__all__ = ["buffer_places", "new_buffer"]
-
-
-def buffer_places() -> dict[str, int]:
-    """Return the offsets of a Buffer's slots, such as ``"Buffer.array"``.
-
-    Raises
-    ------
-    ValueError
-        If a slot is not found.
-    """
-    return {f"Buffer.{name}": at for name, at in slot_places(Buffer, Buffer.__slots__).items()}
+__all__ = ["new_buffer"]
 
 
 def new_buffer(

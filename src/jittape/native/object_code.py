@@ -7,14 +7,12 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
-from jittape.compile.llvm.definition import Definition
-from jittape.compile.llvm.driver import DRIVER_TYPE, address_argument, object_argument
+from jittape.compile.llvm.driver import address_argument, object_argument
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import external, for_range, integer, load_at
 from jittape.compile.llvm.symbols import PYTHON_FUNCTIONS
-from jittape.native.object_layout import object_layout
 
-__all__ = ["DOUBLE", "I32", "I64", "TABLE", "ObjectCode", "built_in"]
+__all__ = ["DOUBLE", "I32", "I64", "TABLE", "ObjectCode"]
 
 I64, I32 = ir.IntType(64), ir.IntType(32)
 DOUBLE = ir.DoubleType()
@@ -276,25 +274,3 @@ class ObjectCode:
         yield self.read(found), self.read(value)
         self.builder.branch(head)
         self.begin(after)
-
-
-def built_in(
-    name: str, write: Callable[[ir.Function, Mapping[str, int]], None], slots: Mapping[str, int] | None = None
-) -> Definition | None:
-    """Return the definition of a built-in function that reads objects; None if there is no `ObjectLayout`.
-
-    Parameters
-    ----------
-    name : str
-        The function's name. The offsets are appended, as they are part of the code.
-    write : callable
-        Writes the function's body, given the function and the offsets by name.
-    slots : mapping of str to int
-        Offsets of slots besides the fields of `ObjectLayout`.
-    """
-    layout = object_layout()
-    if layout is None:
-        return None
-    places = {**layout._asdict(), **(slots or {})}
-    full_name = "_".join([name, *map(str, places.values())])
-    return Definition(full_name, DRIVER_TYPE, lambda function: write(function, places))

@@ -10,7 +10,8 @@ import weakref
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import BYTES
-from jittape.compile.llvm.target import CodeGroup, object_code
+from jittape.compile.llvm.loaded_code import CodeGroup
+from jittape.compile.llvm.target import object_code
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.dtypes import float64
 from jittape.numba_bridge.c_emitter import module_of

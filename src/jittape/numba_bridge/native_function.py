@@ -59,7 +59,7 @@ class NativeFunction:
     """
 
     def __init__(self, traced: Traced, dispatcher: Callable[..., Any]) -> None:
-        from jittape.compile.llvm.host_facts import host_facts
+        from jittape.compile.llvm.blas import host_facts
         from jittape.compile.schedule.schedule import schedule
         from jittape.compile.schedule.steps import NumpyStep
 
@@ -106,7 +106,7 @@ class NativeFunction:
 
         from jittape.compile.ir.kernel import Gemm
         from jittape.compile.ir.lapack import Lapack
-        from jittape.compile.llvm.blas import blas
+        from jittape.compile.llvm.symbols import provide_blas
         from jittape.core.buffers import address_of
 
         for position, constant in self.constants.items():
@@ -116,7 +116,7 @@ class NativeFunction:
             llvm.add_symbol(self.step_symbol(number), step.address)
         llvm.add_symbol(self.release_symbol, self._release.address)
         if any(isinstance(step.kernel, Gemm | Lapack) for step in _all_steps(self.schedule)):
-            blas()
+            provide_blas()
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         """Call the function from Python, through an ``@njit`` function; this takes at least 1 µs."""

@@ -26,6 +26,7 @@ from jittape.compile.llvm.external_functions import PLACEHOLDER, ExternalFunctio
 from jittape.compile.llvm.ir_helpers import for_range
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type, memory_type
+from jittape.compile.llvm.loaded_code import CodeGroup
 from jittape.core.buffers import address_of
 from jittape.core.dtypes import NATIVE_NUMBERS
 
@@ -158,7 +159,7 @@ def evaluate_linked(
     return result
 
 
-_group = target.CodeGroup()
+_group = CodeGroup()
 
 
 @cache

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
-from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_operands import are_ints, converted, with_names, with_out
 from jittape.primitives.elementwise.complex_numbers import cast, conj, imag, real
 from jittape.primitives.identity import identity
@@ -16,6 +17,14 @@ from jittape.primitives.indexing.sorting import argsort, sort
 from jittape.primitives.shape.reshaping import matrix_transpose, reshape, transpose
 
 __all__ = ["ArrayMethods"]
+
+
+@cache
+def _adapter(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the adapter of a NumPy function; the table takes 15 ms to import, and most programs need no adapter."""
+    from jittape.numpy_api.numpy_functions import FUNCTIONS
+
+    return FUNCTIONS[function]
 
 
 class ArrayMethods:
@@ -185,20 +194,20 @@ class ArrayMethods:
         """Return the elements in another shape, given as ints or as one sequence; see `numpy.reshape`."""
         target = _one_or_many(shape)
         if order == "C" and copy is None and (target.__class__ is int or are_ints(target)):
-            return apply(FUNCTIONS[np.reshape], (self,), (target,))
-        return FUNCTIONS[np.reshape](self, target, order, copy=copy)
+            return apply(_adapter(np.reshape), (self,), (target,))
+        return _adapter(np.reshape)(self, target, order, copy=copy)
 
     def ravel(self, order: str = "C") -> Any:
         """Return the elements as a vector; see `numpy.ravel`."""
-        return apply(FUNCTIONS[np.ravel], (self,), (order,))
+        return apply(_adapter(np.ravel), (self,), (order,))
 
     def flatten(self, order: str = "C") -> Any:
         """Return the elements as a vector; see `numpy.ravel`."""
-        return apply(FUNCTIONS[np.ravel], (self,), (order,))
+        return apply(_adapter(np.ravel), (self,), (order,))
 
     def squeeze(self, axis: Any = None) -> Any:
         """Return the tensor without dimensions of one element; see `numpy.squeeze`."""
-        return FUNCTIONS[np.squeeze](self, axis)
+        return _adapter(np.squeeze)(self, axis)
 
     def transpose(self: Any, *axes: Any) -> Any:
         """Return the tensor with its dimensions in another order, reversed by default; see `numpy.transpose`."""
@@ -206,15 +215,15 @@ class ArrayMethods:
 
     def swapaxes(self, axis1: Any, axis2: Any) -> Any:
         """Return the tensor with two dimensions exchanged; see `numpy.swapaxes`."""
-        return FUNCTIONS[np.swapaxes](self, axis1, axis2)
+        return _adapter(np.swapaxes)(self, axis1, axis2)
 
     def diagonal(self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
         """Return a diagonal; see `numpy.diagonal`."""
-        return FUNCTIONS[np.diagonal](self, offset, axis1, axis2)
+        return _adapter(np.diagonal)(self, offset, axis1, axis2)
 
     def repeat(self, repeats: Any, axis: Any = None) -> Any:
         """Return each element `repeats` times; see `numpy.repeat`."""
-        return FUNCTIONS[np.repeat](self, repeats, axis)
+        return _adapter(np.repeat)(self, repeats, axis)
 
     def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
         """Return elements by index; see `numpy.take`."""
@@ -236,7 +245,7 @@ class ArrayMethods:
         """Return the elements limited to an interval; see `numpy.clip`."""
         if hasattr(out, "aval"):
             out._require_kept()
-        return with_out(FUNCTIONS[np.clip], self, min, max, out=out, **kwargs)
+        return with_out(_adapter(np.clip), self, min, max, out=out, **kwargs)
 
     def round(self, decimals: Any = 0, out: Any = None) -> Any:
         """Return the elements rounded; see `numpy.round`."""
@@ -253,7 +262,7 @@ class ArrayMethods:
     def dot(self, b: Any, out: Any = None) -> Any:
         """Return the product with `b`; see `numpy.dot`."""
         if out is None and hasattr(b, "aval"):
-            return apply(FUNCTIONS[np.dot], (self, b), ())
+            return apply(_adapter(np.dot), (self, b), ())
         return _into(out, np.dot, self, b)
 
     def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
@@ -355,8 +364,8 @@ def _reduced(
         and (axis is None or axis.__class__ is int or are_ints(axis))
     ):
         if keepdims:
-            return apply(with_names(FUNCTIONS[function]), (x,), ((axis,), (("keepdims", True),)))
-        return apply(FUNCTIONS[function], (x,), (axis,))
+            return apply(with_names(_adapter(function)), (x,), ((axis,), (("keepdims", True),)))
+        return apply(_adapter(function), (x,), (axis,))
     options = {
         "dtype": dtype,
         "where": None if where is True else where,
@@ -368,14 +377,14 @@ def _reduced(
     given = {name: value for name, value in options.items() if value is not None}
     if hasattr(out, "aval"):
         out._require_kept(1)
-    return with_out(FUNCTIONS[function], x, axis, out=out, keepdims=keepdims, **given)
+    return with_out(_adapter(function), x, axis, out=out, keepdims=keepdims, **given)
 
 
 def _into(out: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
     """Record a `function` of NumPy for a method; write the result to `out` if it is a tensor."""
     if hasattr(out, "aval"):
         out._require_kept(1)
-    return with_out(FUNCTIONS[function], *args, out=out, **kwargs)
+    return with_out(_adapter(function), *args, out=out, **kwargs)
 
 
 def _one_or_many(arguments: tuple[Any, ...]) -> Any:

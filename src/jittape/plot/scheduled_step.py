@@ -23,7 +23,7 @@ def schedule_of(name: str, f: Callable[..., Any] | None, args: tuple[Any, ...]) 
     ValueError
         If `f` looks at values, so that it has no program before it runs.
     """
-    from jittape.compile.llvm.host_facts import host_facts
+    from jittape.compile.llvm.blas import host_facts
     from jittape.compile.schedule.schedule import schedule_recorded
 
     if f is None:

@@ -12,8 +12,8 @@ import numpy as np
 from llvmlite import ir
 
 from jittape.compile.cache.kernel_cache import registry
-from jittape.compile.llvm.definition import Definition
-from jittape.compile.llvm.driver import BY_NAMES, NO_ARGUMENT, ONE_ARGUMENT, as_method
+from jittape.compile.llvm.built_in_functions import BY_NAMES, NO_ARGUMENT, ONE_ARGUMENT, as_method
+from jittape.compile.llvm.definition import Definition, FunctionKind
 from jittape.compile.llvm.symbols import define
 from jittape.core.buffers import LARGE, Buffer, address_of
 from jittape.core.config import Config, config
@@ -198,7 +198,7 @@ def methods() -> tuple[NativeMethod, ...]:
     definitions = [
         Definition(
             f"method_{number}_{where}",
-            ir.FunctionType(I64, [I64] * (4 if method.flags == BY_NAMES else 2)),
+            FunctionKind.METHOD_BY_NAMES if method.flags == BY_NAMES else FunctionKind.METHOD,
             partial(method.define, new),
         )
         for number, method in enumerate(_METHODS)

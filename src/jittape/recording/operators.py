@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -17,7 +18,6 @@ from jittape.core.primitive import active
 from jittape.errors import ScalarError
 from jittape.foreign_names import TENSOR_ATTRIBUTES, with_foreign_names
 from jittape.numpy_api.array_methods import ArrayMethods
-from jittape.numpy_api.numpy_protocol import array_function, array_ufunc
 from jittape.primitives.elementwise import arithmetic, bits, comparison, division, piecewise, powers
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.elementwise.division import divide_op
@@ -35,6 +35,12 @@ from jittape.recording.tape_exits import (
 )
 
 __all__ = ["Operators"]
+
+
+@cache
+def _protocol() -> Any:
+    """Return the module of NumPy's protocols; its tables take 15 ms to import, and many programs need none."""
+    return import_module("jittape.numpy_api.numpy_protocol")
 
 
 @with_foreign_names(TENSOR_ATTRIBUTES)
@@ -170,12 +176,12 @@ class Operators(StaticInfo, ArrayMethods):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if kwargs.get("out") is not None:
             refuse_lost_outs(self, kwargs["out"], inputs, references_of_call().outs)
-        return array_ufunc(ufunc, method, *inputs, **kwargs)
+        return _protocol().array_ufunc(ufunc, method, *inputs, **kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if "out" in kwargs:
             refuse_lost_out(self, kwargs["out"], args, references_of_call().out)
-        return array_function(func, types, args, kwargs)
+        return _protocol().array_function(func, types, args, kwargs)
 
     # ---- the Array API standard --------------------------------------------------------------------------------
 

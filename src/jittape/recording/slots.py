@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 from weakref import ref
@@ -13,7 +14,6 @@ import numpy as np
 from jittape.core.buffers import Buffer
 from jittape.core.config import config
 from jittape.core.primitive import active
-from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.primitives.identity import identity_op
 from jittape.recording.flushing import Flushing
 from jittape.recording.tape_exits import Exits
@@ -34,8 +34,12 @@ NOTHING_WRITTEN: Written = {}
 """The mapping of all traces without writes; the first write replaces it."""
 
 
-_COPIES = (identity_op, FUNCTIONS[np.copy])
-"""Bodies of calls that copy, in NumPy too."""
+@cache
+def _copies() -> tuple[Any, ...]:
+    """Return the bodies of calls that copy, in NumPy too."""
+    from jittape.numpy_api.numpy_functions import FUNCTIONS
+
+    return identity_op, FUNCTIONS[np.copy]
 
 
 class Slots(Flushing):
@@ -111,7 +115,9 @@ class Slots(Flushing):
         node = self.node
         while (parent := node.parent) is not None and parent.n_slots > slot:
             node = parent
-        if parent is not None and any(n is node and key[0] in _COPIES for key, n in parent.children.items()):
+        if parent is not None and any(
+            n is node and key[0] in _copies() for key, n in parent.children.items()
+        ):
             return True
         made = {op.out for op in node.ops}
         return all(arg in made or not aval_of(node, arg).shape for op in node.ops for arg in op.args)

@@ -14,10 +14,8 @@ import numpy as np
 
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.ir.table_layouts import CLOCK_EVENT, CLOCK_LOG, CLOCK_RECORD, CLOCK_START
-from jittape.compile.llvm.definition import Definition
-from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
+from jittape.compile.llvm.definition import Definition, Effort, FunctionKind
 from jittape.compile.llvm.step_clock import define_start_clock, define_step_clock
-from jittape.compile.llvm.target import Effort
 from jittape.compile.schedule.steps import KernelStep, Schedule
 from jittape.core.buffers import Buffer, address_of
 from jittape.core.records import WORD
@@ -27,8 +25,8 @@ from jittape.runtime.workspace import Input, Layout
 
 __all__ = ["ClockedExecutable", "ClockedGroup", "ClockedRuns", "Event", "Unclocked"]
 
-_START = Definition("start_clock", KERNEL_TYPE, define_start_clock, Effort.LEAST)
-_CLOCK = Definition("step_clock", KERNEL_TYPE, define_step_clock, Effort.LEAST)
+_START = Definition("start_clock", FunctionKind.KERNEL, define_start_clock, Effort.LEAST)
+_CLOCK = Definition("step_clock", FunctionKind.KERNEL, define_step_clock, Effort.LEAST)
 _EVENTS = 200_000
 """Maximum number of events in the log of a profile, of 32 bytes each; later steps are timed and not logged."""
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from jittape.compile.cache.kernel_cache import KernelMissing, Origin, registry
 from jittape.compile.cache.schedule_cache import load_schedule, schedule_key, store_schedule
 from jittape.compile.ir.kernel import Kernel
-from jittape.compile.llvm.host_facts import host_facts
-from jittape.compile.llvm.target import CodeHandle
+from jittape.compile.llvm.blas import host_facts
+from jittape.compile.llvm.loaded_code import CodeHandle
 from jittape.compile.schedule.schedule import (
     passes_of,
     schedule,

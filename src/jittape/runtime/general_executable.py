@@ -18,8 +18,8 @@ from weakref import ref
 
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.ir.kernel import Kernel
-from jittape.compile.llvm.host_facts import host_facts
-from jittape.compile.llvm.target import CodeHandle
+from jittape.compile.llvm.blas import host_facts
+from jittape.compile.llvm.loaded_code import CodeHandle
 from jittape.compile.rewrite.bind_constants import bind_constants
 from jittape.compile.schedule.row_tiling import RowTile
 from jittape.compile.schedule.schedule import schedule

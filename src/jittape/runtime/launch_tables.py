@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain, groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,10 +19,7 @@ from jittape.compile.ir.table_layouts import (
     TILE_TEMPORARY,
 )
 from jittape.compile.kernels.control.control_plan import with_tables
-from jittape.compile.kernels.tiled.emit_tiles import define_row_tiles
-from jittape.compile.llvm.definition import Definition
-from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
-from jittape.compile.llvm.target import Effort
+from jittape.compile.llvm.definition import Definition, Effort, FunctionKind
 from jittape.compile.schedule.row_tiling import RowTile
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.core.buffers import address_of
@@ -31,6 +28,9 @@ from jittape.core.tuning import tuning
 from jittape.runtime.threads import MOST, announce_helper, pool_address
 from jittape.runtime.workspace import Layout
 from jittape.value_classes import value_class
+
+if TYPE_CHECKING:
+    from llvmlite import ir
 
 __all__ = [
     "TILE_LOOP",
@@ -46,7 +46,14 @@ __all__ = [
     "tile_head",
 ]
 
-TILE_LOOP = Definition("tiles", KERNEL_TYPE, define_row_tiles, Effort.LEAST)
+
+def _define_tiles(function: ir.Function) -> None:
+    from jittape.compile.kernels.tiled.emit_tiles import define_row_tiles
+
+    define_row_tiles(function)
+
+
+TILE_LOOP = Definition("tiles", FunctionKind.KERNEL, _define_tiles, Effort.LEAST)
 """The loop over the blocks of a row tile."""
 
 

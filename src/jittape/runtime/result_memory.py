@@ -13,19 +13,20 @@ import struct
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from sys import getrefcount
+from typing import TYPE_CHECKING
 
 import numpy as np
-from llvmlite import ir
 
 from jittape.compile.cache.kernel_cache import registry
-from jittape.compile.llvm.driver import as_function, return_integer
-from jittape.compile.llvm.ir_helpers import integer
+from jittape.compile.llvm.built_in_functions import as_function
 from jittape.core.buffers import LARGE, Buffer, allocate
 from jittape.core.config import config
 from jittape.core.program import Aval
 from jittape.core.tuning import tuning
-from jittape.native.new_buffers import buffer_places, new_buffer
-from jittape.native.object_code import I32, I64, ObjectCode, built_in
+from jittape.native.built_in import buffer_places, built_in
+
+if TYPE_CHECKING:
+    from llvmlite import ir
 
 __all__ = ["ResultMemory", "busy", "count_busy"]
 
@@ -151,35 +152,6 @@ def new_set() -> Callable[..., tuple[tuple[Buffer, ...], bytes]]:
     return as_function(registry.address_of(_NEW))
 
 
-def _write_new(function: ir.Function, places: Mapping[str, int]) -> None:
-    code = ObjectCode(function, places)
-    avals, empty, kind, false, none = (code.argument(i) for i in range(5))
-    failed, drop, drop_made = (code.block(name) for name in ("failed", "drop", "drop_made"))
-    count = code.length_of(avals)
-    packed = code.attempt(
-        failed, "PyBytes_FromStringAndSize", integer(0), code.builder.mul(count, integer(8))
-    )
-    cells = code.call("PyBytes_AsString", packed)
-    made = code.attempt(drop, "PyTuple_New", count)
-    with code.each(count) as index:
-        aval = code.item(avals, index)
-        arguments = code.element(aval, 0)
-        array = code.call_object(empty, code.builder.add(arguments, integer(places["items"])), integer(2))
-        code.require(code.differ(array, integer(0)), drop_made)
-        code.write(cells, code.get_unchecked(array, "data"), index)
-        nbytes = code.incref(code.item(aval, 2))
-        code.fill(made, index, new_buffer(code, kind, array, nbytes, none, false, drop_made))
-    code.return_object(code.new_tuple(failed, made, packed))
-    code.begin(drop_made)
-    code.decref(made)
-    code.builder.branch(drop)
-    code.begin(drop)
-    code.decref(packed)
-    code.builder.branch(failed)
-    code.begin(failed)
-    code.return_object(integer(0))
-
-
 def _is_alone(buffer: Buffer) -> bool:
     """Return whether only the buffer refers to its array."""
     return getrefcount(buffer.array) <= _IN_BUFFER if buffer.pooled is None else buffer.is_private()
@@ -194,38 +166,15 @@ _IN_TUPLE, _IN_BUFFER = _counts((allocate(Aval((), np.dtype(float))),))[0]
 
 
 def _write_busy(function: ir.Function, places: Mapping[str, int]) -> None:
-    code = ObjectCode(function, places)
-    builder = code.builder
-    buffers, false, none = (code.argument(i) for i in range(3))
+    from jittape.runtime.emit_result_sets import write_busy
 
-    def shared(item: ir.Value, own: str = "held") -> ir.Value:
-        return code.differ(code.get_unchecked(item, "references", I32), ir.Constant(I32, places[own]))
+    write_busy(function, places)
 
-    def memory_shared(buffer: ir.Value) -> ir.Value:
-        pooled = code.get_unchecked(buffer, "buffer_pooled")
-        with builder.if_else(code.same(pooled, none)) as (own, from_pool):
-            with own:
-                alone = shared(code.get_unchecked(buffer, "buffer_array"))
-                own_end = builder.block
-            with from_pool:
-                raw, array = code.item(pooled, 1), code.item(pooled, 2)
-                both = builder.or_(shared(raw, "raw_references"), shared(array, "array_references"))
-                pool_end = builder.block
-        memory = builder.phi(alone.type)
-        memory.add_incoming(alone, own_end)
-        memory.add_incoming(both, pool_end)
-        return memory
 
-    total = code.words(1)
-    code.write(total, integer(0))
-    with code.each(code.length_of(buffers)) as index:
-        item = code.item(buffers, index)
-        one = builder.or_(shared(item), memory_shared(item))
-        seen = code.differ(code.get_unchecked(item, "buffer_exposed"), false)
-        with builder.if_then(builder.and_(seen, builder.not_(one)), likely=False):
-            code.put(item, "buffer_exposed", code.incref(false))
-        code.write(total, builder.add(code.read(total), builder.zext(one, I64)))
-    return_integer(builder, code.read(total))
+def _write_new(function: ir.Function, places: Mapping[str, int]) -> None:
+    from jittape.runtime.emit_result_sets import write_new
+
+    write_new(function, places)
 
 
 _BUSY = built_in("busy", _write_busy)

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from llvmlite import ir
 
 from jittape.compile.cache.kernel_cache import registry
-from jittape.compile.llvm.driver import as_function, return_unless, run_table
-from jittape.compile.llvm.ir_helpers import BYTES, integer
+from jittape.compile.llvm.built_in_functions import as_function
 from jittape.core.config import config
-from jittape.native.object_code import DOUBLE, ObjectCode, built_in
+from jittape.native.built_in import built_in
+
+if TYPE_CHECKING:
+    from llvmlite import ir
 
 __all__ = ["Feed", "plan", "runner"]
 
 Feed = tuple[int, int]
 """Position of a value in the list of inputs, and the cell of the slot table that the value goes to."""
-
-_HEAD = 5
-"""Words of a plan before the first `Feed`."""
 
 
 def plan(
@@ -51,37 +49,9 @@ def runner() -> Callable[[tuple[Any, ...], int, int], int] | None:
 
 
 def _write_runner(function: ir.Function, places: Mapping[str, int]) -> None:
-    code = ObjectCode(function, places)
-    builder = code.builder
-    values, cells, plan = code.argument(0), code.address_argument(1), code.address_argument(2)
-    empty, failed = code.block("empty"), code.block("failed")
+    from jittape.runtime.emit_runner import write_runner
 
-    def buffer(item: ir.Value) -> ir.Value:
-        return code.get_unchecked(code.get(item, "buffer_array", empty), "data")
-
-    def double(item: ir.Value) -> ir.Value:
-        return code.get_unchecked(item, "float_value", DOUBLE)
-
-    def single(item: ir.Value) -> ir.Value:
-        return builder.fptrunc(double(item), ir.FloatType())
-
-    def signed(item: ir.Value) -> ir.Value:
-        return code.index(item, failed)
-
-    feed = builder.add(plan, integer(8 * _HEAD))
-    for kind, convert in enumerate((buffer, double, single, signed)):
-        count = code.read(plan, 1 + kind)
-        with code.each(count) as index:
-            row = code.element(feed, index, 16)
-            value = convert(code.item(values, code.load(row)))
-            code.store(value, code.element(cells, code.load(row, 8)))
-        feed = code.element(feed, count, 16)
-    return_unless(builder, run_table(builder, code.read(plan), cells), integer(0))
-    code.begin(empty)  # a buffer without an array, made by ``object.__new__``
-    code.call("PyErr_BadArgument")
-    builder.branch(failed)
-    code.begin(failed)
-    builder.ret(ir.Constant(BYTES, None))
+    write_runner(function, places)
 
 
 _RUNNER = built_in("runner", _write_runner)

@@ -12,22 +12,30 @@ import os
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jittape.compile.cache.kernel_cache import registry
-from jittape.compile.ir.table_layouts import POOL, THREAD
+from jittape.compile.ir.table_layouts import ASLEEP, AWAKE, GONE, POOL, THREAD
 from jittape.compile.llvm.compile_pool import uninterrupted
-from jittape.compile.llvm.definition import Definition
-from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
-from jittape.compile.llvm.target import Effort
-from jittape.compile.llvm.thread_pool import ASLEEP, AWAKE, GONE, define_helper
+from jittape.compile.llvm.definition import Definition, Effort, FunctionKind
 from jittape.core.buffers import address_of
 from jittape.core.config import config
 
+if TYPE_CHECKING:
+    from llvmlite import ir
+
 __all__ = ["MOST", "announce_helper", "pool_address"]
 
-_HELPER = Definition("helper", KERNEL_TYPE, define_helper, Effort.LEAST)
+
+def _define_helper(function: ir.Function) -> None:
+    from jittape.compile.llvm.thread_pool import define_helper
+
+    define_helper(function)
+
+
+_HELPER = Definition("helper", FunctionKind.KERNEL, _define_helper, Effort.LEAST)
 MOST = 256
 """Maximum number of threads, for any `config.threads`."""
 

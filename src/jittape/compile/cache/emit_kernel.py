@@ -44,9 +44,8 @@ from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
 from jittape.compile.kernels.scalar_vm.emit_bytecode import define_scalar_vm
 from jittape.compile.kernels.tridiagonal.emit_banded import define_banded_substitution
 from jittape.compile.kernels.tridiagonal.emit_tridiagonal import define_tridiagonal_solve
-from jittape.compile.llvm.definition import Definition, symbol_of
-from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
-from jittape.compile.llvm.target import Effort
+from jittape.compile.llvm.definition import Definition, Effort, FunctionKind, symbol_of
+from jittape.compile.llvm.driver import FUNCTION_TYPES
 from jittape.compile.rewrite.diagonal_op import DiagonalScatter
 from jittape.errors import CompileError
 
@@ -90,7 +89,7 @@ def definition_of(kernel: Kernel) -> Definition:
         except Exception as error:
             raise CompileError(f"cannot emit code for this kernel: {error}\n{kernel.listing}") from error
 
-    return Definition(kernel.name, KERNEL_TYPE, emit, _effort(kernel))
+    return Definition(kernel.name, FunctionKind.KERNEL, emit, _effort(kernel))
 
 
 def _effort(kernel: Kernel) -> Effort:
@@ -130,5 +129,5 @@ def emit_module(definitions: Iterable[Definition]) -> ir.Module:
     """Return a module with these functions; functions that only they call are internal."""
     module = ir.Module("jittape")
     for definition in definitions:
-        definition.emit(ir.Function(module, definition.kind, symbol_of(definition.name)))
+        definition.emit(ir.Function(module, FUNCTION_TYPES[definition.kind], symbol_of(definition.name)))
     return module

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 from functools import cache, lru_cache
 from pathlib import Path
 
-__all__ = ["SOURCES", "covers", "source_digest"]
+__all__ = ["SOURCES", "covers", "source_digest", "source_times"]
 
 SOURCES = (
     "compile",
@@ -40,6 +42,34 @@ def source_digest() -> str:
             digest.update(f"{file.relative_to(package).as_posix()} {len(content)}\n".encode())
             digest.update(content)
     return digest.hexdigest()
+
+
+def source_times() -> tuple[str, float]:
+    """Return a hash of sizes and times of the files in `SOURCES`, and the latest time.
+
+    It takes a third of the time of `source_digest`. A file with the same size and times is unchanged, as Python assumes
+    of it when it reads compiled modules.
+
+    Raises
+    ------
+    OSError
+        If a file or folder is missing.
+    """
+    package = str(Path(__file__).parents[2])
+    found: list[str] = []
+    latest = 0
+    waiting = [os.path.join(package, name) for name in SOURCES]
+    while waiting:
+        path = waiting.pop()
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
+            with os.scandir(path) as entries:
+                waiting += [entry.path for entry in entries if entry.name.endswith(".py") or entry.is_dir()]
+        else:
+            latest = max(latest, status.st_mtime_ns, status.st_ctime_ns)
+            found.append(f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}")
+    found.sort()
+    return hashlib.blake2b("\n".join(found).encode(), digest_size=16).hexdigest(), latest / 1e9
 
 
 @lru_cache(maxsize=1024)

@@ -1,8 +1,8 @@
 """Machine code by kernel name: from this process, from disk, or compiled by LLVM.
 
 `registry` holds the code of the process. All missing kernels of a program are compiled together, on several threads,
-and each module is written to disk as one batch. The code that emits kernels is imported with the first kernel that is
-missing: 54 modules, which load in 15 ms.
+and each module is written to disk as one batch. LLVM and the code that emits kernels are imported with the first kernel
+that is missing: together they load in 60 ms.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jittape.compile.cache import object_store
 from jittape.compile.cache.fingerprint import covers
 from jittape.compile.ir.instructions import Compute
 from jittape.compile.ir.kernel import Kernel, LoopKernel, NamedKernel, label_of
 from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
-from jittape.compile.llvm import target
-from jittape.compile.llvm.compile_pool import mapped, uninterrupted
-from jittape.compile.llvm.definition import Definition, symbol_of
-from jittape.compile.llvm.driver import DRIVER_TYPE, as_function, define_driver
-from jittape.compile.llvm.target import CodeGroup, CodeHandle, Effort
+from jittape.compile.llvm.built_in_functions import as_function
+from jittape.compile.llvm.compile_pool import mapped
+from jittape.compile.llvm.definition import Definition, Effort, FunctionKind, symbol_of
+from jittape.compile.llvm.loaded_code import CodeGroup, CodeHandle
 from jittape.core.config import config
 from jittape.core.forms import Map, Reduce
 from jittape.core.locks import at_rest, lock, rlock
@@ -33,9 +32,21 @@ from jittape.core.primitive import Primitive
 from jittape.core.tuning import tuning
 from jittape.errors import CompileError
 
+if TYPE_CHECKING:
+    from llvmlite import ir
+
+    from jittape.compile.llvm.target import ModuleText
+
 __all__ = ["KernelMissing", "Origin", "Registry", "RegistryStats", "is_builtin", "is_cacheable", "registry"]
 
-_DRIVER = Definition("driver", DRIVER_TYPE, define_driver, Effort.LEAST)
+
+def _define_driver(function: ir.Function) -> None:
+    from jittape.compile.llvm.driver import define_driver
+
+    define_driver(function)
+
+
+_DRIVER = Definition("driver", FunctionKind.BUILT_IN, _define_driver, Effort.LEAST)
 
 
 class Origin(Enum):
@@ -193,18 +204,11 @@ class Registry:
                 if batch is not None:
                     batches[name] = batch
         if batches:
-            for name in uninterrupted(self._link_all, batches):
-                cache.discard(name)
-
-    def _link_all(self, batches: dict[str, object_store.Batch]) -> list[str]:
-        """Load batches; return the names of those that cannot be loaded."""
-        failed = []
-        for name, batch in batches.items():
-            try:
-                self._link(batch)
-            except CompileError:
-                failed.append(name)
-        return failed
+            for name, batch in batches.items():
+                try:
+                    self._link(batch)
+                except CompileError:
+                    cache.discard(name)
 
     def _compile(
         self, wanted: dict[str, Kernel], names: list[str], cache: object_store.DiskCache | None
@@ -269,9 +273,11 @@ class Registry:
                 excess -= group.nbytes
                 too_many -= group.n_objects
                 for name in group.names:
-                    del self._addresses[name], self._groups[name]
+                    # An interrupt between two lines of `_link` may have left a name twice.
+                    self._addresses.pop(name, None)
+                    self._groups.pop(name, None)
                 self._kept.remove(group)
-                uninterrupted(group.unload)
+                group.unload()
 
     def _n_objects(self) -> int:
         return self._permanent.n_objects + sum([group.n_objects for group in self._kept])
@@ -294,15 +300,16 @@ class _Module(NamedTuple):
     """The names of functions, and a module with them."""
 
     names: tuple[str, ...]
-    text: target.ModuleText
+    text: ModuleText
 
 
 def _module(definitions: Sequence[Definition]) -> _Module:
     """Return a module with functions of the same effort."""
     from jittape.compile.cache.emit_kernel import emit_module
+    from jittape.compile.llvm.target import module_text
 
     names = tuple([definition.name for definition in definitions])
-    return _Module(names, target.module_text(emit_module(definitions), definitions[0].effort))
+    return _Module(names, module_text(emit_module(definitions), definitions[0].effort))
 
 
 def _by_effort(definitions: Iterable[Definition]) -> list[list[Definition]]:
@@ -313,7 +320,9 @@ def _by_effort(definitions: Iterable[Definition]) -> list[list[Definition]]:
 
 
 def _compiled(module: _Module) -> bytes:
-    return target.compile_module(module.text)
+    from jittape.compile.llvm.target import compile_module
+
+    return compile_module(module.text)
 
 
 def _shares(weights: dict[Definition, int], threads: int) -> list[list[Definition]]:

@@ -17,7 +17,6 @@ be used, jittape warns once and does without. Start with `DiskCache.find` and `D
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
@@ -30,8 +29,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jittape.compile.cache.fingerprint import source_digest
-from jittape.compile.llvm.target import environment
+from jittape.compile.cache.environment import HOST_FILE, environment, host_file
+from jittape.compile.cache.private_files import BINARY, DIGEST_SIZE, Damaged, digest, is_private, read_private
 from jittape.core.config import config
 from jittape.core.locks import lock
 from jittape.core.tuning import tuning
@@ -41,7 +40,6 @@ from jittape.version import __version__
 
 __all__ = [
     "Batch",
-    "Damaged",
     "DiskCache",
     "Summary",
     "cache_directory",
@@ -55,15 +53,16 @@ __all__ = [
 DIRECTORY_VARIABLE = "JITTAPE_CACHE_DIR"
 
 _MAGIC = b"jittape1"
-_DIGEST_SIZE = 16
-_HEADER_START = len(_MAGIC) + _DIGEST_SIZE + 4
+_HEADER_START = len(_MAGIC) + DIGEST_SIZE + 4
 _BLOCK = 4096
+_HOST_FILES = 16
+"""Maximum number of files about hosts: each change of the package or of the machine makes one."""
 
-_FOLDER = re.compile(r"v1-[0-9a-f]{16}")
-_BATCH = re.compile(r"batch-[0-9a-f]{32}")
-_POINTER = re.compile(r"k[0-9a-f]{16}|[a-z]+(_[0-9]+)*")
-_PLAN = re.compile(r"p[0-9a-f]{32}")
-_TEMPORARY = re.compile(r"temporary-[0-9]+-[0-9]+")
+_FOLDER = r"v1-[0-9a-f]{16}"
+_BATCH = r"batch-[0-9a-f]{32}"
+_POINTER = r"k[0-9a-f]{16}|[a-z]+(_[0-9]+)*"
+_PLAN = r"p[0-9a-f]{32}"
+_TEMPORARY = r"temporary-[0-9]+-[0-9]+"
 
 
 class Batch(NamedTuple):
@@ -90,10 +89,6 @@ class Summary(NamedTuple):
     nbytes: int
 
 
-class Damaged(Exception):
-    """The content of a file was changed."""
-
-
 class DiskCache:
     """The cache in one folder, for one environment.
 
@@ -108,7 +103,7 @@ class DiskCache:
     def __init__(self, root: Path, parts: Mapping[str, str]) -> None:
         self.root = root
         self.parts = dict(parts)
-        self.folder = root / f"v1-{_digest(json.dumps(self.parts, sort_keys=True).encode(), 8).hex()}"
+        self.folder = root / f"v1-{digest(json.dumps(self.parts, sort_keys=True).encode(), 8).hex()}"
         self.used: dict[str, None] = {}
         """Names of the batches that this process has read or written, in order."""
         self._lock = lock()
@@ -130,8 +125,8 @@ class DiskCache:
     def _find(self, name: str) -> Batch | None:
         pointer = self.folder / name
         try:
-            target = _read_private(pointer).decode("ascii", "replace")
-            if not _BATCH.fullmatch(target):
+            target = read_private(pointer).decode("ascii", "replace")
+            if not re.fullmatch(_BATCH, target):
                 raise Damaged
             batch = self.read_batch(target)
             if name not in batch.names:
@@ -150,16 +145,16 @@ class DiskCache:
         """Delete the batch of the function `name`, which could not be loaded."""
         with contextlib.suppress(OSError, Damaged):
             pointer = self.folder / name
-            target = _read_private(pointer).decode("ascii", "replace")
+            target = read_private(pointer).decode("ascii", "replace")
             pointer.unlink(missing_ok=True)
-            if _BATCH.fullmatch(target):
+            if re.fullmatch(_BATCH, target):
                 (self.folder / target).unlink(missing_ok=True)
 
     def read_batch(self, target: str) -> Batch:
         """Return the batch in the file `target`; a damaged file is deleted and raises `Damaged`."""
         path = self.folder / target
         try:
-            return _unpacked(_read_private(path), self.parts)
+            return _unpacked(read_private(path), self.parts)
         except Damaged:
             path.unlink(missing_ok=True)
             raise
@@ -174,7 +169,7 @@ class DiskCache:
             if not stat.S_ISDIR(found.st_mode):
                 self._give_up(f"{folder} is no folder")
                 return False
-            if not _private(found):
+            if not is_private(found):
                 self._give_up(f"{folder} belongs to another user, or others may write to it")
                 return False
         return True
@@ -200,8 +195,10 @@ class DiskCache:
             folder.mkdir(mode=0o700, exist_ok=True)
         if not self._trusted():
             return
+        if self.used == {}:
+            self._write_host()
         packed = _packed(batch, self.parts)
-        target = f"batch-{_digest(packed).hex()}"
+        target = f"batch-{digest(packed).hex()}"
         self._write(target, packed)
         self.used[target] = None
         for name in batch.names:
@@ -218,7 +215,7 @@ class DiskCache:
         try:
             # A process killed here long ago may have had the same number.
             temporary.unlink(missing_ok=True)
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
             os.replace(temporary, self.folder / name)
@@ -226,6 +223,15 @@ class DiskCache:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
             raise
+
+    def _write_host(self) -> None:
+        """Write what the next process would ask LLVM, unless it is on disk."""
+        name, content = host_file() or ("", b"")
+        if name and not (self.root / name).exists():
+            self._write(f"../{name}", content)
+            known = [path for path in self.root.iterdir() if re.fullmatch(HOST_FILE, path.name)]
+            for path in sorted(known, key=lambda path: path.stat().st_mtime_ns)[:-_HOST_FILES]:
+                path.unlink(missing_ok=True)
 
     def _drop_oldest(self) -> None:
         """Bring the cache below its budget: evict batches, least recently used first, with their pointers."""
@@ -239,10 +245,10 @@ class DiskCache:
                 break
             total -= _size_on_disk(found)
             with contextlib.suppress(OSError, ValueError, KeyError, Damaged):
-                names = _header_of(_read_private(path))["kernels"]
+                names = _header_of(read_private(path))["kernels"]
                 for name in names:
                     pointer = path.parent / name
-                    if _read_private(pointer) == path.name.encode():
+                    if read_private(pointer) == path.name.encode():
                         pointer.unlink()
                         total -= _BLOCK
             path.unlink(missing_ok=True)
@@ -296,10 +302,9 @@ def _expanded(path: Path) -> Path:
 @cache
 def _opened(root: Path, thresholds: str) -> DiskCache | None:
     try:
-        sources = source_digest()
+        parts = {"jittape": __version__, **environment(root)}
     except OSError:  # the package is in an archive
         return None
-    parts = {"jittape": __version__, "sources": sources, **environment()}
     return DiskCache(root, parts | ({"thresholds": thresholds} if thresholds else {}))
 
 
@@ -317,6 +322,10 @@ def clear(root: Path) -> None:
     """Delete the files that jittape wrote there, and no others."""
     for path, _ in _entries(root):
         path.unlink(missing_ok=True)
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        for path in root.iterdir():
+            if re.fullmatch(HOST_FILE, path.name):
+                path.unlink(missing_ok=True)
     for folder in folders(root):
         with contextlib.suppress(OSError):
             folder.rmdir()
@@ -325,18 +334,20 @@ def clear(root: Path) -> None:
 def folders(root: Path) -> list[Path]:
     """Return the folders of the environments below the folder of a cache."""
     try:
-        return [path for path in root.iterdir() if _FOLDER.fullmatch(path.name) and path.is_dir()]
+        return [path for path in root.iterdir() if re.fullmatch(_FOLDER, path.name) and path.is_dir()]
     except (FileNotFoundError, NotADirectoryError):
         return []
 
 
-def _entries(root: Path, *kinds: re.Pattern[str]) -> list[tuple[Path, os.stat_result]]:
+def _entries(root: Path, *kinds: str) -> list[tuple[Path, os.stat_result]]:
     """Return the cache's files with names of these `kinds`, by default all; other processes may delete them."""
     found = []
     for folder in folders(root):
         with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
             for entry in entries:
-                if any(kind.fullmatch(entry.name) for kind in kinds or (_BATCH, _POINTER, _PLAN, _TEMPORARY)):
+                if any(
+                    re.fullmatch(kind, entry.name) for kind in kinds or (_BATCH, _POINTER, _PLAN, _TEMPORARY)
+                ):
                     with contextlib.suppress(FileNotFoundError):
                         found.append((Path(entry.path), entry.stat()))
     return found
@@ -346,7 +357,7 @@ def _drop_leftovers(root: Path) -> int:
     """Delete leftovers of killed processes; return the size of the rest on disk."""
     total = 0
     for path, found in _entries(root):
-        if _TEMPORARY.fullmatch(path.name) and time.time() - found.st_mtime > tuning.stale_file_seconds:
+        if re.fullmatch(_TEMPORARY, path.name) and time.time() - found.st_mtime > tuning.stale_file_seconds:
             path.unlink(missing_ok=True)
         else:
             total += _size_on_disk(found)
@@ -355,23 +366,17 @@ def _drop_leftovers(root: Path) -> int:
 
 # ---- files -----------------------------------------------------------------------------------------------------------
 
-_BINARY: int = getattr(os, "O_BINARY", 0)  # Windows
-
-
-def _digest(content: bytes, size: int = _DIGEST_SIZE) -> bytes:
-    return hashlib.blake2b(content, digest_size=size).digest()
-
 
 def _packed(batch: Batch, parts: Mapping[str, str]) -> bytes:
     """Return magic, checksum of the rest, length of the header, header, object code."""
     header = json.dumps({"environment": dict(parts), "kernels": batch.names}).encode()
     body = len(header).to_bytes(4, "little") + header + batch.code
-    return _MAGIC + _digest(body) + body
+    return _MAGIC + digest(body) + body
 
 
 def _unpacked(content: bytes, parts: Mapping[str, str]) -> Batch:
-    checksum = content[len(_MAGIC) : len(_MAGIC) + _DIGEST_SIZE]
-    if not content.startswith(_MAGIC) or checksum != _digest(content[len(_MAGIC) + _DIGEST_SIZE :]):
+    checksum = content[len(_MAGIC) : len(_MAGIC) + DIGEST_SIZE]
+    if not content.startswith(_MAGIC) or checksum != digest(content[len(_MAGIC) + DIGEST_SIZE :]):
         raise Damaged
     header = _header_of(content)
     if header["environment"] != parts:
@@ -390,29 +395,11 @@ def _header_of(content: bytes) -> dict[str, Any]:
 def environment_of(folder: Path, name: str) -> dict[str, str] | None:
     """Return the environment of the batch with the function `name`; None if a file is missing or damaged."""
     with contextlib.suppress(OSError, ValueError, KeyError, Damaged):
-        target = _read_private(folder / name).decode("ascii", "replace")
-        if _BATCH.fullmatch(target):
-            found: dict[str, str] = _header_of(_read_private(folder / target))["environment"]
+        target = read_private(folder / name).decode("ascii", "replace")
+        if re.fullmatch(_BATCH, target):
+            found: dict[str, str] = _header_of(read_private(folder / target))["environment"]
             return found
     return None
-
-
-def _read_private(path: Path) -> bytes:
-    """Return the content of a file that only the user may write; opening a pipe does not block."""
-    handle = os.open(path, os.O_RDONLY | _BINARY | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise Damaged
-        if not _private(found):
-            raise PermissionError(f"{path} belongs to another user, or others may write to it")
-        return file.read()
-
-
-def _private(found: os.stat_result) -> bool:
-    if sys.platform == "win32":  # the folder is in the user's profile
-        return True
-    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _size_on_disk(found: os.stat_result) -> int:

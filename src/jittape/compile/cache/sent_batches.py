@@ -10,7 +10,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
-from jittape.compile.cache.object_store import Batch, Damaged, current
+from jittape.compile.cache.object_store import Batch, current
+from jittape.compile.cache.private_files import Damaged
 
 __all__ = [
     "keep_batches",

@@ -11,6 +11,8 @@ from jittape.core.records import BitFields, Field, RecordLayout
 __all__ = [
     "ABORTABLE",
     "ABORT_STATE",
+    "ASLEEP",
+    "AWAKE",
     "BODY_COUNT",
     "BODY_TABLE",
     "BRANCH",
@@ -26,6 +28,7 @@ __all__ = [
     "DIAGONAL_LOOPS",
     "DIAGONAL_OPERAND",
     "FIXED",
+    "GONE",
     "GROWN_STACK",
     "INSTRUCTION",
     "INSTRUCTION_CELLS",
@@ -64,6 +67,9 @@ SHARES_SHIFT = 32
 """Lowest bit of the number of shares in a kernel's last argument."""
 
 # ---- the thread pool: see `compile.llvm.thread_pool` -----------------------------------------------------------------
+
+AWAKE, ASLEEP, GONE = range(3)
+"""States of a helper thread."""
 
 POOL = RecordLayout(
     *("limit", "helpers", "acquire", "acquire_timed", "release", "nap_lock", "stop", "undivided"),

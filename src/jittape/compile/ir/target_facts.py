@@ -1,6 +1,6 @@
 """Facts about the processor and the BLAS that decide how matrix products are scheduled.
 
-The scheduler takes them as data and imports neither LLVM nor the BLAS. `compile/llvm/host_facts.py` finds out those of
+The scheduler takes them as data and imports neither LLVM nor the BLAS. `compile/llvm/blas.py` finds out those of
 this process.
 """
 

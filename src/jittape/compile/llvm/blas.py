@@ -3,8 +3,8 @@
 OpenBLAS chooses its kernels by the processor's model when it is loaded, and treats unknown models, some of them with
 AVX-512, as a Haswell: a float32 product of 1024 x 1024 matrices then runs at 121 GFLOP/s instead of 224. NumPy and
 SciPy have each loaded a copy by then, so jittape loads one more from the wheel `scipy-openblas32`, and chooses the
-kernels by the features of the processor. The functions are registered as *symbols* for compiled kernels: machine code
-on disk holds names, never addresses.
+kernels by the features of the processor. Compiled kernels call the functions by *symbols*: machine code on disk holds
+names, never addresses.
 
 If the wheel is missing, jittape uses SciPy's copy through the capsules that SciPy exports for Cython. jittape's own
 copy uses one thread, so the order of its sums, and every bit of a product, depends on sizes alone.
@@ -22,13 +22,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding as llvm
-
+from jittape.compile.ir.target_facts import TargetFacts
+from jittape.compile.llvm.host_processor import host_processor
 from jittape.core.config import config
 from jittape.core.locks import lock
 from jittape.value_classes import value_class
 
-__all__ = ["ROUTINES", "Blas", "blas", "has_avx512", "symbol"]
+__all__ = ["ROUTINES", "Blas", "blas", "has_avx512", "host_facts", "routine_address", "symbol"]
 
 BLAS_ROUTINES = tuple(letter + name for name in ("gemm", "gemv", "trmm", "trsm", "trsv") for letter in "sdcz")
 _OF_ALL_DTYPES = ("potrf", "getrf", "gesv", "getrs", "trtri", "lauum", "gesdd", "geqrf", "geev")
@@ -74,6 +74,8 @@ class Blas:
 
 _lock = lock()
 _loaded: Blas | None = None
+_addresses: dict[str, int] = {}
+"""Addresses of the functions by symbol."""
 _users_threads = 0
 """Number of threads of SciPy's copy before it was limited to one; 0 while it is not limited."""
 
@@ -84,7 +86,7 @@ def symbol(routine: str) -> str:
 
 
 def blas() -> Blas:
-    """Return the BLAS; the first call loads and registers it.
+    """Return the BLAS; the first call loads it.
 
     Raises
     ------
@@ -97,12 +99,17 @@ def blas() -> Blas:
             found, addresses = _from_wheel() or _from_scipy()
             if found.library is not None and found.threads is not None:
                 found.threads[1](1)
-            for routine, address in addresses.items():
-                llvm.add_symbol(symbol(routine), address)
+            _addresses.update({symbol(routine): address for routine, address in addresses.items()})
             _loaded = found
             config.on_change(_pin)
             _pin()
     return _loaded
+
+
+def routine_address(name: str) -> int:
+    """Return the address of the function with the symbol `name`."""
+    blas()
+    return _addresses[name]
 
 
 def _pin() -> None:
@@ -175,8 +182,14 @@ def _best_core() -> str | None:
 @cache
 def has_avx512() -> bool:
     """Return whether the processor has 32 registers of 64 bytes, and all that OpenBLAS's kernels for them need."""
-    features = llvm.get_host_cpu_features()
-    return all(features.get(feature, False) for feature in _SKYLAKE_X)
+    features = host_processor().features.split(",")
+    return all([f"+{feature}" in features for feature in _SKYLAKE_X])
+
+
+def host_facts() -> TargetFacts:
+    """Return the facts about this process's processor and BLAS that scheduling depends on; loads the BLAS."""
+    found = blas()
+    return TargetFacts(has_avx512(), found.unpacked, found.library is not None)
 
 
 def _from_scipy() -> tuple[Blas, Mapping[str, int]]:

@@ -1,40 +1,27 @@
 """LLVM on several threads.
 
-llvmlite admits one thread at a time: it holds a lock around each function of LLVM. LLVM itself only requires that two
-threads work in two contexts. The two slow functions, `run_passes` and `emit_object`, are called without that lock, with
-the types that llvmlite has declared for them. If these types are not the expected ones, the functions are called
-through llvmlite, and threads wait for each other.
+Signal handlers cannot interrupt LLVM there, and several modules are compiled at once (see `unlocked_calls`).
 """
 
 from __future__ import annotations
 
-import ctypes
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent import futures
-from concurrent.futures import Executor, Future
-from contextlib import contextmanager, suppress
-from functools import cache
-from typing import Any, TypeVar
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeVar
 
-import llvmlite.binding as llvm
-from llvmlite.binding import ffi
-
+from jittape.core.locks import at_rest, rlock
 from jittape.core.tuning import tuning
 
-# It registers a lock for forks, which must come after those of the registry. It cannot be imported at exit.
-with suppress(RuntimeError):
-    futures.ThreadPoolExecutor  # noqa: B018
+__all__ = ["llvm_lock", "mapped", "uninterrupted"]
 
-__all__ = ["emit_object", "mapped", "run_passes", "uninterrupted"]
+llvm_lock = at_rest(rlock())
+"""LLVM's engines and its global context are not thread-safe."""
 
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
-
-_PASSES = (ffi.LLVMModulePassManagerRef, ffi.LLVMModuleRef, ffi.LLVMPassBuilderRef)
-_EMISSION = (ffi.LLVMTargetMachineRef, ffi.LLVMModuleRef, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p))
 
 
 def mapped(
@@ -65,21 +52,43 @@ def uninterrupted(function: Callable[..., _Result], *arguments: Any) -> _Result:
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
     with _executor(1) as executor:
-        return executor.submit(function, *arguments).result()
+        result: _Result = executor.submit(function, *arguments).result()
+        return result
 
 
-class _SameThreadExecutor(Executor):
+class _Done(NamedTuple):
+    """A future with a result."""
+
+    value: Any
+
+    def result(self) -> Any:
+        """Return the result."""
+        return self.value
+
+
+class _SameThreadExecutor:
     """An executor that runs everything in this thread: at exit, no thread can be started."""
 
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        future.set_result(function(*arguments, **options))
-        return future
+    def __enter__(self) -> _SameThreadExecutor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> _Done:
+        """Return the result of a call as a future."""
+        return _Done(function(*arguments))
+
+    def shutdown(self, **_: object) -> None:
+        """Do nothing."""
 
 
-def _executor(threads: int) -> Executor:
+def _executor(threads: int) -> Any:
+    """Return an executor; its module takes 5 ms to import, and cannot be imported at exit."""
     try:
-        executor = futures.ThreadPoolExecutor(threads, "jittape compiles")
+        from concurrent.futures import ThreadPoolExecutor
+
+        executor = ThreadPoolExecutor(threads, "jittape compiles")
         executor.submit(int)  # starts a thread
     except RuntimeError:
         return _SameThreadExecutor()
@@ -98,42 +107,3 @@ def _short_switch_interval() -> Iterator[None]:
         yield
     finally:
         sys.setswitchinterval(usual)
-
-
-def run_passes(manager: llvm.ModulePassManager, module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
-    """Optimize a module; no other thread may use its context meanwhile."""
-    function = _unlocked("LLVMPY_RunNewModulePassManager", _PASSES)
-    if function is None:
-        manager.run(module, builder)
-    else:
-        function(manager, module, builder)
-
-
-def emit_object(target: llvm.TargetMachine, module: llvm.ModuleRef) -> bytes:
-    """Return the object file of a module; no other thread may use the target or the module's context meanwhile."""
-    function = _unlocked("LLVMPY_TargetMachineEmitToMemory", _EMISSION)
-    if function is None:
-        code: bytes = target.emit_object(module)
-        return code
-    with ffi.OutputString() as error:
-        buffer = function(target, module, 1, error)
-        if not buffer:
-            raise RuntimeError(str(error))
-    try:
-        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer))
-    finally:
-        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
-
-
-@cache
-def _unlocked(name: str, types: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """Return a function of llvmlite's library without the lock; None if its types are not the expected ones."""
-    try:
-        declared = getattr(ffi.lib, name)
-        function = getattr(ctypes.CDLL(ffi.lib._name), name)
-    except (AttributeError, OSError):
-        return None
-    if tuple(declared.argtypes or ()) != types:
-        return None
-    function.argtypes, function.restype = declared.argtypes, declared.restype
-    return function

@@ -9,13 +9,10 @@ would take 0.3 µs.
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable
-from typing import Any
-
 from llvmlite import ir
 
 from jittape.compile.ir.table_layouts import ABORTABLE, KERNEL_CALL, LAUNCH_HEAD
+from jittape.compile.llvm.definition import FunctionKind
 from jittape.compile.llvm.interrupts import (
     is_aborted,
     leave_stacks,
@@ -30,13 +27,9 @@ from jittape.compile.llvm.ir_records import IRRecord
 from jittape.compile.llvm.thread_pool import run_tasks
 
 __all__ = [
-    "BY_NAMES",
     "DRIVER_TYPE",
-    "NO_ARGUMENT",
-    "ONE_ARGUMENT",
+    "FUNCTION_TYPES",
     "address_argument",
-    "as_function",
-    "as_method",
     "define_driver",
     "object_argument",
     "return_integer",
@@ -46,14 +39,16 @@ __all__ = [
 ]
 
 _I64 = ir.IntType(64)
-_FASTCALL = 0x80
-BY_NAMES = 0x82
-"""Flags of a method that is called as ``(self, arguments, count, names)``."""
-NO_ARGUMENT, ONE_ARGUMENT = 0x04, 0x08
-"""Flags of methods that are called as ``(self, nothing)`` and ``(self, argument)``."""
 
 DRIVER_TYPE = ir.FunctionType(BYTES, [BYTES, BYTES.as_pointer(), _I64])
 """``PyObject *driver(PyObject *self, PyObject *const *args, Py_ssize_t count)``."""
+
+FUNCTION_TYPES = {
+    FunctionKind.KERNEL: KERNEL_TYPE,
+    FunctionKind.BUILT_IN: DRIVER_TYPE,
+    FunctionKind.METHOD: ir.FunctionType(_I64, [_I64] * 2),
+    FunctionKind.METHOD_BY_NAMES: ir.FunctionType(_I64, [_I64] * 4),
+}
 
 
 def define_driver(function: ir.Function) -> None:
@@ -166,40 +161,3 @@ def walk_table(builder: ir.IRBuilder, table: ir.Value, slots: ir.Value, state: i
                         run_tasks(builder, pool, tasks, threads, kernel, arguments)
     builder.branch(end)
     builder.position_at_end(end)
-
-
-class _MethodDefinition(ctypes.Structure):
-    """``PyMethodDef``."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
-# A built-in function keeps a pointer to its definition.
-_definitions: list[_MethodDefinition] = []
-
-
-def as_function(address: int) -> Callable[..., Any]:
-    """Return machine code of the `DRIVER_TYPE` as a built-in function. It does not check its arguments."""
-    definition = _MethodDefinition(b"jittape", address, _FASTCALL, None)
-    _definitions.append(definition)
-    prototype = ctypes.PYFUNCTYPE(
-        ctypes.py_object, ctypes.POINTER(_MethodDefinition), ctypes.c_void_p, ctypes.c_void_p
-    )
-    make = prototype(("PyCFunction_NewEx", ctypes.pythonapi))
-    return make(ctypes.byref(definition), None, None)
-
-
-def as_method(owner: type, name: str, address: int, flags: int, text: str) -> Any:
-    """Return machine code as a method of a class, for ``setattr``.
-
-    `flags` are the flags of its ``PyMethodDef``, `text` is its docstring.
-    """
-    definition = _MethodDefinition(name.encode(), address, flags, text.encode())
-    _definitions.append(definition)
-    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.POINTER(_MethodDefinition))
-    return prototype(("PyDescr_NewMethod", ctypes.pythonapi))(owner, ctypes.byref(definition))

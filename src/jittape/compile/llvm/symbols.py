@@ -1,7 +1,7 @@
 """Addresses of the functions that machine code calls by name.
 
-Machine code holds names and never addresses, since it is kept on disk. `provide` registers the addresses with LLVM's
-linker before code is loaded. `PROVIDERS` has the functions that are not in the C library.
+Machine code holds names and never addresses, since it is kept on disk. `address_of` finds the addresses, and `provide`
+registers them with LLVM's linker. `PROVIDERS` has the functions that are not in the C library.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
 
-import llvmlite.binding as llvm
+from jittape.compile.llvm.blas import ROUTINES, routine_address, symbol
 
-from jittape.compile.llvm.blas import ROUTINES, blas, symbol
-
-__all__ = ["PROVIDERS", "PYTHON_FUNCTIONS", "define", "provide"]
+__all__ = ["PROVIDERS", "PYTHON_FUNCTIONS", "address_of", "define", "provide", "provide_blas"]
 
 PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyBytes_AsString": 64,
@@ -52,31 +52,27 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
 """Functions of the C API, and the number of bits of their results. Every Python from 3.11 on exports them."""
 
 
-def _from_python(name: str) -> None:
-    function = getattr(ctypes.pythonapi, name, None)
-    if function is not None:
-        llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+def _from_python(name: str) -> int | None:
+    return _address(getattr(ctypes.pythonapi, name, None))
 
 
-def _from_blas(name: str) -> None:
-    blas()
-
-
-def _clock(name: str) -> None:
-    """Register C's `time`, whose 64-bit version has another name on Windows."""
+def _clock(name: str) -> int | None:
+    """Return the address of C's `time`, whose 64-bit version has another name on Windows."""
     library, clock = ("msvcrt", "_time64") if sys.platform == "win32" else (None, "time")
-    llvm.add_symbol(name, ctypes.cast(getattr(ctypes.CDLL(library), clock), ctypes.c_void_p).value)
+    return _address(getattr(ctypes.CDLL(library), clock))
 
 
-def _nanoseconds(name: str) -> None:
-    """Register Python's clock `time.perf_counter_ns`; its function takes a second argument before Python 3.13."""
+def _nanoseconds(name: str) -> int | None:
+    """Return the address of Python's clock `time.perf_counter_ns`; it takes a second argument before Python 3.13."""
     found = getattr(ctypes.pythonapi, "PyTime_PerfCounterRaw", None)
-    found = found or getattr(ctypes.pythonapi, "_PyTime_GetPerfCounterWithInfo", None)
-    if found is not None:
-        llvm.add_symbol(name, ctypes.cast(found, ctypes.c_void_p).value)
+    return _address(found or getattr(ctypes.pythonapi, "_PyTime_GetPerfCounterWithInfo", None))
 
 
-PROVIDERS: dict[str, Callable[[str], None]] = {
+def _address(function: Any) -> int | None:
+    return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
+
+
+PROVIDERS: dict[str, Callable[[str], int | None]] = {
     "PyErr_CheckSignals": _from_python,
     "PyErr_NoMemory": _from_python,
     "PyEval_RestoreThread": _from_python,
@@ -89,22 +85,46 @@ PROVIDERS: dict[str, Callable[[str], None]] = {
     "PyTuple_GetItem": _from_python,
     "jittape_nanoseconds": _nanoseconds,
     "jittape_seconds": _clock,
-    **{symbol(routine): _from_blas for routine in ROUTINES},
+    **{symbol(routine): routine_address for routine in ROUTINES},
 }
 
 
 def define(name: str, address: int) -> None:
     """Register the address of a symbol for code that is loaded from now on."""
-    PROVIDERS[name] = lambda name: llvm.add_symbol(name, address)
+    PROVIDERS[name] = lambda name: address
+
+
+def address_of(name: str) -> int | None:
+    """Return the address of a symbol, without LLVM; None if neither `PROVIDERS` nor the C library has it."""
+    provider = PROVIDERS.get(name)
+    return _in_c_library(name) if provider is None else provider(name)
+
+
+@cache
+def _in_c_library(name: str) -> int | None:
+    return _address(getattr(_c_library(), name, None))
+
+
+@cache
+def _c_library() -> ctypes.CDLL:
+    return ctypes.CDLL(None)
 
 
 def provide(names: Iterable[str]) -> list[str]:
-    """Register `names` with the linker; return those without an address. The engine must exist."""
+    """Register `names` with LLVM's linker; return those without an address. The engine must exist."""
+    import llvmlite.binding as llvm
+
     missing = []
     for name in names:
         provider = PROVIDERS.get(name)
-        if provider is not None:
-            provider(name)
+        address = None if provider is None else provider(name)
+        if address is not None:
+            llvm.add_symbol(name, address)
         if llvm.address_of_symbol(name) is None:
             missing.append(name)
     return missing
+
+
+def provide_blas() -> None:
+    """Register the functions of the BLAS with LLVM's linker, for code that others load."""
+    provide(map(symbol, ROUTINES))

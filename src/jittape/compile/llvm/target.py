@@ -1,6 +1,6 @@
-"""LLVM: from a module to an object file, and from an object file to addresses.
+"""LLVM: from a module to an object file.
 
-The first half takes 5 to 15 ms per kernel, the second 0.05 ms; `object_store` keeps the object files between. Both use
+This takes 5 to 15 ms per kernel; `object_store` keeps the object files, and `loaded_code` loads them. Both use
 llvmlite alone, with the target of Numba's own code generator. An `njit` function gives the same code, but adds 0.17 s
 for Numba's import and 0.30 s for its front end and registries to the first kernel of a process, and 25 ms to every
 batch.
@@ -9,80 +9,34 @@ batch.
 from __future__ import annotations
 
 import platform
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
-from enum import Enum
 from functools import cache
 from typing import NamedTuple
-from weakref import ref
 
-import llvmlite
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from jittape.compile.llvm.compile_pool import emit_object, run_passes, uninterrupted
+from jittape.compile.llvm.compile_pool import llvm_lock, uninterrupted
+from jittape.compile.llvm.definition import Effort
 from jittape.compile.llvm.external_functions import ExternalFunction, used_by
-from jittape.compile.llvm.object_file import undefined_symbols
-from jittape.compile.llvm.symbols import provide
-from jittape.core.locks import at_rest, rlock
+from jittape.compile.llvm.host_processor import RELOCATION
+from jittape.compile.llvm.unlocked_calls import emit_object, run_passes
 from jittape.errors import CompileError
 
 __all__ = [
     "PROCESSORS",
-    "CodeGroup",
-    "CodeHandle",
-    "Effort",
     "ModuleText",
     "compile_module",
-    "environment",
     "export_object",
     "module_text",
+    "new_linker",
     "object_code",
     "optimize",
 ]
 
-_RELOCATION = "static" if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else "default"
-
-
-class Effort(Enum):
-    """LLVM's effort for a function: the level of its passes, and the level of its code generator.
-
-    Kernels are emitted in their final form, so higher levels find nothing to improve. The 24 kernels of a mixture of
-    Gaussians take 0.20 s, at level 3 they took 0.50 s and ran no faster; the same holds for all benchmarks of
-    `asv_bench/peers.py`. Global value numbering took a tenth of LLVM's time and left the same machine code.
-    """
-
-    LEAST = None, 0
-    """Code around kernels: the driver is compiled in 1.6 ms, with `LOOPS` in 17."""
-    LITTLE = None, 1
-    """Loops that are emitted as vectors, and code without loops: a product of small matrices takes 10 ms, with `LOOPS`
-    22."""
-    LOOPS = 1, 1
-    """Loops that LLVM vectorizes."""
-
-
-# LLVM's engines and its global context are not thread-safe.
-_lock = at_rest(rlock())
 _targets: dict[int, list[llvm.TargetMachine]] = {}
 """Targets that no thread is using, by the level of the code generator."""
-
-
-def environment() -> dict[str, str]:
-    """Return the named parts of the environment: all that decides machine code besides the text of a kernel."""
-    return uninterrupted(_environment)
-
-
-def _environment() -> dict[str, str]:
-    return {
-        "python": sys.implementation.cache_tag or platform.python_version(),
-        "llvmlite": llvmlite.__version__,
-        "llvm": ".".join(str(part) for part in llvm.llvm_version_info),
-        "target": llvm.get_process_triple(),
-        "processor": llvm.get_host_cpu_name(),
-        "features": _features(),
-        "flags": f"{', '.join(f'{e.name} {e.value}' for e in Effort)}, {_RELOCATION} relocation",
-    }
 
 
 class ModuleText(NamedTuple):
@@ -198,7 +152,7 @@ def _export_target(cpu: str | None) -> llvm.TargetMachine:
 
 def optimize(parsed: llvm.ModuleRef) -> None:
     """Run the passes on a parsed module of LLVM's global context."""
-    with _lock, _target(Effort.LOOPS) as target:
+    with llvm_lock, _target(Effort.LOOPS) as target:
         _optimize(parsed, target, Effort.LOOPS)
 
 
@@ -222,82 +176,6 @@ def _optimize(parsed: llvm.ModuleRef, target: llvm.TargetMachine, effort: Effort
             run_passes(passes, parsed, builder)
 
 
-class CodeHandle:
-    """A handle on a group of machine code: the group stays loaded while the handle is referenced."""
-
-    __slots__ = ("__weakref__",)
-
-
-class CodeGroup:
-    """A group of object files, which are loaded one after another and unloaded together.
-
-    Attributes
-    ----------
-    nbytes : int
-        Total size of the files.
-    n_objects : int
-        Number of the files.
-    names : list of str
-        Names of the functions; the owner's.
-    stamp : int
-        Time of the last use; the owner's.
-    """
-
-    def __init__(self) -> None:
-        self.nbytes = 0
-        self.n_objects = 0
-        self.names: list[str] = []
-        self.stamp = 0
-        self._engine: llvm.ExecutionEngine | None = None
-        self._use: Callable[[], CodeHandle | None] = lambda: None
-
-    def use(self) -> CodeHandle:
-        """Return the handle that keeps the code loaded."""
-        use = self._use()
-        if use is None:
-            use = CodeHandle()
-            self._use = ref(use)
-        return use
-
-    @property
-    def in_use(self) -> bool:
-        """Whether the handle is referenced."""
-        return self._use() is not None
-
-    def load(self, code: bytes, names: Iterable[str]) -> list[int]:
-        """Load an object file and return the addresses of its functions `names`.
-
-        Raises
-        ------
-        CompileError
-            If a symbol is undefined.
-        """
-        with _lock:
-            if self._engine is None:
-                # The engine registers the symbols of the process; it takes ownership of its target.
-                self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_linker())
-            try:
-                missing = provide(undefined_symbols(code))
-            except ValueError as error:
-                raise CompileError(str(error)) from error
-            if missing:
-                raise CompileError(f"undefined symbols in compiled code: {', '.join(missing)}")
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-            self._engine.finalize_object()
-            addresses = [self._engine.get_function_address(name) for name in names]
-        if not all(addresses):
-            raise CompileError("a function is missing in an object file")
-        self.nbytes += len(code)
-        self.n_objects += 1
-        return addresses
-
-    def unload(self) -> None:
-        """Free the code, which must be unreferenced."""
-        with _lock:
-            if self._engine is not None:
-                self._engine.close()
-
-
 def _features() -> str:
     return llvm.get_host_cpu_features().flatten()
 
@@ -312,15 +190,15 @@ def _new_target(level: int) -> llvm.TargetMachine:
         cpu=llvm.get_host_cpu_name(),
         features=_features(),
         opt=level,
-        reloc=_RELOCATION,
+        reloc=RELOCATION,
         codemodel="jitdefault",
         jit=True,
     )
 
 
-def _new_linker() -> llvm.TargetMachine:
+def new_linker() -> llvm.TargetMachine:
     """Return a target that generates no code and so needs no features of the processor."""
-    return _target_kind().create_target_machine(opt=0, reloc=_RELOCATION, codemodel="jitdefault", jit=True)
+    return _target_kind().create_target_machine(opt=0, reloc=RELOCATION, codemodel="jitdefault", jit=True)
 
 
 def _target_kind() -> llvm.Target:

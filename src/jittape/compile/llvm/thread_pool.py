@@ -27,7 +27,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from jittape.compile.ir.table_layouts import ON_DEMAND, POOL, SHARES_SHIFT, THREAD
+from jittape.compile.ir.table_layouts import ASLEEP, AWAKE, GONE, ON_DEMAND, POOL, SHARES_SHIFT, THREAD
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import (
     BYTES,
@@ -41,12 +41,11 @@ from jittape.compile.llvm.ir_helpers import (
 from jittape.compile.llvm.ir_records import IRRecord
 from jittape.core.tuning import tuning
 
-__all__ = ["ASLEEP", "AWAKE", "GONE", "define_helper", "run_tasks"]
+__all__ = ["define_helper", "run_tasks"]
 
 
 OPEN, ONE_INSIDE = 1, 2
 """Parts of the sum in `state`: `OPEN` if tasks can be taken, and `ONE_INSIDE` for each helper that reads or works."""
-AWAKE, ASLEEP, GONE = range(3)
 MOST_SKIPPED = 255
 """Maximum number of regions that the opener runs alone after a wait; all its bits are set."""
 

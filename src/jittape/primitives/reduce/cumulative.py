@@ -33,8 +33,6 @@ from jittape.primitives.record_parts import floating, require_kinds
 from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import concat_op, flipped, placed, sliced
 from jittape.typing import Tensor, TensorLike
-from jittape.vectormath import NumPyMath
-from jittape.vectormath.double_word import two_product, two_sum
 
 __all__ = [
     "advanced",
@@ -228,15 +226,26 @@ cumulative_max_op = Primitive(
 
 def _residual(m: Any, before: Any, factor: Any, term: Any, state: Any) -> Any:
     """Return ``factor * before + term - state`` with the digits that rounding dropped from `state`."""
+    from jittape.vectormath.double_word import (  # imported on first use, not with the package
+        two_product,
+        two_sum,
+    )
+
     product, product_error = two_product(m, factor, before)
     total, total_error = two_sum(m, product, term)
     return (total - state) + (total_error + product_error)
 
 
+def _residual_impl(*operands: Any) -> Any:
+    from jittape.vectormath import NumPyMath  # imported on first use, not with the package
+
+    return _residual(NumPyMath(), *operands)
+
+
 recurrence_residual_op = Primitive(
     "recurrence_residual",
     abstract_eval=lambda *operands: require_equal("recurrence_residual", *operands),
-    impl=lambda *operands: _residual(NumPyMath(), *operands),
+    impl=_residual_impl,
     gradient_stops=MADE,
     lowering=Map(_residual),
 )
@@ -271,7 +280,7 @@ def _cumulative_logsumexp_impl(x: Any, *, axis: int) -> Any:
         terms = np.exp(-np.abs(np.where(x == before, 0, x - before)))
         factors = np.where(x > before, terms, x.dtype.type(1))
         rest = _recurrence_impl(factors, terms, axis=axis)
-        dropped = _residual(NumPyMath(), shifted(rest, 0.0), factors, terms, rest)
+        dropped = _residual_impl(shifted(rest, 0.0), factors, terms, rest)
         return top + (np.log1p(rest) + _recurrence_impl(factors, dropped, axis=axis) / (1 + rest))
 
 

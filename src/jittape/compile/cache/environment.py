@@ -1,0 +1,80 @@
+"""The environment of cached code: all that decides machine code besides the text of a kernel.
+
+What LLVM says about the processor and the digest of the sources are kept in the folder of the cache, so that a process
+with a filled cache neither loads LLVM nor reads the sources.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import platform
+import sys
+import time
+from pathlib import Path
+
+from jittape.compile.cache.fingerprint import source_digest, source_times
+from jittape.compile.cache.private_files import DIGEST_SIZE, Damaged, digest, is_private, read_private
+from jittape.compile.llvm.definition import Effort
+from jittape.compile.llvm.host_processor import (
+    RELOCATION,
+    HostProcessor,
+    host_key,
+    host_processor,
+    remember_host,
+)
+
+__all__ = ["HOST_FILE", "environment", "host_file"]
+
+HOST_FILE = r"host-[0-9a-f]{32}"
+"""Pattern of the names of files with `HostProcessor` and the digest of the sources."""
+
+_SETTLED_SECONDS = 2.0
+"""Minimum age of the latest change of the sources: a second change in the same tick of the clock would go unnoticed."""
+
+
+def environment(root: Path) -> dict[str, str]:
+    """Return the named parts of the environment; `root` is the folder of the cache.
+
+    Raises
+    ------
+    OSError
+        If the sources of the package cannot be read.
+    """
+    name = _file_name()
+    sources = None
+    if name is not None:
+        with contextlib.suppress(OSError, ValueError, TypeError, Damaged):
+            if is_private(root.stat()):
+                sources = _remembered(read_private(root / name))
+    return {
+        "sources": sources or source_digest(),
+        "python": sys.implementation.cache_tag or platform.python_version(),
+        **host_processor()._asdict(),
+        "flags": f"{', '.join(f'{e.name} {e.value}' for e in Effort)}, {RELOCATION} relocation",
+    }
+
+
+def host_file() -> tuple[str, bytes] | None:
+    """Return the name and content of the file for the next process; None if the facts have no key."""
+    name = _file_name()
+    if name is None or source_times()[1] > time.time() - _SETTLED_SECONDS:
+        return None
+    body = json.dumps([source_digest(), *host_processor()]).encode()
+    return name, digest(body) + body
+
+
+def _file_name() -> str | None:
+    """Return the name of the file, a hash of all that its content depends on."""
+    key = host_key()
+    return None if key is None else f"host-{digest(f'{key} {source_times()[0]}'.encode()).hex()}"
+
+
+def _remembered(content: bytes) -> str:
+    """Remember what a file says about the processor, and return the digest of the sources."""
+    body = content[DIGEST_SIZE:]
+    if digest(body) != content[:DIGEST_SIZE]:
+        raise Damaged
+    sources, llvmlite, llvm, target, processor, features = json.loads(body)
+    remember_host(HostProcessor(llvmlite, llvm, target, processor, features))
+    return str(sources)

@@ -1,0 +1,42 @@
+"""Files that only the user may write, and their checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+from pathlib import Path
+
+__all__ = ["BINARY", "DIGEST_SIZE", "Damaged", "digest", "is_private", "read_private"]
+
+BINARY: int = getattr(os, "O_BINARY", 0)  # Windows
+DIGEST_SIZE = 16
+
+
+class Damaged(Exception):
+    """The content of a file was changed."""
+
+
+def digest(content: bytes, size: int = DIGEST_SIZE) -> bytes:
+    """Return a checksum of `size` bytes."""
+    return hashlib.blake2b(content, digest_size=size).digest()
+
+
+def read_private(path: Path) -> bytes:
+    """Return the content of a file that only the user may write; opening a pipe does not block."""
+    handle = os.open(path, os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise Damaged
+        if not is_private(found):
+            raise PermissionError(f"{path} belongs to another user, or others may write to it")
+        return file.read()
+
+
+def is_private(found: os.stat_result) -> bool:
+    """Return whether only the user may write to a file or folder."""
+    if sys.platform == "win32":  # the folder is in the user's profile
+        return True
+    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
