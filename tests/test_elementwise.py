@@ -360,3 +360,15 @@ def test_acosh_below_its_domain():
         x = jt.constant(np.array([-2.0, -1e30, 0.5, -1e10, -np.inf, np.nan], dtype))
         for _ in range(2):
             assert np.isnan(jt.acosh(x).numpy()).all()
+
+
+@pytest.mark.parametrize("way", [lambda f: f, jt.function], ids=["recorded", "compiled"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_of_logistic_functions_in_their_tails(way: Any, dtype: str) -> None:
+    """A slope that is formed from the value alone loses all digits where the value is close to its limit."""
+    x = np.array([-60.5, -40.2, -17.0, -1.0, 0.0, 1.0, 17.0, 40.2, 60.5], dtype)
+    small = np.exp(-np.abs(x.astype(np.float64)))
+    slopes = {"sigmoid": small / (1 + small) ** 2, "expm1": np.exp(x.astype(np.float64))}
+    for name, wanted in slopes.items():
+        found = jt.grad(way(lambda x, name=name: jt.reduce_sum(getattr(jt.math, name)(x))))(x)
+        np.testing.assert_allclose(found, wanted, rtol=4 * np.finfo(dtype).eps, err_msg=name)

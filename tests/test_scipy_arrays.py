@@ -131,8 +131,68 @@ def test_interpolation_refuses() -> None:
         interpolate.Akima1DInterpolator([0.0, 1.0], [1.0, 2.0], method="other")
     with pytest.raises(ValueError, match=r"\[interp1d\] kind must be 'linear'"):
         interpolate.interp1d([0.0, 1.0], [1.0, 2.0], kind="cubic")
-    with pytest.raises(ValueError, match="nu must be between 0 and 3"):
-        interpolate.CubicSpline([0.0, 1.0], [1.0, 2.0])(0.5, 4)
+    with pytest.raises(ValueError, match="nu must not be negative"):
+        interpolate.CubicSpline([0.0, 1.0], [1.0, 2.0])(0.5, -1)
+    with pytest.raises(ValueError, match=r"\[PPoly\] extrapolate must be a bool or 'periodic', got 'no'"):
+        interpolate.PPoly([[1.0]], [0.0, 1.0], extrapolate="no")
+
+
+@pytest.mark.parametrize("name", ["CubicSpline", "PchipInterpolator", "Akima1DInterpolator"])
+def test_knots_must_ascend(name: str) -> None:
+    """Known knots raise an error as in SciPy, and unknown ones give nan."""
+    for x in ([0.0, 2.0, 1.0], [0.0, 1.0, 1.0]):
+        with pytest.raises(ValueError, match=rf"\[{name}\] x must be strictly increasing"):
+            getattr(interpolate, name)(x, [1.0, 2.0, 3.0])
+        unknown = jt.function(lambda x, name=name: getattr(interpolate, name)(x, [1.0, 2.0, 3.0])(0.5))
+        assert np.isnan(unknown(np.array(x)).numpy())
+    assert np.isfinite(unknown(np.array([0.0, 1.0, 2.0])).numpy())
+    with pytest.raises(ValueError, match=r"\[PPoly\] x must be in ascending order"):
+        interpolate.PPoly([[1.0, 2.0]], [2.0, 1.0, 0.0])
+
+
+def test_linear_interpolation_sorts_its_knots() -> None:
+    x, y, points = np.array([2.0, 0.0, 1.0]), np.array([5.0, 1.0, 2.0]), np.array([0.3, 1.5])
+    wanted = scipy.interpolate.interp1d(x, y)(points)
+    np.testing.assert_allclose(interpolate.interp1d(x, y)(points), wanted)
+    compiled = jt.function(lambda x, y: interpolate.interp1d(x, y)(points))
+    np.testing.assert_allclose(compiled(x, y), wanted)
+    jt.check_gradient(lambda x, y: jt.reduce_sum(interpolate.interp1d(x, y)(points)), x, y)
+
+
+@pytest.mark.parametrize("name", ["CubicSpline", "PchipInterpolator", "Akima1DInterpolator", "PPoly"])
+def test_periodic_extrapolation(name: str) -> None:
+    rng = np.random.default_rng(4)
+    x, y = np.cumsum(rng.uniform(0.5, 1.5, 6)), rng.normal(size=6)
+    data = (rng.normal(size=(3, 5)), x) if name == "PPoly" else (x, y)
+    points = np.array([-9.0, x[0], 1.7, x[-1], 12.3, np.nan])
+    ours, reference = (
+        getattr(m, name)(*data, extrapolate="periodic") for m in (interpolate, scipy.interpolate)
+    )
+    np.testing.assert_allclose(ours(points), reference(points), rtol=1e-10)
+    np.testing.assert_allclose(ours(points, 1), reference(points, 1), rtol=1e-10)
+    for limits in ((-9.0, 12.3), (12.3, -9.0), (1.7, 1.9), (x[0], x[-1])):
+        np.testing.assert_allclose(ours.integrate(*limits), reference.integrate(*limits), rtol=1e-9)
+    once = getattr(interpolate, name)(*data)
+    np.testing.assert_allclose(once(points, extrapolate="periodic"), reference(points), rtol=1e-10)
+
+
+def test_derivatives_of_order_four_and_points_that_are_nan() -> None:
+    x, points = np.arange(5.0), np.array([-1.0, 1.5, 7.0, np.nan])
+    for m in (4, 5):
+        spline = [p.CubicSpline(x, x**3)(points, m) for p in (interpolate, scipy.interpolate)]
+        np.testing.assert_array_equal(spline[0], spline[1])
+    constants = [p.PPoly([[1.0, 2.0, 3.0, 4.0]], x)(points) for p in (interpolate, scipy.interpolate)]
+    np.testing.assert_array_equal(*constants)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_akima_splines_have_no_scale(scale: float) -> None:
+    y = np.array([1.0, -1.0, 2.0, 3.0, 5.0, -4.0, 1.0, 0.0])
+    at = np.linspace(0.0, 7.0, 29)
+    found = interpolate.Akima1DInterpolator(np.arange(8.0), scale * y)(at).numpy() / scale
+    np.testing.assert_allclose(
+        found, scipy.interpolate.Akima1DInterpolator(np.arange(8.0), y)(at), atol=1e-12
+    )
 
 
 # ---- distances -------------------------------------------------------------------------------------------------------
@@ -176,6 +236,24 @@ def test_gradients_at_distance_zero_are_finite(metric: str) -> None:
     assert (jt.grad(lambda a: distance.cdist(a, A[:1], metric)[0, 0])(A[:1]) == 0).all()
 
 
+@pytest.mark.parametrize(
+    ("metric", "options"), [(m, o) for m, o in METRICS if m != "jensenshannon"], ids=lambda v: str(v)[:12]
+)
+def test_distances_from_nan_are_nan(metric: str, options: dict[str, Any]) -> None:
+    a = np.where(np.arange(12).reshape(4, 3) == 4, np.nan, A)
+    found = distance.cdist(a, B, metric, **options).numpy()
+    assert np.isnan(found[1]).all()
+    assert np.isfinite(found[[0, 2, 3]]).all()
+    assert np.isnan(distance.pdist(a, metric, **options).numpy()).sum() == 3
+
+
+def test_distances_of_order_infinity_and_of_complex_numbers() -> None:
+    wanted = scipy_distance.cdist(A, B, "minkowski", p=np.inf)
+    np.testing.assert_array_equal(distance.cdist(A, B, "minkowski", p=np.inf), wanted)
+    with pytest.raises(jt.DTypeError, match=r"\[cdist\] complex numbers are not supported"):
+        distance.cdist(A + 1j, B)
+
+
 @pytest.mark.parametrize("metric", ["hamming", "jaccard"])
 def test_distances_that_count(metric: str) -> None:
     a, b = np.array([[0.0, 1, 2, 0], [0, 0, 0, 0]]), np.array([[0.0, 1, 3, 1], [0, 0, 0, 0], [1, 1, 2, 0]])
@@ -191,6 +269,12 @@ def test_square_form() -> None:
     assert distance.squareform(np.zeros(0)).shape == (1, 1)
     with pytest.raises(jt.ShapeError, match=r"\[squareform\] X must be a square matrix"):
         distance.squareform(np.ones(4))
+    for wrong in (np.arange(9.0).reshape(3, 3), np.eye(3)):
+        with pytest.raises(
+            ValueError, match=r"\[squareform\] X must be symmetric with zeros on its diagonal"
+        ):
+            distance.squareform(wrong)
+    assert distance.squareform(np.arange(3)).dtype == np.int64
 
 
 def test_distances_refuse() -> None:
@@ -207,7 +291,19 @@ def test_distances_refuse() -> None:
 # ---- images ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["constant", "grid-constant", "grid-wrap", "mirror", "nearest", "reflect"])
+MODES = ["constant", "grid-constant", "grid-mirror", "grid-wrap", "mirror", "nearest", "reflect"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_nearest_element_of_a_point_in_the_middle(mode: str) -> None:
+    points = np.arange(-9.5, 12.0, 0.5)[None]
+    for n in (1, 2, 5):
+        found = ndimage.map_coordinates(np.arange(1.0, n + 1.0), points, order=0, mode=mode, cval=-1.0)
+        wanted = scipy.ndimage.map_coordinates(np.arange(1.0, n + 1.0), points, order=0, mode=mode, cval=-1.0)
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("order", [0, 1, 2, 3, 5])
 def test_map_coordinates(mode: str, order: int) -> None:
     rng = np.random.default_rng(2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from typing import Any
 
 import numpy as np
@@ -255,3 +257,104 @@ def test_functions_return_lists_as_for_scipy() -> None:
         np.testing.assert_allclose(jt.jacobian(solution)(np.float64(2.0)), [0.1, 0.0], rtol=1e-12, atol=1e-15)
     found = optimize.fixed_point(lambda x: [0.1, jt.cos(x[1])], [0.5, 0.5])
     np.testing.assert_allclose(found.numpy(), [0.1, 0.7390851332151607], rtol=1e-9)
+
+
+METHODS_WITH_BOUNDS = [
+    "L-BFGS-B",
+    "TNC",
+    "SLSQP",
+    "trust-constr",
+    "Nelder-Mead",
+    "Powell",
+    "COBYLA",
+    "COBYQA",
+]
+
+
+@pytest.mark.parametrize("method", METHODS_WITH_BOUNDS)
+def test_a_bound_that_a_method_does_not_quite_reach_holds_its_component(method: str) -> None:
+    """Some methods stop before an active bound, or a little behind it; an inactive bound near the minimum is none."""
+
+    def solution(a: Any, upper: float) -> Any:
+        return optimize.minimize(
+            lambda x, a: jt.reduce_sum((x - a) ** 2), [0.5, 0.1], args=(a,), method=method,
+            bounds=[(0.0, 1.0), (0.0, upper)], tol=1e-10,
+        ).x  # fmt: skip
+
+    held = jt.jacobian(solution)(np.array([0.6, 2.0]), 0.3)
+    np.testing.assert_allclose(held, [[1.0, 0.0], [0.0, 0.0]], atol=1e-6)
+    near = jt.jacobian(solution)(np.array([0.6, 0.295]), 0.3)
+    np.testing.assert_allclose(near, np.eye(2), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["trf", "dogbox"])
+def test_bounds_of_least_squares_at_default_tolerances(method: str) -> None:
+    t = np.linspace(0.0, 2.0, 9)
+    y = 2.0 * np.exp(-1.3 * t)
+
+    def fit(y: Any) -> Any:
+        return optimize.least_squares(
+            lambda x, y: x[0] * jt.exp(-x[1] * t) - y, [1.0, 1.0], args=(y,), bounds=([0.0, 0.0], [1.8, 5.0]),
+            method=method,
+        ).x  # fmt: skip
+
+    slopes = jt.jacobian(fit)(y)
+    assert (slopes[0] == 0).all()
+    rate = float(fit(y)[1])
+    model = -1.8 * t * np.exp(-rate * t)
+    curvature = np.sum(model**2 + 1.8 * t**2 * np.exp(-rate * t) * (1.8 * np.exp(-rate * t) - y))
+    np.testing.assert_allclose(slopes[1], model / curvature, rtol=1e-4)
+
+
+def test_a_failed_solution_has_no_gradient() -> None:
+    """A failure near a solution, such as lost precision, leaves the gradient; one far away raises, or gives nan."""
+
+    def no_root(a: Any) -> Any:
+        return optimize.root(lambda x, a: x**2 + a, [1.0], args=(a,)).x[0]
+
+    assert np.isfinite(float(no_root(2.0)))
+    with pytest.raises(jt.errors.NoGradientError, match=r"\[root\] the solver did not find a solution"):
+        jt.grad(no_root)(2.0)
+    assert np.isnan(jt.grad(jt.function(no_root))(np.float64(2.0)))
+    assert jt.grad(jt.function(no_root))(np.float64(-4.0)) == pytest.approx(-0.25)
+
+    def stopped(a: Any) -> Any:
+        found = optimize.minimize(
+            lambda x, a: (x[0] - a) ** 4 + x[0] ** 2, [9.0], args=(a,), options={"maxiter": 1}
+        )
+        assert not found.success
+        return found.x[0]
+
+    with pytest.raises(jt.errors.NoGradientError, match=r"\[minimize\] the solver did not find"):
+        jt.grad(stopped)(2.0)
+    double_root = jt.grad(lambda a: optimize.root(lambda x, a: (x - a) ** 2, [1.0], args=(a,)).x[0])
+    assert double_root(2.0) == pytest.approx(1.0)
+
+
+def test_functions_with_values_of_shape_one_and_numbers_in_a_trace() -> None:
+    np.testing.assert_allclose(optimize.minimize(lambda x: (x - 2.0) ** 2, [1.0]).x, [2.0])
+    found = optimize.root_scalar(lambda x: x**2 - 2.0, bracket=[0.0, 4.0])
+    reference = scipy.optimize.root_scalar(lambda x: x**2 - 2.0, bracket=[0.0, 4.0])
+    assert found.converged
+    assert (found.iterations, found.function_calls) == (reference.iterations, reference.function_calls)
+
+    @jt.function
+    def cube_root(a: Any) -> Any:
+        return optimize.root_scalar(lambda x, a: x**3 - a, args=(a,), bracket=[0.0, 5.0]).root
+
+    for a in (2.0, 8.0):  # a Python float: a number of the trace
+        assert float(cube_root(a)) == pytest.approx(a ** (1 / 3))
+    assert float(jt.grad(cube_root)(8.0)) == pytest.approx(1 / 12)
+
+
+@pytest.mark.parametrize("method", ["lm", "trf", "dogbox"])
+def test_curve_fits_that_the_data_do_not_determine(method: str) -> None:
+    """The covariance is that of SciPy: infinite, or the pseudoinverse."""
+    t = np.linspace(0.0, 2.0, 9)
+    y = 2.0 * np.exp(-1.3 * t)
+    with pytest.warns(scipy.optimize.OptimizeWarning) if method == "lm" else contextlib.nullcontext():
+        _, found = optimize.curve_fit(lambda x, a, b: a + 0.0 * b * x, t, y, method=method)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _, wanted = scipy.optimize.curve_fit(lambda x, a, b: a + 0.0 * b * x, t, y, method=method)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)

@@ -24,6 +24,7 @@ UNIT = (0.1, 0.9)
 RANGES: dict[str, tuple[tuple[float, float], ...]] = {
     "betainc": (POSITIVE, POSITIVE, UNIT),
     "betaincc": (POSITIVE, POSITIVE, UNIT),
+    "betainccinv": (POSITIVE, POSITIVE, UNIT),
     "betaincinv": (POSITIVE, POSITIVE, UNIT),
     "binom": ((-2.9, 6.0), (-2.9, 6.0)),
     "boxcox1p": ((-0.8, 3.0), (-2.0, 2.0)),

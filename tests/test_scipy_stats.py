@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.special
 import scipy.stats
 
 import jittape as jt
@@ -326,3 +327,53 @@ def test_limits_of_parameters_and_integers() -> None:
     entropy = scipy.integrate.simpson(-p * np.log(p), x=grid)
     assert float(stats.truncnorm.entropy(8.0, 9.0)) == pytest.approx(entropy, rel=1e-9)
     jt.check_gradient(lambda a, b: stats.truncnorm.var(a, b), np.float64(-0.5), np.float64(1.5))
+
+
+# ---- tails -----------------------------------------------------------------------------------------------------------
+
+TAILS: list[tuple[str, tuple[float, ...], list[float]]] = [
+    ("beta", (0.5, 0.5), [1e-300, 1e-100, 1e-20, 1e-10, 1e-3]),
+    ("beta", (1e-3, 2.0), [1e-300, 1e-100, 1e-20, 1e-10, 0.5]),
+    ("expon", (), [1e-20, 1.0, 30.0, 100.0, 700.0]),
+    ("logistic", (), [-700.0, -40.0, -20.0, 20.0, 40.0, 700.0]),
+    ("gumbel_l", (), [-30.0, 5.0, 6.0]),
+    ("gumbel_r", (), [-6.0, -5.0, 30.0]),
+    ("pareto", (3.5,), [1.5, 1e3, 1e5, 1e10]),
+    ("rayleigh", (), [1e-10, 10.0, 30.0]),
+    ("weibull_min", (2.0,), [1e-10, 5.0, 6.0, 20.0]),
+]
+
+
+@pytest.mark.parametrize(("name", "shapes", "at"), TAILS)
+def test_tails_and_their_gradients(name: str, shapes: tuple[float, ...], at: list[float]) -> None:
+    """Both distribution functions have all digits in both tails, and their slopes are the density."""
+    x = np.array(at)
+    reference = getattr(scipy.stats, name)
+    density, lower, upper = (getattr(reference, m)(x, *shapes) for m in ("pdf", "cdf", "sf"))
+    upper = np.where(lower < 0.5, 1 - lower, upper)  # SciPy rounds sf of beta to 1 too early
+    for method, sign, wanted in (("cdf", 1.0, lower), ("sf", -1.0, upper)):
+        function = getattr(DISTRIBUTIONS[name], method)
+        for way in (lambda f: f, jt.function):
+            f = way(lambda x, f=function: f(x, *shapes))
+            np.testing.assert_allclose(f(x), wanted, rtol=1e-12)
+            slope = jt.grad(lambda x, f=f: jt.reduce_sum(f(x)))(x)
+            np.testing.assert_allclose(slope, sign * density, rtol=1e-11)
+
+
+def test_inverses_near_zero() -> None:
+    q = np.array([0.25, 0.5, 1 - 1e-10, 1 - 1e-16])
+    for shapes in ((0.5, 0.5), (2.0, 3.0), (1.0, 3.0)):
+        found = stats.beta.isf(q, *shapes)
+        np.testing.assert_allclose(found, scipy.stats.beta.isf(q, *shapes), rtol=1e-10)
+        slopes = jt.grad(lambda q, s=shapes: jt.reduce_sum(stats.beta.isf(q, *s)))(q)
+        np.testing.assert_allclose(slopes, -1 / scipy.stats.beta.pdf(found.numpy(), *shapes), rtol=1e-9)
+
+
+def test_large_parameters() -> None:
+    for a in (10.0, 999.0, 1001.0, 1e6, 1e10):
+        np.testing.assert_allclose(float(stats.gamma.entropy(a)), scipy.stats.gamma.entropy(a), rtol=1e-12)
+        slope = 1 + (1 - a) * scipy.special.polygamma(1, a)
+        if a < 1e5:
+            np.testing.assert_allclose(jt.grad(stats.gamma.entropy)(np.float64(a)), slope, rtol=1e-7)
+    k = np.array([0.0, 7.0, 1e8, 1e10])
+    np.testing.assert_allclose(stats.nbinom.pmf(k, 5, 1e-9), scipy.stats.nbinom.pmf(k, 5, 1e-9), rtol=1e-10)

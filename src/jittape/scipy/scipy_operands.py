@@ -10,12 +10,14 @@ import numpy as np
 
 from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import complex64, complex128, float32, float64
+from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import named
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import broadcast_operands, cast_to
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.joining import stack
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.tensor import Tensor
 
 __all__ = [
     "array_valued",
@@ -23,6 +25,7 @@ __all__ = [
     "complex_operands",
     "float64_tensor",
     "floating_operand",
+    "known_values",
     "real_operands",
 ]
 
@@ -67,6 +70,13 @@ def float64_tensor(function: str, x: Any) -> Any:
             f"[{function}] complex numbers are not supported, got {x.dtype.name}: use the real and the imaginary parts"
         )
     return cast(x, float64)
+
+
+def known_values(x: Any) -> Any:
+    """Return the values of an argument as an array; None if they are unknown or need a run."""
+    if isinstance(x, Tensor):
+        return x.numpy() if x._buffer is not None else None
+    return None if _has_tensor(x) or type(x) is TracedScalar else np.asarray(x)
 
 
 def array_valued(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -251,7 +251,7 @@ sigmoid_op = Primitive(
     "sigmoid",
     abstract_eval=same_float("sigmoid"),
     impl=_sigmoid_impl,
-    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(out, subtract(1, out))),),
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(out, sigmoid(negative(x)))),),
     lowering=Map(lambda m, x: m.sigmoid(x)),
     promote_args=one_float,
 )

@@ -15,19 +15,28 @@ from jittape.errors import ShapeError
 from jittape.primitives.elementwise.comparison import logical_and, logical_not, logical_or, where
 from jittape.primitives.elementwise.piecewise import absolute, sign
 from jittape.primitives.indexing.gather import gather
+from jittape.primitives.indexing.sorting import argsort
 from jittape.primitives.linalg.tridiagonal import tridiagonal_solve
 from jittape.primitives.reduce.reductions import reduce_max
 from jittape.primitives.shape.joining import concat, stack
 from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.shape.reshaping import reshape
-from jittape.scipy.interpolate.piecewise_polynomials import PPoly, pieces_at, shaped_as_points
-from jittape.scipy.scipy_operands import float64_tensor, floating_operand
+from jittape.scipy.interpolate.piecewise_polynomials import (
+    PPoly,
+    ascending,
+    extrapolation,
+    into_period,
+    pieces_at,
+    shaped_as_points,
+)
+from jittape.scipy.scipy_operands import float64_tensor, floating_operand, known_values
 
 __all__ = ["Akima1DInterpolator", "CubicSpline", "PchipInterpolator", "interp1d"]
 
 
 def _knots(function: str, x: Any, y: Any, axis: int) -> tuple[Any, Any]:
     """Return knots and values as float64 tensors, the values with `axis` first."""
+    given = x
     x, y = (float64_tensor(function, v) for v in (x, y))
     if len(x.shape) != 1 or x.shape[0] < 2:
         raise ShapeError(f"[{function}] x must be a vector of at least 2 numbers, got shape {tuple(x.shape)}")
@@ -36,17 +45,29 @@ def _knots(function: str, x: Any, y: Any, axis: int) -> tuple[Any, Any]:
         raise ShapeError(
             f"[{function}] y must have {x.shape[0]} elements along axis {axis}, as x, got shape {tuple(y.shape)}"
         )
-    return x, moveaxis(y, axis, 0)
+    y = moveaxis(y, axis, 0)
+    if function == "interp1d":
+        return _sorted_knots(given, x, y)
+    return ascending(function, given, x, strictly=True), y
+
+
+def _sorted_knots(given: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Return knots in ascending order, and their values."""
+    known = known_values(given)
+    if known is not None and (np.diff(known) >= 0).all():
+        return x, y
+    order = argsort(x, stable=True)
+    return gather(x, order), gather(y, order)
 
 
 class _Piecewise:
     """A piecewise cubic: knots, values with the axis of the knots first, and slopes of the same shape."""
 
-    def __init__(self, x: Any, y: Any, axis: int, extrapolate: bool) -> None:
+    def __init__(self, x: Any, y: Any, axis: int, extrapolate: bool | str | None) -> None:
         name = type(self).__name__
         self.x, self._y = _knots(name, x, y, axis)
         self.axis = axis if axis >= 0 else axis + len(self._y.shape)
-        self.extrapolate = bool(extrapolate)
+        self.extrapolate = extrapolation(name, extrapolate)
         n = self.x.shape[0]
         flat = reshape(self._y, (n, -1))
         self._values = flat
@@ -57,17 +78,19 @@ class _Piecewise:
         """Return the slopes from the widths and the slopes of the chords, both with the intervals first."""
         raise NotImplementedError
 
-    def __call__(self, x: Any, nu: int = 0, extrapolate: bool | None = None) -> Any:
-        """Evaluate the interpolant, or its derivative of order `nu` up to 3, at the points `x`."""
+    def __call__(self, x: Any, nu: int = 0, extrapolate: bool | str | None = None) -> Any:
+        """Evaluate the interpolant, or its derivative of order `nu`, at the points `x`."""
+        name = type(self).__name__
         nu = as_int("nu", nu)
-        if not 0 <= nu <= 3:
-            raise ValueError(f"[{type(self).__name__}] nu must be between 0 and 3, got {nu}")
-        points = float64_tensor(type(self).__name__, x)
+        if nu < 0:
+            raise ValueError(f"[{name}] nu must not be negative, got {nu}; use antiderivative")
+        points = float64_tensor(name, x)
+        beyond = extrapolation(name, extrapolate, self.extrapolate)
         at = reshape(points, (-1,))
+        at = into_period(self.x, at) if beyond == "periodic" else at
         piece, inside = pieces_at(self.x, at)
         value = self._evaluated(piece, reshape(at - gather(self.x, piece), (-1, 1)), nu)
-        allowed = self.extrapolate if extrapolate is None else extrapolate
-        if not allowed:
+        if not beyond:
             value = where(reshape(inside, (-1, 1)), value, np.nan)
         return shaped_as_points(value, tuple(points.shape), tuple(self._y.shape[1:]), self.axis)
 
@@ -92,7 +115,7 @@ class _Piecewise:
         """Return the antiderivative of order `nu` that is 0 at the first knot, as a `PPoly`."""
         return self._polynomials().antiderivative(nu)
 
-    def integrate(self, a: Any, b: Any, extrapolate: bool | None = None) -> Any:
+    def integrate(self, a: Any, b: Any, extrapolate: bool | str | None = None) -> Any:
         """Return the integral from `a` to `b`."""
         return self._polynomials().integrate(a, b, extrapolate)
 
@@ -107,7 +130,9 @@ class _Piecewise:
             return y0 + w * (s0 + w * (c2 + w * c3))
         if nu == 1:
             return s0 + w * (2.0 * c2 + w * (3.0 * c3))
-        return 2.0 * c2 + 6.0 * c3 * w if nu == 2 else 6.0 * c3 + 0.0 * w
+        if nu == 2:
+            return 2.0 * c2 + 6.0 * c3 * w
+        return (6.0 * c3 if nu == 3 else 0.0 * c3) + 0.0 * w
 
 
 # ---- cubic splines ---------------------------------------------------------------------------------------------------
@@ -119,7 +144,7 @@ class CubicSpline(_Piecewise):
     Parameters
     ----------
     x : tensor-like of shape (n,)
-        Ascending knots (not checked).
+        Strictly ascending knots. Others raise an error or, if their values are unknown, give nan.
     y : tensor-like
         Values, with n elements along `axis`.
     axis : int
@@ -127,15 +152,15 @@ class CubicSpline(_Piecewise):
     bc_type : str or pair
         ``"not-a-knot"``, ``"clamped"``, ``"natural"``, or a pair of these or of ``(order, value)`` with order 1 or 2,
         for both ends. ``"periodic"`` raises an error.
-    extrapolate : bool, optional
-        Use the outer pieces outside; True by default. Else values outside are nan.
+    extrapolate : bool or "periodic", optional
+        Use the outer pieces outside, the default, or repeat all pieces. Else values outside are nan.
 
     Raises
     ------
     ShapeError
         If `x` and `y` do not fit.
     ValueError
-        For an unknown `bc_type`.
+        For an unknown `bc_type`, or if `x` does not ascend.
 
     Examples
     --------
@@ -145,13 +170,18 @@ class CubicSpline(_Piecewise):
     """
 
     def __init__(
-        self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: bool | None = None
+        self,
+        x: Any,
+        y: Any,
+        axis: int = 0,
+        bc_type: Any = "not-a-knot",
+        extrapolate: bool | str | None = None,
     ) -> None:
         ends = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
         if len(ends) != 2:
             raise ValueError(f"[CubicSpline] bc_type must be a name or a pair, got {bc_type!r}")
         self._ends = tuple([_end_condition(end) for end in ends])
-        super().__init__(x, y, axis, extrapolate is None or extrapolate)
+        super().__init__(x, y, axis, extrapolate)
 
     def _slopes_at_knots(self, h: Any, m: Any) -> Any:
         n = self.x.shape[0]
@@ -228,8 +258,8 @@ class PchipInterpolator(_Piecewise):
     1.0
     """
 
-    def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: bool | None = None) -> None:
-        super().__init__(x, y, axis, extrapolate is None or extrapolate)
+    def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: bool | str | None = None) -> None:
+        super().__init__(x, y, axis, extrapolate)
 
     def _slopes_at_knots(self, h: Any, m: Any) -> Any:
         if self.x.shape[0] == 2:
@@ -273,12 +303,12 @@ class Akima1DInterpolator(_Piecewise):
     """
 
     def __init__(
-        self, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: bool | None = None
+        self, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: bool | str | None = None
     ) -> None:
         if method not in ("akima", "makima"):
             raise ValueError(f"[Akima1DInterpolator] method must be 'akima' or 'makima', got {method!r}")
         self._method = method
-        super().__init__(x, y, axis, bool(extrapolate))
+        super().__init__(x, y, axis, False if extrapolate is None else extrapolate)
 
     def _slopes_at_knots(self, h: Any, m: Any) -> Any:
         if self.x.shape[0] == 2:
@@ -291,7 +321,7 @@ class Akima1DInterpolator(_Piecewise):
             size = 0.5 * absolute(m[1:] + m[:-1])
             left, right = left + size[:-2], right + size[2:]
         total = left + right
-        weighted = (right * m[1:-2] + left * m[2:-1]) / total
+        weighted = right / total * m[1:-2] + left / total * m[2:-1]
         return where(total > 1e-9 * reduce_max(total), weighted, 0.5 * (m[3:] + m[:-3]))
 
 
@@ -301,7 +331,7 @@ class interp1d(_Piecewise):
     Parameters
     ----------
     x, y
-        As for `CubicSpline`; `x` must be sorted.
+        As for `CubicSpline`; `x` need not be sorted.
     kind : str
         Must be ``"linear"``: the classes of this module are the others.
     axis : int

@@ -8,16 +8,52 @@ import numpy as np
 
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
-from jittape.primitives.elementwise.comparison import logical_and, where
+from jittape.primitives.elementwise.bits import is_nan
+from jittape.primitives.elementwise.comparison import logical_and, logical_not, where
+from jittape.primitives.elementwise.division import mod
+from jittape.primitives.elementwise.piecewise import floor
 from jittape.primitives.indexing.binary_search import searchsorted
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.reduce.cumulative import cumsum
+from jittape.primitives.reduce.reductions import reduce_all
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.shape.reshaping import reshape
-from jittape.scipy.scipy_operands import float64_tensor
+from jittape.scipy.scipy_operands import float64_tensor, known_values
 
-__all__ = ["PPoly", "pieces_at", "shaped_as_points"]
+__all__ = ["PPoly", "ascending", "extrapolation", "into_period", "pieces_at", "shaped_as_points"]
+
+
+def ascending(function: str, given: Any, x: Any, strictly: bool) -> Any:
+    """Return knots; nan for all of them if they do not ascend and their values are unknown while the code runs.
+
+    Raises
+    ------
+    ValueError
+        If the values of `given` are known and do not ascend.
+    """
+    known = known_values(given)
+    if known is None:
+        steps = x[1:] - x[:-1]
+        return where(reduce_all(steps > 0.0 if strictly else steps >= 0.0), x, np.nan)
+    steps = np.diff(known)
+    if not (steps > 0 if strictly else steps >= 0).all():
+        how = "strictly increasing" if strictly else "in ascending order"
+        raise ValueError(f"[{function}] x must be {how}, got {known}; sort x, and the values with it")
+    return x
+
+
+def extrapolation(function: str, given: Any, default: Any = True) -> Any:
+    """Return True, False or ``"periodic"``."""
+    given = default if given is None else given
+    if isinstance(given, str) and given != "periodic":
+        raise ValueError(f"[{function}] extrapolate must be a bool or 'periodic', got {given!r}")
+    return given if isinstance(given, str) else bool(given)
+
+
+def into_period(x: Any, points: Any) -> Any:
+    """Return points moved by whole periods, to between the outer knots `x`."""
+    return x[0] + mod(points - x[0], x[-1] - x[0])
 
 
 def pieces_at(x: Any, points: Any) -> tuple[Any, Any]:
@@ -42,9 +78,9 @@ class PPoly:
     c : tensor-like of shape (k + 1, m, ...)
         Coefficients, those of the highest power first.
     x : tensor-like of shape (m + 1,)
-        Ascending knots (not checked).
-    extrapolate : bool
-        Use the outer pieces outside; else values outside are nan.
+        Knots in ascending order. Unordered knots raise an error or, if their values are unknown, give nan.
+    extrapolate : bool or "periodic"
+        Use the outer pieces outside, or repeat all pieces; else values outside are nan.
     axis : int
         Dimension of the results in which the points are.
 
@@ -54,6 +90,8 @@ class PPoly:
         If `c` and `x` do not fit.
     DTypeError
         For complex coefficients, knots or points.
+    ValueError
+        If the knots do not ascend.
 
     Examples
     --------
@@ -63,21 +101,24 @@ class PPoly:
     (array([0.5, 1. ]), 1.5)
     """
 
-    def __init__(self, c: Any, x: Any, extrapolate: bool = True, axis: int = 0) -> None:
+    def __init__(self, c: Any, x: Any, extrapolate: bool | str | None = None, axis: int = 0) -> None:
         self.c, self.x = (float64_tensor("PPoly", v) for v in (c, x))
         if len(self.x.shape) != 1 or len(self.c.shape) < 2 or self.c.shape[1] != self.x.shape[0] - 1:
             raise ShapeError(
                 f"[PPoly] c must have shape (k + 1, m, ...) for m + 1 knots, got {tuple(self.c.shape)} and "
                 f"{tuple(self.x.shape)}"
             )
-        self.axis, self.extrapolate = axis, bool(extrapolate)
+        self.x = ascending("PPoly", x, self.x, strictly=False)
+        self.axis, self.extrapolate = axis, extrapolation("PPoly", extrapolate)
 
-    def __call__(self, x: Any, nu: int = 0, extrapolate: bool | None = None) -> Any:
+    def __call__(self, x: Any, nu: int = 0, extrapolate: bool | str | None = None) -> Any:
         """Evaluate the polynomials, or their derivatives of order `nu`, at the points `x`."""
         if nu:
             return self.derivative(nu)(x, 0, extrapolate)
         points = float64_tensor("PPoly", x)
+        beyond = extrapolation("PPoly", extrapolate, self.extrapolate)
         at = reshape(points, (-1,))
+        at = into_period(self.x, at) if beyond == "periodic" else at
         piece, inside = pieces_at(self.x, at)
         degrees, m, *trail = tuple(self.c.shape)
         flat = reshape(self.c, (degrees, m, -1))
@@ -85,8 +126,8 @@ class PPoly:
         value = gather(flat[0], piece)
         for power in range(1, degrees):
             value = value * w + gather(flat[power], piece)
-        if not (self.extrapolate if extrapolate is None else extrapolate):
-            value = where(reshape(inside, (-1, 1)), value, np.nan)
+        valid = logical_not(is_nan(at)) if beyond else inside
+        value = where(reshape(valid, (-1, 1)), value, np.nan)
         return shaped_as_points(value, tuple(points.shape), tuple(trail), self.axis)
 
     def derivative(self, nu: int = 1) -> PPoly:
@@ -109,7 +150,8 @@ class PPoly:
         c = self.c
         for _ in range(nu):
             c = self._antiderivative(c)
-        return PPoly(c, self.x, self.extrapolate, self.axis)
+        # The antiderivative of a periodic function grows by its mean, so it is not periodic.
+        return PPoly(c, self.x, self.extrapolate is True, self.axis)
 
     def _antiderivative(self, c: Any) -> Any:
         degree, rest = c.shape[0], [1] * (len(c.shape) - 2)
@@ -122,7 +164,7 @@ class PPoly:
         starts = concat([jumps[:1] * 0.0, jumps[:-1]], 0)
         return concat([higher, reshape(starts, (1, *starts.shape))], 0)
 
-    def integrate(self, a: Any, b: Any, extrapolate: bool | None = None) -> Any:
+    def integrate(self, a: Any, b: Any, extrapolate: bool | str | None = None) -> Any:
         """Return the integral from `a` to `b`.
 
         Raises
@@ -130,5 +172,11 @@ class PPoly:
         DTypeError
             For complex numbers.
         """
-        whole = self.antiderivative()
-        return whole(b, 0, extrapolate) - whole(a, 0, extrapolate)
+        whole, beyond = self.antiderivative(), extrapolation("PPoly", extrapolate, self.extrapolate)
+        if beyond != "periodic":
+            return whole(b, 0, beyond) - whole(a, 0, beyond)
+        a, b = (float64_tensor("PPoly", limit) for limit in (a, b))
+        first, last = self.x[0], self.x[-1]
+        periods = floor((b - first) / (last - first)) - floor((a - first) / (last - first))
+        ends = [whole(into_period(self.x, limit), 0, True) for limit in (a, b)]
+        return periods * whole(last, 0, True) + ends[1] - ends[0]

@@ -22,11 +22,11 @@ from jittape.primitives.linalg.matmul import tensordot
 from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.convert import convert_to_tensor
-from jittape.scipy.scipy_operands import floating_operand
+from jittape.scipy.scipy_operands import float64_tensor, floating_operand
 
 __all__ = ["map_coordinates"]
 
-MODES = ("constant", "grid-constant", "grid-wrap", "mirror", "nearest", "reflect")
+MODES = ("constant", "grid-constant", "grid-mirror", "grid-wrap", "mirror", "nearest", "reflect")
 PADDING = 12
 """Number of elements beyond each end for which ``"nearest"`` and ``"grid-constant"`` compute a spline, as in SciPy."""
 
@@ -35,8 +35,10 @@ def _folded(c: Any, n: int, mode: str) -> Any:
     """Return coordinates inside the array, by the rule of `mode`."""
     if mode == "mirror":
         period = max(2.0 * (n - 1), 1.0)
-        c = mod(absolute(c), period)
-        return minimum(c, period - c) if n > 1 else c * 0.0
+        inside = mod(absolute(c), period)
+        # SciPy leaves n - 1/2 as it is, which decides what is nearest to it.
+        last = where(c < 0.0, np.float64(n - 1.0), np.nextafter(np.float64(n), 0.0))
+        return where(inside > last, period - inside, inside) if n > 1 else c * 0.0
     if mode == "reflect":
         c = mod(c + 0.5, 2.0 * n)
         return minimum(c, 2.0 * n - c) - 0.5
@@ -120,8 +122,9 @@ def map_coordinates(
         Must be left out.
     order : int from 0 to 5
         Degree of the spline: 0 is the nearest element, 1 linear interpolation.
-    mode : {"constant", "grid-constant", "grid-wrap", "mirror", "nearest", "reflect"}
-        Values outside, as in SciPy. ``"constant"`` gives `cval` at every point outside the array.
+    mode : {"constant", "grid-constant", "grid-mirror", "grid-wrap", "mirror", "nearest", "reflect"}
+        Values outside, as in SciPy; ``"grid-mirror"`` is ``"reflect"``. ``"constant"`` gives `cval` at every point
+        outside the array.
     cval : float or tensor
         Value outside.
     prefilter : bool
@@ -153,8 +156,9 @@ def map_coordinates(
         raise ValueError(f"[map_coordinates] order must be an int from 0 to 5, got {order!r}")
     if mode not in MODES:
         raise ValueError(f"[map_coordinates] mode must be one of {', '.join(MODES)}, got {mode!r}")
+    mode = "reflect" if mode == "grid-mirror" else mode
     array = convert_to_tensor(floating_operand(input))
-    points = cast(convert_to_tensor(floating_operand(coordinates)), float64)
+    points = float64_tensor("map_coordinates", coordinates)
     shape = tuple(array.shape)
     if not len(points.shape) or points.shape[0] != len(shape) or not shape:
         raise ShapeError(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from jittape.core.dtypes import float64, int64
+from jittape.core.primitive import active_recorder
 from jittape.functions.signature import TensorSpec
 from jittape.primitives.elementwise.arithmetic import square
 from jittape.primitives.elementwise.comparison import less_equal, where
@@ -21,9 +23,11 @@ from jittape.primitives.linalg.solve import inv
 from jittape.primitives.linalg.triangular import triangular_solve
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.reshaping import expand_dims, reshape, squeeze, transpose
+from jittape.primitives.spectra.pseudoinverse import pinv
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.trace import Trace
 from jittape.scipy.optimize.implicit_function import Problem, start_vector
-from jittape.scipy.optimize.minimization import refuse_derivatives
+from jittape.scipy.optimize.minimization import free_components, refuse_derivatives
 from jittape.scipy.scipy_operands import array_valued, floating_operand
 from jittape.transforms.gradients import grad
 from jittape.transforms.jacobians import jacobian
@@ -115,7 +119,9 @@ def least_squares(
             gtol=gtol, x_scale=x_scale, loss=loss, f_scale=f_scale, max_nfev=max_nfev,
         )  # fmt: skip
         kept[:] = [found]
-        return found.x, found.active_mask == 0, bool(found.success), int(found.status), int(found.nfev)
+        low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+        free = free_components(found.x, np.asarray(low, float64), np.asarray(high, float64), grad(cost), args)
+        return found.x, free, bool(found.success), int(found.status), int(found.nfev)
 
     specs = (TensorSpec((), bool), TensorSpec((), int64), TensorSpec((), int64))
     x, success, status, nfev = problem.solution(run, start, specs)
@@ -158,7 +164,8 @@ def curve_fit(
     popt : Tensor
         Parameters.
     pcov : Tensor
-        Covariance of the parameters, differentiable too.
+        Covariance of the parameters, differentiable too. If the data do not determine all parameters, a warning says
+        so, and the elements are infinite, or those of the pseudoinverse for ``"trf"`` and ``"dogbox"``, as in SciPy.
 
     Raises
     ------
@@ -201,8 +208,27 @@ def curve_fit(
     if getattr(found, "message", None) is not None and not found.success:
         raise RuntimeError(f"[curve_fit] the optimal parameters were not found: {found.message}")
     slopes = jacobian(residuals)(found.x, *arguments)
-    covariance = inv(matmul(transpose(slopes), slopes))
+    covariance = _covariance(slopes, method or ("lm" if unbounded else "trf"))
     if not absolute_sigma:
         free = y.shape[0] - found.x.shape[0]
-        covariance = covariance * (2.0 * found.cost / free if free > 0 else np.inf)
-    return found.x, cast(covariance, float64)
+        covariance = covariance * (2.0 * found.cost / free) if free > 0 else np.full(covariance.shape, np.inf)
+    return found.x, cast(convert_to_tensor(covariance), float64)
+
+
+def _covariance(slopes: Any, method: str) -> Any:
+    """Return the inverse of ``J^T J``; as SciPy does if J has no full rank, which is not checked in a trace."""
+    n = slopes.shape[1]
+    if type(active_recorder()) is Trace:
+        sizes = np.linalg.svd(slopes.numpy(), compute_uv=False)
+        if len(sizes) < n or not sizes[-1] > np.finfo(float).eps * max(slopes.shape) * sizes[0]:
+            if method != "lm":
+                inverse = pinv(slopes)
+                return matmul(inverse, transpose(inverse))
+            from scipy.optimize import OptimizeWarning
+
+            message = (
+                "[curve_fit] the covariance of the parameters could not be estimated: J has no full rank"
+            )
+            warnings.warn(message, OptimizeWarning, stacklevel=3)
+            return convert_to_tensor(np.full((n, n), np.inf))
+    return inv(matmul(transpose(slopes), slopes))

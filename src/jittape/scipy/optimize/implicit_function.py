@@ -16,6 +16,7 @@ from jittape.autodiff.custom_gradient import custom_gradient, tensors_read
 from jittape.autodiff.tape import GradientTape
 from jittape.core.dtypes import float64, is_differentiable
 from jittape.core.primitive import active_recorder, recording_with
+from jittape.core.traced_scalar import TracedScalar
 from jittape.errors import ControlFlowError, NoGradientError, ShapeError
 from jittape.functions.host_ops import numpy_function
 from jittape.functions.signature import TensorSpec
@@ -31,15 +32,30 @@ from jittape.recording.nested import flatten, own_handles
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace, current_trace
+from jittape.scipy.scipy_operands import float64_tensor
 from jittape.transforms.jacobians import jacobian
 from jittape.transforms.wrappers import with_values
 
 __all__ = ["Problem", "start_vector"]
 
+NEAR = 1e-2
+"""Longest step of Newton's method, relative to the solution, for which a solution that failed has a gradient."""
+FAR_AWAY = (
+    "the solver did not find a solution, so it has no gradient; see the result's `success`, and start nearer to the "
+    "solution or allow more iterations"
+)
+
+
+def _as_operand(leaf: Any) -> Any:
+    """Return a number of a traced function as a float64 tensor, or as the int that the trace is specialized to."""
+    if type(leaf) is not TracedScalar:
+        return leaf
+    return convert_to_tensor(leaf, dtype=float64) if np.dtype(leaf.kind).kind == "f" else leaf.__index__()
+
 
 def start_vector(function: str, x0: Any) -> Any:
     """Return a start as a float64 tensor of one dimension."""
-    x0 = cast(convert_to_tensor(np.asarray(x0) if isinstance(x0, (list, tuple, float, int)) else x0), float64)
+    x0 = float64_tensor(function, x0)
     if len(x0.shape) > 1:
         raise ShapeError(
             f"[{function}] x0 must have at most one dimension, got shape {tuple(x0.shape)}; reshape it"
@@ -71,11 +87,11 @@ class Problem:
     ) -> tuple[Any, ...]:
         """Return the solution as a tensor, and the other results of the solver.
 
-        ``run(x0, free, *args)`` is called with arrays; it returns the solution, a mask of its components that no bound
-        holds, and further numbers, whose shapes and dtypes `specs` are.
+        ``run(x0, *args)`` is called with arrays; it returns the solution, a mask of its components that no bound holds,
+        and further numbers, whose shapes and dtypes `specs` are; the first of them says whether the solver succeeded.
         """
         leaves, rebuild = flatten(self.args)
-        leaves = own_handles(leaves)
+        leaves = own_handles([_as_operand(leaf) for leaf in leaves])
         self.args = tuple(rebuild(leaves))
         before = current_trace().node
         trial = self.residual(start, *self.args)
@@ -98,19 +114,38 @@ class Problem:
             given = iter(arrays)
             filled = [np.array(next(given)) if isinstance(leaf, Operators) else leaf for leaf in leaves]
             with recording_with(Trace()):
-                found = run(np.array(x0), *rebuild(filled))
+                arguments = rebuild(filled)
+                x, free, *others = run(np.array(x0), *arguments)
+                moves = np.asarray(free, float64)
+                if others and not others[0] and not self._is_close(x, moves, arguments):
+                    moves = moves * np.nan
+            found = [x, moves, *others]
             return [np.asarray(r, s.dtype) for r, s in zip(found, own, strict=True)]
 
-        own = [TensorSpec(start.shape, float64), TensorSpec(start.shape, bool), *specs]
+        own = [TensorSpec(start.shape, float64), TensorSpec(start.shape, float64), *specs]
         if traced:
             found = list(numpy_function(on_arrays, [start, *values], own))
         else:
             for tensor in read:
                 tensor.numpy()  # the solver runs in a trace of its own
             results = on_arrays(start.numpy(), *[v.numpy() for v in values])
+            if np.isnan(results[1]).any():
+                self.refusal = self.refusal or FAR_AWAY
             found = [convert_to_tensor(r) for r in results]
-        x, free, *others = found
-        return self._attached(x, free, read), *others
+        x, moves, *others = found
+        return self._attached(x, moves, read), *others
+
+    def _is_close(self, x: Any, moves: Any, args: Any) -> bool:
+        """Return whether a step of Newton's method hardly moves a solution that a solver is not content with."""
+        n = int(np.prod(x.shape))
+        x = convert_to_tensor(np.asarray(x, float64))
+        error = np.asarray(self.residual(x, *args), float64).reshape(n)
+        matrix = np.asarray(jacobian(lambda v: self.residual(v, *args))(x), float64).reshape(n, n)
+        free = moves.reshape(n) > 0.5
+        if not (np.isfinite(error).all() and np.isfinite(matrix).all()):
+            return False
+        step = np.linalg.lstsq(matrix[np.ix_(free, free)], error[free])[0]
+        return bool((np.abs(step) <= NEAR * (1.0 + np.abs(x.numpy().reshape(n)[free]))).all())
 
     def _refuse_outer_tensors(self, read: list[Any], values: list[Any]) -> None:
         """Raise if the solver would need values of the traced function that are no arguments."""
@@ -124,7 +159,7 @@ class Problem:
                     f"{kind} of shape {tuple(tensor.shape)} by args="
                 )
 
-    def _attached(self, x: Any, free: Any, read: list[Any]) -> Any:
+    def _attached(self, x: Any, moves: Any, read: list[Any]) -> Any:
         """Return `x` with the gradient of the implicit function theorem."""
         if not read:
             return x
@@ -136,7 +171,7 @@ class Problem:
                 raise NoGradientError(f"[{self.function}] {self.refusal}")
             at = holder[0] if holder else x
             with with_values(read, as_read):
-                weights = self._weights(at, free, upstream)
+                weights = self._weights(at, moves, upstream)
                 trace = current_trace()
                 with GradientTape(watch_accessed_variables=False) as tape:
                     tape.watch([t for t in read if is_differentiable(t.aval.dtype)])
@@ -147,12 +182,12 @@ class Problem:
         holder.append(made)
         return made
 
-    def _weights(self, at: Any, free: Any, upstream: Any) -> Any:
-        """Return ``-J^-T upstream``; components at a bound do not move."""
+    def _weights(self, at: Any, moves: Any, upstream: Any) -> Any:
+        """Return ``-J^-T upstream``; components at a bound do not move, and nan says that `at` is no solution."""
         n = int(np.prod(at.shape))
         matrix = cast(jacobian(lambda v: self.residual(v, *self.args))(at), float64)
         matrix = reshape(matrix, (n, n))
-        moves = cast(reshape(free, (n,)), float64)
+        moves = reshape(moves, (n,))
         both = multiply(reshape(moves, (n, 1)), reshape(moves, (1, n)))
         matrix = where(both > 0.5, matrix, diag(1.0 - moves))
         rhs = reshape(where(moves > 0.5, reshape(cast(upstream, float64), (n,)), 0.0), (n, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,11 +10,13 @@ import numpy as np
 
 from jittape.core.dtypes import float64, int64
 from jittape.functions.signature import TensorSpec
+from jittape.primitives.shape.reshaping import reshape
+from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.optimize.implicit_function import Problem, start_vector
 from jittape.transforms.gradients import grad, value_and_grad
-from jittape.transforms.jacobians import hessian, hvp
+from jittape.transforms.jacobians import hessian, hvp, jacobian
 
-__all__ = ["WITH_HESSIAN", "WITH_PRODUCTS", "minimize", "number", "refuse_derivatives"]
+__all__ = ["WITH_HESSIAN", "WITH_PRODUCTS", "free_components", "minimize", "number", "refuse_derivatives"]
 
 WITHOUT_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
 WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
@@ -80,7 +83,8 @@ def minimize(
     TypeError
         If a derivative is given.
     NoGradientError
-        If the gradient of a result with constraints is asked for.
+        If the gradient of a result with constraints, or of a result that is no minimum, is asked for. Within a
+        `jt.function`, the latter gradient is nan.
     ShapeError
         If `x0` has more than one dimension.
 
@@ -97,6 +101,7 @@ def minimize(
     """
     refuse_derivatives("minimize", jac=jac, hess=hess, hessp=hessp)
     start = start_vector("minimize", x0)
+    fun = _number_valued(fun)
     problem = Problem("minimize", grad(fun), args)
     no_constraints = isinstance(constraints, (tuple, list)) and not constraints
     if not no_constraints:
@@ -114,7 +119,7 @@ def minimize(
             options=options, **more,
         )  # fmt: skip
         kept[:] = [found]
-        free = _free(found.x, bounds)
+        free = free_components(found.x, *_limits(bounds), grad(fun), args)
         return found.x, free, *[int(found.get(name, 0)) for name in NAMES]
 
     x, *counts = problem.solution(run, start, COUNTS)
@@ -145,14 +150,43 @@ def _derivatives(fun: Callable[..., Any], args: tuple[Any, ...], method: str) ->
     return more
 
 
-def _free(x: Any, bounds: Any) -> Any:
-    """Return which components are strictly inside their bounds."""
+def _number_valued(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose value may be an array of one number as one that returns a number."""
+
+    @functools.wraps(fun)
+    def number_of(*args: Any) -> Any:
+        value = fun(*args)
+        shape = getattr(value, "shape", ())
+        return reshape(value, ()) if len(shape) and np.prod(tuple(shape)) == 1 else value
+
+    return number_of
+
+
+def _limits(bounds: Any) -> tuple[Any, Any]:
+    """Return the lower and the upper bounds."""
     if bounds is None:
-        return np.ones(x.shape, bool)
+        return -np.inf, np.inf
     if hasattr(bounds, "lb"):
-        low, high = bounds.lb, bounds.ub
-    else:
-        pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
-        low, high = (np.array(side, float64) for side in zip(*pairs, strict=True))
-    room = 1e-10 * np.maximum(1.0, np.abs(x))
-    return (x > low + room) & (x < high - room)
+        return bounds.lb, bounds.ub
+    pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
+    low, high = (np.array(side, float64) for side in zip(*pairs, strict=True))
+    return low, high
+
+
+def free_components(x: Any, low: Any, high: Any, gradient: Callable[..., Any], args: Any) -> Any:
+    """Return which components of a minimum no bound holds.
+
+    Some methods stop before a bound, or a little behind it. A bound holds a component, too, if a step of Newton's
+    method in this component alone would reach it.
+    """
+    size = np.maximum(1.0, np.abs(x))
+    down, up = x - low, high - x
+    held = (np.abs(down) <= 1e-10 * size) | (np.abs(up) <= 1e-10 * size)
+    near = ~held & (np.minimum(np.abs(down), np.abs(up)) < 1e-2 * size)
+    if near.any():
+        point = convert_to_tensor(np.asarray(x, float64))
+        slope = np.asarray(gradient(point, *args), float64)
+        bend = np.asarray(jacobian(gradient)(point, *args), float64).diagonal()
+        distance = np.abs(np.where(slope > 0, down, up))
+        held |= near & (distance * np.maximum(bend, 0.0) < np.abs(slope))
+    return ~held

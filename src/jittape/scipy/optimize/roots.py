@@ -125,7 +125,8 @@ def root_scalar(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        `root`, a float64 tensor that is differentiable in everything that `f` reads, and `converged`.
+        `root`, a float64 tensor that is differentiable in everything that `f` reads, and SciPy's other entries; within
+        a `jt.function` only `converged`.
 
     Raises
     ------
@@ -147,6 +148,7 @@ def root_scalar(
         raise ValueError("[root_scalar] needs bracket= or x0=")
     start = cast(convert_to_tensor(np.float64(guess)), float64)
     problem = Problem("root_scalar", f, args)
+    kept: list[Any] = []
 
     def run(x0_: Any, *args: Any) -> tuple[Any, ...]:
         from scipy.optimize import root_scalar as scipy_root_scalar
@@ -165,12 +167,15 @@ def root_scalar(
             of(f), method=chosen, bracket=bracket, x0=x0, x1=x1, xtol=xtol, rtol=rtol, maxiter=maxiter,
             options=options, **more,
         )  # fmt: skip
+        kept[:] = [found]
         return np.float64(found.root), np.True_, bool(found.converged)
 
     x, converged = problem.solution(run, start, (TensorSpec((), bool),))
     from scipy.optimize import OptimizeResult
 
-    return OptimizeResult(root=x, converged=converged)
+    result = OptimizeResult(dict(kept[0]) if kept else {"converged": converged})
+    result.update(root=x)
+    return result
 
 
 def fixed_point(

@@ -10,7 +10,7 @@ import numpy as np
 
 from jittape.core.dtypes import float64
 from jittape.errors import ShapeError
-from jittape.primitives.elementwise.comparison import logical_and, logical_or, where
+from jittape.primitives.elementwise.comparison import equal, logical_and, logical_or, where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.exponential import log, sqrt
 from jittape.primitives.elementwise.piecewise import absolute
@@ -21,24 +21,24 @@ from jittape.primitives.reduce.reductions import reduce_max, reduce_mean, reduce
 from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.reshaping import expand_dims, reshape
 from jittape.recording.convert import convert_to_tensor
-from jittape.scipy.scipy_operands import floating_operand
+from jittape.scipy.scipy_operands import as_operand, float64_tensor, floating_operand, known_values
 
 __all__ = ["cdist", "pdist", "squareform"]
 
 
 def _root(squares: Any) -> Any:
     """Return the square root, with gradient 0 at 0."""
-    return where(squares > 0, sqrt(squares), 0.0)
+    return where(equal(squares, 0), 0.0, sqrt(squares))
 
 
 def _quotient(a: Any, b: Any) -> Any:
     """Return ``a / b``, and 0 where `b` is 0."""
-    return where(b > 0, a / b, 0.0)
+    return where(equal(b, 0), 0.0, a / b)
 
 
 def _minkowski(x: Any, y: Any, p: Any) -> Any:
     total = reduce_sum(pow(absolute(x - y), p), -1)
-    return where(total > 0, pow(total, 1.0 / p), 0.0)
+    return where(equal(total, 0), 0.0, pow(total, 1.0 / p))
 
 
 def _cosine(x: Any, y: Any) -> Any:
@@ -69,8 +69,8 @@ def _jensenshannon(x: Any, y: Any) -> Any:
 
 
 def _relative_entropy(x: Any, y: Any) -> Any:
-    positive = x > 0
-    return where(positive, x * log(where(positive, x, 1.0) / where(positive, y, 1.0)), 0.0)
+    nothing = equal(x, 0)
+    return where(nothing, 0.0, x * log(where(nothing, 1.0, x) / where(nothing, 1.0, y)))
 
 
 METRICS: dict[str, Callable[[Any, Any], Any]] = {
@@ -106,6 +106,8 @@ def _distance(function: str, metric: Any, parameters: dict[str, Any]) -> Callabl
         )
     value = floating_operand(parameters.get(name, default))
     if metric == "minkowski":
+        if np.ndim(value) == 0 and known_values(value) == np.inf:
+            return METRICS["chebyshev"]
         return lambda x, y: _minkowski(x, y, value)
     if metric == "seuclidean":
         return lambda x, y: _root(reduce_sum((x - y) ** 2 / value, -1))
@@ -117,7 +119,7 @@ def _distance(function: str, metric: Any, parameters: dict[str, Any]) -> Callabl
 
 
 def _vectors(function: str, name: str, x: Any) -> Any:
-    x = cast(convert_to_tensor(floating_operand(x)), float64)
+    x = float64_tensor(function, x)
     if len(x.shape) != 2:
         raise ShapeError(f"[{function}] {name} must have two dimensions, got shape {tuple(x.shape)}")
     return x
@@ -206,12 +208,14 @@ def squareform(X: Any) -> Any:
     Parameters
     ----------
     X : tensor-like of shape (m (m - 1) / 2,) or (m, m)
-        Distances. The lower triangle of a matrix is not read.
+        Distances. The lower triangle of a matrix is not read, but it must be symmetric if its values are known.
 
     Raises
     ------
     ShapeError
         If the number of distances belongs to no matrix.
+    ValueError
+        If a matrix is not symmetric, or its diagonal is not zero.
 
     Examples
     --------
@@ -221,8 +225,11 @@ def squareform(X: Any) -> Any:
            [1., 0., 3.],
            [2., 3., 0.]])
     """
-    x = convert_to_tensor(floating_operand(X))
+    x = convert_to_tensor(as_operand(X))
     if len(x.shape) == 2 and x.shape[0] == x.shape[1]:
+        known = known_values(X)
+        if known is not None and not (np.allclose(known, known.T) and not known.diagonal().any()):
+            raise ValueError("[squareform] X must be symmetric with zeros on its diagonal")
         rows, columns = np.triu_indices(x.shape[0], 1)
         return gather(reshape(x, (-1,)), rows * x.shape[0] + columns)
     m = (1 + math.isqrt(1 + 8 * x.shape[0])) // 2 if len(x.shape) == 1 else 0
@@ -234,4 +241,4 @@ def squareform(X: Any) -> Any:
     place[np.triu_indices(m, 1)] = np.arange(x.shape[0])
     if m == 1:
         return zeros((1, 1), dtype=np.dtype(x.dtype))
-    return where(np.eye(m, dtype=bool), 0.0, gather(x, place + place.T))
+    return where(np.eye(m, dtype=bool), 0, gather(x, place + place.T))

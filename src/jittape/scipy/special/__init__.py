@@ -16,6 +16,7 @@ from jittape.scipy.special.sums_and_counts import zeta as zeta
 from jittape.scipy.special.ufunc_functions import beta as beta
 from jittape.scipy.special.ufunc_functions import betainc as betainc
 from jittape.scipy.special.ufunc_functions import betaincc as betaincc
+from jittape.scipy.special.ufunc_functions import betainccinv as betainccinv
 from jittape.scipy.special.ufunc_functions import betaincinv as betaincinv
 from jittape.scipy.special.ufunc_functions import betaln as betaln
 from jittape.scipy.special.ufunc_functions import binom as binom

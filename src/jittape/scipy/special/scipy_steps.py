@@ -157,6 +157,13 @@ STEPS: dict[str, Primitive] = {
         _beta_slope(0, 1),
         lambda out, a, b, p: reciprocal(_beta_density(a, b, out)),
     ),
+    "betainccinv": _step(
+        "betainccinv",
+        "a b y",
+        _beta_slope(1, 0),
+        _beta_slope(0, 1),
+        lambda out, a, b, p: negative(reciprocal(_beta_density(a, b, out))),
+    ),
     "expn": _step("expn", "n x", None, _expn_slope),
     "gammaincinv": _step(
         "gammaincinv",

@@ -13,6 +13,7 @@ __all__ = [
     "beta",
     "betainc",
     "betaincc",
+    "betainccinv",
     "betaincinv",
     "betaln",
     "binom",
@@ -225,6 +226,9 @@ rel_entr = _function(
 beta = _function("beta", "a b", "Return the beta function.")
 betainc = _function("betainc", "a b x", "Return the regularized incomplete beta function.")
 betaincc = _function("betaincc", "a b x", "Return 1 minus `betainc`.")
+betainccinv = _function(
+    "betainccinv", "a b y", "Return the inverse of `betaincc` in `x`. SciPy computes the value."
+)
 betaincinv = _function(
     "betaincinv", "a b y", "Return the inverse of `betainc` in `x`. SciPy computes the value."
 )

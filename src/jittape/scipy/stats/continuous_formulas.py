@@ -156,7 +156,13 @@ def _log_gamma_density(y: Any, a: Any) -> Any:
 
 
 def _gamma_entropy(a: Any) -> Any:
-    return add(add(a, lgamma(a)), multiply(subtract(1.0, a), digamma(a)))
+    large = greater(a, 1e3)  # where the terms of the formula cancel, a series has all digits
+    near = where(large, 1.0, a)
+    closed = add(add(near, lgamma(near)), multiply(subtract(1.0, near), digamma(near)))
+    far = where(large, a, 1e3)
+    z = reciprocal(far)
+    rest = multiply(z, add(1 / 3, multiply(z, add(1 / 12, multiply(1 / 90, z)))))
+    return where(large, subtract(add(0.5 + LOG_ROOT_TWO_PI, half(log(far))), rest), closed)
 
 
 def _beta_log_density(y: Any, a: Any, b: Any) -> Any:
@@ -263,9 +269,9 @@ GAMMA_AND_BETA = {
         ("a", "b"),
         log_density=_beta_log_density,
         cdf=lambda y, a, b: betainc(a, b, y),
-        sf=lambda y, a, b: betainc(b, a, subtract(1.0, y)),
+        sf=lambda y, a, b: BODIES["betaincc"](a, b, y),
         ppf=lambda q, a, b: call_step("betaincinv", a, b, q),
-        isf=lambda q, a, b: subtract(1.0, call_step("betaincinv", b, a, q)),
+        isf=lambda q, a, b: call_step("betainccinv", a, b, q),
         support=unit,
         conditions=positive,
         mean=lambda a, b: divide(a, add(a, b)),

@@ -9,6 +9,7 @@ from jittape.primitives.elementwise.arithmetic import add, multiply, negative, s
 from jittape.primitives.elementwise.comparison import equal, greater, greater_equal, less_equal
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import exp, expm1, log, log1p
+from jittape.primitives.elementwise.gamma_beta import betaln
 from jittape.primitives.elementwise.incomplete_beta import betainc
 from jittape.primitives.elementwise.incomplete_gamma import igamma, igammac
 from jittape.primitives.elementwise.piecewise import floor
@@ -38,7 +39,7 @@ def _geom_var(p: Any) -> Any:
 
 
 def _nbinom_log(k: Any, n: Any, p: Any) -> Any:
-    coefficient = subtract(subtract(lgamma(add(n, k)), lgamma(add(k, 1.0))), lgamma(n))
+    coefficient = negative(add(betaln(n, add(k, 1.0)), log(add(n, k))))  # no difference of large numbers
     return add(coefficient, add(xlogy(n, p), xlog1py(k, negative(p))))
 
 
