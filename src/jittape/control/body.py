@@ -27,6 +27,7 @@ __all__ = [
     "active_slots",
     "body_of",
     "body_part",
+    "canonical",
     "inlined",
     "numbered",
     "saved_slots",
@@ -56,6 +57,16 @@ def body_part(body: Body, outputs: tuple[int, ...]) -> Program:
 
 def numbered(program: Program) -> tuple[Body, dict[int, int]]:
     """Return the body of `program` and the map from slots of the program to slots of the body."""
+    made, number = _numbered(program)
+    return Body.of(made), number
+
+
+def canonical(program: Program) -> Program:
+    """Return the program of the body of `program`."""
+    return _numbered(program)[0]
+
+
+def _numbered(program: Program) -> tuple[Program, dict[int, int]]:
     program = dead_code_removed(program)
     number = {slot: i for i, slot in enumerate(program.inputs)}
     ops: list[Op] = []
@@ -64,7 +75,7 @@ def numbered(program: Program) -> tuple[Body, dict[int, int]]:
         ops.append(op._replace(args=tuple([number[slot] for slot in op.args]), out=number[op.out]))
     inputs, outputs = tuple(range(len(program.inputs))), tuple([number[slot] for slot in program.outputs])
     avals = {number[slot]: aval for slot, aval in program.avals.items()}
-    return Body.of(Program(inputs, tuple(ops), outputs, avals)), number
+    return Program(inputs, tuple(ops), outputs, avals), number
 
 
 def inlined(body: Body, operands: Sequence[Any]) -> list[Any]:

@@ -200,8 +200,11 @@ class Body:
         self.program = program
 
     @staticmethod
-    def of(program: Program) -> Body:
-        """Return the body of a program in canonical form: one object for all programs with the same ops."""
+    def of(program: Program, is_valid: bool = False) -> Body:
+        """Return the body of a program in canonical form: one object for all programs with the same ops.
+
+        The program is checked unless it `is_valid` because it follows from one that was checked.
+        """
         avals = program.avals
         inputs = tuple([avals[slot] for slot in program.inputs])
         key = (inputs, tuple([op.key for op in program.ops]), program.outputs)
@@ -217,7 +220,7 @@ class Body:
         with _lock:
             body = _bodies.get(key)
             if body is None:
-                body = Body(check(program))
+                body = Body(program if is_valid else check(program))
                 _bodies.set(key, body)
         return body
 

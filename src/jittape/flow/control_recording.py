@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.control.body import body_of
+from jittape.control.body import body_of, canonical
 from jittape.control.branch import branch_op
 from jittape.control.loop import loop_op
 from jittape.control.loop_parts import WHILE, carry, stack
@@ -231,13 +231,16 @@ class Loop:
 
 def _loop_body(recorded: Recorded, carries: int) -> Body:
     """Return the body with its inputs in the order of `loop_op`."""
-    program = recorded.program
     n_rows, n_captured = len(recorded.rows), len(recorded.captured)
-    given = len(program.inputs) - n_rows - n_captured
-    captured = program.inputs[given + n_rows :]
-    state, rows = program.inputs[1 : 1 + carries], program.inputs[1 + carries : given + n_rows]
-    inputs = (program.inputs[0], *captured, *state, *rows)
-    return body_of(Program(inputs, program.ops, program.outputs, program.avals))
+
+    def in_order(program: Program) -> Program:
+        given = len(program.inputs) - n_rows - n_captured
+        captured = program.inputs[given + n_rows :]
+        state, rows = program.inputs[1 : 1 + carries], program.inputs[1 + carries : given + n_rows]
+        inputs = (program.inputs[0], *captured, *state, *rows)
+        return canonical(Program(inputs, program.ops, program.outputs, program.avals))
+
+    return Body.of(recorded.arranged(("loop", carries), in_order), recorded.is_derived)
 
 
 @any_dtype

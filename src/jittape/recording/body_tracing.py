@@ -29,6 +29,7 @@ from jittape.recording.trie import Node, cut_program, path_to
 from jittape.recording.trie_insertion import insert_call, marker_for
 from jittape.recording.user_line import call_of_user, user_line
 from jittape.recording.variable import Variable
+from jittape.transform.differentiate import Path
 
 __all__ = ["BodyTrace", "Recorded", "Row"]
 
@@ -50,8 +51,6 @@ class Recorded(NamedTuple):
 
     Attributes
     ----------
-    program : Program
-        Program whose inputs are the placeholders, the rows and the captured values, in this order.
     rows, captured : tuples
         Inputs after the placeholders: stacks, of which each iteration takes a row, and values from outside.
     result : tuple
@@ -60,17 +59,46 @@ class Recorded(NamedTuple):
         Bodies of the program, which the caller keeps with the path.
     """
 
-    program: Program
     rows: tuple[Tensor, ...]
     captured: tuple[Any, ...]
     result: tuple[Any, ...]
     bodies: dict[Any, Any]
+    origin: Program | _Derived
+
+    @property
+    def program(self) -> Program:
+        """The program. Its inputs are the placeholders, the rows and the captured values, in this order."""
+        return self.arranged("program", lambda program: program)
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether the program was not recorded, but follows from that of arrays of other lengths."""
+        return isinstance(self.origin, _Derived)
+
+    def arranged(self, key: Any, arrange: Callable[[Program], Program]) -> Program:
+        """Return ``arrange(program)``; `key` identifies what `arrange` does, which depends on no length."""
+        origin = self.origin
+        if isinstance(origin, Program):
+            return arrange(origin)
+        _, at_values = origin.path.part(origin.at, (origin.key, key), lambda path: arrange(origin.general))
+        made: Program = at_values(*origin.values)
+        return made
+
+
+class _Derived(NamedTuple):
+    """A program of a general path: for values of the extents of `general`, the part `key` of the path to node `at`."""
+
+    path: Any
+    at: int
+    key: Any
+    general: Program
+    values: Sequence[int]
 
 
 class _Known(NamedTuple):
     """The program that ends at a node, and the positions of the rows and captured values among the inputs."""
 
-    program: Program
+    origin: Program | _Derived
     rows: list[int]
     captured: list[int]
     bodies: dict[Any, Any]
@@ -132,18 +160,26 @@ class BodyTrace(SymbolicTrace):
         known = node.bodies.get((slots, count))
         if known is None:
             _note_end(node)
-            known = node.bodies[slots, count] = self._program(slots, count)
+            known = node.bodies[slots, count] = self._known(slots, count)
         inputs = self.inputs
         return Recorded(
-            known.program,
             tuple([inputs[i].stack for i in known.rows]),
             tuple([inputs[i] for i in known.captured]),
             tuple(results),
             known.bodies,
+            known.origin,
         )
 
-    def _program(self, slots: tuple[int, ...], count: int) -> _Known:
-        path = path_to(self.node)
+    def _known(self, slots: tuple[int, ...], count: int) -> _Known:
+        if self.node.derivation is None:
+            return _Known(*self._parts(path_to(self.node), slots, count), {})
+        path, at, values = self.node.derivation
+        key = slots, count
+        (general, rows, captured), _ = path.part(at, key, lambda found: self._parts(found, *key))
+        return _Known(_Derived(path, at, key, general, values), rows, captured, {})
+
+    def _parts(self, path: Path, slots: tuple[int, ...], count: int) -> tuple[Program, list[int], list[int]]:
+        """Return the program, and the positions of the rows and captured values among the inputs."""
         program = cut_program(path, slots, ())
         used = set(program.inputs)
         sources = [
@@ -154,7 +190,7 @@ class BodyTrace(SymbolicTrace):
         inputs = (*path.inputs[:count], *[slot for _, slot in rows], *[slot for _, slot in captured])
         avals = {**program.avals, **{slot: path.avals[slot] for slot in inputs}}
         program = Program(inputs, program.ops, slots, avals)
-        return _Known(program, [i for i, _ in rows], [i for i, _ in captured], {})
+        return program, [i for i, _ in rows], [i for i, _ in captured]
 
     def close(self) -> None:
         """End the recording."""

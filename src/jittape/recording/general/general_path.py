@@ -19,6 +19,7 @@ from jittape.runtime.path_executable import (
     donated_positions,
 )
 from jittape.runtime.repeated_starts import RepeatedStarts
+from jittape.transform.differentiate import Path
 
 __all__ = ["GeneralPath"]
 
@@ -100,6 +101,7 @@ class GeneralPath:
         )
         self._last_ops: tuple[Sequence[int], Any] = ((), ())
         self._executables: dict[tuple[int, Key], GeneralProgram] = {}
+        self._parts: dict[Any, tuple[Any, Callable[..., Any]]] = {}
 
     def insert(self, values: Sequence[int]) -> bool:
         """Insert the nodes for these values into the trie; return whether the guards hold."""
@@ -157,6 +159,17 @@ class GeneralPath:
             found = self._all_ops_at(*values)
             self._last_ops = values, found
         return found
+
+    def part(self, at: int, key: Any, make: Callable[[Path], Any]) -> tuple[Any, Callable[..., Any]]:
+        """Return ``make(path)`` and the function that gives it for values of the extents; `path` ends at node `at`.
+
+        `key` identifies what `make` does, which depends on no extent.
+        """
+        known = self._parts.get((at, key))
+        if known is None:
+            made = make(path_to(self._nodes[at]))
+            known = self._parts[at, key] = made, self._extents.function(made)
+        return known
 
     def executable(self, at: int, values: Sequence[int], key: Key, inputs: Sequence[Any]) -> PathExecutable:
         """Return the executable of a flush at node number `at`; `inputs` are the values of the path's inputs."""
