@@ -156,6 +156,37 @@ CASES = [
         ValueError,
         "use unsorted_segment_sum",
     ),
+    Case(
+        "segment ids of floats",
+        lambda s, t: jt.math.unsorted_segment_mean(s.w, s.w, 3),
+        TypeError,
+        r"\[unsorted_segment_mean\] segment_ids must be integers, got float32; cast them first",
+    ),
+    Case(
+        "rows of LU factors",
+        lambda s, t: jt.linalg.lu_solve(jt.eye(2), jt.cast(s.w[:2] * 40.0, jt.int32), jt.eye(2)).numpy(),
+        ValueError,
+        r"\[lu_solve\] perm must be from 0 to 1, got perm\[\d\] = -?\d+",
+    ),
+    # matrices in a batch
+    Case(
+        "singular",
+        lambda s, t: jt.linalg.inv(jt.stack([jt.eye(2), jt.zeros((2, 2)), jt.eye(2)])).numpy(),
+        jt.LinAlgError,
+        r"\[inv\] .* Matrix 1 of the batch is singular: a pivot is zero; use lstsq or pinv",
+    ),
+    Case(
+        "not positive definite",
+        lambda s, t: jt.linalg.cholesky(jt.stack([jt.eye(2), jt.eye(2), -jt.eye(2)])).numpy(),
+        jt.LinAlgError,
+        r"\[cholesky\] .* Matrix 2 of the batch is not positive definite",
+    ),
+    Case(
+        "deficient",
+        lambda s, t: jt.linalg.lstsq(jt.stack([ones(3, 2), jt.eye(3, 2)]), ones(2, 3, 1)).numpy(),
+        jt.LinAlgError,
+        r"\[lstsq\] .* Matrix 0 of the batch does not have full rank up to rounding; use fast=False",
+    ),
     # dtypes and values that are no numbers
     Case("text", lambda s, t: s.w + "a", TypeError, "Cannot convert 'a' to a tensor"),
     Case("None", lambda s, t: s.w * None, TypeError, "Cannot convert None to a tensor"),

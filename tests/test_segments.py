@@ -227,7 +227,7 @@ def test_a_failed_step_changes_nothing() -> None:
         (
             lambda m: m.unsorted_segment_sum([1.0], [0.0], 1),
             TypeError,
-            "indices must be integers, got float32",
+            r"\[unsorted_segment_sum\] segment_ids must be integers, got float32",
         ),
         (
             lambda m: m.unsorted_segment_max([1.0], [0], -1),

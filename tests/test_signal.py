@@ -280,6 +280,7 @@ BAD: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no elements of rfft": (lambda: S.rfft(np.ones(0)), ShapeError, r"\[rfft\] .* has none; give a length"),
     "no result": (lambda: S.irfft(np.ones(1)), ShapeError, r"\[irfft\] 1 frequencies .* give no elements"),
     "complex": (lambda: S.rfft(Z), DTypeError, r"\[rfft\] needs a real dtype, got complex128; use fft"),
+    "complex ihfft": (lambda: S.ihfft(Z), DTypeError, r"\[ihfft\] needs a real dtype, got complex128; use ifft"),
     "complex dct": (lambda: S.dct(Z), DTypeError, r"\[dct\] needs a real dtype, got complex128"),
     "length 0": (lambda: S.rfft(X, [0]), ShapeError, r"\[rfft\] fft_length must be at least 1, got \(0,\)"),
     "lengths": (lambda: S.rfft2d(X, [3]), ShapeError, r"\[rfft2d\] fft_length must have 2 lengths, .* got \(3,\)"),

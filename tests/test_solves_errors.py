@@ -49,6 +49,22 @@ def test_the_matrix_that_does_not_fit_is_named(do, message, mode):
     ("do", "error", "message"),
     [
         (lambda: jt.linalg.cholesky(np.ones(3)), ValueError, r"\[cholesky\] input must have at least 2 dim"),
+        (
+            lambda: jt.linalg.trace([1.0]),
+            ValueError,
+            r"\[trace\] needs at least 2 dimensions.*expand_dims adds one",
+        ),
+        (
+            lambda: jt.linalg.matrix_norm([1.0]),
+            ValueError,
+            r"\[matrix_norm\] x must .*vector_norm is for vectors",
+        ),
+        (lambda: jt.linalg.tensorinv([[1]], 1), TypeError, r"\[tensorinv\] a must have one of the dtypes"),
+        (
+            lambda: jt.linalg.tensorsolve([[1.0]], [1]),
+            TypeError,
+            r"\[tensorsolve\] b must have one of the dtypes",
+        ),
         (lambda: jt.linalg.cholesky(3.0), ValueError, r"\[cholesky\] input must have at least 2 dimensions"),
         (lambda: jt.linalg.cholesky(np.ones((2, 3))), ValueError, r"\[cholesky\] input must be square"),
         (

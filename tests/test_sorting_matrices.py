@@ -29,6 +29,44 @@ def test_equal_elements_keep_their_order(mode):
         assert jt.searchsorted([1.0, 2.0, 2.0], [2.0], side="right").tolist() == [3]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int32", "int64"])
+@pytest.mark.parametrize("shape", [(3, 50), (2, 40, 3), (1000,), (0, 40)])
+def test_many_equal_elements_and_nans_keep_their_order(dtype, shape, mode):
+    rng = np.random.default_rng(5)
+    x = rng.integers(-5, 5, shape).astype(dtype)
+    if x.dtype.kind == "f":
+        x[rng.random(shape) < 0.1] = np.nan
+        x[rng.random(shape) < 0.1] = np.inf
+    for axis in range(x.ndim):
+        order = np.argsort(x, axis, "stable")
+        np.testing.assert_array_equal(jt.argsort(x, axis), order)
+        np.testing.assert_array_equal(jt.sort(x, axis), np.sort(x, axis))
+        down = np.flip(np.sort(x, axis), axis)
+        np.testing.assert_array_equal(jt.sort(x, axis, direction="DESCENDING"), down)
+    first = x.shape[-1] - 1 - np.argsort(x[..., ::-1], -1, "stable")[..., ::-1]
+    for k in (0, 1, 3, 20):
+        values, places = jt.math.top_k(x, min(k, x.shape[-1]))
+        np.testing.assert_array_equal(places, first[..., : min(k, x.shape[-1])])
+        np.testing.assert_array_equal(values, np.take_along_axis(x, first, -1)[..., : min(k, x.shape[-1])])
+
+
+@pytest.mark.parametrize("n", [5, 60])
+def test_sorted_values_and_their_gradient_share_an_order(n, mode):
+    x = np.random.default_rng(6).standard_normal((3, n))
+    order = np.argsort(x, -1)
+    weights = np.arange(n) ** 2.0
+    for _ in range(2):
+        with jt.GradientTape() as tape:
+            source = jt.constant(x)
+            tape.watch(source)
+            values = jt.sort(source)
+            total = jt.reduce_sum(values * values * weights)
+        np.testing.assert_array_equal(values, np.sort(x))
+        gradient = np.zeros_like(x)
+        np.put_along_axis(gradient, order, 2 * np.sort(x) * weights, -1)
+        np.testing.assert_allclose(tape.gradient(total, source), gradient, rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("do", "error", "message"),
     [
@@ -56,7 +94,7 @@ def test_equal_elements_keep_their_order(mode):
         (
             lambda: jt.linalg.set_diag(jt.eye(2), [1.0]),
             ValueError,
-            r"diagonal 0 of shape \(2, 2\) has the shape",
+            r"diagonal must have the shape \(2,\) of diagonal 0 of input with shape \(2, 2\), got \(1,\)",
         ),
         (lambda: jt.nn.bias_add(jt.eye(2), [1.0]), ValueError, r"\[bias_add\] bias must be a vector"),
         (

@@ -179,10 +179,13 @@ class Assert:
 class Decomposition:
     """Compiled code uses other ops: ``of(*handles, **params)``, written with user-level functions.
 
-    If `of` returns None, the op stays as it is.
+    If `of` returns None, the op stays as it is. If the program also contains an op of `beside` with the same operands
+    and parameters, compiled code uses `shared`, which contains this op, instead of `of`.
     """
 
     of: Callable[..., Any]
+    beside: Primitive | None = None
+    shared: Callable[..., Any] | None = None
 
 
 @value_class

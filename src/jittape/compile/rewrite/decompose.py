@@ -26,7 +26,7 @@ def decompose(program: Program, dtypes: Container[Any]) -> Program:
         return _with_checks(_with_wide_reductions(program))
     editor = Editor(program)
     avals = editor.avals
-    partners = {p.lowering.beside for p in replaced if isinstance(p.lowering, Call)} - {None}
+    partners = {p.lowering.beside for p in replaced if isinstance(p.lowering, Decomposition | Call)} - {None}
     present = {(op.primitive, op.args, op.params) for op in program.ops if op.primitive in partners}
     for op in program.ops:
         form = op.primitive.lowering if op.primitive in replaced else None
@@ -34,6 +34,9 @@ def decompose(program: Program, dtypes: Container[Any]) -> Program:
             shared = (form.beside, op.args, op.params) in present
             if shared or avals[op.out].dtype not in BLAS:
                 form = Decomposition(form.otherwise)
+        elif isinstance(form, Decomposition) and (form.beside, op.args, op.params) in present:
+            assert form.shared is not None
+            form = Decomposition(form.shared)
         if isinstance(form, Decomposition) and all(
             avals[slot].dtype in dtypes for slot in (*op.args, op.out)
         ):

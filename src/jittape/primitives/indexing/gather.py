@@ -39,12 +39,12 @@ __all__ = [
 ]
 
 
-def index_operand(op: str, indices: Any) -> Any:
-    """Return `indices` as an int64 operand."""
+def index_operand(op: str, indices: Any, argument: str = "indices") -> Any:
+    """Return `indices`, given as `argument`, as an int64 operand."""
     if not isinstance(indices, WeakScalar):
-        return integer_index(op, indices)
+        return integer_index(op, indices, argument)
     if indices.kind is not int:
-        raise DTypeError(f"[{op}] indices must be integers, got a {indices.kind.__name__}")
+        raise DTypeError(f"[{op}] {argument} must be integers, got a {indices.kind.__name__}")
     return cast_to(indices, int64)
 
 

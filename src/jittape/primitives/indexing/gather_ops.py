@@ -41,10 +41,10 @@ __all__ = [
 ]
 
 
-def integer_index(op: str, x: Any) -> Any:
-    """Return `x` as an index operand: int64."""
+def integer_index(op: str, x: Any, argument: str = "indices") -> Any:
+    """Return `x`, given as `argument`, as an index operand: int64."""
     if x.dtype.kind not in "iu":
-        raise DTypeError(f"[{op}] indices must be integers, got {x.dtype.name}; cast them first")
+        raise DTypeError(f"[{op}] {argument} must be integers, got {x.dtype.name}; cast them first")
     return cast_to(x, int64)
 
 

@@ -55,7 +55,7 @@ KINDS = {"sum": "iufc", "mean": "iufc", "prod": "iufc", "max": "iuf", "min": "iu
 
 def segment_operands(data: Any, ids: Any, how: str, op: str) -> tuple[Any, Any]:
     """Return the data with the dimensions of the ids merged into rows, and one id per row."""
-    data, ids = as_symbol(data), index_operand(op, ids)
+    data, ids = as_symbol(data), index_operand(op, ids, "segment_ids")
     require_kinds(op, KINDS[how], data)
     rank = len(ids.shape)
     if data.shape[:rank] != ids.shape:

@@ -13,7 +13,7 @@ from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
-from jittape.primitives.batched_params import along_axis
+from jittape.primitives.batched_params import alike, along_axis
 from jittape.primitives.broadcast import (
     as_symbol,
     axis_key,
@@ -44,13 +44,40 @@ __all__ = ["PLACES", "TopK", "argsort", "argsort_op", "sort", "top_k"]
 PLACES = "positions in an order are integers"
 FEW = 32
 """Maximum number of elements along the sorted dimension that compiled code compares in pairs; NumPy sorts more."""
+MANY = 4096
+"""Maximum number of elements along the sorted dimension that NumPy sorts with vectors; above it gains little."""
+
+
+def _stable_order(x: Any, axis: int) -> Any:
+    """Return the positions that sort floats along `axis`, equal ones and nans in their order.
+
+    NumPy's unstable sorting uses vectors: 10,000 rows of 100 float64 elements take 7 instead of 26 ms. Then the
+    positions of equal elements are sorted.
+    """
+    n = x.shape[axis]
+    if not FEW < n <= MANY or x.dtype.kind != "f" or x.dtype.itemsize < 4:
+        return np.argsort(x, axis, "stable")
+    rows = np.moveaxis(x, axis, -1)
+    order = np.argsort(rows)
+    ordered = np.take_along_axis(rows, order, -1)
+    before, after = ordered[..., :-1], ordered[..., 1:]
+    same = ~(before < after)
+    if same.any():
+        same &= (before == after) | (before != before)
+        run = np.zeros(order.shape, np.int64)
+        np.cumsum(~same, axis=-1, out=run[..., 1:])
+        run *= n
+        order += run
+        order.sort(-1)
+        order -= run
+    return np.moveaxis(order, -1, axis)
 
 
 def _argsort_impl(x: Any, *, axis: int, descending: bool, dtype: np.dtype[Any]) -> Any:
     if not descending:
-        return np.argsort(x, axis, "stable").astype(dtype)
+        return _stable_order(x, axis).astype(dtype)
     # Reversed twice, so that equal elements keep their order.
-    order = np.flip(np.argsort(np.flip(x, axis), axis, "stable"), axis)
+    order = np.flip(_stable_order(np.flip(x, axis), axis), axis)
     return (x.shape[axis] - 1 - order).astype(dtype)
 
 
@@ -80,12 +107,17 @@ def _by_ranks(x: Any, *, axis: int, descending: bool, dtype: np.dtype[Any]) -> A
     before, same = _is_before(other, mine, descending)
     earlier = less(iota(shape, axis + 1, int64), iota(shape, axis, int64))
     rank = sum_over(cast_to(logical_or(before, logical_and(same, earlier)), int64), (axis + 1,))
-    places = [rank if d == axis else iota(x.shape, d, int64) for d in range(len(x.shape))]
-    zeros = broadcast(literal(0, int64), x.shape)
-    order = scattered_op.bind(
-        zeros, iota(x.shape, axis, int64), *places, axis=0, count=len(places), how="update"
+    return cast_to(_inverse(rank, axis), dtype)
+
+
+def _inverse(order: Any, axis: int) -> Any:
+    """Return the inverses of int64 permutations along `axis`."""
+    shape = order.shape
+    places = [order if d == axis else iota(shape, d, int64) for d in range(len(shape))]
+    zeros = broadcast(literal(0, int64), shape)
+    return scattered_op.bind(
+        zeros, iota(shape, axis, int64), *places, axis=0, count=len(places), how="update"
     )
-    return cast_to(order, dtype)
 
 
 argsort_op = Primitive(
@@ -100,20 +132,48 @@ argsort_op = Primitive(
 )
 
 
+def _sort_impl(x: Any, *, axis: int, descending: bool, dtype: np.dtype[Any]) -> Any:
+    ordered = np.sort(x, axis)
+    return np.flip(ordered, axis) if descending else ordered
+
+
+def _by_order(x: Any, *, axis: int, descending: bool, dtype: np.dtype[Any]) -> Any:
+    """Return the elements at their positions in the order."""
+    return take_along_axis(x, argsort_op.bind(x, axis=axis, descending=descending, dtype=dtype), axis)
+
+
+def _few_by_order(x: Any, *, axis: int, **params: Any) -> Any:
+    return None if x.shape[axis] > FEW or x.aval.size == 0 else _by_order(x, axis=axis, **params)
+
+
+def _sort_vjp(g: Any, out: Any, x: Any, *, axis: int, **params: Any) -> Any:
+    """Return the cotangents, each at the position of its element."""
+    order = argsort_op.bind(x, axis=axis, **params)
+    return take_along_axis(g, _inverse(cast_to(order, int64), axis), axis)
+
+
+sort_op = Primitive(
+    "sort",
+    abstract_eval=lambda x, *, axis, descending, dtype: require_kinds("sort", "biuf", x),
+    impl=_sort_impl,
+    any_dtype=True,
+    vjp=(_sort_vjp,),
+    lowering=Decomposition(_few_by_order, beside=argsort_op, shared=_by_order),
+    batch=along_axis(),
+)
+"""The elements in order; `dtype` is that of their positions, so that an `argsort` of the operand is shared."""
+
+
 def _descending(direction: Any) -> bool:
     if not isinstance(direction, str) or direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError(f"[sort] direction must be 'ASCENDING' or 'DESCENDING', got {direction!r}")
     return bool(direction == "DESCENDING")
 
 
-def _order(op: str, x: Any, axis: int, direction: str) -> tuple[Any, Any, int]:
+def _ordered(x: Any, axis: int, direction: str, op: Primitive) -> Any:
     x = as_symbol(x)
-    a = one_axis(op, axis, len(x.shape))
-    return x, argsort_op.bind(x, axis=a, descending=_descending(direction), dtype=int32), a
-
-
-def _argsort(x: Any, axis: int, direction: str) -> Any:
-    return _order("argsort", x, axis, direction)[1]
+    a = one_axis(op.name, axis, len(x.shape))
+    return op.bind(x, axis=a, descending=_descending(direction), dtype=int32)
 
 
 def argsort(
@@ -150,12 +210,7 @@ def argsort(
     >>> jt.argsort([3.0, 1.0, 2.0]).numpy()
     array([1, 2, 0], dtype=int32)
     """
-    return apply(_argsort, (values,), (axis_key(axis), direction))
-
-
-def _sort(x: Any, axis: int, direction: str) -> Any:
-    x, order, a = _order("sort", x, axis, direction)
-    return take_along_axis(x, order, a)
+    return apply(_ordered, (values,), (axis_key(axis), direction, argsort_op))
 
 
 def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
@@ -184,7 +239,7 @@ def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name:
     >>> jt.sort([3.0, 1.0, 2.0], direction="DESCENDING").numpy()
     array([3., 2., 1.], dtype=float32)
     """
-    return apply(_sort, (values,), (axis_key(axis), direction))
+    return apply(_ordered, (values,), (axis_key(axis), direction, sort_op))
 
 
 class TopK(NamedTuple):
@@ -194,16 +249,53 @@ class TopK(NamedTuple):
     indices: Tensor
 
 
+def _top_places_impl(x: Any, *, k: int) -> Any:
+    """Return the positions of the `k` greatest elements of each row.
+
+    If they are few, a partition finds the k-th greatest one: 10 of 1,000,000 elements take 12 instead of 140 ms.
+    """
+    n = x.shape[-1]
+    if 0 < k <= n // 8:
+        least = np.partition(x, n - k, -1)[..., n - k, None]
+        chosen = ~(x <= least)  # nan is greater than every number
+        equal_ones = x == least
+        missing = k - np.count_nonzero(chosen, -1, keepdims=True)
+        chosen |= equal_ones & (np.cumsum(equal_ones, -1, dtype=np.int32) <= missing)
+        if not np.any(least != least):
+            places = np.nonzero(chosen)[-1].reshape(*x.shape[:-1], k)
+            order = _argsort_impl(
+                np.take_along_axis(x, places, -1), axis=x.ndim - 1, descending=True, dtype=np.dtype(np.int64)
+            )
+            return np.take_along_axis(places, order, -1).astype(int32)
+    return _argsort_impl(x, axis=x.ndim - 1, descending=True, dtype=int32)[..., :k]
+
+
+def _first_of_order(x: Any, *, k: int) -> Any:
+    last = len(x.shape) - 1
+    if x.shape[last] > FEW or x.aval.size == 0:
+        return None
+    return sliced(argsort_op.bind(x, axis=last, descending=True, dtype=int32), last, 0, k)
+
+
+top_places_op = Primitive(
+    "top_places",
+    abstract_eval=lambda x, *, k: Aval((*require_kinds("top_k", "biuf", x).shape[:-1], k), int32),
+    impl=_top_places_impl,
+    lowering=Decomposition(_first_of_order),
+    gradient_stops=PLACES,
+    batch=alike(),
+)
+"""Positions of the `k` greatest elements of each row, greatest first; equal ones keep their order."""
+
+
 def _top_k(x: Any, k: int, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     x = as_symbol(x)
     if not x.shape or not 0 <= k <= x.shape[-1]:
         raise ShapeError(
             f"[top_k] k must be between 0 and the last dimension of input, got k={k} for shape {x.shape}"
         )
-    last = len(x.shape) - 1
-    order = argsort_op.bind(x, axis=last, descending=True, dtype=int32)
-    first = sliced(order, last, 0, k)
-    return take_along_axis(x, first, last), cast_to(first, dtype)
+    places = top_places_op.bind(x, k=k)
+    return take_along_axis(x, places, len(x.shape) - 1), cast_to(places, dtype)
 
 
 def top_k(

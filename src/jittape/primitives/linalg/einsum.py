@@ -254,18 +254,23 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None, optimize
 # ---- diagonals -------------------------------------------------------------------------------------------------------
 
 
-def _diag_part(x: Any, offset: int, axis1: int, axis2: int) -> Any:
-    x = as_symbol(x)
-    ndim = len(x.shape)
-    if ndim < 2:
-        raise ShapeError(f"[diag_part] needs at least 2 dimensions, got shape {x.shape}")
-    first, second = one_axis("diag_part", axis1, ndim), one_axis("diag_part", axis2, ndim)
+def _two_axes(op: str, x: Any, axis1: int, axis2: int) -> tuple[int, int]:
+    """Return the two dimensions of the matrices in `x`, without negative numbers."""
+    if len(x.shape) < 2:
+        raise ShapeError(f"[{op}] needs at least 2 dimensions, got shape {x.shape}; expand_dims adds one")
+    first, second = (one_axis(op, axis, len(x.shape)) for axis in (axis1, axis2))
     if first == second:
-        raise ShapeError(f"[diag_part] axes {axis1} and {axis2} are the same")
+        raise ShapeError(f"[{op}] axes {axis1} and {axis2} are the same")
+    return first, second
+
+
+def _diag_part(x: Any, offset: int, axis1: int, axis2: int, op: str = "diag_part") -> Any:
+    x = as_symbol(x)
+    first, second = _two_axes(op, x, axis1, axis2)
     down, right = max(-offset, 0), max(offset, 0)
     count = max(min(x.shape[first] - down, x.shape[second] - right), 0)
     rows, columns = _counted(count, down), _counted(count, right)
-    others = [d for d in range(ndim) if d not in (first, second)]
+    others = [d for d in range(len(x.shape)) if d not in (first, second)]
     if not offset and x.shape[first] == x.shape[second]:
         return diagonal_op.bind(permuted(x, (*others, first, second)))
     picked = gather_op.bind(permuted(x, (first, second, *others)), rows, columns, axis=0)
@@ -284,11 +289,7 @@ def _diagonal_number(k: Any) -> int:
 
 def _band_of(x: Any, padding: Any, diagonals: tuple[int, int], align: str, axis1: int, axis2: int) -> Any:
     x = as_symbol(x)
-    if len(x.shape) < 2:
-        raise ShapeError(f"[diag_part] needs at least 2 dimensions, got shape {x.shape}")
-    first, second = (one_axis("diag_part", axis, len(x.shape)) for axis in (axis1, axis2))
-    if first == second:
-        raise ShapeError(f"[diag_part] axes {axis1} and {axis2} are the same")
+    first, second = _two_axes("diag_part", x, axis1, axis2)
     others = [d for d in range(len(x.shape)) if d not in (first, second)]
     lower, upper = diagonals
     if lower == upper:
@@ -345,7 +346,7 @@ def diag_part(
 
 
 def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
-    diagonal = _diag_part(x, offset, axis1, axis2)
+    diagonal = _diag_part(x, offset, axis1, axis2, "trace")
     return sum_over(diagonal, (len(diagonal.shape) - 1,))
 
 

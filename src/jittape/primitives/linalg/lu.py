@@ -16,6 +16,7 @@ from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, to_shape
 from jittape.primitives.elementwise.comparison import less, where
 from jittape.primitives.elementwise.complex_numbers import real
 from jittape.primitives.elementwise.piecewise import maximum, minimum
+from jittape.primitives.indexing.checked_integers import checked_integers
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.indexing.row_order import exchanged
 from jittape.primitives.indexing.sorting import argsort
@@ -148,14 +149,12 @@ def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None =
 def _checked_factors(op: str, factors: Any, p: Any) -> tuple[Any, Any]:
     factors, p = matrix_operand(op, "lower_upper", factors), as_symbol(p)
     require_square(op, "lower_upper", factors)
-    if p.dtype.kind not in "iu":
-        raise DTypeError(f"[{op}] perm must be integers, got {p.dtype.name}; cast it first")
     if p.shape != factors.shape[:-1]:
         raise ShapeError(
             f"[{op}] perm must have the shape {factors.shape[:-1]} for lower_upper of shape {factors.shape}, "
             f"got {p.shape}"
         )
-    return factors, cast_to(p, int64)
+    return factors, checked_integers(op, "perm", p, p.shape[-1])
 
 
 def _lu_solve(factors: Any, p: Any, b: Any) -> Any:

@@ -165,7 +165,8 @@ def _set_diag(x: Any, diagonal: Any, k: int) -> Any:
     count = max(min(rows + min(k, 0), columns - max(k, 0)), 0)
     if diagonal.shape != (*lead, count):
         raise ShapeError(
-            f"[set_diag] diagonal {k} of shape {x.shape} has the shape {(*lead, count)}, got {diagonal.shape}"
+            f"[set_diag] diagonal must have the shape {(*lead, count)} of diagonal {k} of input with shape {x.shape}, "
+            f"got {diagonal.shape}"
         )
     return where(equal(_beyond(x.shape), k), _on_diagonal(diagonal, k, x.shape), x)
 

@@ -9,6 +9,7 @@ from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
 from jittape.errors import MatrixShapeError, ShapeError
 from jittape.primitives.broadcast import as_symbol, axis_key, to_shape
+from jittape.primitives.linalg.matrix_operands import require_matrix_dtype
 from jittape.primitives.linalg.solve import inv, solve
 from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import permuted
@@ -19,6 +20,8 @@ __all__ = ["tensorinv", "tensorsolve"]
 
 def _tensorsolve(a: Any, b: Any, axes: Any) -> Any:
     a, b = as_symbol(a), as_symbol(b)
+    require_matrix_dtype("tensorsolve", "a", a)
+    require_matrix_dtype("tensorsolve", "b", b)
     rank = len(a.shape)
     if axes is not None:
         named = (axes,) if isinstance(axes, int) else axes
@@ -74,6 +77,7 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None, name: str | None
 
 def _tensorinv(a: Any, ind: int) -> Any:
     a = as_symbol(a)
+    require_matrix_dtype("tensorinv", "a", a)
     if ind <= 0:
         raise ValueError(f"[tensorinv] ind must be at least 1, got {ind}")
     first, last = a.shape[:ind], a.shape[ind:]

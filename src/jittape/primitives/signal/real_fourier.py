@@ -36,7 +36,8 @@ __all__ = ["hfft", "ihfft", "irfft", "irfft2d", "irfft3d", "irfftnd", "rfft", "r
 
 def _rfft(op: str, x: Any, axes: tuple[int, ...], lengths: Any, norm: str) -> Any:
     if x.dtype.kind == "c":
-        raise DTypeError(f"[{op}] needs a real dtype, got {x.dtype.name}; use {op[1:]}, or the real part")
+        instead = "ifft" if op == "ihfft" else op[1:]
+        raise DTypeError(f"[{op}] needs a real dtype, got {x.dtype.name}; use {instead}, or the real part")
     x = resized_along(x, axes, lengths)
     last = axes[-1]
     small = is_small_length(x.shape[last], complex_of(x.dtype))

@@ -170,7 +170,9 @@ def matrix_norm(x: TensorLike, *, keepdims: bool = False, ord: float | str | Non
 def _matrix_norm_body(x: Any, ord: Any, keepdims: bool) -> Any:
     x = as_symbol(x)
     if len(x.shape) < 2:
-        raise ShapeError(f"[matrix_norm] x must have at least 2 dimensions, got shape {x.shape}")
+        raise ShapeError(
+            f"[matrix_norm] x must have at least 2 dimensions, got shape {x.shape}; vector_norm is for vectors"
+        )
     return norm_body(x, ord, (len(x.shape) - 2, len(x.shape) - 1), True, keepdims)
 
 
