@@ -11,6 +11,7 @@ import pytest
 import scipy.linalg
 
 import jittape as jt
+from jittape.runtime.counters import counters
 from jittape.scipy import linalg
 
 RNG = np.random.default_rng(0)
@@ -216,6 +217,70 @@ def test_wide_bands_are_solved_in_linear_time(kind: Any) -> None:
     assert 2 * slope == pytest.approx(values[0] - values[1], rel=1e-5)
     with pytest.raises(jt.LinAlgError, match=r"\[solve_banded\] Input matrix is not invertible"):
         linalg.solve_banded((2, 1), np.zeros((4, 120)), b).numpy()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(("below", "above", "n"), [(2, 1, 6), (1, 3, 9), (4, 3, 40)])
+def test_bands_in_loops_are_machine_code(below: int, above: int, n: int, dtype: str) -> None:
+    rng = np.random.default_rng(4)
+    bands, b = rng.normal(size=(below + above + 1, n)), rng.normal(size=(n, 2))
+    if dtype.startswith("c"):
+        bands, b = bands + 1j * rng.normal(size=bands.shape), b + 1j * rng.normal(size=b.shape)
+    bands[above] += 3.0
+    bands, b = bands.astype(dtype), b.astype(dtype)
+
+    def repeated(bands: Any, x: Any) -> Any:
+        return jt.fori_loop(0, 3, lambda i, x: linalg.solve_banded((below, above), bands, x), x)
+
+    def loss(bands: Any, x: Any) -> Any:
+        return jt.reduce_sum(jt.abs(repeated(bands, x)) ** 2)
+
+    expected = b
+    for _ in range(3):
+        expected = scipy.linalg.solve_banded((below, above), bands, expected)
+    tolerance = {"f": 2e-3, "d": 1e-10, "F": 2e-3, "D": 1e-10}[np.dtype(dtype).char]
+    found = jt.function(repeated)(bands, b)
+    assert all(step.kernel is not None for step in counters.last.compiled.steps)
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
+    operands = jt.constant(bands), jt.constant(b)
+    gradients = jt.function(jt.grad(loss, argnums=(0, 1)))(*operands)
+    with jt.GradientTape() as tape:
+        tape.watch(operands)
+        x = operands[1]
+        for _ in range(3):
+            x = linalg.solve_banded((below, above), operands[0], x)
+        total = jt.reduce_sum(jt.abs(x) ** 2)
+    for one, other in zip(gradients, tape.gradient(total, operands), strict=True):
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance * np.abs(other).max())
+
+
+def test_exchanges_of_rows_in_bands() -> None:
+    bands = np.array(
+        [
+            [0.0, 0.0, 1.0, 2.0, 1.5],
+            [0.0, 3.0, 1.0, 2.0, 4.0],
+            [1e-20, 0.0, 1.0, 3.0, 2.0],
+            [5.0, 1.0, 2.0, 1.0, 0.0],
+        ]
+    )
+    b = np.arange(1.0, 6.0)
+    found = jt.function(lambda ab: linalg.solve_banded((1, 2), ab, b))(bands)
+    np.testing.assert_allclose(found, scipy.linalg.solve_banded((1, 2), bands, b), rtol=1e-13)
+
+
+def test_a_singular_matrix_in_a_batch_of_bands_is_named() -> None:
+    bands = np.random.default_rng(5).normal(size=(3, 4, 9)) + 2.0
+    bands[1] = 0.0
+    b = np.ones(9)
+
+    def solved(ab: Any) -> Any:
+        return jt.vectorized_map(lambda one: linalg.solve_banded((1, 2), one, b), ab)
+
+    for f in (solved, jt.function(solved)):
+        with pytest.raises(
+            jt.LinAlgError, match="Matrix 1 of the batch is singular: a pivot is zero; adding a small"
+        ):
+            f(jt.constant(bands)).numpy()
 
 
 def test_refusals() -> None:

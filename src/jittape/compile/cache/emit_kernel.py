@@ -13,6 +13,7 @@ from llvmlite import ir
 
 from jittape.compile.ir.banded_kernel import BandedSubstitution
 from jittape.compile.ir.exchanges import Exchanges
+from jittape.compile.ir.general_band_kernel import GeneralBandSolve
 from jittape.compile.ir.isotonic_kernel import IsotonicBlocks
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.lapack import DECOMPOSITIONS, EXPONENTIALS, SCHUR_FUNCTIONS, Lapack
@@ -43,6 +44,7 @@ from jittape.compile.kernels.masks.emit_masks import define_mask_counts, define_
 from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
 from jittape.compile.kernels.scalar_vm.emit_bytecode import define_scalar_vm
 from jittape.compile.kernels.tridiagonal.emit_banded import define_banded_substitution
+from jittape.compile.kernels.tridiagonal.emit_general_bands import define_general_band_solve
 from jittape.compile.kernels.tridiagonal.emit_tridiagonal import define_tridiagonal_solve
 from jittape.compile.llvm.definition import Definition, Effort, FunctionKind, symbol_of
 from jittape.compile.llvm.driver import FUNCTION_TYPES
@@ -50,6 +52,10 @@ from jittape.compile.rewrite.diagonal_op import DiagonalScatter
 from jittape.errors import CompileError
 
 __all__ = ["definition_of", "emit_module"]
+
+
+_WITH_LOOPS = (ScalarVM, DiagonalScatter, MaskCounts, TridiagonalSolve, BandedSubstitution, GeneralBandSolve)
+"""Kernels whose loops LLVM vectorizes."""
 
 
 def definition_of(kernel: Kernel) -> Definition:
@@ -77,6 +83,8 @@ def definition_of(kernel: Kernel) -> Definition:
                 define_mask_loop(kernel, function)
             elif isinstance(kernel, TridiagonalSolve):
                 define_tridiagonal_solve(kernel, function)
+            elif isinstance(kernel, GeneralBandSolve):
+                define_general_band_solve(kernel, function)
             elif isinstance(kernel, BandedSubstitution):
                 define_banded_substitution(kernel, function)
             elif isinstance(kernel, Lapack):
@@ -100,11 +108,7 @@ def _effort(kernel: Kernel) -> Effort:
     if isinstance(kernel, Lapack):
         has_loops = kernel.routine in ("potri", *EXPONENTIALS, *SCHUR_FUNCTIONS)
         return Effort.LOOPS if has_loops else Effort.LITTLE
-    return (
-        Effort.LOOPS
-        if isinstance(kernel, ScalarVM | DiagonalScatter | MaskCounts | TridiagonalSolve | BandedSubstitution)
-        else Effort.LITTLE
-    )
+    return Effort.LOOPS if isinstance(kernel, _WITH_LOOPS) else Effort.LITTLE
 
 
 def _definer(kernel: Gemm) -> Callable[[Gemm, ir.Function], None]:

@@ -19,6 +19,7 @@ import numpy as np
 
 from jittape.compile.ir.banded_kernel import BandedSubstitution
 from jittape.compile.ir.exchanges import Exchanges
+from jittape.compile.ir.general_band_kernel import GeneralBandSolve
 from jittape.compile.ir.isotonic_kernel import IsotonicBlocks
 from jittape.compile.ir.kernel import Kernel
 from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
@@ -140,6 +141,8 @@ def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[...
         return _tridiagonal(run, avals)
     if form.kind == "banded":
         return _banded(run[0], avals)
+    if form.kind == "general_bands":
+        return _general_bands(run, avals)
     if form.kind == "branch":
         return _Branch(run, schedule).plan()
     return _Loop(run, schedule).plan()
@@ -222,6 +225,20 @@ def _banded(op: Op, avals: Mapping[int, Aval]) -> Plan:
     share, tasks, work = _shared(systems, rows * count * (2 + columns))
     kernel = BandedSubstitution((), side.dtype, **dict(op.params))
     return Plan(kernel, (), (), (systems, share, rows, columns, count), tasks, work)
+
+
+def _general_bands(run: Sequence[Op], avals: Mapping[int, Aval]) -> Plan | None:
+    side = avals[run[0].args[1]]
+    results = {dict(op.params)["result_index"]: 2 + i for i, op in enumerate(run)}
+    if len(results) < 2:
+        return None
+    below, above = (dict(run[0].params)[name] for name in ("below", "above"))
+    systems, (rows, columns) = math.prod(side.shape[:-2]), side.shape[-2:]
+    width = 2 * below + above + 1
+    share, tasks, work = _shared(systems, rows * (20 + (below + 1) * (width + 2 * columns)))
+    kernel = GeneralBandSolve((), side.dtype, results[0], results[1])
+    scratch = Aval((tasks, rows, width), side.dtype)
+    return Plan(kernel, (), (scratch,), (systems, share, rows, columns, below, above), tasks, work)
 
 
 def _shared(systems: int, each: int) -> tuple[int, int, int]:

@@ -107,13 +107,6 @@ class _System(MatrixElements):
         for base, value in ((self.pivots, pivot), (self.first, first), (self.second, second)):
             self.put(value, base, index)
 
-    def _size(self, value: IRValue) -> IRValue:
-        """Return the absolute value, and of a complex number the sum of those of its parts, as LAPACK."""
-        m = self.math
-        if self.dtype.kind != "c":
-            return m.absolute(value)
-        return m.absolute(m.real(value)) + m.absolute(m.imag(value))
-
     def _eliminate(self, index: ir.Value) -> None:
         """Emit the choice of the pivot and the elimination below it."""
         builder, m = self.builder, self.math
@@ -124,7 +117,7 @@ class _System(MatrixElements):
             self.at(self.diagonal, following),
             self._superdiagonal(following),
         )
-        swaps = self._size(pivot) < self._size(below)
+        swaps = self.size_of(pivot) < self.size_of(below)
         kept = m.where(swaps, below, pivot)
         self._keep(index, kept, m.where(swaps, diagonal, beside), m.where(swaps, above, self.zero))
         factor = m.divide(m.where(swaps, pivot, below), kept)

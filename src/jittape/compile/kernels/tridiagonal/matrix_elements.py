@@ -26,6 +26,13 @@ class MatrixElements:
         place = self.builder.gep(base, [index])
         return IRValue(self.builder, self.builder.load(place, align=self.alignment), self.dtype)
 
+    def size_of(self, value: IRValue) -> IRValue:
+        """Return the absolute value, and of a complex number the sum of those of its parts, as LAPACK."""
+        m = self.math
+        if self.dtype.kind != "c":
+            return m.absolute(value)
+        return m.absolute(m.real(value)) + m.absolute(m.imag(value))
+
     def put(self, value: IRValue, base: ir.Value, index: ir.Value) -> None:
         """Store an element of an array."""
         self.builder.store(value.ir, self.builder.gep(base, [index]), align=self.alignment)
