@@ -143,21 +143,48 @@ print("llvmlite" in sys.modules, "numba" in sys.modules, "scipy" in sys.modules)
 """
 
 
+LOOP_AND_FUNCTION = """
+import sys
+import numpy as np
+import jittape as jt
+from jittape.native import switch
+
+x, w = np.linspace(-1, 1, 100), jt.Variable(np.ones(100))
+
+def step():
+    with jt.GradientTape() as tape:
+        loss = jt.reduce_sum(np.exp(w * x)[3:] ** 2)
+    w.assign_sub(0.001 * tape.gradient(loss, w))
+    return loss
+
+for _ in range(400):
+    last = float(step())
+print(last)
+compiled = jt.function(step)
+for _ in range(4):
+    last = float(compiled())
+print(last)
+print(switch.is_used())
+print("llvmlite" in sys.modules, "numba" in sys.modules, "scipy" in sys.modules)
+"""
+
+
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the sources be old, although somebody may be editing them."""
     monkeypatch.setattr(environment_module, "_SETTLED_SECONDS", -1e9)
 
 
-def run(cache: str) -> list[str]:
-    text = "from jittape.compile.cache import environment\nenvironment._SETTLED_SECONDS = -1e9\n" + PROGRAM
+def run(cache: str, program: str = PROGRAM) -> list[str]:
+    text = "from jittape.compile.cache import environment\nenvironment._SETTLED_SECONDS = -1e9\n" + program
     done = run_python("-c", text, JITTAPE_CACHE_DIR=cache)
     assert done.returncode == 0, done.stderr
     return done.stdout.split("\n")
 
 
-def test_a_process_with_a_filled_cache_never_loads_llvm(tmp_path) -> None:
-    first, second = run(str(tmp_path / "cache")), run(str(tmp_path / "cache"))
+@pytest.mark.parametrize("program", [PROGRAM, LOOP_AND_FUNCTION], ids=["tape", "loop and function"])
+def test_a_process_with_a_filled_cache_never_loads_llvm(tmp_path, program: str) -> None:
+    first, second = (run(str(tmp_path / "cache"), program) for _ in range(2))
     assert first[:3] == second[:3]
     assert first[3] == "True False False"
     assert second[3] == "False False False"

@@ -19,8 +19,8 @@ from jittape.core.program import Aval
 from jittape.core.scalar_program import GuardFailed, ScalarProgram
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.tuning import tuning
-from jittape.functions.marshal_plan import Entry, Form, Kind, Returned, object_word, plan
-from jittape.functions.marshaller import Outcome, marshaller
+from jittape.functions.marshal_plan import Entry, Form, Kind, Outcome, Returned, object_word, plan
+from jittape.functions.marshaller import marshaller
 from jittape.functions.scalar_plan import entries_for
 from jittape.functions.signature import GUARD_FAILED, static_value
 from jittape.functions.variable_arguments import ArgumentVariable, VariableKind, kinds_of

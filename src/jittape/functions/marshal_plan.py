@@ -19,6 +19,7 @@ from jittape.recording.tensor import Tensor
 from jittape.value_classes import value_class
 
 __all__ = [
+    "TENSOR_SLOTS",
     "TYPES",
     "VALUE",
     "WORDS",
@@ -27,10 +28,27 @@ __all__ = [
     "Form",
     "Head",
     "Kind",
+    "Outcome",
     "Returned",
     "object_word",
     "plan",
 ]
+
+
+TENSOR_SLOTS = ("_buffer", "_aval", "_slot", "_trace", "_marker", "_origin")
+"""The slots of a Tensor."""
+
+
+class Outcome(IntEnum):
+    """Outcome of a call."""
+
+    DONE = 0
+    MISSED = 1
+    """The arguments do not fit, and nothing has run."""
+    PENDING = 2
+    """A Variable has a pending assignment, and nothing has run."""
+    UNASSIGNED = 3
+    """The table has run, but a trace has read a Variable to assign, so no Variable has its new value."""
 
 
 class Field(IntEnum):

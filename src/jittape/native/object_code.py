@@ -11,17 +11,12 @@ from jittape.compile.llvm.driver import address_argument, object_argument
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import external, for_range, integer, load_at
 from jittape.compile.llvm.symbols import PYTHON_FUNCTIONS
+from jittape.native.built_in import TABLE
 
-__all__ = ["DOUBLE", "I32", "I64", "TABLE", "ObjectCode"]
+__all__ = ["DOUBLE", "I32", "I64", "ObjectCode"]
 
 I64, I32 = ir.IntType(64), ir.IntType(32)
 DOUBLE = ir.DoubleType()
-
-TABLE = "jittape_objects"
-"""Symbol of the process's table of types, functions and constants that `ObjectCode.known` reads.
-
-Code on disk refers to the table by this name and contains no address of an object.
-"""
 
 
 class ObjectCode:

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
 
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.llvm.built_in_functions import BY_NAMES, NO_ARGUMENT, ONE_ARGUMENT, as_method
@@ -21,16 +21,14 @@ from jittape.core.dtypes import float64, int64
 from jittape.core.primitive import active
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import open_extents
-from jittape.native.object_code import TABLE, ObjectCode
+from jittape.native.built_in import TABLE
 from jittape.native.object_layout import object_layout, slot_places
 from jittape.native.switch import NativeMethod
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.elementwise.division import divide_op
 from jittape.primitives.indexing.getitem import PLANS
 from jittape.recording.flushing import Flushing
-from jittape.recording.machine_code import emit_getitem, emit_methods, emit_protocols
-from jittape.recording.machine_code.emit_operands import New
-from jittape.recording.machine_code.known_paths import FUNCTION_BODIES, SEQUENCE_BODIES, UFUNC_BODIES
+from jittape.recording.machine_code.path_tables import FUNCTION_BODIES, SEQUENCE_BODIES, UFUNC_BODIES
 from jittape.recording.operators import Operators
 from jittape.recording.slots import Slots
 from jittape.recording.tensor import Tensor
@@ -39,9 +37,13 @@ from jittape.recording.trie import UNPLACED, Node, trie
 from jittape.recording.trie_insertion import ARRAY_AVALS
 from jittape.recording.variable import Variable
 
+if TYPE_CHECKING:
+    from llvmlite import ir
+
+    from jittape.native.object_code import ObjectCode
+
 __all__ = ["methods"]
 
-I64 = ir.IntType(64)
 _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     ("", Operators, ("_aval", "_buffer", "_marker", "_slot", "_trace")),
     ("", Variable, ("_assigned_in",)),
@@ -84,42 +86,53 @@ _OPS = {"add": add_op, "sub": subtract_op, "mul": multiply_op, "truediv": divide
 
 
 class _Method(NamedTuple):
-    """A method to write in machine code: its calling convention and the function that emits it."""
+    """A method to write in machine code: its calling convention, and the function that emits it with its arguments.
+
+    The function is named by its module in `jittape.recording.machine_code`, as all of these modules import LLVM.
+    """
 
     owner: type
     name: str
     flags: int
-    define: Callable[[New, ir.Function], None]
+    emitter: str
+    arguments: tuple[Any, ...] = ()
 
     @property
     def label(self) -> str:
         return f"{self.owner.__name__}.{self.name}"
 
+    def define(self, new: Callable[[ir.Function], ObjectCode], function: ir.Function) -> None:
+        """Emit the method."""
+        module, _, name = self.emitter.partition(".")
+        emit = getattr(import_module(f"jittape.recording.machine_code.{module}"), name)
+        emit(*self.arguments, new, function)
+
 
 def _methods() -> list[_Method]:
+    arguments: tuple[Any, ...]
     methods = [
-        _Method(Trace, "apply", BY_NAMES, emit_methods.define_apply),
-        _Method(Trace, "tensors_at", ONE_ARGUMENT, emit_methods.define_tensors_at),
-        _Method(Slots, "tensor_of_array", ONE_ARGUMENT, emit_methods.define_tensor_of_array),
-        _Method(Flushing, "_take_pending", NO_ARGUMENT, emit_methods.define_take_pending),
-        _Method(Flushing, "_distribute", BY_NAMES, emit_methods.define_distribute),
+        _Method(Trace, "apply", BY_NAMES, "emit_methods.define_apply"),
+        _Method(Trace, "tensors_at", ONE_ARGUMENT, "emit_methods.define_tensors_at"),
+        _Method(Slots, "tensor_of_array", ONE_ARGUMENT, "emit_methods.define_tensor_of_array"),
+        _Method(Flushing, "_take_pending", NO_ARGUMENT, "emit_methods.define_take_pending"),
+        _Method(Flushing, "_distribute", BY_NAMES, "emit_methods.define_distribute"),
     ]
     for name in _OPS:
         for reflected in (False, True):
             method = f"__{'r' * reflected}{name}__"
-            define = partial(emit_methods.define_binary, f"Operators.{method}", name, reflected)
-            methods.append(_Method(Operators, method, ONE_ARGUMENT, define))
-    define = partial(emit_methods.define_unary, "Operators.__neg__", "neg")
-    methods.append(_Method(Operators, "__neg__", NO_ARGUMENT, define))
+            arguments = f"Operators.{method}", name, reflected
+            methods.append(_Method(Operators, method, ONE_ARGUMENT, "emit_methods.define_binary", arguments))
+    arguments = "Operators.__neg__", "neg"
+    methods.append(_Method(Operators, "__neg__", NO_ARGUMENT, "emit_methods.define_unary", arguments))
     for method, op in (("assign_add", "add"), ("assign_sub", "sub")):
-        define = partial(emit_methods.define_update, f"Variable.{method}", op)
-        methods.append(_Method(Variable, method, BY_NAMES, define))
+        arguments = f"Variable.{method}", op
+        methods.append(_Method(Variable, method, BY_NAMES, "emit_methods.define_update", arguments))
     for owner in (Operators, Variable):
         name = f"{owner.__name__}.__getitem__"
-        define = partial(emit_getitem.define_getitem, name, owner is Variable)
-        methods.append(_Method(owner, "__getitem__", ONE_ARGUMENT, define))
-    methods.append(_Method(Operators, "__array_ufunc__", BY_NAMES, emit_protocols.define_array_ufunc))
-    methods.append(_Method(Operators, "__array_function__", BY_NAMES, emit_protocols.define_array_function))
+        arguments = name, owner is Variable
+        methods.append(_Method(owner, "__getitem__", ONE_ARGUMENT, "emit_getitem.define_getitem", arguments))
+    methods.append(_Method(Operators, "__array_ufunc__", BY_NAMES, "emit_protocols.define_array_ufunc"))
+    methods.append(_Method(Operators, "__array_function__", BY_NAMES, "emit_protocols.define_array_function"))
     return methods
 
 
@@ -190,6 +203,8 @@ def methods() -> tuple[NativeMethod, ...]:
     define(TABLE, address_of(_table))
 
     def new(function: ir.Function) -> ObjectCode:
+        from jittape.native.object_code import ObjectCode
+
         for attribute in ("optsize", "noinline", "nounwind"):
             function.attributes.add(attribute)
         return ObjectCode(function, places, tuple(_KNOWN))

@@ -40,6 +40,7 @@ __all__ = ["Operators"]
 @cache
 def _protocol() -> Any:
     """Return the module of NumPy's protocols; its tables take 15 ms to import, and many programs need none."""
+    import_module("jittape.recording.machine_code.known_paths")
     return import_module("jittape.numpy_api.numpy_protocol")
 
 

@@ -13,7 +13,7 @@ __all__ = ["SOURCES", "covers", "source_digest", "source_times"]
 SOURCES = (
     "compile",
     "core",
-    "functions/emit_arithmetic.py",
+    "functions/machine_code",
     "functions/marshal_plan.py",
     "functions/marshaller.py",
     "native",

@@ -1,11 +1,11 @@
 """Calls of NumPy's functions that machine code records: see `jittape.recording.machine_code.emit_protocols`.
 
-The tables give the body and the parameters that `array_ufunc` and `array_function` record for the common arguments.
+The import of this module fills the tables with the body and the parameters that `array_ufunc` and `array_function`
+record for the common arguments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,9 @@ from jittape.primitives.elementwise import (
     piecewise,
 )
 from jittape.primitives.elementwise import trigonometric as trig
+from jittape.recording.machine_code.path_tables import FUNCTION_BODIES, SEQUENCE_BODIES, UFUNC_BODIES
 
-__all__ = ["FUNCTION_BODIES", "SEQUENCE_BODIES", "UFUNC_BODIES"]
+__all__: list[str] = []
 
 _OPS: dict[np.ufunc, Any] = {
     np.absolute: piecewise.absolute_op,
@@ -80,19 +81,12 @@ _OPS: dict[np.ufunc, Any] = {
     np.tanh: hyperbolic.tanh_op,
 }
 
-UFUNC_BODIES: dict[np.ufunc, tuple[Callable[..., Any], tuple[Any, ...]]] = {
-    **{ufunc: (op, ()) for ufunc, op in _OPS.items()},
-    **{ufunc: (call.body, call.static) for ufunc, call in UFUNCS.items() if isinstance(call, Recorded)},
+UFUNC_BODIES |= {ufunc: (op, ()) for ufunc, op in _OPS.items()}
+UFUNC_BODIES |= {
+    ufunc: (call.body, call.static) for ufunc, call in UFUNCS.items() if isinstance(call, Recorded)
 }
-"""Bodies and parameters of ufuncs by whatever dtypes; Python records where no such edge exists."""
-
-FUNCTION_BODIES: dict[Any, tuple[int, Callable[..., Any], Callable[..., Any]]] = {
+FUNCTION_BODIES |= {
     function: (count, FUNCTIONS[function], with_names(FUNCTIONS[function]))
     for function, count in WITH_PATHS.items()
 }
-"""Number of leading tensors of a function, and its body without and with named arguments."""
-
-SEQUENCE_BODIES: dict[Any, Callable[..., Any]] = {
-    function: of_sequence(FUNCTIONS[function]) for function in OF_SEQUENCES
-}
-"""Bodies of functions of a sequence of tensors, with the further arguments as two tuples."""
+SEQUENCE_BODIES |= {function: of_sequence(FUNCTIONS[function]) for function in OF_SEQUENCES}

@@ -1,0 +1,1 @@
+"""Machine code that reads the arguments of a call."""
