@@ -37,6 +37,39 @@ def test_value_and_gradient_by_pointers(argnum: int, expected: np.ndarray[Any, A
     np.testing.assert_allclose(gradient, expected)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "name"), [("complex64", "float _Complex"), ("complex128", "double _Complex")]
+)
+def test_complex_numbers(dtype: str, name: str) -> None:
+    spec = jt.TensorSpec([3], dtype)
+    function = jt.cfunc(lambda z: jt.reduce_sum(z * z), spec)
+    assert function.prototype == f"int32_t function(const {name} *z, {name} *value, {name} *gradient)"
+    z, value, gradient = np.array([1 + 2j, 3 - 1j, 2j], dtype), np.zeros(1, dtype), np.zeros(3, dtype)
+    assert function.ctypes(*[a.ctypes.data for a in (z, value, gradient)]) == 0
+    np.testing.assert_allclose(value[0], np.sum(z * z), rtol=1e-6)
+    np.testing.assert_allclose(gradient, 2.0 * z.conj(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves_have_no_type_in_c(dtype: str) -> None:
+    spec = jt.TensorSpec([3], dtype)
+    for call in (
+        lambda: jt.cfunc(lambda x: jt.reduce_sum(x), spec),
+        lambda: jt.njit_function(lambda x: jt.cast(jt.reduce_sum(x), FLOAT), spec),
+        lambda: jt.njit_function(lambda x: jt.cast(x, dtype), jt.TensorSpec([3], FLOAT)),
+        lambda: jt.export(lambda x: jt.reduce_sum(x), spec, "halves"),
+    ):
+        with pytest.raises(
+            TypeError, match=f"is {dtype}, which Numba and C do not have; make it float32, and cast"
+        ):
+            call()
+
+
+def test_the_number_of_the_argument_is_an_int() -> None:
+    with pytest.raises(TypeError, match=r"\[cfunc\] argnum must be an int, got \(0, 1\)"):
+        jt.cfunc(scaled, *SPECS, argnum=(0, 1))  # type: ignore[arg-type]
+
+
 def test_failed_operation_gives_a_status() -> None:
     function = jt.cfunc(lambda k: jt.reduce_sum(jt.linalg.cholesky(k)), jt.TensorSpec([3, 3], FLOAT))
     value, gradient = np.full(1, 7.0), np.zeros((3, 3))

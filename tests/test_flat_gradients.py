@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import threading
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 import jittape as jt
 from jittape.dask.addition_tree import add_up, largest_nodes
-from jittape.dask.sent_functions import packed_function
+from jittape.dask.sent_functions import check_sendable, packed_function, packed_result, sendable_error
 
 
 def test_flat_gradients_have_one_dtype_and_their_structure_comes_back() -> None:
@@ -81,9 +82,19 @@ class Model:
 
 def test_functions_that_cannot_be_sent() -> None:
     lock, local = threading.Lock(), jt.Variable(2.0)
+    nested = {"net": [Model()]}
+
+    def helper(w: Any) -> Any:
+        return w, lock
+
     for function, error, message in (
         (lambda w: (w, lock), TypeError, "it holds 'lock', of type lock"),
         (Model().loss, TypeError, "it holds 'file_lock', of type lock"),
+        (lambda w: (w, nested), TypeError, r"""it holds "nested\['net'\]\[0\].file_lock", of type lock"""),
+        (lambda w: helper(w), TypeError, "it holds 'helper: lock', of type lock"),
+        (lambda w, kept=lock: w, TypeError, "it holds 'kept', of type lock"),
+        (functools.partial(helper, kept=lock), TypeError, "it holds 'func: lock', of type lock"),
+        (functools.partial(max, key=lock), TypeError, r"""it holds "keywords\['key'\]", of type lock"""),
         (
             lambda w: w * local,
             ValueError,
@@ -94,6 +105,23 @@ def test_functions_that_cannot_be_sent() -> None:
     ):
         with pytest.raises(error, match=message):
             packed_function(function, "dask.map")
+
+
+def test_results_that_cannot_be_sent() -> None:
+    with pytest.raises(TypeError, match=r"a result cannot be sent back: result\['a'\]\[1\] is of type lock"):
+        packed_result({"a": [1, threading.Lock()]})
+
+    with pytest.raises(
+        TypeError, match=r"more\[0\] cannot be sent to workers: more\[0\]\['q'\] is of type lock"
+    ):
+        check_sendable("more[0]", {"q": threading.Lock()}, "dask.value_and_grad")
+
+    class Odd(Exception):
+        def __init__(self, one: int, two: int) -> None:
+            super().__init__(f"{one} and {two}")
+
+    assert sendable_error(error := KeyError("k")) is error
+    assert str(sendable_error(Odd(1, 2))) == "Odd: 1 and 2"
 
 
 def test_reductions_without_a_meaning() -> None:

@@ -244,6 +244,34 @@ def test_bad_data(client: Client) -> None:
             gradient(WEIGHTS, given)
 
 
+def test_what_cannot_be_sent_is_named(client: Client) -> None:
+    """Dask tried for ever to send back a result that cannot be pickled."""
+    lock = threading.Lock()
+
+    class Odd(Exception):
+        def __init__(self, one: int, two: int) -> None:
+            super().__init__(f"{one} and {two}")
+
+    def odd(*unused: Any) -> Any:
+        raise Odd(1, 2)
+
+    gradient = jt.dask.value_and_grad(lambda w, b, more: loss(w, b))
+    for call, message in (
+        (
+            lambda: jt.dask.map(lambda i: threading.Lock(), [1]),
+            "a result cannot be sent back: result is of type lock",
+        ),
+        (lambda: jt.dask.map(lambda i: i, [1, {"a": lock}]), r"tasks\[1\]\['a'\] is of type lock"),
+        (lambda: gradient(WEIGHTS, data(), [lock]), r"more\[0\]\[0\] is of type lock"),
+        (lambda: gradient(None, data(), 1.0), "weights must contain an array"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+    for call in (lambda: jt.dask.map(odd, [1]), lambda: jt.dask.value_and_grad(odd)(WEIGHTS, data())):
+        with pytest.raises(RuntimeError, match="Odd: 1 and 2"):
+            call()
+
+
 def test_many_tasks_in_order_and_a_progress_bar(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
     def solved(seed: int) -> float:
         y = np.random.default_rng(seed).normal(size=20)

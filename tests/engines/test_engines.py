@@ -52,15 +52,17 @@ def test_nan_in_nutpie_ends_a_trajectory() -> None:
 @pytest.mark.parametrize(
     ("density", "reason"),
     [
-        (lambda x: jt.reduce_sum(x) * np.nan, "it is nan"),
-        (lambda x: 0.0 * jt.reduce_sum(x) - np.inf, "it is -inf"),
+        (lambda x: jt.reduce_sum(x) * np.nan, "the log density is nan"),
+        (lambda x: 0.0 * jt.reduce_sum(x) - np.inf, "the log density is -inf"),
         (lambda x: jt.reduce_sum(jt.linalg.cholesky(-jt.linalg.tensor_diag(x * x))), "an operation failed"),
+        (lambda x: 0.0 * jt.reduce_sum(x), "the gradient of the log density is zero"),
+        (lambda x: jt.reduce_sum(jt.sqrt(0.0 * x)), "the gradient of the log density is not finite"),
     ],
 )
-def test_a_density_that_is_finite_nowhere(density: Any, reason: str) -> None:
+def test_a_density_where_chains_cannot_start(density: Any, reason: str) -> None:
     nutpie = pytest.importorskip("nutpie")
     model = jt.nutpie(density, {"x": (2,)})
-    with pytest.raises(ValueError, match=f"finite at none of 100 random points .* {reason}"):
+    with pytest.raises(ValueError, match=f"cannot start at any of 100 random points .* {reason}"):
         nutpie.sample(model, draws=10, tune=10, chains=1, progress_bar=False, seed=1)
 
 
@@ -113,6 +115,19 @@ def test_errors_of_nutpie_models() -> None:
     pytest.importorskip("nutpie")
     with pytest.raises(ValueError, match="shapes has no parameters"):
         jt.nutpie(normal, {})
+    for shapes in ([("a", ())], {"a": 3, "b": ()}, {"a": (None,), "b": ()}):
+        with pytest.raises(TypeError, match="shapes must map names to tuples of ints"):
+            jt.nutpie(normal, shapes)  # type: ignore[arg-type]
+    for options, message in (
+        ({"shapes": {"a": (-2,), "b": ()}}, r"extents of a must not be negative, got \(-2,\)"),
+        ({"dims": {"c": ("side",)}}, "dims names 'c', but the parameters are a, b"),
+        ({"dims": {"a": ("side", "other")}}, "dims of a must have 1 names"),
+        ({"shapes": {"a": (2,), "b": (3,)}, "dims": {"a": ("i",), "b": ("i",)}}, "'i' has 2 and 3 elements"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            jt.nutpie(normal, **({"shapes": {"a": (2,), "b": ()}} | options))
+    with pytest.raises(TypeError, match="logp must return a real scalar, it returned complex128"):
+        jt.nutpie(lambda a: jt.cast(jt.reduce_sum(a), "complex128"), {"a": (2,)})
     with pytest.raises(ValueError, match=r"coords\['a_dim_0'\] has 1 entries for 2 elements"):
         jt.nutpie(normal, {"a": (2,), "b": ()}, coords={"a_dim_0": [0]})
 
@@ -252,3 +267,17 @@ def test_second_derivatives_of_torch_function() -> None:
     of_z = jt.torch_function(lambda z: holomorphic(z, jt.exp))
     assert torch.autograd.gradcheck(of_z, (z,))
     assert torch.autograd.gradgradcheck(of_z, (z,))
+
+
+@pytest.mark.parametrize("library", ["jax", "pytensor"])
+def test_a_function_that_needs_values_is_named(library: str) -> None:
+    pytest.importorskip(library)
+
+    def branch(x: Any) -> Any:
+        return x[0] if float(x[0]) > 0.0 else x[1]
+
+    with pytest.raises(TypeError, match="needs the value of a tensor, but .*use jt.where"):
+        if library == "jax":
+            jt.jax_call(branch)(X)
+        else:
+            jt.pytensor_op(branch, jt.TensorSpec([3], FLOAT))

@@ -14,6 +14,7 @@ from jittape.core.config import config
 from jittape.dask.addition_tree import Node, add_up
 from jittape.dask.data_blocks import BagBlock
 from jittape.dask.direct_connection import Message, Offer, offer
+from jittape.dask.sent_functions import sendable_error
 from jittape.dask.worker_warnings import Findings, findings_of, merged_findings
 from jittape.recording.convert import convert_to_tensor
 from jittape.transforms.gradients import value_and_grad
@@ -156,7 +157,7 @@ class BlockGradients:
             try:
                 value, flat, findings = self._evaluated(number in self._unvisited, weights, part, more)
             except Exception as error:
-                raise _BlockError(Failure(error, number)) from error
+                raise _BlockError(Failure(sendable_error(error), number)) from error
             if self._weighted:
                 value, flat = value * rows, flat * rows
             found = BlockSum(value, rows, flat, findings)

@@ -19,7 +19,7 @@ from jittape.core.config import config
 from jittape.dask.addition_tree import Node, add_up, largest_nodes
 from jittape.dask.block_gradients import BlockGradients, BlockSum, added
 from jittape.dask.data_blocks import block_futures
-from jittape.dask.sent_functions import packed_function
+from jittape.dask.sent_functions import check_sendable, packed_function
 from jittape.dask.sent_kernels import SentKernels
 from jittape.dask.worker_share import WorkerShare, is_in_process
 from jittape.dask.worker_warnings import report
@@ -124,7 +124,7 @@ class DistributedGradient:
         Raises
         ------
         TypeError
-            If a weight is not a number, an array, a tensor or a Variable.
+            If a weight is not a number, an array, a tensor or a Variable, or a further argument cannot be sent.
         ValueError
             If there is no cluster, or arrays are divided differently.
         RuntimeError
@@ -132,12 +132,20 @@ class DistributedGradient:
         """
         leaves, structure = optree.tree_flatten(weights)
         arrays = [_array(leaf) for leaf in leaves]
+        if not arrays:
+            raise TypeError(
+                f"[dask.value_and_grad] weights must contain an array, a number or a Variable, got {weights!r}"
+            )
         for array in arrays:
             if getattr(array, "dtype", None) is None:
                 raise TypeError(
                     f"[dask.value_and_grad] weights must be numbers, arrays or Variables, got {type(array).__name__}"
                 )
-        total = self._total(arrays, structure, data, [optree.tree_map(_array, each) for each in more])
+        further = [optree.tree_map(_array, each) for each in more]
+        for number, each in enumerate(further):
+            if not isinstance(each, np.ndarray):
+                check_sendable(f"more[{number}]", each, "dask.value_and_grad")
+        total = self._total(arrays, structure, data, further)
         value, gradient = total.value, total.gradient
         if total.findings is not None:
             report(total.findings, [path.codify("weights") for path in structure.accessors()])

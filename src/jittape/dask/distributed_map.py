@@ -9,7 +9,7 @@ from typing import Any
 
 from jittape.core.config import config
 from jittape.dask.distributed_gradient import connected_client
-from jittape.dask.sent_functions import packed_function
+from jittape.dask.sent_functions import check_sendable, packed_function, packed_result, sendable_error
 from jittape.progress_bar import progress as progress_bar
 
 __all__ = ["map"]
@@ -46,7 +46,7 @@ def map(
     ImportError
         If Dask is not installed.
     TypeError
-        If `f` cannot be sent to workers; the message names what it holds.
+        If `f` or a task cannot be sent to workers, or a result cannot be sent back; the message names what it holds.
     ValueError
         If there is no cluster, or `f` reads a Variable, whose value would not change at the workers.
 
@@ -74,7 +74,12 @@ def map(
     starts = range(0, len(listed), size)
     results: list[Any] = [None] * len(listed)
     batches = [listed[start : start + size] for start in starts]
-    sent = connected.map(_batch, [function] * len(batches), batches, pure=False, retries=3)
+    try:
+        sent = connected.map(_batch, [function] * len(batches), batches, pure=False, retries=3)
+    except TypeError:
+        for number, task in enumerate(listed):
+            check_sendable(f"tasks[{number}]", task, "dask.map")
+        raise
     futures = dict(zip(sent, starts, strict=True))
     done = as_completed(futures, with_results=True)
     shown = find_spec("tqdm") is not None if progress is None else progress
@@ -84,25 +89,25 @@ def map(
             if error is not None:
                 error.add_note(f"in task {start + len(found)}, at a worker")
                 raise error
-            results[start : start + len(found)] = found
+            results[start : start + len(found)] = [pickle.loads(each) for each in found]
     except BaseException:
         connected.cancel(list(futures))
         raise
     return results
 
 
-def _batch(function: bytes, tasks: list[Any]) -> tuple[list[Any], Exception | None]:
-    """Return the results of some tasks; and the exception of the first that fails, if one does."""
+def _batch(function: bytes, tasks: list[Any]) -> tuple[list[bytes], Exception | None]:
+    """Return the pickled results of some tasks; and the exception of the first that fails, if one does."""
     from distributed import get_worker
 
     config.threads = min(config.threads, get_worker().state.nthreads)
     f = _loaded(function)
-    found: list[Any] = []
+    found: list[bytes] = []
     for task in tasks:
         try:
-            found.append(f(task))
+            found.append(packed_result(f(task)))
         except Exception as error:
-            return found, error
+            return found, sendable_error(error)
     return found, None
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import io
-from collections.abc import Callable, Iterator
+import pickle
+from collections.abc import Callable, Iterator, Mapping
 from types import CodeType
 from typing import Any
 
 from jittape.interop.optional_library import imported
 from jittape.recording.variable import Variable
 
-__all__ = ["packed_function"]
+__all__ = ["check_sendable", "packed_function", "packed_result", "sendable_error"]
+
+_DEPTH = 6
+"""Number of levels of objects inside objects that are searched for one that cannot be pickled."""
 
 
 def packed_function(function: Callable[..., Any], caller: str) -> bytes:
@@ -63,6 +68,9 @@ def _name_of(function: Any) -> str:
 
 def _held(function: Any) -> Iterator[tuple[str, Any]]:
     """Yield what a function refers to: variables of outer functions, globals, attributes of its instance, defaults."""
+    if isinstance(function, functools.partial):
+        yield from _parts(function)
+        return
     instance = getattr(function, "__self__", None)
     if instance is None and not hasattr(function, "__code__"):
         instance = function
@@ -76,16 +84,88 @@ def _held(function: Any) -> Iterator[tuple[str, Any]]:
         yield from variables.nonlocals.items()
         yield from variables.globals.items()
         yield from (python.__kwdefaults__ or {}).items()
+        defaults = python.__defaults__ or ()
+        names = python.__code__.co_varnames[: python.__code__.co_argcount]
+        yield from zip(names[len(names) - len(defaults) :], defaults, strict=True)
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what an object consists of, each with what to write after the name of the object."""
+    if isinstance(value, Mapping):
+        yield from [(f"[{key!r}]", part) for key, part in value.items()]
+    elif isinstance(value, list | tuple):
+        yield from [(f"[{i}]", part) for i, part in enumerate(value)]
+    elif isinstance(value, functools.partial):
+        yield from [
+            ("func", value.func),
+            *[(f"args[{i}]", part) for i, part in enumerate(value.args)],
+            *[(f"keywords[{key!r}]", part) for key, part in value.keywords.items()],
+        ]
+    elif inspect.isfunction(value) or inspect.ismethod(value):
+        yield from [(f": {name}", part) for name, part in _held(value)]
+    else:
+        yield from [(f".{name}", part) for name, part in getattr(value, "__dict__", {}).items()]
 
 
 def _reason(function: Any, error: Exception) -> str:
     """Return which held object cannot be pickled, or what the pickler said."""
+    found = _unsendable("", _held(function), _DEPTH)
+    if found is None:
+        return str(error)
+    name, value, reason = found
+    return f"it holds {name!r}, of type {type(value).__name__} ({reason}); create it inside the function"
+
+
+def _unsendable(
+    prefix: str, parts: Iterator[tuple[str, Any]], depth: int
+) -> tuple[str, Any, Exception] | None:
+    """Return the innermost of some objects that cannot be pickled: its path, itself, and the error; None if all can."""
     cloudpickle = imported("cloudpickle", "dask", "dask[distributed]")
-    for name, value in _held(function):
+    for name, value in parts:
         try:
             cloudpickle.dumps(value)
-        except Exception as reason:
-            return (
-                f"it holds {name!r}, of type {type(value).__name__} ({reason}); create it inside the function"
-            )
-    return str(error)
+        except Exception as error:
+            inner = _unsendable(prefix + name, _parts(value), depth - 1) if depth else None
+            return inner or (prefix + name, value, error)
+    return None
+
+
+def check_sendable(what: str, value: Any, caller: str) -> None:
+    """Raise `TypeError` if a value cannot be pickled; the message names what it holds."""
+    found = _unsendable("", iter([(what, value)]), _DEPTH)
+    if found is not None:
+        name, held, reason = found
+        raise TypeError(
+            f"[{caller}] {what} cannot be sent to workers: {name} is of type {type(held).__name__} ({reason})"
+        )
+
+
+# ---- results ---------------------------------------------------------------------------------------------------------
+
+
+def packed_result(found: Any) -> bytes:
+    """Return a pickled result of a worker. Dask would try for ever to send one that cannot be pickled.
+
+    Raises
+    ------
+    TypeError
+        If it cannot be pickled; the message names what it holds.
+    """
+    cloudpickle = imported("cloudpickle", "dask", "dask[distributed]")
+    try:
+        packed: bytes = cloudpickle.dumps(found)
+    except Exception as error:
+        name, value, reason = _unsendable("result", _parts(found), _DEPTH) or ("result", found, error)
+        raise TypeError(
+            f"[dask.map] a result cannot be sent back: {name} is of type {type(value).__name__} ({reason})"
+        ) from None
+    return packed
+
+
+def sendable_error(error: Exception) -> Exception:
+    """Return an exception of the user's function, or its text if it cannot be pickled."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error

@@ -11,6 +11,7 @@ import numpy as np
 
 from jittape.core.dtypes import c_type
 from jittape.core.program import Aval
+from jittape.core.user_calls import as_int
 from jittape.functions.signature import TensorSpec
 from jittape.numba_bridge import njit_function, njit_value_and_grad
 
@@ -39,7 +40,8 @@ def cfunc(f: Callable[..., Any], *specs: TensorSpec, argnum: int = 0) -> CFuncti
     Raises
     ------
     TypeError
-        In the cases of `njit_function`; if an operation runs in Python with NumPy; if a spec is no `TensorSpec`.
+        In the cases of `njit_function`; if an operation runs in Python with NumPy; if a spec is no `TensorSpec`; if
+        `argnum` is no int.
 
     Examples
     --------
@@ -57,7 +59,7 @@ def cfunc(f: Callable[..., Any], *specs: TensorSpec, argnum: int = 0) -> CFuncti
     for spec in specs:
         if not isinstance(spec, TensorSpec):
             raise TypeError(f"[cfunc] the specs must be jt.TensorSpec, one for each argument, got {spec!r}")
-    return CFunction(f, specs, argnum)
+    return CFunction(f, specs, as_int("argnum", argnum))
 
 
 class CFunction:
@@ -117,6 +119,8 @@ class CFunction:
 
 
 def _c_type(dtype: np.dtype[Any]) -> str:
+    if dtype.kind == "c":
+        return f"{_c_type(np.dtype(f'f{dtype.itemsize // 2}'))} _Complex"
     return c_type(dtype) or dtype.name
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from jittape.numba_bridge.c_density import CDensity
 from jittape.numba_bridge.native_function import NativeFunction
 from jittape.numba_bridge.traced_function import trace, with_gradient
 from jittape.primitives.shape.reshaping import reshape
+from jittape.recording.operators import Operators
 
 __all__ = ["nutpie"]
 
@@ -55,16 +57,21 @@ def nutpie(
     -------
     nutpie.CompiledModel
         Model for ``nutpie.sample(model, ...)``. An evaluation that is nan, infinite or fails ends the trajectory, as a
-        divergence. Sampling raises ValueError if the density is finite at none of 100 random points.
+        divergence. Sampling raises ValueError if the density and its gradient are finite, and the gradient not zero, at
+        none of 100 random points.
 
     Raises
     ------
     ImportError
         If nutpie is not installed.
     TypeError
-        If `logp` needs Python at each call, or does not return a scalar.
+        If `logp` needs Python at each call, or does not return a real scalar, or a shape is no tuple of ints.
+    ValueError
+        If `dims` or `coords` do not fit the shapes.
     """
     library = imported("nutpie", "nutpie")
+    shapes = _checked_shapes(shapes)
+    own_dims, lengths, own_coords = _dimensions(shapes, dims or {}, coords or {})
     sizes = {name: math.prod(shape) for name, shape in shapes.items()}
     count = sum(sizes.values())
     if not count:
@@ -73,25 +80,56 @@ def nutpie(
     def of_vector(x: Any) -> Any:
         parts, start = {}, 0
         for name, shape in shapes.items():
-            parts[name] = reshape(x[start : start + sizes[name]], tuple(shape))
+            parts[name] = reshape(x[start : start + sizes[name]], shape)
             start += sizes[name]
-        return logp(**parts)
+        found = logp(**parts)
+        if isinstance(found, Operators) and found.aval.dtype.kind == "c":
+            raise TypeError(f"[nutpie] logp must return a real scalar, it returned {found.aval}")
+        return found
 
     of_vector.__name__ = of_vector.__qualname__ = getattr(logp, "__name__", "logp")  # for errors
     callbacks = _callbacks(of_vector, count)
-    own_dims = {name: (dims or {}).get(name, _names_of_dims(name, shape)) for name, shape in shapes.items()}
-    lengths = {d: n for name, shape in shapes.items() for d, n in zip(own_dims[name], shape, strict=True)}
-    own_coords = {d: (coords or {}).get(d, np.arange(n)) for d, n in lengths.items()}
-    for d, n in lengths.items():
-        if len(own_coords[d]) != n:
-            raise ValueError(f"[nutpie] coords[{d!r}] has {len(own_coords[d])} entries for {n} elements")
-    return _model_class(library)(
-        dims=own_dims, own=_Parts(callbacks, count, dict(shapes), own_coords, lengths)
-    )
+    return _model_class(library)(dims=own_dims, own=_Parts(callbacks, count, shapes, own_coords, lengths))
 
 
-def _names_of_dims(name: str, shape: Sequence[int]) -> tuple[str, ...]:
-    return tuple([f"{name}_dim_{i}" for i in range(len(shape))])
+def _checked_shapes(given: Any) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the parameters as tuples of ints."""
+    found = {}
+    try:
+        for name, shape in given.items():
+            found[str(name)] = tuple([operator.index(extent) for extent in shape])
+    except (AttributeError, TypeError):
+        raise TypeError(
+            "[nutpie] shapes must map names to tuples of ints, such as {'mu': (), 'z': (8,)}, got "
+            + repr(given)
+        ) from None
+    for name, shape in found.items():
+        if min(shape, default=0) < 0:
+            raise ValueError(f"[nutpie] the extents of {name} must not be negative, got {shape}")
+    return found
+
+
+def _dimensions(
+    shapes: Mapping[str, tuple[int, ...]], dims: Mapping[str, Sequence[str]], coords: Mapping[str, Any]
+) -> tuple[dict[str, tuple[str, ...]], dict[str, int], dict[str, Any]]:
+    """Return the names of the dimensions of each parameter, and the lengths and coordinates of dimensions."""
+    unknown = [name for name in dims if name not in shapes]
+    if unknown:
+        raise ValueError(f"[nutpie] dims names {unknown[0]!r}, but the parameters are {', '.join(shapes)}")
+    named: dict[str, tuple[str, ...]] = {}
+    lengths: dict[str, int] = {}
+    for name, shape in shapes.items():
+        named[name] = tuple(dims.get(name, [f"{name}_dim_{i}" for i in range(len(shape))]))
+        if len(named[name]) != len(shape):
+            raise ValueError(f"[nutpie] dims of {name} must have {len(shape)} names, got {named[name]}")
+        for dim, length in zip(named[name], shape, strict=True):
+            if lengths.setdefault(dim, length) != length:
+                raise ValueError(f"[nutpie] the dimension {dim!r} has {lengths[dim]} and {length} elements")
+    found = {dim: coords.get(dim, np.arange(length)) for dim, length in lengths.items()}
+    for dim, length in lengths.items():
+        if len(found[dim]) != length:
+            raise ValueError(f"[nutpie] coords[{dim!r}] has {len(found[dim])} entries for {length} elements")
+    return named, lengths, found
 
 
 class _Parts:
@@ -104,15 +142,18 @@ class _Parts:
         self.count, self.shapes, self.coords, self.lengths = count, shapes, coords, lengths
 
     def start(self, seed: Any) -> np.ndarray[Any, Any]:
-        """Return a random point at which a chain starts: the first of several where the log density is finite."""
+        """Return a random point at which a chain starts: the first of several that nutpie accepts.
+
+        The log density and its gradient must be finite there, and the gradient not zero.
+        """
         return self._tried(seed)[0]
 
     def check_starts(self) -> None:
-        """Raise if the log density is finite nowhere; nutpie would only say that all points failed."""
+        """Raise if chains can start nowhere; nutpie would only say that all points failed."""
         point, reason = self._tried(0)
         if reason:
             raise ValueError(
-                f"[nutpie] the log density is finite at none of {_TRIES} random points between -2 and 2: at "
+                f"[nutpie] chains cannot start at any of {_TRIES} random points between -2 and 2: at "
                 f"{np.array2string(point, precision=3, threshold=8)} {reason}. Parameters are unconstrained: transform "
                 "them inside logp"
             )
@@ -124,9 +165,11 @@ class _Parts:
         for _ in range(_TRIES):
             x = rng.uniform(-2.0, 2.0, self.count)
             status = call(self.count, *[a.ctypes.data for a in (x, gradient, value)], None)
-            if status == 0:
+            if status == 0 and np.isfinite(gradient).all() and gradient.any():
                 return x, ""
-        return x, "an operation failed" if status == 1 else f"it is {value[0]}"
+        if status:
+            return x, "an operation failed" if status == 1 else f"the log density is {value[0]}"
+        return x, f"the gradient of the log density is {'not finite' if gradient.any() else 'zero'}"
 
 
 class _Callbacks(NamedTuple):

@@ -53,6 +53,11 @@ def pytensor_op(f: Callable[..., Any], *specs: TensorSpec) -> Any:
         .get_concrete_function(*[TensorSpec(s.aval.shape, s.dtype) for s in specs])
         .structured_outputs
     )
+    if found is None:  # a warning has said where
+        raise TypeError(
+            "[pytensor_op] f needs the value of a tensor, but it is traced once: use jt.where, jt.cond, jt.while_loop "
+            "or jt.scan there"
+        )
     if not isinstance(found, TensorSpec) or tuple(found.shape) or found.dtype.kind != "f":
         raise TypeError(f"[pytensor_op] f must return one real float of shape (), it returned {found!r}")
     return _op_class()(f, specs, found.dtype.name, None)

@@ -44,8 +44,19 @@ class ArrayFunction:
         return tuple([convert_to_tensor(x) for x in ((found,) if self.is_single else found)])
 
     def result_specs(self, specs: Sequence[TensorSpec]) -> list[TensorSpec]:
-        """Return shape and dtype of each result for arguments of these shapes and dtypes."""
+        """Return shape and dtype of each result for arguments of these shapes and dtypes.
+
+        Raises
+        ------
+        TypeError
+            If the function cannot be compiled, so that they are unknown before a call.
+        """
         found = self._compiled.get_concrete_function(*specs).structured_outputs
+        if found is None:  # a warning has said where
+            raise TypeError(
+                f"[jax_call] {getattr(self._f, '__name__', 'f')} needs the value of a tensor, but JAX asks for the "
+                "shapes of the results first: use jt.where, jt.cond, jt.while_loop or jt.scan there"
+            )
         return [TensorSpec(x.shape, x.dtype) for x in found]
 
     def __call__(self, *arrays: Any) -> tuple[_Array, ...]:

@@ -104,7 +104,7 @@ def trace(function: Callable[..., Any], name: str, parameters: Sequence[str], sp
     program, leaves = _with_literals(program, leaves)
     program = simplify(program)
     for aval in program.output_avals():
-        _refuse_bfloat16(name, "a result", aval)
+        _refuse_halves(name, "a result", aval)
     return Traced(name, program, leaves, tuple(parameters), arguments, result)
 
 
@@ -117,7 +117,7 @@ def _not_compilable(name: str, why: str) -> TypeError:
 
 def _argument(name: str, parameter: str, spec: Any) -> Argument:
     if isinstance(spec, TensorSpec):
-        _refuse_bfloat16(name, f"argument {parameter!r}", spec.aval)
+        _refuse_halves(name, f"argument {parameter!r}", spec.aval)
         return spec.aval
     if isinstance(spec, (tuple, list)):
         return tuple([_argument(name, parameter, part) for part in spec])
@@ -130,10 +130,10 @@ def _argument(name: str, parameter: str, spec: Any) -> Argument:
     )
 
 
-def _refuse_bfloat16(name: str, what: str, aval: Aval) -> None:
-    if aval.dtype in WIDENED:
+def _refuse_halves(name: str, what: str, aval: Aval) -> None:
+    if aval.dtype in WIDENED or aval.dtype == np.float16:
         raise DTypeError(
-            f"{name}: {what} is {aval.dtype.name}, which Numba does not have; make it float32, and cast inside"
+            f"{name}: {what} is {aval.dtype.name}, which Numba and C do not have; make it float32, and cast inside"
         )
 
 
