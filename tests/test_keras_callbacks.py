@@ -13,7 +13,7 @@ Y = X @ np.float32([[2.0], [-1.0]]) + 1
 
 def line(rate=0.1):
     model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="zeros")])
-    model.compile(keras.optimizers.SGD(rate), "mse", ["mae"])
+    model.compile(keras.optimizers.SGD(rate), "mse", metrics=["mae"])
     return model
 
 
@@ -104,7 +104,7 @@ def test_early_stopping(options, values, epochs, best):
 
 def test_the_direction_of_a_metric():
     model = keras.Sequential([keras.layers.Dense(2)])
-    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True), ["accuracy"])
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
     stop = callbacks.EarlyStopping("accuracy", patience=5)
     model.fit(X, (Y[:, 0] > 0).astype(int), epochs=2, verbose=0, callbacks=[stop])
     assert stop.mode == "max"

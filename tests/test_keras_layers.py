@@ -308,7 +308,7 @@ def later(layer, first, second):
         (lambda: layers.MaxPooling2D(None), ValueError, "pool_size must be ints of at least 1, got None"),
         (lambda: layers.Dense(2)(None), ValueError, "layer 'Dense' was given None"),
         (lambda: layers.Dense(2, kernel_initializer="zeross"), ValueError, "no initializer 'zeross'"),
-        (lambda: layers.Dense(2, bias_constraint="positive"), TypeError, "constraint must be a function"),
+        (lambda: layers.Dense(2, bias_constraint=3), TypeError, "constraint must be a function"),
         (lambda: layers.Embedding(3, 2)([-1]).numpy(), IndexError, "index -4 is out of bounds"),
         (lambda: layers.Flatten(shape=3), TypeError, r"\[Flatten\] there is no argument 'shape'"),
         (lambda: layers.LSTM(0), ValueError, r"\[LSTMCell\] units must be positive"),

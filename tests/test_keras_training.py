@@ -52,7 +52,7 @@ def network(outputs=3):
 def compiled(**options):
     model = network()
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(keras.optimizers.Adam(0.05), loss, ["accuracy"], **options)
+    model.compile(keras.optimizers.Adam(0.05), loss, metrics=["accuracy"], **options)
     return model
 
 
@@ -183,7 +183,7 @@ def test_the_accuracy_fits_the_labels():
         (3, np.zeros(4, int), keras.metrics.SparseCategoricalAccuracy),
     ):
         model = network(outputs)
-        model.compile("sgd", lambda a, b: jt.reduce_mean(b, -1), ["accuracy"])
+        model.compile("sgd", lambda a, b: jt.reduce_mean(b, -1), metrics=["accuracy"])
         model.fit(x, y, verbose=0)
         assert [type(m) for m in model.metrics[1].metrics] == [kind]
         assert "accuracy" in model.evaluate(x, y, verbose=0, return_dict=True)
@@ -294,7 +294,7 @@ def test_metrics_in_a_function_and_after_a_reset():
         (lambda: compiled().fit(jt.data.Dataset.range(3), [1]), ValueError, "y must not be given"),
         (lambda: network().compile("adamm"), ValueError, "no optimizer 'adamm'"),
         (lambda: network().compile("adam", "msee"), ValueError, "no loss 'msee'"),
-        (lambda: network().compile("adam", "mse", ["acuracy"]), ValueError, "no metric 'acuracy'"),
+        (lambda: network().compile("adam", "mse", metrics=["acuracy"]), ValueError, "no metric 'acuracy'"),
         (lambda: keras.Model(inputs=1, outputs=2), TypeError, "no functional API"),
         (lambda: keras.losses.Huber(reduction="average"), ValueError, "reduction must be one of"),
         (

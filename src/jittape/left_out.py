@@ -123,7 +123,7 @@ LEFT_OUT = (
         "keras.layers.Random* keras.layers.Rand* keras.layers.*Spectrogram "
         "keras.layers.Auto* keras.layers.Aug* keras.layers.Mix* keras.layers.Cut* keras.layers.CenterCrop "
         "keras.layers.Equalization keras.layers.ContrastLimited* keras.layers.Solarization keras.layers.Resizing "
-        "keras.layers.Rescaling keras.layers.Normalization keras.layers.Pipeline keras.layers.MaxNumBoundingBoxes",
+        "keras.layers.Pipeline keras.layers.MaxNumBoundingBoxes",
         "there is no preprocessing of images and sound",
         "NumPy or Pillow before jt.data, jt.nn.conv2d and jt.signal",
     ),
@@ -182,8 +182,8 @@ LEFT_OUT = (
     LeftOut(
         "keras.layers.Dot keras.layers.add keras.layers.average keras.layers.concatenate "
         "keras.layers.dot keras.layers.maximum keras.layers.minimum keras.layers.multiply keras.layers.subtract "
-        "keras.layers.Lambda keras.layers.InputLayer keras.layers.InputSpec keras.InputSpec keras.layers.Wrapper "
-        "keras.layers.Identity keras.layers.serialize keras.layers.deserialize",
+        "keras.layers.InputLayer keras.layers.InputSpec keras.InputSpec keras.layers.Wrapper "
+        "keras.layers.serialize keras.layers.deserialize",
         "there is no functional API: write a subclass of jt.keras.Model",
         "jt.add, jt.concat and other functions in its method call",
     ),
@@ -195,7 +195,12 @@ LEFT_OUT = (
     LeftOut("keras.activations.*", "this activation is missing", "jt.nn and jt.math"),
     LeftOut("keras.initializers.*", "this initializer is missing", "a function of shape and dtype"),
     LeftOut("keras.regularizers.*", "this regularizer is missing", "jt.keras.regularizers.Regularizer"),
-    LeftOut("keras.constraints", "constraints are plain functions", "constraint=function of jt.Variable"),
+    LeftOut("keras.constraints.*", "this constraint is missing", "a function of the weight"),
+    LeftOut("keras.callbacks.*", "this callback is missing", "jt.keras.callbacks.Callback"),
+    LeftOut(
+        "keras.models.*", "models are classes and are not stored",
+        "jt.Module.save_weights, jt.train.Checkpoint and the class of the model",
+    ),
     LeftOut("keras.optimizers.*", "this optimizer is missing", "jt.keras.optimizers.Optimizer"),
     LeftOut("keras.utils.*", "this tool is missing", "NumPy"),
     LeftOut(
@@ -237,6 +242,7 @@ _FOREIGN = {
 _MODULES = (
     "nn", "math", "linalg", "random", "signal", "bitwise", "optimizers", "debugging", "nest", "train", "data", "test",
     "autodiff", "plot", "keras", "keras.layers", "keras.losses", "keras.metrics", "keras.initializers",
+    "keras.constraints", "keras.callbacks",
 )  # fmt: skip
 """Public modules in which a missing name is searched."""
 

@@ -3,6 +3,7 @@
 from jittape import optimizers as optimizers
 from jittape.keras import activations as activations
 from jittape.keras import callbacks as callbacks
+from jittape.keras import constraints as constraints
 from jittape.keras import initializers as initializers
 from jittape.keras import layers as layers
 from jittape.keras import losses as losses
@@ -24,8 +25,8 @@ from jittape.recording.variable import Variable as Variable
 
 __all__ = [
     "Initializer", "Input", "Layer", "Loss", "Metric", "Model", "Optimizer", "Regularizer", "Sequential",
-    "Variable", "activations", "callbacks", "initializers", "layers", "losses", "metrics", "models", "optimizers",
-    "regularizers", "utils",
+    "Variable", "activations", "callbacks", "constraints", "initializers", "layers", "losses", "metrics", "models",
+    "optimizers", "regularizers", "utils",
 ]  # fmt: skip
 
 __getattr__ = _lazily(__name__, {})

@@ -1,16 +1,52 @@
-"""Metrics of a compiled model."""
+"""Loss and metrics of a compiled model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from jittape.core.argument_checks import FINITE, number
 from jittape.execution import init_scope
-from jittape.keras import metrics
+from jittape.keras import losses, metrics
 from jittape.module import Module, parts_of
 from jittape.recording.convert import convert_to_tensor
 
-__all__ = ["CompiledMetrics", "metrics_of", "results_of"]
+__all__ = ["CompiledMetrics", "factor_of_loss", "metrics_of", "one_loss", "results_of"]
+
+
+def one_loss(given: Any) -> Any:
+    """Return the loss that `compile` was given; a list of one loss is that loss.
+
+    Raises
+    ------
+    ValueError
+        If there are several: a model has one output.
+    """
+    found = given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
+    if isinstance(found, (list, tuple, dict)):
+        raise ValueError(
+            f"[compile] loss must be one loss, got {len(found)}: for a model of several outputs, override "
+            "train_step, or add the losses in a function of y_true and y_pred"
+        )
+    return None if found is None else losses.get(found)
+
+
+def factor_of_loss(given: Any) -> float | None:
+    """Return the factor of the loss that `compile` was given.
+
+    Raises
+    ------
+    ValueError
+        If there are several.
+    TypeError
+        If it is no number.
+    """
+    found = given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
+    if isinstance(found, (list, tuple, dict)):
+        raise ValueError(
+            f"[compile] loss_weights must be one number, got {found!r}; metrics are the next argument: metrics=[...]"
+        )
+    return None if found is None else number("compile", "loss_weights", found, FINITE)
 
 
 class CompiledMetrics:

@@ -14,27 +14,26 @@ from jittape.data import Dataset
 from jittape.functions import function
 from jittape.keras import losses
 from jittape.keras.callback_base import CallbackList, History
-from jittape.keras.compiled_metrics import CompiledMetrics, metrics_of, results_of
-from jittape.keras.epochs import finish_line, floats, run_batches, warn_of_nan
+from jittape.keras.compiled_metrics import CompiledMetrics, factor_of_loss, metrics_of, one_loss, results_of
+from jittape.keras.epochs import finish_line, run_batches, warn_of_nan
 from jittape.keras.layers.layer import DirectLayers, Layer
-from jittape.keras.layers.layer_summary import print_summary
 from jittape.keras.loss_base import reduce_masked
+from jittape.keras.single_batches import SingleBatches
 from jittape.keras.training_data import (
     batch_size_of,
-    batches_of,
-    one_batch,
+    some_batches,
     split_rows,
     training_batches,
     unpacked,
     validation_of,
 )
-from jittape.primitives.elementwise.arithmetic import add
+from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.shape.joining import concat
 
 __all__ = ["Model"]
 
 
-class Model(Layer):
+class Model(SingleBatches, Layer):
     """A layer that can be trained with `fit`. A subclass defines its layers and `call`.
 
     Parameters
@@ -70,6 +69,7 @@ class Model(Layer):
         self.stop_training = False
         self.optimizer: Any = None
         self.loss: Any = None
+        self._factor: float | None = None
         self._metrics = CompiledMetrics()
         self._steps: dict[str, Callable[..., Any]] = {}
         self._eagerly = False
@@ -80,10 +80,13 @@ class Model(Layer):
         self,
         optimizer: Any = "rmsprop",
         loss: Any = None,
+        loss_weights: Any = None,
         metrics: Sequence[Any] | None = None,
         weighted_metrics: Sequence[Any] | None = None,
         run_eagerly: bool = False,
+        steps_per_execution: int = 1,
         jit_compile: Any = "auto",
+        auto_scale_loss: bool = True,
     ) -> None:
         """Set what `fit` uses.
 
@@ -92,6 +95,8 @@ class Model(Layer):
         optimizer : str or Optimizer
         loss : str, callable or Loss, optional
             A function of true and predicted values; `losses` of the layers are added.
+        loss_weights : float or list of one float, optional
+            Factor of the loss; those of layers have none.
         metrics : sequence of str, callable or Metric, optional
             ``"accuracy"`` is the accuracy that fits the shapes of labels and predictions. All rows count
             alike.
@@ -99,17 +104,17 @@ class Model(Layer):
             Metrics of rows with the weights `sample_weight` and `class_weight`.
         run_eagerly : bool
             Run steps as Python code, and not as a `jt.function`.
-        jit_compile : optional
+        steps_per_execution, jit_compile, auto_scale_loss : optional
             Accepted for compatibility with TensorFlow.
 
         Raises
         ------
         ValueError
-            If a name is unknown.
+            If a name is unknown, or there are losses or weights of several outputs. Nothing is changed.
         """
-        self.optimizer = optimizers.get(optimizer)
-        self.loss = None if loss is None else losses.get(loss)
+        chosen = optimizers.get(optimizer), one_loss(loss), factor_of_loss(loss_weights)
         self._metrics = CompiledMetrics(metrics or (), weighted_metrics or ())
+        self.optimizer, self.loss, self._factor = chosen
         self._eagerly = bool(run_eagerly)
         self._steps = {}
 
@@ -146,6 +151,8 @@ class Model(Layer):
             else:
                 found = self.loss(y, y_pred)
                 terms.insert(0, reduce_masked("fit", found, y_pred, sample_weight, "sum_over_batch_size"))
+            if self._factor is not None:
+                terms[0] = multiply(terms[0], self._factor)
         if not terms:
             raise ValueError(
                 f"model {self.name!r} has no loss: call compile(loss=...) or add_loss in a layer"
@@ -319,8 +326,9 @@ class Model(Layer):
         batch_size: int | None = None,
         verbose: Any = "auto",
         sample_weight: Any = None,
-        return_dict: bool = False,
+        steps: int | None = None,
         callbacks: Any = None,
+        return_dict: bool = False,
     ) -> Any:
         """Return the loss and the metrics of data.
 
@@ -328,6 +336,8 @@ class Model(Layer):
         ----------
         x, y, batch_size, verbose, sample_weight, callbacks
             As for `fit`.
+        steps : int, optional
+            Number of batches, by default all.
         return_dict : bool
             Return the values by name instead of a list; without metrics the list is only the loss.
 
@@ -337,23 +347,20 @@ class Model(Layer):
             If arrays have different numbers of rows, or do not fit the model.
         """
         calls = CallbackList(callbacks, self, verbose=verbose)
-        logs = self._evaluated(
-            batches_of((x, y, sample_weight), batch_size, False), calls, verbose, "Evaluation"
-        )
+        batches = some_batches((x, y, sample_weight), batch_size, "evaluate", steps)
+        logs = self._evaluated(batches, calls, verbose, "Evaluation")
         finish_line(logs, verbose)
         return self._results(logs, return_dict)
 
-    @staticmethod
-    def _results(logs: dict[str, float], return_dict: bool) -> Any:
-        if return_dict:
-            return logs
-        values = list(logs.values())
-        return values[0] if len(values) == 1 else values
-
     def predict(
-        self, x: Any, batch_size: int | None = None, verbose: Any = "auto", callbacks: Any = None
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: Any = "auto",
+        steps: int | None = None,
+        callbacks: Any = None,
     ) -> np.ndarray[Any, Any]:
-        """Return the predictions for data as an array.
+        """Return the predictions for data, or for their first `steps` batches, as an array.
 
         Raises
         ------
@@ -363,7 +370,7 @@ class Model(Layer):
         calls = CallbackList(callbacks, self, verbose=verbose)
         calls.call("on_predict_begin", {})
         found: list[Any] = []
-        for batch in batches_of((x, None, None), batch_size, False):
+        for batch in some_batches((x, None, None), batch_size, "predict", steps):
             calls.call("on_predict_batch_begin", len(found), {})
             found.append(self._step("predict_step")(batch))
             calls.call("on_predict_batch_end", len(found) - 1, {"outputs": found[-1]})
@@ -372,49 +379,28 @@ class Model(Layer):
         calls.call("on_predict_end", {})
         return concat(found, 0).numpy()
 
-    # ---- single batches ----------------------------------------------------------------------------------------------
-
-    def train_on_batch(
-        self,
-        x: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        class_weight: Any = None,
-        return_dict: bool = False,
-    ) -> Any:
-        """Make one step of training and return the loss and the metrics of the batch, as `evaluate` does.
-
-        Raises
-        ------
-        RuntimeError
-            Before `compile`.
-        """
-        self._require_compiled("train_on_batch")
-        batch = one_batch((x, y, sample_weight), class_weight)
-        self._begin(batch)
-        self.reset_metrics()
-        return self._results(floats(self._step("train_step")(batch)), return_dict)
-
-    def test_on_batch(
-        self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
-    ) -> Any:
-        """Evaluate one batch and return its loss and metrics, as `train_on_batch` does."""
-        batch = one_batch((x, y, sample_weight))
-        self._begin(batch)
-        self.reset_metrics()
-        return self._results(floats(self._step("test_step")(batch)), return_dict)
-
-    def predict_on_batch(self, x: Any) -> np.ndarray[Any, Any]:
-        """Return the predictions for one batch as an array."""
-        found: np.ndarray[Any, Any] = self._step("predict_step")(one_batch((x, None, None))).numpy()
-        return found
-
     def _require_compiled(self, method: str) -> None:
         if self.optimizer is None:
             raise RuntimeError(
                 f"model {self.name!r} must be compiled before {method}: call model.compile(optimizer, loss)"
             )
 
-    def summary(self) -> None:
-        """Print the layers with the number of their parameters."""
-        print_summary(self)
+    def summary(self, line_length: int | None = None, print_fn: Any = None, **options: Any) -> None:
+        """Print the layers with the number of their parameters, by `print_fn` if it is given.
+
+        TensorFlow's other options are accepted and change nothing.
+        """
+        _print_summary(self, print_fn)
+
+
+def _print_summary(model: Any, print_fn: Any = None) -> None:
+    """Print the layers of a model with the number of their parameters."""
+    show = print if print_fn is None else print_fn
+    layers = [layer for layer in model.layers if isinstance(layer, Layer)]
+    rows = [(layer.name, type(layer).__name__, layer.count_params()) for layer in layers]
+    width = max([len(name) for name, _, _ in rows], default=5)
+    show(f"Model: {model.name}")
+    for name, kind, count in rows:
+        show(f"  {name:{width}}  {kind:22} {count:>12,}")
+    trainable = sum(v.size for v in model.trainable_variables)
+    show(f"Parameters: {model.count_params():,}, of which {trainable:,} are trained")

@@ -17,6 +17,7 @@ __all__ = [
     "batch_size_of",
     "batches_of",
     "one_batch",
+    "some_batches",
     "split_rows",
     "training_batches",
     "unpacked",
@@ -131,6 +132,14 @@ def training_batches(
     return rows if steps_per_epoch is None else StepsOfEpochs(rows, steps_per_epoch)
 
 
+def some_batches(
+    data: tuple[Any, Any, Any], batch_size: int | None, method: str, steps: int | None
+) -> Dataset:
+    """Return the first `steps` batches, by default all of them, for a method of a model."""
+    batches = batches_of(data, batch_size, False)
+    return batches if steps is None else batches.take(_at_least_1("steps", steps, method))
+
+
 def split_rows(
     data: tuple[Any, Any, Any], validation_data: Any, fraction: float
 ) -> tuple[tuple[Any, Any, Any], Any]:
@@ -182,10 +191,10 @@ def validation_of(
     return lambda epoch: batches if epoch % every == 0 else None
 
 
-def _at_least_1(argument: str, value: Any) -> int:
+def _at_least_1(argument: str, value: Any, method: str = "fit") -> int:
     number = as_int(argument, value)
     if number < 1:
-        raise ValueError(f"[fit] {argument} must be at least 1, got {number}")
+        raise ValueError(f"[{method}] {argument} must be at least 1, got {number}")
     return number
 
 

@@ -8,23 +8,43 @@ from jittape.keras.layers.convolutional import Conv3D as Conv3D
 from jittape.keras.layers.convolutional import DepthwiseConv2D as DepthwiseConv2D
 from jittape.keras.layers.convolutional import SeparableConv2D as SeparableConv2D
 from jittape.keras.layers.dense import Dense as Dense
+from jittape.keras.layers.elementwise_layers import ELU as ELU
 from jittape.keras.layers.elementwise_layers import Add as Add
 from jittape.keras.layers.elementwise_layers import Average as Average
 from jittape.keras.layers.elementwise_layers import LeakyReLU as LeakyReLU
 from jittape.keras.layers.elementwise_layers import Maximum as Maximum
 from jittape.keras.layers.elementwise_layers import Minimum as Minimum
 from jittape.keras.layers.elementwise_layers import Multiply as Multiply
+from jittape.keras.layers.elementwise_layers import PReLU as PReLU
 from jittape.keras.layers.elementwise_layers import ReLU as ReLU
 from jittape.keras.layers.elementwise_layers import Softmax as Softmax
 from jittape.keras.layers.elementwise_layers import Subtract as Subtract
 from jittape.keras.layers.embedding import Embedding as Embedding
+from jittape.keras.layers.embedding import Masking as Masking
+from jittape.keras.layers.function_layers import Identity as Identity
+from jittape.keras.layers.function_layers import Lambda as Lambda
+from jittape.keras.layers.function_layers import Normalization as Normalization
+from jittape.keras.layers.function_layers import Rescaling as Rescaling
+from jittape.keras.layers.image_shapes import Cropping1D as Cropping1D
+from jittape.keras.layers.image_shapes import Cropping2D as Cropping2D
+from jittape.keras.layers.image_shapes import Cropping3D as Cropping3D
+from jittape.keras.layers.image_shapes import UpSampling1D as UpSampling1D
+from jittape.keras.layers.image_shapes import UpSampling2D as UpSampling2D
+from jittape.keras.layers.image_shapes import UpSampling3D as UpSampling3D
+from jittape.keras.layers.image_shapes import ZeroPadding1D as ZeroPadding1D
+from jittape.keras.layers.image_shapes import ZeroPadding2D as ZeroPadding2D
+from jittape.keras.layers.image_shapes import ZeroPadding3D as ZeroPadding3D
 from jittape.keras.layers.layer import Layer as Layer
-from jittape.keras.layers.masking import Masking as Masking
 from jittape.keras.layers.noise import Dropout as Dropout
+from jittape.keras.layers.noise import GaussianDropout as GaussianDropout
 from jittape.keras.layers.noise import GaussianNoise as GaussianNoise
+from jittape.keras.layers.noise import SpatialDropout1D as SpatialDropout1D
+from jittape.keras.layers.noise import SpatialDropout2D as SpatialDropout2D
+from jittape.keras.layers.noise import SpatialDropout3D as SpatialDropout3D
 from jittape.keras.layers.normalization import BatchNormalization as BatchNormalization
 from jittape.keras.layers.normalization import GroupNormalization as GroupNormalization
 from jittape.keras.layers.normalization import LayerNormalization as LayerNormalization
+from jittape.keras.layers.own_cells import StackedRNNCells as StackedRNNCells
 from jittape.keras.layers.pooling_layers import AveragePooling1D as AveragePooling1D
 from jittape.keras.layers.pooling_layers import AveragePooling2D as AveragePooling2D
 from jittape.keras.layers.pooling_layers import AveragePooling3D as AveragePooling3D
@@ -60,6 +80,7 @@ from jittape.keras.layers.wrapper_layers import TimeDistributed as TimeDistribut
 from jittape.lazy_names import lazily as _lazily
 
 __all__ = [
+    "ELU",
     "GRU",
     "LSTM",
     "RNN",
@@ -88,12 +109,16 @@ __all__ = [
     "Convolution2DTranspose",
     "Convolution3D",
     "Convolution3DTranspose",
+    "Cropping1D",
+    "Cropping2D",
+    "Cropping3D",
     "Dense",
     "DepthwiseConv2D",
     "Dropout",
     "Embedding",
     "Flatten",
     "GRUCell",
+    "GaussianDropout",
     "GaussianNoise",
     "GlobalAveragePooling1D",
     "GlobalAveragePooling2D",
@@ -108,8 +133,10 @@ __all__ = [
     "GlobalMaxPooling2D",
     "GlobalMaxPooling3D",
     "GroupNormalization",
+    "Identity",
     "Input",
     "LSTMCell",
+    "Lambda",
     "Layer",
     "LayerNormalization",
     "LeakyReLU",
@@ -124,9 +151,12 @@ __all__ = [
     "Minimum",
     "MultiHeadAttention",
     "Multiply",
+    "Normalization",
+    "PReLU",
     "Permute",
     "ReLU",
     "RepeatVector",
+    "Rescaling",
     "Reshape",
     "SeparableConv2D",
     "SeparableConvolution2D",
@@ -134,8 +164,18 @@ __all__ = [
     "SimpleRNN",
     "SimpleRNNCell",
     "Softmax",
+    "SpatialDropout1D",
+    "SpatialDropout2D",
+    "SpatialDropout3D",
+    "StackedRNNCells",
     "Subtract",
     "TimeDistributed",
+    "UpSampling1D",
+    "UpSampling2D",
+    "UpSampling3D",
+    "ZeroPadding1D",
+    "ZeroPadding2D",
+    "ZeroPadding3D",
 ]  # fmt: skip
 
 AvgPool1D = AveragePooling1D

@@ -129,6 +129,8 @@ class DepthwiseConv2D(Convolution):
         As for `Conv2D`.
     depth_multiplier : int, default 1
         Number of filters of each channel.
+    data_format, dilation_rate, activation, use_bias : optional
+        As for `Conv2D`.
     **options
         As for `Conv2D`; initializer, regularizer and constraint are named ``depthwise_...``.
 
@@ -151,7 +153,12 @@ class DepthwiseConv2D(Convolution):
         strides: int | Sequence[int] = 1,
         padding: str = "valid",
         depth_multiplier: int = 1,
+        data_format: str | None = None,
+        dilation_rate: int | Sequence[int] = 1,
+        activation: Any = None,
+        use_bias: bool = True,
         depthwise_initializer: Any = "glorot_uniform",
+        *,
         depthwise_regularizer: Any = None,
         depthwise_constraint: Any = None,
         **options: Any,
@@ -166,6 +173,10 @@ class DepthwiseConv2D(Convolution):
             kernel_size,
             strides,
             padding,
+            data_format,
+            dilation_rate,
+            activation=activation,
+            use_bias=use_bias,
             kernel_initializer=depthwise_initializer,
             kernel_regularizer=depthwise_regularizer,
             kernel_constraint=depthwise_constraint,
@@ -220,13 +231,19 @@ class SeparableConv2D(DepthwiseConv2D):
         kernel_size: int | Sequence[int],
         strides: int | Sequence[int] = 1,
         padding: str = "valid",
+        data_format: str | None = None,
+        dilation_rate: int | Sequence[int] = 1,
         depth_multiplier: int = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        *,
         pointwise_initializer: Any = "glorot_uniform",
         pointwise_regularizer: Any = None,
         pointwise_constraint: Any = None,
         **options: Any,
     ) -> None:
-        super().__init__(kernel_size, strides, padding, depth_multiplier, **options)
+        first = (kernel_size, strides, padding, depth_multiplier, data_format, dilation_rate)
+        super().__init__(*first, activation, use_bias, **options)
         self.filters = as_int("filters", filters)
         if self.filters < 1:
             raise ValueError(f"[SeparableConv2D] filters must be positive, got {filters}")

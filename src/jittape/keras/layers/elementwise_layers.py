@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any, ClassVar
 
-from jittape.core.argument_checks import NOT_NEGATIVE, number, optional_number
+from jittape.core.argument_checks import FINITE, NOT_NEGATIVE, number, optional_number
 from jittape.core.dtypes import float_limits
-from jittape.keras.activations import relu
+from jittape.keras.activations import elu, relu
 from jittape.keras.layers.layer import Layer
-from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.keras.layers.weight_options import weight_options
+from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
 from jittape.primitives.elementwise.comparison import logical_or, where
 from jittape.primitives.elementwise.piecewise import maximum, minimum
 from jittape.primitives.nn.activation import leaky_relu, softmax
 
-__all__ = ["Add", "Average", "LeakyReLU", "Maximum", "Minimum", "Multiply", "ReLU", "Softmax", "Subtract"]
+__all__ = [
+    "ELU", "Add", "Average", "LeakyReLU", "Maximum", "Minimum", "Multiply", "PReLU", "ReLU", "Softmax", "Subtract",
+]  # fmt: skip
 
 
 class LeakyReLU(Layer):
@@ -78,6 +81,75 @@ class ReLU(Layer):
     def call(self, inputs: Any) -> Any:
         """Return the activation of `inputs`."""
         return relu(inputs, self.negative_slope, self.max_value, self.threshold)
+
+
+class ELU(Layer):
+    """``inputs`` where they are positive, otherwise ``alpha * (exp(inputs) - 1)``.
+
+    Parameters
+    ----------
+    alpha : float
+    **options : those of `Layer`
+
+    Examples
+    --------
+    >>> jt.keras.layers.ELU()([-1.0, 2.0]).numpy().round(3)
+    array([-0.632,  2.   ], dtype=float32)
+    """
+
+    supports_masking = True
+
+    def __init__(self, alpha: float = 1.0, **options: Any) -> None:
+        super().__init__(**options)
+        self.alpha = number("ELU", "alpha", alpha, FINITE)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the activation of `inputs`."""
+        return elu(inputs, self.alpha)
+
+
+class PReLU(Layer):
+    """``inputs`` where they are positive, otherwise the inputs times a trained factor of each feature.
+
+    Parameters
+    ----------
+    alpha_initializer : str or callable, default "Zeros"
+    alpha_regularizer : str or callable, optional
+    alpha_constraint : str or callable, optional
+    shared_axes : sequence of int, optional
+        Dimensions of the inputs that share factors.
+    **options : those of `Layer`
+
+    Examples
+    --------
+    >>> jt.keras.layers.PReLU(alpha_initializer="ones")([[-1.0, 2.0]]).numpy()
+    array([[-1.,  2.]], dtype=float32)
+    """
+
+    supports_masking = True
+
+    def __init__(
+        self,
+        alpha_initializer: Any = "zeros",
+        alpha_regularizer: Any = None,
+        alpha_constraint: Any = None,
+        shared_axes: Sequence[int] | int | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self._alpha = weight_options(alpha_initializer, alpha_regularizer, alpha_constraint)
+        given = () if shared_axes is None else shared_axes
+        self.shared_axes = tuple(given) if isinstance(given, Sequence) else (given,)
+        self.alpha: Any = None
+
+    def build(self, input_shape: Any) -> None:
+        """Create the factors for inputs of this shape."""
+        shape = [1 if i in self.shared_axes else int(n) for i, n in enumerate(input_shape) if i]
+        self.alpha = self._alpha.add_to(self, tuple(shape), "alpha")
+
+    def call(self, inputs: Any) -> Any:
+        """Return the activation of `inputs`."""
+        return subtract(maximum(inputs, 0), multiply(self.alpha, maximum(negative(inputs), 0)))
 
 
 class Softmax(Layer):

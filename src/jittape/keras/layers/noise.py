@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from jittape import random
 from jittape.core.argument_checks import BELOW_ONE, NOT_NEGATIVE, number
 from jittape.errors import DTypeError
+from jittape.keras.layers.data_formats import format_of, require_dimensions
 from jittape.keras.layers.layer import Layer
-from jittape.primitives.elementwise.arithmetic import add
+from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.random.dropout import dropped
 from jittape.random.generator import Generator
 
-__all__ = ["Dropout", "GaussianNoise", "drop", "generator_of"]
+__all__ = [
+    "Dropout", "GaussianDropout", "GaussianNoise", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "drop",
+    "generator_of",
+]  # fmt: skip
 
 
 def generator_of(seed: int | None) -> Generator | None:
@@ -77,6 +82,121 @@ class Dropout(Layer):
                 )
             shape = tuple([n if m is None else m for m, n in zip(shape, inputs.shape, strict=True)])
         return drop(self.seed_generator, inputs, self.rate, shape)
+
+
+class _SpatialDropout(Dropout):
+    """Dropout of whole channels."""
+
+    spatial: ClassVar[int]
+
+    def __init__(
+        self, rate: float, seed: int | None = None, data_format: str | None = None, **options: Any
+    ) -> None:
+        super().__init__(rate, None, seed, **options)
+        self.data_format = format_of(type(self).__name__, data_format, self.spatial)
+
+    def call(self, inputs: Any, training: bool | None = None) -> Any:
+        """Return `inputs`, in training without some channels."""
+        require_dimensions(self.name, inputs.shape, self.spatial)
+        if not training or not self.rate:
+            return inputs
+        ones = (1,) * self.spatial
+        first = self.data_format.startswith("NC")
+        shape = (*inputs.shape[:2], *ones) if first else (inputs.shape[0], *ones, inputs.shape[-1])
+        return drop(self.seed_generator, inputs, self.rate, shape)
+
+
+class SpatialDropout1D(_SpatialDropout):
+    """In training, a random fraction of the channels of sequences set to 0, and the others scaled up.
+
+    Parameters
+    ----------
+    rate : float
+        The fraction, at least 0 and below 1.
+    seed, **options : those of `Dropout`
+
+    Examples
+    --------
+    >>> jt.keras.layers.SpatialDropout1D(0.5)(jt.ones([2, 3, 4])).shape
+    (2, 3, 4)
+    """
+
+    spatial = 1
+
+
+class SpatialDropout2D(_SpatialDropout):
+    """In training, a random fraction of the channels of images set to 0, and the others scaled up.
+
+    Parameters
+    ----------
+    rate : float
+        The fraction, at least 0 and below 1.
+    seed, data_format, **options : those of `Dropout` and of `Conv2D`
+
+    Examples
+    --------
+    >>> jt.keras.layers.SpatialDropout2D(0.5)(jt.ones([2, 3, 3, 4])).shape
+    (2, 3, 3, 4)
+    """
+
+    spatial = 2
+
+
+class SpatialDropout3D(_SpatialDropout):
+    """In training, a random fraction of the channels of volumes set to 0, and the others scaled up.
+
+    Parameters
+    ----------
+    rate : float
+        The fraction, at least 0 and below 1.
+    seed, data_format, **options : those of `Dropout` and of `Conv3D`
+
+    Examples
+    --------
+    >>> jt.keras.layers.SpatialDropout3D(0.5)(jt.ones([2, 3, 3, 3, 4])).shape
+    (2, 3, 3, 3, 4)
+    """
+
+    spatial = 3
+
+
+class GaussianDropout(Layer):
+    """In training, the inputs times normally distributed numbers of mean 1 and deviation ``sqrt(rate / (1 - rate))``.
+
+    Parameters
+    ----------
+    rate : float
+        At least 0 and below 1.
+    seed : int, optional
+        As for `Dropout`.
+    **options : those of `Layer`
+
+    Raises
+    ------
+    ValueError
+        If `rate` is not at least 0 and below 1.
+
+    Examples
+    --------
+    >>> layer = jt.keras.layers.GaussianDropout(0.5)
+    >>> layer([1.0]).tolist(), layer([1.0], training=True).tolist() != [1.0]
+    ([1.0], True)
+    """
+
+    supports_masking = True
+
+    def __init__(self, rate: float, seed: int | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.rate = number("GaussianDropout", "rate", rate, BELOW_ONE)
+        self.seed, self.seed_generator = seed, generator_of(seed)
+
+    def call(self, inputs: Any, training: bool | None = None) -> Any:
+        """Return `inputs`, in training times random numbers."""
+        if not training or not self.rate:
+            return inputs
+        normal = random.normal if self.seed_generator is None else self.seed_generator.normal
+        deviation = math.sqrt(self.rate / (1.0 - self.rate))
+        return multiply(inputs, normal(inputs.shape, mean=1.0, stddev=deviation, dtype=inputs.dtype))
 
 
 class GaussianNoise(Layer):

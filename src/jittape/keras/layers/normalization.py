@@ -111,11 +111,14 @@ class BatchNormalization(_Normalization):
         axis: int = -1,
         momentum: float = 0.99,
         epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        *,
         moving_mean_initializer: Any = "zeros",
         moving_variance_initializer: Any = "ones",
         **options: Any,
     ) -> None:
-        super().__init__(axis, epsilon, **options)
+        super().__init__(axis, epsilon, center=center, scale=scale, **options)
         self.momentum = number("BatchNormalization", "momentum", momentum, UNIT)
         self.moving_mean: Variable | None = None
         self.moving_variance: Variable | None = None

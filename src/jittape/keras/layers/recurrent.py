@@ -13,6 +13,7 @@ from jittape.execution import init_scope
 from jittape.flow.scans import foldl, scan
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.noise import drop, generator_of
+from jittape.keras.layers.own_cells import StackedRNNCells, is_own_cell, of_structure, sizes_of
 from jittape.keras.layers.recurrent_cells import GRUCell, LSTMCell, RecurrentCell, SimpleRNNCell
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import where
@@ -20,6 +21,7 @@ from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.creation import ones, zeros, zeros_like
 from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.shape.reshaping import expand_dims, transpose
+from jittape.recording.nested import flatten
 from jittape.recording.variable import Variable
 
 __all__ = ["GRU", "LSTM", "RNN", "SimpleRNN"]
@@ -31,6 +33,8 @@ class RNN(Layer):
     Parameters
     ----------
     cell : SimpleRNNCell, LSTMCell or GRUCell
+        Or a layer of your own with the attribute `state_size` and ``call(inputs, states)``, which returns the output
+        and the next states; or a list of cells, one above the other.
     return_sequences : bool, default False
         Return the outputs of all steps instead of the last one.
     return_state : bool, default False
@@ -62,7 +66,7 @@ class RNN(Layer):
 
     def __init__(
         self,
-        cell: RecurrentCell,
+        cell: Any,
         return_sequences: bool = False,
         return_state: bool = False,
         go_backwards: bool = False,
@@ -76,23 +80,36 @@ class RNN(Layer):
     ) -> None:
         super().__init__(**options)
         owner = type(self).__name__
-        if not isinstance(cell, RecurrentCell):
-            raise TypeError(f"[{owner}] cell must be a SimpleRNNCell, LSTMCell or GRUCell, got {cell!r}")
+        cell = StackedRNNCells(cell) if isinstance(cell, (list, tuple)) else cell
+        if not is_own_cell(cell):
+            raise TypeError(
+                f"[{owner}] cell must be a SimpleRNNCell, LSTMCell or GRUCell, a list of cells, or a layer with "
+                f"state_size and call(inputs, states), got {cell!r}"
+            )
         self.cell = cell
+        self._is_own = not isinstance(cell, RecurrentCell)
+        if self._is_own and (dropout or recurrent_dropout):
+            raise ValueError(f"[{owner}] dropout of a cell of your own belongs in its call")
         self.return_sequences, self.return_state = bool(return_sequences), bool(return_state)
         self.go_backwards, self.stateful = bool(go_backwards), bool(stateful)
         self.zero_output_for_mask = bool(zero_output_for_mask)
-        self.seed_generator = cell.seed_generator if seed is None else generator_of(seed)
+        known = seed is None and not self._is_own
+        self.seed_generator = cell.seed_generator if known else generator_of(seed)
         self.last_states = UserList[Variable]()  # no list, as the states are no weights
-        self.dropout = number(owner, "dropout", dropout, BELOW_ONE) or cell.dropout
-        self.recurrent_dropout = (
-            number(owner, "recurrent_dropout", recurrent_dropout, BELOW_ONE) or cell.recurrent_dropout
-        )
+        rates = (0.0, 0.0) if self._is_own else (cell.dropout, cell.recurrent_dropout)
+        self.dropout = number(owner, "dropout", dropout, BELOW_ONE) or rates[0]
+        self.recurrent_dropout = number(owner, "recurrent_dropout", recurrent_dropout, BELOW_ONE) or rates[1]
 
     @property
     def units(self) -> int:
         """Length of the output of a step."""
-        return self.cell.units
+        size: int = getattr(self.cell, "output_size", None) or self._sizes[0]
+        return size
+
+    @property
+    def _sizes(self) -> list[int]:
+        """Lengths of the states of the cell."""
+        return sizes_of(self.cell.state_size)
 
     def build(self, input_shape: Any) -> None:
         """Create the weights of the cell for sequences of this shape."""
@@ -100,14 +117,14 @@ class RNN(Layer):
             raise ValueError(
                 f"layer {self.name!r} takes inputs of shape (batch, time, features), got shape {tuple(input_shape)}"
             )
-        if not self.cell.built:
+        if not self.cell.built and not self._is_own:
             self.cell.build(input_shape)
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """Return the mask of the outputs of all steps; None for the last output and for states."""
         mask = previous_mask[0] if isinstance(previous_mask, (list, tuple)) else previous_mask
         outputs = mask if self.return_sequences else None
-        return [outputs, *[None] * self.cell.states] if self.return_state else outputs
+        return [outputs, *[None] * len(self._sizes)] if self.return_state else outputs
 
     def call(
         self, inputs: Any, initial_state: Any = None, mask: Any = None, training: bool | None = None
@@ -136,7 +153,7 @@ class RNN(Layer):
             )
         if training and self.dropout:
             inputs = drop(self.seed_generator, inputs, self.dropout, (batch, 1, inputs.shape[-1]))
-        projected = transpose(self.cell.project(inputs), (1, 0, 2))
+        projected = transpose(inputs if self._is_own else self.cell.project(inputs), (1, 0, 2))
         if self.go_backwards:
             projected = reverse(projected, [0])
         states = self._initial(initial_state, batch, projected.dtype)
@@ -151,8 +168,13 @@ class RNN(Layer):
                 states = (multiply(states[0], kept), *states[1:])
             return self.cell.step(x, states)
 
-        if mask is not None:
-            result, last = self._masked(step, projected, states, self._seen(mask, batch, time))
+        if self._is_own or mask is not None:
+            if self._is_own and not self.cell.built:
+                self.cell(
+                    projected[0], of_structure(self.cell.state_size, list(states))
+                )  # creates the weights
+            seen = None if mask is None else self._seen(mask, batch, time)
+            result, last = self._apart(self._own_step if self._is_own else step, projected, states, seen)
         elif self.return_sequences:
             outputs, *others = scan(step, projected, states)
             result, last = transpose(outputs, (1, 0, 2)), [s[-1] for s in (outputs, *others)]
@@ -161,12 +183,14 @@ class RNN(Layer):
             result = last[0]
         for variable, state in zip(self.last_states, last, strict=False):
             variable.assign(state)
-        return (result, *last) if self.return_state else result
+        return (result, *of_structure(self.cell.state_size, last)) if self.return_state else result
 
     def reset_states(self) -> None:
         """Begin the next call of a layer with ``stateful=True`` with zeros."""
         for variable in self.last_states:
             variable.assign(zeros_like(variable))
+
+    reset_state = reset_states
 
     def _seen(self, mask: Any, batch: int, time: int) -> Any:
         """Return a mask in the order of the steps, with a dimension for the state."""
@@ -178,23 +202,33 @@ class RNN(Layer):
         seen = expand_dims(transpose(mask), -1)
         return reverse(seen, [0]) if self.go_backwards else seen
 
-    def _masked(self, step: Any, projected: Any, states: tuple[Any, ...], seen: Any) -> tuple[Any, list[Any]]:
-        """Return the output, or all of them, and the last states, for steps of which some do not count."""
+    def _own_step(self, states: tuple[Any, ...], x: Any) -> tuple[Any, ...]:
+        """Return the output and the next states of a cell that the user defined."""
+        output, following = self.cell(x, of_structure(self.cell.state_size, list(states)))
+        return (output, *flatten(following)[0])
 
-        def masked_step(before: tuple[Any, ...], row: tuple[Any, Any]) -> tuple[Any, ...]:
-            x, counts = row
-            after = step(before[1:], x)
-            return tuple(
-                [where(counts, new, old) for new, old in zip((after[0], *after), before, strict=True)]
-            )
+    def _apart(self, step: Any, projected: Any, states: tuple[Any, ...], seen: Any) -> tuple[Any, list[Any]]:
+        """Return the output, or all of them, and the last states, where the output is no state.
 
-        first = (zeros_like(states[0]), *states)
+        If `seen` is given, steps at which it is False do not count.
+        """
+
+        def step_apart(before: tuple[Any, ...], row: Any) -> tuple[Any, ...]:
+            x, counts = (row, None) if seen is None else row
+            found = step(before[1:], x)
+            after = found if self._is_own else (found[0], *found)
+            if counts is None:
+                return tuple(after)
+            return tuple([where(counts, new, old) for new, old in zip(after, before, strict=True)])
+
+        output = zeros([states[0].shape[0], self.units], states[0].dtype)
+        first, rows = (output, *states), projected if seen is None else (projected, seen)
         if self.return_sequences:
-            outputs, *others = scan(masked_step, (projected, seen), first)
-            if self.zero_output_for_mask:
+            outputs, *others = scan(step_apart, rows, first)
+            if self.zero_output_for_mask and seen is not None:
                 outputs = where(seen, outputs, 0)
             return transpose(outputs, (1, 0, 2)), [s[-1] for s in others]
-        result, *last = foldl(masked_step, (projected, seen), first)
+        result, *last = foldl(step_apart, rows, first)
         return result, last
 
     def _remembered(self, batch: int, dtype: Any) -> tuple[Any, ...]:
@@ -204,7 +238,7 @@ class RNN(Layer):
                 self.last_states.extend(
                     [
                         Variable(np.zeros((batch, size), dtype), trainable=False, name=f"{self.name}/state")
-                        for size in self.cell.state_size
+                        for size in self._sizes
                     ]
                 )
         if self.last_states[0].shape[0] != batch:
@@ -220,10 +254,10 @@ class RNN(Layer):
             if given is None:
                 return remembered
         if given is None:
-            return tuple([zeros([batch, size], dtype) for size in self.cell.state_size])
-        states = tuple(given) if isinstance(given, (list, tuple)) else (given,)
-        if len(states) != self.cell.states:
-            raise ValueError(f"layer {self.name!r} takes {self.cell.states} states, got {len(states)}")
+            return tuple([zeros([batch, size], dtype) for size in self._sizes])
+        states = tuple(flatten(given)[0])
+        if len(states) != len(self._sizes):
+            raise ValueError(f"layer {self.name!r} takes {len(self._sizes)} states, got {len(states)}")
         return tuple([self._as_input(state) for state in states])
 
 

@@ -137,6 +137,13 @@ class SimpleRNNCell(RecurrentCell):
     ((2, 3), 1)
     """
 
+    def __init__(self, units: int, activation: Any = "tanh", use_bias: bool = True, **options: Any) -> None:
+        if "recurrent_activation" in options:
+            raise TypeError(
+                "[SimpleRNNCell] there is no argument 'recurrent_activation': the cell has no gates"
+            )
+        super().__init__(units, activation, use_bias=use_bias, **options)
+
     def step(self, projected: Any, states: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the next state."""
         return (self.activation(add(projected, matmul(states[0], self.recurrent_kernel))),)
@@ -163,10 +170,12 @@ class LSTMCell(RecurrentCell):
     Parameters
     ----------
     units : int
+    activation, recurrent_activation : str or callable
+    use_bias : bool, default True
     unit_forget_bias : bool, default True
         Whether the bias of the gate of forgetting begins with ones.
     **options
-        `activation`, `recurrent_activation`, `use_bias`, `kernel_initializer`, `recurrent_initializer`,
+        `kernel_initializer`, `recurrent_initializer`,
         `bias_initializer`, `kernel_regularizer`, `recurrent_regularizer`, `bias_regularizer`, `dropout`,
         `recurrent_dropout`, `seed`. A cell that is called by itself draws masks of dropout at each call; a layer draws
         them once for all steps.
@@ -187,8 +196,17 @@ class LSTMCell(RecurrentCell):
     gates = 4
     states = 2
 
-    def __init__(self, units: int, unit_forget_bias: bool = True, **options: Any) -> None:
-        super().__init__(units, **options)
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "sigmoid",
+        use_bias: bool = True,
+        *,
+        unit_forget_bias: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__(units, activation, recurrent_activation, use_bias, **options)
         self.unit_forget_bias = unit_forget_bias
         if unit_forget_bias:
             self._bias = self._bias._replace(initializer=_Forgetful(self._bias.initializer, self.units))
@@ -211,6 +229,8 @@ class GRUCell(RecurrentCell):
     Parameters
     ----------
     units : int
+    activation, recurrent_activation : str or callable
+    use_bias : bool, default True
     reset_after : bool, default True
         Whether the reset gate is applied after the product with the state. The bias then has two rows, for the inputs
         and for the state.
@@ -232,8 +252,17 @@ class GRUCell(RecurrentCell):
 
     gates = 3
 
-    def __init__(self, units: int, reset_after: bool = True, **options: Any) -> None:
-        super().__init__(units, **options)
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "sigmoid",
+        use_bias: bool = True,
+        *,
+        reset_after: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__(units, activation, recurrent_activation, use_bias, **options)
         self.reset_after = reset_after
 
     def _bias_shape(self) -> tuple[int, ...]:

@@ -162,3 +162,18 @@ class Conv3DTranspose(_Transposed):
     """
 
     spatial = 3
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: int | Sequence[int],
+        strides: int | Sequence[int] = 1,
+        padding: str = "valid",
+        data_format: str | None = None,
+        output_padding: int | Sequence[int] | None = None,
+        dilation_rate: int | Sequence[int] = 1,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            filters, kernel_size, strides, padding, output_padding, data_format, dilation_rate, **options
+        )

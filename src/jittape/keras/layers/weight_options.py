@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jittape.keras import initializers, regularizers
+from jittape.keras import constraints, initializers, regularizers
 from jittape.keras.layers.layer import Layer
 from jittape.recording.variable import Variable
 
@@ -35,6 +35,5 @@ def weight_options(initializer: Any, regularizer: Any = None, constraint: Any = 
     TypeError
         If a constraint is not callable.
     """
-    if constraint is not None and not callable(constraint):
-        raise TypeError(f"a constraint must be a function of the weight, got {constraint!r}")
-    return WeightOptions(initializers.get(initializer), regularizers.get(regularizer), constraint)
+    chosen = constraints.get(constraint)
+    return WeightOptions(initializers.get(initializer), regularizers.get(regularizer), chosen)

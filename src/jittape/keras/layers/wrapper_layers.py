@@ -98,7 +98,7 @@ class Bidirectional(Layer):
         """Return the mask of the outputs of all steps; None for the last output and for states."""
         mask = previous_mask[0] if isinstance(previous_mask, (list, tuple)) else previous_mask
         outputs = [mask if self.return_sequences else None] * (2 if self.merge_mode is None else 1)
-        return outputs + [None] * (2 * self.forward_layer.cell.states if self.return_state else 0)
+        return outputs + [None] * (2 * len(self.forward_layer._sizes) if self.return_state else 0)
 
     def call(
         self, inputs: Any, initial_state: Any = None, mask: Any = None, training: bool | None = None
@@ -141,7 +141,7 @@ def _turned(layer: RNN) -> RNN:
     copied: RNN = unbuilt(layer)
     copied.go_backwards = not layer.go_backwards
     copied._name = f"backward_{layer.name}"
-    copied.seed_generator = copied.cell.seed_generator = generator_of(None)
+    copied.seed_generator = generator_of(None)
     return copied
 
 

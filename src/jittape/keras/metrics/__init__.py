@@ -45,13 +45,13 @@ from jittape.keras.metrics.accuracy_metrics import (
     sparse_top_k_categorical_accuracy as sparse_top_k_categorical_accuracy,
 )
 from jittape.keras.metrics.accuracy_metrics import top_k_categorical_accuracy as top_k_categorical_accuracy
-from jittape.keras.metrics.confusion_metrics import AUC as AUC
 from jittape.keras.metrics.confusion_metrics import FalseNegatives as FalseNegatives
 from jittape.keras.metrics.confusion_metrics import FalsePositives as FalsePositives
 from jittape.keras.metrics.confusion_metrics import Precision as Precision
 from jittape.keras.metrics.confusion_metrics import Recall as Recall
 from jittape.keras.metrics.confusion_metrics import TrueNegatives as TrueNegatives
 from jittape.keras.metrics.confusion_metrics import TruePositives as TruePositives
+from jittape.keras.metrics.curve_metrics import AUC as AUC
 from jittape.keras.metrics.f_scores import F1Score as F1Score
 from jittape.keras.metrics.f_scores import FBetaScore as FBetaScore
 from jittape.keras.metrics.loss_metrics import BinaryCrossentropy as BinaryCrossentropy

@@ -8,6 +8,7 @@ from typing import Any
 from jittape.keras.metrics import (
     accuracy_metrics,
     confusion_metrics,
+    curve_metrics,
     f_scores,
     loss_metrics,
     metric_base,
@@ -21,12 +22,12 @@ from jittape.module import snake_case
 __all__ = ["get"]
 
 _MODULES = (
-    metric_base, loss_metrics, regression_metrics, accuracy_metrics, confusion_metrics, operating_points, f_scores,
-    overlap_metrics,
+    metric_base, loss_metrics, regression_metrics, accuracy_metrics, confusion_metrics, curve_metrics, operating_points,
+    f_scores, overlap_metrics,
 )  # fmt: skip
 _CLASSES: dict[str, Callable[[], Metric]] = {
     name: value for module in _MODULES for name, value in vars(module).items()
-    if name in module.__all__ and isinstance(value, type)
+    if name in module.__all__ and isinstance(value, type) and name != "Counts"
 }  # fmt: skip
 _BY_NAME: dict[str, Callable[[], Metric]] = {
     "accuracy": accuracy_metrics.SparseCategoricalAccuracy,
@@ -36,7 +37,7 @@ _BY_NAME: dict[str, Callable[[], Metric]] = {
     "mae": loss_metrics.MeanAbsoluteError,
     "mape": loss_metrics.MeanAbsolutePercentageError,
     "msle": loss_metrics.MeanSquaredLogarithmicError,
-    "auc": confusion_metrics.AUC,
+    "auc": curve_metrics.AUC,
     "f1_score": f_scores.F1Score,
     "r2_score": regression_metrics.R2Score,
 }

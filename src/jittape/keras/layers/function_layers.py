@@ -1,0 +1,180 @@
+"""Layers without trained weights: functions, and inputs brought to a scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jittape.data import Dataset
+from jittape.keras.layers.layer import Layer
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import sqrt
+from jittape.primitives.elementwise.piecewise import maximum
+from jittape.recording.convert import constant
+
+__all__ = ["Identity", "Lambda", "Normalization", "Rescaling"]
+
+
+class Identity(Layer):
+    """The inputs as they are.
+
+    Parameters
+    ----------
+    **options : those of `Layer`
+
+    Examples
+    --------
+    >>> jt.keras.layers.Identity()([1.0, 2.0]).numpy()
+    array([1., 2.], dtype=float32)
+    """
+
+    supports_masking = True
+
+    def call(self, inputs: Any) -> Any:
+        """Return `inputs`."""
+        return inputs
+
+
+class Lambda(Layer):
+    """A function as a layer. Variables that the function uses are no weights of the layer.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(inputs, **arguments)``; it may also take `mask` and `training`.
+    output_shape : optional
+        Accepted for compatibility with TensorFlow: the function tells the shape.
+    mask : callable or tensor, optional
+        The mask of the result, or a function ``mask(inputs, mask)`` of it.
+    arguments : dict, optional
+        Further arguments of the function.
+    **options : those of `Layer`
+
+    Raises
+    ------
+    TypeError
+        If `function` is not callable.
+
+    Examples
+    --------
+    >>> jt.keras.layers.Lambda(lambda x: x**2)([1.0, 3.0]).numpy()
+    array([1., 9.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        output_shape: Any = None,
+        mask: Any = None,
+        arguments: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        if not callable(function):
+            raise TypeError(f"[Lambda] function must be callable, got {function!r}")
+        self.function, self.mask, self.arguments = function, mask, dict(arguments or {})
+        self.supports_masking = mask is not None
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Return the mask that the layer was given."""
+        return self.mask(inputs, previous_mask) if callable(self.mask) else self.mask
+
+    def call(self, inputs: Any) -> Any:
+        """Return the result of the function."""
+        return self.function(inputs, **self.arguments)
+
+
+class Rescaling(Layer):
+    """``scale * inputs + offset``, such as pixels from 0 to 255 brought to the range from 0 to 1.
+
+    Parameters
+    ----------
+    scale, offset : float or array
+    **options : those of `Layer`
+
+    Examples
+    --------
+    >>> jt.keras.layers.Rescaling(1 / 255)([0.0, 255.0]).numpy()
+    array([0., 1.], dtype=float32)
+    """
+
+    supports_masking = takes_floats = True
+
+    def __init__(self, scale: Any, offset: Any = 0.0, **options: Any) -> None:
+        super().__init__(**options)
+        self.scale, self.offset = scale, offset
+
+    def call(self, inputs: Any) -> Any:
+        """Return the inputs in the other scale."""
+        return add(multiply(inputs, constant(self.scale, inputs.dtype)), constant(self.offset, inputs.dtype))
+
+
+class Normalization(Layer):
+    """Inputs shifted and scaled to the mean 0 and the variance 1, by moments that `adapt` computes.
+
+    Parameters
+    ----------
+    axis : int, sequence of int or None
+        Dimensions with moments of their own; None for one mean and one variance.
+    mean, variance : float or array, optional
+        The moments; `adapt` is not needed then.
+    invert : bool
+        Whether normalized inputs are brought back to the moments.
+    **options : those of `Layer`
+
+    Raises
+    ------
+    ValueError
+        If only one of `mean` and `variance` is given; at the call, if there are no moments.
+
+    Examples
+    --------
+    >>> layer = jt.keras.layers.Normalization()
+    >>> layer.adapt(np.array([[1.0, 10.0], [3.0, 30.0]]))
+    >>> layer([[3.0, 10.0]]).numpy()
+    array([[ 1., -1.]], dtype=float32)
+    """
+
+    supports_masking = takes_floats = True
+
+    def __init__(
+        self, axis: Any = -1, mean: Any = None, variance: Any = None, invert: bool = False, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        if (mean is None) != (variance is None):
+            raise ValueError("[Normalization] give both mean and variance, or neither of them")
+        self.axis = axis if axis is None or isinstance(axis, Sequence) else (axis,)
+        self.invert = bool(invert)
+        self.mean = None if mean is None else np.asarray(mean, self.dtype)
+        self.variance = None if variance is None else np.asarray(variance, self.dtype)
+
+    def adapt(self, data: Any) -> None:
+        """Compute the moments of an array, or of the batches of a dataset.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows.
+        """
+        batches = [np.asarray(batch) for batch in data] if isinstance(data, Dataset) else [np.asarray(data)]
+        if not batches or not sum(map(len, batches)):
+            raise ValueError(f"[Normalization] adapt needs at least one row, got {data!r}")
+        rows = np.concatenate(batches).astype(np.float64)
+        kept = {axis % rows.ndim for axis in self.axis or ()}
+        others = tuple(i for i in range(rows.ndim) if i not in kept)
+        self.mean = rows.mean(others, keepdims=True)[0].astype(self.dtype)
+        self.variance = rows.var(others, keepdims=True)[0].astype(self.dtype)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the normalized `inputs`."""
+        if self.mean is None or self.variance is None:
+            raise ValueError(
+                f"layer {self.name!r} has no moments: call adapt(data) before, or give mean and variance"
+            )
+        mean, deviation = constant(self.mean), maximum(sqrt(constant(self.variance)), 1e-7)
+        if self.invert:
+            return add(mean, multiply(inputs, deviation))
+        return divide(subtract(inputs, mean), deviation)

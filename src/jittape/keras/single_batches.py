@@ -1,0 +1,64 @@
+"""Steps of a model with one batch: `train_on_batch`, `test_on_batch` and `predict_on_batch`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.keras.epochs import floats
+from jittape.keras.training_data import one_batch
+
+__all__ = ["SingleBatches"]
+
+
+class SingleBatches:
+    """Methods of `Model` for one batch."""
+
+    _begin: Callable[[Any], None]
+    _require_compiled: Callable[[str], None]
+    _step: Callable[[str], Callable[..., Any]]
+    reset_metrics: Callable[[], None]
+
+    @staticmethod
+    def _results(logs: dict[str, float], return_dict: bool) -> Any:
+        if return_dict:
+            return logs
+        values = list(logs.values())
+        return values[0] if len(values) == 1 else values
+
+    def train_on_batch(
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        return_dict: bool = False,
+    ) -> Any:
+        """Make one step of training and return the loss and the metrics of the batch, as `evaluate` does.
+
+        Raises
+        ------
+        RuntimeError
+            Before `compile`.
+        """
+        self._require_compiled("train_on_batch")
+        batch = one_batch((x, y, sample_weight), class_weight)
+        self._begin(batch)
+        self.reset_metrics()
+        return self._results(floats(self._step("train_step")(batch)), return_dict)
+
+    def test_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
+    ) -> Any:
+        """Evaluate one batch and return its loss and metrics, as `train_on_batch` does."""
+        batch = one_batch((x, y, sample_weight))
+        self._begin(batch)
+        self.reset_metrics()
+        return self._results(floats(self._step("test_step")(batch)), return_dict)
+
+    def predict_on_batch(self, x: Any) -> np.ndarray[Any, Any]:
+        """Return the predictions for one batch as an array."""
+        found: np.ndarray[Any, Any] = self._step("predict_step")(one_batch((x, None, None))).numpy()
+        return found

@@ -1,0 +1,185 @@
+"""Arguments of layers, cells, constraints and `compile`: Keras's order, and errors that name what is wrong."""
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+keras, layers = jt.keras, jt.keras.layers
+IMAGE = np.ones((1, 4, 4, 2), "float32")
+ROWS = np.ones((4, 3), "float32")
+
+
+def network():
+    return keras.Sequential([layers.Input((3,)), layers.Dense(1)])
+
+
+def test_arguments_by_position():
+    assert layers.BatchNormalization(-1, 0.9, 1e-3, False, False)(ROWS).shape == (4, 3)
+    cell = layers.LSTMCell(4, "relu", "hard_sigmoid", False)
+    assert (cell.activation, cell.use_bias) == (keras.activations.relu, False)
+    assert cell.recurrent_activation is keras.activations.hard_sigmoid
+    assert layers.DepthwiseConv2D(3, 1, "same", 2, "channels_last", 1, "relu", False)(IMAGE).shape == (
+        1,
+        4,
+        4,
+        4,
+    )
+    separable = layers.SeparableConv2D(5, 3, 1, "same", "channels_last", 1, 2, "relu")
+    assert separable(IMAGE).shape == (1, 4, 4, 5)
+    volume = layers.Conv3DTranspose(2, 2, 2, "valid", "channels_last", 1)
+    assert volume(np.ones((1, 2, 2, 2, 1), "float32")).shape == (1, 5, 5, 5, 2)
+    model = network()
+    model.compile("sgd", "mse", [2.0], ["mae"])
+    assert model.evaluate(ROWS, ROWS[:, :1], 2, 0, None, 1, None, True).keys() == {"loss", "mae"}
+
+
+def test_the_factor_of_the_loss():
+    values = []
+    for factor in (None, 3.0):
+        model = network()
+        model.set_weights([np.full((3, 1), 0.5), np.zeros(1)])
+        model.compile("sgd", "mse", loss_weights=factor)
+        values.append(model.evaluate(ROWS, ROWS[:, :1], verbose=0))
+    assert values[1] == pytest.approx(3 * values[0])
+
+
+def test_some_batches():
+    model = network()
+    model.compile("sgd", "mse")
+    assert model.predict(ROWS, 1, 0, steps=3).shape == (3, 1)
+    with pytest.raises(ValueError, match=r"\[predict\] steps must be at least 1, got 0"):
+        model.predict(ROWS, verbose=0, steps=0)
+    with pytest.raises(ValueError, match=r"\[evaluate\] steps must be at least 1, got -1"):
+        model.evaluate(ROWS, ROWS[:, :1], verbose=0, steps=-1)
+
+
+def test_a_compile_that_fails_changes_nothing():
+    model = network()
+    model.compile("sgd", "mse", metrics=["mae"])
+    before = model.optimizer, model.loss, model.metrics
+    for options in (
+        {"loss": "mse", "metrics": ["acuracy"]},
+        {"loss": ["mse", "mae"]},
+        {"loss": "mse", "loss_weights": "x"},
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            model.compile("adam", **options)
+        assert (model.optimizer, model.loss) == before[:2]
+        assert all(a is b for a, b in zip(model.metrics[1].metrics, before[2][1].metrics, strict=True))
+
+
+def test_summary_by_a_function():
+    lines = []
+    network().summary(print_fn=lines.append, show_trainable=True)
+    assert lines[-1] == "Parameters: 4, of which 4 are trained"
+
+
+def test_steps_of_a_cell_of_ones_own():
+    """Values of the loop that the cell describes, with and without a mask."""
+
+    class Decay(layers.Layer):
+        state_size = 2
+
+        def call(self, inputs, states):
+            following = 0.5 * states[0] + inputs
+            return following * 10.0, [following]
+
+    x = np.arange(6.0).reshape(1, 3, 2).astype("float32")
+    mask = np.array([[True, False, True]])
+    for given in (None, mask):
+        state, outputs, output = np.zeros((1, 2)), [], np.zeros((1, 2))
+        for step in range(3):
+            if given is None or given[0, step]:
+                state = 0.5 * state + x[:, step]
+                output = state * 10
+            outputs.append(output)
+        found, last = layers.RNN(Decay(), return_sequences=True, return_state=True)(x, mask=given)
+        np.testing.assert_allclose(found.numpy()[0], np.stack(outputs)[:, 0])
+        np.testing.assert_allclose(last.numpy(), state)
+        np.testing.assert_allclose(layers.RNN(Decay())(x, mask=given).numpy(), output)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: layers.SimpleRNNCell(2, recurrent_activation="relu"), TypeError, "the cell has no gates"),
+        (
+            lambda: layers.RNN(layers.Dense(2)),
+            TypeError,
+            r"\[RNN\] cell must be a SimpleRNNCell.* a list of cells",
+        ),
+        (lambda: layers.RNN([]), ValueError, r"\[StackedRNNCells\] cells must be a list of cells"),
+        (
+            lambda: layers.ZeroPadding2D((1, 2, 3)),
+            ValueError,
+            r"\[ZeroPadding2D\] padding must be an int, or",
+        ),
+        (
+            lambda: layers.ZeroPadding2D(-1),
+            ValueError,
+            r"\[ZeroPadding2D\] padding must be .* at least 0, got -1",
+        ),
+        (lambda: layers.ZeroPadding2D(1)(ROWS), ValueError, "takes inputs with 4 dimensions"),
+        (
+            lambda: layers.Cropping2D(2)(IMAGE),
+            ValueError,
+            r"cropping .* leaves nothing of inputs of shape \(1, 4, 4, 2\)",
+        ),
+        (lambda: layers.UpSampling2D(0), ValueError, r"\[UpSampling2D\] size must be positive"),
+        (
+            lambda: layers.UpSampling2D(2, interpolation="bilinear"),
+            ValueError,
+            "interpolation must be 'nearest'",
+        ),
+        (lambda: layers.SpatialDropout2D(0.5)(ROWS), ValueError, "takes inputs with 4 dimensions"),
+        (lambda: layers.GaussianDropout(1.0), ValueError, "GaussianDropout: `rate` must be"),
+        (lambda: layers.Lambda(3), TypeError, r"\[Lambda\] function must be callable, got 3"),
+        (lambda: layers.Normalization()(ROWS), ValueError, r"has no moments: call adapt\(data\) before"),
+        (lambda: layers.Normalization(mean=1.0), ValueError, "both mean and variance"),
+        (lambda: layers.Normalization().adapt(np.ones((0, 3))), ValueError, "adapt needs at least one row"),
+        (
+            lambda: keras.constraints.get("max"),
+            ValueError,
+            "there is no constraint 'max'; there are MaxNorm, max_norm",
+        ),
+        (
+            lambda: layers.Dense(2, kernel_constraint=3),
+            TypeError,
+            "a constraint must be a function of the weight, got 3",
+        ),
+        (
+            lambda: network().compile("sgd", ["mse", "mae"]),
+            ValueError,
+            "loss must be one loss, got 2: for a model of several",
+        ),
+        (lambda: network().compile("sgd", "mse", ["a", "b"]), ValueError, "metrics are the next argument"),
+        (
+            lambda: keras.metrics.FBetaScore("mean"),
+            ValueError,
+            r"\[FBetaScore\] average must be None, 'micro'",
+        ),
+        (
+            lambda: keras.metrics.F1Score()([0, 1], [0.5, 0.5]),
+            ValueError,
+            r"equal shapes \(batch, classes\), got \(2,\)",
+        ),
+        (lambda: keras.metrics.F1Score().result(), RuntimeError, "call update_state before result"),
+        (lambda: keras.metrics.R2Score("mean"), ValueError, r"\[R2Score\] class_aggregation must be"),
+        (lambda: keras.metrics.R2Score()(ROWS, ROWS[:2]), ValueError, r"got \(4, 3\) and \(2, 3\)"),
+        (
+            lambda: keras.metrics.IoU(2, [2]),
+            ValueError,
+            r"\[IoU\] target_class_ids must be classes from 0 to below 2, got \[2\]",
+        ),
+        (
+            lambda: keras.metrics.MeanIoU(2)([0, 1], [0, 1, 1]),
+            ValueError,
+            "equally many elements, got 2 and 3",
+        ),
+        (lambda: keras.metrics.PrecisionAtRecall(1.5), ValueError, "recall must be from 0 to 1, got 1.5"),
+    ],
+)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
