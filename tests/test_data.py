@@ -17,7 +17,9 @@ Y = np.arange(7)
 def listed(dataset):
     """Return the elements as nested lists."""
     return [
-        jt.data.elements._flatten(e)[1].unflatten([t.tolist() for t in jt.data.elements._flatten(e)[0]])
+        jt.data.elements.flatten_element(e)[1].unflatten(
+            [t.tolist() for t in jt.data.elements.flatten_element(e)[0]]
+        )
         for e in dataset
     ]
 
@@ -403,10 +405,9 @@ def test_bad_input(make, error, message):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda d: d.rebatch(2), r"no 'rebatch'; use unbatch\(\) and batch\(n\)"),
-        (lambda d: d.element_spec, r"use next\(iter\(dataset\)\)"),
+        (lambda d: d.ragged_batch(2), r"no 'ragged_batch'; use padded_batch\(n\)"),
         (lambda d: Dataset.list_files("*.npy"), "glob.glob"),
-        (lambda d: Dataset.sample_from_datasets([d]), "from_generator"),
+        (lambda d: d.ignore_errors(), "from_generator"),
         (lambda d: d.shufle(3), "did you mean 'shuffle'"),
         (lambda d: d.quite_another, "has no 'quite_another'$"),
     ],

@@ -22,6 +22,7 @@ from tensorflow_programs import (
     hands_on,
     layers_and_callbacks,
     masked_sequences,
+    pipelines,
     sequences,
     steps_of_ones_own,
     tensors_and_variables,
@@ -40,6 +41,7 @@ PAGES = (
     sequences,
     layers_and_callbacks,
     masked_sequences,
+    pipelines,
     steps_of_ones_own,
 )
 

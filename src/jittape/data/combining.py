@@ -5,15 +5,18 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import reduce
 from inspect import signature
 from typing import Any, Self
 
 import numpy as np
 
 from jittape.core.user_calls import as_int
+from jittape.data.element_specs import merged, padded, spec_of
 from jittape.data.elements import as_element, pad_and_stack, same_kind, split_leaves
 from jittape.data.iteration import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from jittape.data.ordering import Ordered, at_least_1
+from jittape.errors import OutOfRangeError
 from jittape.recording.operators import Operators
 
 __all__ = ["Combined", "called", "holds", "require_callable"]
@@ -60,7 +63,8 @@ class Combined(Ordered):
         span = (length - 1) * between + 1
 
         def dataset(leaves: list[Any]) -> Combined:
-            return type(self)(lambda: iter(leaves), len(leaves))
+            spec = None if not leaves else lambda: reduce(merged, map(spec_of, leaves))
+            return type(self)(lambda: iter(leaves), len(leaves), spec=spec)
 
         def items() -> Iterator[Any]:
             source = self._elements()
@@ -90,7 +94,8 @@ class Combined(Ordered):
         """
         require_callable("flat_map", "map_func", map_func)
         sources = self._datasets("flat_map", map_func)
-        return type(self)(lambda: itertools.chain.from_iterable(sources()), UNKNOWN_CARDINALITY)
+        spec = self._spec_of_datasets(map_func)
+        return type(self)(lambda: itertools.chain.from_iterable(sources()), UNKNOWN_CARDINALITY, spec=spec)
 
     def interleave(
         self,
@@ -125,7 +130,27 @@ class Combined(Ordered):
         )
         block = 1 if block_length is None else at_least_1("interleave", "block_length", block_length)
         sources = self._datasets("interleave", map_func)
-        return type(self)(lambda: _interleaved(sources(), cycle, block), UNKNOWN_CARDINALITY)
+        spec = self._spec_of_datasets(map_func)
+        return type(self)(lambda: _interleaved(sources(), cycle, block), UNKNOWN_CARDINALITY, spec=spec)
+
+    def _spec_of_datasets(self, function: Callable[..., Any]) -> Callable[[], Any]:
+        """Return a function that returns the specs of the elements of the first dataset of `flat_map`."""
+        return lambda: called(function, self._first()).element_spec
+
+    def _first(self) -> Any:
+        """Return the first element.
+
+        Raises
+        ------
+        OutOfRangeError
+            If there is none.
+        """
+        found = list(itertools.islice(self._elements(), 1))
+        if not found:
+            raise OutOfRangeError(
+                "[Dataset.element_spec] the dataset has no first element to call the function with"
+            )
+        return found[0]
 
     def _datasets(self, method: str, function: Callable[..., Any]) -> Callable[[], Iterator[Iterator[Any]]]:
         """Return a function that begins the passes over the datasets that a function makes of the elements."""
@@ -180,7 +205,9 @@ class Combined(Ordered):
 
         whole, rest = divmod(self._count, size)
         return type(self)(
-            items, self._count if self._count < 0 else whole + bool(rest and not drop_remainder)
+            items,
+            self._count if self._count < 0 else whole + bool(rest and not drop_remainder),
+            spec=lambda: padded(self.element_spec, padded_shapes, size if drop_remainder else None),
         )
 
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
@@ -239,6 +266,7 @@ class Combined(Ordered):
         return type(self)(
             lambda: itertools.takewhile(lambda e: holds("take_while", predicate, e), self._elements()),
             UNKNOWN_CARDINALITY if self._count else 0,
+            spec=self._spec,
         )
 
     def apply(self, transformation_func: Callable[[Self], Any], name: str | None = None) -> Any:
@@ -276,7 +304,10 @@ class Combined(Ordered):
         [1, 3, 5]
         """
         first, between = as_int("start", start), as_int("step", step)
-        return cls(lambda: itertools.count(first, between), INFINITE_CARDINALITY, _as_int64)
+        spec = spec_of(_as_int64(first))
+        return cls(
+            lambda: itertools.count(first, between), INFINITE_CARDINALITY, _as_int64, spec=lambda: spec
+        )
 
 
 def called(function: Callable[..., Any], element: Any) -> Any:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jittape.core.user_calls import as_int
-from jittape.data.combining import Combined, called, holds, require_callable
+from jittape.data.choosing import Chosen
+from jittape.data.combining import called, holds, require_callable
+from jittape.data.element_specs import batched, mapped, merged, spec_of, spec_of_signature, unbatched
 from jittape.data.elements import as_element, element_like, rows_of, stack, unstack
 from jittape.data.iteration import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from jittape.data.ordering import at_least_1
@@ -30,7 +33,7 @@ AUTOTUNE = -1
 _PREFETCH_DEFAULT = 2
 
 
-class Dataset(Combined):
+class Dataset(Chosen):
     """A sequence of elements, which are tensors or nested tuples and dicts of tensors.
 
     Make one with `from_tensor_slices`, `from_tensors`, `from_generator`, `range` or `zip`. Every method returns a new
@@ -65,7 +68,13 @@ class Dataset(Combined):
         """
         rows = rows_of("Dataset.from_tensor_slices", tensors)
         count = len(rows.arrays[0])
-        return Dataset(lambda: iter(range(count)), count, rows.row, rows)
+        return Dataset(
+            lambda: iter(range(count)),
+            count,
+            rows.row,
+            rows,
+            lambda: spec_of(rows.tree.unflatten(list(rows.arrays)), rows=True),
+        )
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
@@ -77,14 +86,14 @@ class Dataset(Combined):
         [[1, 2]]
         """
         element = as_element(tensors)
-        return Dataset(lambda: iter((element,)), 1)
+        return Dataset(lambda: iter((element,)), 1, spec=lambda: spec_of(element))
 
     @staticmethod
     def from_generator(
         generator: Callable[..., Iterable[Any]],
         output_types: Any = None,
         output_shapes: Any = None,
-        args: tuple[Any, ...] = (),
+        args: tuple[Any, ...] | None = None,
         output_signature: Any = None,
         name: str | None = None,
     ) -> Dataset:
@@ -115,7 +124,9 @@ class Dataset(Combined):
         """
         require_callable("from_generator", "generator", generator)
         convert = element_like(output_types, output_shapes, output_signature)
-        return Dataset(lambda: map(convert, generator(*args)), UNKNOWN_CARDINALITY)
+        known = spec_of_signature(output_types, output_shapes, output_signature)
+        spec = None if known is None else lambda: known
+        return Dataset(lambda: map(convert, generator(*args or ())), UNKNOWN_CARDINALITY, spec=spec)
 
     @staticmethod
     def range(*args: int, output_type: Any = "int64", name: str | None = None) -> Dataset:
@@ -163,7 +174,9 @@ class Dataset(Combined):
             else min(finite, default=INFINITE_CARDINALITY)
         )
         return Dataset(
-            lambda: (rebuild(list(e)) for e in zip(*[p._elements() for p in parts], strict=False)), count
+            lambda: (rebuild(list(e)) for e in zip(*[p._elements() for p in parts], strict=False)),
+            count,
+            spec=lambda: rebuild([part.element_spec for part in parts]),
         )
 
     # ---- functions of elements -------------------------------------------------------------------------------------
@@ -195,7 +208,9 @@ class Dataset(Combined):
         """
         require_callable("map", "map_func", map_func)
         return Dataset(
-            lambda: (as_element(called(map_func, element)) for element in self._elements()), self._count
+            lambda: (as_element(called(map_func, element)) for element in self._elements()),
+            self._count,
+            spec=lambda: mapped(partial(called, map_func), self.element_spec, self._first()),
         )
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
@@ -210,6 +225,7 @@ class Dataset(Combined):
         return Dataset(
             lambda: (element for element in self._elements() if holds("filter", predicate, element)),
             UNKNOWN_CARDINALITY if self._count else 0,
+            spec=self._spec,
         )
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
@@ -227,6 +243,7 @@ class Dataset(Combined):
                 for number, element in enumerate(self._elements(), first)
             ),
             self._count,
+            spec=lambda: (spec_of(constant(np.int64(0))), self.element_spec),
         )
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
@@ -242,7 +259,9 @@ class Dataset(Combined):
         counts = (self._count, dataset._count)
         negative = [count for count in (INFINITE_CARDINALITY, UNKNOWN_CARDINALITY) if count in counts]
         return Dataset(
-            lambda: itertools.chain(self._elements(), dataset._elements()), (*negative, sum(counts))[0]
+            lambda: itertools.chain(self._elements(), dataset._elements()),
+            (*negative, sum(counts))[0],
+            spec=lambda: merged(self.element_spec, dataset.element_spec),
         )
 
     # ---- batches -----------------------------------------------------------------------------------------------------
@@ -289,7 +308,9 @@ class Dataset(Combined):
 
         whole, rest = divmod(self._count, size)
         count = self._count if self._count < 0 else whole + bool(rest and not drop_remainder)
-        return Dataset(items, count)
+        return Dataset(
+            items, count, spec=lambda: batched(self.element_spec, size if drop_remainder else None)
+        )
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """Return the rows of the elements as elements.
@@ -300,7 +321,9 @@ class Dataset(Combined):
         [0, 1, 2]
         """
         return Dataset(
-            lambda: itertools.chain.from_iterable(map(unstack, self._elements())), UNKNOWN_CARDINALITY
+            lambda: itertools.chain.from_iterable(map(unstack, self._elements())),
+            UNKNOWN_CARDINALITY,
+            spec=lambda: unbatched(self.element_spec),
         )
 
     def prefetch(self, buffer_size: int = AUTOTUNE, name: str | None = None) -> Dataset:
@@ -317,4 +340,4 @@ class Dataset(Combined):
         if not size:
             return self
         ahead = _PREFETCH_DEFAULT if size == AUTOTUNE else size
-        return Dataset(lambda: prefetched(self._elements, ahead), self._count)
+        return Dataset(lambda: prefetched(self._elements, ahead), self._count, spec=self._spec)

@@ -17,6 +17,7 @@ __all__ = [
     "Rows",
     "as_element",
     "element_like",
+    "flatten_element",
     "pad_and_stack",
     "rows_of",
     "same_kind",
@@ -28,7 +29,7 @@ __all__ = [
 Rebuild = Callable[[list[Any]], Any]
 
 
-def _flatten(structure: Any) -> tuple[list[Any], Any]:
+def flatten_element(structure: Any) -> tuple[list[Any], Any]:
     """Return the leaves of nested tuples and dicts, and their structure; a list is a leaf, as in TensorFlow."""
     import optree  # takes 60 ms
 
@@ -42,7 +43,7 @@ def as_element(structure: Any) -> Any:
     """Return `structure` with every leaf as a tensor."""
     if isinstance(structure, Tensor):
         return structure
-    leaves, tree = _flatten(structure)
+    leaves, tree = flatten_element(structure)
     return tree.unflatten([convert_to_tensor(leaf) for leaf in leaves])
 
 
@@ -50,7 +51,7 @@ def element_like(dtypes: Any, shapes: Any, signature: Any) -> Callable[[Any], An
     """Return a function that makes an element with these dtypes and shapes, or those of `signature`, of a structure."""
     if signature is None and dtypes is None:
         return as_element
-    specs, tree = _flatten(signature if signature is not None else dtypes)
+    specs, tree = flatten_element(signature if signature is not None else dtypes)
     if signature is None:
         extents = [None] * len(specs) if shapes is None else tree.flatten_up_to(shapes)
         wanted = [(as_dtype(dtype), TensorShape(shape)) for dtype, shape in zip(specs, extents, strict=True)]
@@ -58,7 +59,7 @@ def element_like(dtypes: Any, shapes: Any, signature: Any) -> Callable[[Any], An
         wanted = [(as_dtype(spec.dtype), spec.shape) for spec in specs]
 
     def convert(structure: Any) -> Any:
-        leaves, found = _flatten(structure)
+        leaves, found = flatten_element(structure)
         if found != tree:
             raise ValueError(
                 f"[Dataset.from_generator] an element must have the structure {tree}, got {structure!r}"
@@ -108,7 +109,7 @@ def rows_of(name: str, tensors: Any) -> Rows:
     ValueError
         For no tensors, a scalar, or different lengths.
     """
-    leaves, tree = _flatten(tensors)
+    leaves, tree = flatten_element(tensors)
     arrays = [convert_to_tensor(leaf).numpy() for leaf in leaves]
     if not arrays:
         raise ValueError(f"[{name}] tensors must contain at least one array, got {tensors!r}")
@@ -127,7 +128,7 @@ def rows_of(name: str, tensors: Any) -> Rows:
 
 def stack(elements: Sequence[Any]) -> Any:
     """Return `elements`, whose structures, shapes and dtypes must be equal, as one with a new first dimension."""
-    flat = [_flatten(element) for element in elements]
+    flat = [flatten_element(element) for element in elements]
     tree = flat[0][1]
     if any(other != tree for _, other in flat):
         raise ValueError(
@@ -147,7 +148,7 @@ def stack(elements: Sequence[Any]) -> Any:
 
 def split_leaves(elements: Sequence[Any], make: Callable[[list[Any]], Any]) -> Any:
     """Return ``make(parts)`` for the parts of `elements` at each place of their structure."""
-    flat = [_flatten(element) for element in elements]
+    flat = [flatten_element(element) for element in elements]
     return flat[0][1].unflatten(
         [make(list(parts)) for parts in zip(*[leaves for leaves, _ in flat], strict=True)]
     )
@@ -155,7 +156,7 @@ def split_leaves(elements: Sequence[Any], make: Callable[[list[Any]], Any]) -> A
 
 def same_kind(method: str, state: Any, other: Any) -> Any:
     """Return `other`; raise unless it has the structure and the dtypes of `state`."""
-    (leaves, tree), (found, its) = _flatten(state), _flatten(other)
+    (leaves, tree), (found, its) = flatten_element(state), flatten_element(other)
     if tree != its or [x.dtype for x in leaves] != [x.dtype for x in found]:
         raise TypeError(
             f"[Dataset.{method}] the state must keep its structure and dtypes: "
@@ -174,7 +175,7 @@ def pad_and_stack(elements: Sequence[Any], shapes: Any, values: Any) -> Any:
         None, and None or -1 in a shape, is the greatest extent.
     values : nested scalars, optional
     """
-    flat = [_flatten(element) for element in elements]
+    flat = [flatten_element(element) for element in elements]
     tree = flat[0][1]
     columns = list(zip(*[leaves for leaves, _ in flat], strict=True))
     wanted = [None] * len(columns) if shapes is None else tree.flatten_up_to(shapes)

@@ -34,21 +34,47 @@ class Iterated(metaclass=Explained):
         count: int,
         element: Callable[[Any], Any] | None = None,
         rows: Rows | None = None,
+        spec: Callable[[], Any] | None = None,
     ) -> None:
         self._items = items
         self._count = count
         self._element = element
         self._rows = rows
+        self._spec = spec
 
     def __getattr__(self, name: str) -> Any:
         raise missing_method(type(self), name)
 
     def _with(self, items: Callable[[], Iterator[Any]], count: int) -> Self:
         """Return a dataset with another stream of the same kind of items."""
-        return type(self)(items, count, self._element, self._rows)
+        return type(self)(items, count, self._element, self._rows, self._spec)
 
     def _elements(self) -> Iterator[Any]:
         return self._items() if self._element is None else map(self._element, self._items())
+
+    @property
+    def element_spec(self) -> Any:
+        """The shapes and dtypes of the elements, as nested `jt.TensorSpec`; None stands for extents that vary.
+
+        For `map`, `flat_map` and `interleave`, reading it computes the first element.
+
+        Raises
+        ------
+        NotImplementedError
+            If the elements must be computed to know them: after `window`, `scan`, groups of elements, and generators
+            without a signature.
+
+        Examples
+        --------
+        >>> jt.data.Dataset.from_tensor_slices(np.zeros((5, 3), "float32")).batch(2).element_spec
+        TensorSpec(shape=(None, 3), dtype=float32, name=None)
+        """
+        if self._spec is None:
+            raise NotImplementedError(
+                "[Dataset.element_spec] the shapes of these elements are not known before a pass, as after window(), "
+                "scan() or a generator without output_signature; next(iter(dataset)) has shape and dtype"
+            )
+        return self._spec()
 
     def cardinality(self) -> Tensor:
         """Return the number of elements, `INFINITE_CARDINALITY` or `UNKNOWN_CARDINALITY`, as an int64 tensor.

@@ -8,16 +8,11 @@ from typing import Any
 __all__ = ["Explained", "missing_method"]
 
 _INSTEAD = {
-    "element_spec": "next(iter(dataset)), whose tensors have shape and dtype",
-    "get_single_element": "next(iter(dataset))",
     "make_one_shot_iterator make_initializable_iterator": "iter(dataset)",
-    "rebatch": "unbatch() and batch(n)",
     "ragged_batch sparse_batch": "padded_batch(n)",
-    "unique": "np.unique before from_tensor_slices",
     "rejection_resample": "filter(function)",
-    "group_by_window bucket_by_sequence_length choose_from_datasets sample_from_datasets": (
-        "from_generator with a generator that chooses the elements"
-    ),
+    "ignore_errors": "from_generator with a generator that catches them",
+    "fingerprint": "hash(tuple(...)) of the elements",
     "random": "counter() and map(function) with jt.random",
     "list_files": "glob.glob and from_generator",
     "save load snapshot": "np.savez and from_tensor_slices",

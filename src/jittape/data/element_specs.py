@@ -1,0 +1,109 @@
+"""Shapes and dtypes of the elements of datasets, before a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.core.tensor_shape import TensorShape
+from jittape.data.elements import as_element, flatten_element
+from jittape.functions.signature import TensorSpec
+from jittape.recording.tensor import tensor_of
+
+__all__ = ["batched", "mapped", "merged", "padded", "spec_of", "spec_of_signature", "unbatched"]
+
+
+def _spec(shape: Any, dtype: Any) -> TensorSpec:
+    return TensorSpec(TensorShape(shape), dtype)
+
+
+def spec_of(element: Any, rows: bool = False) -> Any:
+    """Return the specs of the tensors of an element, or of the rows of arrays."""
+    leaves, tree = flatten_element(element)
+    return tree.unflatten([_spec(tuple(leaf.shape)[rows:], leaf.dtype) for leaf in leaves])
+
+
+def spec_of_signature(dtypes: Any, shapes: Any, signature: Any) -> Any:
+    """Return the specs that `Dataset.from_generator` was given; None if it was given none."""
+    if signature is not None:
+        leaves, tree = flatten_element(signature)
+        return tree.unflatten([_spec(spec.shape, spec.dtype) for spec in leaves])
+    if dtypes is None:
+        return None
+    leaves, tree = flatten_element(dtypes)
+    extents = [None] * len(leaves) if shapes is None else tree.flatten_up_to(shapes)
+    return tree.unflatten([_spec(shape, dtype) for shape, dtype in zip(extents, leaves, strict=True)])
+
+
+def _changed(spec: Any, change: Callable[[tuple[Any, ...]], Any]) -> Any:
+    """Return specs with other shapes; an unknown rank remains unknown."""
+    leaves, tree = flatten_element(spec)
+    return tree.unflatten(
+        [_spec(None if leaf.shape.rank is None else change(tuple(leaf.shape)), leaf.dtype) for leaf in leaves]
+    )
+
+
+def batched(spec: Any, size: int | None) -> Any:
+    """Return the specs of batches of `size` elements; None stands for batches of different sizes."""
+    return _changed(spec, lambda shape: (size, *shape))
+
+
+def padded(spec: Any, shapes: Any, size: int | None) -> Any:
+    """Return the specs of padded batches of `size` elements."""
+    if shapes is None:
+        return batched(spec, size)
+    leaves, tree = flatten_element(spec)
+    given = [
+        leaf.shape if shape is None else shape
+        for leaf, shape in zip(leaves, tree.flatten_up_to(shapes), strict=True)
+    ]
+    extents = [[None if n == -1 else n for n in shape] for shape in given]
+    return tree.unflatten(
+        [_spec((size, *shape), leaf.dtype) for shape, leaf in zip(extents, leaves, strict=True)]
+    )
+
+
+def unbatched(spec: Any) -> Any:
+    """Return the specs of the rows."""
+    return _changed(spec, lambda shape: shape[1:])
+
+
+def merged(first: Any, second: Any) -> Any:
+    """Return specs that hold for the elements of two datasets: None for extents that differ."""
+    leaves, tree = flatten_element(first)
+    others = tree.flatten_up_to(second)
+    return tree.unflatten(
+        [_spec(_common(a.shape, b.shape), a.dtype) for a, b in zip(leaves, others, strict=True)]
+    )
+
+
+def _common(first: TensorShape, second: TensorShape) -> Any:
+    if first.rank is None or first.rank != second.rank:
+        return None
+    return tuple([n if n == m else None for n, m in zip(first, second, strict=True)])
+
+
+def mapped(function: Callable[[Any], Any], spec: Any, element: Any) -> Any:
+    """Return the specs of the results of a function of elements, given the first element.
+
+    If an extent of the elements is unknown, the function is called with a longer element too. Extents of the result
+    that change are unknown.
+    """
+    found = spec_of(as_element(function(element)))
+    leaves, tree = flatten_element(spec)
+    unknown = [
+        [axis for axis, extent in enumerate(leaf.shape) if extent is None]
+        if leaf.shape.rank is not None
+        else []
+        for leaf in leaves
+    ]
+    if not any(unknown):
+        return found
+    longer = []
+    for tensor, axes in zip(tree.flatten_up_to(element), unknown, strict=True):
+        for axis in axes:
+            tensor = tensor_of(np.concatenate([tensor.numpy(), tensor.numpy()], axis))
+        longer.append(tensor)
+    return merged(found, spec_of(as_element(function(tree.unflatten(longer)))))

@@ -1,0 +1,175 @@
+"""Specs of the elements of datasets, and datasets whose elements are chosen or grouped."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+Data = jt.data.Dataset
+PAIRS = Data.from_tensor_slices((np.zeros((10, 3), np.float32), np.zeros(10, np.int64)))
+
+
+def fits(spec, element):
+    """Check each tensor of an element against its spec."""
+    if isinstance(spec, dict):
+        assert spec.keys() == element.keys()
+        for name in spec:
+            fits(spec[name], element[name])
+    elif isinstance(spec, tuple):
+        assert len(spec) == len(element)
+        for one, part in zip(spec, element, strict=True):
+            fits(one, part)
+    else:
+        assert spec.dtype == element.dtype
+        assert spec.shape.is_compatible_with(element.shape), (spec, element.shape)
+
+
+RAGGED = Data.from_generator(
+    lambda: (np.arange(n) for n in (3, 1, 4)), output_signature=jt.TensorSpec([None], jt.int64)
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        PAIRS, PAIRS.batch(4), PAIRS.batch(4, drop_remainder=True),
+        PAIRS.batch(4).map(lambda x, y: (x * 2.0, x.shape[0])),
+        PAIRS.batch(4).map(lambda x, y: {"sum": jt.reduce_sum(x, 1), "all": jt.reduce_sum(x)}),
+        PAIRS.shuffle(4).repeat(2).take(5).skip(1).cache().prefetch(1), PAIRS.filter(lambda x, y: y == 0),
+        PAIRS.enumerate(), PAIRS.concatenate(PAIRS), Data.zip((PAIRS, Data.range(4))), Data.counter().take(3),
+        RAGGED, RAGGED.padded_batch(2), RAGGED.padded_batch(3, padded_shapes=[5]), RAGGED.map(lambda x: x[:1]),
+        RAGGED.map(lambda x: jt.concat([x, x], 0)), PAIRS.batch(3).rebatch(2), PAIRS.batch(3).unbatch(),
+        PAIRS.shard(2, 1),
+        Data.range(4).flat_map(lambda n: Data.range(int(n) + 1).batch(2)),
+        Data.range(4).interleave(lambda n: Data.from_tensors(n).repeat(2)), Data.from_tensors([1.0, 2.0]),
+        Data.range(6).window(3).flat_map(lambda w: w.batch(3)), Data.from_tensor_slices([1, 1, 2]).unique(),
+        Data.range(5).take_while(lambda i: i < 3),
+    ],
+)  # fmt: skip
+def test_every_element_fits_the_spec(data):
+    spec = data.element_spec
+    elements = list(data)
+    assert elements
+    for element in elements:
+        fits(spec, element)
+
+
+def test_extents_that_vary_are_unknown():
+    batches = PAIRS.batch(4)
+    assert batches.element_spec[0].shape.as_list() == [None, 3]
+    doubled = batches.map(lambda x, y: jt.concat([x, x], 0))
+    assert doubled.element_spec.shape.as_list() == [None, 3]
+    assert batches.map(lambda x, y: jt.reduce_sum(x, 0)).element_spec.shape.as_list() == [3]
+    assert PAIRS.batch(5, drop_remainder=True).element_spec[1].shape.as_list() == [5]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        Data.range(4).window(2), Data.range(4).scan(np.int64(0), lambda s, v: (s + v, s)),
+        Data.from_generator(lambda: iter([1])),
+        Data.range(4).group_by_window(lambda i: i % 2, lambda k, d: d.batch(2), window_size=2),
+    ],
+)  # fmt: skip
+def test_unknown_specs_are_refused(data):
+    with pytest.raises(
+        NotImplementedError, match=r"\[Dataset.element_spec\] the shapes of these elements are not known"
+    ):
+        _ = data.element_spec
+    assert list(data)
+
+
+def test_a_spec_of_no_elements():
+    with pytest.raises(jt.errors.OutOfRangeError, match="no first element"):
+        _ = Data.range(0).map(lambda i: i).element_spec
+
+
+def test_sampling():
+    a, b = Data.range(100), Data.range(1000, 1100)
+    sampled = [int(i) for i in Data.sample_from_datasets([a, b], [0.9, 0.1], seed=3)]
+    assert sorted(sampled) == [*range(100), *range(1000, 1100)]
+    assert [i for i in sampled if i < 1000] == list(range(100))
+    assert sum(i < 1000 for i in sampled[:50]) > 30
+    again = Data.sample_from_datasets([a, b], [0.9, 0.1], seed=3, rerandomize_each_iteration=False)
+    assert [int(i) for i in again] == [int(i) for i in again]
+    short = Data.sample_from_datasets([Data.range(2), Data.range(5)], [1.0, 0.0], stop_on_empty_dataset=True)
+    assert [int(i) for i in short] == [0, 1]
+
+
+def test_choices_of_a_dataset_that_has_ended():
+    chosen = Data.choose_from_datasets(
+        [Data.range(1), Data.range(5, 8)], Data.from_tensor_slices([0, 0, 1, 1])
+    )
+    assert [int(i) for i in chosen] == [0]
+    chosen = Data.choose_from_datasets(
+        [Data.range(1), Data.range(5, 8)], Data.from_tensor_slices([0, 0, 1, 1]), stop_on_empty_dataset=False
+    )
+    assert [int(i) for i in chosen] == [0, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: Data.choose_from_datasets([], Data.range(2)), ValueError, "datasets must not be empty"),
+        (
+            lambda: Data.choose_from_datasets([3], Data.range(2)),
+            TypeError,
+            "datasets must be datasets, got 3",
+        ),
+        (
+            lambda: list(Data.choose_from_datasets([Data.range(2)], Data.range(1, 2))),
+            jt.errors.InvalidArgumentError,
+            "choice_dataset must have numbers from 0 to 0, got 1",
+        ),
+        (
+            lambda: Data.sample_from_datasets([Data.range(2)], [0.5, 0.5]),
+            ValueError,
+            "weights must be 1 numbers",
+        ),
+        (lambda: Data.sample_from_datasets([Data.range(2)], [-1.0]), ValueError, "of at least 0"),
+        (
+            lambda: Data.range(3).get_single_element(),
+            jt.errors.InvalidArgumentError,
+            "must have one element, got more",
+        ),
+        (lambda: Data.range(0).get_single_element(), ValueError, "must have one element, got none"),
+        (lambda: Data.range(3).batch(2).rebatch(0), ValueError, "batch_size must be at least 1"),
+        (lambda: Data.range(3).rebatch([]), ValueError, "batch_size must not be empty"),
+        (lambda: list(PAIRS.unique()), TypeError, r"\[Dataset.unique\] an element must be one tensor"),
+        (
+            lambda: Data.range(3).group_by_window(lambda i: i, lambda k, d: d),
+            ValueError,
+            "either window_size or window_size_func",
+        ),
+        (
+            lambda: list(Data.range(3).group_by_window(lambda i: i, lambda k, d: 3, window_size=1)),
+            TypeError,
+            "reduce_func must return a Dataset, got 3",
+        ),
+        (
+            lambda: RAGGED.bucket_by_sequence_length(len, [3, 2], [1, 1, 1]),
+            ValueError,
+            "bucket_boundaries must increase",
+        ),
+        (
+            lambda: RAGGED.bucket_by_sequence_length(len, [3], [1, 1], pad_to_bucket_boundary=True),
+            ValueError,
+            "pad_to_bucket_boundary must be False",
+        ),
+    ],
+)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_every_method_of_tensorflow_exists_or_is_explained():
+    """The public attributes of ``tf.data.Dataset`` in TensorFlow 2.21."""
+    names = json.loads((Path(__file__).parent / "tensorflow_names.json").read_text())["data.Dataset"].split()
+    for name in names:
+        if name not in dir(Data):
+            with pytest.raises(AttributeError, match=f"Dataset has no '{name}'; use "):
+                getattr(Data, name)
