@@ -14,6 +14,39 @@ def network():
     return keras.Sequential([layers.Input((3,)), layers.Dense(1)])
 
 
+def compiled():
+    model = network()
+    model.compile("sgd", "mse")
+    return model
+
+
+def twice(layer):
+    layer(np.ones((2, 3, 4), "float32"))
+    return layer(np.ones((2, 3, 5), "float32"))
+
+
+def test_what_is_refused_changes_nothing():
+    """Weights, the state of the optimizer and its iterations are as before a step that fails."""
+    model = keras.Sequential([layers.Input((3,)), layers.Dense(3, "softmax")])
+    model.compile(keras.optimizers.Adam(0.1), "sparse_categorical_crossentropy", metrics=["accuracy"])
+    labels = np.array([0, 1, 2, 1])
+    model.fit(ROWS, labels, verbose=0)
+    before = [v.numpy() for v in (*model.variables, *model.optimizer.variables)]
+    for x, y in (
+        (ROWS, labels + 2),
+        (ROWS, labels[:3]),
+        (ROWS[:, :2], labels),
+        (ROWS, None),
+        (ROWS[:0], labels[:0]),
+    ):
+        with pytest.raises((ValueError, IndexError)):
+            model.fit(x, y, verbose=0)
+        after = [v.numpy() for v in (*model.variables, *model.optimizer.variables)]
+        assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+    model.fit(ROWS, labels, verbose=0)
+    assert int(model.optimizer.iterations) == 2
+
+
 def test_arguments_by_position():
     assert layers.BatchNormalization(-1, 0.9, 1e-3, False, False)(ROWS).shape == (4, 3)
     cell = layers.LSTMCell(4, "relu", "hard_sigmoid", False)
@@ -178,6 +211,56 @@ def test_steps_of_a_cell_of_ones_own():
             "equally many elements, got 2 and 3",
         ),
         (lambda: keras.metrics.PrecisionAtRecall(1.5), ValueError, "recall must be from 0 to 1, got 1.5"),
+        (
+            lambda: compiled().fit(ROWS, ROWS[:3, :1], verbose=0),
+            ValueError,
+            r"\[fit\] .* rows, got 4 of x, 3 of y",
+        ),
+        (
+            lambda: compiled().evaluate(ROWS, ROWS[:, :1], sample_weight=np.ones(2), verbose=0),
+            ValueError,
+            r"\[evaluate\] all arrays must have the same number of rows, got 4 of x, 4 of y, 2 of sample_weight",
+        ),
+        (
+            lambda: compiled().fit(ROWS, verbose=0),
+            ValueError,
+            r"compiled with a loss, which needs y: give y, or batches",
+        ),
+        (
+            lambda: compiled().fit(jt.data.Dataset.from_tensor_slices(ROWS).batch(2), verbose=0),
+            ValueError,
+            "which needs y",
+        ),
+        (
+            lambda: compiled().fit(ROWS, ROWS[:, :1], verbose=0, callbacks=[3]),
+            TypeError,
+            r"\[fit\] callbacks must be objects such as EarlyStopping\(\), got 3",
+        ),
+        (
+            lambda: keras.metrics.Precision()([0, 1, 1], [0.1, 0.2]),
+            ValueError,
+            r"equal shapes, got \(3,\) and \(2,\)",
+        ),
+        (
+            lambda: keras.metrics.AUC()([0, 1, 1], [0.1, 0.2]),
+            ValueError,
+            r"\[AUC\] y_true and y_pred must have equal",
+        ),
+        (
+            lambda: layers.GRU(2)(np.ones((2, 3, 4)), initial_state=np.ones((3, 2))),
+            ValueError,
+            r"takes initial_state of shape \(2, 2\), got \(3, 2\)",
+        ),
+        (
+            lambda: twice(layers.LSTM(2)),
+            ValueError,
+            r"takes sequences with 4 features, got shape \(2, 3, 5\)",
+        ),
+        (
+            lambda: list(jt.data.Dataset.range(2).map(print)),
+            TypeError,
+            r"\[Dataset.map\] map_func must return a structure of tensors, got None from <built-in function print>",
+        ),
     ],
 )
 def test_bad_input(call, error, message):

@@ -208,9 +208,9 @@ class Dataset(Chosen):
         """
         require_callable("map", "map_func", map_func)
         return Dataset(
-            lambda: (as_element(called(map_func, element)) for element in self._elements()),
+            lambda: (as_element(_mapped(map_func, element)) for element in self._elements()),
             self._count,
-            spec=lambda: mapped(partial(called, map_func), self.element_spec, self._first()),
+            spec=lambda: mapped(partial(_mapped, map_func), self.element_spec, self._first()),
         )
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
@@ -341,3 +341,19 @@ class Dataset(Chosen):
             return self
         ahead = _PREFETCH_DEFAULT if size == AUTOTUNE else size
         return Dataset(lambda: prefetched(self._elements, ahead), self._count, spec=self._spec)
+
+
+def _mapped(function: Callable[..., Any], element: Any) -> Any:
+    """Return the result of a function of an element.
+
+    Raises
+    ------
+    TypeError
+        If it is None.
+    """
+    found = called(function, element)
+    if found is None:
+        raise TypeError(
+            f"[Dataset.map] map_func must return a structure of tensors, got None from {function!r}"
+        )
+    return found

@@ -77,6 +77,11 @@ class CallbackList:
             callbacks if isinstance(callbacks, (list, tuple)) else [] if callbacks is None else [callbacks]
         )
         for callback in given:
+            if not isinstance(callback, type) and not hasattr(callback, "__dict__"):
+                raise TypeError(
+                    f"[{params.pop('owner', 'fit')}] callbacks must be objects such as EarlyStopping(), got "
+                    f"{callback!r}"
+                )
             if isinstance(callback, type):
                 raise TypeError(
                     f"[{params.pop('owner', 'fit')}] callbacks must be objects, got the class {callback.__name__}; "

@@ -146,6 +146,10 @@ class Model(SingleBatches, Layer):
         """Return the loss of a batch with the `losses` of the layers."""
         terms = list(self.losses)
         if self.loss is not None:
+            if y is None:
+                raise ValueError(
+                    f"model {self.name!r} was compiled with a loss, which needs y: give y, or batches (x, y)"
+                )
             if isinstance(self.loss, losses.Loss):
                 terms.insert(0, self.loss(y, y_pred, sample_weight))
             else:

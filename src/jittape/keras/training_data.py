@@ -11,6 +11,8 @@ import numpy as np
 from jittape.core.symbolic.extents import applied
 from jittape.core.user_calls import as_int, stack_level
 from jittape.data import Dataset
+from jittape.data.elements import flatten_element
+from jittape.errors import ShapeError
 
 __all__ = [
     "StepsOfEpochs",
@@ -36,15 +38,43 @@ def unpacked(data: Any) -> tuple[Any, Any, Any]:
     return x, y, weight
 
 
-def batches_of(data: tuple[Any, Any, Any], batch_size: int | None, shuffle: bool) -> Dataset:
-    """Return data, arrays or a dataset of batches, as a dataset of batches."""
+def _require_equal_rows(method: str, data: tuple[Any, Any, Any]) -> None:
+    """Raise unless inputs, true values and weights have equally many rows."""
+    counts = {
+        name: sorted({len(leaf) for leaf in flatten_element(part)[0] if np.ndim(leaf)})
+        for name, part in zip(("x", "y", "sample_weight"), data, strict=True)
+        if part is not None
+    }
+    if len({count for found in counts.values() for count in found}) > 1:
+        found = ", ".join(f"{' and '.join(map(str, rows))} of {name}" for name, rows in counts.items())
+        raise ShapeError(f"[{method}] all arrays must have the same number of rows, got {found}")
+
+
+def _rows_of(method: str, data: tuple[Any, Any, Any], parts: tuple[Any, ...]) -> Dataset:
+    try:
+        return Dataset.from_tensor_slices(parts)
+    except ShapeError:
+        _require_equal_rows(method, data)
+        raise
+
+
+def batches_of(
+    data: tuple[Any, Any, Any], batch_size: int | None, shuffle: bool, method: str = "fit"
+) -> Dataset:
+    """Return data, arrays or a dataset of batches, as a dataset of batches.
+
+    Raises
+    ------
+    ValueError
+        If arrays have different numbers of rows, or `y` is given with a dataset.
+    """
     x, y, weight = data
     if isinstance(x, Dataset):
         if y is not None:
             raise ValueError("y must not be given with a dataset, whose elements are (x, y)")
         return x
     parts = tuple([part for part in (x, y, weight) if part is not None])
-    rows = Dataset.from_tensor_slices(parts)
+    rows = _rows_of(method, data, parts)
     if shuffle:
         rows = rows.shuffle(max(len(rows), 1))
     return rows.batch(32 if batch_size is None else batch_size)
@@ -136,7 +166,7 @@ def some_batches(
     data: tuple[Any, Any, Any], batch_size: int | None, method: str, steps: int | None
 ) -> Dataset:
     """Return the first `steps` batches, by default all of them, for a method of a model."""
-    batches = batches_of(data, batch_size, False)
+    batches = batches_of(data, batch_size, False, method)
     return batches if steps is None else batches.take(_at_least_1("steps", steps, method))
 
 

@@ -151,6 +151,11 @@ class RNN(Layer):
             raise ValueError(
                 f"layer {self.name!r} takes sequences of at least one step, got shape {inputs.shape}"
             )
+        if not self._is_own and inputs.shape[-1] != self.cell.kernel.shape[0]:
+            raise ValueError(
+                f"layer {self.name!r} takes sequences with {self.cell.kernel.shape[0]} features, got shape "
+                f"{tuple(inputs.shape)}"
+            )
         if training and self.dropout:
             inputs = drop(self.seed_generator, inputs, self.dropout, (batch, 1, inputs.shape[-1]))
         projected = transpose(inputs if self._is_own else self.cell.project(inputs), (1, 0, 2))
@@ -258,7 +263,13 @@ class RNN(Layer):
         states = tuple(flatten(given)[0])
         if len(states) != len(self._sizes):
             raise ValueError(f"layer {self.name!r} takes {len(self._sizes)} states, got {len(states)}")
-        return tuple([self._as_input(state) for state in states])
+        found = tuple([self._as_input(state) for state in states])
+        for state, size in zip(found, self._sizes, strict=True):
+            if tuple(state.shape) != (batch, size):
+                raise ValueError(
+                    f"layer {self.name!r} takes initial_state of shape {(batch, size)}, got {tuple(state.shape)}"
+                )
+        return found
 
 
 _OPTIONS = (

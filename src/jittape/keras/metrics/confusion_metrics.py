@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jittape.core.user_calls import as_int
+from jittape.errors import ShapeError
 from jittape.keras.metrics.metric_base import Metric
 from jittape.keras.true_and_predicted import EXCLUDED, as_tensor, greatest_predictions, of_class, same_rank
 from jittape.primitives.elementwise.arithmetic import add, multiply
@@ -65,6 +66,11 @@ class Counts(Metric):
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch of labels 0 and 1 and of probabilities."""
         y_true, y_pred = same_rank(type(self).__name__, as_tensor(y_true), as_tensor(y_pred))
+        if y_true.shape != y_pred.shape:
+            raise ShapeError(
+                f"[{type(self).__name__}] y_true and y_pred must have equal shapes, got {tuple(y_true.shape)} and "
+                f"{tuple(y_pred.shape)}"
+            )
         rows = [-1, y_pred.shape[-1]] if self.labels else [-1]
         predicted = reshape(cast(y_pred, self.dtype), rows)
         actual = reshape(cast(y_true, "bool"), rows)
