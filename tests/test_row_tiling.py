@@ -249,3 +249,72 @@ def test_a_sum_over_all_rows_is_not_read_in_the_tile(override_tuning: Callable[.
     program = program_of(scaled, x)
     got = run_on(1, CompiledExecutable(program, frozenset()), [x])
     np.testing.assert_allclose(got[0], interpret(program, [x])[0], rtol=1e-12)
+
+
+def image_gradients(stride: int, padding: str, dilation: int) -> Callable[..., Any]:
+    """Return a convolution with its gradients, as a function of images, filters and the cotangent of the result."""
+
+    def function(x: Any, w: Any) -> Any:
+        with jt.GradientTape() as tape:
+            tape.watch([x, w])
+            y = jt.nn.conv2d(x, w, stride, padding, dilations=dilation)
+            loss = jt.reduce_sum(jt.sin(y))
+        return y, *tape.gradient(loss, [x, w])
+
+    return function
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+@pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (1, 2), (3, 1)])
+@pytest.mark.parametrize("batch", [5, 8, 13])
+def test_products_of_all_pixels_of_an_image_run_image_by_image(
+    stride: int, dilation: int, padding: str, batch: int, override_tuning: Callable[..., None]
+) -> None:
+    override_tuning(row_tile_gemm_rows=1, threads_at_parallel_work=tuning.parallel_work_ns)
+    step = jt.function(image_gradients(stride, padding, dilation))
+    x, w = normal(batch, 9, 7, 4), normal(3, 3, 4, 6, 1)[..., 0]
+    jt.config.threads = 1
+    alone = [value.numpy() for value in step(x, w)]
+    (signature,) = step._traces.traces()
+    tiled = [s for s in signature.compiled.schedule.steps if isinstance(s, KernelStep) and s.tile is not None]
+    assert any(isinstance(s.kernel, Gemm) for s in tiled) or stride > 1  # few windows: nothing is read twice
+    jt.config.threads = 2
+    together = [value.numpy() for value in step(x, w)]
+    wanted = interpret(signature.program, [x, w])
+    for value, other, expected in zip(alone, together, wanted, strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-10, atol=1e-11)
+        assert value.tobytes() == other.tobytes()
+
+
+def test_the_gradient_of_images_is_one_pass_over_them() -> None:
+    """The windows and their cotangents, nine times the image, are in memory for few images at a time."""
+
+    def gradient(x: Any, w: Any) -> Any:
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            loss = jt.reduce_sum(jt.square(jt.nn.conv2d(x, w, 1, "SAME")))
+        return tape.gradient(loss, x)
+
+    def steps_for(batch: int) -> list[KernelStep]:
+        step = jt.function(gradient)
+        step(normal(batch, 28, 28, 32).astype(np.float32), normal(3, 3, 32, 64).astype(np.float32))
+        (signature,) = step._traces.traces()
+        return [s for s in signature.compiled.schedule.steps if isinstance(s, KernelStep)]
+
+    steps = steps_for(32)
+    assert sum([isinstance(s.kernel, Gemm) for s in steps]) == 2
+    assert len({id(s.tile) for s in steps}) == 1
+    assert steps[0].tile is not None
+    # All pixels of few images have work for more threads than there are images.
+    assert all(s.tile is None for s in steps_for(4) if isinstance(s.kernel, Gemm))
+
+
+def test_a_flat_view_of_images_is_not_cut_where_masks_leave_the_image() -> None:
+    """The zeros around each image belong to it: an address beyond the image is only read where the mask is false."""
+    step = jt.function(image_gradients(1, "SAME", 1))
+    x, w = normal(6, 40, 40, 16), normal(3, 3, 16, 8, 1)[..., 0]
+    got = [value.numpy() for value in step(x, w)]
+    (signature,) = step._traces.traces()
+    for value, expected in zip(got, interpret(signature.program, [x, w]), strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-10)

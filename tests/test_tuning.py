@@ -44,7 +44,7 @@ FIXED = {
         "_FASTCALL",
     },
     "runtime/clocked_executable.py": {"_EVENTS"},
-    "runtime/launch_tables.py": {"_MASK"},
+    "runtime/table_templates.py": {"_MASK"},
     "compile/llvm/interrupts.py": {"_ASSERTION", "_INTERRUPTED", "_NEVER", "_NO_MEMORY"},
     "compile/llvm/object_file.py": {"_COFF_EXTERNAL", "_ELF_SYMBOL_TABLE", "_MACHO_SYMBOL_TABLE"},
     "compile/llvm/symbols.py": {"PYTHON_FUNCTIONS"},

@@ -13,11 +13,11 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from jittape.compile.ir.instructions import Load
+from jittape.compile.ir.instructions import BoundsMask, Load
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.loop_nest import ConcreteLinear, LoopNest
 from jittape.core.program import Aval
-from jittape.core.symbolic.extent_functions import is_about_at_most
+from jittape.core.symbolic.extent_functions import is_about_at_most, whole_quotient
 from jittape.core.symbolic.extents import applied
 from jittape.core.tuning import tuning
 
@@ -37,6 +37,8 @@ class Cut(NamedTuple):
         Slots that every block has a result for.
     axis : str
         For a product, the extent that is cut.
+    inner : int
+        For a product, the number of its rows or summands in each row of the tile loop, such as the pixels of an image.
     """
 
     reads: frozenset[int]
@@ -44,6 +46,7 @@ class Cut(NamedTuple):
     whole: frozenset[int]
     partial: frozenset[int]
     axis: str = ""
+    inner: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,30 +92,51 @@ def cut_nest(nest: LoopNest, sizes: Mapping[int, int], rows: int) -> Cut | None:
     whole: set[int] = set()
     writes: set[int] = set()
     partial: set[int] = set()
+    everywhere = _ranges(nest, None)
     for instruction in nest.instructions:
         if isinstance(instruction, Load):
             slot, linear = instruction.address[:2]
-            (reads if _stays(linear, nest.extents, sizes[slot]) else whole).add(slot)
+            ranges = _ranges(nest, instruction.mask)
+            (reads if _stays(linear, ranges, rows, sizes[slot]) else whole).add(slot)
     for store in nest.stores:
         if store.scan is not None and store.scan.axis == 0:
             return None
-        if not _stays(store.address.linear, nest.extents, sizes[store.address.slot]):
+        if not _stays(store.address.linear, everywhere, rows, sizes[store.address.slot]):
             return None
         writes.add(store.address.slot)
     for r in nest.reductions:
         slot, linear = r.address[:2]
         if 0 in r.axes:
             partial.add(slot)
-        elif _stays(linear, nest.extents, sizes[slot]):
+        elif _stays(linear, everywhere, rows, sizes[slot]):
             writes.add(slot)
         else:
             return None
     return Cut(frozenset(reads - whole), frozenset(writes), frozenset(whole), frozenset(partial))
 
 
-def _stays(linear: ConcreteLinear, extents: tuple[int, ...], size: int) -> bool:
-    """Return whether an address stays in the row of `size / extents[0]` elements that the outermost loop is at."""
-    rows = extents[0]
+def _ranges(nest: LoopNest, mask: int | None) -> list[tuple[int, int]]:
+    """Return the first and the last number of each loop where the instruction `mask` may be true."""
+    ranges = [(0, extent - 1) for extent in nest.extents]
+    while mask is not None:
+        found = nest.instructions[mask]
+        if not isinstance(found, BoundsMask):
+            break
+        mask = found.also
+        match found.linear:
+            case ConcreteLinear(((int(axis), 1, _),), offset, fixed):
+                first, last = ranges[axis]
+                start = -(offset + fixed)
+                end = start + found.divisor * (found.extent - 1)
+                ranges[axis] = max(first, start), min(last, end)
+    return ranges
+
+
+def _stays(linear: ConcreteLinear, ranges: Sequence[tuple[int, int]], rows: int, size: int) -> bool:
+    """Return whether an address stays in the row of `size / rows` elements that the outermost loop is at.
+
+    `ranges` are the first and the last number of each loop.
+    """
     if size % rows:
         return False
     length = size // rows
@@ -124,8 +148,8 @@ def _stays(linear: ConcreteLinear, extents: tuple[int, ...], size: int) -> bool:
         if variable == 0:
             step = factor
         else:
-            reach = factor * (extents[variable] - 1)
-            first, last = first + min(reach, 0), last + max(reach, 0)
+            ends = [factor * n for n in ranges[variable]]
+            first, last = first + min(ends), last + max(ends)
     return step == length and first >= 0 and last < length
 
 
@@ -142,17 +166,24 @@ def cut_product(
         return None
     extent_x, extent_y = _extent(m, k, s["lx"], tx), _extent(k, n, s["ly"], ty)
     axis = next((b for b in ("b0", "b1") if s[b] == rows and s["b0"] * s["b1"] == rows), "")
-    written, partial = frozenset([out]), frozenset[int]()
+    written, partial, inner = frozenset([out]), frozenset[int](), 1
     if axis:
         strides = s[f"x{axis[1]}"], s[f"y{axis[1]}"]
-    elif not stacked and m == rows and (n == 1 or max(n, k) <= tuning.row_tile_gemm_extent):
-        axis, extent_x = "m", _extent(1, k, s["lx"], tx)
-        strides = (1 if tx else s["lx"]), 0
-    elif not stacked and k == rows:
-        axis, written, partial = "k", frozenset[int](), frozenset([out])
-        strides = (s["lx"] if tx else 1), (1 if ty else s["ly"])
-        extent_x, extent_y = _extent(m, 1, s["lx"], tx), _extent(1, n, s["ly"], ty)
+    elif stacked:
+        return None
+    elif m == rows and (n == 1 or max(n, k) <= tuning.row_tile_gemm_extent):
+        axis = "m"
+    elif k == rows:
+        axis = "k"
     else:
+        axis, inner = _cut_of_multiples(m, k, rows)
+    if axis == "m":
+        strides, extent_x = (inner if tx else inner * s["lx"], 0), _extent(inner, k, s["lx"], tx)
+    elif axis == "k":
+        written, partial = frozenset[int](), frozenset([out])
+        strides = (inner * s["lx"] if tx else inner), (inner if ty else inner * s["ly"])
+        extent_x, extent_y = _extent(m, inner, s["lx"], tx), _extent(inner, n, s["ly"], ty)
+    elif not axis:
         return None
     if axis == kernel.made_for:
         return None
@@ -164,7 +195,23 @@ def cut_product(
     ):
         inside = size_of[slot] == stride * rows and offset + extent <= stride
         (reads if inside else whole).add(slot)
-    return Cut(frozenset(reads - whole), written, frozenset(whole), partial, axis)
+    return Cut(frozenset(reads - whole), written, frozenset(whole), partial, axis, inner)
+
+
+def _cut_of_multiples(m: int, k: int, rows: int) -> tuple[str, int]:
+    """Return the extent that has so many numbers for each row that blocks of few rows are efficient products.
+
+    The number comes second. Without one the extent is empty.
+    """
+    for axis, extent in (("m", m), ("k", k)):
+        inner = (
+            None
+            if is_about_at_most(extent, rows * tuning.row_tile_gemm_rows)
+            else whole_quotient(extent, rows)
+        )
+        if inner is not None:
+            return axis, inner
+    return "", 1
 
 
 def _extent(rows: int, columns: int, leading: int, transposed: bool) -> int:
@@ -266,7 +313,9 @@ class RowTileFinder:
         if is_about_at_most(nbytes, tuning.row_tile_step_bytes):
             return None
         best, most = None, 0
-        for rows in dict.fromkeys(possible_rows(step.nest, step.kernel, step.sizes)):
+        for rows in dict.fromkeys(
+            [*possible_rows(step.nest, step.kernel, step.sizes), *self._rows_of_nests(step)]
+        ):
             if self._cut(first, rows) is None or not self._is_large(rows):
                 continue
             members = self._members(first, rows, taken)
@@ -274,6 +323,14 @@ class RowTileFinder:
             if found is not None and saved > most:
                 best, most = found, saved
         return best
+
+    def _rows_of_nests(self, step: TileStep) -> list[int]:
+        """Return the rows of nests, at which a product of several rows or summands for each of them may be cut."""
+        if not isinstance(step.kernel, Gemm):
+            return []
+        return [
+            other.nest.extents[0] for other in self.steps if other.nest is not None and other.nest.extents
+        ]
 
     def _is_large(self, rows: int) -> bool:
         """Return whether all steps that can be cut at `rows` touch, together, more than fits the cache."""
@@ -323,6 +380,11 @@ class RowTileFinder:
             return None, 0
         if not is_about_at_most(nbytes, 4 * saved) or not is_about_at_most(4 * partial * blocks, saved):
             return None, 0
+        if any([cut.inner.__class__ is not int or cut.inner > 1 for _, cut in members]) and not (
+            is_about_at_most(2 * tuning.row_tile_min_groups, blocks)
+            and is_about_at_most(nbytes, rows * tuning.row_tile_image_bytes)
+        ):
+            return None, 0  # all rows at once have work for more threads
         inside = {i for i, _ in members}
         whole = frozenset().union(*[cut.whole for _, cut in members])
         moved = {
@@ -342,7 +404,7 @@ class RowTileFinder:
                 cut = cut_product(step.kernel, step.sizes, step.operands, self._size, rows)
             if cut is not None:
                 reads, writes, whole, partial = map(self._owners_of, cut[:4])
-                cut = Cut(reads - whole, writes, whole, partial, cut.axis)
+                cut = Cut(reads - whole, writes, whole, partial, cut.axis, cut.inner)
             self._cuts[i, rows] = cut
         return self._cuts[i, rows]
 

@@ -58,7 +58,7 @@ def _in_blocks(draft: Draft, step: UnplacedStep, cut: Cut, found: Found) -> list
     kernel, slots = step.kernel, list(step.operands)
     assert isinstance(kernel, Gemm)
     extents = dict(zip(kernel.SYMBOLS, step.sizes, strict=True))
-    extents["t" + cut.axis[-1]] = found.block
+    extents["t" + cut.axis[-1]] = found.block * cut.inner
     combining: list[UnplacedStep] = []
     if cut.partial:
         aval = draft.avals[slots[2]]

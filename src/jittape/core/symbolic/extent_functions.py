@@ -11,7 +11,7 @@ import numpy as np
 from jittape.core.symbolic.extents import Extent, applied, hint_of
 from jittape.core.tuning import tuning
 
-__all__ = ["converted", "index_of", "is_about_at_most", "is_always", "never_negative"]
+__all__ = ["converted", "index_of", "is_about_at_most", "is_always", "never_negative", "whole_quotient"]
 
 
 def converted(function: Callable[..., Any], value: Any, dtype: np.dtype[Any]) -> Any:
@@ -69,3 +69,12 @@ def index_of(value: Any) -> Any:
     """Return ``operator.index(value)``; an extent as it is, and the one in `ShapeExtents`."""
     as_extent = getattr(value, "as_extent", None)
     return operator.index(value) if as_extent is None else as_extent()
+
+
+def whole_quotient(number: Any, divisor: Any) -> Any:
+    """Return ``number / divisor`` if it is a whole number, for extents at all lengths; None else."""
+    quotient = number // divisor
+    product = quotient * divisor
+    if number.__class__ is Extent:
+        return quotient if product.__class__ is Extent and product._terms == number._terms else None
+    return quotient if divisor.__class__ is int and product == number else None
