@@ -275,8 +275,8 @@ RULES = (
     ),
     Mutation(
         "descending order", "primitives/indexing/sorting.py",
-        "order = np.flip(_stable_order(np.flip(x, axis), axis), axis)",
-        "order = _stable_order(np.flip(x, axis), axis)",
+        "order = np.flip(stable_order(np.flip(x, axis), axis), axis)",
+        "order = stable_order(np.flip(x, axis), axis)",
         "descending order is ascending", "tests/test_sorting_matrices.py tests/test_primitives.py -k 'sort or top_k'",
     ),
     # ---- eigenvalues and functions of matrices ----

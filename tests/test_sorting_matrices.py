@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.primitives.indexing.sorting import stable_order
 
 
 def test_the_gradient_of_sorting_goes_where_each_element_came_from(mode):
@@ -48,6 +49,24 @@ def test_many_equal_elements_and_nans_keep_their_order(dtype, shape, mode):
         values, places = jt.math.top_k(x, min(k, x.shape[-1]))
         np.testing.assert_array_equal(places, first[..., : min(k, x.shape[-1])])
         np.testing.assert_array_equal(values, np.take_along_axis(x, first, -1)[..., : min(k, x.shape[-1])])
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64"])
+def test_integers_of_a_small_and_of_a_large_range(dtype):
+    info = np.iinfo(dtype)
+    rng = np.random.default_rng(7)
+    for low, high in [
+        (0, 9),
+        (info.min, info.min + 65535),
+        (info.max - 65536, info.max),
+        (info.min, info.max),
+        (5, 5),
+    ]:
+        x = rng.integers(low, high, (3, 200), dtype=dtype, endpoint=True)
+        x[:, 3], x[:, 90] = low, high
+        for axis in (0, 1):
+            np.testing.assert_array_equal(stable_order(x, axis), np.argsort(x, axis, "stable"))
+        np.testing.assert_array_equal(jt.argsort(x), np.argsort(x, -1, "stable"))
 
 
 @pytest.mark.parametrize("n", [5, 60])

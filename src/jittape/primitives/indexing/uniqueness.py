@@ -12,6 +12,7 @@ from jittape.core.user_calls import as_array, named
 from jittape.errors import ShapeError
 from jittape.primitives.identity import identity_op
 from jittape.primitives.indexing.gather import gather
+from jittape.primitives.indexing.sorting import stable_order
 from jittape.primitives.record_parts import integer_dtype
 from jittape.typing import Tensor, TensorLike
 
@@ -36,7 +37,7 @@ class UniqueWithCounts(NamedTuple):
 def _distinct(x: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
     """Return the first position of each distinct element, in this order, the number of each element, and counts."""
     # `np.unique` would import `numpy.ma`, 17 ms.
-    order = np.argsort(x, kind="stable")
+    order = stable_order(x, 0)
     ordered = x[order]
     begins = np.ones(x.size, bool)
     begins[1:] = ordered[1:] != ordered[:-1]
