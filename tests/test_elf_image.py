@@ -213,10 +213,19 @@ def test_a_file_about_the_host_that_others_may_write_is_ignored(tmp_path) -> Non
     assert run(str(folder))[3] == "True False False"
 
 
+def test_a_lost_file_about_the_host_is_written_again(tmp_path) -> None:
+    """As after an update of the system: the kernels stay the same, and nothing is compiled."""
+    folder = tmp_path / "cache"
+    run(str(folder))
+    (path,) = folder.glob("host-*")
+    path.unlink()
+    assert [run(str(folder))[3] for _ in range(2)] == ["True False False", "False False False"]
+
+
 def test_the_file_has_what_llvm_says(settled: None) -> None:
-    found = environment_module.host_file()
+    found = environment_module.host_content()
     assert found is not None
-    sources = environment_module._remembered(found[1])
+    sources = environment_module._remembered(found)
     assert sources == fingerprint.source_digest()
     assert host_processor._found == host_processor._measured()
 
@@ -247,4 +256,4 @@ def test_a_changed_source_has_another_file(tmp_path, monkeypatch) -> None:
 
 def test_sources_that_have_just_changed_are_not_remembered(monkeypatch) -> None:
     monkeypatch.setattr(environment_module, "_SETTLED_SECONDS", 1e12)
-    assert environment_module.host_file() is None
+    assert environment_module.host_content() is None

@@ -1,6 +1,7 @@
 """The evaluations of GradBench, smaller: against NumPy, differences, and other formulas for the same numbers."""
 
 import math
+import shutil
 import sys
 from pathlib import Path
 
@@ -45,6 +46,24 @@ def derivative(function, x, h=1e-4):
             at[k] = np.asarray(function(moved))
         columns.append((8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * h))
     return np.stack(columns, axis=-1).reshape(columns[0].shape + x.shape)
+
+
+BY_HAND = [
+    (LogSumExp(), {"n": 9}),
+    (LeastSquares(), {"n": 45, "m": 5}),
+    (Clusters(), {"k": 3, "n": 40, "d": 2}),
+    (Mixture(), {"d": 4, "k": 3, "n": 70, "gamma": 0.9, "m": 2}),
+    (BundleAdjustment(), {"cameras": 3, "points": 5, "observations": 11}),
+]
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@pytest.mark.parametrize(("evaluation", "sizes"), BY_HAND, ids=lambda x: getattr(x, "title", ""))
+def test_derivatives_by_hand_are_the_same(evaluation, sizes):
+    smaller(evaluation, **sizes)
+    side = evaluation.hand()
+    for one, other in zip(side.values(side.run()), results(evaluation), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)
 
 
 GRADIENTS = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradbench.hand_written import HAND_WRITTEN
 from gradbench.libraries import LIBRARIES, Library
 from workloads.base import Side, Workload, flat
 
@@ -22,12 +23,15 @@ class Evaluation(Workload):
         Attributes that are sizes.
     arguments : tuple
         Arguments of the program, set by `data`.
+    kept_by_hand : object
+        Arrays whose memory the code written by hand uses.
     """
 
     title: str
     sizes: tuple[str, ...] = ()
     goal = "fastest"
     arguments: tuple[Any, ...]
+    kept_by_hand: Any = None
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -49,6 +53,14 @@ class Evaluation(Workload):
 
     def numpy(self) -> None:
         return None
+
+    def hand(self) -> Side | None:
+        """C with derivatives written by hand, for some of the evaluations."""
+        made = HAND_WRITTEN.get(self.title)
+        if made is None:
+            return None
+        run, values, self.kept_by_hand = made(self)
+        return None if run is None else Side(run, values)
 
     def jittape(self) -> Side:
         return self.side("jittape")

@@ -11,6 +11,7 @@ import json
 import platform
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 from jittape.compile.cache.fingerprint import source_digest, source_times
@@ -24,7 +25,7 @@ from jittape.compile.llvm.host_processor import (
     remember_host,
 )
 
-__all__ = ["HOST_FILE", "environment", "host_file"]
+__all__ = ["HOST_FILE", "environment", "host_content", "host_name"]
 
 HOST_FILE = r"host-[0-9a-f]{32}"
 """Pattern of the names of files with `HostProcessor` and the digest of the sources."""
@@ -41,7 +42,7 @@ def environment(root: Path) -> dict[str, str]:
     OSError
         If the sources of the package cannot be read.
     """
-    name = _file_name()
+    name = host_name()
     sources = None
     if name is not None:
         with contextlib.suppress(OSError, ValueError, TypeError, Damaged):
@@ -55,17 +56,17 @@ def environment(root: Path) -> dict[str, str]:
     }
 
 
-def host_file() -> tuple[str, bytes] | None:
-    """Return the name and content of the file for the next process; None if the facts have no key."""
-    name = _file_name()
-    if name is None or source_times()[1] > time.time() - _SETTLED_SECONDS:
+def host_content() -> bytes | None:
+    """Return the content of the file for the next process; None if the sources have changed just now."""
+    if source_times()[1] > time.time() - _SETTLED_SECONDS:
         return None
     body = json.dumps([source_digest(), *host_processor()]).encode()
-    return name, digest(body) + body
+    return digest(body) + body
 
 
-def _file_name() -> str | None:
-    """Return the name of the file, a hash of all that its content depends on."""
+@cache
+def host_name() -> str | None:
+    """Return the name of the file, a hash of all that its content depends on; None where that is unknown."""
     key = host_key()
     return None if key is None else f"host-{digest(f'{key} {source_times()[0]}'.encode()).hex()}"
 

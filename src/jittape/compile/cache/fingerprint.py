@@ -13,7 +13,8 @@ __all__ = ["SOURCES", "covers", "source_digest", "source_times"]
 SOURCES = (
     "compile",
     "core",
-    "functions/machine_code",
+    "functions/machine_code/emit_arithmetic.py",
+    "functions/machine_code/emit_marshaller.py",
     "functions/marshal_plan.py",
     "functions/marshaller.py",
     "native",

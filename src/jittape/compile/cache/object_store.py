@@ -29,7 +29,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jittape.compile.cache.environment import HOST_FILE, environment, host_file
+from jittape.compile.cache.environment import HOST_FILE, environment, host_content, host_name
 from jittape.compile.cache.private_files import BINARY, DIGEST_SIZE, Damaged, digest, is_private, read_private
 from jittape.core.config import config
 from jittape.core.locks import lock
@@ -108,6 +108,7 @@ class DiskCache:
         """Names of the batches that this process has read or written, in order."""
         self._lock = lock()
         self._usable = True
+        self._host_noted = False
         self._unchecked = sys.maxsize // 2
         self._numbers = iter(range(sys.maxsize))
 
@@ -195,8 +196,7 @@ class DiskCache:
             folder.mkdir(mode=0o700, exist_ok=True)
         if not self._trusted():
             return
-        if self.used == {}:
-            self._write_host()
+        self._write_host()
         packed = _packed(batch, self.parts)
         target = f"batch-{digest(packed).hex()}"
         self._write(target, packed)
@@ -224,10 +224,19 @@ class DiskCache:
                 temporary.unlink(missing_ok=True)
             raise
 
+    def note_host(self) -> None:
+        """Write what the next process would ask LLVM, unless it is on disk or the cache is empty."""
+        with self._lock, contextlib.suppress(OSError):
+            if self.folder.is_dir() and self._trusted():
+                self._write_host()
+
     def _write_host(self) -> None:
-        """Write what the next process would ask LLVM, unless it is on disk."""
-        name, content = host_file() or ("", b"")
-        if name and not (self.root / name).exists():
+        if self._host_noted:
+            return
+        self._host_noted = True
+        name = host_name()
+        content = None if name is None or (self.root / name).exists() else host_content()
+        if content is not None:
             self._write(f"../{name}", content)
             known = [path for path in self.root.iterdir() if re.fullmatch(HOST_FILE, path.name)]
             for path in sorted(known, key=lambda path: path.stat().st_mtime_ns)[:-_HOST_FILES]:
@@ -305,7 +314,9 @@ def _opened(root: Path, thresholds: str) -> DiskCache | None:
         parts = {"jittape": __version__, **environment(root)}
     except OSError:  # the package is in an archive
         return None
-    return DiskCache(root, parts | ({"thresholds": thresholds} if thresholds else {}))
+    cache = DiskCache(root, parts | ({"thresholds": thresholds} if thresholds else {}))
+    cache.note_host()  # the kernels may be on disk already, and nothing else will be written
+    return cache
 
 
 # ---- for the command line --------------------------------------------------------------------------------------------
