@@ -34,9 +34,9 @@ def interpreted(gradient, *arguments):
     return namespace[name](*copy.deepcopy(arguments))
 
 
-def check_both_modes(function, arguments, seed, run=interpreted):
+def check_both_modes(function, arguments, seed, run=interpreted, primal=None):
     """Compare the gradients by two arrays with differences along each element, and with a tangent."""
-    python = function.py_func
+    python = primal or function.py_func
     value, gradients = run(jt.njit_value_and_grad(function, argnums=(0, 1)), *arguments)
     np.testing.assert_allclose(value, python(*copies(arguments)), rtol=1e-10)
     for number, gradient in enumerate(gradients):
@@ -54,7 +54,7 @@ def check_both_modes(function, arguments, seed, run=interpreted):
 
 
 def copies(arguments):
-    return [x.copy() if isinstance(x, np.ndarray) else x for x in arguments]
+    return [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in arguments]
 
 
 def disagreement(function, arguments, seed, primal=None):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import random
+import re
 
 import numpy as np
 
@@ -283,13 +284,20 @@ class Generator(ArrayStatements, ViewStatements, FlowStatements):
             more = " + 0.1 * np.sum(y * m[2])" if self.with_arrays else ""
             self.line(f"return s + 0.5 * t + np.sum(x * x) + 0.3 * w[1]{more}")
         helpers = HELPERS * self.with_arrays + MORE_HELPERS * self.with_views + FLOW_HELPERS * self.with_flow
+        return self.with_helpers(helpers)
+
+    def with_helpers(self, helpers: str) -> str:
+        """Return the text of the program and of the functions that it calls."""
         return HEADER + helpers + "\n" + "\n".join(self.lines) + "\n"
 
 
 def random_program(seed: int):
     """Return a random ``@njit`` function and its text."""
-    text = Generator(seed).text()
-    file = f"<random njit program {seed}>"
+    return compiled_program(Generator(seed).text(), f"<random njit program {seed}>")
+
+
+def compiled_program(text: str, file: str):
+    """Return the ``@njit`` function `program` of a text, and the text."""
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace: dict[str, object] = {}
     exec(compile(text, file, "exec"), namespace)
@@ -299,7 +307,7 @@ def random_program(seed: int):
 def without_numba(text: str):
     """Return a random program as a Python function that calls Python functions: nothing is compiled."""
     namespace: dict[str, object] = {}
-    exec(text.replace("@numba.njit\n", ""), namespace)
+    exec(re.sub(r" *@numba.njit\n", "", text), namespace)
     return namespace["program"]
 
 

@@ -115,6 +115,20 @@ def test_what_changes_a_gradient_changes_its_key(function, args, options):
     assert key_of(function, *args, **options) not in (None, key_of(scaled(2.0), X))
 
 
+def test_defaults_of_named_tuples_and_threads_change_a_key():
+    def built(default, parallel=False):
+        box = namedtuple("Box", "a b", defaults=(default,))
+
+        def scaled_by_default(x):
+            return x[0] * box(x[1]).b
+
+        return njit(parallel=parallel)(scaled_by_default)
+
+    keys = {key_of(built(*options), X) for options in ((2.0,), (3.0,), (2.0, True), (2.0,))}
+    assert len(keys) == 3
+    assert None not in keys
+
+
 def test_named_tuples_with_other_fields_have_other_keys():
     @njit
     def first(x, pair):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from jittape.numba_ad.emit.emit_backward import BackwardPass
 from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
 from jittape.numba_ad.emit.emit_tangents import TangentPass
 from jittape.numba_ad.emit.parallel_loops import PartFunction
+from jittape.numba_ad.emit.statement_text import zeros_like_text
 from jittape.numba_ad.loop_invariants import move_invariants
 from jittape.numba_ad.lower.build_ir import is_float
 from jittape.numba_ad.lower.dead_statements import remove_dead_statements
@@ -74,10 +76,11 @@ def generate(
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     tangent_types = argument_types[: len(numbers)] if returned in ("jvp", "tangent") else []
     argument_types = argument_types[len(tangent_types) :]
+    _check_differentiated(function, numbers, argument_types, purpose)
     form = lower_function(function, argument_types, purpose)
     remove_dead_statements(form)
     move_invariants(form)
-    wanted = [_differentiated(form, i, argument_types, purpose) for i in numbers]
+    wanted = [form.arguments[form.parameters[i]] for i in numbers]
     activity = find_active(form, wanted)
     plan = None
     name = f"{form.name}_{returned}"
@@ -187,8 +190,8 @@ def _start_tangents(
         if getattr(kind, "ndim", 0) != wanted_rank or not is_float(getattr(kind, "dtype", kind)):
             several = "" if count is None else f", with {count} tangents along a first axis"
             raise TypeError(
-                f"{purpose}: {name} is {kind}, but the argument is {one.type}. Pass a tangent with the argument's "
-                f"shape{several}"
+                f"{purpose}: {name} is {kind}, but the argument is {one.type}. Pass floats with the shape of the "
+                f"argument{several}"
             )
         if wanted_rank:
             shape = f"{one.name}.shape" if rank else "()"
@@ -201,18 +204,33 @@ def _start_tangents(
             writer.end()
         for i, suffix in enumerate(_suffixes(count)):
             text = name if count is None else f"{name}[{i}]"
-            writer.line(f"{one.name}{suffix} = {text}" + (".copy()" if rank and one.root in written else ""))
+            if rank:
+                text = _in_order(text, kind.layout, one.type, one.root in written)
+            writer.line(f"{one.name}{suffix} = {text}")
 
 
-def _differentiated(form: Function, number: int, argument_types: list[Any], purpose: str) -> Any:
-    kind = types.unliteral(argument_types[number])
-    name = form.parameters[number]
-    if not is_float(getattr(kind, "dtype", kind)) or isinstance(kind, types.BaseTuple):
-        raise TypeError(
-            f"{purpose}: {_shown(form)}: the argument {name} is {kind}; only floats and arrays of floats have "
-            "gradients. Pass a float, or remove the argument from argnums"
-        )
-    return form.arguments[name]
+def _in_order(text: str, layout: str, kind: Any, copied: bool) -> str:
+    """Return the text of a tangent with the order of its argument, so that views of both have the same form."""
+    if kind.layout == "F" and kind.ndim > 1:
+        return f"{text}.T.copy().T"
+    if copied:
+        return f"{text}.copy()"
+    return f"np.ascontiguousarray({text})" if kind.layout == "C" and layout != "C" else text
+
+
+def _check_differentiated(
+    function: Any, numbers: tuple[int, ...], argument_types: list[Any], purpose: str
+) -> None:
+    code = function.py_func.__code__
+    names = list(inspect.signature(function.py_func).parameters)
+    for number, name in [(one, names[one]) for one in numbers if one < len(argument_types)]:
+        kind = types.unliteral(argument_types[number])
+        if isinstance(kind, types.BaseTuple) or not is_float(getattr(kind, "dtype", kind)):
+            raise TypeError(
+                f"{purpose}: {code.co_filename}:{code.co_firstlineno}: `def {function.py_func.__name__}`: the argument "
+                f"{name} is {kind}; only floats and arrays of floats have gradients. Pass a float, or remove the "
+                "argument from argnums"
+            )
 
 
 def _check_result(form: Function, returned: str, purpose: str) -> None:
@@ -266,13 +284,11 @@ def _prologue(form: Function, parameters: dict[str, str], writer: Writer, purpos
 def _shadows(arguments: list[Any], activity: Any, writer: Writer, suffix: str) -> None:
     for one in arguments:
         if isinstance(one, Array) and one in activity:
-            writer.line(f"{one.name}{suffix} = np.zeros({one.name}.shape, dtype=np.{one.type.dtype})")
+            writer.line(f"{one.name}{suffix} = {zeros_like_text(one.name, one.type)}")
 
 
 def _gradient(one: Any, activity: Any, backward: BackwardPass) -> str:
     if isinstance(one, Array):
-        return (
-            f"{one.name}_b" if one in activity else f"np.zeros({one.name}.shape, dtype=np.{one.type.dtype})"
-        )
+        return f"{one.name}_b" if one in activity else zeros_like_text(one.name, one.type)
     value = f"{one.name}_b" if one in backward.started else "0.0"
     return f"np.{one.type}({value})"

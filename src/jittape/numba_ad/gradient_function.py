@@ -67,7 +67,10 @@ class NjitGradient:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the gradient; the arguments are those of the function."""
         if kwargs or len(args) != len(self.parameters):
-            bound = self._signature.bind(*args, **kwargs)
+            try:
+                bound = self._signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{self.__name__}: {error}") from None
             bound.apply_defaults()
             args = bound.args
         try:
@@ -83,7 +86,7 @@ class NjitGradient:
     def _derived_for(self, args: tuple[Any, ...]) -> Any:
         from jittape.numba_ad.njit_callable import types_of
 
-        kinds = types_of(args)
+        kinds = types_of(args, self)
         derived = self.derived(kinds)
         written = self._written[kinds]
         return self._restoring(derived, written) if written else derived
@@ -134,7 +137,7 @@ class NjitGradient:
         """Return the generated Python code for arguments like `args`; comments show the user's lines."""
         from jittape.numba_ad.njit_callable import gradient_code, types_of
 
-        return gradient_code(self, types_of(args)).text
+        return gradient_code(self, types_of(args, self)).text
 
     def kept_bytes(self, *args: Any) -> int:
         """Return the size in bytes of the values that the forward pass keeps for the backward pass.

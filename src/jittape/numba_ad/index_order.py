@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from jittape.numba_ad.scalar_rules import BINARY
-from jittape.numba_ad.structured_ir import Array, Block, Constant, Dim, Loop, Op, Value
+from jittape.numba_ad.structured_ir import Array, Block, Constant, Dim, Loop, Op, Value, is_inside
 
 __all__ = ["ZERO", "differ_between_iterations", "is_overwritten_by", "sum_of"]
 
@@ -54,15 +54,11 @@ def differ_between_iterations(one: Any, other: Any, loop: Loop) -> bool:
 
     The loops outside are in the same iteration.
     """
-    if one.array is not other.array or _is_inside(one.array, loop):
+    if one.array is not other.array or is_inside(one.array, loop):
         return False
     around = [loop, *loop.outer.loops()][::-1]
     pairs = [(one, other)] if one is other else [(one, other), (other, one)]
     return all(_differ(x.indices, around, y.indices, around, around, len(around) - 1) for x, y in pairs)
-
-
-def _is_inside(array: Array, loop: Loop) -> bool:
-    return array.block is not None and loop in array.block.loops()
 
 
 def _differ(

@@ -7,6 +7,7 @@ from typing import Any
 import numba
 from numba import types
 from numba._dispatcher import compute_fingerprint
+from numba.core.errors import NumbaError
 from numba.extending import overload, typeof_impl
 
 from jittape.compile.cache.object_store import cache_directory
@@ -21,9 +22,21 @@ __all__ = [
 ]  # fmt: skip
 
 
-def types_of(arguments: Any) -> tuple[Any, ...]:
-    """Return the Numba types of arguments."""
-    return tuple([numba.typeof(argument) for argument in arguments])
+def types_of(arguments: Any, gradient: Any = None) -> tuple[Any, ...]:
+    """Return the Numba types of arguments, of a gradient if there is an argument without such a type."""
+    found = []
+    for position, argument in enumerate(arguments):
+        try:
+            found.append(numba.typeof(argument))
+        except (ValueError, TypeError, NotImplementedError, NumbaError) as error:
+            shown = getattr(argument, "dtype", "")
+            name = f"{position}" if gradient is None else gradient.parameters[position - len(arguments)]
+            raise TypeError(
+                f"{getattr(gradient, '__name__', 'njit_grad')}: the argument {name} is a {type(argument).__name__}"
+                f"{f' of {shown}' if shown else ''}, which Numba does not know. Pass floats, ints, bools, and NumPy "
+                "arrays of them; for tensors, use jt.numba_op"
+            ) from error
+    return tuple(found)
 
 
 def gradient_code(gradient: Any, argument_types: tuple[Any, ...]) -> GradientCode:

@@ -50,7 +50,7 @@ def _binary(symbol: str, function: Any, *partials: str | None) -> Rule:
     return Rule(f"{{0}} {symbol} {{1}}", function, partials)
 
 
-POWER_OF_X = "({g} * {1} * {0} ** ({1} - 1.0) if {g} != 0.0 else 0.0)"
+POWER_OF_X = "({g} * {1} * {0} ** ({1} - 1.0) if {g} != 0.0 and {1} != 0.0 else 0.0)"
 POWER_OF_P = "({g} * {r} * math.log({0}) if {g} != 0.0 and {0} > 0.0 else 0.0)"
 
 BINARY: dict[str, Rule] = {

@@ -102,11 +102,12 @@ def _described(value: Any, seen: dict[Any, int]) -> Any:
     if is_jitted(value):
         if rule_of(value) is not None:
             raise _UnknownError
-        return _described_function(value.py_func, seen)
+        return value.targetoptions.get("parallel"), _described_function(value.py_func, seen)
     if isinstance(value, tuple):
         return type(value).__name__, [_described(item, seen) for item in value]
     if isinstance(value, type) and hasattr(value, "_fields"):
-        return value.__qualname__, value._fields
+        defaults = tuple(getattr(value, "_field_defaults", {}).items())
+        return value.__qualname__, value._fields, _described(defaults, seen)
     return _described_name(value)
 
 

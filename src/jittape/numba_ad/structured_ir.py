@@ -262,13 +262,8 @@ class Function:
 
 
 def is_inside(one: Any, loop: Loop) -> bool:
-    """Return whether a value, an array or memory is made in an iteration of a loop."""
-    block = one.block
-    while block is not None:
-        if block is loop.body:
-            return True
-        block = block.parent
-    return False
+    """Return whether a value, an array or memory is made in a loop, by its condition too."""
+    return one.block is not None and loop in one.block.loops()
 
 
 def walk(block: Block) -> Iterator[Statement]:

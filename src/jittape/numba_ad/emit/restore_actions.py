@@ -9,7 +9,14 @@ from numba import types
 
 from jittape.numba_ad.activity import Activity
 from jittape.numba_ad.emit.kept_arrays import STACKS, PopArray, kept_copies, kept_names
-from jittape.numba_ad.emit.statement_text import element, index_text, most_text, text_of, zeros_text
+from jittape.numba_ad.emit.statement_text import (
+    element,
+    index_text,
+    most_text,
+    text_of,
+    zeros_like_text,
+    zeros_text,
+)
 from jittape.numba_ad.lower.build_ir import is_float
 from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.structured_ir import (
@@ -79,7 +86,7 @@ def shadow_actions(s: Alloc | Apply | View, plan: Plan, activity: Activity) -> l
     if s.result not in activity or not isinstance(s.result, Array):
         return []
     if isinstance(s, Apply):
-        text = f"np.zeros({kept_names(s, plan)[0]}.shape, dtype=np.{s.result.type.dtype})"
+        text = zeros_like_text(kept_names(s, plan)[0], s.result.type)
         return [Recompute(f"{s.result.name}_b = {text}", s.where)]
     if isinstance(s, Alloc):
         grows = s.result.root in plan.resized

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from jittape.numba_ad.lower.build_ir import new_array_text
 from jittape.numba_ad.structured_ir import Alloc, Apply, Dim, Effect, Load, Op, Resize, Statement, Store, View
 
-__all__ = ["element", "index_text", "most_text", "resize_text", "text_of", "zeros_text"]
+__all__ = ["element", "index_text", "most_text", "resize_text", "text_of", "zeros_like_text", "zeros_text"]
 
 
 def text_of(statement: Statement) -> str:
@@ -30,8 +33,14 @@ def element(statement: Load | Store, suffix: str = "", name: str | None = None) 
 
 def zeros_text(statement: Alloc) -> str:
     """Return the text of zeros with the shape of a new array."""
-    dims = "".join(f"{x.name}, " for x in statement.operands)
-    return f"np.zeros(({dims}), dtype=np.{statement.result.type.dtype})"
+    return new_array_text("zeros", [x.name for x in statement.operands], statement.result.type)
+
+
+def zeros_like_text(name: str, kind: Any) -> str:
+    """Return the text of zeros with the shape of an array and the order of its Numba type."""
+    if kind.layout == "F" and kind.ndim > 1:
+        return f"np.zeros({name}.shape[::-1], dtype=np.{kind.dtype}).T"
+    return f"np.zeros({name}.shape, dtype=np.{kind.dtype})"
 
 
 def resize_text(statement: Resize, suffix: str = "") -> str:

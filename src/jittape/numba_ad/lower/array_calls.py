@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -76,6 +77,12 @@ def as_array(builder: Builder, x: Any) -> Array:
 
 def copied(builder: Builder, x: Any) -> Array:
     """Return a copy in C order."""
+    lazy = replace(as_lazy(builder, x), layout="C")
+    return materialize(builder, lazy, getattr(x, "name", "copy"))
+
+
+def _copied_in_order(builder: Builder, x: Any) -> Array:
+    """Return a copy with the order of the array."""
     return materialize(builder, as_lazy(builder, x), getattr(x, "name", "copy"))
 
 
@@ -178,7 +185,7 @@ def astype(builder: Builder, x: Any, dtype: Any) -> Any:
 def _from_items(builder: Builder, x: Any, dtype: Any = None) -> Array:
     """Return an array of the items of nested tuples, or a copy of an array."""
     if not isinstance(x, tuple):
-        return copied(builder, x if dtype is None else astype(builder, x, dtype))
+        return _copied_in_order(builder, x if dtype is None else astype(builder, x, dtype))
     dims: list[Scalar] = []
     level: Any = x
     while isinstance(level, tuple):
@@ -231,7 +238,7 @@ def _joined(builder: Builder, arrays: Any, axis: Any = None) -> Array:
             if i != place:
                 builder.require_equal(dims[i], one.dims[i])
         dims[place] = builder.binary("Add", dims[place], one.dims[place])
-    result = builder.alloc("joined", _common(builder, lazies), dims)
+    result = builder.alloc("joined", _common(builder, lazies), dims, layout=_common_layout(lazies))
     start: Scalar = constant(0)
     for one in lazies:
 
@@ -257,6 +264,11 @@ def _common(builder: Builder, lazies: list[Lazy]) -> Any:
     return reduce(lambda x, y: result_type(operator.add, [x, y]), [one.dtype for one in lazies])
 
 
+def _common_layout(lazies: list[Lazy]) -> str:
+    """Return the layout of Numba's result of joining arrays."""
+    return "F" if all(one.layout == "F" for one in lazies) else "C"
+
+
 def _stacked(builder: Builder, arrays: Any, axis: Any = None) -> Array:
     """Return arrays of one shape along a new axis."""
     lazies = _lazies(builder, arrays)
@@ -269,7 +281,8 @@ def _stacked(builder: Builder, arrays: Any, axis: Any = None) -> Array:
             builder.require_equal(lazies[0].dims[i], one.dims[i])
     dims = lazies[0].dims
     count = constant(len(lazies))
-    result = builder.alloc("stacked", _common(builder, lazies), [*dims[:place], count, *dims[place:]])
+    sizes = [*dims[:place], count, *dims[place:]]
+    result = builder.alloc("stacked", _common(builder, lazies), sizes, layout=_common_layout(lazies))
     for position, one in enumerate(lazies):
 
         def copy(indices: list[Scalar], one: Lazy = one, position: int = position) -> None:
@@ -348,14 +361,14 @@ def _divided(builder: Builder, x: Any, y: Any) -> tuple[Scalar, Scalar]:
 
 def _filled_like(builder: Builder, x: Any, value: Any) -> Array:
     lazy = as_lazy(builder, x)
-    array = builder.alloc("array", lazy.dtype, lazy.dims)
+    array = builder.alloc("array", lazy.dtype, lazy.dims, layout=lazy.layout)
     assign(builder, array, value)
     return array
 
 
 ARRAY_CALLS: dict[Any, Callable[..., Any]] = {
     divmod: _divided,
-    np.copy: copied,
+    np.copy: _copied_in_order,
     np.reshape: reshaped,
     np.ravel: _raveled,
     np.transpose: transposed,

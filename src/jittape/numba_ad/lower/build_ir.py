@@ -39,7 +39,9 @@ from jittape.numba_ad.structured_ir import (
     Where,
 )
 
-__all__ = ["Builder", "constant", "is_float", "is_scalar_type", "result_type", "undefined", "unified"]
+__all__ = [
+    "Builder", "constant", "is_float", "is_scalar_type", "new_array_text", "result_type", "undefined", "unified",
+]  # fmt: skip
 
 ROOTS = (FUNCTIONS[math.sqrt], FUNCTIONS[np.sqrt])
 """Rules of square roots."""
@@ -83,6 +85,13 @@ def operand_types(operands: list[Scalar]) -> list[Any]:
         types.literal(x.value) if isinstance(x, Constant) and x.type == types.int64 else x.type
         for x in operands
     ]
+
+
+def new_array_text(function: str, sizes: list[str], kind: Any) -> str:
+    """Return the text that makes an array of this Numba type."""
+    turned = kind.layout == "F" and kind.ndim > 1
+    shape = "".join(f"{size}, " for size in (sizes[::-1] if turned else sizes))
+    return f"np.{function}(({shape}), dtype=np.{kind.dtype})" + (".T" if turned else "")
 
 
 def unified(one: Any, other: Any) -> Any:
@@ -226,7 +235,7 @@ class Builder:
         """Append the write or the update of an element."""
         if not array.type.mutable:
             raise self.refusal(
-                f"the array {array.name} is read-only", "Pass a writable array or write to a copy."
+                f"the array {_shown(array)} is read-only", "Pass a writable array or write to a copy."
             )
         if array.root.origins:
             raise self.refusal(
@@ -239,12 +248,17 @@ class Builder:
         array.root.epoch += 1
         self.block.statements.append(Store(self.where, array, indices, value, sign))
 
-    def alloc(self, base: str, dtype: Any, dims: list[Scalar], function: str = "empty") -> Array:
-        """Append a new array in C order: a call of ``np.empty``, ``np.zeros`` or ``np.ones``."""
-        shape = "(" + "".join(f"{{{i}}}, " for i in range(len(dims))) + ")"
-        text = f"np.{function}({shape}, dtype=np.{dtype})"
+    def alloc(
+        self, base: str, dtype: Any, dims: list[Scalar], function: str = "empty", layout: str = "C"
+    ) -> Array:
+        """Append a new array: a call of ``np.empty``, ``np.zeros`` or ``np.ones``.
+
+        Its memory is in C order, or in the order of Fortran if `layout` is ``"F"``.
+        """
+        kind = types.Array(dtype, len(dims), "F" if layout == "F" else "C")
+        text = new_array_text(function, [f"{{{i}}}" for i in range(len(dims))], kind)
         root = Root(self.name(base), dtype, self.block)
-        array = Array(root.name, types.Array(dtype, len(dims), "C"), root, self.block, None, list(dims))
+        array = Array(root.name, kind, root, self.block, None, list(dims))
         self._append(array, Alloc(self.where, array, text, list(dims)))
         return array
 
@@ -302,7 +316,12 @@ class Builder:
             isinstance(one, Constant) and isinstance(other, Constant) and one.value == other.value
         ):
             return
-        message = f"{self.where.file}:{self.where.line}: the shapes of the operands differ (gradients do not broadcast)"
+        where = self.where
+        line = f"{where.file}:{where.line}: `{where.text.strip()}`".replace("{", "{{").replace("}", "}}")
+        message = (
+            f"{line}: the sizes of the operands differ. Gradients broadcast only axes that the code makes, as in "
+            "x[:, None]; index another axis of size 1 with 0, as in x[:, 0][:, None]"
+        )
         self.effect(f"if {{0}} != {{1}}: raise ValueError({message!r})", [one, other])
 
     def inside(self, block: Block, run: Callable[[], Any]) -> Any:

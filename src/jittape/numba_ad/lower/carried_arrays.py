@@ -55,6 +55,7 @@ class CarriedArrays:
         for name, origin in origins.items():
             position = len(builder.block.statements)
             storage = materialize(builder, as_lazy(builder, origin), name)
+            storage.type = storage.type.copy(layout=origin.type.layout)
             copy = [
                 s
                 for s in builder.block.statements[position:]

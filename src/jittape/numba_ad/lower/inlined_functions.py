@@ -316,6 +316,12 @@ def sort(a: Any) -> Any:
 
 
 @jit
+def sort_in_place(a: Any) -> None:
+    """Sort the elements of a vector."""
+    a[:] = a[np.argsort(a)]
+
+
+@jit
 def median(a: Any) -> Any:
     """Return the median of all elements."""
     return quantile(a, 0.5)

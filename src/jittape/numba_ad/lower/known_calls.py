@@ -6,6 +6,7 @@ import builtins
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from jittape.numba_ad.lower.array_calls import (
     ARRAY_CALLS,
     as_shape,
     astype,
+    copied,
     flattened,
     numba_dtype,
     reshaped,
@@ -151,7 +153,11 @@ def _like(name: str) -> Callable[..., Any]:
     def allocate(builder: Builder, x: Any, dtype: Any = None) -> Array:
         lazy = as_lazy(builder, x)
         return builder.alloc(
-            "array", lazy.dtype if dtype is None else numba_dtype(builder, dtype), lazy.dims, name
+            "array",
+            lazy.dtype if dtype is None else numba_dtype(builder, dtype),
+            lazy.dims,
+            name,
+            lazy.layout,
         )
 
     return allocate
@@ -207,7 +213,7 @@ def _where(builder: Builder, condition: Any, x: Any, y: Any) -> Any:
 
 def _lazy_as_type(builder: Builder, x: Any, kind: Any) -> Lazy:
     lazy = as_lazy(builder, x)
-    return Lazy(lazy.dims, kind, lambda indices: _as_type(builder, lazy.element(indices), kind), lazy.reads)
+    return replace(lazy, dtype=kind, element=lambda indices: _as_type(builder, lazy.element(indices), kind))
 
 
 def _as_type(builder: Builder, x: Scalar, kind: Any) -> Scalar:
@@ -301,7 +307,7 @@ INLINED: dict[Any, Any] = {
 
 INLINED_METHODS = {
     name: getattr(inlined_functions, name) for name in ("var", "std", "repeat", "trace", "cumprod")
-}
+} | {"sort": inlined_functions.sort_in_place}
 """Methods of the same kind."""
 
 METHODS: dict[str, Callable[..., Any]] = {
@@ -315,7 +321,6 @@ METHODS: dict[str, Callable[..., Any]] = {
             "prod",
             "any",
             "all",
-            "copy",
             "ravel",
             "clip",
             "argmax",
@@ -323,6 +328,7 @@ METHODS: dict[str, Callable[..., Any]] = {
             "argsort",
         )
     },
+    "copy": copied,
     "dot": _dot,
     "reshape": reshaped,
     "transpose": transposed,

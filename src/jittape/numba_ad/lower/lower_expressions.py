@@ -223,18 +223,25 @@ class Expressions:
         return self.builder.op(rule, [x])
 
     def _Compare(self, node: ast.Compare) -> Any:
-        left = self.expression(node.left)
-        result: Any = None
-        for position, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            if position > 0 and not isinstance(right_node, (ast.Name, ast.Constant)):
-                raise self.refusal(
-                    node, "a chained comparison of expressions", "Join two comparisons with `and`."
-                )
-            right = self.expression(right_node)
-            one = self._compared(node, type(op).__name__, left, right)
-            result = one if result is None else self.builder.op(BINARY["BitAnd"], [result, one])
-            left = right
-        return result
+        return self._chain(
+            node, self.expression(node.left), list(zip(node.ops, node.comparators, strict=True))
+        )
+
+    def _chain(self, node: ast.Compare, left: Any, rest: list[tuple[ast.cmpop, ast.expr]]) -> Any:
+        """Return a chained comparison; its later expressions are evaluated only if the earlier parts are true."""
+        (op, right_node), *following = rest
+        right = self.expression(right_node)
+        first = self._compared(node, type(op).__name__, left, right)
+        if not following:
+            return first
+        if all(isinstance(one, (ast.Name, ast.Constant)) for _, one in following):
+            return self.builder.op(BINARY["BitAnd"], [first, self._chain(node, right, following)])
+        return self.choose(
+            node,
+            self._truth(node, first),
+            lambda: self._chain(node, right, following),
+            lambda: constant(False),
+        )
 
     def _compared(self, node: ast.AST, name: str, x: Any, y: Any) -> Any:
         if isinstance(x, PythonObject) or isinstance(y, PythonObject):

@@ -63,6 +63,8 @@ def lower_function(function: Any, argument_types: list[Any], purpose: str) -> Fu
 
 def _argument(builder: Builder, name: str, kind: Any, arguments: dict[str, Any]) -> Any:
     kind = types.unliteral(kind)
+    if getattr(kind, "dtype", kind) == types.float16:
+        raise builder.refusal(f"the argument {name} is {kind}", "Convert it to np.float32 or np.float64.")
     if isinstance(kind, types.Array):
         if not isinstance(kind.dtype, (types.Float, types.Integer, types.Boolean)):
             raise builder.refusal(f"the argument {name} is {kind}", "Pass arrays of floats, ints or bools.")
@@ -118,6 +120,7 @@ class _Calls(Loops):
         )
         self.frame.loads.update(dict.fromkeys([VALUE, RETURNED, *items], 1000))
         if not always_returns(statements):
+            self.check_statements(source.tree)
             returns = [n for n in ast.walk(source.tree) if isinstance(n, ast.Return) and n.value is not None]
             if returns:
                 raise self.refusal(returns[0], "another path returns None", "Return a value on every path.")

@@ -33,6 +33,8 @@ from jittape.numba_ad.structured_ir import (
 
 __all__ = ["Loops"]
 
+ONE_NAME_EACH = "Use one variable for each item, as in `a, b = b, a + b`."
+
 
 class Loops(Statements):
     """Lowers loops."""
@@ -197,7 +199,12 @@ class Loops(Statements):
             variables[name] = value
         else:
             text = f"{name} is assigned in the loop only, or refers to another array after it"
-            variables[name] = Unusable(text, REBOUND)
+            is_tuple = isinstance(before, tuple)
+            variables[name] = (
+                Unusable(f"a loop binds the tuple {name} again", ONE_NAME_EACH)
+                if is_tuple
+                else Unusable(text, REBOUND)
+            )
 
     def _carry(self, loop: Loop, name: str, init: Any, known: dict[str, Any]) -> Any:
         """Return the phi of a scalar that a loop assigns; None for another variable, which is unusable at first."""
@@ -209,6 +216,8 @@ class Loops(Statements):
         if not is_scalar(init):
             reason = f"{name} may be undefined or refer to another array in the next iteration"
             way_out = "Assign it before the loop, or write into the array, as in `u[:] = v`."
+            if isinstance(init, tuple):
+                reason, way_out = f"a loop carries the tuple {name}", ONE_NAME_EACH
             self.frame.variables[name] = Unusable(reason, way_out, undefined=missing)
             return None
         kind = unified(known.get(name, init.type), init.type)

@@ -26,6 +26,8 @@ from jittape.numba_ad.tape_support import reserve
 
 __all__ = ["REBOUND", "Statements", "no_value"]
 
+JUMPS = (ast.Return, ast.Break, ast.Continue)
+
 REBOUND = "Write into the array, as in `u[:] = v`, or use another name."
 
 
@@ -44,14 +46,23 @@ class Statements(Expressions):
             source = self.frame.source
             if self.frame.line is None:
                 self.builder.where = Where(source.file, statement.lineno, source.text(statement.lineno))
-            handler = getattr(self, f"_{type(statement).__name__}", None)
-            if handler is None:
-                name = type(statement).__name__
-                raise self.refusal(
-                    statement, f"the statement {name} is not supported", WAYS_OUT.get(name, REWRITE)
-                )
-            handler(statement)
+            self._handler(statement)(statement)
             ahead.pop()
+
+    def _handler(self, statement: ast.stmt) -> Callable[[Any], None]:
+        name = type(statement).__name__
+        handler: Callable[[Any], None] | None = getattr(self, f"_{name}", None)
+        if handler is None:
+            raise self.refusal(
+                statement, f"the statement {name} is not supported", WAYS_OUT.get(name, REWRITE)
+            )
+        return handler
+
+    def check_statements(self, tree: ast.FunctionDef) -> None:
+        """Refuse the first statement of a function that is not supported; jumps are rewritten before."""
+        for statement in (one for part in tree.body for one in ast.walk(part)):
+            if isinstance(statement, ast.stmt) and not isinstance(statement, JUMPS):
+                self._handler(statement)
 
     def _Pass(self, statement: ast.Pass) -> None:
         """Do nothing."""

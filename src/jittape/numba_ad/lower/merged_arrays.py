@@ -61,7 +61,10 @@ def _origins(lowering: Any, name: str, variables: dict[str, Any]) -> tuple[tuple
 
 def _memory(builder: Builder, name: str, pairs: list[tuple[Block, Array]], sizes: list[Any]) -> Array:
     """Append the allocation, and a copy at the end of each side."""
-    memory = builder.alloc(name, pairs[0][1].type.dtype, sizes)
+    layouts = {array.type.layout for _, array in pairs}
+    memory = builder.alloc(name, pairs[0][1].type.dtype, sizes, layout=min(layouts))
+    if len(layouts) > 1:  # Numba's array has no known order, so that a ravel copies it
+        memory.type = memory.type.copy(layout="A")
     for block, array in pairs:
         builder.inside(block, partial(_copy, builder, name, memory, array, sizes))
     return memory

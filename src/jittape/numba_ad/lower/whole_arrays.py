@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numba import types
+
 from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, result_type
 from jittape.numba_ad.scalar_rules import ACCUMULATE, BINARY, Rule
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
@@ -17,12 +20,16 @@ __all__ = [
 
 @dataclass(eq=False)
 class Lazy:
-    """An array that is computed element by element where it is used; `reads` are the arrays and their versions."""
+    """An array that is computed element by element where it is used; `reads` are the arrays and their versions.
+
+    `layout` is that of Numba's array.
+    """
 
     dims: list[Scalar]
     dtype: Any
     element: Callable[[list[Scalar]], Scalar]
     reads: list[tuple[Array, int]]
+    layout: str = "C"
 
 
 def as_lazy(builder: Builder, x: Any) -> Lazy:
@@ -31,7 +38,9 @@ def as_lazy(builder: Builder, x: Any) -> Lazy:
         return x
     if isinstance(x, Array):
         dims = [builder.dim(x, axis) for axis in range(x.type.ndim)]
-        return Lazy(dims, x.type.dtype, lambda indices: builder.load(x, indices), [(x, x.root.epoch)])
+        return Lazy(
+            dims, x.type.dtype, lambda indices: builder.load(x, indices), [(x, x.root.epoch)], x.type.layout
+        )
     if isinstance(x, (Value, Constant)):
         return Lazy([], x.type, lambda indices: x, [])
     raise builder.refusal(
@@ -65,7 +74,20 @@ def elementwise(builder: Builder, rule: Rule, operands: list[Any]) -> Lazy:
             )
         return builder.op(rule, scalars)
 
-    return Lazy(dims, kind, element, [read for x in lazies for read in x.reads])
+    reads = [read for x in lazies for read in x.reads]
+    return Lazy(dims, kind, element, reads, _layout(rule, lazies))
+
+
+def _layout(rule: Rule, lazies: list[Lazy]) -> str:
+    """Return the layout of Numba's result of a function of elements."""
+    layouts = [x.layout for x in lazies if x.dims]
+    if "F" not in layouts:
+        return "C"
+    if rule.function is None:
+        kinds = [types.Array(x.dtype, len(x.dims), x.layout) if x.dims else x.dtype for x in lazies]
+        found: str = result_type(np.where, kinds).layout
+        return found
+    return "C" if "C" in layouts else "F"
 
 
 def _is_one(size: Scalar) -> bool:
@@ -90,7 +112,7 @@ def evaluated(builder: Builder, value: Any, base: str = "t") -> Any:
 def materialize(builder: Builder, lazy: Lazy, base: str) -> Array:
     """Compute all elements into a new array."""
     check_unwritten(builder, lazy)
-    array = builder.alloc(base, lazy.dtype, lazy.dims)
+    array = builder.alloc(base, lazy.dtype, lazy.dims, layout=lazy.layout)
     builder.nest(lazy.dims, lambda indices: builder.store(array, indices, lazy.element(indices)))
     return array
 
