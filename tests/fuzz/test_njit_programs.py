@@ -1,7 +1,8 @@
 """Random ``@njit`` programs against differences and forward mode, and eight threads that call one gradient.
 
-``python -m pytest tests/fuzz/test_njit_programs.py --programs 5000 --seed 7`` checks 5,000 programs, and 1,250 with
-stencils, 0.15 s each on one core. Python runs the generated code; one program in fifty is compiled by Numba.
+``python -m pytest tests/fuzz/test_njit_programs.py --programs 5000 --seed 7`` checks 5,000 programs, 1,250 with
+stencils and 1,250 with uncommon statements, 0.15 s each on one core. Python runs the generated code; one program in
+fifty is compiled by Numba.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import jittape as jt
 from conftest import FEW
 from njit_as_python import check_compiled, check_programs
 from random_njit import random_arguments, random_program
+from random_njit_edges import random_edges
 from random_stencils import random_stencils, stencil_arguments
 
 BATCHES = 8
@@ -28,6 +30,7 @@ def test_random_njit_programs(batch: int, programs: range):
     seeds = seeds if len(programs) > FEW else seeds[::5]
     assert check_programs(seeds) > 0
     check_programs(seeds[::4], random_stencils, stencil_arguments)
+    check_programs(seeds[::4], random_edges, may_refuse=True)
     if len(programs) > FEW:
         for seed in seeds[::50]:
             check_compiled(*random_program(seed), random_arguments(seed), seed)
