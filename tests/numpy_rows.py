@@ -10,7 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from numpy_samples import Cases
+
+BEFORE_NUMPY_2_5 = np.lib.NumpyVersion(np.__version__) < "2.5.0"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from numpy_protocol_samples import row
-from numpy_rows import Deviation, Row
+from numpy_rows import BEFORE_NUMPY_2_5, Deviation, Row
 from numpy_samples import given
 from numpy_table_functions import ARRAYS, CUBE, INTS, SMALL, WITHOUT_COMPLEX, C, S, V, X, options
 
@@ -19,6 +19,10 @@ NO_COMPLEX = Deviation("not defined for complex numbers", "not defined for compl
 NO_SINC = Deviation("sinc is 0 at integers and infinity", takes=lambda x: x.dtype.kind in "biuf")
 EMPTY_MEAN = Deviation("NumPy casts nan to an integer", takes=lambda a, *rest, **kw: a.dtype.kind in "iu")
 SMALL_Q = Deviation("q is computed in float64", takes=lambda a, q, **kw: isinstance(q, np.float32))
+PLANAR = Deviation(
+    "NumPy before 2.5 takes vectors of two numbers, too",
+    takes=lambda a, b, **kw: 2 in (a.shape[-1], b.shape[-1]),
+)
 EMPTY = Deviation("the shape of an empty result is that of q", takes=lambda a, q, **kw: a.size == 0)
 
 METHODS = (
@@ -276,6 +280,7 @@ CHOICES: list[Row] = [
             (X.T, INTS.T, {"axisa": 0, "axisb": 0, "axisc": 0}),
             (X.T, INTS.T, {"axis": 0}),
         ),
+        *(() if BEFORE_NUMPY_2_5 else (PLANAR,)),
         signed_zeros=False,
     ),
     row(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from numpy_protocol_samples import BOOLS, COMPLEX, CUBE, INTS, NO_ARGUMENT, E, S, V, X, row
-from numpy_rows import Deviation, Row
+from numpy_rows import BEFORE_NUMPY_2_5, Deviation, Row
 from numpy_samples import given, numbers
 
 REGULAR = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, -0.5], [0.5, -0.5, 2.0]])
@@ -31,9 +31,7 @@ SINGULAR = np.ones((2, 2))
 
 # NumPy before 2.5 gives real eigenvalues, where all are, a real dtype.
 REAL_EIGENVALUES = (
-    (Deviation("a dtype cannot depend on values: complex", takes=lambda a: True),)
-    if np.lib.NumpyVersion(np.__version__) < "2.5.0"
-    else ()
+    (Deviation("a dtype cannot depend on values: complex", takes=lambda a: True),) if BEFORE_NUMPY_2_5 else ()
 )
 NO_RAW_QR = Deviation("not a tensor of factors", "mode must be")
 SIGN = Deviation("the sign of an eigenvector is arbitrary", takes=lambda a, UPLO="L": UPLO == "U")

@@ -22,7 +22,7 @@ from numpy_protocol_samples import (
     per,
     row,
 )
-from numpy_rows import BOOL_AXIS, FITS, NO_ORDER, Deviation, Row
+from numpy_rows import BEFORE_NUMPY_2_5, BOOL_AXIS, FITS, NO_ORDER, Deviation, Row
 from numpy_samples import PAIRED, binary, each, edges, given, numbers, reductions, together, unary
 
 INTEGER_ZERO = Deviation(
@@ -36,6 +36,10 @@ NO_ZERO_SUM = Deviation(
 MANY_AXES = Deviation("the number of axes must not be negative", "axes=-1 is too many")
 
 
+NEXT_OF_EQUALS = Deviation(
+    "of equal numbers the second, as in C; NumPy before 2.5 gives the first in float16",
+    takes=lambda a, b: np.result_type(a, b) == np.float16,
+)
 ELEMENTWISE: dict[str, tuple[Deviation, ...]] = {
     "greater": (NO_ORDER,),
     "greater_equal": (NO_ORDER,),
@@ -48,6 +52,7 @@ ELEMENTWISE: dict[str, tuple[Deviation, ...]] = {
     "reciprocal": (INTEGER_ZERO,),
     "divide": (FITS,),
     "arctan2": (FITS,),
+    "nextafter": (NEXT_OF_EQUALS,) if BEFORE_NUMPY_2_5 else (),
 }
 """Deviations of ufuncs; most have none."""
 

@@ -252,6 +252,8 @@ def test_rules_for_samples(n: int, axis: int) -> None:
     for name in ("trapezoid", "simpson", "cumulative_trapezoid"):
         function, reference = getattr(integrate, name), getattr(scipy.integrate, name)
         for points in ({"x": x}, {"dx": 0.3}):
+            if (n, name) == (1, "simpson") and "x" in points:
+                continue  # from SciPy 1.18 on its result has no element
             found = function(y, axis=axis, **points)
             np.testing.assert_allclose(
                 found.numpy(), reference(y, axis=axis, **points), rtol=1e-12, atol=1e-14

@@ -83,6 +83,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*lwork.*:DeprecationWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_values_are_scipys(name: str) -> None:
     call = CASES[name]

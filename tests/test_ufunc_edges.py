@@ -10,6 +10,7 @@ import pytest
 
 import jittape as jt
 import jittape.numpy as jnp
+from numpy_rows import BEFORE_NUMPY_2_5
 
 DTYPES = ("bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64", "complex128")
 ORDERED = "fmax fmin greater greater_equal less less_equal maximum minimum"
@@ -88,6 +89,8 @@ def test_ufuncs_at_edges(dtype: str):
                 with pytest.raises(TypeError):
                     ufunc(*map(jt.constant, operands))
                 continue
+            if ufunc is np.nextafter and dtype == "float16" and BEFORE_NUMPY_2_5:
+                wanted = np.where(operands[0] == operands[1], operands[1], wanted)
             found = ufunc(*map(jt.constant, operands))
             for f, w in zip(*((x if ufunc.nout == 2 else (x,)) for x in (found, wanted)), strict=True):
                 if np.asarray(w).dtype.kind != "c":

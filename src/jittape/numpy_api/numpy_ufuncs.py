@@ -237,7 +237,7 @@ def _next_half(x: Any, y: Any) -> Any:
     outward = equal(less(start, end), less(cast(0, x.dtype), start))
     moved = bitcast(where(outward, add(bits, 1), subtract(bits, 1)), x.dtype)
     moved = where(equal(start, 0), copysign(cast(2.0**-24, x.dtype), end), moved)
-    found = where(equal(start, end), start, moved)
+    found = where(equal(start, end), end, moved)
     return where(logical_or(is_nan(start), is_nan(end)), cast(np.nan, x.dtype), found)
 
 

@@ -89,20 +89,17 @@ def array_valued(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-DOUBLE_FIRST = frozenset([
-    "beta", "betaln", "cbrt", "cosdg", "cosm1", "cotdg", "dawsn", "digamma", "ellipe", "ellipeinc", "ellipk",
-    "ellipkinc", "ellipkm1", "erf", "erfc", "erfcx", "erfi", "exp10", "exp2", "expit", "expm1", "exprel",
-    "fresnel", "gamma", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln", "gammasgn", "hyp2f1",
-    "i0", "i0e", "i1", "i1e", "j0", "j1", "k0", "k0e", "k1", "k1e", "log1p", "log_expit", "log_ndtr", "loggamma",
-    "logit", "modstruve", "ndtr", "psi", "radian", "rgamma", "sindg", "struve", "tandg", "voigt_profile",
-    "wright_bessel", "xlog1py", "xlogy", "y0", "y1", "zetac",
-])  # fmt: skip
-"""Ufuncs of SciPy whose first loop is that of float64.
+@functools.cache
+def _first_loop(function: str) -> str:
+    """Return the dtypes of the first loop of a ufunc of SciPy, such as ``"d->d"``; nothing if it is no ufunc.
 
-They compute in float32 only if all operands are arrays of float32.
-"""
-INTEGER_FIRST = frozenset(["expn", "kn", "yn"])
-"""Ufuncs of SciPy whose first loop has an integer as its first operand and computes in float64."""
+    NumPy takes the first loop to whose dtypes all operands convert, unless the dtypes of another one are the operands'.
+    In SciPy before 1.18 it is that of float64 for half of the ufuncs.
+    """
+    import scipy.special
+
+    types: list[str] = getattr(getattr(scipy.special, function, None), "types", [""])
+    return types[0]
 
 
 def _rank(dtype: np.dtype[Any]) -> int:
@@ -113,9 +110,12 @@ def _rank(dtype: np.dtype[Any]) -> int:
 def _is_wide(function: str, operands: tuple[Any, ...]) -> bool:
     """Return whether SciPy computes in float64 although float32 could hold all operands."""
     kinds = [np.dtype(x.kind) if isinstance(x, WeakScalar) else np.dtype(x.dtype) for x in operands]
-    if function in DOUBLE_FIRST:
+    first = _first_loop(function)[:1]
+    if first == "D":  # it has loops of complex numbers only
+        return True
+    if first == "d":
         return any(isinstance(x, WeakScalar) or x.dtype != float32 for x in operands)
-    if function in INTEGER_FIRST and kinds[0].kind in "biu":
+    if first == "l" and kinds[0].kind in "biu":
         return True
     strong = [k for k, x in zip(kinds, operands, strict=True) if not isinstance(x, WeakScalar)]
     # A Python number of a higher kind than all arrays, such as 0.5 beside int8, counts as an array of float64 or int64.

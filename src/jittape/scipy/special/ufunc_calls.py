@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from jittape.core.dtypes import complex128
+import numpy as np
+
+from jittape.core.dtypes import complex64
 from jittape.core.primitive import apply
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.scipy.scipy_operands import as_operand, complex_operands, real_operands
@@ -23,7 +25,8 @@ def _body(*operands_and_name: Any) -> Any:
         return step.bind(*values)
     values = real_operands(name, tuple(operands))
     if name not in BODIES:  # SciPy has it for complex numbers only
-        return COMPLEX_STEPS[name].bind(*[cast(x, complex128) for x in values])
+        dtype = np.result_type(complex64, values[0].dtype)
+        return COMPLEX_STEPS[name].bind(*[cast(x, dtype) for x in values])
     return BODIES[name](*values)
 
 
