@@ -57,7 +57,6 @@ def test_halves_have_no_type_in_c(dtype: str) -> None:
         lambda: jt.cfunc(lambda x: jt.reduce_sum(x), spec),
         lambda: jt.njit_function(lambda x: jt.cast(jt.reduce_sum(x), FLOAT), spec),
         lambda: jt.njit_function(lambda x: jt.cast(x, dtype), jt.TensorSpec([3], FLOAT)),
-        lambda: jt.export(lambda x: jt.reduce_sum(x), spec, "halves"),
     ):
         with pytest.raises(
             TypeError, match=f"is {dtype}, which Numba and C do not have; make it float32, and cast"

@@ -61,6 +61,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Sequence[jt.TensorSpec]]] = {
         )[1][0],
         [spec(5)],
     ),
+    "independent of the argument": (lambda x: jt.constant(2.0, FLOAT), [spec(5)]),
     "several results": (lambda x: (2.0 * x, jt.reduce_sum(x)), [spec(5)]),
 }
 
@@ -193,11 +194,25 @@ def test_processors(cpu: str | None, tmp_path: Path) -> None:
         ({"specs": [3]}, TypeError, "the specs must be jt.TensorSpec, one for each argument, got 3"),
         ({"specs": jt.TensorSpec([None], FLOAT)}, ValueError, "the shapes must be known"),
         ({"specs": spec(4, dtype=jt.float16)}, TypeError, "x0 has dtype float16, for which C has no type"),
+        (
+            {"specs": spec(4, dtype=jt.complex128)},
+            TypeError,
+            "x0 has dtype complex128, for which C has no type",
+        ),
         ({"example": [1, 2]}, ValueError, "example has 2 arguments, but there are 1 specs"),
         ({"example": [[1.0, 2.0]]}, ValueError, r"example\[0\] must have shape \(4,\), got \(2,\)"),
         ({"cpu": "pentium"}, ValueError, "cpu must be 'native' or one of .*, got 'pentium'"),
         ({"directory": "/nowhere/at/all"}, FileNotFoundError, "there is no directory /nowhere/at/all"),
         ({"f": lambda x: x, "hessian": True}, ValueError, "returns one floating scalar"),
+        (
+            {
+                "f": lambda x, i: jt.reduce_sum(jt.gather(x, i) ** 2),
+                "specs": [spec(9), spec(4, dtype=jt.int32)],
+                "hessian": True,
+            },
+            TypeError,
+            "the pattern of the Hessian may depend on x1, of dtype int32: let the function capture it",
+        ),
         (
             {"f": lambda x: x[0] if float(x[0]) > 0 else x[1]},
             TypeError,

@@ -9,9 +9,20 @@ import numpy as np
 
 from jittape.core.dtypes import c_type
 
-__all__ = ["CFunctionText", "Parameter", "header", "test_program"]
+__all__ = ["CFunctionText", "Parameter", "c_type_of", "header", "test_program"]
 
 _Array = np.ndarray[Any, Any]
+
+
+def c_type_of(name: str, dtype: np.dtype[Any]) -> str:
+    """Return the type in C of a parameter; raise `TypeError` if there is none."""
+    found = c_type(dtype)
+    if found is None:
+        raise TypeError(
+            f"[export] {name} has dtype {dtype.name}, for which C has no type: use floats of 32 or 64 bits, "
+            "integers or bools"
+        )
+    return found
 
 
 class Parameter(NamedTuple):
@@ -23,13 +34,7 @@ class Parameter(NamedTuple):
 
     @property
     def c_type(self) -> str:
-        found = c_type(self.values.dtype)
-        if found is None:
-            raise TypeError(
-                f"[export] {self.name} has dtype {self.values.dtype.name}, for which C has no type: use floats of 32 "
-                "or 64 bits, integers or bools"
-            )
-        return found
+        return c_type_of(self.name, self.values.dtype)
 
     @property
     def declaration(self) -> str:

@@ -22,7 +22,7 @@ from jittape.compile.llvm.target import export_object
 from jittape.core.config import config
 from jittape.core.user_calls import as_function
 from jittape.errors import ShapeError
-from jittape.exports.c_sources import CFunctionText, Parameter, header, test_program
+from jittape.exports.c_sources import CFunctionText, Parameter, c_type_of, header, test_program
 from jittape.functions.signature import TensorSpec
 from jittape.numba_bridge.c_emitter import module_of
 from jittape.numba_bridge.native_function import NativeFunction
@@ -114,7 +114,8 @@ def export(
     Raises
     ------
     TypeError
-        If an operation has no compiled code, a dtype has no type in C, or `f` needs the value of a tensor.
+        If an operation has no compiled code, a dtype has no type in C, `f` needs the value of a tensor, or the Hessian
+        is asked for and an argument has integers or bools, on which its pattern may depend.
     ValueError
         If `name` is no C identifier, the processor is unknown, or the Hessian is asked for where `f` returns no scalar.
     ShapeError
@@ -163,13 +164,14 @@ def export(
 def _check(name: str, specs: Sequence[Any], example: Sequence[Any] | None) -> None:
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         raise ValueError(f"[export] name must be a C identifier, got {name!r}")
-    for spec in specs:
+    for i, spec in enumerate(specs):
         if not isinstance(spec, TensorSpec):
             raise TypeError(f"[export] the specs must be jt.TensorSpec, one for each argument, got {spec!r}")
         if spec.shape is None or None in tuple(spec.shape):
             raise ValueError(
                 f"[export] the shapes must be known, got {spec!r}: export one library for each size"
             )
+        c_type_of(f"x{i}", spec.aval.dtype)
     if example is not None and len(example) != len(specs):
         raise ValueError(f"[export] example has {len(example)} arguments, but there are {len(specs)} specs")
 
@@ -242,7 +244,8 @@ class _Parts:
         self._add("value", self._f, outputs, "Value")
 
     def add_gradient(self) -> None:
-        value, gradient = value_and_grad(self._f, argnums=self._argnum)(*self._arguments)
+        of = value_and_grad(self._f, argnums=self._argnum, unconnected_gradients="zero")
+        value, gradient = of(*self._arguments)
         outputs = [
             Parameter("value", np.asarray(value), False),
             Parameter("gradient", np.asarray(gradient), False),
@@ -255,6 +258,12 @@ class _Parts:
     def add_hessian(self) -> None:
         if not self.is_scalar:
             raise ValueError("[export] the Hessian is that of a function that returns one floating scalar")
+        for i, array in enumerate(self._arguments):
+            if array.dtype.kind in "biu":
+                raise TypeError(
+                    f"[export] the pattern of the Hessian may depend on x{i}, of dtype {array.dtype.name}: let the "
+                    "function capture it, as a constant, or make it a float"
+                )
         sparse = sparse_hessian(self._f, argnums=self._argnum)
         self.pattern = sparse(*self._arguments)
         values = np.asarray(sparse.values(*self._arguments))
