@@ -83,3 +83,13 @@ def test_errors() -> None:
         jt.sparse_matmul(X, COLUMNS)
     with pytest.raises(TypeError, match="exactly one operand must be a sparse matrix of SciPy"):
         jt.sparse_matmul(matrix, matrix.T)
+    x = jt.ones([4])
+    for call in (
+        lambda: matrix + x,
+        lambda: jt.matmul(matrix, x[:, None]),
+        lambda: scipy.sparse.csr_matrix(DENSE) * x,
+    ):
+        with pytest.raises(
+            TypeError, match=r"it is a sparse matrix; write matrix @ x for a product, or give matrix.to"
+        ):
+            call()

@@ -242,10 +242,10 @@ def _converted(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
             "pad them to the same one"
         ) from None
     if kind_of(array.dtype) not in KINDS:
-        raise DTypeError(
-            f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: it is no number; give a number, an "
-            "array or nested lists of numbers"
-        )
+        reason = "it is no number; give a number, an array or nested lists of numbers"
+        if kind.__module__.startswith("scipy.sparse"):
+            reason = "it is a sparse matrix; write matrix @ x for a product, or give matrix.toarray()"
+        raise DTypeError(f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: {reason}")
     if isinstance(value, (list, tuple, range)) and not any(isinstance(v, _NUMPY) for v in leaves_of(value)):
         return _from_sequence(array, value, dtype)
     if dtype is not None and array.size:
