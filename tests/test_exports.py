@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import subprocess
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -185,6 +187,41 @@ def test_rust_links_the_library(tmp_path: Path) -> None:
 def test_processors(cpu: str | None, tmp_path: Path) -> None:
     made = jt.export(rosenbrock, spec(40), "model", directory=tmp_path, cpu=cpu)
     assert output_of(made) == "all values agree"
+
+
+@pytest.mark.parametrize(
+    ("language", "commands", "expected"),
+    [
+        (
+            "c",
+            [["cc", "{source}", "-L.", "-lenergy", "-lm", "-Wl,-rpath,.", "-o", "main"], ["./main"]],
+            "9 -2",
+        ),
+        ("r", [["Rscript", "{source}"]], "[1] 1 1 1 1 1 1 1 1 1 1"),
+        (
+            "rust",
+            [["rustc", "-L", ".", "-C", "link-args=-Wl,-rpath,.", "-o", "main", "{source}"], ["./main"]],
+            "0 9 -2",
+        ),
+    ],
+)
+def test_programs_of_the_guide(
+    language: str, commands: list[list[str]], expected: str, tmp_path: Path
+) -> None:
+    """The programs that call ``energy`` in the guide to other engines."""
+    if shutil.which(commands[0][0]) is None:
+        pytest.skip(f"needs {commands[0][0]}")
+    guide = (Path(__file__).parents[1] / "docs" / "guides" / "engines.rst").read_text(encoding="utf-8")
+    _, _, rest = guide.partition(f".. code-block:: {language}\n\n")
+    lines = list(itertools.takewhile(lambda line: not line or line.startswith("   "), rest.splitlines()))
+    source = tmp_path / f"example.{language if language != 'rust' else 'rs'}"
+    source.write_text(textwrap.dedent("\n".join(lines)), encoding="utf-8")
+    jt.export(rosenbrock, spec(10), "energy", directory=tmp_path)
+    for command in commands:
+        words = [word.format(source=source.name) for word in command]
+        run = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == expected
 
 
 @pytest.mark.parametrize(
