@@ -278,7 +278,11 @@ def test_metrics_in_a_function_and_after_a_reset():
     [
         (lambda: network().fit(*blobs()), RuntimeError, r"must be compiled before fit"),
         (lambda: compiled().fit(np.ones((0, 2)), np.ones(0, int)), ValueError, "no batches"),
-        (lambda: compiled().fit(np.ones((3, 2)), np.ones(4)), ValueError, r"same number of rows, got 3 of x, 4 of y"),
+        (
+            lambda: compiled().fit(np.ones((3, 2)), np.ones(4)),
+            ValueError,
+            r"same number of rows, got 3 of x, 4 of y",
+        ),
         (lambda: compiled().fit(*blobs(), validation_split=1.5), ValueError, "between 0 and 1"),
         (
             lambda: compiled().fit(jt.data.Dataset.range(3), validation_split=0.5),
