@@ -264,3 +264,56 @@ def test_rules_for_samples(n: int, axis: int) -> None:
     np.testing.assert_allclose(
         found.numpy(), scipy.integrate.cumulative_trapezoid(y, x, axis=axis, initial=0)
     )
+
+
+def test_times_without_order_end() -> None:
+    """A time behind the end, which no step reaches, neither loops forever nor gives a number."""
+    for t in ([0.0, 2.0, 1.0], [0.0, 1.0, 0.5, 2.0]):
+        with pytest.raises(ValueError, match=r"\[odeint\] the values in t must ascend or descend"):
+            integrate.odeint(lambda y, t: -y, [1.0], t)
+        found = jt.function(lambda t: integrate.odeint(lambda y, t: -y, [1.0], t))(np.array(t)).numpy()
+        assert np.isnan(found).any()
+        kept = np.isfinite(found[:, 0])
+        np.testing.assert_allclose(found[kept, 0], np.exp(-np.array(t)[kept]), rtol=1e-6)
+    late = jt.function(lambda t: integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], t_eval=t).y)
+    np.testing.assert_array_equal(np.isnan(late(np.array([-0.5, 0.5, 3.0])).numpy()), [[True, False, True]])
+    repeated = integrate.odeint(lambda y, t: -y, [1.0], [0.0, 1.0, 1.0, 2.0]).numpy()[:, 0]
+    np.testing.assert_allclose(repeated, np.exp([0.0, -1.0, -1.0, -2.0]), rtol=1e-7)
+
+
+def test_odeint_takes_a_number_as_start() -> None:
+    np.testing.assert_allclose(
+        integrate.odeint(lambda y, t: -y, 1.0, [0.0, 1.0]), [[1.0], [np.exp(-1.0)]], rtol=1e-7
+    )
+    with pytest.raises(jt.ShapeError, match=r"\[odeint\] t must be a vector of at least one time"):
+        integrate.odeint(lambda y, t: -y, [1.0], [])
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau", "BDF", "Rodas4"])
+def test_a_start_that_is_not_finite_ends(method: str) -> None:
+    """The size of the first step is nan, which no comparison stops."""
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"\[solve_ivp\] all components of y0 must be finite"):
+            integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), [value], method, t_eval=[1.0])
+        solve = jt.function(
+            lambda y: integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), y, method, t_eval=[1.0]).y
+        )
+        assert np.isnan(solve(np.array([value])).numpy()).all()
+    with pytest.raises(jt.ShapeError, match="t_eval must have one dimension and at least one time"):
+        integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], method, t_eval=[])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_step": -1.0}, "max_step must be positive"),
+        ({"max_step": np.nan}, "max_step must be positive"),
+        ({"first_step": -1.0}, "first_step must be positive"),
+        ({"first_step": 5.0}, "first_step=5.0 is longer than the interval"),
+        ({"atol": -1.0}, "atol must not be negative"),
+        ({"atol": [1e-6] * 3}, r"atol must be a number or 2 numbers, got shape \(3,\)"),
+    ],
+)
+def test_steps_and_tolerances_that_solve_nothing(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0, 2.0], **options)

@@ -526,3 +526,11 @@ def test_quantiles_of_many_degrees_of_freedom_invert_the_distribution():
     for df in (500.0, 900.0, 1.1e3, 1e5, 1e12):
         p = np.array([1e-12, 1e-3, 0.2, 0.45, 0.8, 0.999])
         np.testing.assert_allclose(scipy.special.stdtr(df, special.stdtrit(df, p).numpy()), p, rtol=1e-11)
+
+
+def test_small_complements_in_float32() -> None:
+    a, b, x = (np.float32([v]) for v in (1e-10, 2.0, 1e-30))
+    for way in (lambda f: f, jt.function):
+        found = way(special.betaincc)(a, b, x)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, scipy.special.betaincc(a, b, x), rtol=1e-6)

@@ -169,3 +169,24 @@ def test_a_vector_is_no_number(convert: Any, shape: tuple[int, ...]):
         ValueError, match="needs a tensor with one element"
     ):  # TensorFlow's and older NumPy's type
         convert(jt.constant(np.zeros(shape)))
+
+
+def test_outer_of_a_ufunc_with_two_results_and_reductions_over_two_axes() -> None:
+    a, b = np.array([7.0, -3.0]), np.array([2.0, 3.0, -2.0])
+    for divmod_ in (np.divmod, jt.numpy.divmod):
+        found = divmod_.outer(jt.constant(a), b)
+        for one, other in zip(found, np.divmod.outer(a, b), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert jt.grad(lambda a: jt.reduce_sum(jt.numpy.divmod.outer(a, b)[1]))(a).tolist() == [3.0, 3.0]
+    assert not hasattr(jt.numpy.divmod, "reduce")
+    table = np.array([[12, 18], [24, 30]])
+    assert int(jt.numpy.gcd.reduce(jt.constant(table), axis=None)) == np.gcd.reduce(table, axis=None)
+    with pytest.raises(ValueError, match="not reorderable"):
+        jt.numpy.lcm.reduce(jt.constant(table), axis=None)
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_the_norm_of_a_matrix_without_two_dimensions(shape: tuple[int, ...]) -> None:
+    for linalg in (np.linalg, jt.numpy.linalg):
+        with pytest.raises(np.exceptions.AxisError):
+            linalg.matrix_norm(jt.ones(shape))

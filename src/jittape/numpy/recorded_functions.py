@@ -20,7 +20,14 @@ from jittape.errors import DTypeError
 from jittape.numpy.array_arguments import as_operand, as_result, check_device, operands_of
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_operands import write
-from jittape.numpy_api.numpy_protocol import UFUNCS, VALUE_FUNCTIONS, WITH_PATHS, array_function, array_ufunc
+from jittape.numpy_api.numpy_protocol import (
+    OF_SEQUENCES,
+    UFUNCS,
+    VALUE_FUNCTIONS,
+    WITH_PATHS,
+    array_function,
+    array_ufunc,
+)
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
@@ -34,6 +41,7 @@ _ARRAYS = (
 _SEQUENCES = "arrays arys tup xi args choices choicelist condlist keys"
 """Parameters that are sequences of arrays."""
 _TENSORS = (Tensor, Variable)
+_LISTS: frozenset[Any] = frozenset((list, tuple))
 
 
 def is_recorded(function: Any) -> bool:
@@ -54,6 +62,8 @@ def recorded(function: Any, module: str, name: str) -> Callable[..., Any]:
         made = _einsum(adapter)
     elif function in WITH_PATHS:
         made = _on_known_path(function, _function(adapter, *_roles(function)))
+    elif function in OF_SEQUENCES:
+        made = _on_known_sequence(function, _function(adapter, *_roles(function)))
     else:
         made = _function(adapter, *_roles(function))
     return described(made, function, module, name)
@@ -167,8 +177,9 @@ def _with_methods(made: Any, ufunc: np.ufunc) -> Callable[..., Any]:
     """Give `made` the attributes of a ufunc: ``nin``, ``identity``, and the methods ``reduce``, ``outer``, ..."""
     for attribute in ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature"):
         setattr(made, attribute, getattr(ufunc, attribute))
-    if ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None:
-        for method in ("reduce", "accumulate", "reduceat", "outer", "at"):
+    if ufunc.nin == 2 and ufunc.signature is None:
+        methods = ("outer",) if ufunc.nout > 1 else ("reduce", "accumulate", "reduceat", "outer", "at")
+        for method in methods:
             setattr(made, method, _method(ufunc, method, made.__module__))
     return made
 
@@ -261,23 +272,55 @@ def _function(
 
 
 def _on_known_path(function: Any, general: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that records calls with tensors as one call, and others as `general` does."""
+    """Return a function that records calls with tensors as one call, and others as `general` does.
+
+    Calls with options go to ``__array_function__``, which machine code replaces: ``sum(x, axis=0)`` takes 0.6 us, and
+    1.4 us by `array_function`.
+    """
     count, body = WITH_PATHS[function], FUNCTIONS[function]
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if (
-            len(args) >= count
-            and all([x.__class__ is Tensor for x in args[:count]])
-            and "out" not in kwargs
-            and "device" not in kwargs
-        ):
-            if len(args) == count and not kwargs:
+    def of_one(*args: Any, **kwargs: Any) -> Any:
+        if args and args[0].__class__ is Tensor:
+            if not kwargs and len(args) == 1:
                 result = apply(body, args)
+                return result if result.__class__ is Tensor else as_result(result)
+            if "out" not in kwargs and "device" not in kwargs:
+                result = args[0].__array_function__(function, _TENSORS, args, kwargs)
+                return result if result.__class__ is Tensor else as_result(result)
+        return otherwise(args, kwargs)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) >= count and "out" not in kwargs and "device" not in kwargs:
+            for x in args if len(args) == count else args[:count]:
+                if x.__class__ is not Tensor:
+                    break
             else:
-                result = array_function(function, _TENSORS, args, kwargs)
-            return result if result.__class__ is Tensor else as_result(result)
+                if len(args) == count and not kwargs:
+                    result = apply(body, args)
+                else:
+                    result = args[0].__array_function__(function, _TENSORS, args, kwargs)
+                return result if result.__class__ is Tensor else as_result(result)
+        return otherwise(args, kwargs)
+
+    def otherwise(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if isinstance(kwargs.get("out"), _TENSORS):
             kwargs["out"]._require_kept()
+        return general(*args, **kwargs)
+
+    return of_one if count == 1 else call
+
+
+def _on_known_sequence(function: Any, general: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that records calls with a list of tensors as one call, and others as `general` does."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args and args[0].__class__ in _LISTS and "out" not in kwargs and args[0]:
+            for x in args[0]:
+                if x.__class__ is not Tensor:
+                    break
+            else:
+                result = x.__array_function__(function, _TENSORS, args, kwargs)
+                return result if result.__class__ is Tensor else as_result(result)
         return general(*args, **kwargs)
 
     return call

@@ -78,7 +78,8 @@ def ufunc_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
             f"np.{name} would write into its operand; use jt.tensor_scatter_nd_add or another scatter function, "
             "or x.numpy() to leave the tape"
         )
-    if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
+    results = (1, 2) if method == "outer" else (1,)
+    if ufunc.nin != 2 or ufunc.nout not in results or ufunc.signature is not None:
         raise ValueError(f"[np.{name}] {method} is only supported for binary functions with one result")
     reject(name, out=kwargs.pop("out", None))
     return _METHODS[method](ufunc, name, *inputs, **kwargs)
@@ -111,7 +112,7 @@ def _reduce(
     a = _operand(ufunc, name, array, dtype)
     shape = shape_of(a)
     axes = () if not shape and axis in (0, -1) else normalized_axes(f"np.{name}", axis_key(axis), len(shape))
-    if len(axes) > 1 and ufunc not in ASSOCIATIVE:
+    if len(axes) > 1 and ufunc not in ASSOCIATIVE and ufunc is not np.gcd:
         raise ValueError(
             f"[np.{name}] reduction operation is not reorderable, so at most one axis may be specified"
         )

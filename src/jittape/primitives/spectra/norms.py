@@ -9,7 +9,7 @@ import numpy as np
 from jittape.core.dtypes import float64, is_differentiable
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_flag, as_float
-from jittape.errors import ShapeError
+from jittape.errors import AxisError, ShapeError
 from jittape.primitives.broadcast import as_symbol, axis_key, cast_to, normalized_axes, to_shape, with_ones
 from jittape.primitives.elementwise.comparison import not_equal
 from jittape.primitives.elementwise.division import divide
@@ -154,8 +154,10 @@ def matrix_norm(x: TensorLike, *, keepdims: bool = False, ord: float | str | Non
     ------
     ValueError
         If the order is another one.
+    AxisError
+        If `x` has less than 2 dimensions.
     ShapeError
-        If `x` has less than 2 dimensions, or matrices without elements have no such norm.
+        If matrices without elements have no such norm.
 
     Examples
     --------
@@ -170,9 +172,11 @@ def matrix_norm(x: TensorLike, *, keepdims: bool = False, ord: float | str | Non
 def _matrix_norm_body(x: Any, ord: Any, keepdims: bool) -> Any:
     x = as_symbol(x)
     if len(x.shape) < 2:
-        raise ShapeError(
+        error = AxisError(
             f"[matrix_norm] x must have at least 2 dimensions, got shape {x.shape}; vector_norm is for vectors"
         )
+        error.axis, error.ndim = -2, len(x.shape)
+        raise error
     return norm_body(x, ord, (len(x.shape) - 2, len(x.shape) - 1), True, keepdims)
 
 

@@ -33,7 +33,7 @@ from jittape.scipy.integrate.ode_events import (
 from jittape.scipy.integrate.ode_loop import Control, Steps, integrated, steps_taken
 from jittape.scipy.integrate.ode_methods import RODAS4, Field, Method, explicit_method
 from jittape.scipy.integrate.radau_method import radau_method
-from jittape.scipy.scipy_operands import floating_operand
+from jittape.scipy.scipy_operands import floating_operand, known_values
 
 __all__ = ["odeint", "solve_ivp"]
 
@@ -105,7 +105,9 @@ def _number(function: str, x: Any) -> Any:
 
 
 def _checked_start(function: str, y0: Any) -> Any:
-    y0 = _number(function, y0)
+    known, y0 = known_values(y0), _number(function, y0)
+    if known is not None and not np.isfinite(known).all():
+        raise ValueError(f"[{function}] all components of y0 must be finite, got {known}")
     if len(y0.shape) != 1:
         raise ShapeError(f"[{function}] y0 must have one dimension, got shape {tuple(y0.shape)}; reshape it")
     return y0
@@ -114,8 +116,10 @@ def _checked_start(function: str, y0: Any) -> Any:
 def _checked_times(t_span: Any, t_eval: Any) -> Any:
     """Return `t_eval` as a tensor; check its order and limits if its values are known."""
     times = _number("solve_ivp", t_eval)
-    if len(times.shape) != 1:
-        raise ShapeError(f"[solve_ivp] t_eval must have one dimension, got shape {tuple(times.shape)}")
+    if len(times.shape) != 1 or times.shape[0] == 0:
+        raise ShapeError(
+            f"[solve_ivp] t_eval must have one dimension and at least one time, got shape {tuple(times.shape)}"
+        )
     if not any_recorded(*t_span, t_eval):
         (t0, t1), t = map(float, t_span), np.asarray(t_eval, np.float64)
         if (t < min(t0, t1)).any() or (t > max(t0, t1)).any():
@@ -236,8 +240,9 @@ def solve_ivp(
     args = tuple(args or ())
     field = _right_hand_side("solve_ivp", fun, args, t0, y0, solver, adjoint)
     rtol = max(rtol, 100 * float(np.finfo(float).eps))
-    first = None if first_step is None else float(first_step)
-    control = Control(rtol, _tolerance(atol), first, float(max_step), stop_gradient(sign(t1 - t0)), t1)
+    first, longest = _step_limits(t_span, first_step, max_step)
+    tolerance = _tolerance("solve_ivp", atol, y0.shape[0])
+    control = Control(rtol, tolerance, first, longest, stop_gradient(sign(t1 - t0)), t1)
     if dense_output or events is not None or (times is None and not adjoint):
         if adjoint:
             raise ValueError(
@@ -323,8 +328,41 @@ def _step_by_step(
     )
 
 
-def _tolerance(atol: Any) -> Any:
-    return float(atol) if isinstance(atol, (int, float)) else np.asarray(atol, np.float64)
+def _ordered_times(t: Any) -> Any:
+    """Return the times of `odeint` as a tensor; check their order if the values are known."""
+    times = _number("odeint", t)
+    if len(times.shape) != 1 or times.shape[0] == 0:
+        raise ShapeError(f"[odeint] t must be a vector of at least one time, got shape {tuple(times.shape)}")
+    known = known_values(t)
+    steps = np.zeros(0) if known is None else np.diff(known)
+    if not ((steps >= 0).all() or (steps <= 0).all()):
+        raise ValueError(
+            f"[odeint] the values in t must ascend or descend, got {known}; repeated values are allowed"
+        )
+    return times
+
+
+def _tolerance(function: str, atol: Any, size: int) -> Any:
+    """Return the absolute tolerance, one number or one for each component."""
+    found = np.asarray(atol, np.float64)
+    if found.shape not in ((), (size,)):
+        raise ValueError(f"[{function}] atol must be a number or {size} numbers, got shape {found.shape}")
+    if not (found >= 0).all():
+        raise ValueError(f"[{function}] atol must not be negative, got {atol}")
+    return found if found.shape else float(found)
+
+
+def _step_limits(t_span: Any, first_step: Any, max_step: Any) -> tuple[float | None, float]:
+    """Return the sizes of the first and of the largest step."""
+    if not float(max_step) > 0:
+        raise ValueError(f"[solve_ivp] max_step must be positive, got {max_step}")
+    if first_step is None:
+        return None, float(max_step)
+    if not float(first_step) > 0:
+        raise ValueError(f"[solve_ivp] first_step must be positive, got {first_step}")
+    if not any_recorded(*t_span) and float(first_step) > abs(float(t_span[1]) - float(t_span[0])):
+        raise ValueError(f"[solve_ivp] first_step={first_step} is longer than the interval {tuple(t_span)}")
+    return float(first_step), float(max_step)
 
 
 def odeint(
@@ -345,9 +383,9 @@ def odeint(
     func : callable
         Right-hand side by jittape's operations; called as ``func(t, y, *args)`` with `tfirst`.
     y0 : tensor-like of shape (n,)
-        Values at ``t[0]``.
+        Values at ``t[0]``; a number counts as a vector of one.
     t : tensor-like
-        Times in ascending or descending order.
+        Times in ascending or descending order. Others raise an error or, if their values are unknown, give nan.
     args, tfirst, rtol, atol
         As in `scipy.integrate.odeint`.
     method, adjoint
@@ -356,7 +394,7 @@ def odeint(
     Raises
     ------
     ValueError
-        For an unknown method.
+        For an unknown method, or times without order.
 
     Examples
     --------
@@ -366,13 +404,15 @@ def odeint(
            [0.367879]])
     """
     solver = _method("odeint", method)
-    y0 = _checked_start("odeint", y0)
+    y0 = _checked_start("odeint", y0 if len(_number("odeint", y0).shape) else [y0])
     fun = func if tfirst else (lambda t, y, *more: func(y, t, *more))
-    times = _number("odeint", t)
+    times = _ordered_times(t)
     t0, t1 = times[0], times[-1]
     field = _right_hand_side(
         "odeint", fun, args if isinstance(args, tuple) else (args,), t0, y0, solver, adjoint
     )
-    control = Control(rtol, _tolerance(atol), None, np.inf, stop_gradient(sign(t1 - t0)), t1)
+    control = Control(
+        rtol, _tolerance("odeint", atol, y0.shape[0]), None, np.inf, stop_gradient(sign(t1 - t0)), t1
+    )
     way = with_adjoint if adjoint else integrated
     return way(field, solver, control, t0, y0, times)[0]

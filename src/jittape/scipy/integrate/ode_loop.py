@@ -94,7 +94,7 @@ def _attempt(field: Field, method: Method, control: Control, s: State) -> State:
     grown = minimum(factor, where(s.rejected, 1.0, MAX_FACTOR))
     shrunk = where(error >= 1.0, maximum(factor, MIN_FACTOR), MIN_FACTOR)  # also for nan
     # Rounding of `new_t` may make `size` a little larger than the least one.
-    failed = logical_and(logical_not(accepted), tried <= least)
+    failed = logical_and(logical_not(accepted), logical_not(tried > least))  # also for nan
     return State(
         t=where(accepted, new_t, s.t),
         y=where(accepted, trial.y, s.y),
@@ -131,7 +131,7 @@ def integrated(
 ) -> tuple[Any, Any, Any]:
     """Return the values at `times`, whether the integration succeeded, and the number of attempted steps.
 
-    Values after a failure are nan.
+    Values after a failure, beyond the end, and at times that are not in the order of integration are nan.
     """
     t0 = convert_to_tensor(t0)
     start = _start(field, method, control, t0, y0)
@@ -139,13 +139,19 @@ def integrated(
     def to(carried: Any, time: Any) -> Any:
         def going(*values: Any) -> Any:
             s = State(*values)
-            return logical_and(control.direction * (time - s.t) > 0, logical_not(s.failed))
+            ahead = logical_and(
+                control.direction * (time - s.t) > 0, control.direction * (control.end - s.t) > 0
+            )  # a time behind the end is never reached
+            return logical_and(ahead, logical_not(s.failed))
 
         reached = _while(field, method, control, going, State(*carried[0]))
         fraction = (time - reached.old_t) / reached.step
         value = method.inside(reached.old_y, _polynomial(field, method, reached), fraction)
         value = where(reached.accepted == 0, y0 + (time - t0) * start.f, value)
-        return tuple(reached), where(reached.failed, np.nan, value)
+        behind = control.direction * (time - reached.t) > 0
+        before = control.direction * (time - reached.old_t) < 0
+        lost = logical_or(reached.failed, logical_or(behind, before))
+        return tuple(reached), where(lost, np.nan, value)
 
     states, values = scan(to, times, initializer=(tuple(start), y0))
     last = State(*[leaf[-1] for leaf in states])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jittape.core.dtypes import float_limits
+from jittape.core.dtypes import float32, float64, float_limits
 from jittape.primitives.broadcast import as_symbol
 from jittape.primitives.elementwise import gamma_beta, incomplete_beta
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
@@ -21,6 +21,7 @@ from jittape.primitives.elementwise.comparison import (
     logical_or,
     where,
 )
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.incomplete_gamma import igamma, igammac
@@ -223,5 +224,8 @@ def betainc_of_parts(a: Any, b: Any, x: Any, y: Any) -> Any:
 
 
 def betaincc(a: Any, b: Any, x: Any) -> Any:
-    """Return the complement of `betainc`."""
+    """Return the complement of `betainc`; float32 is computed in float64, as a small value is a difference."""
+    dtype = as_symbol(x).dtype
+    if dtype == float32:
+        return cast(betaincc(*[cast(v, float64) for v in (a, b, x)]), dtype)
     return betainc_of_parts(b, a, subtract(1.0, x), x)
