@@ -384,3 +384,31 @@ assert jittape.numpy.testing is testing and {"testing", "typing"} <= set(dir(jit
     count, *imported = run_python("-c", program).stdout.split()
     assert int(count) < 40
     assert imported == ["False", "False"]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, jt.constant], ids=["array", "tensor"])
+def test_python_numbers_are_weak_where_numpy_joins_them(kind):
+    small, single = kind(np.array([1, 2], np.int8)), kind(np.array([1.0], np.float32))
+    calls = [
+        lambda n, a, f: n.concatenate((a, 3), axis=None),
+        lambda n, a, f: n.concat((f, 1.5, 2), axis=None),
+        lambda n, a, f: n.concatenate((a, 1.5), axis=None),
+        lambda n, a, f: n.concatenate((1, 2.5), axis=None),
+        lambda n, a, f: n.concatenate((a, True), axis=None),
+        lambda n, a, f: n.union1d(a, 3),
+        lambda n, a, f: n.r_[a, 3],
+        lambda n, a, f: n.r_[f, 1.5, 0:3],
+        lambda n, a, f: n.r_[1, 2.5],
+    ]
+    for call in calls:
+        wanted = call(np, np.asarray(small), np.asarray(single))
+        found = call(jnp, small, single)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+def test_cumulative_functions_of_a_number(name):
+    for options in ({}, {"include_initial": True}, {"axis": 0}):
+        wanted = getattr(np, name)(2.5, **options)
+        np.testing.assert_array_equal(getattr(jnp, name)(2.5, **options), wanted)

@@ -9,6 +9,7 @@ import numpy as np
 from jittape.core.user_calls import shown
 from jittape.numpy.array_arguments import as_operand, as_result
 from jittape.numpy_api.numpy_functions import FUNCTIONS
+from jittape.numpy_api.numpy_shapes import with_weak_numbers
 from jittape.primitives.shape.reshaping import reshape
 
 __all__ = ["INDEX_OBJECTS"]
@@ -35,17 +36,22 @@ class _Joined:
         self._name, self._columns = name, columns
 
     def __getitem__(self, key: Any) -> Any:
-        parts = [self._part(part) for part in _as_tuple(key)]
+        parts = [
+            self._of_rank(part)
+            for part in with_weak_numbers([self._operand(part) for part in _as_tuple(key)])
+        ]
         return as_result(FUNCTIONS[np.concatenate](parts, -1 if self._columns else 0))
 
-    def _part(self, part: Any) -> Any:
+    def _operand(self, part: Any) -> Any:
         if isinstance(part, str):
             raise TypeError(
                 f"np.{self._name} takes no directives, got {shown(part)}; use concatenate or stack"
             )
         if isinstance(part, slice):
             part = np.r_[slice(*map(_number, (part.start, part.stop, part.step)))]
-        array = as_operand(part, self._name, weak=False)
+        return as_operand(part, self._name)
+
+    def _of_rank(self, array: Any) -> Any:
         wanted = 2 if self._columns else 1
         if len(array.shape) >= wanted:
             return array

@@ -328,7 +328,8 @@ def _on_known_sequence(function: Any, general: Callable[..., Any]) -> Callable[.
 
 def _parts(values: Any, name: str) -> Any:
     """Return a sequence of arrays with its items converted; NumPy's functions take an array as well."""
-    return [as_operand(v, name, weak=False) for v in values] if isinstance(values, (list, tuple)) else values
+    weak = name == "arrays"  # of concatenate
+    return [as_operand(v, name, weak=weak) for v in values] if isinstance(values, (list, tuple)) else values
 
 
 def _einsum(adapter: Callable[..., Any]) -> Callable[..., Any]:

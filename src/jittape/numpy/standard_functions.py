@@ -15,7 +15,7 @@ from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.arithmetic import subtract
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reordering import reverse
-from jittape.primitives.shape.reshaping import one_axis
+from jittape.primitives.shape.reshaping import one_axis, reshape
 
 __all__ = ["FREQUENCIES", "STANDARD"]
 
@@ -61,6 +61,7 @@ def _cumulative(accumulate: Any, neutral: int, name: str) -> Callable[..., Any]:
         x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
     ) -> Any:
         x = as_operand(x, "x", weak=False)
+        x = x if len(x.shape) else reshape(x, (1,))
         if axis is None and len(x.shape) != 1:
             raise named(ValueError(f"axis must be given for {len(x.shape)} dimensions, got {shown(axis)}"))
         along = one_axis(f"np.{name}", axis_key(0 if axis is None else axis), len(x.shape))

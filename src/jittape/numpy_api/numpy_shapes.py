@@ -58,6 +58,7 @@ __all__ = [
     "numpy_tril",
     "numpy_triu",
     "rank_adapter",
+    "with_weak_numbers",
 ]
 
 
@@ -106,15 +107,26 @@ def common_shape(function: str, arrays: Sequence[Any]) -> tuple[int, ...]:
         ) from None
 
 
+def with_weak_numbers(arrays: Any) -> list[Any]:
+    """Return arrays, with Python's numbers among them in the dtype to which NumPy promotes them."""
+    weak = [type(a) in (int, float, complex) for a in arrays]
+    if not any(weak) or all(weak):
+        return [strong(a) for a in arrays]
+    known = [type(a)(0) if w else dtype_of(strong(a)) for a, w in zip(arrays, weak, strict=True)]
+    common = np.result_type(*known)
+    return [np.asarray(a).astype(common) if w else strong(a) for a, w in zip(arrays, weak, strict=True)]
+
+
 def numpy_concatenate(
     arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
 ) -> Any:
     """``np.concatenate``."""
     if out is not None or casting is not None:
         reject("concatenate", out=out, casting=casting)
-    arrays = [strong(a) for a in arrays]
     if axis is None:
-        arrays, axis = [reshape(a, -1) for a in arrays], 0
+        arrays, axis = [reshape(a, -1) for a in with_weak_numbers(arrays)], 0
+    else:
+        arrays = [strong(a) for a in arrays]
     return converted(concat(arrays, axis), dtype, "same_kind")
 
 

@@ -235,7 +235,7 @@ def _flat_pair(one: Any, other: Any) -> Any:
 
 
 def _union1d(ar1: Any, ar2: Any) -> Any:
-    return numpy_unique(_flat_pair(ar1, ar2))
+    return numpy_unique(numpy_concatenate([ar1, ar2], None))
 
 
 def _intersect1d(ar1: Any, ar2: Any, assume_unique: Any = False, return_indices: Any = False) -> Any:
