@@ -317,3 +317,14 @@ def test_a_start_that_is_not_finite_ends(method: str) -> None:
 def test_steps_and_tolerances_that_solve_nothing(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0, 2.0], **options)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [[0.0, 1, 1, 2], [0.0, 0, 1, 2, 2], [0.0, 1, 2, 2], [0.0, 0, 0, 1], [0.0, 1, 2, 2, 2, 3], [1.0, 1, 1, 1]],
+)
+def test_simpsons_rule_with_repeated_points(x: list[float]) -> None:
+    y = np.array([1.0, 2.0, -1.0, 4.0, 5.0, 0.5])[: len(x)]
+    wanted = scipy.integrate.simpson(y, x=np.array(x))
+    np.testing.assert_allclose(integrate.simpson(y, x=np.array(x)), wanted, rtol=1e-14)
+    assert np.isfinite(jt.grad(lambda y: integrate.simpson(y, x=np.array(x)))(y)).all()
