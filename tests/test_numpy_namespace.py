@@ -412,3 +412,12 @@ def test_cumulative_functions_of_a_number(name):
     for options in ({}, {"include_initial": True}, {"axis": 0}):
         wanted = getattr(np, name)(2.5, **options)
         np.testing.assert_array_equal(getattr(jnp, name)(2.5, **options), wanted)
+
+
+def test_insert_refuses_numbers_that_do_not_fit():
+    for array, number in ((np.array([1.0, 2.0]), 1 + 2j), (np.array([1, 2], np.uint8), -2)):
+        with pytest.raises((TypeError, OverflowError)) as wanted:
+            np.insert(array, 1, number)
+        with pytest.raises(wanted.type):
+            jnp.insert(jt.constant(array), 1, number)
+    assert jnp.insert(jt.constant([1.0, 2.0]), 1, 3).numpy().tolist() == [1.0, 3.0, 2.0]

@@ -38,7 +38,8 @@ def _linspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    start, stop = array_like(start), array_like(stop)
+    # An int, such as -1, need not fit the dtype of the other end.
+    start, stop = [array_like(float(end) if type(end) is int else end) for end in (start, stop)]
     numbers = creation.evenly_spaced(start, stop, num, axis, endpoint, broadcasts=True)
     if dtype is None or as_dtype(dtype).kind not in "iu":
         numbers = converted(numbers, dtype)

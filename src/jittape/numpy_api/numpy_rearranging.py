@@ -123,8 +123,10 @@ def _append(arr: Any, values: Any, axis: Any = None) -> Any:
 
 
 def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    arr, values = strong(arr), strong(values)
-    values = cast(values, dtype_of(arr))
+    arr = strong(arr)
+    if type(values) in (int, float, complex):
+        values = np.array(values, dtype_of(arr))  # raises for a number that does not fit, as NumPy does
+    values = cast(strong(values), dtype_of(arr))
     at = positions(arr)
     found = np.insert(at, _index(obj), at.size + positions(values), axis)
     return gather(numpy_concatenate([reshape(arr, -1), reshape(values, -1)]), found, axis=0)
