@@ -7,6 +7,7 @@ import pytest
 
 import jittape as jt
 from jittape.primitives.indexing.sorting import stable_order
+from jittape.runtime.counters import counters
 
 
 def test_the_gradient_of_sorting_goes_where_each_element_came_from(mode):
@@ -49,6 +50,26 @@ def test_many_equal_elements_and_nans_keep_their_order(dtype, shape, mode):
         values, places = jt.math.top_k(x, min(k, x.shape[-1]))
         np.testing.assert_array_equal(places, first[..., : min(k, x.shape[-1])])
         np.testing.assert_array_equal(values, np.take_along_axis(x, first, -1)[..., : min(k, x.shape[-1])])
+
+
+@pytest.mark.parametrize(
+    "op",
+    [jt.sort, lambda x: jt.sort(x, 0, direction="DESCENDING"), lambda x: jt.math.top_k(x, 6)[0]],
+    ids=["sort", "descending", "top_k"],
+)
+def test_few_elements_are_sorted_by_machine_code(op):
+    x = jt.constant(np.random.default_rng(8).standard_normal((5, 6)))
+
+    def loss(x):
+        return jt.reduce_sum(jt.fori_loop(0, 3, lambda i, y: jt.sin(3.0 * op(y) + x), x) ** 2)
+
+    y = x
+    for _ in range(3):
+        y = jt.sin(3.0 * op(y) + x)
+    value, gradient = jt.function(jt.value_and_grad(loss))(x)
+    assert all(step.kernel is not None for step in counters.last.compiled.steps)
+    np.testing.assert_allclose(value, jt.reduce_sum(y**2), rtol=1e-12)
+    np.testing.assert_allclose(gradient, jt.grad(loss)(x), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64"])

@@ -33,7 +33,7 @@ from jittape.primitives.elementwise.comparison import (
     not_equal,
 )
 from jittape.primitives.indexing.gather import take_along_axis
-from jittape.primitives.indexing.index_arrays import scattered_op
+from jittape.primitives.indexing.index_arrays import indexed_op, scattered_op
 from jittape.primitives.record_parts import integer_dtype, require_kinds
 from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import sliced
@@ -101,29 +101,41 @@ def _is_before(other: Any, mine: Any, descending: bool) -> tuple[Any, Any]:
     )
 
 
-def _by_ranks(x: Any, *, axis: int, descending: bool, dtype: np.dtype[Any]) -> Any:
-    """Return the decomposition for few elements: each is written to the number of elements that come before it."""
+def _ranks(x: Any, axis: int, descending: bool) -> Any:
+    """Return the number of elements that come before each one, for few elements along `axis`."""
     n = x.shape[axis]
-    if n > FEW or x.aval.size == 0:
-        return None
     x = cast_to(x, uint8) if x.dtype.kind == "b" else x
     lead, rest = x.shape[:axis], x.shape[axis + 1 :]
     shape = (*lead, n, n, *rest)
     mine, other = [broadcast(to_shape(x, (*lead, *pair, *rest)), shape) for pair in ((n, 1), (1, n))]
     before, same = _is_before(other, mine, descending)
     earlier = less(iota(shape, axis + 1, int64), iota(shape, axis, int64))
-    rank = sum_over(cast_to(logical_or(before, logical_and(same, earlier)), int64), (axis + 1,))
-    return cast_to(_inverse(rank, axis), dtype)
+    return sum_over(cast_to(logical_or(before, logical_and(same, earlier)), int64), (axis + 1,))
+
+
+def _places(order: Any, axis: int) -> list[Any]:
+    """Return the indices of the elements at the int64 positions `order` along `axis`."""
+    return [order if d == axis else iota(order.shape, d, int64) for d in range(len(order.shape))]
+
+
+def _written(x: Any, order: Any, axis: int) -> Any:
+    """Return the elements of `x`, each at its position in `order`, permutations along `axis`."""
+    zeros = broadcast(literal(0, x.dtype), x.shape)
+    return scattered_op.bind(zeros, x, *_places(order, axis), axis=0, count=len(order.shape), how="update")
 
 
 def _inverse(order: Any, axis: int) -> Any:
     """Return the inverses of int64 permutations along `axis`."""
-    shape = order.shape
-    places = [order if d == axis else iota(shape, d, int64) for d in range(len(shape))]
-    zeros = broadcast(literal(0, int64), shape)
-    return scattered_op.bind(
-        zeros, iota(shape, axis, int64), *places, axis=0, count=len(places), how="update"
-    )
+    return _written(iota(order.shape, axis, int64), order, axis)
+
+
+def _few(x: Any, axis: int) -> bool:
+    return bool(x.shape[axis] <= FEW and x.aval.size)
+
+
+def _by_ranks(x: Any, *, axis: int, descending: bool, dtype: np.dtype[Any]) -> Any:
+    """Return the decomposition for few elements."""
+    return cast_to(_inverse(_ranks(x, axis, descending), axis), dtype) if _few(x, axis) else None
 
 
 argsort_op = Primitive(
@@ -143,13 +155,17 @@ def _sort_impl(x: Any, *, axis: int, descending: bool, dtype: np.dtype[Any]) -> 
     return np.flip(ordered, axis) if descending else ordered
 
 
+def _sorted_by_ranks(x: Any, *, axis: int, descending: bool, dtype: np.dtype[Any]) -> Any:
+    """Return the decomposition for few elements: each is written to the number of elements that come before it."""
+    return _written(x, _ranks(x, axis, descending), axis) if _few(x, axis) else None
+
+
 def _by_order(x: Any, *, axis: int, descending: bool, dtype: np.dtype[Any]) -> Any:
-    """Return the elements at their positions in the order."""
-    return take_along_axis(x, argsort_op.bind(x, axis=axis, descending=descending, dtype=dtype), axis)
-
-
-def _few_by_order(x: Any, *, axis: int, **params: Any) -> Any:
-    return None if x.shape[axis] > FEW or x.aval.size == 0 else _by_order(x, axis=axis, **params)
+    """Return the elements at their positions in the order, which the program also needs."""
+    if not x.aval.size or _few(x, axis):
+        return _sorted_by_ranks(x, axis=axis, descending=descending, dtype=dtype)
+    order = cast_to(argsort_op.bind(x, axis=axis, descending=descending, dtype=dtype), int64)
+    return indexed_op.bind(x, *_places(order, axis), axis=0, count=len(x.shape))
 
 
 def _sort_vjp(g: Any, out: Any, x: Any, *, axis: int, **params: Any) -> Any:
@@ -164,7 +180,7 @@ sort_op = Primitive(
     impl=_sort_impl,
     any_dtype=True,
     vjp=(_sort_vjp,),
-    lowering=Decomposition(_few_by_order, beside=argsort_op, shared=_by_order),
+    lowering=Decomposition(_sorted_by_ranks, beside=argsort_op, shared=_by_order),
     batch=along_axis(),
 )
 """The elements in order; `dtype` is that of their positions, so that an `argsort` of the operand is shared."""
@@ -278,9 +294,8 @@ def _top_places_impl(x: Any, *, k: int) -> Any:
 
 def _first_of_order(x: Any, *, k: int) -> Any:
     last = len(x.shape) - 1
-    if x.shape[last] > FEW or x.aval.size == 0:
-        return None
-    return sliced(argsort_op.bind(x, axis=last, descending=True, dtype=int32), last, 0, k)
+    order = _by_ranks(x, axis=last, descending=True, dtype=int32)
+    return None if order is None else sliced(order, last, 0, k)
 
 
 top_places_op = Primitive(
