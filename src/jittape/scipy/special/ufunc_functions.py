@@ -104,9 +104,9 @@ TEMPLATE = """{summary}
 Parameters
 ----------
 {parameters} : tensor-like
-    Numbers that broadcast. Arrays of float32, float16 and small integers give float32, all else float64. The error and
-    gamma functions, the exponential integrals, and `spence`, `expm1`, `log1p`, `xlogy` and `xlog1py` also take complex
-    numbers, for which SciPy computes the value.
+    Numbers that broadcast. Arrays of float32 give float32, those of float16 and small integers what the SciPy that is
+    installed gives, all else float64. The error and gamma functions, the exponential integrals, and `spence`, `expm1`,
+    `log1p`, `xlogy` and `xlog1py` also take complex numbers, for which SciPy computes the value.
 
 Returns
 -------
