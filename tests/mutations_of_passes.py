@@ -219,7 +219,7 @@ PASSES = (
         "an assignment overwrites a value that an open tape needs", "tests/test_memory.py",
     ),
     Mutation(
-        "memory of results", "runtime/result_memory.py",
+        "memory of results", "runtime/emit_result_sets.py",
         "one = builder.or_(shared(item), memory_shared(item))",
         "one = memory_shared(item)",
         "a result that is still held is overwritten", "tests/test_result_memory.py",
