@@ -269,5 +269,32 @@ def test_errors_name_the_argument_or_the_line(call, error, parts):
     assert [part for part in parts if part not in str(caught.value)] == []
 
 
+@numba.njit
+def solves_in_branches(x, w):
+    total = np.sum(x * w)
+    a = np.eye(3) * 3.0 + np.outer(x, w) * 0.2
+    if total > -50.0:
+        b = np.linalg.inv(a)
+        total += b[1, 0] * x[0]
+        if x[0] < 10.0:
+            total += np.sum(np.linalg.solve(b, x * x) ** 2)
+    else:
+        total += np.linalg.det(a)
+    return total
+
+
+def test_gradients_of_solves_in_branches_have_gradients():
+    x, w = np.random.default_rng(1).normal(size=(2, 3))
+    slope = jt.njit_grad(solves_in_branches)
+
+    @numba.njit
+    def along(x, w):
+        return np.sum(slope(x, w) * w)
+
+    check_both_modes(
+        along, [x, w], 0, run=lambda gradient, *a: gradient(*map(copy_in_order, a)), primal=along
+    )
+
+
 def test_random_programs_with_uncommon_statements():
     assert check_programs(range(12), random_edges, may_refuse=True) > 0

@@ -11,6 +11,7 @@ from numba.extending import lower_builtin, type_callable
 
 __all__ = [
     "accumulate", "add_into", "copy_into", "digamma", "load_array", "overlap", "reserve", "save_array", "trip_count",
+    "unset",
 ]  # fmt: skip
 
 
@@ -82,6 +83,15 @@ def load_array(stack: Any, at: Any, shape: Any) -> Any:
     flat = array.reshape(array.size)
     for i in range(flat.size):
         flat[i] = stack[at + i]
+    return array
+
+
+@njit(nogil=True)
+def unset(array: Any) -> Any:
+    """Return `array`, which stands for an array that only one side of a branch makes.
+
+    Numba requires a value on each path. If the generated code is differentiated again, the array is undefined.
+    """
     return array
 
 

@@ -142,7 +142,7 @@ class ForwardPass:
         for s, name, array in copies:
             if plan.is_in_branch(s.result):
                 empty = f"({'0, ' * array.type.ndim})"
-                writer.line(f"{name} = np.empty({empty}, dtype=np.{array.type.dtype})")
+                writer.line(f"{name} = unset(np.empty({empty}, dtype=np.{array.type.dtype}))")
         for value in sorted(plan.needed, key=lambda one: one.name):
             if isinstance(value, Value) and plan.is_in_branch(value):
                 zero = {types.boolean: "False", types.float64: "0.0", types.int64: "0"}.get(value.type)

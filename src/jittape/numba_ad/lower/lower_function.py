@@ -21,7 +21,7 @@ from jittape.numba_ad.lower.control_flow import (
     without_loop_else,
 )
 from jittape.numba_ad.lower.function_source import NamedItems, PythonObject, Source, read_source
-from jittape.numba_ad.lower.lower_expressions import REWRITE, WAYS_OUT, Frame, is_scalar
+from jittape.numba_ad.lower.lower_expressions import REWRITE, WAYS_OUT, Frame, Unusable, is_scalar
 from jittape.numba_ad.lower.lower_loops import Loops
 from jittape.numba_ad.lower.whole_arrays import assign, evaluated
 from jittape.numba_ad.scalar_rules import Rule
@@ -32,7 +32,7 @@ from jittape.numba_ad.structured_ir import (
     Value,
     Where,
 )
-from jittape.numba_ad.tape_support import add_into, copy_into, overlap
+from jittape.numba_ad.tape_support import add_into, copy_into, overlap, unset
 from jittape.numba_ad.user_rules import rule_of
 
 __all__ = ["lower_function"]
@@ -170,6 +170,8 @@ class _Calls(Loops):
             return self._by_rule(node, rule, arguments, keywords)
         if function is overlap:
             return self.builder.op(OVERLAP, arguments, "overlap")
+        if function is unset:
+            return Unusable("an array of another path", REWRITE, undefined=True)
         if function in (add_into, copy_into):
             target, values = arguments
             return assign(self.builder, target, values, "+" if function is add_into else "", buffered=False)

@@ -28,7 +28,10 @@ def _linear_algebra(name: str) -> Callable[..., Any]:
         vjp = f"{name}_vjp"
         if name == "solve":
             vjp = "solve_vector_vjp" if arrays[-1].type.ndim == 1 else "solve_matrix_vjp"
-        return builder.apply(ArrayRule(text, vjp, f"{name}_jvp"), function, arrays, name)
+        result = builder.apply(ArrayRule(text, vjp, f"{name}_jvp"), function, arrays, name)
+        if isinstance(result, Array) and name != "eigvalsh":  # a branch that makes it needs its sizes before
+            result.dims = [builder.dim(arrays[-1], axis) for axis in range(result.type.ndim)]
+        return result
 
     return lower
 
