@@ -109,7 +109,7 @@ def test_errors() -> None:
     with pytest.raises(TypeError, match=r"\[cfunc\] the specs must be jt.TensorSpec"):
         jt.cfunc(scaled, X, S)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"\[cfunc\] .* runs operations in Python: .*dct"):
-        jt.cfunc(lambda x: jt.reduce_sum(jt.signal.dct(x)), jt.TensorSpec([3, 3], FLOAT))
+        jt.cfunc(lambda x: jt.reduce_sum(jt.signal.dct(x)), jt.TensorSpec([3, 300], FLOAT))
 
 
 @pytest.mark.parametrize(
