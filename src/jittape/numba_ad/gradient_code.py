@@ -13,6 +13,7 @@ from numba import types
 from jittape.errors import NoGradientError
 from jittape.numba_ad import linear_algebra_rules, tape_support
 from jittape.numba_ad.activity import find_active
+from jittape.numba_ad.array_layouts import choose_layouts
 from jittape.numba_ad.emit.emit_backward import BackwardPass
 from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
 from jittape.numba_ad.emit.emit_tangents import TangentPass
@@ -80,6 +81,7 @@ def generate(
     form = lower_function(function, argument_types, purpose)
     remove_dead_statements(form)
     move_invariants(form)
+    choose_layouts(form)
     wanted = [form.arguments[form.parameters[i]] for i in numbers]
     activity = find_active(form, wanted)
     plan = None

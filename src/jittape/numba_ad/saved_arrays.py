@@ -83,7 +83,7 @@ class SavedArrays:
         """Return the copy that has the element of a read; None if the loops do not read the array as a whole."""
         array, block = load.array, load.result.block
         has_stack = array.type.dtype in (types.float64, types.int64)
-        if not has_stack or array.type.layout == "F" or load.guard is not None or block is None:
+        if not has_stack or load.guard is not None or block is None:
             return None
         loops = [one for one in block.loops() if one not in self._single_pass]
         chosen = None

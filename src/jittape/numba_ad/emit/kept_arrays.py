@@ -68,13 +68,16 @@ class PopArray:
 def save(saved: SavedArray, on_stack: bool, reserved: bool, writer: Any) -> None:
     """Write the copy of an array that a loop has read; the stack may be `reserved` for it."""
     name, where = saved.array.name, saved.loop.where
+    turned = ".T" if saved.array.type.layout == "F" else ""
     if not on_stack:
         writer.line(f"{saved.name} = {name}.copy()  # kept: the array is overwritten later", where)
         return
     stack = saved.stack
     if not reserved:
         writer.line(f"{stack} = reserve({stack}, {stack}_at, {name}.size)", where)
-    writer.line(f"save_array({stack}, {stack}_at, {name})  # kept: the array is overwritten later", where)
+    writer.line(
+        f"save_array({stack}, {stack}_at, {name}{turned})  # kept: the array is overwritten later", where
+    )
     writer.line(f"{stack}_at += {name}.size")
 
 
@@ -84,4 +87,6 @@ def restore(saved: SavedArray, writer: Any) -> None:
     stack = saved.stack
     writer.line(f"{stack}_at -= {name}.size", saved.loop.where)
     text = f"{stack}[{stack}_at : {stack}_at + {name}.size]"
-    writer.line(f"{saved.name} = {text}" + ("" if kind.ndim == 1 else f".reshape({name}.shape)"))
+    turned = ".T" if kind.layout == "F" else ""
+    shape = "" if kind.ndim == 1 else f".reshape({name}{turned}.shape){turned}"
+    writer.line(f"{saved.name} = {text}{shape}")

@@ -200,7 +200,7 @@ class Expressions:
         ):
             raise self.refusal(node, "the operands must be numbers or arrays")
         rule: Rule = BINARY[name]
-        if name == "Pow" and isinstance(y, Constant) and isinstance(y.value, int):
+        if name == "Pow" and isinstance(y, Constant) and isinstance(y.value, (int, float)):
             rule = constant_power(y.value)
             if is_scalar(x):
                 return self.builder.op(rule, operands)

@@ -1,0 +1,29 @@
+"""Gradients of powers with literal exponents, at ordinary numbers and at the ends of the range of floats."""
+
+import numba
+import numpy as np
+import pytest
+
+import jittape as jt
+
+EXPONENTS = [-3.0, -2.5, -2.0, -1.5, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.5, 0.3, 9.5]
+
+
+@numba.njit
+def powers(x, w):
+    total = w[0] * x**-3.0 + w[1] * x**-2.5 + w[2] * x**-2.0 + w[3] * x**-1.5 + w[4] * x**-0.5 + w[5] * x**0.0
+    total += w[6] * x**0.5 + w[7] * x**1.0 + w[8] * x**1.5 + w[9] * x**2.0 + w[10] * x**2.5 + w[11] * x**3.0
+    return total + w[12] * x**4.5 + w[13] * x**0.3 + w[14] * x**9.5
+
+
+@pytest.mark.parametrize(
+    "x", [0.7, 2e-80, 3e70, 1e-300, 1e300, 0.0, -0.0, -1.5, np.inf, np.nan, np.float32(0.7), np.float32(-0.0)]
+)
+def test_powers_with_literal_exponents(x):
+    gradient = jt.njit_grad(powers)
+    with np.errstate(all="ignore"):
+        for k, exponent in enumerate(EXPONENTS):
+            expected = exponent * np.float64(x) ** (exponent - 1.0) if exponent else 0.0
+            slope = gradient(x, np.eye(len(EXPONENTS))[k])
+            rtol = 1e-6 if isinstance(x, np.float32) else 1e-14
+            np.testing.assert_allclose(slope, expected, rtol=rtol, atol=0.0, err_msg=f"x ** {exponent}")
