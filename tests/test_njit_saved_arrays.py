@@ -101,8 +101,55 @@ def views(u, c):
     return np.sum(u * u)
 
 
+@njit
+def attraction(u, c):
+    """A column that does not exist is read by a loop without iterations."""
+    points = np.empty((len(u), 2))
+    for i in range(len(u)):
+        points[i, 0] = u[i]
+        points[i, 1] = c[i]
+    for _ in range(4):
+        for i in range(len(points)):
+            x, y = 0.0, 0.0
+            for j in range(len(points)):
+                dx, dy = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1]
+                weight = math.exp(-dx * dx - dy * dy)
+                x += weight * dx
+                y += weight * dy
+            u[i] += 0.1 * x
+            c[i] += 0.1 * y
+        for i in range(len(points)):
+            if points.shape[1] > 2:
+                for j in range(len(points)):
+                    c[j] += math.sin(points[i, 2] * points[j, 2])
+        for i in range(len(points)):
+            points[i, 0] = u[i]
+            points[i, 1] = c[i]
+    return np.sum(u * u) + np.sum(points[:, 1] ** 3)
+
+
+@njit
+def planes(u, c):
+    """The first axis of a cube is a literal, and the loops over the others leave out margins."""
+    cube = np.zeros((2, len(u), 3))
+    for i in range(len(u)):
+        for k in range(3):
+            cube[0, i, k] = u[i] * c[k]
+    for _ in range(3):
+        for _ in range(2):
+            for i in range(1, len(u) - 1):
+                for k in range(3):
+                    u[i] += 0.1 * math.sin(cube[0, i - 1, k] * cube[0, i + 1, k])
+        for i in range(len(u)):
+            for k in range(3):
+                cube[0, i, k] = 0.9 * u[i]
+    return np.sum(u * u) + np.sum(cube)
+
+
 SIZE = 8
-FUNCTIONS = [burgers, in_a_branch, before_a_write, matrix_products, hidden_states, integers, views]
+FUNCTIONS = [
+    burgers, in_a_branch, before_a_write, matrix_products, hidden_states, integers, views, attraction, planes,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.py_func.__name__)
@@ -131,6 +178,12 @@ def test_second_derivatives_with_saved_arrays(f):
 def test_one_copy_replaces_three_reads():
     u, c = rng.normal(size=SIZE), np.ones(SIZE)
     assert jt.njit_grad(burgers).kept_bytes(u, c) == 8 * 2 * 5 * SIZE
+
+
+def test_columns_replace_the_elements_of_all_pairs():
+    u, c = rng.normal(size=(2, SIZE))
+    assert jt.njit_grad(attraction).kept_bytes(u, c) < 8 * 4 * (6 * SIZE + 1)
+    assert jt.njit_grad(planes).kept_bytes(u, c) <= 8 * 3 * 3 * SIZE
 
 
 def test_a_view_that_changes_and_a_part_are_recorded_element_by_element():

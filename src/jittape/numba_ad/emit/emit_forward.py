@@ -304,7 +304,7 @@ class ForwardPass:
         """Return texts whose sum is how many values an iteration records, without those of inner loops."""
         count = pushes(restore_actions(s.body, self._plan, self._activity), stack)
         saved = [one for loop in s.body.statements for one in self._plan.saved.of_loop.get(loop, ())]  # type: ignore[call-overload]
-        sizes = [f"{one.array.name}.size" for one in saved if one.stack == stack]
+        sizes = [one.size for one in saved if one.stack == stack]
         return [*([str(count)] if count else []), *sizes]
 
     def _push(self, actions: list[Any], reserved: bool) -> None:

@@ -67,26 +67,28 @@ class PopArray:
 
 def save(saved: SavedArray, on_stack: bool, reserved: bool, writer: Any) -> None:
     """Write the copy of an array that a loop has read; the stack may be `reserved` for it."""
-    name, where = saved.array.name, saved.loop.where
-    turned = ".T" if saved.array.type.layout == "F" else ""
+    where, reason = saved.loop.where, "kept: the array is overwritten later"
     if not on_stack:
-        writer.line(f"{saved.name} = {name}.copy()  # kept: the array is overwritten later", where)
+        writer.line(f"{saved.name} = {saved.part()}.copy()  # {reason}", where)
         return
     stack = saved.stack
     if not reserved:
-        writer.line(f"{stack} = reserve({stack}, {stack}_at, {name}.size)", where)
-    writer.line(
-        f"save_array({stack}, {stack}_at, {name}{turned})  # kept: the array is overwritten later", where
-    )
-    writer.line(f"{stack}_at += {name}.size")
+        writer.line(f"{stack} = reserve({stack}, {stack}_at, {saved.size})", where)
+    writer.line(f"save_array({stack}, {stack}_at, {saved.part()}{_turned(saved)})  # {reason}", where)
+    writer.line(f"{stack}_at += {saved.size}")
 
 
 def restore(saved: SavedArray, writer: Any) -> None:
     """Write the name of a copy on a stack before the adjoints of the loop."""
-    name, kind = saved.array.name, saved.array.type
-    stack = saved.stack
-    writer.line(f"{stack}_at -= {name}.size", saved.loop.where)
-    text = f"{stack}[{stack}_at : {stack}_at + {name}.size]"
-    turned = ".T" if kind.layout == "F" else ""
-    shape = "" if kind.ndim == 1 else f".reshape({name}{turned}.shape){turned}"
-    writer.line(f"{saved.name} = {text}{shape}")
+    stack, turned = saved.stack, _turned(saved)
+    writer.line(f"{stack}_at -= {saved.size}", saved.loop.where)
+    text = f"{stack}[{stack}_at : {stack}_at + {saved.size}]"
+    if saved.array.type.ndim > 1:
+        shape = f"{saved.array.name}.T.shape" if turned else saved.shape()
+        text += f".reshape({shape}){turned}"
+    writer.line(f"{saved.name} = {text}")
+
+
+def _turned(saved: SavedArray) -> str:
+    """Return what follows the name of an array whose columns are stored one after the other."""
+    return ".T" if saved.array.type.layout == "F" and saved.is_whole else ""

@@ -9,14 +9,7 @@ from numba import types
 
 from jittape.numba_ad.activity import Activity
 from jittape.numba_ad.emit.kept_arrays import STACKS, PopArray, kept_copies, kept_names
-from jittape.numba_ad.emit.statement_text import (
-    element,
-    index_text,
-    most_text,
-    text_of,
-    zeros_like_text,
-    zeros_text,
-)
+from jittape.numba_ad.emit.statement_text import index_text, most_text, text_of, zeros_like_text, zeros_text
 from jittape.numba_ad.lower.build_ir import is_float
 from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.structured_ir import (
@@ -117,7 +110,7 @@ def restore_actions(block: Block, plan: Plan, activity: Activity) -> list[Any]:
     for s in block.statements[: plan.single_pass.tail(block)]:
         if isinstance(s, Load):
             saved = plan.saved_array(s) if s.result in plan.needed else None
-            value(s.result, text_of(s) if saved is None else element(s, name=saved.name), s.where)
+            value(s.result, text_of(s) if saved is None else saved.element(s), s.where)
         elif isinstance(s, (Op, Dim)):
             value(s.result, text_of(s), s.where)
         elif isinstance(s, (Alloc, View)):

@@ -25,10 +25,9 @@ def text_of(statement: Statement) -> str:
     return template.format(*[x.name for x in statement.operands])
 
 
-def element(statement: Load | Store, suffix: str = "", name: str | None = None) -> str:
-    """Return the text of the element that a statement accesses, or that of its shadow, or that of a copy `name`."""
-    array = f"{statement.array.name}{suffix}" if name is None else name
-    return f"{array}[{', '.join(x.name for x in statement.indices)}]"
+def element(statement: Load | Store, suffix: str = "") -> str:
+    """Return the text of the element that a statement accesses, or that of its shadow."""
+    return f"{statement.array.name}{suffix}[{', '.join(x.name for x in statement.indices)}]"
 
 
 def zeros_text(statement: Alloc) -> str:
