@@ -95,7 +95,7 @@ LARGEST_PRODUCT = 4
 """Largest exponent of a power that is computed by multiplications."""
 
 
-@functools.cache
+@functools.lru_cache(maxsize=None, typed=True)
 def constant_power(exponent: int | float) -> Rule:
     """Return the rule of ``x ** exponent`` for a literal; its operands are `x` and the literal."""
     if isinstance(exponent, float):
@@ -115,9 +115,8 @@ def _partial_of_power(exponent: float) -> str | None:
     if not 0.0 < size <= LARGEST_PRODUCT or 2.0 * size != int(2.0 * size):
         return POWER_OF_X
     whole = size == int(size)
-    base = (
-        "({0} * 1.0)" if whole else "({0} + 0.0)"
-    )  # float64; only an odd power has the sign of a negative zero
+    # The literals make a float32 a float64. Only an integer power has the sign of a negative zero.
+    base = "({0} * 1.0)" if whole else "({0} + 0.0)"
     factors = [base] * int(size) + ([] if whole else [f"np.sqrt{base}"])
     sign = "*" if exponent > 1.0 else "/"
     return f"({{g}} * ({exponent!r}) {sign} ({' * '.join(factors)}) if {{g}} != 0.0 else 0.0)"
