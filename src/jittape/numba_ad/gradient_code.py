@@ -13,7 +13,7 @@ from numba import types
 from jittape.errors import NoGradientError
 from jittape.numba_ad import linear_algebra_rules, tape_support
 from jittape.numba_ad.activity import find_active
-from jittape.numba_ad.array_layouts import choose_layouts
+from jittape.numba_ad.emit.array_layouts import choose_layouts
 from jittape.numba_ad.emit.emit_backward import BackwardPass
 from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
 from jittape.numba_ad.emit.emit_tangents import TangentPass
