@@ -16,15 +16,7 @@ import numpy as np
 __all__ = ["HAND_WRITTEN"]
 
 _SOURCE = Path(__file__).parent / "hand_adjoints.c"
-_FLAGS = (
-    "-O3",
-    "-march=native",
-    "-mprefer-vector-width=512",
-    "-ffast-math",
-    "-fopenmp-simd",
-    "-fPIC",
-    "-shared",
-)
+_FLAGS = ("-O3", "-march=native", "-mprefer-vector-width=512", "-ffast-math", "-fopenmp-simd", "-fPIC")
 
 
 @cache
@@ -34,8 +26,10 @@ def _library() -> ctypes.CDLL | None:
     if compiler is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "hand_adjoints.so"
-        subprocess.run([compiler, *_FLAGS, "-o", str(path), str(_SOURCE), "-lm"], check=True)
+        compiled, path = Path(folder) / "hand_adjoints.o", Path(folder) / "hand_adjoints.so"
+        subprocess.run([compiler, *_FLAGS, "-c", "-o", str(compiled), str(_SOURCE)], check=True)
+        # A library that is linked with -ffast-math makes the thread that loads it flush subnormal numbers to zero.
+        subprocess.run([compiler, "-shared", "-o", str(path), str(compiled), "-lm"], check=True)
         library = ctypes.CDLL(str(path))
     for name in ("lse", "llsq", "gmm"):
         getattr(library, name).restype = ctypes.c_double

@@ -9,6 +9,7 @@ import numpy as np
 
 from jittape.core.user_calls import as_int
 from jittape.data import Dataset
+from jittape.errors import ShapeError
 
 __all__ = ["pad_sequences", "timeseries_dataset_from_array"]
 
@@ -102,6 +103,8 @@ def timeseries_dataset_from_array(
     ------
     ValueError
         If a number is not positive, or the series has no window.
+    ShapeError
+        If `data` is a scalar.
 
     Examples
     --------
@@ -117,7 +120,12 @@ def timeseries_dataset_from_array(
     for name, step in steps.items():
         if as_int(name, step) < 1:
             raise ValueError(f"[timeseries_dataset_from_array] {name} must be positive, got {step}")
-    series = np.asarray(data)[start_index:end_index]
+    series = np.asarray(data)
+    if not series.ndim:
+        raise ShapeError(
+            "[timeseries_dataset_from_array] data must have a dimension for the time, got a scalar"
+        )
+    series = series[start_index:end_index]
     count = len(series) - (sequence_length - 1) * sampling_rate
     if targets is not None:
         count = min(count, len(targets))

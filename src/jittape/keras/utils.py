@@ -90,6 +90,11 @@ def normalize(x: Any, axis: int = -1, order: Any = 2) -> np.ndarray[Any, Any]:
     order : optional
         Kind of the norm; see `numpy.linalg.norm`.
 
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+
     Examples
     --------
     >>> jt.keras.utils.normalize(np.array([[3.0, 4.0], [0.0, 0.0]]))

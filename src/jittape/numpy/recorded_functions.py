@@ -321,6 +321,8 @@ def _on_known_sequence(function: Any, general: Callable[..., Any]) -> Callable[.
             else:
                 result = x.__array_function__(function, _TENSORS, args, kwargs)
                 return result if result.__class__ is Tensor else as_result(result)
+        if isinstance(kwargs.get("out"), _TENSORS):
+            kwargs["out"]._require_kept()
         return general(*args, **kwargs)
 
     return call

@@ -8,11 +8,17 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from concurrent import futures
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 
 from jittape.core.locks import at_rest, rlock
 from jittape.core.tuning import tuning
+
+# It has a lock that a fork takes, too. A thread with `llvm_lock` may wait for it, so a fork must take it last, and it
+# must be imported first. It cannot be imported at exit.
+with suppress(RuntimeError):
+    futures.ThreadPoolExecutor  # noqa: B018
 
 __all__ = ["llvm_lock", "mapped", "uninterrupted"]
 
@@ -84,11 +90,8 @@ class _SameThreadExecutor:
 
 
 def _executor(threads: int) -> Any:
-    """Return an executor; its module takes 5 ms to import, and cannot be imported at exit."""
     try:
-        from concurrent.futures import ThreadPoolExecutor
-
-        executor = ThreadPoolExecutor(threads, "jittape compiles")
+        executor = futures.ThreadPoolExecutor(threads, "jittape compiles")
         executor.submit(int)  # starts a thread
     except RuntimeError:
         return _SameThreadExecutor()

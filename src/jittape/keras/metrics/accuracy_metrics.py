@@ -97,6 +97,8 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
     ------
     ShapeError
         If the shapes do not fit.
+    DTypeError
+        For complex numbers.
 
     Examples
     --------
@@ -118,6 +120,8 @@ def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     ------
     ShapeError
         If the shapes do not fit.
+    DTypeError
+        For complex numbers.
 
     Examples
     --------
@@ -139,6 +143,8 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     ------
     ShapeError
         If the shapes do not fit.
+    DTypeError
+        For complex numbers.
 
     Examples
     --------
@@ -166,6 +172,8 @@ def sparse_top_k_categorical_accuracy(
     ------
     ShapeError
         If the shapes do not fit.
+    DTypeError
+        For complex numbers.
 
     Examples
     --------
@@ -189,6 +197,8 @@ def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
     ------
     ShapeError
         If the shapes do not fit.
+    DTypeError
+        For complex numbers.
 
     Examples
     --------

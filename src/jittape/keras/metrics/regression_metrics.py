@@ -32,6 +32,11 @@ def pearson_correlation(y_true: Any, y_pred: Any, axis: Any = -1) -> Tensor:
     y_true, y_pred : tensor
     axis : int or sequence of int
 
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
     Examples
     --------
     >>> jt.keras.metrics.pearson_correlation([[0.0, 1.0, 0.5]], [[0.1, 0.9, 0.5]]).numpy().round(4)
@@ -50,6 +55,11 @@ def concordance_correlation(y_true: Any, y_pred: Any, axis: Any = -1) -> Tensor:
     ----------
     y_true, y_pred : tensor
     axis : int or sequence of int
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
 
     Examples
     --------

@@ -151,7 +151,9 @@ argsort_op = Primitive(
 
 
 def _sort_impl(x: Any, *, axis: int, descending: bool, dtype: np.dtype[Any]) -> Any:
-    ordered = np.sort(x, axis)
+    # Zeros of both signs are equal: the order of the elements decides, as in compiled code.
+    has_both = x.dtype.kind == "f" and np.signbit(x[x == 0]).any()
+    ordered = np.sort(x, axis, kind="stable" if has_both else None)
     return np.flip(ordered, axis) if descending else ordered
 
 

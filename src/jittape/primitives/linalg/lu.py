@@ -201,6 +201,8 @@ def lu_solve(
         If the shapes do not fit.
     DTypeError
         If a dtype is not supported.
+    ValueError
+        If an element of `perm` is no row.
 
     Examples
     --------
@@ -240,6 +242,8 @@ def lu_matrix_inverse(
     ------
     ShapeError
         If `lower_upper` has fewer than two dimensions.
+    ValueError
+        If an element of `perm` is no row.
 
     Examples
     --------
@@ -276,6 +280,8 @@ def lu_reconstruct(
     ------
     ShapeError
         If `lower_upper` has fewer than two dimensions.
+    ValueError
+        If an element of `perm` is no row.
 
     Examples
     --------

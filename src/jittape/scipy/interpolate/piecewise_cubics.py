@@ -250,6 +250,8 @@ class PchipInterpolator(_Piecewise):
     ------
     ShapeError, DTypeError
         If the shapes of `x` and `y` do not fit, or for complex numbers.
+    ValueError
+        If `x` is known and does not increase.
 
     Examples
     --------

@@ -190,6 +190,8 @@ def pdist(X: Any, metric: str = "euclidean", **kwargs: Any) -> Any:
     ------
     ShapeError
         If `X` has a wrong number of dimensions.
+    DTypeError
+        For complex numbers.
 
     Examples
     --------
