@@ -248,7 +248,7 @@ x = jt.constant(np.ones(5_000_000))  # more than malloc keeps
 float(jt.reduce_sum(jt.sort(x[:99])))
 gc.collect()
 gc.disable()
-resource.setrlimit(resource.RLIMIT_AS, ((pages(0) + 130) * 2**20,) * 2)
+resource.setrlimit(resource.RLIMIT_AS, ((pages(0) + 100) * 2**20,) * 2)
 before = pages(1)
 for _ in range(2):
     y = jt.sort(x * 2.0) + jt.sort(x * 3.0) + jt.sort(x * 4.0) + jt.sort(x * 5.0) + jt.sort(x * 6.0)
