@@ -24,6 +24,10 @@ from random_stencils import random_stencils, stencil_arguments
 BATCHES = 8
 
 
+# The way to give `out` in Numba; Python runs the programs, too.
+@pytest.mark.filterwarnings(
+    "ignore:Passing more than 2 positional arguments to np.maximum:DeprecationWarning"
+)
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_random_njit_programs(batch: int, programs: range):
     seeds = programs[batch::BATCHES]
