@@ -9,8 +9,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from jittape.core.locks import at_rest, rlock
 from jittape.core.tuning import tuning
@@ -58,38 +59,19 @@ def uninterrupted(function: Callable[..., _Result], *arguments: Any) -> _Result:
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
     with _executor(1) as executor:
-        result: _Result = executor.submit(function, *arguments).result()
-        return result
+        return executor.submit(function, *arguments).result()
 
 
-class _Done(NamedTuple):
-    """A future with a result."""
-
-    value: Any
-
-    def result(self) -> Any:
-        """Return the result."""
-        return self.value
-
-
-class _SameThreadExecutor:
+class _SameThreadExecutor(Executor):
     """An executor that runs everything in this thread: at exit, no thread can be started."""
 
-    def __enter__(self) -> _SameThreadExecutor:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> _Done:
-        """Return the result of a call as a future."""
-        return _Done(function(*arguments))
-
-    def shutdown(self, **_: object) -> None:
-        """Do nothing."""
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(function(*arguments, **options))
+        return future
 
 
-def _executor(threads: int) -> Any:
+def _executor(threads: int) -> Executor:
     try:
         executor = futures.ThreadPoolExecutor(threads, "jittape compiles")
         executor.submit(int)  # starts a thread
