@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -237,27 +238,35 @@ class Chosen(Combined):
             raise ValueError("[Dataset.group_by_window] give either window_size or window_size_func")
         size = None if window_size is None else at_least_1("group_by_window", "window_size", window_size)
 
-        def reduced(key: Any, group: list[Any]) -> Iterator[Any]:
-            found = reduce_func(key, type(self)(lambda: iter(group), len(group)))
-            if not isinstance(found, Combined):
-                raise TypeError(f"[Dataset.group_by_window] reduce_func must return a Dataset, got {found!r}")
-            return found._elements()
+        def wanted(key: Any) -> Any:
+            return size if window_size_func is None else int(window_size_func(key))
 
         def items() -> Iterator[Any]:
-            groups: dict[int, tuple[Any, list[Any]]] = {}
-            for element in self._elements():
-                key = called(key_func, element)
-                number = int(key)
-                _, group = groups.setdefault(number, (key, []))
-                group.append(element)
-                wanted = size if window_size_func is None else int(window_size_func(key))
-                if len(group) == wanted:
-                    del groups[number]
-                    yield from reduced(key, group)
-            for key, group in groups.values():
-                yield from reduced(key, group)
+            for key, group in self._grouped(lambda element: called(key_func, element), wanted):
+                found = reduce_func(key, type(self)(partial(iter, group), len(group)))
+                if not isinstance(found, Combined):
+                    raise TypeError(
+                        f"[Dataset.group_by_window] reduce_func must return a Dataset, got {found!r}"
+                    )
+                yield from found._elements()
 
         return type(self)(items, UNKNOWN_CARDINALITY)
+
+    def _grouped(
+        self, key_of: Callable[[Any], Any], size_of: Callable[[Any], Any], drop_remainder: bool = False
+    ) -> Iterator[tuple[Any, list[Any]]]:
+        """Yield each key with elements of it as soon as there are ``size_of(key)``, and at the end with the rest."""
+        groups: dict[int, tuple[Any, list[Any]]] = {}
+        for element in self._elements():
+            key = key_of(element)
+            number = int(key)
+            _, group = groups.setdefault(number, (key, []))
+            group.append(element)
+            if len(group) == size_of(key):
+                del groups[number]
+                yield key, group
+        if not drop_remainder:
+            yield from groups.values()
 
     def bucket_by_sequence_length(
         self,
@@ -318,20 +327,12 @@ class Chosen(Combined):
                 f"[Dataset.{op}] pad_to_bucket_boundary must be False; give padded_shapes instead"
             )
 
-        def together(group: list[Any]) -> Any:
-            return stack(group) if no_padding else pad_and_stack(group, padded_shapes, padding_values)
+        def bucket_of(element: Any) -> int:
+            return int(np.searchsorted(bounds, int(called(element_length_func, element)), "right"))
 
         def items() -> Iterator[Any]:
-            groups: dict[int, list[Any]] = {}
-            for element in self._elements():
-                bucket = int(np.searchsorted(bounds, int(called(element_length_func, element)), "right"))
-                group = groups.setdefault(bucket, [])
-                group.append(element)
-                if len(group) == sizes[bucket]:
-                    del groups[bucket]
-                    yield together(group)
-            if not drop_remainder:
-                yield from map(together, groups.values())
+            for _, group in self._grouped(bucket_of, sizes.__getitem__, drop_remainder):
+                yield stack(group) if no_padding else pad_and_stack(group, padded_shapes, padding_values)
 
         return type(self)(items, UNKNOWN_CARDINALITY)
 
