@@ -287,7 +287,7 @@ def _on_known_path(function: Any, general: Callable[..., Any]) -> Callable[..., 
             if "out" not in kwargs and "device" not in kwargs:
                 result = args[0].__array_function__(function, _TENSORS, args, kwargs)
                 return result if result.__class__ is Tensor else as_result(result)
-        return otherwise(args, kwargs)
+        return _by_general(general, args, kwargs)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) >= count and "out" not in kwargs and "device" not in kwargs:
@@ -300,14 +300,16 @@ def _on_known_path(function: Any, general: Callable[..., Any]) -> Callable[..., 
                 else:
                     result = args[0].__array_function__(function, _TENSORS, args, kwargs)
                 return result if result.__class__ is Tensor else as_result(result)
-        return otherwise(args, kwargs)
-
-    def otherwise(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if isinstance(kwargs.get("out"), _TENSORS):
-            kwargs["out"]._require_kept()
-        return general(*args, **kwargs)
+        return _by_general(general, args, kwargs)
 
     return of_one if count == 1 else call
+
+
+def _by_general(general: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the result of `general`; the caller must keep a tensor that it gives as `out`."""
+    if isinstance(kwargs.get("out"), _TENSORS):
+        kwargs["out"]._require_kept()
+    return general(*args, **kwargs)
 
 
 def _on_known_sequence(function: Any, general: Callable[..., Any]) -> Callable[..., Any]:
@@ -321,9 +323,7 @@ def _on_known_sequence(function: Any, general: Callable[..., Any]) -> Callable[.
             else:
                 result = x.__array_function__(function, _TENSORS, args, kwargs)
                 return result if result.__class__ is Tensor else as_result(result)
-        if isinstance(kwargs.get("out"), _TENSORS):
-            kwargs["out"]._require_kept()
-        return general(*args, **kwargs)
+        return _by_general(general, args, kwargs)
 
     return call
 
