@@ -210,10 +210,10 @@ def _mask_loop(op: Op, avals: Mapping[int, Aval]) -> Plan:
 
 def _tridiagonal(run: Sequence[Op], avals: Mapping[int, Aval]) -> Plan | None:
     matrix, side = (avals[slot] for slot in run[0].args)
-    results = {dict(op.params)["result_index"]: 2 + i for i, op in enumerate(run)}
-    if len(results) < 2:
+    results = _results_of_solve(run)
+    if results is None:
         return None
-    kernel = TridiagonalSolve((), side.dtype, results[0], results[1])
+    kernel = TridiagonalSolve((), side.dtype, *results)
     systems, (rows, columns) = math.prod(side.shape[:-2]), side.shape[-2:]
     share, tasks, work = _shared(systems, rows * (20 + 4 * columns))
     return Plan(kernel, (), (matrix,), (systems, share, rows, columns), tasks, work)
@@ -229,16 +229,22 @@ def _banded(op: Op, avals: Mapping[int, Aval]) -> Plan:
 
 def _general_bands(run: Sequence[Op], avals: Mapping[int, Aval]) -> Plan | None:
     side = avals[run[0].args[1]]
-    results = {dict(op.params)["result_index"]: 2 + i for i, op in enumerate(run)}
-    if len(results) < 2:
+    results = _results_of_solve(run)
+    if results is None:
         return None
     below, above = (dict(run[0].params)[name] for name in ("below", "above"))
     systems, (rows, columns) = math.prod(side.shape[:-2]), side.shape[-2:]
     width = 2 * below + above + 1
     share, tasks, work = _shared(systems, rows * (20 + (below + 1) * (width + 2 * columns)))
-    kernel = GeneralBandSolve((), side.dtype, results[0], results[1])
+    kernel = GeneralBandSolve((), side.dtype, *results)
     scratch = Aval((tasks, rows, width), side.dtype)
     return Plan(kernel, (), (scratch,), (systems, share, rows, columns, below, above), tasks, work)
+
+
+def _results_of_solve(run: Sequence[Op]) -> tuple[int, int] | None:
+    """Return the numbers of the operands for the solutions and for the flags; None if one of the ops is missing."""
+    found = {dict(op.params)["result_index"]: 2 + i for i, op in enumerate(run)}
+    return (found[0], found[1]) if len(found) == 2 else None
 
 
 def _shared(systems: int, each: int) -> tuple[int, int, int]:
