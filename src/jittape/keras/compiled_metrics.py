@@ -22,7 +22,7 @@ def one_loss(given: Any) -> Any:
     ValueError
         If there are several: a model has one output.
     """
-    found = given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
+    found = _only(given)
     if isinstance(found, (list, tuple, dict)):
         raise ValueError(
             f"[compile] loss must be one loss, got {len(found)}: for a model of several outputs, override "
@@ -41,12 +41,17 @@ def factor_of_loss(given: Any) -> float | None:
     TypeError
         If it is no number.
     """
-    found = given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
+    found = _only(given)
     if isinstance(found, (list, tuple, dict)):
         raise ValueError(
             f"[compile] loss_weights must be one number, got {found!r}; metrics are the next argument: metrics=[...]"
         )
     return None if found is None else number("compile", "loss_weights", found, FINITE)
+
+
+def _only(given: Any) -> Any:
+    """Return the element of a list of one element, and anything else as it is."""
+    return given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
 
 
 class CompiledMetrics:
