@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 
 from jittape.core.symbolic.extents import applied
 from jittape.keras.tensor_masks import MASKS, as_mask, mask_of
+from jittape.keras.true_and_predicted import as_tensor
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import logical_and, where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide, divide_no_nan
 from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.reshaping import expand_dims, reshape, squeeze
-from jittape.recording.convert import convert_to_tensor
-from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 from jittape.recording.user_line import layer_calls
 
@@ -75,9 +74,7 @@ class Loss:
         ValueError, DTypeError
             If shapes do not fit, a label is not a class, or the loss is not defined for the dtype.
         """
-        losses = self.call(
-            *[x if isinstance(x, Operators) else convert_to_tensor(x) for x in (y_true, y_pred)]
-        )
+        losses = self.call(as_tensor(y_true), as_tensor(y_pred))
         if self.dtype is not None:
             losses = cast(losses, self.dtype)
         counted = self.counted(y_true, losses)
@@ -110,10 +107,7 @@ def reduce_losses(losses: Any, sample_weight: Any, reduction: str | None, counte
     """Return the reduction of losses, each times its weight if there are weights."""
     weights: Any = None
     if sample_weight is not None:
-        weights = cast(
-            sample_weight if isinstance(sample_weight, Operators) else convert_to_tensor(sample_weight),
-            losses.dtype,
-        )
+        weights = cast(as_tensor(sample_weight), losses.dtype)
         if weights.ndim == losses.ndim + 1 and weights.shape[-1] == 1:
             if losses.ndim == 1:  # as in TensorFlow, losses that are not reduced get the dimension
                 losses = expand_dims(losses, -1)

@@ -11,11 +11,10 @@ from weakref import ref
 
 from jittape.core.dtypes import bool_
 from jittape.errors import ShapeError
+from jittape.keras.true_and_predicted import as_tensor
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.reshaping import broadcast_to, expand_dims
-from jittape.recording.convert import convert_to_tensor
-from jittape.recording.operators import Operators
 
 __all__ = ["MASKS", "as_mask", "mask_of", "set_mask", "weights_with_mask"]
 
@@ -52,7 +51,7 @@ def as_mask(op: str, mask: Any, shape: Any) -> Any:
     ShapeError
         If it has others.
     """
-    mask = cast(mask if isinstance(mask, Operators) else convert_to_tensor(mask), bool_)
+    mask = cast(as_tensor(mask), bool_)
     if mask.ndim == len(shape) + 1 and mask.shape[-1] == 1:
         mask = mask[..., 0]
     if tuple(mask.shape) != tuple(shape)[: mask.ndim]:
@@ -70,9 +69,7 @@ def weights_with_mask(sample_weight: Any, mask: Any, dtype: Any) -> Any:
     mask = cast(mask, dtype)
     if sample_weight is None:
         return mask
-    weights = cast(
-        sample_weight if isinstance(sample_weight, Operators) else convert_to_tensor(sample_weight), dtype
-    )
+    weights = cast(as_tensor(sample_weight), dtype)
     if weights.ndim == mask.ndim + 1 and weights.shape[-1] == 1:
         weights = weights[..., 0]
     while weights.ndim < mask.ndim:

@@ -11,7 +11,7 @@ import numpy as np
 
 from jittape.core.user_calls import stack_level
 from jittape.keras.tensor_masks import mask_of, set_mask
-from jittape.recording.convert import convert_to_tensor
+from jittape.keras.true_and_predicted import as_tensor
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 
@@ -64,7 +64,7 @@ def pass_masks(layer: Any, inputs: Any, mask: Any, result: Any) -> None:
         return
     for leaf, found in zip(leaves, flatten(masks)[0], strict=False):
         if found is not None and isinstance(leaf, Operators) and mask_of(leaf) is None:
-            set_mask(leaf, found if isinstance(found, Operators) else convert_to_tensor(found))
+            set_mask(leaf, as_tensor(found))
 
 
 def _is_tensors(value: Any) -> bool:
