@@ -108,3 +108,30 @@ def test_a_function_with_an_open_signature_may_create_variables_at_its_first_cal
     assert losses == sorted(losses, reverse=True)
     assert step.trace_count == 2
     assert int(optimizer.iterations) == 7
+
+
+@pytest.mark.filterwarnings("ignore::jittape.errors.UnconnectedGradientWarning")
+@pytest.mark.parametrize("choice", ["none", "zero"])
+def test_sources_without_a_gradient_leave_the_lengths_open(choice):
+    """Neither the warning, which names their shapes, nor their zeros bind a trace to one length."""
+
+    @jt.function(input_signature=[jt.TensorSpec([None, 3], jt.float64)] * 2)
+    def gradients(x: Any, y: Any) -> Any:
+        with jt.GradientTape(persistent=True) as tape:
+            tape.watch([x, y])
+            rows = jt.reduce_sum(x * x, 0)
+        return tape.gradient(rows, [x, y], unconnected_gradients=choice), tape.jacobian(
+            rows, y, unconnected_gradients=choice
+        )
+
+    for n, m in [(5, 4), (7, 9), (0, 2), (4, 4), (12, 1)]:
+        x = np.random.default_rng(n).normal(size=(n, 3))
+        (of_x, of_y), jacobian = gradients(x, np.ones((m, 3)))
+        np.testing.assert_array_equal(of_x, 2 * x)
+        if choice == "none":
+            assert of_y is None
+            assert jacobian is None
+        else:
+            np.testing.assert_array_equal(of_y, np.zeros((m, 3)))
+            np.testing.assert_array_equal(jacobian, np.zeros((3, m, 3)))
+    assert gradients.trace_count == 1

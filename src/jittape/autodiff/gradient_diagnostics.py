@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from jittape.autodiff.rebinding import rebinding_of
 from jittape.core.dtypes import is_differentiable
-from jittape.core.program import Op
+from jittape.core.program import DYNAMIC_DIM, Op
+from jittape.core.symbolic.extents import Extent
 from jittape.core.user_calls import stack_level
 from jittape.errors import UnconnectedGradientWarning
 from jittape.recording.tape_exits import Exits, described
@@ -119,7 +120,9 @@ def _diagnosis(path: Path, query: GradientQuery, number: int) -> str:
 def _name(value: Any, number: int) -> str:
     if isinstance(value, Variable):
         return f"variable {value.name!r}"
-    return f"source {number} ({value.aval})"
+    # An extent that is printed would be bound to its value, and the trace to one length.
+    shape = tuple([DYNAMIC_DIM if n.__class__ is Extent else n for n in value.aval.shape])
+    return f"source {number} ({value.aval._replace(shape=shape)})"
 
 
 def _numpy_hint(value: Any) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from jittape.autodiff.gradient_diagnostics import diagnosis, explain_missing
 from jittape.autodiff.known_gradients import (
     Known,
@@ -30,13 +28,12 @@ from jittape.autodiff.tape_arguments import (
     wants_zeros,
 )
 from jittape.autodiff.tape_interval import TapeInterval
-from jittape.autodiff.tape_jacobians import batch_jacobian_of, jacobians_of
+from jittape.autodiff.tape_jacobians import batch_jacobian_of, jacobians_of, zeros_of
 from jittape.autodiff.tape_report import TapeReport
 from jittape.core.primitive import active, recording_with
 from jittape.core.user_calls import stack_level
 from jittape.errors import TapeUsageWarning
 from jittape.recording.nested import flatten
-from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.trie import path_to
 from jittape.recording.variable import Variable
@@ -202,7 +199,7 @@ class GradientTape(TapeReport):
         self._finish(trace)
         if zero:
             results = [
-                _zeros(x.aval.shape, x.aval.dtype) if r is None else r
+                zeros_of(x.aval.shape, x.aval.dtype) if r is None else r
                 for r, x in zip(results, leaves, strict=True)
             ]
         return rebuild(results)
@@ -362,8 +359,12 @@ class GradientTape(TapeReport):
             explain_missing(results, query, before, trace.node)
         self._finish(trace)
         if zero:
-            empty = [_zeros((*target.aval.shape, *leaf.aval.shape), leaf.aval.dtype) for leaf in leaves]
-            results = [e if r is None else r for r, e in zip(results, empty, strict=True)]
+            results = [
+                zeros_of((*target.aval.shape, *leaf.aval.shape), leaf.aval.dtype)
+                if result is None
+                else result
+                for result, leaf in zip(results, leaves, strict=True)
+            ]
         return results
 
     def batch_jacobian(
@@ -405,14 +406,10 @@ class GradientTape(TapeReport):
             query = self._interval.query(trace, [target], [source])
             result = batch_jacobian_of(trace, target, query)
         self._finish(trace)
-        return _zeros((*target.shape, *source.shape[1:]), source.dtype) if result is None else result
+        return zeros_of((*target.shape, *source.shape[1:]), source.dtype) if result is None else result
 
     def __reduce__(self) -> Any:
         raise TypeError(
             "a GradientTape cannot be pickled or copied, as it belongs to a running thread; keep the Variables or the "
             "gradients"
         )
-
-
-def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
-    return tensor_of(np.zeros(shape, dtype))

@@ -17,13 +17,21 @@ from jittape.autodiff.gradient_diagnostics import GradientQuery
 from jittape.autodiff.reverse import ORDINARY, record_gradient
 from jittape.core.dtypes import is_floating
 from jittape.core.program import Aval
-from jittape.primitives.shape.creation import eye
+from jittape.core.symbolic.extents import Extent
+from jittape.primitives.shape.creation import eye, zeros
 from jittape.primitives.shape.reshaping import broadcast_to, reshape, transpose
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.transform.opaque import OpaqueRules
 
-__all__ = ["batch_jacobian_of", "jacobians_of", "stacked_cotangents", "stacked_tangents", "takes_forward"]
+__all__ = [
+    "batch_jacobian_of",
+    "jacobians_of",
+    "stacked_cotangents",
+    "stacked_tangents",
+    "takes_forward",
+    "zeros_of",
+]
 
 
 def takes_forward(target: Aval, sources: Sequence[Aval]) -> bool:
@@ -61,7 +69,7 @@ def jacobians_of(
     if not query.targets:
         return [None] * len(leaves)
     if target.size == 0:
-        return [_empty(target.aval.shape + leaf.aval.shape, leaf.aval.dtype) for leaf in leaves]
+        return [zeros_of(target.aval.shape + leaf.aval.shape, leaf.aval.dtype) for leaf in leaves]
     if takes_forward(target.aval, [x.aval for x in leaves]) if forward is None else forward:
         return [_columns(trace, target, query, i, zeros) for i in range(len(leaves))]
     stack = _units(target.aval, 0)
@@ -102,7 +110,7 @@ def _columns(trace: Trace, target: Tensor, query: GradientQuery, number: int, ze
     leaf = query.values[number]
     shape = target.aval.shape + leaf.aval.shape
     if leaf.size == 0:
-        return _empty(shape, leaf.dtype)
+        return zeros_of(shape, leaf.dtype)
     columns = stacked_tangents(trace, query, number, _units(leaf.aval, 0), zeros)
     return None if columns is None else reshape(_moved(columns, target.ndim), shape)
 
@@ -121,7 +129,7 @@ def batch_jacobian_of(trace: Trace, target: Tensor, query: GradientQuery) -> Any
     if not query.targets:
         return None
     if math.prod(shape) == 0:
-        return _empty(shape, source.dtype)
+        return zeros_of(shape, source.dtype)
     rows = Aval(target.aval.shape[1:], target.aval.dtype)
     columns = Aval(source.aval.shape[1:], source.aval.dtype)
     if takes_forward(rows, [columns]):
@@ -146,5 +154,10 @@ def _moved(x: Tensor, to: int) -> Tensor:
     return transpose(x, [*axes[1 : to + 1], 0, *axes[to + 1 :]]) if to else x
 
 
-def _empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
-    return tensor_of(np.zeros(shape, dtype))
+def zeros_of(shape: tuple[Any, ...], dtype: np.dtype[Any]) -> Tensor:
+    """Return zeros; recorded if the shape has extents, which NumPy would bind to their values."""
+    return (
+        zeros(shape, dtype)
+        if any([n.__class__ is Extent for n in shape])
+        else tensor_of(np.zeros(shape, dtype))
+    )
