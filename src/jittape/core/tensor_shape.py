@@ -12,6 +12,7 @@ from typing import Any, NoReturn, SupportsIndex
 
 from jittape.core.symbolic.extent_functions import index_of
 from jittape.errors import ShapeError
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 
 __all__ = ["SHOWN", "TensorShape", "shown_shape"]
 
@@ -20,6 +21,7 @@ _item = tuple.__getitem__
 _TOLD: list[bool] = []  # not empty: Numba knows the class
 
 
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["TensorShape"])
 class TensorShape(tuple[Any, ...]):
     """The extents of a tensor: a tuple of ints that has TensorFlow's methods.
 

@@ -186,6 +186,8 @@ class Dataset(Chosen):
         map_func: Callable[..., Any],
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
+        synchronous: bool | None = None,
+        use_unbounded_threadpool: bool = False,
         name: str | None = None,
     ) -> Dataset:
         """Return ``map_func(element)`` for each element; a tuple is passed as several arguments.
@@ -195,7 +197,7 @@ class Dataset(Chosen):
         map_func : callable
             It is called for each element at each pass, and returns a structure of tensors. Its ops run compiled, as
             everywhere. Call it on batches where that is possible: ``data.batch(32).map(f)``.
-        num_parallel_calls, deterministic : optional
+        num_parallel_calls, deterministic, synchronous, use_unbounded_threadpool : optional
             Accepted for compatibility with TensorFlow. Calls run one after another.
         name : str, optional
             Ignored.

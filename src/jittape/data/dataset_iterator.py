@@ -13,6 +13,7 @@ import numpy as np
 from jittape import random
 from jittape.core.user_calls import as_int
 from jittape.errors import OutOfRangeError
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.recording.variable import Variable
 
 __all__ = ["Iterator", "Order", "Orders", "orders_of_thread"]
@@ -84,6 +85,7 @@ class _Thread(threading.local):
 orders_of_thread = _Thread()
 
 
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["data.Iterator"])
 class Iterator:
     """One pass over the elements of a dataset; ``iter(dataset)`` makes one.
 
@@ -98,8 +100,9 @@ class Iterator:
     ([0, 1], [2, 3])
     """
 
-    def __init__(self, stream: Callable[[int], PythonIterator[Any]]) -> None:
+    def __init__(self, stream: Callable[[int], PythonIterator[Any]], spec: Callable[[], Any]) -> None:
         self._begin = stream
+        self._spec = spec
         self._stream: PythonIterator[Any] | None = None
         self._orders = Orders([])
         self._position = 0
@@ -108,6 +111,11 @@ class Iterator:
 
     def __iter__(self) -> Self:
         return self
+
+    @property
+    def element_spec(self) -> Any:
+        """The shapes and dtypes of the elements; see `Dataset.element_spec`."""
+        return self._spec()
 
     def __next__(self) -> Any:
         before, orders_of_thread.orders = orders_of_thread.orders, self._orders
@@ -123,7 +131,11 @@ class Iterator:
         self._position += 1
         return element
 
-    def get_next(self) -> Any:
+    def next(self) -> Any:
+        """Return the next element, as ``next(iterator)`` does."""
+        return self.__next__()
+
+    def get_next(self, name: str | None = None) -> Any:
         """Return the next element.
 
         Raises

@@ -104,7 +104,7 @@ class Iterated(metaclass=Explained):
                 f"a dataset cannot be iterated over inside the traced function {traced_in}, which would keep the "
                 "elements of its first call; write the loop around calls of the function"
             )
-        return DatasetIterator(self._after)
+        return DatasetIterator(self._after, lambda: self.element_spec)
 
     def _after(self, count: int) -> Iterator[Any]:
         """Begin a pass and leave out the first `count` elements."""

@@ -47,7 +47,7 @@ class CarriedArray(TensorArray):
         self.rows = rows
         self.position = position
 
-    def size(self) -> int:
+    def size(self, name: str | None = None) -> int:
         """Return the number of elements."""
         return int(self.rows.shape[0])
 

@@ -7,6 +7,7 @@ from typing import Any
 from jittape.core.dtypes import as_dtype
 from jittape.core.user_calls import as_int, named
 from jittape.errors import InvalidArgumentError, OutOfRangeError, ShapeError
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import concat, split, stack, unstack
 from jittape.recording.convert import convert_to_tensor
@@ -15,6 +16,7 @@ from jittape.recording.tensor import Tensor
 __all__ = ["TensorArray"]
 
 
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["TensorArray"])
 class TensorArray:
     """A list of tensors of one shape and dtype, written by index, as programs for TensorFlow use it in Python loops.
 
@@ -73,7 +75,7 @@ class TensorArray:
         """Shape of the elements, or `None` before the first."""
         return self._shape
 
-    def size(self) -> int:
+    def size(self, name: str | None = None) -> int:
         """Return the number of elements."""
         return len(self._elements)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jittape.core.config import config
 from jittape.core.primitive import active_recorder
 from jittape.errors import DTypeError
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.functions.argument_binding import bound_calls, complete_arguments
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.function_interface import FunctionInterface
@@ -89,6 +90,7 @@ class _DocOfFunction:
 BoundFunction.__doc__ = _DocOfFunction(BoundFunction.__doc__)  # type: ignore[assignment]
 
 
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["ConcreteFunction"])
 class ConcreteFunction:
     """One signature of a function, returned by `get_concrete_function`.
 
@@ -232,19 +234,14 @@ class ConcreteFunction:
         """The trainable Variables among `variables`."""
         return tuple([v for v in self.variables if v.trainable])
 
-    def pretty_printed_signature(self) -> str:
-        """Return parameters, results and Variables from outside as text."""
+    def pretty_printed_signature(self, verbose: bool = True) -> str:
+        """Return parameters, results and Variables from outside as text; without `verbose`, its first line only."""
+        if not verbose:
+            return str(self.signature).splitlines()[0]
         keys = open_keys(self._call, self._trace.keys)
         return pretty_signature(
             self._function._python, len(self._owner), self._trace, keys, self.structured_outputs
         )
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("graph", "function_def", "inference_fn"):
-            raise AttributeError(
-                f"a concrete function has no {name}: jittape has no graphs; .program is the op list"
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def program(self) -> Any:

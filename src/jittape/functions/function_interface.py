@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.functions.signature_text import pretty_signature
 from jittape.functions.trace_report import Signature
 from jittape.html_report import html_table
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["FunctionInterface"]
 
 
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["function"])
 class FunctionInterface:
     """The methods that a compiled function and a bound method share."""
 
@@ -45,6 +47,11 @@ class FunctionInterface:
         """The fixed input signature; None without one."""
         signature = self._own._input_signature
         return None if signature is None else tuple(signature)
+
+    @property
+    def name(self) -> str:
+        """Name of the Python function."""
+        return self._own._name
 
     # ---- traces ----------------------------------------------------------------------------------------------------
 
@@ -83,9 +90,14 @@ class FunctionInterface:
         """Return the traced signatures, oldest first; at most `jt.config.max_signatures` are kept."""
         return self._own._traces.signatures()
 
-    def pretty_printed_concrete_signatures(self) -> str:
-        """Return parameters, results and Variables from outside of all traces as text, in TensorFlow's form."""
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """Return parameters, results and Variables from outside of all traces as text, in TensorFlow's form.
+
+        Without `verbose`, each trace is one line.
+        """
         own, skip = self._own, len(self._owner)
+        if not verbose:
+            return "\n".join([f"{own._name}{str(one).splitlines()[0]}" for one in own._traces.signatures()])
         return "\n".join([pretty_signature(own._python, skip, trace) for trace in own._traces.traces()])
 
     def _repr_html_(self) -> str:

@@ -23,6 +23,7 @@ from jittape.core.tensor_shape import TensorShape
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import function_name, named, refuse_masked
 from jittape.errors import DTypeError
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.functions.variable_arguments import VariableKind, kind_of_variable, with_repeats
 from jittape.numpy_api.dtype_objects import dtype_object
 from jittape.recording.convert import convert_to_tensor
@@ -65,6 +66,7 @@ _PLAIN = frozenset((np.ndarray, Tensor, Variable, str, type(None), *NUMBERS))
 """Types that are always leaves. A call whose arguments all have these types needs no optree, which imports in 60 ms."""
 
 
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["TensorSpec"])
 class TensorSpec:
     """The shape and dtype of an argument.
 
@@ -89,9 +91,7 @@ class TensorSpec:
 
     __slots__ = ("dtype", "name", "shape")
 
-    def __init__(
-        self, shape: Sequence[int | None] | None = (), dtype: Any = None, name: str | None = None
-    ) -> None:
+    def __init__(self, shape: Any = (), dtype: Any = None, name: str | None = None) -> None:
         self.shape = TensorShape(shape)
         self.dtype = dtype_object(as_dtype(config.default_float if dtype is None else dtype))
         self.name = name

@@ -47,6 +47,27 @@ class Callback:
         self.params = params
 
 
+_METHODS = (
+    "on_epoch_begin", "on_epoch_end",
+    *[f"on_{part}{at}" for part in ("train", "train_batch", "batch", "test", "test_batch", "predict", "predict_batch")
+      for at in ("_begin", "_end")],
+)  # fmt: skip
+
+
+def _nothing(name: str) -> Callable[..., None]:
+    """Return a method that does nothing, which a subclass may call by ``super()``."""
+
+    def method(self: Callback, *args: Any, **kwargs: Any) -> None:
+        """Do nothing; a subclass overrides this method."""
+
+    method.__name__, method.__qualname__ = name, f"Callback.{name}"
+    return method
+
+
+for _name in _METHODS:
+    setattr(Callback, _name, _nothing(_name))
+
+
 class CallbackList:
     """The callbacks of one call of `fit`, `evaluate` or `predict`.
 
@@ -108,10 +129,12 @@ class CallbackList:
 
     @staticmethod
     def _method(callback: Any, name: str) -> Callable[..., Any] | None:
-        found: Callable[..., Any] | None = getattr(callback, name, None)
-        if found is None and "_train_batch_" in name:
-            found = getattr(callback, name.replace("_train_batch_", "_batch_"), None)
-        return found
+        names = [name, name.replace("_train_batch_", "_batch_")]
+        for one in names if "_train_batch_" in name else names[:1]:
+            found: Callable[..., Any] | None = getattr(callback, one, None)
+            if found is not None and getattr(found, "__func__", None) is not getattr(Callback, one, None):
+                return found
+        return None
 
 
 class History(Callback):
@@ -177,13 +200,6 @@ class LambdaCallback(Callback):
                 if not callable(function):
                     raise TypeError(f"[LambdaCallback] {name} must be callable, got {function!r}")
                 setattr(self, name, function)
-
-
-_METHODS = (
-    "on_epoch_begin", "on_epoch_end",
-    *[f"on_{part}{at}" for part in ("train", "train_batch", "batch", "test", "test_batch", "predict", "predict_batch")
-      for at in ("_begin", "_end")],
-)  # fmt: skip
 
 
 class TerminateOnNaN(Callback):

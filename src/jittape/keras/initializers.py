@@ -15,6 +15,7 @@ from jittape.core.argument_checks import FINITE, NOT_NEGATIVE, POSITIVE, number
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
 from jittape.errors import ShapeError
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -29,6 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["keras.initializers.Initializer"])
 class Initializer:
     """Base class of initializers: ``initializer(shape, dtype)`` returns a tensor.
 
@@ -394,18 +396,16 @@ def get(identifier: Any) -> Any:
     )
 
 
-IdentityInitializer = Identity
-OrthogonalInitializer = Orthogonal
 constant = Constant
 glorot_normal = GlorotNormal
 glorot_uniform = GlorotUniform
 he_normal = HeNormal
 he_uniform = HeUniform
-identity = Identity
+identity = IdentityInitializer = Identity
 lecun_normal = LecunNormal
 lecun_uniform = LecunUniform
 ones = Ones
-orthogonal = Orthogonal
+orthogonal = OrthogonalInitializer = Orthogonal
 random_normal = RandomNormal
 random_uniform = RandomUniform
 truncated_normal = TruncatedNormal

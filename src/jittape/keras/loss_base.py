@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from jittape.core.symbolic.extents import applied
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras.tensor_masks import MASKS, as_mask, mask_of
 from jittape.keras.true_and_predicted import as_tensor
 from jittape.primitives.elementwise.arithmetic import multiply
@@ -22,6 +23,7 @@ __all__ = ["FunctionLoss", "Loss", "reduce_losses", "reduce_masked"]
 _REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none", None)
 
 
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["keras.losses.Loss"])
 class Loss:
     """Base class of losses: ``loss(y_true, y_pred)`` reduces what `call` returns for each example.
 
@@ -87,6 +89,11 @@ class Loss:
     def get_config(self) -> dict[str, Any]:
         """Return the constructor arguments as plain values."""
         return {"name": self.name, "reduction": self.reduction}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Loss:
+        """Return a loss with the arguments that `get_config` gave."""
+        return cls(**config)
 
 
 layer_calls.add(Loss.__call__.__code__)

@@ -11,15 +11,23 @@ from jittape import optimizers
 from jittape.autodiff.tape import GradientTape
 from jittape.core.user_calls import as_int
 from jittape.data import Dataset
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.functions import function
 from jittape.keras import losses
 from jittape.keras.callback_base import CallbackList, History
-from jittape.keras.compiled_metrics import CompiledMetrics, factor_of_loss, metrics_of, one_loss, results_of
-from jittape.keras.epochs import finish_line, run_batches, warn_of_nan
-from jittape.keras.layers.layer import DirectLayers, Layer
+from jittape.keras.layers.layer import Layer
 from jittape.keras.loss_base import reduce_masked
-from jittape.keras.single_batches import SingleBatches
-from jittape.keras.training_data import (
+from jittape.keras.training.compiled_metrics import (
+    CompiledMetrics,
+    factor_of_loss,
+    metrics_of,
+    one_loss,
+    results_of,
+)
+from jittape.keras.training.epochs import finish_line, run_batches, warn_of_nan
+from jittape.keras.training.model_parts import ModelParts
+from jittape.keras.training.single_batches import SingleBatches
+from jittape.keras.training.training_data import (
     batch_size_of,
     some_batches,
     split_rows,
@@ -33,7 +41,8 @@ from jittape.primitives.shape.joining import concat
 __all__ = ["Model"]
 
 
-class Model(SingleBatches, Layer):
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["keras.Model"])
+class Model(ModelParts, SingleBatches, Layer):
     """A layer that can be trained with `fit`. A subclass defines its layers and `call`.
 
     Parameters
@@ -56,8 +65,6 @@ class Model(SingleBatches, Layer):
     >>> model.predict([[2.0]], verbose=0).round(2)
     array([[7.]], dtype=float32)
     """
-
-    layers = DirectLayers()
 
     def __init__(self, *args: Any, **options: Any) -> None:
         if args or "inputs" in options:
@@ -388,23 +395,3 @@ class Model(SingleBatches, Layer):
             raise RuntimeError(
                 f"model {self.name!r} must be compiled before {method}: call model.compile(optimizer, loss)"
             )
-
-    def summary(self, line_length: int | None = None, print_fn: Any = None, **options: Any) -> None:
-        """Print the layers with the number of their parameters, by `print_fn` if it is given.
-
-        TensorFlow's other options are accepted and change nothing.
-        """
-        _print_summary(self, print_fn)
-
-
-def _print_summary(model: Any, print_fn: Any = None) -> None:
-    """Print the layers of a model with the number of their parameters."""
-    show = print if print_fn is None else print_fn
-    layers = [layer for layer in model.layers if isinstance(layer, Layer)]
-    rows = [(layer.name, type(layer).__name__, layer.count_params()) for layer in layers]
-    width = max([len(name) for name, _, _ in rows], default=5)
-    show(f"Model: {model.name}")
-    for name, kind, count in rows:
-        show(f"  {name:{width}}  {kind:22} {count:>12,}")
-    trainable = sum(v.size for v in model.trainable_variables)
-    show(f"Parameters: {model.count_params():,}, of which {trainable:,} are trained")

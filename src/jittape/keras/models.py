@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from jittape.keras.layers.sequential import Sequential as SequentialLayers
 from jittape.keras.layers.wrapper_layers import unbuilt
 from jittape.keras.model import Model
@@ -33,17 +36,31 @@ class Sequential(SequentialLayers, Model):
     """
 
 
-def clone_model(model: Model) -> Sequential:
+def clone_model(
+    model: Model,
+    input_tensors: None = None,
+    clone_function: Callable[[Any], Any] | None = None,
+    call_function: None = None,
+    recursive: bool = False,
+) -> Sequential:
     """Return a model with layers like those of `model` and new weights.
 
     Parameters
     ----------
     model : Sequential
+    input_tensors, call_function : None
+        Arguments of TensorFlow's functional API, which jittape does not have.
+    clone_function : callable, optional
+        Function of a layer that returns the layer of the new model; by default a copy without weights.
+    recursive : bool
+        Whether `clone_function` gets the layers of a `Sequential` within the model, and not that model.
 
     Raises
     ------
     TypeError
-        If `model` is not a `Sequential`.
+        If `model` is not a `Sequential`, or a layer or function is not callable.
+    ValueError
+        If `input_tensors` or `call_function` is given.
 
     Examples
     --------
@@ -59,7 +76,19 @@ def clone_model(model: Model) -> Sequential:
             f"[clone_model] model must be a jt.keras.Sequential, got {type(model).__name__}: call the class of the "
             "model once more"
         )
-    layers = [clone_model(one) if isinstance(one, Sequential) else unbuilt(one) for one in model.layers]
+    if input_tensors is not None or call_function is not None:
+        raise ValueError(
+            "[clone_model] input_tensors and call_function must be None: there is no functional API; write a subclass "
+            "of jt.keras.Model with call()"
+        )
+    if clone_function is not None and not callable(clone_function):
+        raise TypeError(f"[clone_model] clone_function must be callable, got {clone_function!r}")
+    layers = []
+    for one in model.layers:
+        if isinstance(one, Sequential) and (recursive or clone_function is None):
+            layers.append(clone_model(one, clone_function=clone_function, recursive=recursive))
+        else:
+            layers.append(unbuilt(one) if clone_function is None else clone_function(one))
     return Sequential(layers if model._input is None else [model._input, *layers], model.name)
 
 

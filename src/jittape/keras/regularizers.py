@@ -27,6 +27,11 @@ class Regularizer:
     0.20000000298023224
     """
 
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Regularizer:
+        """Return a regularizer with the arguments that `get_config` gave."""
+        return cls(**config)
+
     def __call__(self, x: Any) -> Any:
         """Return the penalty of a weight."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(x)")

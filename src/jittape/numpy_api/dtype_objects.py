@@ -13,6 +13,7 @@ import numpy as np
 from jittape.core import dtypes
 from jittape.core.user_calls import named
 from jittape.errors import DTypeError
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, advice_for
 
 __all__ = ["OBJECTS", "DType", "as_dtype", "dtype_object"]
 
@@ -74,13 +75,15 @@ class DType:
         return self.dtype
 
     def __getattr__(self, name: str) -> Any:
-        if name == "as_datatype_enum":
-            raise AttributeError(
-                "as_datatype_enum is a number of TensorFlow's protocol buffers; use `name` instead"
-            )
+        advice = advice_for(ATTRIBUTES_LEFT_OUT["DType"], name)
+        if advice is not None:
+            raise AttributeError(f"DType has no {name!r}: {advice}")
         if name.startswith("__"):  # a protocol that NumPy's dtype has is not ours
             raise AttributeError(f"{DType.__name__} has no attribute {name!r}")
         return getattr(self.dtype, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(DType), *self.__slots__, *dir(self.dtype)})
 
     def __eq__(self, other: object) -> bool:
         if self is other:

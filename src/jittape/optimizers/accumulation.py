@@ -52,7 +52,7 @@ def accumulate(optimizer: Stateful, pairs: list[Pair], steps: int) -> tuple[Any,
 
 def step_count(optimizer: Stateful) -> Variable:
     """Return the state with the number of steps since the last update."""
-    return optimizer.add_variable((), 0, int64, _COUNT)
+    return optimizer.add_variable((), 0, int64, name=_COUNT)
 
 
 def states_of_updates(state: Mapping[tuple[str, int], Variable]) -> list[Variable]:

@@ -70,7 +70,7 @@ class Nadam(Optimizer):
     def build(self, variables: Sequence[Variable]) -> None:
         """Create the product of the momenta, and two averages for each Variable."""
         super().build(variables)
-        self.add_variable((), 1.0, float64, "momentum_product")
+        self.add_variable((), 1.0, float64, name="momentum_product")
         for variable in variables:
             self.add_variable_from_reference(variable, "momentum")
             self.add_variable_from_reference(variable, "velocity")

@@ -12,6 +12,7 @@ from jittape.core.attachments import attached
 from jittape.core.dtypes import float64, info_of
 from jittape.core.primitive import active_recorder
 from jittape.core.traced_scalar import TracedScalar
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.optimizers.schedules.rates import Rate, checked_rate, rate_from, rate_now
 from jittape.optimizers.statefile import StateFile
 from jittape.recording.operators import Operators
@@ -26,6 +27,14 @@ def work_dtype(variable: Variable) -> np.dtype[Any]:
     return info_of(variable.aval.dtype).work
 
 
+_NAMED = {"zeros": 0.0, "ones": 1.0}
+"""Initial values of state by name."""
+
+_AGGREGATIONS = ("none", "mean", "sum", "only_first_replica", None)
+"""Aggregations of Keras over devices; there is one device."""
+
+
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["keras.optimizers.Optimizer"])
 class Stateful(StateFile):
     """The learning rate of an optimizer and its state; Variables are known by their position."""
 
@@ -136,27 +145,58 @@ class Stateful(StateFile):
 
     _get_variable_index = position  # the name that optimizers written for Keras use
 
+    def assign(self, variable: Variable, value: Any) -> None:
+        """Assign `value` to a Variable; for an `update_step` that is written for Keras."""
+        variable.assign(value)
+
+    def assign_add(self, variable: Variable, value: Any) -> None:
+        """Add `value` to a Variable."""
+        variable.assign_add(value)
+
+    def assign_sub(self, variable: Variable, value: Any) -> None:
+        """Subtract `value` from a Variable."""
+        variable.assign_sub(value)
+
     def add_variable(
-        self, shape: Sequence[int] = (), initializer: Any = 0.0, dtype: Any = None, name: str = "variable"
+        self,
+        shape: Sequence[int] = (),
+        initializer: Any = 0.0,
+        dtype: Any = None,
+        aggregation: Any = "none",
+        layout: Any = None,
+        name: str | None = None,
     ) -> Variable:
         """Create state that belongs to no Variable.
 
         Parameters
         ----------
         shape : sequence of int
-        initializer : number, array, or callable that returns one
+        initializer : number, array, "zeros", "ones", or callable that returns a value
             Initial value; a number fills `shape`.
         dtype : dtype, optional
             float64 by default.
-        name : str
+        aggregation, layout
+            Accepted for compatibility with TensorFlow.
+        name : str, optional
             Existing state of this name is returned.
+
+        Raises
+        ------
+        ValueError
+            If `aggregation` is not one of Keras, such as a name at its place.
         """
-        return self._added((name, -1), tuple(shape), initializer, dtype or float64, f"{self.name}/{name}")
+        if aggregation not in _AGGREGATIONS:
+            raise ValueError(
+                f"{self.name}.add_variable: aggregation must be one of {', '.join(map(str, _AGGREGATIONS))}, got "
+                f"{aggregation!r}; give the name as name="
+            )
+        own = "variable" if name is None else name
+        return self._added((own, -1), tuple(shape), initializer, dtype or float64, f"{self.name}/{own}")
 
     def add_variable_from_reference(
         self,
         reference_variable: Variable,
-        name: str = "variable",
+        name: str | None = None,
         initializer: Any = 0.0,
         shape: Sequence[int] | None = None,
     ) -> Variable:
@@ -166,35 +206,61 @@ class Stateful(StateFile):
         ----------
         reference_variable : Variable
             One of the Variables that `build` got.
-        name : str
+        name : str, optional
             Distinguishes states of the same Variable. Existing state of this name is returned.
-        initializer : number, array, or callable that returns one
+        initializer : number, array, "zeros", "ones", or callable that returns a value
             Initial value.
         shape : sequence of int, optional
             Another shape.
         """
-        v = reference_variable
-        own = f"{self.name}/{v.name.removesuffix(':0')}/{name}"
+        v, kind = reference_variable, "variable" if name is None else name
+        own = f"{self.name}/{v.name.removesuffix(':0')}/{kind}"
         extents = v.aval.shape if shape is None else tuple(shape)
-        return self._added((name, self.position(v)), extents, initializer, work_dtype(v), own)
+        return self._added((kind, self.position(v)), extents, initializer, work_dtype(v), own)
 
     def add_optimizer_variables(
-        self, variables: Sequence[Variable], name: str, initializer: Any = 0.0
-    ) -> list[Variable]:
-        """Call `add_variable_from_reference` for each of `variables`; return a list."""
-        return [self.add_variable_from_reference(v, name, initializer) for v in variables]
+        self, trainable_variables: Sequence[Variable], name: Any, initializer: Any = 0.0
+    ) -> Any:
+        """Call `add_variable_from_reference` for each Variable; return a list, or for several names a tuple of lists.
+
+        Raises
+        ------
+        ValueError
+            If there are several initializers, and not one for each name.
+        """
+        if isinstance(name, str):
+            return [self.add_variable_from_reference(v, name, initializer) for v in trainable_variables]
+        names = list(name)
+        initial = initializer if isinstance(initializer, (list, tuple)) else [initializer] * len(names)
+        if len(initial) != len(names):
+            raise ValueError(
+                f"{self.name}.add_optimizer_variables: {len(names)} names need one initializer or {len(names)}, got "
+                f"{len(initial)}"
+            )
+        pairs = zip(names, initial, strict=True)
+        return tuple([self.add_optimizer_variables(trainable_variables, one, first) for one, first in pairs])
 
     def _added(
         self, key: tuple[str, int], shape: tuple[int, ...], initializer: Any, dtype: Any, name: str
     ) -> Variable:
         known = self._state.get(key)
         if known is None:
-            value = initializer() if callable(initializer) else initializer
-            if isinstance(value, (int, float)):
-                value = np.full(shape, value, dtype)
-            known = self._state[key] = Variable(value, trainable=False, name=name, dtype=dtype)
+            known = self._state[key] = Variable(
+                self._initial(shape, initializer, dtype), trainable=False, name=name, dtype=dtype
+            )
             attached(self)
         return known
+
+    def _initial(self, shape: tuple[int, ...], initializer: Any, dtype: Any) -> Any:
+        if isinstance(initializer, str):
+            if initializer not in _NAMED:
+                raise ValueError(
+                    f"{self.name}: initializer must be a number, an array, a function or one of "
+                    f"{', '.join(_NAMED)}, got {initializer!r}"
+                )
+            initializer = _NAMED[initializer]
+        value = initializer() if callable(initializer) else initializer
+        return np.full(shape, value, dtype) if isinstance(value, (int, float)) else value
 
     def state_of(self, variable: Variable, name: str) -> Variable:
         """Return the state that `add_variable_from_reference` created under this name."""

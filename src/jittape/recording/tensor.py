@@ -17,6 +17,7 @@ from jittape.core.primitive import active
 from jittape.core.program import Aval
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import named
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.html_report import html_table, summary_of
 from jittape.primitives.elementwise import arithmetic
 from jittape.primitives.identity import identity
@@ -90,6 +91,7 @@ def _without_frames(error: Exception) -> Exception:
         return error
 
 
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["Tensor"])
 class Tensor(Operators):
     """An array that is computed or pending.
 

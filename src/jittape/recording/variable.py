@@ -13,6 +13,7 @@ from jittape.core.dtypes import as_dtype
 from jittape.core.name_scopes import current_prefix
 from jittape.core.primitive import Primitive, active, active_recorder, apply
 from jittape.core.program import Aval
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.html_report import html_table, summary_of
 from jittape.primitives.elementwise import arithmetic, division
 from jittape.primitives.identity import identity
@@ -39,6 +40,7 @@ read_variable_op = Primitive(
 _NUMBER = Aval((), np.dtype(np.float64))
 
 
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["Variable"])
 class Variable(Scattering):
     """A value that can be assigned. Reads are recorded, and tapes watch trainable Variables that are read.
 
@@ -90,13 +92,16 @@ class Variable(Scattering):
 
     def __init__(
         self,
-        initial_value: Any,
+        initial_value: Any = None,
         trainable: bool = True,
         name: str | None = None,
         dtype: Any = None,
         constraint: Callable[[Any], Any] | None = None,
         shape: Any = None,
+        **options: Any,
     ) -> None:
+        if options:
+            _refuse_options(options)
         if callable(initial_value) and not isinstance(initial_value, Operators):
             initial_value = initial_value()
         if initial_value is None:
@@ -364,6 +369,23 @@ def _unpickled(array: np.ndarray[Any, Any], trainable: bool, name: str, constrai
     variable = Variable(own, trainable, constraint=constraint)
     variable.name = name
     return variable
+
+
+_IGNORED = frozenset((
+    "aggregation", "autocast", "caching_device", "import_scope", "synchronization", "use_resource", "validate_shape",
+    "variable_def", "experimental_enable_variable_lifting",
+))  # fmt: skip
+"""Arguments of TensorFlow that concern graphs and devices."""
+
+
+def _refuse_options(options: dict[str, Any]) -> None:
+    for name in options.keys() - _IGNORED:
+        if name == "initializer":
+            raise TypeError(
+                "Variable has no argument 'initializer': give initial_value, such as "
+                "jt.keras.initializers.get('zeros')(shape)"
+            )
+        raise TypeError(f"Variable() got an unexpected keyword argument {name!r}")
 
 
 def _allows(wanted: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:

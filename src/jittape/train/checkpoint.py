@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jittape.core.attachments import attached
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.recording.variable import Variable
 from jittape.train.checkpoint_files import CheckpointState, file_of, require_file, write_state
 from jittape.train.load_status import CheckpointLoadStatus, InitializationOnlyStatus
@@ -17,6 +18,7 @@ from jittape.weights import WeightsPath, write
 __all__ = ["Checkpoint"]
 
 
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["train.Checkpoint"])
 class Checkpoint(Owner):
     """Objects whose Variables are saved in one file and restored from it.
 

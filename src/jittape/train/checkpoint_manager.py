@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.train.checkpoint import Checkpoint
 from jittape.train.checkpoint_files import (
     CheckpointState,
@@ -21,6 +22,7 @@ from jittape.weights import WeightsPath
 __all__ = ["CheckpointManager"]
 
 
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["train.CheckpointManager"])
 class CheckpointManager:
     """A folder with the last few checkpoints of a `Checkpoint`.
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
-import inspect
 import itertools
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import cache, wraps
-from typing import Any, ClassVar, NoReturn
+from functools import wraps
+from typing import Any, ClassVar
 
 import numpy as np
 
+from jittape.core.argument_checks import unknown_argument
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype, is_floating
 from jittape.execution import init_scope
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras import initializers, regularizers
 from jittape.keras.layers.layer_losses import Losses, Penalty
-from jittape.keras.layers.mask_passing import mask_arguments, masks_of, pass_masks
+from jittape.keras.layers.mask_passing import mask_arguments, masks_of, parameters_of_call, pass_masks
 from jittape.keras.metrics.metric_base import Metric
 from jittape.keras.tensor_masks import MASKS, mask_of, set_mask
 from jittape.module import Module, parts_of
@@ -30,7 +30,7 @@ from jittape.recording.operators import Operators
 from jittape.recording.user_line import layer_calls
 from jittape.recording.variable import Variable
 
-__all__ = ["DirectLayers", "Layer"]
+__all__ = ["Layer"]
 
 
 _numbers = itertools.count(time.time_ns())
@@ -47,16 +47,7 @@ class _Calls(threading.local):
 _calls = _Calls()
 
 
-def _refuse(kind: type, argument: str) -> NoReturn:
-    """Raise `TypeError` for an argument that a class of layers does not have."""
-    bases = [base for base in kind.__mro__ if "__init__" in vars(base) and issubclass(base, Layer)]
-    found = itertools.chain.from_iterable(inspect.signature(base).parameters for base in bases)
-    known = [name for name in dict.fromkeys(found) if name not in ("options", "unknown")]
-    near = difflib.get_close_matches(argument, known, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
-    raise TypeError(f"[{kind.__name__}] there is no argument {argument!r}; {hint}")
-
-
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["keras.layers.Layer"])
 class Layer(Module):
     """Base class of layers.
 
@@ -117,7 +108,7 @@ class Layer(Module):
     ) -> None:
         super().__init__()
         if unknown:
-            _refuse(type(self), next(iter(unknown)))
+            raise unknown_argument(type(self), Layer, next(iter(unknown)))
         self._input_shape = None if input_shape is None else tuple(input_shape)
         self._name = type(self).__name__ if name is None else name  # any text
         self.built = False
@@ -126,6 +117,15 @@ class Layer(Module):
         self._losses = Losses()
         self._activity_regularizer = regularizers.get(activity_regularizer)
 
+    @property
+    def activity_regularizer(self) -> Any:
+        """The function whose value for the result is a loss of each call; None without one."""
+        return self._activity_regularizer
+
+    @activity_regularizer.setter
+    def activity_regularizer(self, regularizer: Any) -> None:
+        self._activity_regularizer = regularizers.get(regularizer)
+
     # ---- weights -----------------------------------------------------------------------------------------------------
 
     @property
@@ -133,14 +133,24 @@ class Layer(Module):
         """Dtype of the weights."""
         return as_dtype(config.default_float) if self._dtype is None else self._dtype
 
+    @property
+    def compute_dtype(self) -> str:
+        """Name of the dtype of computations, which is that of the weights."""
+        return self.dtype.name
+
+    variable_dtype = compute_dtype
+
     def add_weight(
         self,
         shape: Any = None,
         initializer: Any = None,
         dtype: Any = None,
         trainable: bool = True,
+        autocast: bool = True,
         regularizer: Any = None,
         constraint: Any = None,
+        aggregation: str = "none",
+        overwrite_with_gradient: bool = False,
         name: str | None = None,
     ) -> Variable:
         """Create a weight. Keep it in an attribute: the weights of a layer are those in its attributes.
@@ -157,8 +167,16 @@ class Layer(Module):
             Its value is one of the `losses`.
         constraint : callable, optional
             Applied to the weight after each update.
+        autocast, aggregation
+            Accepted for compatibility with TensorFlow.
+        overwrite_with_gradient : bool
+            Only False is accepted.
         name : str, optional
         """
+        if overwrite_with_gradient:
+            raise ValueError(
+                "[add_weight] overwrite_with_gradient must be False: assign to the weight instead"
+            )
         extents = () if shape is None else tuple(shape)
         wanted = self.dtype if dtype is None else as_dtype(dtype)
         initial = initializers.get("glorot_uniform" if initializer is None else initializer)
@@ -246,11 +264,9 @@ class Layer(Module):
         """
         arrays = [np.asarray(weight) for weight in weights]
         variables = self.weights
-        if [a.shape for a in arrays] != [tuple(v.shape) for v in variables]:
-            raise ValueError(
-                f"layer {self.name!r} has weights of the shapes {[tuple(v.shape) for v in variables]}, got "
-                f"{[a.shape for a in arrays]}"
-            )
+        found, shapes = [a.shape for a in arrays], [tuple(v.shape) for v in variables]
+        if found != shapes:
+            raise ValueError(f"layer {self.name!r} has weights of the shapes {shapes}, got {found}")
         for variable, array in zip(variables, arrays, strict=True):
             variable.assign(array)
 
@@ -333,11 +349,10 @@ class Layer(Module):
         kind: Any = type(self)
         if MASKS:
             kwargs |= mask_arguments(self, args, kwargs)
-        takes = _parameters(kind)
         training = kwargs.pop("training", None)
         if training is None:
             training = _calls.training
-        if training is not None and takes & {"training", "**"}:
+        if training is not None and parameters_of_call(kind) & {"training", "**"}:
             kwargs["training"] = training
         before = _calls.number, _calls.training
         _calls.number, _calls.training = next(_numbers) if before[0] < 0 else before[0], training
@@ -373,6 +388,11 @@ class Layer(Module):
 
     def _as_input(self, x: Any) -> Any:
         if not isinstance(x, Operators):
+            if isinstance(x, Module):
+                raise TypeError(
+                    f"[{type(self).__name__}] inputs must be tensors, got a {type(x).__name__}: there is no functional "
+                    "API; write jt.keras.Sequential([...]), or a subclass of jt.keras.Model with call()"
+                )
             try:
                 x = convert_to_tensor(x)
             except (TypeError, ValueError) as error:
@@ -398,20 +418,3 @@ def _noted(build: Callable[..., None]) -> Callable[..., None]:
         self.built = True
 
     return build_and_note
-
-
-@cache
-def _parameters(kind: Any) -> frozenset[str]:
-    """Return the names of the parameters of `call`; ``"**"`` for any."""
-    found = inspect.signature(kind.call).parameters.values()
-    return frozenset("**" if p.kind is p.VAR_KEYWORD else p.name for p in found)
-
-
-class DirectLayers:
-    """The layers in the attributes of a model and in their lists, in order; ``self.layers = ...`` replaces them."""
-
-    def __get__(self, model: Any, owner: Any = None) -> Any:
-        if model is None:
-            return self
-        values = [v if isinstance(v, (list, tuple)) else [v] for v in vars(model).values()]
-        return [part for parts in values for part in parts if isinstance(part, Layer)]

@@ -15,7 +15,7 @@ from jittape.keras.true_and_predicted import as_tensor
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 
-__all__ = ["mask_arguments", "masks_of", "pass_masks"]
+__all__ = ["mask_arguments", "masks_of", "parameters_of_call", "pass_masks"]
 
 
 def masks_of(structure: Any) -> Any:
@@ -78,3 +78,10 @@ def _is_tensors(value: Any) -> bool:
 def _positional(kind: Any) -> tuple[str, ...]:
     """Return the parameters of `call` without ``self``, in order."""
     return tuple(inspect.signature(kind.call).parameters)[1:]
+
+
+@cache
+def parameters_of_call(kind: Any) -> frozenset[str]:
+    """Return the names of the parameters of `call`; ``"**"`` for any."""
+    found = inspect.signature(kind.call).parameters.values()
+    return frozenset("**" if p.kind is p.VAR_KEYWORD else p.name for p in found)

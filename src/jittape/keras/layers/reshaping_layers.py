@@ -32,11 +32,13 @@ class Input(Layer):
     dtype : dtype, optional
         `jt.config.default_float` if not given.
     name : str, optional
+    batch_shape : sequence of int or None, optional
+        In place of `shape`: the length of the batch, which is ignored, and the shape.
 
     Raises
     ------
     ValueError
-        If an extent of `shape` is negative.
+        If an extent of `shape` is negative, or neither or both of `shape` and `batch_shape` are given.
 
     Examples
     --------
@@ -48,12 +50,31 @@ class Input(Layer):
 
     def __init__(
         self,
-        shape: Sequence[int],
+        shape: Sequence[int] | None = None,
         batch_size: int | None = None,
         dtype: Any = None,
         name: str | None = None,
+        batch_shape: Sequence[int | None] | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(dtype=dtype, name=name)
+        for option in ("tensor", "sparse", "ragged", "optional"):
+            if options.get(option) is None or options[option] is False:
+                options.pop(option, None)
+            else:
+                raise ValueError(
+                    f"[Input] {option} must be None or False, got {options[option]!r}: inputs are the arrays that a "
+                    "model is called with"
+                )
+        super().__init__(dtype=dtype, name=name, **options)
+        if (shape is None) == (batch_shape is None):
+            raise ValueError(
+                f"[Input] give either shape or batch_shape, which begins with the length of the batch, got {shape!r} "
+                f"and {batch_shape!r}"
+            )
+        if shape is None:
+            if not isinstance(batch_shape, Sequence) or not batch_shape:
+                raise ValueError(f"[Input] batch_shape must be a list of ints, got {batch_shape!r}")
+            shape = batch_shape[1:]  # type: ignore[assignment]
         self.shape = hashable(shape)
         if not isinstance(self.shape, tuple) or not all(isinstance(n, int) and n >= 0 for n in self.shape):
             raise ValueError(f"[Input] shape must be a list of ints of at least 0, got {shape!r}")

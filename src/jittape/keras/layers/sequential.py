@@ -50,8 +50,8 @@ class Sequential(Layer):
         for layer in layers:
             self.add(layer)
 
-    def add(self, layer: Callable[..., Any]) -> None:
-        """Append `layer`."""
+    def add(self, layer: Callable[..., Any], rebuild: bool = True) -> None:
+        """Append `layer`. TensorFlow's argument `rebuild` changes nothing."""
         if not callable(layer):
             raise TypeError(
                 f"[Sequential] a layer must be callable, such as jt.nn.Dense(3) or jt.nn.relu, got {layer!r}"
@@ -70,6 +70,36 @@ class Sequential(Layer):
         if self._example is not None:
             self._example = self._apply(layer, self._example, False)
 
+    def pop(self, rebuild: bool = True) -> Callable[..., Any]:
+        """Remove the last layer and return it.
+
+        Raises
+        ------
+        IndexError
+            If there are no layers.
+        """
+        if not self.layers:
+            raise IndexError(f"[Sequential.pop] {self.name!r} has no layers")
+        last = self.layers.pop()
+        if self._input is not None:
+            self._example = self._input.example()
+            for layer in self.layers:
+                self._example = self._apply(layer, self._example, False)
+        return last
+
+    @property
+    def input_shape(self) -> tuple[int | None, ...]:
+        """Shape of the inputs, with None for the length of the batch.
+
+        Raises
+        ------
+        AttributeError
+            If the first layer is no `Input`.
+        """
+        if self._input is None:
+            raise AttributeError(f"{self.name!r} has no input_shape: its first layer must be an Input")
+        return (None, *self._input.shape)
+
     @property
     def output_shape(self) -> tuple[int | None, ...]:
         """Shape of the results, with None for the length of the batch.
@@ -83,9 +113,19 @@ class Sequential(Layer):
             raise AttributeError(f"{self.name!r} has no output_shape: its first layer must be an Input")
         return (None, *self._example.shape[1:])
 
-    def build(self, input_shape: Any) -> None:
-        """Build all layers for inputs of this shape, the length of the batch first."""
+    def build(self, input_shape: Any = None) -> None:
+        """Build all layers for inputs of this shape, the length of the batch first.
+
+        Raises
+        ------
+        ValueError
+            If the shape is missing and the first layer is no `Input`.
+        """
         if self._input is None:
+            if input_shape is None:
+                raise ValueError(
+                    f"[Sequential.build] {self.name!r} needs an input_shape: its first layer is no Input"
+                )
             x = Input(input_shape[1:], dtype=self.dtype).example()
             for layer in self.layers:
                 x = self._apply(layer, x, False)

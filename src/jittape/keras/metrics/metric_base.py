@@ -10,6 +10,7 @@ import numpy as np
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
 from jittape.execution import init_scope
+from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras import initializers
 from jittape.keras.tensor_masks import as_mask, mask_of, weights_with_mask
 from jittape.keras.true_and_predicted import as_tensor
@@ -27,6 +28,7 @@ from jittape.recording.variable import Variable
 __all__ = ["Mean", "MeanMetricWrapper", "Metric", "Sum"]
 
 
+@with_foreign_names(ATTRIBUTES_LEFT_OUT["keras.metrics.Metric"])
 class Metric(Module):
     """Base class of metrics.
 

@@ -13,7 +13,7 @@ import numpy as np
 from jittape.core.user_calls import stack_level
 from jittape.data import Dataset
 from jittape.keras.callback_base import CallbackList
-from jittape.keras.training_data import StepsOfEpochs
+from jittape.keras.training.training_data import StepsOfEpochs
 
 __all__ = ["finish_line", "floats", "run_batches", "warn_of_nan"]
 

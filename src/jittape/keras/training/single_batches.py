@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.keras.epochs import floats
-from jittape.keras.training_data import one_batch
+from jittape.keras.training.epochs import floats
+from jittape.keras.training.training_data import one_batch
 
 __all__ = ["SingleBatches"]
 

@@ -1,0 +1,1 @@
+"""Steps, epochs and parts of models."""

@@ -1,0 +1,161 @@
+"""Layers, weights and settings of a model, without its training loop."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from jittape.core.user_calls import as_int
+from jittape.keras.layers.layer import Layer
+from jittape.module import Module
+
+__all__ = ["ModelParts"]
+
+
+class DirectLayers:
+    """The layers in the attributes of a model and in their lists, in order; ``self.layers = ...`` replaces them."""
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self
+        values = [v if isinstance(v, (list, tuple)) else [v] for v in vars(model).values()]
+        return [part for parts in values for part in parts if isinstance(part, Layer)]
+
+
+class ModelParts:
+    """Methods of `Model` that look up its parts."""
+
+    layers: Any = DirectLayers()
+    metrics: Any
+    name: Any
+    optimizer: Any
+    _eagerly: bool
+    _steps: dict[str, Callable[..., Any]]
+
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
+        """Return the layer of this name, or the one at this position of `layers`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such layer, or neither argument or both are given.
+
+        Examples
+        --------
+        >>> layers = jt.keras.layers
+        >>> model = jt.keras.Sequential([layers.Dense(2, name="hidden"), layers.Dense(1)])
+        >>> model.get_layer("hidden") is model.get_layer(index=0)
+        True
+        """
+        layers = list(self.layers)
+        if (name is None) == (index is None):
+            raise ValueError(f"[get_layer] give either a name or an index, got {name!r} and {index!r}")
+        if index is None:
+            found = [layer for layer in layers if getattr(layer, "name", None) == name]
+        else:
+            at = as_int("index", index)
+            found = layers[at : at + 1] if at >= 0 else []
+        if not found:
+            names = ", ".join([repr(getattr(layer, "name", layer)) for layer in layers])
+            wanted = f"of the name {name!r}" if index is None else f"at index {index}"
+            raise ValueError(
+                f"[get_layer] model {self.name!r} has no layer {wanted}; its layers are {names or 'none'}"
+            )
+        layer: Layer = found[0]
+        return layer
+
+    # ---- settings ----------------------------------------------------------------------------------------------------
+
+    @property
+    def compiled(self) -> bool:
+        """Whether `compile` has been called."""
+        return self.optimizer is not None
+
+    @property
+    def run_eagerly(self) -> bool:
+        """Whether steps run as Python code, and not as a `jt.function`."""
+        return self._eagerly
+
+    @run_eagerly.setter
+    def run_eagerly(self, value: bool) -> None:
+        self._eagerly, self._steps = bool(value), {}
+
+    @property
+    def metrics_names(self) -> list[str]:
+        """The names of `metrics`."""
+        return [metric.name for metric in self.metrics]
+
+    # ---- weights -----------------------------------------------------------------------------------------------------
+
+    def save_weights(
+        self, filepath: str | os.PathLike[str], overwrite: bool = True, max_shard_size: None = None
+    ) -> None:
+        """Write the values of all Variables to a file; see `jt.Module.save_weights`.
+
+        Parameters
+        ----------
+        filepath : str or path
+            Ends in ``.npz`` or ``.safetensors``.
+        overwrite : bool
+            Whether an existing file is replaced.
+        max_shard_size : None
+            A model is one file.
+
+        Raises
+        ------
+        FileExistsError
+            If the file exists and `overwrite` is False.
+        ValueError
+            If `max_shard_size` is given.
+        """
+        if max_shard_size is not None:
+            raise ValueError(
+                f"[save_weights] max_shard_size must be None, got {max_shard_size!r}: weights are one file"
+            )
+        if not overwrite and os.path.exists(filepath):
+            raise FileExistsError(
+                f"[save_weights] {os.fspath(filepath)!r} exists; give another filepath, or overwrite=True"
+            )
+        Module.save_weights(self, filepath)  # type: ignore[arg-type]
+
+    def load_weights(self, filepath: str | os.PathLike[str], skip_mismatch: bool = False) -> None:
+        """Load the values that `save_weights` wrote, into all Variables or none; see `jt.Module.load_weights`.
+
+        Raises
+        ------
+        ValueError
+            If `skip_mismatch` is True.
+        """
+        if skip_mismatch:
+            raise ValueError(
+                "[load_weights] skip_mismatch must be False: names and shapes must match; to take over a part, read "
+                "the file with np.load and assign to the weights of a layer with set_weights"
+            )
+        Module.load_weights(self, filepath)  # type: ignore[arg-type]
+
+    # ---- text --------------------------------------------------------------------------------------------------------
+
+    def summary(
+        self,
+        line_length: int | None = None,
+        positions: Any = None,
+        print_fn: Callable[[str], Any] | None = None,
+        expand_nested: bool = False,
+        show_trainable: bool = False,
+        layer_range: Any = None,
+    ) -> None:
+        """Print the layers with the number of their parameters, by `print_fn` if it is given.
+
+        The other arguments are accepted for compatibility with TensorFlow and change nothing.
+        """
+        model: Any = self
+        show = print if print_fn is None else print_fn
+        layers = [layer for layer in self.layers if isinstance(layer, Layer)]
+        rows = [(layer.name, type(layer).__name__, layer.count_params()) for layer in layers]
+        width = max([len(name) for name, _, _ in rows], default=5)
+        show(f"Model: {self.name}")
+        for name, kind, count in rows:
+            show(f"  {name:{width}}  {kind:22} {count:>12,}")
+        trainable = sum(v.size for v in model.trainable_variables)
+        show(f"Parameters: {model.count_params():,}, of which {trainable:,} are trained")
