@@ -127,3 +127,24 @@ def test_outside_of_functions_shapes_are_checked():
     assert jt.py_function(lambda: [1.0, 2.0], [], spec).tolist() == [1.0, 2.0]
     with pytest.raises(ValueError, match=r"a result has shape \(3,\), but Tout is"):
         jt.py_function(lambda: [1.0, 2.0, 3.0], [], spec)
+
+
+@pytest.mark.parametrize("Tout", [None, []])
+def test_a_py_function_for_its_effect_runs_at_each_call(Tout):
+    seen = []
+
+    @jt.function
+    def doubled(x):
+        jt.py_function(lambda value: seen.append(float(value)), [x], Tout)
+        return x * 2.0
+
+    with pytest.warns(jt.FunctionWarning, match="needed by py_function"):
+        assert [float(doubled(jt.constant(x))) for x in (1.0, 2.0, 3.0)] == [2.0, 4.0, 6.0]
+    assert seen == [1.0, 2.0, 3.0]
+
+    def body(i):
+        jt.py_function(lambda: seen.append(i), [], Tout)
+        return i + 1
+
+    with pytest.raises(jt.ControlFlowError, match="needs the value of a tensor for py_function"):
+        jt.while_loop(lambda i: i < 3, body, [jt.constant(0)])

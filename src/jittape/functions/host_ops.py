@@ -45,9 +45,9 @@ def py_function(
     inp : sequence of tensor-like
         Arguments of `func`; not given for a decorator.
     Tout : dtype or TensorSpec, or a sequence of them
-        Dtypes of the results. With None or an empty sequence, the result is discarded. In a `jt.function`, `func` is
-        traced if `Tout` has dtypes only. With a `TensorSpec`, `func` runs at each call on computed values, and it is
-        differentiable once.
+        Dtypes of the results. In a `jt.function`, `func` is traced if `Tout` has dtypes only. With a `TensorSpec`,
+        `func` runs at each call on computed values, and it is differentiable once. With None or an empty sequence,
+        `func` is called for its effect and the result is discarded: a `jt.function` is then recorded at each call.
     name : str, optional
         Ignored; accepted for compatibility with TensorFlow.
 
@@ -79,12 +79,11 @@ def py_function(
         return _decorator("py_function", py_function, inp, Tout)
     func, inp = _checked_call("py_function", func, inp)
     tensors = [convert_to_tensor(x) for x in inp]
-    expected = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
-    if (
-        isinstance(active_recorder(), FunctionTrace)
-        and expected
-        and all(isinstance(t, TensorSpec) for t in expected)
-    ):
+    expected = list(Tout) if isinstance(Tout, (list, tuple)) else [] if Tout is None else [Tout]
+    recorder: Any = active_recorder()
+    if not expected and recorder.traced_in is not None:
+        _refuse_to_trace(recorder)
+    if isinstance(recorder, FunctionTrace) and all(isinstance(t, TensorSpec) for t in expected):
         results = _call_on_values(func, expected)(*tensors)
         return list(results) if isinstance(Tout, (list, tuple)) else results[0]
     result = func(*own_handles(tensors))
@@ -135,6 +134,13 @@ def _checked_call(op: str, func: Any, inp: Any) -> tuple[Callable[..., Any], Seq
     if not isinstance(inp, (list, tuple)):
         raise TypeError(f"[{op}] inp must be a list of tensors, got {inp!r}: write [x] for one")
     return func, inp
+
+
+def _refuse_to_trace(recorder: Any) -> None:
+    """Raise the signal that a function without results, which is called for its effect, cannot be traced."""
+    if isinstance(recorder, FunctionTrace):
+        raise recorder.needed("a traced tensor", "let it return a result, Tout=jt.TensorSpec(shape, dtype)")
+    recorder.flush()
 
 
 def _cast_result(value: Any, expected: Any, op: str = "py_function") -> Any:
