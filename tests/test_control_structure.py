@@ -9,7 +9,7 @@ import pytest
 
 import jittape as jt
 from jittape.compile.ir.kernel import LoopKernel
-from jittape.compile.kernels.control.control_plan import ControlDriver
+from jittape.compile.kernels.control.control_driver import ControlDriver
 from jittape.compile.schedule.steps import KernelStep
 from jittape.control.loop import loop_op
 from jittape.runtime.counters import counters

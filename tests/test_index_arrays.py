@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import jittape as jt
 from host_schedules import schedule
 from jittape.compile.ir.kernel import LoopKernel
-from jittape.compile.kernels.control.control_plan import Stop
+from jittape.compile.kernels.control.control_driver import Stop
 from jittape.compile.rewrite.decompose import decompose
 from jittape.compile.schedule.steps import NumpyStep
 from jittape.core.dtypes import NATIVE

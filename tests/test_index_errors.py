@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.kernels.control.control_plan import ControlDriver, Release, Stop
+from jittape.compile.kernels.control.control_driver import ControlDriver, Release, Stop
 from jittape.runtime.counters import counters
 from jittape.runtime.executable import CompiledExecutable
 from programs import program_of

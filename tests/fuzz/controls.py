@@ -9,6 +9,7 @@ from memory import Heap, Pointer
 
 from jittape.compile.ir.table_layouts import (
     BRANCH,
+    BRANCH_CARRY,
     BRANCH_LENGTH,
     CARRY,
     FIXED,
@@ -34,10 +35,14 @@ class Controls:
     def branch(self, step: KernelStep, operands: Sequence[Pointer]) -> None:
         """Run the body that the first operand says."""
         words, count = step.sizes, len(step.bodies)
-        which = self.heap.word(operands[BRANCH.unpack(words)["index"]])
+        head = BRANCH.unpack(words)
+        for array in BRANCH_CARRY.unpack_array(words, BRANCH.words, head["carries"]):
+            self.heap.copy(operands[array["result"]], operands[array["start"]], array["nbytes"])
+        which = self.heap.word(operands[head["index"]])
         which = which if 0 <= which < count else count - 1
-        lengths = [record["fixed"] for record in BRANCH_LENGTH.unpack_array(words, BRANCH.words, count)]
-        at = BRANCH.words + count * BRANCH_LENGTH.words + FIXED.words * sum(lengths[:which])
+        first = BRANCH.words + BRANCH_CARRY.words * head["carries"]
+        lengths = [record["fixed"] for record in BRANCH_LENGTH.unpack_array(words, first, count)]
+        at = first + count * BRANCH_LENGTH.words + FIXED.words * sum(lengths[:which])
         frame = self._fixed_cells(step.bodies[which], FIXED.unpack_array(words, at, lengths[which]), operands)
         self._run(step.bodies[which], frame)
 
@@ -84,7 +89,10 @@ class Controls:
         at += CARRY.words * len(carries)
         rows = STACKED_ROW.unpack_array(words, at, head["rows_read"] + head["rows_written"])
         for carry in carries:
-            frame[carry["read"]] = operands[carry["start"]]
+            is_single = carry["result"] == carry["other"]
+            if is_single:
+                heap.copy(operands[carry["result"]], operands[carry["start"]], carry["nbytes"])
+            frame[carry["read"]] = operands[carry["result" if is_single else "start"]]
             frame[carry["written"]] = operands[carry["result" if length % 2 else "other"]]
         bases = [self._base(i, row, head, operands, length) for i, row in enumerate(rows)]
         number = operands[head["frame"]].part(WORD * head["iteration"], WORD)
@@ -97,7 +105,8 @@ class Controls:
                     bases[i] = self._with_room(operands[row["operand"]], (count + 1) * row["nbytes"])
                 frame[row["cell"]] = bases[i].part(where * row["nbytes"], row["nbytes"])
             for carry in carries:
-                heap.poison(frame[carry["written"]])
+                if carry["result"] != carry["other"]:
+                    heap.poison(frame[carry["written"]])
             self._run(body, frame)
             for carry in carries:
                 new = frame[carry["read"]] = frame[carry["written"]]

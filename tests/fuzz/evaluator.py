@@ -25,7 +25,7 @@ from jittape.compile.ir.lapack import Lapack
 from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
 from jittape.compile.ir.table_layouts import DIAGONAL_HEAD, DIAGONAL_OPERAND, ON_DEMAND, SHARES_SHIFT
 from jittape.compile.ir.tridiagonal_kernel import TridiagonalSolve
-from jittape.compile.kernels.control.control_plan import ControlDriver, Release, Stop
+from jittape.compile.kernels.control.control_driver import ControlDriver, Release, Stop
 from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
 from jittape.compile.rewrite.diagonal_op import DiagonalScatter
 from jittape.compile.schedule.row_tiling import RowTile

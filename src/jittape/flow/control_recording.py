@@ -293,9 +293,10 @@ def branch(
             trace.close()
     _check_alike(op, recorded)
     captured = [value for one in recorded for value in one.captured]
+    firsts = _first_positions(captured)
     with outer.deriving():
-        bodies = tuple([body_of(program) for program in _with_all_inputs(recorded)])
-    operands = (cast(which, INT64), *captured)
+        bodies = tuple([body_of(_without_repeated(p, firsts)) for p in _with_all_inputs(recorded)])
+    operands = (cast(which, INT64), *[captured[i] for i in dict.fromkeys(firsts)])
     return list(outer.apply(_branch, operands, (bodies,))) if recorded[0].result else []
 
 
@@ -338,6 +339,26 @@ def _with_all_inputs(recorded: Sequence[Recorded]) -> list[Program]:
                 free += 1
         programs.append(Program(tuple(inputs), one.program.ops, one.program.outputs, avals))
     return programs
+
+
+def _first_positions(captured: Sequence[Any]) -> list[int]:
+    """Return for each captured value the position of the first one that is the same tensor."""
+    found: dict[Any, int] = {}
+    return [
+        found.setdefault(id(value), i) if isinstance(value, Tensor) else i for i, value in enumerate(captured)
+    ]
+
+
+def _without_repeated(program: Program, firsts: Sequence[int]) -> Program:
+    """Return a program in which inputs that get the same value are one; `firsts` are the positions of the first."""
+    inputs = program.inputs
+    same = {slot: inputs[first] for slot, first in zip(inputs, firsts, strict=True) if slot != inputs[first]}
+    if not same:
+        return program
+    ops = tuple([op._replace(args=tuple([same.get(s, s) for s in op.args])) for op in program.ops])
+    outputs = tuple([same.get(s, s) for s in program.outputs])
+    avals = {slot: aval for slot, aval in program.avals.items() if slot not in same}
+    return Program(tuple([slot for slot in inputs if slot not in same]), ops, outputs, avals)
 
 
 @any_dtype

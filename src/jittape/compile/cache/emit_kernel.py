@@ -19,7 +19,7 @@ from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.lapack import DECOMPOSITIONS, EXPONENTIALS, SCHUR_FUNCTIONS, Lapack
 from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
 from jittape.compile.ir.tridiagonal_kernel import TridiagonalSolve
-from jittape.compile.kernels.control.control_plan import ControlDriver, Release, Stop
+from jittape.compile.kernels.control.control_driver import ControlDriver, Release, Stop
 from jittape.compile.kernels.control.emit_control import (
     define_branch,
     define_loop,

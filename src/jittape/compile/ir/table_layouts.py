@@ -16,6 +16,7 @@ __all__ = [
     "BODY_COUNT",
     "BODY_TABLE",
     "BRANCH",
+    "BRANCH_CARRY",
     "BRANCH_LENGTH",
     "BYTECODE_HEAD",
     "CARRY",
@@ -129,12 +130,16 @@ STACKED_ROW = RecordLayout("cell", "operand", "nbytes", "grown")
 """A stack that is read or written row by row: the cell of the frame, the operand, the bytes of a row, and whether the
 operand is a `GROWN_STACK`."""
 
-BRANCH = RecordLayout("index", "frame")
-"""Head of a branch's plan: the operands with the number of the body and with the frame. A `BRANCH_LENGTH` for each body
-follows, then the `FIXED` records of all bodies."""
+BRANCH = RecordLayout("index", "frame", "carries")
+"""Head of a branch's plan: the operands with the number of the body and with the frame. `carries` records `BRANCH_CARRY`
+follow, then a `BRANCH_LENGTH` for each body, then the `FIXED` records of all bodies."""
 
 BRANCH_LENGTH = RecordLayout("fixed")
 """Number of `FIXED` records of a body."""
+
+BRANCH_CARRY = RecordLayout("start", "result", "nbytes")
+"""An array of which the bodies change elements: the operands with its first value and with the result, which begins as a
+copy; the size in bytes."""
 
 # ---- bytecode: see `compile.kernels.scalar_vm` -----------------------------------------------------------------------
 

@@ -7,7 +7,8 @@ from jittape.compile.analysis.uses import Group
 from jittape.compile.ir.index_maps import space_of
 from jittape.compile.ir.instructions import Load
 from jittape.compile.ir.loop_nest import ConcreteAddress, LoopNest, NestReduction
-from jittape.compile.kernels.control.control_plan import STACK_AVAL, Plan, Release, Stop, plan_of
+from jittape.compile.kernels.control.control_driver import STACK_AVAL, Plan, Release, Stop
+from jittape.compile.kernels.control.control_plan import plan_of
 from jittape.compile.kernels.gemm.lower_gemm import GemmLowering
 from jittape.compile.kernels.lapack.lower_lapack import lower_lapack
 from jittape.compile.lower.build_nest import NestBuilder

@@ -10,6 +10,7 @@ from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.lapack import Lapack
 from jittape.compile.ir.loop_nest import LoopNest
 from jittape.compile.ir.target_facts import Target
+from jittape.compile.kernels.control.control_driver import single_buffers
 from jittape.compile.lower.canonicalize import Kernels, Placed
 from jittape.compile.schedule.steps import Schedule
 from jittape.core.program import Aval, Op, Program
@@ -209,4 +210,6 @@ def writes_and_updates(step: UnplacedStep, owners: Sequence[int]) -> tuple[list[
             return writes, []
         return writes, [s for s, kind in zip(owners, kinds, strict=True) if kind == "u"]
     made = {op.out for op in step.ops}
-    return [owner for slot, owner in zip(step.operands, owners, strict=True) if slot in made], []
+    updates = [owners[b] for a, b in single_buffers(kernel, step.sizes) if owners[a] == owners[b]]
+    writes = [owner for slot, owner in zip(step.operands, owners, strict=True) if slot in made]
+    return [owner for owner in writes if owner not in updates], updates

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jittape.compile.ir.instructions import Load
+from jittape.compile.ir.instructions import Compute, Load
 from jittape.compile.ir.kernel import Kernel, LoopKernel
-from jittape.compile.kernels.control.control_plan import single_buffers
+from jittape.compile.kernels.control.control_driver import single_buffers
 from jittape.compile.schedule.rules import Rule, broken_rule
 from jittape.compile.schedule.unplaced_steps import (
     Draft,
@@ -16,6 +16,7 @@ from jittape.compile.schedule.unplaced_steps import (
     written,
 )
 from jittape.core.locks import cached_property
+from jittape.primitives.identity import identity_op
 
 __all__ = ["update_in_place"]
 
@@ -24,9 +25,11 @@ def update_in_place(draft: Draft) -> None:
     """Choose the inputs whose memory a result takes, and the kernels that then read and write this memory.
 
     ``draft.in_place`` already has the inputs that a product is added to. In the body of a loop, a result takes the
-    memory of a carry only if it is a copy of the carry in which the body or an inner loop changes a few elements. All
-    other carries alternate between two buffers anyway, so they cost nothing more.
+    memory of a carry only if it is a copy of the carry in which the body or an inner loop changes a few elements or none.
+    All other carries alternate between two buffers anyway, so they cost nothing more.
     """
+    if draft.is_body:
+        _share_buffers(draft)
     # The buffer of a carry is the loop's own: if the run ends early, its values are discarded.
     first = 0 if draft.is_body else first_in_place(draft.steps)
     if first == len(draft.steps):
@@ -48,6 +51,32 @@ def update_in_place(draft: Draft) -> None:
             draft.decisions.append(
                 f"%{exchange.owner} does not take the memory of %{exchange.x}; broken rule: {broken}"
             )
+
+
+def _share_buffers(draft: Draft) -> None:
+    """Let arrays that loops and branches keep in one buffer stay in the memory of their first value, if it ends there."""
+    for number, step in enumerate(draft.steps):
+        for start, result in single_buffers(step.kernel, step.sizes):
+            slot, out = step.operands[start], step.operands[result]
+            if _ends_at(draft, number, slot, out):
+                (owner,) = draft.owners([slot])
+                draft.owner_of.update((s, owner) for s, o in draft.owner_of.items() if o == out)
+                draft.owner_of[out] = owner
+
+
+def _ends_at(draft: Draft, number: int, slot: int, out: int) -> bool:
+    """Return whether a value made in the body is last read by the loop or branch that begins with it."""
+    (owner,) = draft.owners([slot])
+    own = draft.owners(draft.steps[number].operands)
+    return (
+        (slot == owner or slot in draft.partition.overwritten)
+        and owner not in draft.program.inputs
+        and owner not in draft.owners(draft.program.outputs)
+        and owner not in draft.owners(list(draft.partition.addends))
+        and draft.avals[slot] == draft.avals[out]
+        and own.count(owner) == 1
+        and all(owner not in draft.owners(later.operands) for later in draft.steps[number + 1 :])
+    )
 
 
 class _Exchange:
@@ -72,10 +101,13 @@ class _Exchange:
 
     @cached_property
     def copy(self) -> UnplacedStep | None:
-        """The step that copies the input to the result; None unless the other writers change single elements of it."""
+        """The step that copies the input to the result; None unless the other writers change single elements of it.
+
+        In a body there may be no other writers: a branch that changes nothing.
+        """
         copy = self.beginning
-        is_copy = len(self.writers) > 1 and copy is not None and _is_copy(copy, self.draft, self.x)
-        return copy if is_copy else None
+        may_drop = copy is not None and (self.draft.is_body or len(self.writers) > 1)
+        return copy if may_drop and copy is not None and _is_copy(copy, self.draft, self.x) else None
 
     @cached_property
     def beginning(self) -> UnplacedStep | None:
@@ -108,8 +140,9 @@ class _Exchange:
 
     @property
     def changes_from(self) -> int:
-        """The number of the first step that changes elements of the copy."""
-        return min([i for i in self.writers if self.draft.steps[i] is not self.copy])
+        """The number of the first step that changes elements of the copy; the number of steps if none does."""
+        others = [i for i in self.writers if self.draft.steps[i] is not self.copy]
+        return min(others, default=len(self.draft.steps))
 
     @property
     def writer(self) -> int:
@@ -151,9 +184,11 @@ def _changed(step: UnplacedStep, draft: Draft) -> list[int]:
 def _is_copy(step: UnplacedStep, draft: Draft, x: int) -> bool:
     """Return whether all that a step does is to copy `x`."""
     nest = step.nest
-    if nest is None or len(nest.stores) != 1 or len(nest.instructions) != 1 or nest.reductions:
+    if nest is None or len(nest.stores) != 1 or not nest.instructions or nest.reductions:
         return False
-    (load,), (store,) = nest.instructions, nest.stores
+    (load, *rest), (store,) = nest.instructions, nest.stores
+    if not all(isinstance(one, Compute) and one.primitive is identity_op for one in rest):
+        return False
     return (
         isinstance(load, Load)
         and load.mask is None

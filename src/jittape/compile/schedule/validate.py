@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from jittape.compile.ir.kernel import Gemm, LoopKernel
 from jittape.compile.ir.lapack import Lapack
-from jittape.compile.kernels.control.control_plan import Release, Stop, single_buffers
+from jittape.compile.kernels.control.control_driver import Release, Stop, single_buffers
 from jittape.compile.schedule.steps import KernelStep, Schedule, Step
 from jittape.core.program import ALIGNMENT
 from jittape.core.symbolic.extents import hint_of
@@ -49,7 +49,9 @@ def touched_by(step: Step) -> Touched:
         return Touched((), releases=storages)
     given = len(step.ops[0].args)
     made = given + len(step.ops)
-    return Touched(storages[:given], (), storages[given:made], storages[made:])
+    updates = tuple([storages[b] for a, b in single_buffers(kernel, step.sizes) if storages[a] == storages[b]])
+    reads, writes = ([s for s in part if s not in updates] for part in (storages[:given], storages[given:made]))
+    return Touched(tuple(reads), updates, tuple(writes), storages[made:])
 
 
 def check_schedule(schedule: Schedule, is_body: bool = False) -> Schedule:
@@ -108,7 +110,7 @@ def _check_order(schedule: Schedule, touched: list[Touched], is_body: bool) -> N
         written.difference_update(releases)
         read.update(reads, scratch)
     for storage in schedule.outputs:
-        if storage not in written:
+        if storage not in written and storage not in begun:
             _fail(schedule, len(touched) - 1, f"is the last, and output {storage} is not written")
 
 
@@ -131,10 +133,10 @@ def _check_in_place(schedule: Schedule, touched: list[Touched], is_body: bool) -
     may_fail = [i for i, s in enumerate(schedule.steps) if s.kernel is None or s.kernel.effectful]
     for position, result, _ in schedule.in_place:
         storage = len(schedule.program.inputs) + result
-        first = written[storage]
+        first = written.get(storage, len(schedule.steps))
         last_read = read.get(position, -1)
         is_read_later = last_read > first or (
-            last_read == first and not _begins_in(schedule.steps[first], position, storage)
+            last_read == first < len(schedule.steps) and not _begins_in(schedule.steps[first], position, storage)
         )
         if is_read_later or position in schedule.outputs:
             _fail(

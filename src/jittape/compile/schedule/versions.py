@@ -6,7 +6,7 @@ version of the memory: steps that read the earlier version must run before the u
 
 from __future__ import annotations
 
-from jittape.compile.schedule.unplaced_steps import Draft, writes_and_updates
+from jittape.compile.schedule.unplaced_steps import Draft, UnplacedStep, writes_and_updates
 from jittape.errors import ProgramError
 
 __all__ = ["Versions", "check_versions"]
@@ -31,8 +31,9 @@ class Versions:
         owners = [draft.owners(step.operands) for step in steps]
         for number in sorted(range(len(steps)), key=lambda number: steps[number].depth):
             writes, updates = writes_and_updates(steps[number], owners[number])
+            starts = _starts(steps[number])
             for slot, owner in zip(steps[number].operands, owners[number], strict=True):
-                if owner in updates:
+                if owner in updates and slot not in starts:
                     self._version[slot] = len(self.updaters.setdefault(owner, []))
                     self.updaters[owner].append(number)
                 elif owner in writes:
@@ -44,6 +45,11 @@ class Versions:
         return self._version.get(slot, len(self.updaters.get(owner, ())) - 1)
 
 
+def _starts(step: UnplacedStep) -> set[int]:
+    """Return the operands of a loop or branch that it only reads; it may update their memory as that of a result."""
+    return set(step.operands) - {op.out for op in step.ops} if step.bodies else set()
+
+
 def check_versions(draft: Draft) -> None:
     """Raise `ProgramError` if a step reads memory before the update that makes its operand, or after the next one."""
     versions = Versions(draft)
@@ -52,12 +58,13 @@ def check_versions(draft: Draft) -> None:
     done: dict[int, int] = {}
     for number, step in enumerate(draft.steps):
         owners = draft.owners(step.operands)
+        starts = _starts(step)
         for slot, owner in zip(step.operands, owners, strict=True):
             own = versions.updaters.get(owner)
             if own is None or number in versions.writers.get(owner, ()):
                 continue
             wanted, found = versions.of(slot, owner), done.get(owner, -1)
-            if wanted != found + (number in own):
+            if wanted != found + (number in own and slot not in starts):
                 raise ProgramError(
                     f"step {number} needs version {wanted} of %{owner}, as %{slot}, but finds {found}\n{draft}"
                 )

@@ -4,8 +4,9 @@ A loop or branch is a step like a kernel. Its body is a program, scheduled like 
 the *frame*; frame and arena of the body are temporaries of the step. `emit_control` has the code that runs a plan.
 
 A loop's *plan* is a `LOOP` record, then its `FIXED`, `CARRY` and `STACKED_ROW` records, with rows that are read before
-rows that are written. A branch's plan is a `BRANCH` record, then a `BRANCH_LENGTH` for each body, then the `FIXED`
-records of the bodies. `with_tables` puts the addresses of the bodies' launch tables before a plan.
+rows that are written. A branch's plan is a `BRANCH` record, then `BRANCH_CARRY` records, then a
+`BRANCH_LENGTH` for each body, then the `FIXED` records of the bodies. `with_tables` puts the addresses of the bodies' launch tables before a
+plan.
 """
 
 from __future__ import annotations
@@ -21,104 +22,21 @@ from jittape.compile.ir.banded_kernel import BandedSubstitution
 from jittape.compile.ir.exchanges import Exchanges
 from jittape.compile.ir.general_band_kernel import GeneralBandSolve
 from jittape.compile.ir.isotonic_kernel import IsotonicBlocks
-from jittape.compile.ir.kernel import Kernel
 from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
-from jittape.compile.ir.table_layouts import (
-    BODY_COUNT,
-    BRANCH,
-    BRANCH_LENGTH,
-    BYTECODE_HEAD,
-    CARRY,
-    FIXED,
-    GROWN_STACK,
-    LOOP,
-    STACKED_ROW,
-)
+from jittape.compile.ir.table_layouts import BODY_COUNT, BYTECODE_HEAD, CARRY, FIXED, LOOP, STACKED_ROW
 from jittape.compile.ir.tridiagonal_kernel import TridiagonalSolve
+from jittape.compile.kernels.control.branch_plan import BranchPlanner
+from jittape.compile.kernels.control.control_driver import ControlDriver, Plan, arena_cells, is_native
 from jittape.compile.kernels.scalar_vm.bytecode import instructions_of
 from jittape.compile.rewrite.diagonal_op import DiagonalScatter, table_of
-from jittape.control.body import body_part
 from jittape.control.loop_parts import COUNT, WHILE, Parts, live_part
 from jittape.core.forms import Control
-from jittape.core.locks import cached_property
 from jittape.core.program import ALIGNMENT, Aval, Body, Op, Program
 from jittape.core.records import WORD
 from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
-from jittape.value_classes import value_class
 
-__all__ = [
-    "STACK_AVAL",
-    "ControlDriver",
-    "Plan",
-    "Release",
-    "Stop",
-    "plan_of",
-    "single_buffers",
-    "with_tables",
-]
-
-STACK_AVAL = Aval((GROWN_STACK.words,), np.dtype(np.int64))
-"""Shape and dtype of the `GROWN_STACK` that is stored for a value of unknown length."""
-
-
-@value_class
-class ControlDriver(Kernel):
-    """The driver of a loop or a branch."""
-
-    kind: str
-    abortable = True
-    effectful = True
-
-    @cached_property
-    def text(self) -> str:
-        return f"()\n  {self.kind}: runs the tables of its bodies"
-
-
-@value_class
-class Stop(Kernel):
-    """Aborts the run if one of the `n0` elements of its operand is true."""
-
-    abortable = True
-    effectful = True
-
-    @cached_property
-    def text(self) -> str:
-        return "(a0: bool; n0)\n  stop if any of a0"
-
-
-@value_class
-class Release(Kernel):
-    """Frees the memory of a grown stack."""
-
-    abortable = True
-
-    @cached_property
-    def text(self) -> str:
-        return "()\n  release: gives back the memory of a grown stack"
-
-
-@value_class
-class Plan:
-    """A step of control flow; its operands are the arguments, the results and then the temporaries.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    bodies : tuple of Schedule
-    temporaries : tuple of Aval
-    words : tuple of int
-        The kernel's table, without the launch tables of the bodies.
-    tasks, work : int
-        Number of tasks, and the estimated time on one thread, in ns.
-    """
-
-    kernel: Kernel
-    bodies: tuple[Any, ...]
-    temporaries: tuple[Aval, ...]
-    words: tuple[int, ...]
-    tasks: int = 1
-    work: int = 0
+__all__ = ["plan_of", "with_tables"]
 
 
 def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[..., Any]) -> Plan | None:
@@ -144,27 +62,13 @@ def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[...
     if form.kind == "general_bands":
         return _general_bands(run, avals)
     if form.kind == "branch":
-        return _Branch(run, schedule).plan()
+        return BranchPlanner(run, schedule).plan()
     return _Loop(run, schedule).plan()
 
 
 def with_tables(tables: Sequence[Any], plan: Sequence[Any], count: Callable[[int], Any] = int) -> list[Any]:
     """Return a plan behind the launch tables of its bodies: one for a loop; for a branch their number comes first."""
     return [*(BODY_COUNT.pack(count=count(len(tables))) if len(tables) > 1 else []), *tables, *plan]
-
-
-def single_buffers(kernel: Kernel | None, words: Sequence[int]) -> list[tuple[int, int]]:
-    """Return start and result, by position among the operands, of each carry of a loop that stays in one buffer.
-
-    The two may have the same memory: the loop then begins without a copy.
-    """
-    if not isinstance(kernel, ControlDriver) or kernel.kind != "loop":
-        return []
-    first = LOOP.words + words[LOOP.word("fixed")] * FIXED.words
-    last = first + words[LOOP.word("carries")] * CARRY.words
-    start, result, other = (CARRY.word(name) for name in ("start", "result", "other"))
-    carries = [words[at : at + CARRY.words] for at in range(first, last, CARRY.words)]
-    return [(one[start], one[result]) for one in carries if one[result] == one[other]]
 
 
 def _scalars(run: Sequence[Op]) -> Plan:
@@ -255,11 +159,6 @@ def _shared(systems: int, each: int) -> tuple[int, int, int]:
     return share, -(-systems // share), work
 
 
-def _native(scheduled: Any) -> bool:
-    """Return whether all steps of a schedule are machine code."""
-    return all(step.kernel is not None for step in scheduled.steps)
-
-
 class _Loop:
     def __init__(self, run: Sequence[Op], schedule: Callable[..., Any]) -> None:
         self.run = run
@@ -296,7 +195,7 @@ class _Loop:
 
     def plan(self) -> Plan | None:
         live, program, scheduled = self._scheduled_body()
-        if not _native(scheduled):
+        if not is_native(scheduled):
             return None
         cell = {slot: i for i, slot in enumerate(program.inputs)}
         in_place = {result for _, result, _ in scheduled.in_place}
@@ -313,7 +212,7 @@ class _Loop:
             for slot, position in zip(self.inputs.fixed, self.positions.fixed, strict=True)
             if slot in cell
         ]
-        fixed += _arena_cells(count + len(scheduled.results), arena, scheduled)
+        fixed += arena_cells(count + len(scheduled.results), arena, scheduled)
         number = self.body.inputs[0]
         if number in cell:
             fixed.append(FIXED.pack(cell=cell[number], operand=frame, offset=cells * WORD))
@@ -373,46 +272,3 @@ class _Loop:
         """Return the record of the rows of the stack at a position among the operands."""
         nbytes, grown = self.body.avals[slot].nbytes, int(self.trips < 0)
         return STACKED_ROW.pack(cell=cell, operand=position, nbytes=nbytes, grown=grown)
-
-
-def _arena_cells(first: int, arena: int, scheduled: Any) -> list[list[int]]:
-    """Return records for the temporaries of a body, whose cells begin with `first`."""
-    return [
-        FIXED.pack(cell=first + i, operand=arena, offset=offset) for i, offset in enumerate(scheduled.offsets)
-    ]
-
-
-class _Branch:
-    def __init__(self, run: Sequence[Op], schedule: Callable[..., Any]) -> None:
-        self.run = run
-        self.schedule = schedule
-        bodies: tuple[Body, ...] = dict(run[0].params)["bodies"]
-        self.bodies = bodies if len(bodies) > 1 else bodies * 2
-        self.picks = [dict(op.params)["result_index"] for op in run]
-
-    def plan(self) -> Plan | None:
-        given = len(self.run[0].args)
-        results = list(range(given, given + len(self.run)))
-        frame, arena = given + len(self.run), given + len(self.run) + 1
-        schedules, fixed = [], []
-        for body in self.bodies:
-            program = simplify(body_part(body, tuple([body.program.outputs[p] for p in self.picks])))
-            scheduled = self.schedule(program)
-            if not _native(scheduled):
-                return None
-            operand = {slot: 1 + i for i, slot in enumerate(body.program.inputs)}
-            operands = [*[operand[slot] for slot in program.inputs], *results]
-            own = [FIXED.pack(cell=i, operand=position, offset=0) for i, position in enumerate(operands)]
-            schedules.append(scheduled)
-            fixed.append(own + _arena_cells(len(operands), arena, scheduled))
-        bytes_ = np.dtype(np.uint8)
-        temporaries = (
-            Aval((max(1, *map(len, fixed)) * WORD,), bytes_),
-            Aval((max(ALIGNMENT, *[scheduled.arena for scheduled in schedules]),), bytes_),
-        )
-        records = [BRANCH.pack(index=0, frame=frame)]
-        records += [BRANCH_LENGTH.pack(fixed=len(own)) for own in fixed]
-        records += [record for own in fixed for record in own]
-        return Plan(
-            ControlDriver((), "branch"), tuple(schedules), temporaries, tuple(chain.from_iterable(records))
-        )

@@ -15,6 +15,7 @@ from jittape.compile.ir.table_layouts import (
     BODY_COUNT,
     BODY_TABLE,
     BRANCH,
+    BRANCH_CARRY,
     BRANCH_LENGTH,
     CARRY,
     FIXED,
@@ -307,8 +308,14 @@ def define_branch(function: ir.Function) -> None:
     )
     which = builder.select(inside, which, builder.sub(count, integer(1)))
     frame = code.at(code.operand(plan.load("frame")))
-    lengths = plan.after(BRANCH_LENGTH)
+    arrays, carries = plan.after(BRANCH_CARRY), plan.load("carries")
+    lengths = arrays.after(BRANCH_LENGTH, carries)
     fixed = lengths.after(FIXED, count)
+    with for_range(builder, carries, scalar=True) as index:
+        array = arrays.element(index)
+        start, result = code.operand(array.load("start")), code.operand(array.load("result"))
+        with builder.if_then(builder.icmp_signed("!=", start, result)):
+            code.copy(result, start, array.load("nbytes"))
     before = builder.block
     head, body, end = (builder.append_basic_block(name) for name in ("skip", "skipped", "found"))
     builder.branch(head)
