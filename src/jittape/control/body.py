@@ -143,6 +143,13 @@ class Pullback:
         used.update(symbol.slot for symbol in self.gradients.values())
         return used & before
 
+    def needed_beside(self, given: Sequence[Op]) -> set[int]:
+        """Return the slots of the program and of the reverse ops `given` that the other reverse ops refer to."""
+        own = {op.out for op in given}
+        used = {slot for op in self.builder.ops if op.out not in own for slot in op.args}
+        used.update(symbol.slot for symbol in self.gradients.values())
+        return used & (self.program.avals.keys() | own)
+
     def body(self, inputs: Sequence[int], outputs: Sequence[Symbol]) -> Body:
         """Return the body that computes `outputs` from `inputs`; inputs may be results of ops of the program."""
         given = set(inputs)

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.control.batched_control import stacked_loop
-from jittape.control.body import Pullback, active_slots, saved_slots, total, zeros
+from jittape.control.body import Pullback, active_slots, total, zeros
+from jittape.control.extended_body import ExtendedBody
 from jittape.control.loop_parts import COUNT, COUNTED, WHILE, Parts, Pick, carry, live_part, stack
 from jittape.core.builder import Symbol
 from jittape.core.forms import Control
@@ -177,6 +178,8 @@ class _Gradient:
         Stacked slots and their cotangents.
     pullback : Pullback
         Reverse pass of one iteration.
+    further : ExtendedBody
+        The body with the results of inner loops and branches that the reverse pass needs.
     """
 
     def __init__(
@@ -201,6 +204,8 @@ class _Gradient:
         self.active = self._active_carries(start)
         self.stacked = self._stacked_cotangents()
         self.carried, self.pullback = self._pull_back()
+        free = {*self.program.inputs} - {*self.inputs.carries}
+        self.further = ExtendedBody(params["body"], self.pullback, free)
 
     def _active_carries(self, active: set[int]) -> list[int]:
         """Return the numbers of the carries that depend on a requested input, initially or in a later iteration."""
@@ -264,11 +269,10 @@ class _Gradient:
 
     def _values_read(self) -> tuple[list[_Input], list[_Input]]:
         """Return the values that the reverse body reads: those of all iterations, and those with one row each."""
-        free = {*self.program.inputs} - {*self.inputs.carries}
-        saved, used = saved_slots(self.program, self.pullback.needed(), free)
+        saved, used = self.further.saved, self.further.used
         fixed = [(s, o) for s, o in zip(self.inputs.fixed, self.given.fixed, strict=True) if s in used]
         rows = [(s, o) for s, o in zip(self.inputs.stacks, self.given.stacks, strict=True) if s in used]
-        rows += [(slot, self._further_result(stack(slot))) for slot in saved]
+        rows += [(slot, self._saved_rows(slot)) for slot in saved]
         incoming = self.pullback.cotangents[len(self.carried) :]
         rows += [(symbol.slot, part) for symbol, (_, part) in zip(incoming, self.stacked, strict=True)]
         return fixed, rows
@@ -303,6 +307,14 @@ class _Gradient:
     def _further_result(self, index: Pick) -> Symbol:
         """Record a further result of the loop itself."""
         symbol: Symbol = loop_op.bind(*self.operands, **self.params, result_index=index)
+        return symbol
+
+    def _saved_rows(self, slot: int) -> Symbol:
+        """Record the stack of the values of a slot of the program or of an op added to it."""
+        params = {**self.params, "body": self.further.body}
+        symbol: Symbol = loop_op.bind(
+            *self.operands, **params, result_index=stack(self.further.number.get(slot, slot))
+        )
         return symbol
 
     def _trip_count(self) -> tuple[Symbol, ...]:

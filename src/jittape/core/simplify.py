@@ -6,9 +6,12 @@ signs of zeros and rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from jittape.core.program import Op, Program, check, dead_code_removed
+from jittape.core.forms import Control
+from jittape.core.program import Body, Op, Program, bodies_of, check, dead_code_removed
+from jittape.core.symbolic.memo_keys import memo_keys
 
 __all__ = ["PASSES", "common_subexpressions_merged", "identities_removed", "simplify"]
 
@@ -59,9 +62,56 @@ def identities_removed(program: Program) -> Program:
     return program.replaced(tuple(ops), outputs, program.avals)
 
 
+def extended_runs_merged(program: Program) -> Program:
+    """Let loops and branches that differ only in results added to their bodies run once.
+
+    A gradient requests further values of a loop or branch. If these are results of an op that the gradient added to a
+    body, the body is the former one with more ops and outputs at the end.
+    """
+    runs: dict[Any, dict[tuple[Body, ...], None]] = {}
+    with memo_keys():
+        for op in program.ops:
+            if isinstance(op.primitive.lowering, Control):
+                runs.setdefault(_key_without_bodies(op), {})[tuple(bodies_of(op))] = None
+        if all(len(found) < 2 for found in runs.values()):
+            return program
+        ops = tuple([_with_longest_bodies(op, runs) for op in program.ops])
+    return program.replaced(ops, program.outputs, program.avals)
+
+
+def _key_without_bodies(op: Op) -> Any:
+    params = tuple([pair for pair in op.params if pair[0] not in ("body", "bodies", "result_index")])
+    return op.primitive, op.args, params, len(bodies_of(op))
+
+
+def _with_longest_bodies(op: Op, runs: Mapping[Any, Iterable[tuple[Body, ...]]]) -> Op:
+    if not isinstance(op.primitive.lowering, Control):
+        return op
+    own = tuple(bodies_of(op))
+    longer = [bodies for bodies in runs[_key_without_bodies(op)] if all(map(_extends, bodies, own))]
+    longest = max(longer, key=lambda bodies: sum([len(body.program.ops) for body in bodies]))
+    if longest is own:
+        return op
+    values = {"body": longest[:1], "bodies": (longest,)}
+    return op._replace(params=tuple([(name, *values.get(name, (value,))) for name, value in op.params]))
+
+
+def _extends(longer: Body, body: Body) -> bool:
+    """Return whether `longer` is `body`, possibly with more ops and outputs at the end."""
+    if longer is body:
+        return True
+    new, old = longer.program, body.program
+    return (
+        new.input_avals() == old.input_avals()
+        and new.outputs[: len(old.outputs)] == old.outputs
+        and [op.key for op in new.ops[: len(old.ops)]] == [op.key for op in old.ops]
+    )
+
+
 PASSES: tuple[Callable[[Program], Program], ...] = (
     dead_code_removed,
     identities_removed,
     common_subexpressions_merged,
+    extended_runs_merged,
     dead_code_removed,
 )
