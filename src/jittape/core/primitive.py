@@ -123,6 +123,8 @@ class Primitive:
         The result is the product of two operands, element by element.
     is_equality : bool
         The result is true where the elements of two operands are equal.
+    is_identity : bool
+        The result is the operand.
     is_cast : bool
         The result is the operand in another dtype.
     is_broadcast : bool
@@ -157,6 +159,7 @@ class Primitive:
     weights: tuple[float, ...] = ()
     is_multiplication: bool = False
     is_equality: bool = False
+    is_identity: bool = False
     is_cast: bool = False
     is_broadcast: bool = False
     is_sum: bool = False

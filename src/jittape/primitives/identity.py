@@ -24,6 +24,7 @@ identity_op = Primitive(
     promote_args=lambda x: (as_symbol(x),),
     simplified=lambda op, producers: op.args[0],
     any_dtype=True,
+    is_identity=True,
 )
 
 
@@ -82,6 +83,7 @@ stop_gradient_op = Primitive(
     gradient_stops="it makes a value a constant",
     simplified=lambda op, producers: op.args[0],
     any_dtype=True,
+    is_identity=True,
 )
 
 

@@ -231,7 +231,9 @@ class Tensor(Operators):
 
     def __copy__(self) -> Tensor:
         if self._buffer is None and active.recorder is not self._trace:
-            own: Tensor = identity(self)  # belongs to the body of a loop or branch, which may then write to it
+            own: Tensor = identity(
+                self
+            )  # belongs to the body of a loop or branch, which may then write to it
             return own
         copied = Tensor(self._trace, self._slot, self._aval, self._buffer)
         if self._buffer is None:

@@ -131,15 +131,15 @@ STACKED_ROW = RecordLayout("cell", "operand", "nbytes", "grown")
 operand is a `GROWN_STACK`."""
 
 BRANCH = RecordLayout("index", "frame", "carries")
-"""Head of a branch's plan: the operands with the number of the body and with the frame. `carries` records `BRANCH_CARRY`
-follow, then a `BRANCH_LENGTH` for each body, then the `FIXED` records of all bodies."""
+"""Head of a branch's plan: the operands with the number of the body and with the frame. There follow `carries` records
+`BRANCH_CARRY`, a `BRANCH_LENGTH` for each body, and the `FIXED` records of all bodies."""
 
 BRANCH_LENGTH = RecordLayout("fixed")
 """Number of `FIXED` records of a body."""
 
 BRANCH_CARRY = RecordLayout("start", "result", "nbytes")
-"""An array of which the bodies change elements: the operands with its first value and with the result, which begins as a
-copy; the size in bytes."""
+"""An array of which the bodies change elements: the operands with its first value and with the result, which begins as
+a copy; the size in bytes."""
 
 # ---- bytecode: see `compile.kernels.scalar_vm` -----------------------------------------------------------------------
 

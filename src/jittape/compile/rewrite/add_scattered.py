@@ -6,6 +6,7 @@ gradient instead of filling and adding arrays. The rewrite is exact except for r
 
 from __future__ import annotations
 
+from jittape.compile.rewrite.add_in_control import is_zero
 from jittape.compile.rewrite.program_editor import Editor, inner_additions, primitives_of
 from jittape.compile.rewrite.scatter_parts import is_small_part, part_op
 from jittape.core.forms import Pad, Scatter
@@ -100,10 +101,4 @@ class _Sums:
         combining = form.combining(**dict(op.params))
         few = self.is_body and is_small_part(avals[op.args[1]], avals[slot])
         one = few or avals[op.args[2]].size == 1
-        return one and combining is not None and combining.is_addition and self._is_zero(op.args[0])
-
-    def _is_zero(self, slot: int) -> bool:
-        op = self.op_of.get(slot)
-        while op is not None and op.primitive.is_broadcast:
-            op = self.op_of.get(op.args[0])
-        return op is not None and not op.args and dict(op.params).get("value") == 0
+        return one and combining is not None and combining.is_addition and is_zero(op.args[0], self.op_of)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from jittape.compile.fuse.join_sums import join_sums
 from jittape.compile.kernels.scalar_vm.bytecode import to_bytecode
+from jittape.compile.rewrite.add_in_control import add_in_control
 from jittape.compile.rewrite.add_scattered import add_scattered
 from jittape.compile.rewrite.cholesky_cotangents import split_cholesky_cotangents
 from jittape.compile.rewrite.decompose import decompose
@@ -97,7 +98,7 @@ def _rewrite(name: str, function: Callable[[Program], Program]) -> Pass:
 def _scatter_parts(draft: Draft) -> None:
     """Write small parts of arrays, and add small parts to arrays, in their memory."""
     if draft.is_body:
-        draft.program = scatter_parts(draft.program)
+        draft.program = scatter_parts(add_in_control(draft.program))
     draft.program = add_scattered(draft.program, draft.is_body)
     if draft.is_body:
         draft.program = reads_first(draft.program)

@@ -16,7 +16,6 @@ from jittape.compile.schedule.unplaced_steps import (
     written,
 )
 from jittape.core.locks import cached_property
-from jittape.primitives.identity import identity_op
 
 __all__ = ["update_in_place"]
 
@@ -24,9 +23,9 @@ __all__ = ["update_in_place"]
 def update_in_place(draft: Draft) -> None:
     """Choose the inputs whose memory a result takes, and the kernels that then read and write this memory.
 
-    ``draft.in_place`` already has the inputs that a product is added to. In the body of a loop, a result takes the
-    memory of a carry only if it is a copy of the carry in which the body or an inner loop changes a few elements or none.
-    All other carries alternate between two buffers anyway, so they cost nothing more.
+    ``draft.in_place`` already has the inputs that a product is added to. In a body, a result takes the memory of a
+    carry only if it is a copy of it in which the body, or a loop or branch in it, changes a few elements or none. All
+    other carries of a loop alternate between two buffers anyway, so they cost nothing more.
     """
     if draft.is_body:
         _share_buffers(draft)
@@ -54,7 +53,7 @@ def update_in_place(draft: Draft) -> None:
 
 
 def _share_buffers(draft: Draft) -> None:
-    """Let arrays that loops and branches keep in one buffer stay in the memory of their first value, if it ends there."""
+    """Keep arrays that a loop or branch has in one buffer in the memory of their first value, if that ends there."""
     for number, step in enumerate(draft.steps):
         for start, result in single_buffers(step.kernel, step.sizes):
             slot, out = step.operands[start], step.operands[result]
@@ -187,7 +186,7 @@ def _is_copy(step: UnplacedStep, draft: Draft, x: int) -> bool:
     if nest is None or len(nest.stores) != 1 or not nest.instructions or nest.reductions:
         return False
     (load, *rest), (store,) = nest.instructions, nest.stores
-    if not all(isinstance(one, Compute) and one.primitive is identity_op for one in rest):
+    if not all(isinstance(one, Compute) and one.primitive.is_identity for one in rest):
         return False
     return (
         isinstance(load, Load)

@@ -38,20 +38,24 @@ def touched_by(step: Step) -> Touched:
     kernel, storages = step.kernel, step.storages
     if isinstance(kernel, LoopKernel | Gemm | Lapack):
         named = list(zip(storages, [operand[0][0] for operand in kernel.operands], strict=True))
-        reads = tuple([s for s, kind in named if kind == "a"])
-        writes = tuple([s for s, kind in named if kind == "r"])
-        if len(reads) + len(writes) == len(storages):
-            return Touched(reads, (), writes)
-        return Touched(reads, tuple([s for s, kind in named if kind == "u"]), writes)
+        read = tuple([s for s, kind in named if kind == "a"])
+        written = tuple([s for s, kind in named if kind == "r"])
+        if len(read) + len(written) == len(storages):
+            return Touched(read, (), written)
+        return Touched(read, tuple([s for s, kind in named if kind == "u"]), written)
     if isinstance(kernel, Stop):
         return Touched(storages)
     if isinstance(kernel, Release):
         return Touched((), releases=storages)
     given = len(step.ops[0].args)
     made = given + len(step.ops)
-    updates = tuple([storages[b] for a, b in single_buffers(kernel, step.sizes) if storages[a] == storages[b]])
-    reads, writes = ([s for s in part if s not in updates] for part in (storages[:given], storages[given:made]))
-    return Touched(tuple(reads), updates, tuple(writes), storages[made:])
+    updates = tuple(
+        [storages[b] for a, b in single_buffers(kernel, step.sizes) if storages[a] == storages[b]]
+    )
+    reads, writes = (
+        tuple([s for s in part if s not in updates]) for part in (storages[:given], storages[given:made])
+    )
+    return Touched(reads, updates, writes, storages[made:])
 
 
 def check_schedule(schedule: Schedule, is_body: bool = False) -> Schedule:
@@ -136,7 +140,8 @@ def _check_in_place(schedule: Schedule, touched: list[Touched], is_body: bool) -
         first = written.get(storage, len(schedule.steps))
         last_read = read.get(position, -1)
         is_read_later = last_read > first or (
-            last_read == first < len(schedule.steps) and not _begins_in(schedule.steps[first], position, storage)
+            last_read == first < len(schedule.steps)
+            and not _begins_in(schedule.steps[first], position, storage)
         )
         if is_read_later or position in schedule.outputs:
             _fail(

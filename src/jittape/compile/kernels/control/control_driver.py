@@ -90,8 +90,8 @@ class Plan:
 def single_buffers(kernel: Kernel | None, words: Sequence[int]) -> list[tuple[int, int]]:
     """Return start and result, by position among the operands, of what stays in one buffer.
 
-    These are carries of a loop, and arrays of which the bodies of a branch change elements. Start and result may have the
-    same memory: the driver then begins without a copy.
+    These are carries of a loop, and arrays of which the bodies of a branch change elements. Start and result may have
+    the same memory: the driver then begins without a copy.
     """
     if not isinstance(kernel, ControlDriver):
         return []

@@ -4,9 +4,9 @@ A loop or branch is a step like a kernel. Its body is a program, scheduled like 
 the *frame*; frame and arena of the body are temporaries of the step. `emit_control` has the code that runs a plan.
 
 A loop's *plan* is a `LOOP` record, then its `FIXED`, `CARRY` and `STACKED_ROW` records, with rows that are read before
-rows that are written. A branch's plan is a `BRANCH` record, then `BRANCH_CARRY` records, then a
-`BRANCH_LENGTH` for each body, then the `FIXED` records of the bodies. `with_tables` puts the addresses of the bodies' launch tables before a
-plan.
+rows that are written. A branch's plan is a `BRANCH` record, then `BRANCH_CARRY` records, then a `BRANCH_LENGTH` for
+each body, then the `FIXED` records of the bodies. `with_tables` puts the addresses of the bodies' launch tables before
+a plan.
 """
 
 from __future__ import annotations
