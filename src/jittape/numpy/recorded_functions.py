@@ -19,15 +19,15 @@ from jittape.core.primitive import apply
 from jittape.errors import DTypeError
 from jittape.numpy.array_arguments import as_operand, as_result, check_device, operands_of
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_operands import write
+from jittape.numpy_api.numpy_operands import OF_SEQUENCES, write
 from jittape.numpy_api.numpy_protocol import (
-    OF_SEQUENCES,
     UFUNCS,
     VALUE_FUNCTIONS,
-    WITH_PATHS,
     array_function,
     array_ufunc,
 )
+from jittape.recording.machine_code import known_paths  # noqa: F401 - fills the tables
+from jittape.recording.machine_code.path_tables import FUNCTION_BODIES, UFUNC_BODIES
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
@@ -60,7 +60,7 @@ def recorded(function: Any, module: str, name: str) -> Callable[..., Any]:
     adapter = FUNCTIONS.get(function) or _on_values(function)
     if function is np.einsum:
         made = _einsum(adapter)
-    elif function in WITH_PATHS:
+    elif function in FUNCTION_BODIES:
         made = _on_known_path(function, _function(adapter, *_roles(function)))
     elif function in OF_SEQUENCES:
         made = _on_known_sequence(function, _function(adapter, *_roles(function)))
@@ -109,15 +109,17 @@ def _signature(function: Any) -> inspect.Signature | None:
 
 _BESIDE_TENSORS = frozenset((Tensor, float, int, np.ndarray))
 """Types of operands that an op promotes as NumPy does if another operand is a tensor."""
+_NO_PATH: tuple[Any, tuple[Any, ...]] = (None, ())
+"""Body of a ufunc that no path contains, such as ``divmod``, which records two ops."""
 
 
 def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
-    function = UFUNCS[ufunc]
+    function, (body, static) = UFUNCS[ufunc], UFUNC_BODIES.get(ufunc, _NO_PATH)
 
     def call(x: Any, /, out: Any = None, *outs: Any, **kwargs: Any) -> Any:
         if x.__class__ is Tensor and out is None and not kwargs and not outs:
             try:
-                result = function(x)
+                result = x._record_or(body, static, function, x)
                 return result if result.__class__ is Tensor else as_result(result)
             except (DTypeError, OverflowError):  # NumPy's loop may have another dtype
                 pass
@@ -127,7 +129,7 @@ def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def _binary(ufunc: np.ufunc) -> Callable[..., Any]:
-    function = UFUNCS[ufunc]
+    function, (body, static) = UFUNCS[ufunc], UFUNC_BODIES.get(ufunc, _NO_PATH)
 
     def call(x1: Any, x2: Any, /, out: Any = None, *outs: Any, **kwargs: Any) -> Any:
         if (
@@ -139,7 +141,8 @@ def _binary(ufunc: np.ufunc) -> Callable[..., Any]:
             and not outs
         ):
             try:
-                result = function(x1, x2)
+                tensor: Any = x1 if x1.__class__ is Tensor else x2
+                result = tensor._record_or(body, static, function, x1, x2)
                 return result if result.__class__ is Tensor else as_result(result)
             except (DTypeError, OverflowError):
                 pass
@@ -274,15 +277,19 @@ def _function(
 def _on_known_path(function: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that records calls with tensors as one call, and others as `general` does.
 
-    Calls with options go to ``__array_function__``, which machine code replaces: ``sum(x, axis=0)`` takes 0.6 us, and
-    1.4 us by `array_function`.
+    Machine code replaces ``_record_or`` and ``__array_function__``: ``sum(x, axis=0)`` takes 0.6 us, and 1.4 us by
+    `array_function`.
     """
-    count, body = WITH_PATHS[function], FUNCTIONS[function]
+    count, body, _, with_numbers = FUNCTION_BODIES[function]
+    operands = frozenset((Tensor, float, int)) if with_numbers else frozenset((Tensor,))
+
+    def record(*args: Any) -> Any:
+        return apply(body, args)
 
     def of_one(*args: Any, **kwargs: Any) -> Any:
         if args and args[0].__class__ is Tensor:
             if not kwargs and len(args) == 1:
-                result = apply(body, args)
+                result = args[0]._record_or(body, (), record, args[0])
                 return result if result.__class__ is Tensor else as_result(result)
             if "out" not in kwargs and "device" not in kwargs:
                 result = args[0].__array_function__(function, _TENSORS, args, kwargs)
@@ -290,15 +297,17 @@ def _on_known_path(function: Any, general: Callable[..., Any]) -> Callable[..., 
         return _by_general(general, args, kwargs)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if len(args) >= count and "out" not in kwargs and "device" not in kwargs:
-            for x in args if len(args) == count else args[:count]:
-                if x.__class__ is not Tensor:
+        if (
+            len(args) >= count
+            and args[0].__class__ is Tensor
+            and "out" not in kwargs
+            and "device" not in kwargs
+        ):
+            for x in args[1:count]:
+                if x.__class__ not in operands:
                     break
             else:
-                if len(args) == count and not kwargs:
-                    result = apply(body, args)
-                else:
-                    result = args[0].__array_function__(function, _TENSORS, args, kwargs)
+                result = args[0].__array_function__(function, _TENSORS, args, kwargs)
                 return result if result.__class__ is Tensor else as_result(result)
         return _by_general(general, args, kwargs)
 

@@ -10,10 +10,19 @@ import numpy as np
 
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
-from jittape.numpy_api.numpy_operands import are_ints, converted, with_names, with_out
+from jittape.numpy_api.numpy_operands import (
+    are_ints,
+    clip_body,
+    clips_floats,
+    converted,
+    with_names,
+    with_out,
+)
 from jittape.primitives.elementwise.complex_numbers import cast, conj, imag, real
+from jittape.primitives.elementwise.piecewise import maximum, minimum
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.sorting import argsort, sort
+from jittape.primitives.shape.flat_elements import FlatElements
 from jittape.primitives.shape.reshaping import matrix_transpose, reshape, transpose
 
 __all__ = ["ArrayMethods"]
@@ -207,7 +216,7 @@ class ArrayMethods:
 
     def squeeze(self, axis: Any = None) -> Any:
         """Return the tensor without dimensions of one element; see `numpy.squeeze`."""
-        return _adapter(np.squeeze)(self, axis)
+        return _one_call(np.squeeze, self, axis)
 
     def transpose(self: Any, *axes: Any) -> Any:
         """Return the tensor with its dimensions in another order, reversed by default; see `numpy.transpose`."""
@@ -215,15 +224,15 @@ class ArrayMethods:
 
     def swapaxes(self, axis1: Any, axis2: Any) -> Any:
         """Return the tensor with two dimensions exchanged; see `numpy.swapaxes`."""
-        return _adapter(np.swapaxes)(self, axis1, axis2)
+        return _one_call(np.swapaxes, self, axis1, axis2)
 
     def diagonal(self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
         """Return a diagonal; see `numpy.diagonal`."""
-        return _adapter(np.diagonal)(self, offset, axis1, axis2)
+        return _one_call(np.diagonal, self, offset, axis1, axis2)
 
     def repeat(self, repeats: Any, axis: Any = None) -> Any:
         """Return each element `repeats` times; see `numpy.repeat`."""
-        return _adapter(np.repeat)(self, repeats, axis)
+        return _one_call(np.repeat, self, repeats, axis)
 
     def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
         """Return elements by index; see `numpy.take`."""
@@ -241,8 +250,12 @@ class ArrayMethods:
         """Return a tensor of the same value. Tensors never change, so nothing is copied."""
         return identity(self)
 
-    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         """Return the elements limited to an interval; see `numpy.clip`."""
+        if out is None and not kwargs and clips_floats(self, min, max):
+            if min is None or max is None:
+                return minimum(self, max) if min is None else maximum(self, min)
+            return apply(clip_body, (self, min, max))
         if hasattr(out, "aval"):
             out._require_kept()
         return with_out(_adapter(np.clip), self, min, max, out=out, **kwargs)
@@ -261,12 +274,16 @@ class ArrayMethods:
 
     def dot(self, b: Any, out: Any = None) -> Any:
         """Return the product with `b`; see `numpy.dot`."""
-        if out is None and hasattr(b, "aval"):
-            return apply(_adapter(np.dot), (self, b), ())
+        if out is None:
+            return (
+                apply(_adapter(np.dot), (self, b), ()) if hasattr(b, "_aval") else _adapter(np.dot)(self, b)
+            )
         return _into(out, np.dot, self, b)
 
     def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
         """Return the indices that sort the tensor; equal elements keep their order."""
+        if order is None and (axis is None or axis.__class__ is int):
+            return apply(_adapter(np.argsort), (self,), (axis,))
         return cast(argsort(*_sorted(self, axis, order), stable=True), np.intp)
 
     def nonzero(self: Any) -> Any:
@@ -276,6 +293,12 @@ class ArrayMethods:
     def searchsorted(self: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
         """Return where elements of `v` belong in the sorted vector; see `numpy.searchsorted`."""
         return np.searchsorted(self, v, side, sorter)
+
+    # ---- machine code ----------------------------------------------------------------------------------------------
+
+    def _record_or(self, body: Any, static: tuple[Any, ...], otherwise: Any, *inputs: Any) -> Any:
+        """Record `body` with `inputs` if machine code knows the path, else return ``otherwise(*inputs)``."""
+        return otherwise(*inputs)
 
     # ---- in place --------------------------------------------------------------------------------------------------
 
@@ -301,43 +324,6 @@ class ArrayMethods:
         """Raise `TypeError` if only the trace holds the `spare` references to the tensor; a Variable keeps writes."""
 
 
-class FlatElements:
-    """The elements of a tensor in order, as 0-d tensors. Writes to the elements are writes to the tensor."""
-
-    __slots__ = ("_rest", "_tensor")
-
-    def __init__(self, tensor: Any) -> None:
-        self._tensor = tensor
-        self._rest: Any = None
-
-    def __iter__(self) -> FlatElements:
-        return self
-
-    def __next__(self) -> Any:
-        if self._rest is None:
-            self._rest = iter(self._tensor.ravel())
-        return next(self._rest)
-
-    def __len__(self) -> int:
-        return int(self._tensor.size)
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._tensor.ravel()[key]
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self._tensor._require_kept()
-        elements = self._tensor.ravel()
-        elements[key] = value
-        self._tensor[...] = reshape(elements, tuple(self._tensor.shape))
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self._tensor.ravel().__array__(dtype, copy)
-
-    def copy(self) -> Any:
-        """Return the elements as a vector."""
-        return self._tensor.ravel()
-
-
 def _reduced(
     function: Any,
     x: Any,
@@ -357,15 +343,18 @@ def _reduced(
         and out is None
         and where is True
         and initial is None
-        and ddof == 0
+        and ddof.__class__ is int
         and mean is None
         and correction is None
         and keepdims.__class__ is bool
         and (axis is None or axis.__class__ is int or are_ints(axis))
     ):
-        if keepdims:
-            return apply(with_names(_adapter(function)), (x,), ((axis,), (("keepdims", True),)))
-        return apply(_adapter(function), (x,), (axis,))
+        if not keepdims and ddof == 0:
+            return apply(_adapter(function), (x,), (axis,))
+        named = (("keepdims", True),) if keepdims else ()
+        if ddof:
+            named = (*named, ("ddof", ddof))
+        return apply(with_names(_adapter(function)), (x,), ((axis,), named))
     options = {
         "dtype": dtype,
         "where": None if where is True else where,
@@ -382,9 +371,18 @@ def _reduced(
 
 def _into(out: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
     """Record a `function` of NumPy for a method; write the result to `out` if it is a tensor."""
+    if out is None and not kwargs:
+        return _one_call(function, *args)
     if hasattr(out, "aval"):
         out._require_kept(1)
     return with_out(_adapter(function), *args, out=out, **kwargs)
+
+
+def _one_call(function: Any, x: Any, *static: Any) -> Any:
+    """Record a `function` of NumPy as one call if its arguments may be part of a key: ints and None."""
+    if all([a is None or a.__class__ is int or are_ints(a) for a in static]):
+        return apply(_adapter(function), (x,), static)
+    return _adapter(function)(x, *static)
 
 
 def _one_or_many(arguments: tuple[Any, ...]) -> Any:

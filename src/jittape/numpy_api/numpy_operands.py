@@ -1,9 +1,13 @@
-"""Operands of NumPy's functions: tensors, arrays, lists and numbers with NumPy's dtypes; arguments that are refused."""
+"""Operands of NumPy's functions: tensors, arrays, lists and numbers with NumPy's dtypes; arguments that are refused.
+
+At the end are the tables of the functions that are recorded as one call.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -15,18 +19,29 @@ from jittape.errors import DTypeError
 from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.piecewise import maximum, minimum
 from jittape.primitives.identity import identity
 from jittape.primitives.shape.joining import stack
 
 __all__ = [
+    "OF_NUMBERS",
+    "OF_SEQUENCES",
+    "WITH_PATHS",
     "are_ints",
+    "are_of",
+    "are_operands",
     "array_like",
     "axis_of",
+    "clip_body",
+    "clips_by_position",
+    "clips_floats",
     "converted",
     "dtype_of",
     "given",
     "has_tensor",
     "is_mask",
+    "is_structure",
+    "numpy_function",
     "of_sequence",
     "on_values",
     "reject",
@@ -224,3 +239,81 @@ def with_out(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     del kwargs["out"]
     return write(out, function(*args, **kwargs))
+
+
+# ---- functions that are recorded as one call -------------------------------------------------------------------------
+
+
+def numpy_function(name: str) -> Any:
+    """Return the function of NumPy that is called `name`, as in ``linalg.norm``."""
+    return attrgetter(name)(np)
+
+
+_ONE_TENSOR = (
+    "all amax amin any argmax argmin argsort atleast_1d atleast_2d copy cumprod cumsum diagonal diff expand_dims flip "
+    "fliplr flipud imag linalg.det linalg.inv linalg.norm max mean min moveaxis prod ravel real reshape rot90 "
+    "sort squeeze std sum swapaxes trace transpose var"
+)
+_TWO_TENSORS = "dot inner linalg.solve outer tensordot vdot"
+WITH_PATHS: dict[Any, int] = {
+    **{numpy_function(name): 1 for name in _ONE_TENSOR.split()},
+    **{numpy_function(name): 2 for name in _TWO_TENSORS.split()},
+    np.where: 3,
+}
+"""Number of leading tensors of functions that are recorded as one call: all other arguments are structure."""
+OF_NUMBERS = frozenset([np.where])
+"""Functions with paths that take Python numbers as operands beside a tensor."""
+OF_SEQUENCES = frozenset([np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vstack])
+"""Functions of a sequence of tensors that are recorded as one call."""
+
+
+def is_structure(rest: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether arguments may be part of a key. Equal keys must mean the same: True equals 1, but is no axis."""
+    for value in rest:
+        if value.__class__ not in _STRUCTURE and not are_ints(value):
+            return False
+    for name, value in kwargs.items():
+        is_flag = name == "keepdims" and value.__class__ is bool
+        if value.__class__ not in _STRUCTURE and not is_flag and not are_ints(value):
+            return False
+    return True
+
+
+_STRUCTURE = frozenset((int, str, type(None)))
+
+
+def are_of(types: Any, operands: Sequence[Any]) -> bool:
+    """Return whether all operands are tensors."""
+    return all([x.__class__ in types for x in operands])
+
+
+def are_operands(func: Any, types: Any, operands: Sequence[Any]) -> bool:
+    """Return whether a call may be recorded with these operands: tensors, for `OF_NUMBERS` also all but one number."""
+    if func not in OF_NUMBERS:
+        return are_of(types, operands)
+    others = [x for x in operands[1:] if x.__class__ not in (float, int)]
+    return bool(others) and are_of(types, (operands[0], *others))
+
+
+# ---- numpy.clip of floats, whose bounds are operands -----------------------------------------------------------------
+
+_LISTS = frozenset((list, tuple))
+
+
+def clip_body(x: Any, low: Any, high: Any) -> Any:
+    """Return ``np.clip(x, low, high)`` of floats."""
+    return minimum(maximum(x, low), high)
+
+
+def clips_floats(x: Any, low: Any, high: Any) -> bool:
+    """Return whether a tensor is of floats and has bounds that may be operands: integers need their values."""
+    if x._aval.dtype.kind != "f" or low.__class__ in _LISTS or high.__class__ in _LISTS:
+        return False
+    return low is not None or high is not None
+
+
+def clips_by_position(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether a call of `numpy.clip` has a tensor of floats and two bounds that may be operands."""
+    if kwargs or len(args) != 3 or not hasattr(args[0], "_aval") or args[1] is None or args[2] is None:
+        return False
+    return clips_floats(*args)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -24,10 +23,17 @@ from jittape.errors import DTypeError
 from jittape.numpy_api import numpy_ufuncs
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_operands import (
-    are_ints,
+    OF_SEQUENCES,
+    WITH_PATHS,
+    are_of,
+    are_operands,
     array_like,
+    clip_body,
+    clips_by_position,
     dtype_of,
     is_mask,
+    is_structure,
+    numpy_function,
     of_sequence,
     on_values,
     reject,
@@ -54,10 +60,7 @@ from jittape.primitives.identity import identity
 from jittape.primitives.linalg import matmul
 from jittape.primitives.linalg.matrix_products import vecdot
 
-__all__ = [
-    "OF_SEQUENCES", "UFUNCS", "VALUE_FUNCTIONS", "WITH_PATHS", "Recorded", "array_function", "array_ufunc",
-    "in_one_dtype",
-]  # fmt: skip
+__all__ = ["UFUNCS", "VALUE_FUNCTIONS", "Recorded", "array_function", "array_ufunc", "in_one_dtype"]
 
 
 def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
@@ -232,16 +235,11 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
 }
 
 
-def _numpy_function(name: str) -> Any:
-    """Return the function of NumPy that is called `name`, as in ``linalg.norm``."""
-    return attrgetter(name)(np)
-
-
 _OF_VALUES = (
     "allclose argwhere array2string array_equal array_equiv array_repr array_str flatnonzero may_share_memory "
     "min_scalar_type nonzero save savetxt savez savez_compressed shares_memory"
 )
-VALUE_FUNCTIONS: frozenset[Callable[..., Any]] = frozenset(map(_numpy_function, _OF_VALUES.split()))
+VALUE_FUNCTIONS: frozenset[Callable[..., Any]] = frozenset(map(numpy_function, _OF_VALUES.split()))
 """Functions without gradients: they run in NumPy on the values of tensors."""
 
 _SEQUENCES = (list, tuple)
@@ -340,41 +338,6 @@ def _foreign_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, A
 LEAVE = "x.numpy() returns an ndarray, which leaves the tape"
 
 
-_ONE_TENSOR = (
-    "all amax amin any argmax argmin argsort atleast_1d atleast_2d copy cumprod cumsum diagonal diff expand_dims flip "
-    "fliplr flipud imag linalg.det linalg.inv linalg.norm max mean min moveaxis prod ravel real reshape rot90 "
-    "sort squeeze std sum swapaxes trace transpose var"
-)
-_TWO_TENSORS = "dot inner linalg.solve outer tensordot vdot"
-WITH_PATHS: dict[Any, int] = {
-    **{_numpy_function(name): 1 for name in _ONE_TENSOR.split()},
-    **{_numpy_function(name): 2 for name in _TWO_TENSORS.split()},
-    np.where: 3,
-}
-"""Number of leading tensors of functions that are recorded as one call: all other arguments are structure."""
-OF_SEQUENCES = frozenset([np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vstack])
-"""Functions of a sequence of tensors that are recorded as one call."""
-
-
-def _is_structure(rest: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return whether arguments may be part of a key. Equal keys must mean the same: True equals 1, but is no axis."""
-    for value in rest:
-        if value.__class__ not in _STRUCTURE and not are_ints(value):
-            return False
-    for name, value in kwargs.items():
-        is_flag = name == "keepdims" and value.__class__ is bool
-        if value.__class__ not in _STRUCTURE and not is_flag and not are_ints(value):
-            return False
-    return True
-
-
-_STRUCTURE = frozenset((int, str, type(None)))
-
-
-def _are_of(types: Any, operands: Sequence[Any]) -> bool:
-    return all([x.__class__ in types for x in operands])
-
-
 def array_function(
     func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -386,15 +349,17 @@ def array_function(
         For a function without a counterpart.
     """
     count = WITH_PATHS.get(func)
-    if count is not None and len(args) >= count and (count == 1 or _are_of(types, args[:count])):
+    if func is np.clip and clips_by_position(args, kwargs):
+        return apply(clip_body, args)
+    if count is not None and len(args) >= count and (count == 1 or are_operands(func, types, args[:count])):
         rest = args[count:]
-        if _is_structure(rest, kwargs):
+        if is_structure(rest, kwargs):
             if not kwargs:
                 return apply(FUNCTIONS[func], args[:count], rest)
             return apply(with_names(FUNCTIONS[func]), args[:count], (rest, tuple(kwargs.items())))
-    if func in OF_SEQUENCES and args and args[0].__class__ in _SEQUENCES and _are_of(types, args[0]):
+    if func in OF_SEQUENCES and args and args[0].__class__ in _SEQUENCES and are_of(types, args[0]):
         rest = args[1:]
-        if _is_structure(rest, kwargs):
+        if is_structure(rest, kwargs):
             return apply(of_sequence(FUNCTIONS[func]), tuple(args[0]), (rest, tuple(kwargs.items())))
     adapter = FUNCTIONS.get(func)
     if adapter is not None:

@@ -24,11 +24,14 @@ from jittape.core.symbolic.extents import open_extents
 from jittape.native.built_in import TABLE
 from jittape.native.object_layout import object_layout, slot_places
 from jittape.native.switch import NativeMethod
+from jittape.numpy_api.array_methods import ArrayMethods
+from jittape.numpy_api.dtype_objects import DType
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.elementwise.division import divide_op
 from jittape.primitives.indexing.getitem import PLANS
 from jittape.recording.flushing import Flushing
-from jittape.recording.machine_code.path_tables import FUNCTION_BODIES, SEQUENCE_BODIES, UFUNC_BODIES
+from jittape.recording.machine_code import path_tables
+from jittape.recording.machine_code.method_plans import plan_method
 from jittape.recording.operators import Operators
 from jittape.recording.slots import Slots
 from jittape.recording.tensor import Tensor
@@ -82,6 +85,12 @@ _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
         ),
     ),
 )
+_METHODS_OF_ARRAYS = (
+    "all any argmax argmin argsort astype clip conj conjugate copy cumprod cumsum diagonal dot flatten max mean min "
+    "prod ravel repeat reshape round squeeze std sum swapaxes trace transpose var"
+)
+_PROPERTIES = "T imag mT real"
+_OPERATORS = "__abs__ __matmul__ __pow__ __rmatmul__"
 _OPS = {"add": add_op, "sub": subtract_op, "mul": multiply_op, "truediv": divide_op}
 
 
@@ -100,6 +109,12 @@ class _Method(NamedTuple):
     @property
     def label(self) -> str:
         return f"{self.owner.__name__}.{self.name}"
+
+    @property
+    def python(self) -> Any:
+        """The Python method, or the getter of the property."""
+        found = vars(self.owner)[self.name]
+        return found.fget if isinstance(found, property) else found
 
     def define(self, new: Callable[[ir.Function], ObjectCode], function: ir.Function) -> None:
         """Emit the method."""
@@ -133,13 +148,22 @@ def _methods() -> list[_Method]:
         methods.append(_Method(owner, "__getitem__", ONE_ARGUMENT, "emit_getitem.define_getitem", arguments))
     methods.append(_Method(Operators, "__array_ufunc__", BY_NAMES, "emit_protocols.define_array_ufunc"))
     methods.append(_Method(Operators, "__array_function__", BY_NAMES, "emit_protocols.define_array_function"))
+    methods.append(_Method(ArrayMethods, "_record_or", BY_NAMES, "emit_calls.define_record_or"))
+    of_arrays: tuple[type, str] = ArrayMethods, _METHODS_OF_ARRAYS
+    for kind, names in (of_arrays, (Operators, _OPERATORS)):
+        for name in names.split():
+            arguments = f"{kind.__name__}.{name}", name == "clip"
+            methods.append(_Method(kind, name, BY_NAMES, "emit_calls.define_method", arguments))
+    for name in _PROPERTIES.split():
+        arguments = (f"ArrayMethods.{name}",)
+        methods.append(_Method(ArrayMethods, name, NO_ARGUMENT, "emit_calls.define_property", arguments))
     return methods
 
 
 _METHODS = _methods()
-_python = {method.label: vars(method.owner)[method.name] for method in _METHODS}
+_python = {method.label: method.python for method in _METHODS}
 _KNOWN: dict[str, Any] = {
-    **{kind.__name__: kind for kind in (Tensor, Variable, Buffer, Trace, Node, Aval)},
+    **{kind.__name__: kind for kind in (Tensor, Variable, Buffer, Trace, Node, Aval, DType, type)},
     **{
         kind.__name__: kind for kind in (tuple, list, dict, slice, str, float, int, bool, complex, np.ndarray)
     },
@@ -173,9 +197,9 @@ _KNOWN: dict[str, Any] = {
     "ARRAY_AVALS": ARRAY_AVALS,
     "PLANS": PLANS,
     "open_extents": open_extents,
-    "FUNCTION_BODIES": FUNCTION_BODIES,
-    "SEQUENCE_BODIES": SEQUENCE_BODIES,
-    "UFUNC_BODIES": UFUNC_BODIES,
+    **{name: getattr(path_tables, name) for name in path_tables.__all__},
+    "plan_method": plan_method,
+    "type of dtypes": type(type(float64)),
     "config": config,
 }
 _table = np.array([id(value) for value in _KNOWN.values()], np.int64)
@@ -220,9 +244,7 @@ def methods() -> tuple[NativeMethod, ...]:
     ]
     made = tuple(
         [
-            NativeMethod(
-                m.owner, m.name, python, as_method(m.owner, m.name, address, m.flags, _described(python))
-            )
+            _native(m, python, address)
             for m, python, address in zip(
                 _METHODS, _python.values(), registry.addresses_of_module(definitions), strict=True
             )
@@ -230,6 +252,15 @@ def methods() -> tuple[NativeMethod, ...]:
         ]
     )
     return made if _counts_references(made) else ()
+
+
+def _native(method: _Method, python: Any, address: int) -> NativeMethod:
+    """Return a method, or a property whose getter is machine code."""
+    machine = as_method(method.owner, method.name, address, method.flags, _described(python))
+    before = vars(method.owner)[method.name]
+    if isinstance(before, property):
+        return NativeMethod(method.owner, method.name, before, property(machine, doc=before.__doc__))
+    return NativeMethod(method.owner, method.name, python, machine)
 
 
 def _counts_references(found: Sequence[NativeMethod]) -> bool:
@@ -247,5 +278,5 @@ def _counts_references(found: Sequence[NativeMethod]) -> bool:
 def _described(function: Any) -> str:
     """Return the docstring of a Python method after its signature in the format that `inspect` and `help` read."""
     parameters = inspect.signature(function).parameters.values()
-    given = ", ".join([str(p.replace(annotation=p.empty)) for p in parameters][1:])
-    return f"{function.__name__}($self, {given})\n--\n\n{inspect.getdoc(function) or ''}"
+    given = str(inspect.Signature([p.replace(annotation=p.empty) for p in parameters]))
+    return f"{function.__name__}{given.replace('(self', '($self', 1)}\n--\n\n{inspect.getdoc(function) or ''}"

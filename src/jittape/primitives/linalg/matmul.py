@@ -32,7 +32,7 @@ from jittape.primitives.shape.reshaping import hashable
 from jittape.primitives.shape.views import permuted
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["matmul", "matmul_op", "matvec", "outer", "tensordot"]
+__all__ = ["matmul", "matmul_body", "matmul_op", "matvec", "outer", "tensordot"]
 
 
 def _swapped(x: Any) -> Any:
@@ -77,7 +77,10 @@ matmul_op = Primitive(
 )
 
 
-def _matmul(a: Any, b: Any, transpose_a: bool, transpose_b: bool, adjoint_a: bool, adjoint_b: bool) -> Any:
+def matmul_body(
+    a: Any, b: Any, transpose_a: bool, transpose_b: bool, adjoint_a: bool, adjoint_b: bool
+) -> Any:
+    """Return the product of two matrices, stacks of them, or vectors; see `matmul`."""
     for which, transpose, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
         if transpose and adjoint:
             raise ValueError(
@@ -183,7 +186,7 @@ def matmul(
     array([[ 5., 11.],
            [11., 25.]], dtype=float32)
     """
-    return apply(_matmul, (a, b), (transpose_a, transpose_b, adjoint_a, adjoint_b))
+    return apply(matmul_body, (a, b), (transpose_a, transpose_b, adjoint_a, adjoint_b))
 
 
 def matvec(
@@ -226,7 +229,7 @@ def _matvec(a: Any, b: Any, transpose_a: bool, adjoint_a: bool) -> Any:
             f"{b.shape}; matmul multiplies matrices"
         )
     column = to_shape(b, (*b.shape, 1))
-    result = _matmul(a, column, transpose_a, False, adjoint_a, False)
+    result = matmul_body(a, column, transpose_a, False, adjoint_a, False)
     return to_shape(result, result.shape[:-1])
 
 

@@ -1,7 +1,7 @@
 """Machine code of ``__array_ufunc__`` and ``__array_function__``: calls of NumPy's functions on known paths.
 
 The tables in `known_paths` say what a call records. All other calls, such as those with arrays or ``out=``, run in
-Python.
+Python. `emit_calls` has the methods.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def define_array_function(new: New, function: ir.Function) -> None:
     n_operands, length = code.size(code.item(known, 0)), code.length_of(args)
     code.require(code.builder.icmp_signed(">=", length, n_operands), python)
     operands = code.builder.add(args, integer(code.places["items"]))
-    _require_tensors(code, operands, n_operands, python)
+    with_numbers = code.same(code.item(known, 3), code.known("True"))
+    _require_tensors(code, operands, n_operands, python, with_numbers)
     body, static = _body_and_static(new, code, known, (args, n_operands, length), kwargs, python)
     _return_recorded(new, code, body, (operands, n_operands), (static,), python)
     code.begin(sequence)
@@ -66,12 +67,22 @@ def define_array_function(new: New, function: ir.Function) -> None:
     call_python(new, code, code.known("Operators.__array_function__"), *function.args)
 
 
-def _require_tensors(code: ObjectCode, operands: ir.Value, count: ir.Value, otherwise: ir.Block) -> None:
-    """Branch to `otherwise` unless all operands are tensors or Variables."""
+def _require_tensors(
+    code: ObjectCode,
+    operands: ir.Value,
+    count: ir.Value,
+    otherwise: ir.Block,
+    with_numbers: ir.Value | None = None,
+) -> None:
+    """Branch to `otherwise` unless all operands are tensors or Variables, or numbers if `with_numbers`."""
+    builder = code.builder
     with code.each(count) as i:
         operand = code.read(operands, i)
-        is_value = code.builder.or_(code.is_a(operand, "Tensor"), code.is_a(operand, "Variable"))
-        code.require(is_value, otherwise)
+        fits = builder.or_(code.is_a(operand, "Tensor"), code.is_a(operand, "Variable"))
+        if with_numbers is not None:
+            is_number = builder.or_(code.is_a(operand, "float"), code.is_a(operand, "int"))
+            fits = builder.or_(fits, builder.and_(with_numbers, is_number))
+        code.require(fits, otherwise)
 
 
 def _return_recorded(

@@ -11,8 +11,15 @@ from typing import Any
 import numpy as np
 
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_operands import of_sequence, with_names
-from jittape.numpy_api.numpy_protocol import OF_SEQUENCES, UFUNCS, WITH_PATHS, Recorded
+from jittape.numpy_api.numpy_operands import (
+    OF_NUMBERS,
+    OF_SEQUENCES,
+    WITH_PATHS,
+    clip_body,
+    of_sequence,
+    with_names,
+)
+from jittape.numpy_api.numpy_protocol import UFUNCS, Recorded
 from jittape.primitives.elementwise import (
     arithmetic,
     bits,
@@ -21,8 +28,10 @@ from jittape.primitives.elementwise import (
     exponential,
     hyperbolic,
     piecewise,
+    powers,
 )
 from jittape.primitives.elementwise import trigonometric as trig
+from jittape.primitives.linalg.matmul import matmul_body
 from jittape.recording.machine_code.path_tables import FUNCTION_BODIES, SEQUENCE_BODIES, UFUNC_BODIES
 
 __all__: list[str] = []
@@ -79,14 +88,17 @@ _OPS: dict[np.ufunc, Any] = {
     np.subtract: arithmetic.subtract_op,
     np.tan: trig.tan_op,
     np.tanh: hyperbolic.tanh_op,
+    np.power: powers.pow_op,
 }
 
 UFUNC_BODIES |= {ufunc: (op, ()) for ufunc, op in _OPS.items()}
+UFUNC_BODIES[np.matmul] = matmul_body, (False,) * 4
 UFUNC_BODIES |= {
     ufunc: (call.body, call.static) for ufunc, call in UFUNCS.items() if isinstance(call, Recorded)
 }
 FUNCTION_BODIES |= {
-    function: (count, FUNCTIONS[function], with_names(FUNCTIONS[function]))
+    function: (count, FUNCTIONS[function], with_names(FUNCTIONS[function]), function in OF_NUMBERS)
     for function, count in WITH_PATHS.items()
 }
+FUNCTION_BODIES[np.clip] = (3, clip_body, clip_body, True)
 SEQUENCE_BODIES |= {function: of_sequence(FUNCTIONS[function]) for function in OF_SEQUENCES}
