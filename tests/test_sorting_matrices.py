@@ -190,6 +190,24 @@ def test_batch_normalization_without_offset_or_scale(mode):
         assert jt.nn.batch_normalization(x, 2.0, 4.0, None, 2.0, 0.0).tolist() == [-1.0, 1.0]
 
 
+def test_errors_of_embedding_lookup_name_the_number(mode):
+    table = jt.Variable([[3.0, 4.0], [0.5, 0.0]])
+
+    @jt.function
+    def total(ids):
+        return jt.reduce_sum(jt.nn.embedding_lookup(table, ids))
+
+    for call in (jt.nn.embedding_lookup, lambda _, ids: total(ids)):
+        for wrong, message in ((-1, "ids must not be negative, got -1"), (-3, "index -3"), (2, "index 2")):
+            for _ in range(2):
+                with pytest.raises(jt.errors.InvalidIndexError, match=rf"^\[embedding_lookup\] {message}"):
+                    call(table, jt.constant([0, wrong])).numpy()
+    with pytest.raises(jt.errors.InvalidIndexError, match=r"^\[embedding_lookup\] index 2 "):
+        jt.nn.embedding_lookup(table, [2])
+    with pytest.raises(jt.errors.InvalidIndexError, match=r"^\[take\] index 2 "):
+        jt.numpy.take(table, [2], 0)
+
+
 def test_embedding_lookup(mode):
     table = jt.Variable([[3.0, 4.0], [0.3, 0.4]])
     for _ in range(3):

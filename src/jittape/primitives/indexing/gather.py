@@ -9,8 +9,8 @@ import numpy as np
 from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import int64
 from jittape.core.primitive import apply
-from jittape.core.user_calls import as_array, as_int
-from jittape.errors import DTypeError, ShapeError
+from jittape.core.user_calls import as_array, as_int, named
+from jittape.errors import DTypeError, InvalidIndexError, ShapeError
 from jittape.primitives.broadcast import (
     as_symbol,
     broadcast,
@@ -126,7 +126,10 @@ def gather(
         return apply(_gather, (params, indices), (along, batch_dims))
     shape = shape_of(params)
     if -len(shape) <= along < len(shape):
-        check_range("gather", known, along % len(shape), shape[along])
+        try:
+            check_range("gather", known, along % len(shape), shape[along])
+        except InvalidIndexError as error:
+            raise named(error) from None
     return apply(_gather, (params, known), (along, batch_dims))
 
 

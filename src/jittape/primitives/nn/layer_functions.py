@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jittape.core.primitive import apply
+import numpy as np
+
+from jittape.core.forms import Decomposition
+from jittape.core.primitive import Primitive, apply
 from jittape.core.user_calls import as_flag
 from jittape.errors import InvalidIndexError, ShapeError
+from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import as_symbol, axis_key, promote, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
 from jittape.primitives.elementwise.comparison import greater_equal, less, logical_and, where
 from jittape.primitives.elementwise.exponential import exp, log, rsqrt
-from jittape.primitives.indexing.gather import gather, known_indices
+from jittape.primitives.indexing.gather import gather, index_operand, known_indices
+from jittape.primitives.indexing.gather_ops import check_range
 from jittape.primitives.nn.activation import relu
 from jittape.primitives.nn.gradient_clipping import clip_by_norm
 from jittape.primitives.record_parts import floating
@@ -131,10 +136,38 @@ def batch_normalization(
     return apply(_batch_normalization_body, (*operands, offset, scale, variance_epsilon))
 
 
-def _row_numbers(ids: Any, rows: int) -> Any:
-    """Return `ids` with indices out of range in place of negative ones, which `gather` counts from the end."""
-    ids = as_symbol(ids)
+def _check_rows(ids: np.ndarray[Any, Any], rows: int) -> None:
+    """Raise for a number that is no row of a table."""
+    check_range("embedding_lookup", ids, 0, rows)
+    if ids.size and ids.min() < 0:
+        raise InvalidIndexError(
+            f"[embedding_lookup] ids must not be negative, got {ids.min()}: give padding a row of its own"
+        )
+
+
+def _rows_impl(ids: Any, *, rows: int) -> Any:
+    _check_rows(ids, rows)
+    return ids
+
+
+def _out_of_range_if_negative(ids: Any, *, rows: int) -> Any:
+    """Return the decomposition for compiled code: `gather` counts negative indices from the end, and finds these."""
     return where(less(ids, 0), subtract(ids, rows), ids) if ids.dtype.kind == "i" else ids
+
+
+rows_op = Primitive(
+    "row_number",
+    abstract_eval=lambda ids, *, rows: ids,
+    impl=_rows_impl,
+    lowering=Decomposition(_out_of_range_if_negative),
+    gradient_stops="a row number is an integer",
+    batch=alike(),
+)
+"""Numbers of rows of a table, from 0; other numbers are an error."""
+
+
+def _row_numbers(ids: Any, rows: int) -> Any:
+    return rows_op.bind(index_operand("embedding_lookup", as_symbol(ids)), rows=rows)
 
 
 def embedding_lookup(
@@ -169,12 +202,9 @@ def embedding_lookup(
            [1., 2.],
            [3., 4.]], dtype=float32)
     """
-    known = known_indices(ids)
-    if known is not None and known.size and known.min() < 0:
-        raise InvalidIndexError(
-            f"[embedding_lookup] ids must not be negative, got {known.min()}: give padding a row of its own"
-        )
-    shape = shape_of(params)
+    known, shape = known_indices(ids), shape_of(params)
+    if known is not None and shape:
+        _check_rows(known, shape[0])
     rows = gather(params, apply(_row_numbers, (ids,), (shape[0],)) if known is None and shape else ids)
     if max_norm is None:
         return rows
