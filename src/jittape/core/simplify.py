@@ -76,7 +76,8 @@ def extended_runs_merged(program: Program) -> Program:
         if all(len(found) < 2 for found in runs.values()):
             return program
         ops = tuple([_with_longest_bodies(op, runs) for op in program.ops])
-    return program.replaced(ops, program.outputs, program.avals)
+    # Ops that have become equal would be one result of a run under two slots.
+    return common_subexpressions_merged(program.replaced(ops, program.outputs, program.avals))
 
 
 def _key_without_bodies(op: Op) -> Any:
