@@ -34,6 +34,7 @@ from jittape.core.primitive import active, recording_with
 from jittape.core.user_calls import stack_level
 from jittape.errors import TapeUsageWarning
 from jittape.recording.nested import flatten
+from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import path_to
 from jittape.recording.variable import Variable
@@ -133,6 +134,8 @@ class GradientTape(TapeReport):
         RuntimeError
             If the tape has not been entered.
         """
+        if tensor.__class__ is Tensor and self._interval.has_watched(tensor):
+            return
         leaves, _ = flatten(tensor)
         check_watched(leaves)
         if self._interval.trace is None:

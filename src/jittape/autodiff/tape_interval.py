@@ -18,6 +18,7 @@ from jittape.core.primitive import replace_recorder
 from jittape.core.tickets import Ticket
 from jittape.recording.slots import NOTHING_READ, Variables
 from jittape.recording.tape_exits import Exits
+from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import UNPLACED, Node, aval_of, path_to, trie
 from jittape.recording.variable import Variable
@@ -225,6 +226,15 @@ class TapeInterval:
             self._watches.append((self.trace.node.n_slots, slot))
             if self.trace.traced_in is not None:
                 self.trace.note_source(leaf)  # type: ignore[attr-defined]
+
+    def has_watched(self, tensor: Tensor) -> bool:
+        """Watch a tensor, as `watch` does, if that is a common case; return whether it is."""
+        trace = self.trace
+        if trace.__class__ is not Trace or not is_differentiable(tensor._aval.dtype):
+            return False
+        slot = trace.import_tensor(tensor)
+        self._watches.append((trace.node.n_slots, slot))
+        return True
 
     def watched_variables(self) -> tuple[Variable, ...]:
         """Return the Variables watched so far, in order of creation."""

@@ -115,6 +115,8 @@ class Flushing:
         if self.lost:
             self.release_lost()
         with self._flushing:
+            if self._run_known(wanted):
+                return
             pending, alive, needed = self._take_pending()
             if wanted is not None and wanted._buffer is None:
                 for tensor in alive:
@@ -145,6 +147,13 @@ class Flushing:
                         self.pending = [tensor for tensor in self.pending if tensor._buffer is None]
                     raise
             self._end()
+
+    def _run_known(self, wanted: Tensor | None) -> bool:
+        """Flush as `flush` does and return True if that is a common case for machine code, which replaces this method.
+
+        The flush ends the trace and runs a known program that cannot fail.
+        """
+        return False
 
     def _take_pending(self) -> tuple[list[Tensor], list[Tensor], tuple[int, ...]]:
         """Return the pending tensors, the live ones, and the slots of the live ones and of new values of Variables."""

@@ -29,16 +29,21 @@ from jittape.numpy_api.dtype_objects import DType
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.elementwise.division import divide_op
 from jittape.primitives.indexing.getitem import PLANS
-from jittape.recording.flushing import Flushing
+from jittape.recording.flushing import LOOP, Flushing
 from jittape.recording.machine_code import path_tables
 from jittape.recording.machine_code.method_plans import plan_method
 from jittape.recording.operators import Operators
-from jittape.recording.slots import Slots
+from jittape.recording.slots import NOTHING_WRITTEN, Slots
 from jittape.recording.tensor import Tensor
-from jittape.recording.trace import Trace
-from jittape.recording.trie import UNPLACED, Node, trie
-from jittape.recording.trie_insertion import ARRAY_AVALS
+from jittape.recording.trace import CLEARED, SAME, Trace
+from jittape.recording.trie import UNPLACED, Node, Trie, code_of_jittape, trie
+from jittape.recording.trie_insertion import ARRAY_AVALS, imported
 from jittape.recording.variable import Variable
+from jittape.runtime.counters import Counters, counters
+from jittape.runtime.fast_run import FastRun
+from jittape.runtime.path_executable import GeneralPathExecutable, PathExecutable
+from jittape.runtime.result_memory import ResultMemory
+from jittape.runtime.workspace import PoisonedWorkspace, Workspace
 
 if TYPE_CHECKING:
     from llvmlite import ir
@@ -47,12 +52,17 @@ if TYPE_CHECKING:
 
 __all__ = ["methods"]
 
+_TRACE_SLOTS = tuple(
+    [slot for kind in Trace.__mro__[:-1] for slot in kind.__slots__ if slot != "__weakref__"]  # type: ignore[attr-defined]
+)
 _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     ("", Operators, ("_aval", "_buffer", "_marker", "_slot", "_trace")),
     ("", Variable, ("_assigned_in",)),
     ("Tensor.", Tensor, ("_origin",)),
     ("Buffer.", Buffer, Buffer.__slots__),
-    ("Config.", Config, ("_max_pending_bytes",)),
+    ("Config.", Config, ("_interpret", "_max_pending_bytes", "_max_pending_ops")),
+    ("Counters.", Counters, ("compiled_runs", "flushes", "last", "paths_found")),
+    ("FastRun.", FastRun, ("address", "free", "is_simple")),
     (
         "Node.",
         Node,
@@ -60,30 +70,22 @@ _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
             "aval",
             "children",
             "conversions",
+            "executables",
             "inputs",
+            "is_whole_gradient",
             "n_slots",
             "nbytes",
             "results",
             "slot",
+            "stamp",
             "takes_scalars_as_given",
         ),
     ),
-    (
-        "Trace.",
-        Trace,
-        (
-            "assigned",
-            "imported",
-            "holders",
-            "inputs",
-            "large",
-            "limit",
-            "node",
-            "pending",
-            "superseded",
-            "variables",
-        ),
-    ),
+    ("PathExecutable.", PathExecutable, ("_fast_run", "ran_compiled", "visits")),
+    ("ResultMemory.", ResultMemory, ("_misses", "_sets", "large")),
+    ("Trace.", Trace, _TRACE_SLOTS),
+    ("Trie.", Trie, ("clock",)),
+    ("Workspace.", Workspace, ("_arena", "_first", "_results", "address")),
 )
 _METHODS_OF_ARRAYS = (
     "all any argmax argmin argsort astype clip conj conjugate copy cumprod cumsum diagonal dot flatten max mean min "
@@ -127,8 +129,11 @@ def _methods() -> list[_Method]:
     arguments: tuple[Any, ...]
     methods = [
         _Method(Trace, "apply", BY_NAMES, "emit_methods.define_apply"),
+        _Method(Trace, "import_tensor", ONE_ARGUMENT, "emit_methods.define_import_tensor"),
+        _Method(Slots, "known_gradient", BY_NAMES, "emit_gradient.define_known_gradient"),
         _Method(Trace, "tensors_at", ONE_ARGUMENT, "emit_methods.define_tensors_at"),
         _Method(Slots, "tensor_of_array", ONE_ARGUMENT, "emit_methods.define_tensor_of_array"),
+        _Method(Flushing, "_run_known", ONE_ARGUMENT, "emit_flush.define_run_known"),
         _Method(Flushing, "_take_pending", NO_ARGUMENT, "emit_methods.define_take_pending"),
         _Method(Flushing, "_distribute", BY_NAMES, "emit_methods.define_distribute"),
     ]
@@ -164,6 +169,9 @@ _METHODS = _methods()
 _python = {method.label: method.python for method in _METHODS}
 _KNOWN: dict[str, Any] = {
     **{kind.__name__: kind for kind in (Tensor, Variable, Buffer, Trace, Node, Aval, DType, type)},
+    **{kind.__name__: kind for kind in (FastRun, GeneralPathExecutable, PathExecutable)},
+    **{kind.__name__: kind for kind in (PoisonedWorkspace, Workspace)},
+    "PoisonedWorkspace.poison": PoisonedWorkspace.poison,
     **{
         kind.__name__: kind for kind in (tuple, list, dict, slice, str, float, int, bool, complex, np.ndarray)
     },
@@ -173,6 +181,8 @@ _KNOWN: dict[str, Any] = {
     **_OPS,
     "neg": negative_op,
     **_python,
+    "imported": imported,
+    "gradient": "gradient",
     "Trace.begin": Trace.begin,
     "Trie.places": trie.places,
     "Trace._flush_over_limit": Trace._flush_over_limit,
@@ -182,7 +192,11 @@ _KNOWN: dict[str, Any] = {
     "True": True,
     "False": False,
     "Ellipsis": Ellipsis,
+    "CLEARED": CLEARED,
     "LARGE": LARGE,
+    "LOOP": LOOP,
+    "NOTHING_WRITTEN": NOTHING_WRITTEN,
+    "SAME": SAME,
     "minus one": -1,
     "zero": 0,
     "empty": (),
@@ -201,6 +215,9 @@ _KNOWN: dict[str, Any] = {
     "plan_method": plan_method,
     "type of dtypes": type(type(float64)),
     "config": config,
+    "code_of_jittape": code_of_jittape,
+    "counters": counters,
+    "trie": trie,
 }
 _table = np.array([id(value) for value in _KNOWN.values()], np.int64)
 

@@ -34,10 +34,11 @@ from jittape.recording.trie import UNPLACED, Node, trie
 from jittape.recording.trie_insertion import imported, insert_call, marked, operand_of, refuse_parameters
 from jittape.recording.variable import Variable, read_variable_op
 
-__all__ = ["Trace", "begin_step", "current_trace"]
+__all__ = ["CLEARED", "SAME", "Trace", "begin_step", "current_trace"]
 
-_SAME: Mapping[int, int] = MappingProxyType({})
-_CLEARED: Any = MappingProxyType({})
+SAME: Mapping[int, int] = MappingProxyType({})
+CLEARED: Any = MappingProxyType({})
+"""The mappings of a trace that records no more."""
 _CLEARED_LIST: Any = ()
 _SCALARS = frozenset((float, int, bool, complex))
 
@@ -106,7 +107,7 @@ class Trace(Slots):
         self.windows: LoopWindows | None = None
         self.intervals: list[ref[Any]] = []
         self.exits = None
-        self.former = _SAME
+        self.former = SAME
         self.written = NOTHING_WRITTEN
         self.large = self.superseded = False
         self.holders = self._ops_when_left = 0
@@ -384,7 +385,7 @@ class Trace(Slots):
         """Release everything. Tensors may still refer to the trace, which records no more."""
         self.node = UNPLACED
         self.inputs = self.materialized = _CLEARED_LIST
-        self.imported = self.variables = self.callbacks = _CLEARED
+        self.imported = self.variables = self.callbacks = CLEARED
         self.exits, self.written = None, NOTHING_WRITTEN
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "ScalarInput",
     "Trie",
     "aval_of",
+    "code_of_jittape",
     "cut_program",
     "parts_of",
     "path_to",
@@ -45,7 +46,7 @@ Key = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]
 _NO_RESULT = Aval((), np.dtype(bool))
 _KNOWN_PLACES = 4096
 """Maximum number of code locations whose root is found by address."""
-_code_of_jittape: dict[int, Any] = {}
+code_of_jittape: dict[int, Any] = {}
 """Code objects of jittape by identity, to skip a frame in 0.1 µs; `frame_of_user` takes 0.3 µs."""
 
 
@@ -195,6 +196,17 @@ class Trie:
         key of the root of a whole function or type is its `id`.
     """
 
+    __slots__ = (
+        "_known_code",
+        "_roots",
+        "_separate_roots",
+        "clock",
+        "derived_child",
+        "n_nodes",
+        "places",
+        "pruned",
+    )
+
     def __init__(self) -> None:
         self._roots: dict[tuple[Any, ...], Node] = {}
         self.places: dict[int, Node] = {}
@@ -218,7 +230,7 @@ class Trie:
             Frame at which the search for the innermost frame outside jittape starts.
         """
         near: FrameType | None = frame
-        while near is not None and id(near.f_code) in _code_of_jittape:
+        while near is not None and id(near.f_code) in code_of_jittape:
             near = near.f_back
         known = None if near is None else self.places.get(id(near.f_code) + near.f_lasti)
         return known or self._root_of_line(frame)
@@ -226,7 +238,7 @@ class Trie:
     def _root_of_line(self, frame: FrameType) -> Node:
         user = frame_of_user(frame) or frame
         while frame is not user and frame.f_back is not None:
-            _code_of_jittape[id(frame.f_code)] = frame.f_code
+            code_of_jittape[id(frame.f_code)] = frame.f_code
             frame = frame.f_back
         return self._keep_place(id(user.f_code) + user.f_lasti, user.f_code, user.f_lineno)
 

@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["Counters", "counters"]
 
 
-@dataclass
+@dataclass(slots=True)
 class Counters:
     """Running totals since the process began or the last reset.
 

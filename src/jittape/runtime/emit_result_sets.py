@@ -11,7 +11,7 @@ from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.new_buffers import new_buffer
 from jittape.native.object_code import I32, I64, ObjectCode
 
-__all__ = ["write_busy", "write_new"]
+__all__ = ["count_in_use", "write_busy", "write_new"]
 
 
 def write_new(function: ir.Function, places: Mapping[str, int]) -> None:
@@ -47,8 +47,13 @@ def write_new(function: ir.Function, places: Mapping[str, int]) -> None:
 def write_busy(function: ir.Function, places: Mapping[str, int]) -> None:
     """Emit the function that counts the buffers of a set that are not free."""
     code = ObjectCode(function, places)
-    builder = code.builder
     buffers, false, none = (code.argument(i) for i in range(3))
+    return_integer(code.builder, count_in_use(code, buffers, false, none))
+
+
+def count_in_use(code: ObjectCode, buffers: ir.Value, false: ir.Value, none: ir.Value) -> ir.Value:
+    """Return the number of buffers of a tuple that are not free; free ones are marked as unexposed."""
+    builder, places = code.builder, code.places
 
     def shared(item: ir.Value, own: str = "held") -> ir.Value:
         return code.differ(code.get_unchecked(item, "references", I32), ir.Constant(I32, places[own]))
@@ -77,4 +82,4 @@ def write_busy(function: ir.Function, places: Mapping[str, int]) -> None:
         with builder.if_then(builder.and_(seen, builder.not_(one)), likely=False):
             code.put(item, "buffer_exposed", code.incref(false))
         code.write(total, builder.add(code.read(total), builder.zext(one, I64)))
-    return_integer(builder, code.read(total))
+    return code.read(total)

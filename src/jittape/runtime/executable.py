@@ -163,6 +163,11 @@ class CompiledExecutable:
         tables = [segment.address for segment in self._segments if isinstance(segment, LaunchTable)]
         return tables if len(tables) == len(self._segments) else None
 
+    @property
+    def may_fail(self) -> bool:
+        """Whether a run can fail, though there is memory for the results."""
+        return any(not isinstance(segment, LaunchTable) or segment.may_abort for segment in self._segments)
+
     def workspace(self) -> Workspace:
         """Return a new workspace."""
         kind = PoisonedWorkspace if config.poison_memory else Workspace

@@ -79,6 +79,14 @@ class LaunchTable:
     address: int
     memory: tuple[np.ndarray[Any, Any], ...]
 
+    @property
+    def may_abort(self) -> bool:
+        """Whether a kernel may abort a run."""
+        launch = self.memory[0].tolist()
+        count = LAUNCH_HEAD.unpack(launch)["calls"]
+        calls = KERNEL_CALL.unpack_array(launch, LAUNCH_HEAD.words, count)
+        return any(call["tasks"] == ABORTABLE for call in calls)
+
 
 def announce(schedules: Sequence[Schedule]) -> None:
     """Have the tile loop and the helpers, if the schedules need them, compiled together with the kernels."""

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from sys import getrefcount
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -47,7 +47,10 @@ class ResultMemory:
         Positions of the results that `take` leaves out: large ones, and those in `elsewhere`.
     """
 
-    _busy: Callable[[tuple[Buffer, ...], bool, None], int]
+    __slots__ = ("_avals", "_misses", "_pack", "_sets", "_small", "large")
+
+    _busy: ClassVar[Any]
+    """`busy` or `count_busy`."""
 
     @classmethod
     def follow(cls) -> None:

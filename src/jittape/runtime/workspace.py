@@ -83,6 +83,29 @@ class Layout:
 class Workspace:
     """The slot table, the arena and the result buffers of one run at a time."""
 
+    __slots__ = (
+        "_arena",
+        "_arena_address",
+        "_arena_aval",
+        "_boxed",
+        "_first",
+        "_grown",
+        "_in_place",
+        "_last",
+        "_layout",
+        "_offsets",
+        "_pack_results",
+        "_program",
+        "_results",
+        "_stacks",
+        "_table",
+        "_temporaries",
+        "address",
+        "cells",
+        "keeps_arena",
+        "stacks_address",
+    )
+
     def __init__(self, schedule: Schedule, layout: Layout) -> None:
         self._program = schedule.program
         self._layout = layout
@@ -237,15 +260,17 @@ class Workspace:
 class PoisonedWorkspace(Workspace):
     """A workspace that fills memory before each run, as `config.poison_memory` says."""
 
+    __slots__ = ()
+
     def begin(self, inputs: Sequence[Any] | Mapping[int, Any], held: int | _Counting) -> tuple[Buffer, ...]:
         """Take the memory of a run, and poison it."""
-        return self._poisoned(super().begin(inputs, held), inputs)
+        return self.poison(super().begin(inputs, held), inputs)
 
     def results(self, inputs: Sequence[Any] | Mapping[int, Any], held: int | _Counting) -> tuple[Buffer, ...]:
         """Return the buffers for the results, poisoned."""
-        return self._poisoned(super().results(inputs, held), inputs)
+        return self.poison(super().results(inputs, held), inputs)
 
-    def _poisoned(
+    def poison(
         self, results: tuple[Buffer, ...], inputs: Sequence[Any] | Mapping[int, Any]
     ) -> tuple[Buffer, ...]:
         """Fill memory without a value with bytes that are nan in every float dtype; return `results`."""

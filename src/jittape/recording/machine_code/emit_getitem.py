@@ -6,8 +6,8 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_layout import CONTIGUOUS_AND_ALIGNED
-from jittape.recording.machine_code.emit_methods import call_by_position, recorder
-from jittape.recording.machine_code.emit_operands import New
+from jittape.recording.machine_code.emit_methods import call_by_position
+from jittape.recording.machine_code.emit_operands import New, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
 
 __all__ = ["define_getitem"]

@@ -11,7 +11,8 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.machine_code.emit_operands import New, operand_of
+from jittape.recording.machine_code.emit_flush import add_live, give, needed_slots
+from jittape.recording.machine_code.emit_operands import New, operand_of, recorder
 from jittape.recording.machine_code.emit_recorder import assign, each_result, record
 
 __all__ = [
@@ -20,12 +21,12 @@ __all__ = [
     "define_apply",
     "define_binary",
     "define_distribute",
+    "define_import_tensor",
     "define_take_pending",
     "define_tensor_of_array",
     "define_tensors_at",
     "define_unary",
     "define_update",
-    "recorder",
 ]
 
 
@@ -54,6 +55,29 @@ def define_apply(new: New, function: ir.Function) -> None:
     code.builder.ret(tensor)
     code.begin(python)
     call_python(new, code, code.known("Trace.apply"), *function.args)
+
+
+def define_import_tensor(new: New, function: ir.Function) -> None:
+    """Emit ``Trace.import_tensor(self, tensor)``."""
+    code = new(function)
+    trace, tensor = function.args
+    python, here, outside = (code.block(name) for name in ("python", "here", "outside"))
+    code.require(code.is_a(trace, "Trace"), python)
+    code.require(code.is_a(tensor, "Tensor"), python)
+    own_trace, buffer = (code.get(tensor, place, python) for place in ("_trace", "_buffer"))
+    valid = code.builder.or_(code.same(buffer, code.known("None")), code.is_a(buffer, "Buffer"))
+    code.require(valid, python)
+    code.builder.cbranch(code.same(own_trace, trace), here, outside)
+    code.begin(outside)
+    arguments = (trace, code.known("imported"), _as_array(code, tensor), integer(1), code.known("empty"))
+    made = record(new, code, *arguments, integer(0))
+    code.require(code.differ(made, integer(0)), python)
+    code.decref(made)
+    code.builder.branch(here)
+    code.begin(here)
+    code.builder.ret(code.incref(code.get(tensor, "_slot", python)))
+    code.begin(python)
+    call_by_position(code, code.known("Trace.import_tensor"), trace, tensor)
 
 
 def define_tensor_of_array(new: New, function: ir.Function) -> None:
@@ -159,20 +183,6 @@ def _as_array(code: ObjectCode, *values: ir.Value) -> ir.Value:
     return memory
 
 
-def recorder(code: ObjectCode, otherwise: ir.Block) -> ir.Value:
-    """Return the trace that is this thread's recorder, with a new reference."""
-    other = code.block("other")
-    trace = code.call("PyObject_GetAttr", code.known("active"), code.known("recorder"))
-    code.require(code.differ(trace, integer(0)), otherwise)
-    code.require(code.is_a(trace, "Trace"), other)
-    here = code.builder.block
-    code.begin(other)
-    code.decref(trace)
-    code.builder.branch(otherwise)
-    code.begin(here)
-    return trace
-
-
 # ---- results and flushes --------------------------------------------------------------------------------------------
 
 
@@ -205,28 +215,10 @@ def define_take_pending(new: New, function: ir.Function) -> None:
     code.require(code.is_a(trace, "Trace"), python)
     pending, assigned = (code.get(trace, place, python) for place in ("Trace.pending", "Trace.assigned"))
     fresh, alive = (code.attempt(python, "PyList_New", integer(0)) for _ in range(2))
-    held = ir.Constant(ir.IntType(32), code.places["held"])
-    with code.each_item(pending) as (_, tensor):
-        references = code.get_unchecked(tensor, "references", ir.IntType(32))
-        wanted = code.builder.and_(
-            code.differ(references, held),  # references besides the list's
-            code.same(code.get_unchecked(tensor, "_buffer"), code.known("None")),
-        )
-        with code.builder.if_then(wanted):
-            code.get(tensor, "_slot", failed)
-            code.attempt(failed, "PyList_Append", alive, tensor)
+    add_live(code, pending, alive, failed)
     code.incref(pending)
     code.put(trace, "Trace.pending", fresh)
-    count = code.call("PyList_Size", alive)
-    total = code.builder.add(count, code.call("PyDict_Size", assigned))
-    needed = code.attempt(lost, "PyTuple_New", total)
-    with code.each_item(alive) as (i, tensor):
-        code.fill(needed, i, code.incref(code.get_unchecked(tensor, "_slot")))
-    at = code.words(1)
-    code.write(at, count)
-    with code.each_value(assigned) as entry:
-        code.fill(needed, code.read(at), code.incref(code.item(entry, 1)))
-        code.write(at, code.builder.add(code.read(at), integer(1)))
+    needed = needed_slots(code, alive, assigned, lost)
     code.builder.ret(code.new_tuple(lost, pending, alive, needed))
     code.begin(lost)
     code.builder.ret(integer(0))
@@ -253,21 +245,8 @@ def define_distribute(new: New, function: ir.Function) -> None:
     expected = code.builder.add(first, code.call("PyDict_Size", assigned))
     code.require(code.same(code.call("PyList_Size", buffers), expected), python)
     fresh = code.attempt(python, "PyDict_New")
-    with code.each_item(alive) as (i, tensor):
-        code.put(tensor, "_buffer", code.incref(code.call("PyList_GetItem", buffers, i)))
-    code.incref(assigned)
-    code.put(trace, "Trace.assigned", fresh)
-    at = code.words(1)
-    code.write(at, first)
+    give(code, trace, alive, assigned, fresh, lambda i: code.call("PyList_GetItem", buffers, i))
     none = code.known("None")
-    with code.each_value(assigned) as entry:
-        variable, position = code.item(entry, 0), code.read(at)
-        code.put(variable, "_buffer", code.incref(code.call("PyList_GetItem", buffers, position)))
-        for place in ("_assigned_in", "_trace"):
-            code.put(variable, place, code.incref(none))
-        code.put(variable, "_slot", code.incref(code.known("minus one")))
-        code.write(at, code.builder.add(position, integer(1)))
-    code.decref(assigned)
     code.builder.ret(code.incref(none))
     code.begin(python)
     call_python(new, code, code.known("Flushing._distribute"), *function.args)

@@ -1,4 +1,4 @@
-"""Machine code that makes Tensors, and `jittape.recording.trie_insertion.operand_of` for small arrays."""
+"""Machine code that makes Tensors and finds the trace, and `trie_insertion.operand_of` for small arrays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.new_buffers import new_buffer
 from jittape.native.object_code import ObjectCode
 
-__all__ = ["New", "new_tensor", "operand_of"]
+__all__ = ["New", "new_tensor", "operand_of", "recorder"]
 
 New = Callable[[ir.Function], ObjectCode]
 """A function that returns the code writer of an LLVM function."""
@@ -23,6 +23,20 @@ def new_tensor(code: ObjectCode, failed: ir.Block, **slots: ir.Value) -> ir.Valu
         code.init(tensor, name, code.incref(slots.get(name) or code.known("None")))
     code.init(tensor, "Tensor._origin", code.incref(code.known("None")))
     return tensor
+
+
+def recorder(code: ObjectCode, otherwise: ir.Block) -> ir.Value:
+    """Return the trace that is this thread's recorder, with a new reference."""
+    other = code.block("other")
+    trace = code.call("PyObject_GetAttr", code.known("active"), code.known("recorder"))
+    code.require(code.differ(trace, integer(0)), otherwise)
+    code.require(code.is_a(trace, "Trace"), other)
+    here = code.builder.block
+    code.begin(other)
+    code.decref(trace)
+    code.builder.branch(otherwise)
+    code.begin(here)
+    return trace
 
 
 def operand_of(new: New, code: ObjectCode, array: ir.Value) -> ir.Value:

@@ -10,8 +10,8 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.machine_code.emit_methods import call_python, recorder
-from jittape.recording.machine_code.emit_operands import New
+from jittape.recording.machine_code.emit_methods import call_python
+from jittape.recording.machine_code.emit_operands import New, recorder
 from jittape.recording.machine_code.emit_recorder import record
 
 __all__ = ["define_array_function", "define_array_ufunc"]

@@ -164,14 +164,37 @@ class _Recorder:
         return code.get(self.trace, "Trace.node", self.failed)
 
     def _place(self, nowhere: ir.Block) -> ir.Value:
-        """Return the key of the running Python instruction in `Trie.places`."""
+        """Return the key of the running instruction of the user's code in `Trie.places`."""
         code, builder = self.code, self.code.builder
-        frame = code.call("PyEval_GetFrame")
-        code.require(code.differ(frame, integer(0)), nowhere)
-        running = code.call("PyFrame_GetCode", frame)
-        code.decref(running)  # the frame keeps it alive
-        address = builder.add(running, builder.sext(code.call("PyFrame_GetLasti", frame), running.type))
-        return code.attempt(nowhere, "PyLong_FromSsize_t", address)
+        frame, running = code.words(1), code.words(1)
+        code.write(frame, code.incref(self._innermost_frame(nowhere)))
+        inspect, outwards, out, users = (code.block(name) for name in ("frame", "outwards", "out", "users"))
+        builder.branch(inspect)
+        code.begin(inspect)
+        code.write(running, code.call("PyFrame_GetCode", code.read(frame)))
+        code.decref(code.read(running))  # the frame keeps it alive
+        number = code.attempt(out, "PyLong_FromSsize_t", code.read(running))
+        of_jittape = code.call("PyDict_GetItemWithError", code.known("code_of_jittape"), number)
+        code.decref(number)
+        builder.cbranch(code.same(of_jittape, integer(0)), users, outwards)
+        code.begin(outwards)
+        outer = code.call("PyFrame_GetBack", code.read(frame))
+        code.require(code.differ(outer, integer(0)), out)
+        code.decref(code.read(frame))
+        code.write(frame, outer)
+        builder.branch(inspect)
+        code.begin(out)
+        code.decref(code.read(frame))
+        builder.branch(nowhere)
+        code.begin(users)
+        at = builder.sext(code.call("PyFrame_GetLasti", code.read(frame)), ir.IntType(64))
+        code.decref(code.read(frame))
+        return code.attempt(nowhere, "PyLong_FromSsize_t", builder.add(code.read(running), at))
+
+    def _innermost_frame(self, nowhere: ir.Block) -> ir.Value:
+        frame = self.code.call("PyEval_GetFrame")
+        self.code.require(self.code.differ(frame, integer(0)), nowhere)
+        return frame
 
     def _part(self, operand: ir.Value, node: ir.Value) -> ir.Value:
         """Return the part of the key of a child of `node` for an operand, with a new reference."""

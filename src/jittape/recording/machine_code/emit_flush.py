@@ -1,0 +1,386 @@
+"""Machine code of a flush that runs a known program: see `Flushing._run_known`.
+
+It checks everything before it changes anything; in all other cases Python runs the flush from the start. The run itself
+cannot fail, and releases Python's global lock, so the caller holds the lock of the thread's flushes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+
+from jittape.compile.llvm.driver import run_table
+from jittape.compile.llvm.ir_helpers import integer
+from jittape.native.object_code import ObjectCode
+from jittape.recording.machine_code.emit_operands import New, recorder
+from jittape.runtime.emit_result_sets import count_in_use
+from jittape.runtime.emit_runner import fill_cells
+
+__all__ = ["add_live", "define_run_known", "give", "needed_slots"]
+
+
+# ---- parts that other methods have, too --------------------------------------------------------------------------
+
+
+def add_live(code: ObjectCode, pending: ir.Value, alive: ir.Value, failed: ir.Block) -> None:
+    """Append to the list `alive` what is in the list `pending`, has no value and is referred to elsewhere, too."""
+    held = ir.Constant(ir.IntType(32), code.places["held"])
+    with code.each_item(pending) as (_, tensor):
+        references = code.get_unchecked(tensor, "references", ir.IntType(32))
+        wanted = code.builder.and_(
+            code.differ(references, held),  # references besides the list's
+            code.same(code.get_unchecked(tensor, "_buffer"), code.known("None")),
+        )
+        with code.builder.if_then(wanted):
+            code.get(tensor, "_slot", failed)
+            code.attempt(failed, "PyList_Append", alive, tensor)
+
+
+def needed_slots(code: ObjectCode, alive: ir.Value, assigned: ir.Value, failed: ir.Block) -> ir.Value:
+    """Return a new tuple of the slots of tensors and of the new values of Variables."""
+    count, at = code.call("PyList_Size", alive), code.words(1)
+    total = code.builder.add(count, code.call("PyDict_Size", assigned))
+    needed = code.attempt(failed, "PyTuple_New", total)
+    with code.each_item(alive) as (i, tensor):
+        code.fill(needed, i, code.incref(code.get_unchecked(tensor, "_slot")))
+    code.write(at, count)
+    with code.each_value(assigned) as entry:
+        code.fill(needed, code.read(at), code.incref(code.item(entry, 1)))
+        code.write(at, code.builder.add(code.read(at), integer(1)))
+    return needed
+
+
+def give(
+    code: ObjectCode,
+    trace: ir.Value,
+    alive: ir.Value,
+    assigned: ir.Value,
+    fresh: ir.Value,
+    buffer_at: Callable[[ir.Value], ir.Value],
+) -> None:
+    """Give buffers to tensors and the assigned Variables; the trace gets the dictionary `fresh` for assignments."""
+    with code.each_item(alive) as (i, tensor):
+        code.put(tensor, "_buffer", code.incref(buffer_at(i)))
+    code.incref(assigned)
+    code.put(trace, "Trace.assigned", fresh)
+    at = code.words(1)
+    code.write(at, code.call("PyList_Size", alive))
+    with code.each_value(assigned) as entry:
+        variable, position = code.item(entry, 0), code.read(at)
+        code.put(variable, "_buffer", code.incref(buffer_at(position)))
+        for place in ("_assigned_in", "_trace"):
+            code.put(variable, place, code.incref(code.known("None")))
+        code.put(variable, "_slot", code.incref(code.known("minus one")))
+        code.write(at, code.builder.add(position, integer(1)))
+    code.decref(assigned)
+
+
+_OWNED = 14
+"""Number of objects that a flush refers to."""
+
+
+# ---- the flush ---------------------------------------------------------------------------------------------------
+
+
+def define_run_known(new: New, function: ir.Function) -> None:
+    """Emit ``Flushing._run_known(self, wanted)``."""
+    _KnownRun(new, function).emit()
+
+
+class _KnownRun:
+    """The writer of the flush.
+
+    Attributes
+    ----------
+    workspace, free : ir.Value
+        Words of the workspace that was taken and of the list that it came from; 0 before.
+    """
+
+    def __init__(self, new: New, function: ir.Function) -> None:
+        self.code = code = new(function)
+        self.trace, self.wanted = function.args
+        self.refused = code.block("refused")
+        # Objects that the call refers to and releases at its end; 0 before.
+        words = code.words(_OWNED)
+        for i in range(_OWNED):
+            code.write(words, integer(0), i)
+        self._free_words = [code.element(words, i) for i in range(_OWNED)]
+        self._owned: list[ir.Value] = []
+        self.workspace, self.free = self._own(), self._own()
+
+    def emit(self) -> None:
+        code, builder = self.code, self.code.builder
+        refused = self.refused
+        self._require_end_of_trace()
+        places = ("pending", "assigned", "node")
+        parts = [self._keep(code.get(self.trace, f"Trace.{place}", refused)) for place in places]
+        pending, assigned, node = parts
+        alive, successor, fresh, no_assignments = (self._own() for _ in range(4))
+        length = code.call("PyList_Size", pending)
+        for made in (alive, fresh):
+            code.write(made, code.attempt(refused, "PyList_New", integer(0)))
+        code.write(no_assignments, code.attempt(refused, "PyDict_New"))
+        add_live(code, pending, code.read(alive), refused)
+        self._require_wanted(code.read(alive))
+        code.write(successor, new_trace(code, self.trace, refused))
+        count = builder.add(code.call("PyList_Size", code.read(alive)), code.call("PyDict_Size", assigned))
+        nothing = code.same(count, integer(0))
+        with builder.if_then(builder.not_(nothing), likely=True):
+            run = self._prepare(node, code.read(alive), assigned)
+        # The allocation of an object may have started the garbage collector, which runs finalizers.
+        now = [code.get(self.trace, f"Trace.{place}", refused) for place in places]
+        code.require_same(refused, *zip(now, parts, strict=True))
+        code.require_same(refused, (code.call("PyList_Size", pending), length))
+        code.put(self.trace, "Trace.pending", self._taken(fresh))
+        with builder.if_then(builder.not_(nothing), likely=True):
+            buffers = run.run()
+            give(
+                code,
+                self.trace,
+                code.read(alive),
+                assigned,
+                self._taken(no_assignments),
+                lambda i: code.item(buffers, i),
+            )
+        supersede(code, self.trace, code.read(successor))
+        self._release()
+        code.builder.ret(code.incref(code.known("True")))
+        code.begin(refused)
+        code.call("PyErr_Clear")
+        with builder.if_then(code.differ(code.read(self.workspace), integer(0))):
+            code.call("PyList_Append", code.read(self.free), code.read(self.workspace))
+        self._release()
+        code.builder.ret(code.incref(code.known("False")))
+
+    def _own(self) -> ir.Value:
+        """Return a word for an object that the call releases at its end."""
+        self._owned.append(self._free_words.pop())
+        return self._owned[-1]
+
+    def _keep(self, value: ir.Value) -> ir.Value:
+        """Own `value`, which the caller has borrowed."""
+        self.code.write(self._own(), self.code.incref(value))
+        return value
+
+    def _taken(self, word: ir.Value) -> ir.Value:
+        """Return the object in a word, which does not own it any more."""
+        value = self.code.read(word)
+        self.code.write(word, integer(0))
+        return value
+
+    def _release(self) -> None:
+        for word in self._owned:
+            self.code.decref(self.code.read(word))
+
+    def _require_end_of_trace(self) -> None:
+        """Require that the flush ends the trace, which this thread records, and that nothing was computed before."""
+        code, refused = self.code, self.refused
+        code.require(code.is_a(self.trace, "Trace"), refused)
+        current = recorder(code, refused)
+        code.decref(current)
+        pairs = (
+            (current, self.trace),
+            (code.get(self.trace, "Trace.holders", refused), code.known("zero")),
+            (code.get(self.trace, "Trace.large", refused), code.known("False")),
+            (code.get(code.known("config"), "Config._interpret", refused), code.known("False")),
+            (code.call("PyList_Size", code.get(self.trace, "Trace.materialized", refused)), integer(0)),
+        )
+        code.require_same(refused, *pairs)
+
+    def _require_wanted(self, alive: ir.Value) -> None:
+        """Require that the wanted tensor, if any, is alive or has a value."""
+        code, builder, found = self.code, self.code.builder, self.code.words(1)
+        code.write(found, builder.zext(code.same(self.wanted, code.known("None")), ir.IntType(64)))
+        with builder.if_then(code.same(code.read(found), integer(0))):
+            code.require(code.is_a(self.wanted, "Tensor"), self.refused)
+            has_value = code.differ(code.get(self.wanted, "_buffer", self.refused), code.known("None"))
+            code.write(found, builder.zext(has_value, ir.IntType(64)))
+            with code.each_item(alive) as (_, tensor):
+                here = builder.zext(code.same(tensor, self.wanted), ir.IntType(64))
+                code.write(found, builder.or_(code.read(found), here))
+        code.require(code.differ(code.read(found), integer(0)), self.refused)
+
+    def _prepare(self, node: ir.Value, alive: ir.Value, assigned: ir.Value) -> _Run:
+        """Find the run for these values, and count it."""
+        code, refused = self.code, self.refused
+        needed = needed_slots(code, alive, assigned, refused)
+        parts = (needed, code.incref(code.known("empty")), code.incref(code.known("empty")))
+        key = self._own()
+        code.write(key, code.new_tuple(refused, *parts))
+        executables = code.get(node, "Node.executables", refused)
+        path = code.call("PyDict_GetItemWithError", executables, code.read(key))
+        code.require(code.differ(path, integer(0)), refused)
+        self._keep(path)
+        is_path = [code.is_a(path, kind) for kind in ("PathExecutable", "GeneralPathExecutable")]
+        code.require(code.builder.or_(*is_path), refused)
+        fast = code.get(path, "PathExecutable._fast_run", refused)
+        code.require(code.is_a(fast, "FastRun"), refused)
+        code.require_same(refused, (code.get(fast, "FastRun.is_simple", refused), code.known("True")))
+        run = _Run(self, self._keep(fast))
+        self._count(path, node)
+        return run
+
+    def _count(self, path: ir.Value, node: ir.Value) -> None:
+        """Count the run as Python does; every `LOOP` runs Python looks for debuggers."""
+        code, refused = self.code, self.refused
+        counters = code.known("counters")
+        found = code.size(code.get(counters, "Counters.paths_found", refused))
+        rest = code.builder.urem(found, code.size(code.known("LOOP")))
+        code.require(code.differ(code.builder.add(rest, integer(1)), code.size(code.known("LOOP"))), refused)
+        for name in ("paths_found", "flushes", "compiled_runs"):
+            self._increment(counters, f"Counters.{name}")
+        self._increment(path, "PathExecutable.visits")
+        code.put(path, "PathExecutable.ran_compiled", code.incref(code.known("True")))
+        code.put(counters, "Counters.last", code.incref(path))
+        clock = self._increment(code.known("trie"), "Trie.clock")
+        code.put(node, "Node.stamp", code.incref(clock))
+
+    def _increment(self, owner: ir.Value, place: str) -> ir.Value:
+        """Add one to an int; return the sum, borrowed."""
+        code = self.code
+        value = code.builder.add(code.size(code.get(owner, place, self.refused)), integer(1))
+        total = code.attempt(self.refused, "PyLong_FromSsize_t", value)
+        code.put(owner, place, total)
+        return total
+
+
+class _Run:
+    """The writer of the run of a `FastRun`."""
+
+    def __init__(self, flush: _KnownRun, fast: ir.Value) -> None:
+        self.code = code = flush.code
+        refused = flush.refused
+        self.flush = flush
+        poisoned = self._take_workspace(code.get(fast, "FastRun.free", refused))
+        workspace = code.read(flush.workspace)
+        arena = code.get(workspace, "Workspace._arena", refused)
+        code.require(code.differ(arena, code.known("None")), refused)
+        self.table, self.slots = code.words(1), code.words(1)
+        self.cells = code.index(code.get(workspace, "Workspace.address", refused), refused)
+        code.write(self.slots, self.cells)
+        self._take_results(workspace)
+        with code.builder.if_then(poisoned, likely=False):
+            self._poison(workspace)
+        self._fill(workspace, code.index(code.get(fast, "FastRun.address", refused), refused))
+
+    def _take_workspace(self, free: ir.Value) -> ir.Value:
+        """Take a workspace, which no other thread can use from now on; return whether its memory is poisoned."""
+        code, refused = self.code, self.flush.refused
+        last = code.builder.sub(code.call("PyList_Size", free), integer(1))
+        code.require(code.builder.icmp_signed(">=", last, integer(0)), refused)
+        workspace = code.call("PyList_GetItem", free, last)
+        poisoned = code.is_a(workspace, "PoisonedWorkspace")
+        code.require(code.builder.or_(code.is_a(workspace, "Workspace"), poisoned), refused)
+        code.write(self.flush.free, code.incref(free))
+        code.write(self.flush.workspace, code.incref(workspace))
+        code.call("PyList_SetSlice", free, last, code.builder.add(last, integer(1)), integer(0))
+        return poisoned
+
+    def _take_results(self, workspace: ir.Value) -> None:
+        """Take the first set of results, if it is free, as `ResultMemory.take` does."""
+        code, refused = self.code, self.flush.refused
+        memory = code.get(workspace, "Workspace._results", refused)
+        large = code.get(memory, "ResultMemory.large", refused)
+        sets = code.get(memory, "ResultMemory._sets", refused)
+        code.require_same(refused, (code.length_of(large), integer(0)))
+        code.require(code.differ(code.call("PyList_Size", sets), integer(0)), refused)
+        self.found = self.flush._own()
+        code.write(self.found, code.incref(code.call("PyList_GetItem", sets, integer(0))))
+        used = count_in_use(code, self._buffers(), code.known("False"), code.known("None"))
+        code.require_same(refused, (used, integer(0)))
+        code.put(memory, "ResultMemory._misses", code.incref(code.known("zero")))
+
+    def _buffers(self) -> ir.Value:
+        """Return the tuple of the results."""
+        return self.code.item(self.code.read(self.found), 0)
+
+    def _poison(self, workspace: ir.Value) -> None:
+        """Fill the memory of the run as `config.poison_memory` says."""
+        code, words = self.code, self.code.words(3)
+        for i, value in enumerate((workspace, self._buffers(), code.known("empty"))):
+            code.write(words, value, i)
+        answer = code.call_object(code.known("PoisonedWorkspace.poison"), words, integer(3))
+        code.require(code.differ(answer, integer(0)), self.flush.refused)
+        code.decref(answer)
+
+    def _fill(self, workspace: ir.Value, plan: ir.Value) -> None:
+        """Write the addresses and numbers of inputs and results to the slot table."""
+        code, refused = self.code, self.flush.refused
+        inputs = self.flush._own()
+        code.write(inputs, code.attempt(refused, "PyList_AsTuple", self._inputs()))
+        code.write(self.table, code.read(plan))
+        fill_cells(code, code.read(inputs), self.cells, plan, refused, refused)
+        first = code.index(code.get(workspace, "Workspace._first", refused), refused)
+        packed, cells = code.item(code.read(self.found), 1), code.builder.add(self.cells, first)
+        addresses = code.call("PyBytes_AsString", packed)
+        with code.each(code.length_of(self._buffers())) as i:
+            code.write(cells, code.read(addresses, i), i)
+
+    def _inputs(self) -> ir.Value:
+        return self.code.get(self.flush.trace, "Trace.inputs", self.flush.refused)
+
+    def run(self) -> ir.Value:
+        """Run the table, make the workspace free and return the results, a tuple."""
+        code, builder = self.code, self.code.builder
+        memory = code.get_unchecked(code.read(self.flush.workspace), "Workspace._results")
+        sets = code.get_unchecked(memory, "ResultMemory._sets")
+        with builder.if_then(builder.icmp_signed(">", code.call("PyList_Size", sets), integer(1))):
+            # The next run finds another set free first.
+            code.call("PyList_SetSlice", sets, integer(0), integer(1), integer(0))
+            code.call("PyList_Append", sets, code.read(self.found))
+        run_table(builder, code.read(self.table), code.read(self.slots))
+        code.call("PyList_Append", code.read(self.flush.free), code.read(self.flush.workspace))
+        return self._buffers()
+
+
+# ---- the end of the trace ----------------------------------------------------------------------------------------
+
+
+def new_trace(code: ObjectCode, before: ir.Value, failed: ir.Block) -> ir.Value:
+    """Return ``Trace(before)``; branch to `failed` if there is no memory."""
+    trace = code.attempt(failed, "PyType_GenericAlloc", code.known("Trace"), integer(0))
+    for place in ("inputs", "pending", "materialized", "intervals"):
+        code.init(trace, f"Trace.{place}", code.attempt(failed, "PyList_New", integer(0)))
+    for place in ("imported", "variables", "assigned", "callbacks"):
+        code.init(trace, f"Trace.{place}", code.attempt(failed, "PyDict_New"))
+    for place, name in _CONSTANTS.items():
+        code.init(trace, f"Trace.{place}", code.incref(code.known(name)))
+    for place in ("_flushing", "lost"):
+        code.init(trace, f"Trace.{place}", code.incref(code.get(before, f"Trace.{place}", failed)))
+    limit = code.get(code.known("config"), "Config._max_pending_ops", failed)
+    code.init(trace, "Trace.limit", code.incref(limit))
+    return trace
+
+
+_CONSTANTS = {
+    "node": "UNPLACED",
+    "windows": "None",
+    "exits": "None",
+    "former": "SAME",
+    "written": "NOTHING_WRITTEN",
+    "large": "False",
+    "superseded": "False",
+    "holders": "zero",
+    "_ops_when_left": "zero",
+}
+"""Values of the slots of a new trace by their names in the process's table."""
+_CLEARED = {
+    "node": "UNPLACED",
+    "inputs": "empty",
+    "materialized": "empty",
+    "imported": "CLEARED",
+    "variables": "CLEARED",
+    "callbacks": "CLEARED",
+    "exits": "None",
+    "written": "NOTHING_WRITTEN",
+    "superseded": "True",
+}
+"""Values of the slots of a superseded trace that no tape holds."""
+
+
+def supersede(code: ObjectCode, trace: ir.Value, successor: ir.Value) -> None:
+    """Make `successor` this thread's recorder, and clear `trace`."""
+    code.call("PyObject_SetAttr", code.known("active"), code.known("recorder"), successor)
+    for place, name in _CLEARED.items():
+        code.put(trace, f"Trace.{place}", code.incref(code.known(name)))
