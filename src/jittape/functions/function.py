@@ -20,7 +20,7 @@ import numpy as np
 
 from jittape.core.config import config
 from jittape.core.locks import rlock
-from jittape.core.primitive import active_recorder, recording_with
+from jittape.core.primitive import active, active_recorder, recording_with
 from jittape.core.tickets import Companions
 from jittape.core.user_calls import ValueNeeded, VariableNeeded, stack_level
 from jittape.errors import FunctionWarning
@@ -99,7 +99,7 @@ class Function(FunctionInterface):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         recent = self._recent
         if recent is not None and not kwargs:
-            recorder: Any = active_recorder()
+            recorder: Any = active.recorder
             if recorder.__class__ is Trace and not (
                 recorder.intervals or config._interpret or config._eager_functions
             ):

@@ -19,19 +19,29 @@ from typing import TYPE_CHECKING, Any
 
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.llvm.built_in_functions import as_function
+from jittape.compile.llvm.definition import Definition
 from jittape.core.buffers import Buffer
 from jittape.functions.marshal_plan import TENSOR_SLOTS
 from jittape.native.built_in import built_in
 from jittape.native.object_layout import object_layout, slot_places
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
+from jittape.runtime.result_memory import ResultMemory
+from jittape.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
     from llvmlite import ir
 
-__all__ = ["marshaller"]
+__all__ = ["marshaller", "simple_call"]
 
-_VARIABLE = ("_buffer", "_trace", "_assigned_in")
+_SLOTS: tuple[tuple[type, tuple[str, ...]], ...] = (
+    (Variable, ("_buffer", "_trace", "_assigned_in")),
+    (Tensor, TENSOR_SLOTS),
+)
+_MEMORY: tuple[tuple[type, tuple[str, ...]], ...] = (
+    (Workspace, ("_arena", "_results", "address")),
+    (ResultMemory, ("_misses", "_sets", "large")),
+)
 
 
 @cache
@@ -46,12 +56,39 @@ def marshaller() -> (
     `run` returns an `Outcome`, or the call's result if everything is done and the plan has a `Form` for the result. An
     error that ends the run, as Ctrl-C does in a loop, leaves the Variables unchanged.
     """
+    definition = _definition("marshaller", _emit, _SLOTS)
+    return None if definition is None else as_function(registry.address_of(definition))
+
+
+@cache
+def simple_call() -> Callable[..., Any] | None:
+    """Return ``call(arguments, states, calls, Workspace, PoisonedWorkspace.poison, False, 0)``, the fastest call.
+
+    `states` is the list of free states of the fast path. The results are small, the run cannot fail, and it assigns to
+    no Variable. The call returns an `Outcome`, and has changed nothing, if there is no free state or no free memory for
+    the results, or if an argument does not fit.
+    """
+    definition = _definition("simplecall", _emit_simple_call, _SLOTS + _MEMORY)
+    return None if definition is None else as_function(registry.address_of(definition))
+
+
+def _definition(
+    name: str,
+    emit: Callable[[ir.Function, Mapping[str, int]], None],
+    slots: tuple[tuple[type, tuple[str, ...]], ...],
+) -> Definition | None:
     if object_layout() is None:
         return None
-    slots = {f"Variable.{name}": at for name, at in slot_places(Variable, _VARIABLE).items()}
-    slots |= {f"Tensor.{name}": at for name, at in slot_places(Tensor, TENSOR_SLOTS).items()}
-    definition = built_in("marshaller", _emit, slots)
-    return None if definition is None else as_function(registry.address_of(definition))
+    found = [(kind.__name__, slot_places(kind, names)) for kind, names in slots]
+    return built_in(
+        name, emit, {f"{owner}.{slot}": at for owner, places in found for slot, at in places.items()}
+    )
+
+
+def _emit_simple_call(function: ir.Function, places: Mapping[str, int]) -> None:
+    from jittape.functions.machine_code.emit_simple_call import SimpleCall
+
+    SimpleCall(function, places).emit()
 
 
 def _emit(function: ir.Function, places: Mapping[str, int]) -> None:

@@ -7,18 +7,20 @@ supports 64-bit ints, floats, and arithmetic that cannot fail. If a result overf
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+import struct
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import float32, float64, int32, int64
+from jittape.core.dtypes import float32, float64, info_of, int32, int64
 from jittape.core.scalar_program import reachable
 from jittape.core.traced_scalar import TracedScalar, from_front, slice_length, slice_start
 from jittape.functions.marshal_plan import Entry, Kind
 from jittape.recording.scalar_inputs import within
+from jittape.runtime.workspace import CELL, array_of
 
-__all__ = ["entries_for"]
+__all__ = ["entries_for", "number_writer"]
 
 _LIMITS = -(1 << 63), (1 << 63) - 1
 _INT32 = -(1 << 31), (1 << 31) - 1
@@ -196,3 +198,23 @@ class _Writer:
 
 
 _CELLS = {float64: Kind.WRITE, int64: Kind.WRITE, int32: Kind.WRITE_INT32, float32: Kind.WRITE_FLOAT32}
+
+
+def number_writer(
+    numbers: Sequence[tuple[TracedScalar, int, np.dtype[Any]]],
+) -> Callable[[memoryview, Sequence[Any]], None]:
+    """Return a function that writes numbers that Python has computed into their cells."""
+    places = [
+        (struct.Struct(f"={info_of(dtype).scalar_format}").pack_into, CELL * cell, dtype)
+        for _, cell, dtype in numbers
+    ]
+
+    def write(cells: memoryview, values: Sequence[Any]) -> None:
+        for (pack, offset, dtype), value in zip(places, values, strict=True):
+            try:
+                pack(cells, offset, value)
+            except (struct.error, OverflowError):
+                # `struct` is strict where NumPy rounds to infinity or wraps around, and knows no NumPy scalars.
+                pack(cells, offset, array_of(value, dtype).item())
+
+    return write

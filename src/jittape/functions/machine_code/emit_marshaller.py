@@ -24,14 +24,22 @@ class Marshaller(Arithmetic):
 
     def __init__(self, function: ir.Function, places: Mapping[str, int]) -> None:
         super().__init__(function, places)
-        self.arguments, self.held, self.results = (self.argument(i) for i in range(3))
-        self.plan, self.cells, self.calls = (self.address_argument(i) for i in range(3, 6))
+        self.take_arguments()
         self.overflow = self.words(1)
         self.none = self.head(Head.NONE)
         self.types = {kind: self.load(self.plan, 8 * (Head.TYPES + i)) for i, kind in enumerate(TYPES)}
         self.pending, self.next = self.block("pending"), self.block("next")
 
+    def take_arguments(self) -> None:
+        """Set the values that the caller gives."""
+        self.arguments, self.held, self.results = (self.argument(i) for i in range(3))
+        self.plan, self.cells, self.calls = (self.address_argument(i) for i in range(3, 6))
+
+    def finish(self) -> None:
+        """Emit what comes before each return."""
+
     def emit(self) -> None:
+        """Emit the function's body."""
         self.hold_same((self.length_of(self.arguments), self.head(Head.ARGUMENTS)))
         with self.each(self.head(Head.ENTRIES)) as index:
             self.row = self.row_of(index)
@@ -39,6 +47,7 @@ class Marshaller(Arithmetic):
         self.run()
         for block, outcome in ((self.failed, Outcome.MISSED), (self.pending, Outcome.PENDING)):
             self.begin(block)
+            self.finish()
             return_integer(self.builder, integer(outcome))
 
     def entry(self) -> None:
@@ -176,6 +185,7 @@ class Marshaller(Arithmetic):
         # Releasing the last reference runs Python code; all Variables have their new values by now.
         with self.each(variables) as index:
             self.decref(self.load(self.row_of(index), VALUE))
+        self.finish()
         with builder.if_then(self.differ(result, integer(0)), likely=True):
             builder.ret(builder.inttoptr(result, BYTES))
         outcome = builder.select(untouched, integer(Outcome.DONE), integer(Outcome.UNASSIGNED))

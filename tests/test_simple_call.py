@@ -1,0 +1,164 @@
+"""Calls of functions that machine code does as a whole: `jittape.functions.marshaller.simple_call`."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.functions import fast_path
+from jittape.runtime.counters import counters
+from test_recording import in_threads
+
+X = np.linspace(-1.0, 2.0, 7)
+
+
+@pytest.fixture
+def general(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Number of calls since that machine code left to the longer way, as a list of ones."""
+    found: list[int] = []
+    make = fast_path._FastPath._simple
+
+    def counting(self: Any, call: Callable[..., Any], *rest: Any) -> Any:
+        def counted(leaves: Any) -> Any:
+            found.append(1)
+            return call(leaves)
+
+        return make(self, counted, *rest)
+
+    monkeypatch.setattr(fast_path._FastPath, "_simple", counting)
+    return found
+
+
+@pytest.mark.parametrize("poisoned", [False, True])
+def test_a_loop_of_calls(general: list[int], monkeypatch: pytest.MonkeyPatch, poisoned: bool):
+    monkeypatch.setattr(jt.config, "poison_memory", poisoned)
+    w = jt.Variable(np.float64(0.5))
+    x = jt.constant(X)
+
+    @jt.function
+    def f(x: Any, scale: Any) -> Any:
+        return jt.reduce_sum(x) * w, x * scale
+
+    for i in range(60):
+        w.assign(float(i))
+        total, scaled = f(x, i / 4)
+        assert float(total) == X.sum() * i
+        np.testing.assert_array_equal(scaled, X * (i / 4))
+    assert len(general) < 20
+
+
+def test_results_in_use_keep_their_values(general: list[int]):
+    f = jt.function(lambda x, s: x * s)
+    x = jt.constant(X)
+    kept, views = [], []
+    for i in range(100):
+        kept.append(f(x, float(i)))
+        views.append(kept[-1].numpy())
+        if i % 5 == 4:
+            del kept[-4:]
+    np.testing.assert_array_equal(views, X * np.arange(100.0)[:, None])
+    assert general
+
+
+def test_other_arguments_are_traced_again():
+    f = jt.function(lambda x, s: x * s)
+    for dtype, n, s in product(("float64", "float32"), (3, 5), (2.0, 4, 5.0)):
+        x = jt.constant(np.arange(float(n)).astype(dtype))
+        if s == 4 and (dtype, n) != ("float64", 3):
+            continue  # few enough signatures for no warning
+        for _ in range(3):
+            result = f(x, s)
+            np.testing.assert_array_equal(result, x.numpy() * np.dtype(dtype).type(s))
+            assert result.dtype == dtype
+    for _ in range(4):
+        with pytest.raises(TypeError):
+            f(x)
+
+
+def test_pending_arguments_and_variables_are_computed():
+    w, x = jt.Variable(np.ones(7)), jt.constant(X)
+    f = jt.function(lambda x: x + w)
+    for i in range(30):
+        w.assign_add(x)
+        np.testing.assert_allclose(f(x * float(i)), X * i + 1 + (i + 1) * X, rtol=1e-14, atol=1e-14)
+
+
+def test_functions_that_the_longer_way_runs(general: list[int]):
+    """They assign, draw numbers, may fail or return what is no tuple of tensors."""
+    w, x = jt.Variable(np.zeros(7)), jt.constant(X)
+    assigning = jt.function(lambda x: w.assign_add(x))
+    drawing = jt.function(lambda x: x + jt.random.normal([7], dtype="float64"))
+    failing = jt.function(lambda x, i: jt.gather(x, i))
+    named = jt.function(lambda x: {"a": x * 2.0})
+    draws = []
+    for i in range(20):
+        np.testing.assert_allclose(assigning(x), (i + 1) * X)
+        draws.append(drawing(x).numpy().tolist())
+        np.testing.assert_array_equal(named(x)["a"], 2 * X)
+        with pytest.raises(IndexError):
+            failing(x, jt.constant(np.array([9])))
+        assert failing(x, jt.constant(np.array([1]))).numpy() == X[1]
+    assert len({tuple(draw) for draw in draws}) == 20
+    assert not general
+
+
+def test_counts_and_the_interpreter(monkeypatch: pytest.MonkeyPatch):
+    f = jt.function(lambda x: jt.exp(x))
+    x = jt.constant(X)
+    for _ in range(5):
+        f(x)
+    before = counters.compiled_runs
+    for _ in range(7):
+        f(x)
+    assert counters.compiled_runs == before + 7
+    monkeypatch.setattr(jt.config, "_interpret", True)
+    np.testing.assert_allclose(f(x), np.exp(X))
+    assert counters.compiled_runs == before + 7
+
+
+def test_threads_take_memory_of_their_own():
+    f = jt.function(lambda x, s: x * s + s)
+    x = jt.constant(X)
+    f(x, 1.0), f(x, 2.0)
+    wrong: list[Any] = []
+
+    def work(number: int) -> None:
+        for i in range(1000):
+            s = float(1000 * number + i)
+            if not np.array_equal(f(x, s).numpy(), X * s + s):
+                wrong.append((number, i))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        in_threads(work, 4)
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+
+
+def test_calls_hold_nothing():
+    f = jt.function(lambda x, s: (x * s, jt.reduce_sum(x)))
+    x, small = jt.constant(X), jt.constant(X[:3])
+
+    def calls(count: int) -> None:
+        for i in range(count):
+            f(x, 0.5)
+            if i % 50 == 0:
+                f(small, 0.5)
+
+    calls(500)
+    gc.collect()
+    before = sys.getallocatedblocks(), sys.getrefcount(x), sys.getrefcount(x._buffer)
+    calls(5000)
+    gc.collect()
+    after = sys.getallocatedblocks(), sys.getrefcount(x), sys.getrefcount(x._buffer)
+    assert after[0] - before[0] < 200
+    assert after[1:] == before[1:]
