@@ -172,7 +172,7 @@ def gradients(block: Any, control: Any, order: int) -> Callable[[Any], list[Any]
 
 
 @pytest.mark.filterwarnings("ignore::jittape.errors.RecompileWarning")
-@pytest.mark.parametrize(("seed", "order"), [(5, 1), (8, 1), (13, 1), (21, 1), (1000, 2)])
+@pytest.mark.parametrize(("seed", "order"), [(5, 1), (8, 1), (13, 1), (21, 1), (1000, 2), (1024, 2)])
 def test_random_programs(seed: int, order: int) -> None:
     block, x = program_of(seed, 4 - order), jt.constant(X)
     jt.config.interpret = True

@@ -55,9 +55,10 @@ def update_in_place(draft: Draft) -> None:
 def _share_buffers(draft: Draft) -> None:
     """Keep arrays that a loop or branch has in one buffer in the memory of their first value, if that ends there."""
     for number, step in enumerate(draft.steps):
+        made = {op.out for op in step.ops}
         for start, result in single_buffers(step.kernel, step.sizes):
             slot, out = step.operands[start], step.operands[result]
-            if _ends_at(draft, number, slot, out):
+            if out in made and _ends_at(draft, number, slot, out):
                 (owner,) = draft.owners([slot])
                 draft.owner_of.update((s, owner) for s, o in draft.owner_of.items() if o == out)
                 draft.owner_of[out] = owner
