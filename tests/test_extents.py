@@ -82,3 +82,43 @@ def test_an_answer_for_all_lengths_does_not_depend_on_the_present_one():
         extents.close()
         assert not never_negative(-1)
         assert never_negative(0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_guards_of_one_variable_hold_in_the_largest_range_around_it(seed):
+    """One range stands for all comparisons of polynomials; only equalities make holes in it."""
+    rng = random.Random(seed)
+    for _ in range(30):
+        hint = rng.randrange(1, 60)
+        decisions = random_decisions(rng)
+        extents = Extents([hint])
+        expected = decisions(extents.variables[0])
+        holds = extents.function(())
+        extents.close()
+        for n in range(150):
+            assert (holds(n) is not None) == (decisions(n) == expected), (hint, n)
+        assert holds(-1) is None or decisions(-1) == expected
+
+
+def random_decisions(rng: random.Random) -> Any:
+    """Return a function of a number that compares six polynomials of it with limits."""
+    rows = [
+        ([rng.choice([0, 1, -1, 4, -9]) for _ in range(3)], rng.choice(COMPARED), rng.randrange(0, 5000))
+        for _ in range(6)
+    ]
+    return lambda n: [bool(compare(a * n * n + b * n + c, limit)) for (a, b, c), compare, limit in rows]
+
+
+def test_costs_are_sums_that_are_computed_at_once():
+    """They are floats, as in Python, without the steps in between."""
+    extents = Extents([5])
+    n = extents.variables[0]
+    cost = 0.0 + 10.0 * n
+    for _ in range(40):
+        cost = cost + 1.5 * (4 * n) + 0.5
+    rounded = 0.1 * (3 * n)
+    at = extents.function((cost, rounded, cost - cost, n * 0.0))
+    extents.close()
+    assert at(7) == (0.0 + 10.0 * 7 + 40 * (1.5 * 28 + 0.5), 0.1 * 21, 0.0, 0.0)
+    assert [type(value) for value in at(7)] == [float] * 4
+    assert "1.5" not in str(at.__code__.co_consts)

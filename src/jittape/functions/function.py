@@ -26,6 +26,7 @@ from jittape.core.user_calls import ValueNeeded, VariableNeeded, stack_level
 from jittape.errors import FunctionWarning
 from jittape.functions.bound_function import BoundFunction, ConcreteFunction
 from jittape.functions.concrete_function import Concrete
+from jittape.functions.flat_signature import FlatSignature
 from jittape.functions.function_interface import FunctionInterface
 from jittape.functions.function_pickling import function_named_like, loaded, packed, unpacked
 from jittape.functions.general_trace import Families, traced_with_extents
@@ -83,6 +84,7 @@ class Function(FunctionInterface):
         self._trace_count = self._inlined = 0
         self._python = python
         self._input_signature = input_signature
+        self._flat_signature = FlatSignature(input_signature)
         self._traces = TraceTable()
         self._families = Families(open_axes(input_signature))
         self._recent: Concrete | None = None
@@ -175,7 +177,7 @@ class Function(FunctionInterface):
         """Return the leaves and the structure of the arguments; convert them to the input signature if there is one."""
         if kwargs or self._array_defaults:
             args, kwargs = self._as_positional(owner, args, kwargs)
-        if self._input_signature is not None:
+        if self._input_signature is not None and not self._flat_signature.takes(args):
             args = match_signature(self._name, args, self._input_signature)
         return flatten_call(args, kwargs)
 

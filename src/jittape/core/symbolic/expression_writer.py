@@ -40,18 +40,18 @@ class ExpressionWriter:
     Parameters
     ----------
     varying : callable
-        Returns the expression of a varying number; None for another value.
+        Returns the expression of a varying number; None for another value. It may add to `lines`.
+    lines : list of str
+        Assignments that come before the expression; the writer adds to them.
 
     Attributes
     ----------
-    lines : list of str
-        Assignments that come before the expression.
     constants : dict
         Values by the names that the expressions use.
     """
 
-    def __init__(self, varying: Callable[[Any], str | None]) -> None:
-        self.lines: list[str] = []
+    def __init__(self, varying: Callable[[Any], str | None], lines: list[str]) -> None:
+        self.lines = lines
         self.constants: dict[str, Any] = {}
         self._varying = varying
         self._known: dict[int, tuple[Any, str, bool]] = {}

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.symbolic.extents import Extent, applied, hint_of
+from jittape.core.symbolic.extents import Extent, applied, hint_of, terms_of
+from jittape.core.symbolic.guard_ranges import Sign
+from jittape.core.symbolic.polynomials import reduced, sums
 from jittape.core.tuning import tuning
 
 __all__ = ["converted", "index_of", "is_about_at_most", "is_always", "never_negative", "whole_quotient"]
@@ -40,7 +42,11 @@ def is_about_at_most(value: Any, limit: Any) -> bool:
     guard, weaker = f"{left} <= {right}", f"{left} <= {slack} * {right}"
     if not holds:
         guard, weaker = f"{left} > {right}", f"{slack} * {left} > {right}"
-    extent._owner.preferences.setdefault(guard, weaker)
+    signs: list[Sign] = []
+    if type(hint_of(value)) is type(hint_of(limit)) is int:
+        less, more = [terms_of(v) for v in ((value, limit) if holds else (limit, value))]
+        signs = [Sign(reduced(sums(less, more, -times)), "<=" if holds else "<") for times in (1, slack)]
+    extent._owner.guards.prefer(guard, weaker, signs)
     return holds
 
 

@@ -26,12 +26,19 @@ import numpy as np
 
 from jittape.core.program import Body, bodies_of_thread
 from jittape.core.symbolic.expression_writer import COMPARISONS, OPERATORS, ExpressionWriter, guarded_function
+from jittape.core.symbolic.guard_ranges import Guards, Sign, position_tests
 from jittape.core.symbolic.memo_keys import is_memo_key
+from jittape.core.symbolic.polynomials import (
+    SharedTexts,
+    Terms,
+    float_polynomial,
+    polynomial_text,
+    products,
+    reduced,
+    sums,
+)
 
-__all__ = ["Extent", "Extents", "applied", "hint_of", "open_extents", "plain_of"]
-
-_Terms = tuple[tuple[tuple[int, ...], int], ...]
-"""A polynomial: pairs of a monomial (the sorted numbers of its atoms) and a coefficient, in order."""
+__all__ = ["Extent", "Extents", "applied", "hint_of", "open_extents", "plain_of", "terms_of"]
 
 open_extents: list[Extents] = []
 """The runs that go on. If there is none, all shapes consist of plain ints."""
@@ -55,16 +62,15 @@ class Extents:
         Whether code needed the value of an extent.
     hashed : dict
         Expressions that were keys of dictionaries, with their present values.
-    preferences : dict
-        Guards of decisions about speed, each with a weaker one: see `is_about_at_most`.
+    guards : Guards
     """
 
     def __init__(self, hints: Sequence[Any]) -> None:
         self._atoms: list[str] = [f"v{i}" for i in range(len(hints))]
         self._numbered: dict[Any, Extent] = {}
-        self._guards: dict[str, bool] = {}
-        self.preferences: dict[str, str] = {}
-        self.hashed: dict[_Terms, Any] = {}
+        self._forms: dict[Terms, Terms | None] = {}
+        self.guards = Guards()
+        self.hashed: dict[Terms, Any] = {}
         self.is_pinned = False
         self._lines: list[str] = []
         self._functions: dict[str, Callable[..., Any]] = {}
@@ -105,20 +111,19 @@ class Extents:
         `weaker`, decisions about speed have weaker guards. Tuples, dictionaries and dataclasses with extents are built
         anew; all else is shared.
         """
-        writer = ExpressionWriter(lambda value: value._source if value.__class__ is Extent else None)
-        tests = [text if holds else f"not {text}" for text, holds in self._guards.items()]
-        tests += self.preferences.values() if weaker else self.preferences
-        hashed = self.hashed if hashed is None else hashed
-        for kind in (int, float):
-            keys = [self._text(terms) for terms, hint in hashed.items() if type(hint) is kind]
-            if keys:
-                apart = f"len(hashed := {{{', '.join(keys)}}}) == {len(keys)}"
-                tests.append(f"({apart} and constants.isdisjoint(hashed))")
+        variables = self._atoms[: len(self.variables)]
+        tests = self.guards.tests(weaker, variables, [variable._hint for variable in self.variables])
+        tests += position_tests(self.hashed if hashed is None else hashed, self._atoms)
+        shared = SharedTexts(self._atoms)
+        writer = ExpressionWriter(
+            lambda v: shared.text(v._terms) if v.__class__ is Extent else None, shared.lines
+        )
         value = writer.text(result)
         names = {**self._functions, **self._arguments, **writer.constants, "constants": self._constants}
         of_extents = {name: partial(applied, function) for name, function in self._functions.items()}
-        results, variables = [*writer.lines, value], self._atoms[: len(self.variables)]
-        return guarded_function(variables, self._lines, tests, results, names, Extent, of_extents)
+        return guarded_function(
+            variables, self._lines, tests, [*shared.lines, value], names, Extent, of_extents
+        )
 
     def _atom(self, key: Any, text: str, hint: Any) -> Extent:
         if (known := self._numbered.get(key)) is None:
@@ -128,22 +133,15 @@ class Extents:
             known = self._numbered[key] = Extent(self, (((number,), 1),), hint)
         return known
 
-    def _text(self, terms: _Terms) -> str:
-        parts = []
-        for monomial, factor in terms:
-            names = [self._atoms[i] for i in monomial]
-            parts.append("*".join(([] if factor == 1 and names else [str(factor)]) + names))
-        return "(" + " + ".join(parts) + ")" if len(parts) > 1 else parts[0]
-
     def _polynomial(self, terms: dict[tuple[int, ...], int], hint: Any) -> Any:
-        kept = {monomial: factor for monomial, factor in terms.items() if factor}
-        if kept.keys() <= {()}:
-            return kept.get((), 0)
-        return Extent(self, tuple(sorted(kept.items())), hint)
+        kept = reduced(terms)
+        if not kept or kept[-1][0] == ():
+            return kept[0][1] if kept else 0
+        return Extent(self, kept, hint)
 
-    def _guard(self, text: str, holds: bool) -> bool:
-        self._guards.setdefault(text, holds)
-        return holds
+    def _form(self, value: Any) -> Terms | None:
+        is_atom = value.__class__ is Extent and type(value._hint) is float
+        return self._forms.get(value._terms) if is_atom else terms_of(value)
 
     def _computed(self, function: Callable[..., Any], *arguments: Any) -> Extent:
         name = f"f{id(function)}"
@@ -167,7 +165,8 @@ def applied(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments) if extent is None else extent.computed(function, *arguments)
 
 
-def _terms_of(value: Any) -> _Terms:
+def terms_of(value: Any) -> Terms:
+    """Return the polynomial of an extent, or of a number."""
     return value._terms if value.__class__ is Extent else (((), value),)
 
 
@@ -176,24 +175,21 @@ class Extent:
 
     __slots__ = ("_hint", "_owner", "_terms")
 
-    def __init__(self, owner: Extents, terms: _Terms, hint: Any) -> None:
+    def __init__(self, owner: Extents, terms: Terms, hint: Any) -> None:
         self._owner = owner
         self._terms = terms
         self._hint = hint
 
     @property
     def _source(self) -> str:
-        return self._owner._text(self._terms)
+        return polynomial_text(self._terms, self._owner._atoms)
 
     # ---- arithmetic ----------------------------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Any:
         if not _are_integers(self, other):
             return _operation("+", self, other)
-        terms = dict(self._terms)
-        for monomial, factor in _terms_of(other):
-            terms[monomial] = terms.get(monomial, 0) + factor
-        return self._owner._polynomial(terms, self._hint + hint_of(other))
+        return self._owner._polynomial(sums(self._terms, terms_of(other)), self._hint + hint_of(other))
 
     def __radd__(self, other: Any) -> Any:
         return self + other if _are_integers(self, other) else _operation("+", other, self)
@@ -201,12 +197,7 @@ class Extent:
     def __mul__(self, other: Any) -> Any:
         if not _are_integers(self, other):
             return _operation("*", self, other)
-        terms: dict[tuple[int, ...], int] = {}
-        for left, a in self._terms:
-            for right, b in _terms_of(other):
-                monomial = tuple(sorted(left + right))
-                terms[monomial] = terms.get(monomial, 0) + a * b
-        return self._owner._polynomial(terms, self._hint * hint_of(other))
+        return self._owner._polynomial(products(self._terms, terms_of(other)), self._hint * hint_of(other))
 
     def __rmul__(self, other: Any) -> Any:
         return self * other if _are_integers(self, other) else _operation("*", other, self)
@@ -396,7 +387,12 @@ def _operation(symbol: str, left: Any, right: Any) -> Any:
     except (ArithmeticError, ValueError):  # such as a division by zero; other values may give none
         plain_of(left), plain_of(right)
         raise
-    return extent._owner._atom(key, f"{texts[0]} {symbol} {texts[1]}", hint)
+    owner = extent._owner
+    form = float_polynomial(symbol, owner._form(left), owner._form(right)) if type(hint) is float else None
+    text = f"{texts[0]} {symbol} {texts[1]}" if form is None else polynomial_text(form, owner._atoms)
+    atom = owner._atom(key, text, hint)
+    owner._forms[atom._terms] = form
+    return atom
 
 
 def _compared(symbol: str, extent: Extent, other: Any) -> Any:
@@ -413,8 +409,9 @@ def _compared(symbol: str, extent: Extent, other: Any) -> Any:
         difference = extent - other
         if difference.__class__ is not Extent:
             return COMPARISONS[symbol](difference, 0)
-        return owner._guard(f"{difference._source} {symbol} 0", COMPARISONS[symbol](difference._hint, 0))
+        holds = COMPARISONS[symbol](difference._hint, 0)
+        return owner.guards.add(f"{difference._source} {symbol} 0", holds, Sign(difference._terms, symbol))
     right = other._source if other.__class__ is Extent else f"({other!r})"
-    return owner._guard(
+    return owner.guards.add(
         f"{extent._source} {symbol} {right}", COMPARISONS[symbol](extent._hint, hint_of(other))
     )
