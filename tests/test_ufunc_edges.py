@@ -190,3 +190,91 @@ def test_the_norm_of_a_matrix_without_two_dimensions(shape: tuple[int, ...]) -> 
     for linalg in (np.linalg, jt.numpy.linalg):
         with pytest.raises(np.exceptions.AxisError):
             linalg.matrix_norm(jt.ones(shape))
+
+
+COMPLEX = [complex(a, b) for a in (0, 1, -0.0, np.nan, np.inf) for b in (0, 1, np.nan, -np.inf)]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "name", ["fmax", "fmin", "maximum", "minimum", "less", "less_equal", "greater", "greater_equal"]
+)
+def test_complex_numbers_have_the_order_of_numpy(name: str) -> None:
+    x, y = (a.ravel() for a in np.meshgrid(COMPLEX, COMPLEX))
+    wanted = getattr(np, name)(x, y)
+    for namespace in (np, jt.numpy):
+        found = getattr(namespace, name)(jt.constant(x), y)
+        assert found.dtype == wanted.dtype
+        for part in (np.real, np.imag):
+            np.testing.assert_array_equal(part(found.numpy()), part(wanted))
+    with pytest.raises(TypeError, match="complex"):
+        _ = jt.constant(x) < y
+
+
+OUTS: list[tuple[Any, tuple[Any, ...], dict[str, Any], Any]] = [
+    (np.sum, (np.array([0.5, 1.5]),), {"axis": 0}, np.zeros((), np.int64)),
+    (np.cumsum, (np.array([0.5, 1.5]),), {}, np.zeros(2, np.int32)),
+    (np.nanprod, (np.array([3, 2], np.uint16),), {"initial": 2.5}, np.zeros(())),
+    (np.sum, (np.array([2**24, 1, 1], np.int32),), {}, np.zeros((), np.float32)),
+    (np.add.reduce, (np.array([0.5, 1.5]),), {}, np.zeros((), np.int64)),
+    (np.maximum.accumulate, (np.array([0.5, 1.5, 1.0]),), {}, np.zeros(3, np.int64)),
+    (np.sum, (np.ones(3),), {}, np.zeros((1, 3))),
+    (np.min, (np.ones(3),), {"axis": 0}, np.zeros((1, 3))),
+    (np.mean, (np.ones((2, 3)),), {"axis": 0}, np.zeros((2, 3))),
+    (np.cumsum, (np.ones(3),), {}, np.zeros((1, 3))),
+    (np.add.reduce, (np.ones((2, 3)),), {}, np.zeros(2)),
+    (np.exp, (np.ones((1, 3)),), {}, np.zeros(3)),
+    (np.exp, (np.ones(3),), {}, np.zeros((2, 3))),
+]
+
+
+@pytest.mark.parametrize(("function", "args", "options", "out"), OUTS)
+def test_results_go_into_out_as_in_numpy(function: Any, args: Any, options: Any, out: Any) -> None:
+    kept, wanted = jt.constant(out), out.copy()
+    try:
+        function(*args, out=wanted, **options)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"out|broadcast"):
+            function(*map(jt.constant, args), out=kept, **options)
+        return
+    function(*map(jt.constant, args), out=kept, **options)
+    assert kept.dtype == wanted.dtype
+    np.testing.assert_array_equal(kept.numpy(), wanted)
+
+
+@pytest.mark.parametrize(
+    ("method", "args", "options"),
+    [
+        (np.multiply.reduce, (np.array([6, 3], np.uint32),), {"dtype": "int16", "where": False}),
+        (np.add.reduceat, (np.array([5, 3, 6], np.uint64), [2, 0, 1]), {"dtype": "uint8"}),
+        (np.add.reduceat, (np.ones((2, 3)), []), {"axis": 1}),
+        (np.maximum.reduceat, (np.ones(3), []), {}),
+        (np.logical_and.reduce, (np.ones(3),), {"dtype": "float16"}),
+        (np.divide.accumulate, (np.ones(3),), {"dtype": "uint64"}),
+        (np.greater.reduce, (np.ones(3),), {}),
+        (np.bitwise_xor.reduce, (np.ones(0, int),), {"where": np.zeros(0, bool), "initial": None}),
+    ],
+)
+def test_methods_of_ufuncs_have_the_dtypes_and_errors_of_numpy(method: Any, args: Any, options: Any) -> None:
+    given = (jt.constant(args[0]), *args[1:])
+    try:
+        wanted = method(*args, **options)
+    except (TypeError, ValueError) as error:
+        with pytest.raises(TypeError if isinstance(error, TypeError) else ValueError):
+            method(*given, **options)
+        return
+    found = method(*given, **options)
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_shapes_and_membership_as_in_numpy() -> None:
+    x = jt.constant(np.arange(24.0).reshape(2, 3, 4))
+    rest, none = (-1,), [-1]
+    assert x.reshape(x.shape[:1] + rest).shape == (2, 12)
+    assert np.reshape(x, rest + x.shape[2:]).shape == (6, 4)
+    with pytest.raises(jt.errors.ShapeError):
+        _ = x.shape + none
+    assert 3.0 in x
+    assert 24 not in x
+    assert None not in x

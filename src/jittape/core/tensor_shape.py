@@ -138,11 +138,11 @@ class TensorShape(tuple[Any, ...]):
             return tuple.__new__(TensorShape, _item(self, key))
         return _item(self, key)
 
-    def __add__(self, other: Any) -> TensorShape:
-        return self.concatenate(other)
+    def __add__(self, other: Any) -> Any:
+        return (*self, *other) if _infers(other) else self.concatenate(other)
 
-    def __radd__(self, other: Any) -> TensorShape:
-        return TensorShape(other).concatenate(self)
+    def __radd__(self, other: Any) -> Any:
+        return (*other, *self) if _infers(other) else TensorShape(other).concatenate(self)
 
     def concatenate(self, other: Any) -> TensorShape:
         """Return the extents of this shape followed by those of `other`."""
@@ -327,6 +327,11 @@ def _tell_numba() -> None:
 
     typeof_impl.register(TensorShape, lambda shape, context: typeof_impl(tuple(shape), context))
     _TOLD.append(True)
+
+
+def _infers(dims: Any) -> bool:
+    """Return whether a tuple holds the -1 of `reshape`, as in ``x.shape[:1] + (-1,)``: the sum is no shape then."""
+    return dims.__class__ is tuple and -1 in dims
 
 
 def _extents(dims: Any) -> tuple[int | None, ...]:

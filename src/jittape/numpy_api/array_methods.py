@@ -294,6 +294,11 @@ class ArrayMethods:
         """Return where elements of `v` belong in the sorted vector; see `numpy.searchsorted`."""
         return np.searchsorted(self, v, side, sorter)
 
+    def __contains__(self: Any, value: Any) -> bool:
+        """Return whether an element equals `value`, as NumPy does; pending operations run."""
+        found = self == value
+        return found if found.__class__ is bool else bool(found.any())
+
     # ---- machine code ----------------------------------------------------------------------------------------------
 
     def _record_or(self, body: Any, static: tuple[Any, ...], otherwise: Any, *inputs: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from jittape.core.primitive import apply
 from jittape.errors import DTypeError
 from jittape.numpy_api.numpy_operands import (
+    SUMS,
     array_like,
     axis_of,
     dtype_of,
@@ -57,7 +58,12 @@ def without_nan(a: Any, number: Any) -> Any:
 
 def _ignoring(number: float, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a reduction in which nan counts as `number`."""
-    return lambda a, *args, **kwargs: function(without_nan(array_like(a), number), *args, **kwargs)
+
+    def ignoring(a: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(without_nan(array_like(a), number), *args, **kwargs)
+
+    SUMS.add(ignoring)
+    return ignoring
 
 
 def _averaging(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import named
-from jittape.errors import DTypeError
+from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -26,6 +26,7 @@ from jittape.primitives.shape.joining import stack
 __all__ = [
     "OF_NUMBERS",
     "OF_SEQUENCES",
+    "SUMS",
     "WITH_PATHS",
     "are_ints",
     "are_of",
@@ -208,15 +209,21 @@ def of_sequence(adapter: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def write(out: Any, result: Any, casting: Any = "same_kind", mask: Any = True) -> Any:
+def write(out: Any, result: Any, casting: Any = "same_kind", mask: Any = True, exact: bool = False) -> Any:
     """Write `result` to the tensor or Variable `out`, where `mask` is true, as NumPy's ``out=`` does; return `out`.
+
+    The result broadcasts to the shape of `out`, as that of a ufunc does; if it is `exact`, it must have this shape.
 
     Raises
     ------
+    ShapeError
+        If `out` has another shape.
     TypeError
         If NumPy's rule `casting` forbids the cast.
     """
-    dtype = out.aval.dtype
+    dtype, shape = out.aval.dtype, tuple(shape_of(result))
+    if out.aval.shape != shape and (exact or not _broadcasts(shape, out.aval.shape)):
+        raise named(ShapeError(f"out has shape {tuple(out.aval.shape)}, but the result has shape {shape}"))
     if not np.can_cast(dtype_of(result), dtype, casting):
         raise named(
             DTypeError(
@@ -234,11 +241,26 @@ def with_out(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return ``function(*args, **kwargs)``; write the result to ``out=`` if that is a tensor or a Variable."""
     if not kwargs:
         return function(*args)
-    out = kwargs.get("out")
+    out: Any = kwargs.get("out")
     if not hasattr(out, "aval"):
         return function(*args, **kwargs)
     del kwargs["out"]
-    return write(out, function(*args, **kwargs))
+    casting = "same_kind"
+    if function in SUMS and kwargs.get("dtype") is None and (len(args) < 3 or args[2] is None):
+        # NumPy sums in a dtype that holds the elements of the target, too.
+        casting, args = "unsafe", (*args[:2], *args[3:])
+        kwargs["dtype"] = np.promote_types(dtype_of(args[0]), out.aval.dtype)
+    return write(out, function(*args, **kwargs), casting, exact=True)
+
+
+def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Return whether an array broadcasts to a shape of at least as many dimensions."""
+    fits = all(n in (1, m) for n, m in zip(reversed(shape), reversed(target), strict=False))
+    return fits and len(shape) <= len(target)
+
+
+SUMS: set[Any] = set()
+"""Adapters of sums and products, whose third parameter is `dtype`."""
 
 
 # ---- functions that are recorded as one call -------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.numpy_api.numpy_operands import (
+    SUMS,
     array_like,
     axis_of,
     converted,
@@ -117,6 +118,7 @@ def sum_adapter(of: Callable[..., Any], of_bools: Callable[..., Any], name: str)
         result = (of_bools if kind == "b" else of)(a, axis_of(name, a, axis), bool(keepdims))
         return combine(result, cast(initial, dtype_of(result))) if given(initial) else result
 
+    SUMS.add(total)
     return total
 
 
@@ -266,6 +268,7 @@ def cumulative_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
             )
         return of(reshape(a, -1), 0) if axis_of(name, a, axis) is None else of(a, axis)
 
+    SUMS.add(cumulative)
     return cumulative
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
-from jittape.errors import DTypeError
+from jittape.core.dtypes import as_dtype
+from jittape.errors import DTypeError, ShapeError
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_operands import (
     converted,
@@ -27,7 +29,7 @@ from jittape.primitives.identity import identity
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.shape.reshaping import expand_dims, one_axis, reshape, transpose
 
-__all__ = ["REDUCTIONS", "ufunc_method"]
+__all__ = ["REDUCTIONS", "combined_dtype", "ufunc_method"]
 
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: FUNCTIONS[np.sum],
@@ -82,19 +84,51 @@ def ufunc_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
     if ufunc.nin != 2 or ufunc.nout not in results or ufunc.signature is not None:
         raise ValueError(f"[np.{name}] {method} is only supported for binary functions with one result")
     reject(name, out=kwargs.pop("out", None))
-    return _METHODS[method](ufunc, name, *inputs, **kwargs)
+    if method == "outer":
+        return _outer(ufunc, name, *inputs, **kwargs)
+    names = ("indices", "axis", "dtype") if method == "reduceat" else ("axis", "dtype", "out", "keepdims")
+    options = dict(zip(names, inputs[1:], strict=False)) | kwargs
+    if method == "reduceat":
+        indices = _indices(name, options.pop("indices"))
+        options["dtype"] = combined_dtype(ufunc, method, (inputs[0], indices), options)
+        return _reduceat(ufunc, name, inputs[0], indices, **options)
+    options["dtype"] = combined_dtype(ufunc, method, inputs, options)
+    options.pop("out", None)
+    return (_reduce if method == "reduce" else _accumulate)(ufunc, name, inputs[0], **options)
 
 
-def _operand(ufunc: np.ufunc, name: str, array: Any, dtype: Any) -> Any:
+def combined_dtype(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Return the dtype in which NumPy combines the elements of an operand; raise the errors that NumPy raises.
+
+    NumPy decides both by dtypes and shapes, so it is asked with arrays of ones, of at most three along each dimension.
+    """
+    small: dict[str, Any] = {}
+    for option, value in options.items():
+        if option == "dtype":
+            small[option] = None if value is None else as_dtype(value)
+        elif option in ("out", "where") and hasattr(value, "shape"):
+            small[option] = _few_ones(value)
+        elif option != "out" or value is not None:
+            small[option] = value
+    rest = [np.zeros(len(inputs[1]), np.intp)] if method == "reduceat" else []
+    try:
+        with np.errstate(all="ignore"), catch_warnings():
+            simplefilter("ignore")
+            return np.asarray(getattr(ufunc, method)(_few_ones(strong(inputs[0])), *rest, **small)).dtype
+    except np.exceptions.AxisError:
+        return None  # the method raises it, with the name that the user has called
+    except (TypeError, ValueError) as error:
+        kind = DTypeError if isinstance(error, TypeError) else ShapeError
+        raise kind(f"[np.{ufunc.__name__}.{method}] {error}") from None
+
+
+def _few_ones(value: Any) -> Any:
+    return np.ones([min(n, 3) for n in shape_of(value)], dtype_of(value))
+
+
+def _operand(ufunc: np.ufunc, array: Any, dtype: Any) -> Any:
     """Return the operand in the dtype in which NumPy combines its elements."""
-    array = cast(strong(array), np.bool_) if ufunc in LOGICAL else strong(array)
-    # NumPy decides this by the dtype alone, so an empty array shows it; a ufunc without such a loop raises here.
-    if dtype is None and ufunc not in LOGICAL:
-        try:
-            dtype = ufunc.reduce(np.ones(1, dtype_of(array))).dtype
-        except TypeError as error:
-            raise DTypeError(f"[np.{name}] {error}") from None
-    return array if dtype is None else converted(array, dtype)
+    return cast(strong(array), np.bool_) if ufunc in LOGICAL else converted(strong(array), dtype)
 
 
 def _reduce(
@@ -109,7 +143,7 @@ def _reduce(
 ) -> Any:
     if ufunc in REDUCTIONS:
         return _known_reduction(ufunc, array, axis, dtype, keepdims, initial, where)
-    a = _operand(ufunc, name, array, dtype)
+    a = _operand(ufunc, array, dtype)
     shape = shape_of(a)
     axes = () if not shape and axis in (0, -1) else normalized_axes(f"np.{name}", axis_key(axis), len(shape))
     if len(axes) > 1 and ufunc not in ASSOCIATIVE and ufunc is not np.gcd:
@@ -146,6 +180,7 @@ def _known_reduction(
         result = REDUCTIONS[ufunc](strong(array), axis, keepdims=keepdims, **options)
         return ufunc(result, bool(initial)) if given(initial) else result
     options |= {"initial": initial} if given(initial) else {}
+    options |= {"dtype": dtype} if ufunc in RUNNING else {}
     return REDUCTIONS[ufunc](converted(strong(array), dtype), axis, keepdims=keepdims, **options)
 
 
@@ -168,9 +203,9 @@ def _accumulate(ufunc: np.ufunc, name: str, array: Any, axis: int = 0, dtype: An
     if not shape_of(a):
         raise TypeError(f"[np.{name}] cannot accumulate on a scalar")
     axis = one_axis(f"np.{name}", axis_key(axis), len(shape_of(a)))
-    if ufunc in RUNNING and dtype_of(a).kind != "b":
+    if ufunc in RUNNING and np.dtype(dtype).kind != "b":
         return RUNNING[ufunc](a, axis, dtype)
-    a = _operand(ufunc, name, a, dtype)
+    a = _operand(ufunc, a, dtype)
     n = shape_of(a)[axis]
     if n == 0:
         return identity(a)
@@ -202,13 +237,17 @@ def _outer(ufunc: np.ufunc, name: str, one: Any, other: Any, **kwargs: Any) -> A
     return ufunc(expand_dims(one, list(range(-rank, 0))) if rank else one, other, **kwargs)
 
 
-def _reduceat(ufunc: np.ufunc, name: str, array: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
-    a = strong(array)
-    places = values_of(indices)
+def _indices(name: str, indices: Any) -> Any:
+    places = np.zeros(0, np.intp) if isinstance(indices, list) and not indices else values_of(indices)
     if places.ndim != 1 or places.dtype.kind not in "iu":
         raise TypeError(
             f"[np.{name}] indices must be a vector of integers, got {places.dtype.name}{places.shape}"
         )
+    return places
+
+
+def _reduceat(ufunc: np.ufunc, name: str, array: Any, places: Any, axis: int = 0, dtype: Any = None) -> Any:
+    a = strong(array)
     axis = one_axis(f"np.{name}", axis_key(axis), len(shape_of(a)))
     n = shape_of(a)[axis]
     for place in places:
@@ -216,14 +255,9 @@ def _reduceat(ufunc: np.ufunc, name: str, array: Any, indices: Any, axis: int = 
             raise IndexError(f"[np.{name}] index {place} out-of-bounds in {name} [0, {n})")
     parts = [
         _reduce(ufunc, name, _along(a, axis, (i, end if i < end else i + 1)), axis, dtype)
-        for i, end in zip(places.tolist(), [*places.tolist()[1:], n], strict=True)
+        for i, end in zip(
+            places.tolist(), [*places.tolist()[1:], n], strict=False
+        )  # none if there are no places
     ]
-    return numpy_stack(parts, axis)
-
-
-_METHODS: dict[str, Callable[..., Any]] = {
-    "accumulate": _accumulate,
-    "outer": _outer,
-    "reduce": _reduce,
-    "reduceat": _reduceat,
-}
+    shape = shape_of(a)
+    return numpy_stack(parts, axis) if parts else np.zeros([*shape[:axis], 0, *shape[axis + 1 :]], dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from jittape.primitives.elementwise.comparison import (
     less,
     less_equal,
     logical_and,
+    logical_not,
     logical_or,
     where,
 )
@@ -40,6 +42,7 @@ from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.shape.reshaping import expand_dims, squeeze
 
 __all__ = [
+    "COMPLEX_ORDER",
     "bitwise_count",
     "cbrt",
     "copysign",
@@ -131,6 +134,38 @@ def fmax(x: Any, y: Any) -> Any:
 def fmin(x: Any, y: Any) -> Any:
     """Return the smaller operand, or the one that is not nan."""
     return where(is_nan(x), y, where(is_nan(y), x, minimum(x, y)))
+
+
+# ---- the order of complex numbers ------------------------------------------------------------------------------------
+
+
+def _precedes(x: Any, y: Any, or_equal: bool) -> Any:
+    """Return NumPy's ``x < y`` of complex numbers: by the real parts, and by the imaginary parts of equal ones."""
+    apart = logical_and(less(real(x), real(y)), logical_not(logical_or(is_nan(imag(x)), is_nan(imag(y)))))
+    later = (less_equal if or_equal else less)(imag(x), imag(y))
+    return logical_or(apart, logical_and(equal(real(x), real(y)), later))
+
+
+def _first(x: Any, y: Any, among: Any, greatest: bool) -> Any:
+    """Return `x` where it is not less (or not greater) than `y` or `among`, x or y, is nan, else `y`."""
+    chosen = _precedes(y, x, True) if greatest else _precedes(x, y, True)
+    return where(logical_or(is_nan(among), chosen), x, y)
+
+
+COMPLEX_ORDER: dict[np.ufunc, Callable[[Any, Any], Any]] = {
+    np.fmax: lambda x, y: _first(x, y, y, True),
+    np.fmin: lambda x, y: _first(x, y, y, False),
+    np.greater: lambda x, y: _precedes(y, x, False),
+    np.greater_equal: lambda x, y: _precedes(y, x, True),
+    np.less: lambda x, y: _precedes(x, y, False),
+    np.less_equal: lambda x, y: _precedes(x, y, True),
+    np.maximum: lambda x, y: _first(x, y, x, True),
+    np.minimum: lambda x, y: _first(x, y, x, False),
+}
+"""Ufuncs of complex numbers, which NumPy orders; jittape's own comparisons refuse them, as TensorFlow's do."""
+
+
+# ---- signs and scales ------------------------------------------------------------------------------------------------
 
 
 def heaviside(x: Any, h0: Any) -> Any:

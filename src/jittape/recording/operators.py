@@ -169,9 +169,6 @@ class Operators(StaticInfo, ArrayMethods):
             row._origin = ROW
         return iter(rows)
 
-    def __contains__(self, value: Any) -> bool:
-        raise TypeError("`in` is not defined for tensors; use jt.reduce_any(jt.equal(tensor, value))")
-
     # ---- NumPy's protocols -------------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
