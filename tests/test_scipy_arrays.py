@@ -126,7 +126,13 @@ def test_interpolation_refuses() -> None:
     with pytest.raises(jt.ShapeError, match=r"\[PchipInterpolator\] x must be a vector of at least 2"):
         interpolate.PchipInterpolator([0.0], [1.0])
     with pytest.raises(ValueError, match=r"bc_type must be one of .*'periodic'"):
+        interpolate.CubicSpline([0.0, 1.0], [1.0, 2.0], bc_type=("periodic", "natural"))
+    with pytest.raises(
+        ValueError, match=r"first and last y must be equal for bc_type='periodic', got 1.0 and 2.0"
+    ):
         interpolate.CubicSpline([0.0, 1.0], [1.0, 2.0], bc_type="periodic")
+    unknown = 2.0 * jt.constant([1.0, 2.0])
+    assert np.isnan(interpolate.CubicSpline([0.0, 1.0], unknown, bc_type="periodic")(0.5))
     with pytest.raises(ValueError, match="method must be 'akima' or 'makima'"):
         interpolate.Akima1DInterpolator([0.0, 1.0], [1.0, 2.0], method="other")
     with pytest.raises(ValueError, match=r"\[interp1d\] kind must be 'linear'"):
@@ -174,6 +180,26 @@ def test_periodic_extrapolation(name: str) -> None:
         np.testing.assert_allclose(ours.integrate(*limits), reference.integrate(*limits), rtol=1e-9)
     once = getattr(interpolate, name)(*data)
     np.testing.assert_allclose(once(points, extrapolate="periodic"), reference(points), rtol=1e-10)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 9])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_periodic_splines(n: int, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(n)
+    x, y = np.cumsum(rng.uniform(0.5, 1.5, n)), rng.normal(size=(n, *shape))
+    y[-1] = y[0]
+    points = rng.uniform(-9.0, 9.0, (4, 5))
+    ours, reference = (m.CubicSpline(x, y, bc_type="periodic") for m in (interpolate, scipy.interpolate))
+    for nu in range(4):
+        np.testing.assert_allclose(ours(points, nu), reference(points, nu), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(ours.integrate(-2.0, 7.0), reference.integrate(-2.0, 7.0), rtol=1e-9)
+
+    def total(x: Any, y: Any) -> Any:
+        spline = interpolate.CubicSpline(x, jt.concat([y, y[:1]], 0), bc_type="periodic")
+        return jt.reduce_sum(jt.square(spline(x[0] + (x[-1] - x[0]) * np.linspace(0.1, 0.93, 6))))
+
+    if n > 2:
+        jt.check_gradient(total, jt.constant(x), jt.constant(y[:-1]))
 
 
 def test_derivatives_of_order_four_and_points_that_are_nan() -> None:

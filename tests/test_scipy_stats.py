@@ -377,3 +377,8 @@ def test_large_parameters() -> None:
             np.testing.assert_allclose(jt.grad(stats.gamma.entropy)(np.float64(a)), slope, rtol=1e-7)
     k = np.array([0.0, 7.0, 1e8, 1e10])
     np.testing.assert_allclose(stats.nbinom.pmf(k, 5, 1e-9), scipy.stats.nbinom.pmf(k, 5, 1e-9), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("method", "wanted"), [("cdf", 0.5), ("sf", -0.5), ("logcdf", 1.0), ("logsf", -1.0)])
+def test_laplace_has_slopes_at_its_center(method: str, wanted: float) -> None:
+    assert float(jt.grad(getattr(stats.laplace, method))(0.0)) == wanted

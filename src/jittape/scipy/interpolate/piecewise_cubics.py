@@ -21,6 +21,7 @@ from jittape.primitives.reduce.reductions import reduce_max
 from jittape.primitives.shape.joining import concat, stack
 from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.shape.reshaping import reshape
+from jittape.scipy.interpolate.periodic_splines import nan_without_period, periodic_slopes, require_period
 from jittape.scipy.interpolate.piecewise_polynomials import (
     PPoly,
     ascending,
@@ -151,16 +152,17 @@ class CubicSpline(_Piecewise):
         Dimension of the knots.
     bc_type : str or pair
         ``"not-a-knot"``, ``"clamped"``, ``"natural"``, or a pair of these or of ``(order, value)`` with order 1 or 2,
-        for both ends. ``"periodic"`` raises an error.
+        for both ends; or ``"periodic"``: the first and the last value must be equal.
     extrapolate : bool or "periodic", optional
-        Use the outer pieces outside, the default, or repeat all pieces. Else values outside are nan.
+        Use the outer pieces outside, the default, or repeat all pieces, the default of a periodic spline. Else
+        values outside are nan.
 
     Raises
     ------
     ShapeError
         If `x` and `y` do not fit.
     ValueError
-        For an unknown `bc_type`, or if `x` does not ascend.
+        For an unknown `bc_type`, if `x` does not ascend, or if the values of a periodic spline differ at the ends.
 
     Examples
     --------
@@ -180,10 +182,17 @@ class CubicSpline(_Piecewise):
         ends = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
         if len(ends) != 2:
             raise ValueError(f"[CubicSpline] bc_type must be a name or a pair, got {bc_type!r}")
-        self._ends = tuple([_end_condition(end) for end in ends])
+        self._periodic = all(isinstance(end, str) and end == "periodic" for end in ends)
+        self._ends = () if self._periodic else tuple([_end_condition(end) for end in ends])
+        if self._periodic and extrapolate is None:
+            extrapolate = "periodic"
         super().__init__(x, y, axis, extrapolate)
+        if self._periodic:
+            require_period(y, axis)
 
     def _slopes_at_knots(self, h: Any, m: Any) -> Any:
+        if self._periodic:
+            return nan_without_period(periodic_slopes(h, m), self._values)
         n = self.x.shape[0]
         first, last = self._ends
         if n == 2:  # not-a-knot leaves the slope of the chord
@@ -207,7 +216,9 @@ def _end_condition(end: Any) -> Any:
     named = {"not-a-knot": None, "clamped": (1, 0.0), "natural": (2, 0.0)}
     if isinstance(end, str):
         if end not in named:
-            raise ValueError(f"[CubicSpline] bc_type must be one of {', '.join(named)}, got {end!r}")
+            raise ValueError(
+                f"[CubicSpline] bc_type must be one of {', '.join(named)}, periodic, got {end!r}"
+            )
         return named[end]
     if not (isinstance(end, tuple) and len(end) == 2 and end[0] in (1, 2)):
         raise ValueError(

@@ -29,8 +29,9 @@ def _beyond(limit: float, value: Any, parameter: Any) -> Any:
 
 
 def _laplace_cdf(y: Any) -> Any:
-    tail = half(exp(negative(absolute(y))))
-    return where(greater(y, 0), subtract(1.0, tail), tail)
+    right = greater(y, 0)
+    tail = half(exp(where(right, negative(y), y)))  # the absolute value has the gradient 0 at 0
+    return where(right, subtract(1.0, tail), tail)
 
 
 def _laplace_ppf(q: Any) -> Any:
