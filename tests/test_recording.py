@@ -483,6 +483,31 @@ def test_the_trie_is_bounded_and_keeps_what_is_warm():
     assert warm.paths_recorded == 298  # one for every other n: the step of the loop was never dropped
 
 
+def test_a_path_longer_than_the_limit_is_kept_while_it_is_the_latest():
+    """It is compiled at its second call, however long it is; other paths take its place."""
+    forget_all()
+    jt.config.max_trie_nodes = 400
+
+    def long_step(n: int) -> float:
+        v = jt.constant(np.ones(4))
+        with jt.GradientTape() as tape:
+            tape.watch(v)
+            y = v
+            for _ in range(n):
+                y = jt.sin(y)
+        return float(jt.reduce_sum(tape.gradient(y, v)))
+
+    for _ in range(4):
+        long_step(1_000)
+    assert jt.stats().trie_nodes > 1_000
+    since = Since()
+    long_step(1_000)
+    assert (since.compiled_runs, since.interpreted_runs, since.paths_recorded) == (1, 0, 0)
+    for n in range(2, 600):
+        float(jt.reduce_sum(jt.constant(np.ones(n)) * 2.0 + 1.0))
+    assert jt.stats().trie_nodes <= 401
+
+
 def test_a_trace_on_a_pruned_path_goes_on():
     v = jt.Variable(3.0)
     with jt.GradientTape() as tape:

@@ -70,7 +70,7 @@ class Config:
         products see `deterministic`.
     max_trie_nodes : int
         Maximum number of recorded ops (nodes of the trie) that are kept; above it the least recently used paths are
-        dropped.
+        dropped. The latest path is kept, however long it is.
     max_signatures : int
         Maximum number of traces that a `jt.function` keeps, per instance for a method. Above it the least recently used
         trace is evicted, with one warning.

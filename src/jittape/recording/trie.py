@@ -215,6 +215,7 @@ class Trie:
         self.n_nodes = 0
         self.clock = 0
         self.pruned = 0
+        self._kept = 0  # nodes that were left by `prune`
         self.derived_child: Callable[[Node, Any], Node | None] = lambda parent, key: None
         """Set to `derived_child` of `jittape.recording.general.path_families`, which inserts calls itself."""
 
@@ -271,7 +272,7 @@ class Trie:
         """Count a new node, and prune the trie if there are too many nodes."""
         node.stamp = self.clock
         self.n_nodes += 1
-        if self.n_nodes > config._max_trie_nodes:
+        if self.n_nodes > max(config._max_trie_nodes, 2 * self._kept):
             self.prune()
 
     def separate_root(self) -> Node:
@@ -286,25 +287,28 @@ class Trie:
             self.n_nodes -= sum(1 for _ in _below([root])) - 1
 
     def prune(self) -> None:
-        """Drop the least recently used half of the nodes.
+        """Drop the least recently used nodes down to half the limit, but none that was used since a path last ran.
 
         A node counts as used when a node below it is used. A trace on a dropped path goes on unchanged, as nodes refer
-        to their parents, but later traces do not reuse the path.
+        to their parents, but later traces do not reuse the path. So a path with more nodes than the limit is kept while
+        it is the latest, and the limit is twice its length as long as it is there.
         """
         order = list(self._walk())
         last_use: dict[int, int] = {}
         for node in reversed(order):
             last_use[id(node)] = max([node.stamp, *(last_use[id(child)] for child in node.children.values())])
-        limit = sorted(last_use.values())[len(order) // 2]
+        uses = sorted(last_use.values())
+        too_many = max(len(order) - config._max_trie_nodes // 2, 0)
+        oldest = min(uses[too_many - 1], self.clock - 1) if too_many else -1
         for node in order:
             node.shortcuts = None
             for key, child in list(node.children.items()):
-                if last_use[id(child)] <= limit:
+                if last_use[id(child)] <= oldest:
                     del node.children[key]
         self._roots = {place: root for place, root in self._roots.items() if root.children}
         self.forget_places()
         before = self.n_nodes
-        self.n_nodes = sum(1 for _ in self._walk())
+        self.n_nodes = self._kept = sum(1 for _ in self._walk())
         self.pruned += before - self.n_nodes
 
     def clear(self) -> None:
@@ -312,7 +316,7 @@ class Trie:
         self._roots.clear()
         self.forget_places()
         self._separate_roots.clear()
-        self.n_nodes = 0
+        self.n_nodes = self._kept = 0
 
     def roots(self) -> list[Node]:
         """Return the roots of the lines where steps begin."""
