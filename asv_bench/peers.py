@@ -53,6 +53,8 @@ if THREADS == 1:
 if not STARTED:
     # Before anything is imported that reads them.
     os.environ.update(SETTINGS)
+# Triton, PyTorch's compiler for graphics cards, brings an LLVM that aborts the process beside TensorFlow's.
+sys.modules["triton"] = None  # type: ignore[assignment]
 
 import numpy as np  # noqa: E402
 

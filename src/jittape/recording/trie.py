@@ -197,6 +197,7 @@ class Trie:
     """
 
     __slots__ = (
+        "_kept",
         "_known_code",
         "_roots",
         "_separate_roots",
