@@ -17,6 +17,7 @@ from jittape.core.builder import Builder, Symbol, literal
 from jittape.core.forms import Alias, Control, Iota, Map, Pad, View
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Body, Op, Program, dead_code_removed, is_dynamic_dim
+from jittape.core.tuning import tuning
 from jittape.errors import NoGradientError
 from jittape.primitives.broadcast import broadcast
 from jittape.primitives.elementwise.arithmetic import add_op
@@ -216,16 +217,20 @@ def saved_slots(program: Program, needed: set[int], free: set[int]) -> tuple[lis
 
 
 def _parts_of_arrays(program: Program, free: set[int]) -> set[int]:
-    """Return the slots of parts of arrays that cannot be recomputed from `free` alone."""
+    """Return the slots of parts of arrays that cannot be recomputed from `free` alone.
+
+    A part of an available array is recomputed, even if its place must be saved: the place is a few numbers.
+    """
     available, avals, parts = set(free), program.avals, set()
     for op in program.ops:
         if not _is_recomputed(op, avals):
             continue
-        if available.issuperset(op.args):
+        is_part = op.primitive.is_gather or isinstance(op.primitive.lowering, View)
+        if available.issuperset(op.args[:1] if is_part else op.args):
             available.add(op.out)
-            continue
-        whole, is_view = avals[op.args[0]], isinstance(op.primitive.lowering, View)
-        if is_view and not is_dynamic_dim(whole) and avals[op.out].size < whole.size:
+        elif (
+            is_part and not is_dynamic_dim(avals[op.args[0]]) and avals[op.out].size < avals[op.args[0]].size
+        ):
             parts.add(op.out)
     return parts
 
@@ -237,4 +242,7 @@ def _is_recomputed(op: Op, avals: Mapping[int, Aval]) -> bool:
         return bool(dict(op.params).get("recompute")) or any(
             is_dynamic_dim(avals[slot]) for slot in (op.out, *op.args)
         )
-    return isinstance(form, Map | View | Pad | Alias | Iota)
+    if op.primitive.is_gather:
+        places = max([avals[slot].size for slot in op.args[1:]])
+        return avals[op.out].size >= tuning.regathered_elements * places
+    return isinstance(form, Map | View | Pad | Alias | Iota) and not op.primitive.is_expensive

@@ -249,6 +249,9 @@ class _Gradient:
             return {}
         fixed, stacks = self._values_read()
         carries = [*self._carry_gradients(), *self._fixed_gradients()]
+        unchanged = [c for c in carries if c.after.slot == c.slot]
+        carries = [c for c in carries if c.after.slot != c.slot]
+        fixed += [(c.slot, c.begin) for c in unchanged]
         rows = [slot for slot in self.stacks if slot in pullback.gradients]
         inputs = [*[s for s, _ in fixed], *[c.slot for c in carries], *[s for s, _ in stacks]]
         outputs = [*[c.after for c in carries], *[pullback.gradients[slot] for slot in rows]]
@@ -265,7 +268,8 @@ class _Gradient:
         indices += [stack(slot) for slot in body.program.outputs[len(carries) :]]
         results = [loop_op.bind(*operands, **params, result_index=index) for index in indices]
         sources = [*[c.source for c in carries], *rows]
-        return {self._operand_number(slot): part for slot, part in zip(sources, results, strict=True)}
+        found = {self._operand_number(slot): part for slot, part in zip(sources, results, strict=True)}
+        return found | {self._operand_number(c.source): c.begin for c in unchanged}
 
     def _values_read(self) -> tuple[list[_Input], list[_Input]]:
         """Return the values that the reverse body reads: those of all iterations, and those with one row each."""

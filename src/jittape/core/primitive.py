@@ -132,6 +132,10 @@ class Primitive:
     is_sum : bool
         A `Reduce` that adds up the elements along the parameter `axes`, in the dtype of the operand. Other parameters
         mean the same for all axes, so sums over some axes and then over others compose.
+    is_gather : bool
+        The result is made of elements of the first operand. The other operands are their indices.
+    is_expensive : bool
+        An element takes longer to compute than to store and load, so a gradient does not recompute it.
     cholesky_role : str
         Part in the gradient of a Cholesky factorization, see `compile/rewrite/cholesky_cotangents.py`: ``"pullback"``
         is the cotangent of the matrix from the factor and its cotangent, ``"solve"`` the solution of linear systems
@@ -163,6 +167,8 @@ class Primitive:
     is_cast: bool = False
     is_broadcast: bool = False
     is_sum: bool = False
+    is_gather: bool = False
+    is_expensive: bool = False
     cholesky_role: str = ""
 
     @property

@@ -36,6 +36,8 @@ class Tuning:
     """Minimum elements of a boolean mask in each block whose true elements are counted; a block is a task."""
     mask_blocks_limit: int = 32
     """Maximum blocks of a boolean mask."""
+    regathered_elements: int = 1024
+    """Minimum elements of a row for each of its indices that the gradient of a loop reads again instead of saving it."""
 
     # ---- transform ---------------------------------------------------------------------------------------------------
 

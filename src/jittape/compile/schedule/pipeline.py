@@ -24,6 +24,7 @@ from jittape.compile.rewrite.program_editor import separate_outputs
 from jittape.compile.rewrite.reads_first import reads_first
 from jittape.compile.rewrite.scatter_parts import scatter_parts
 from jittape.compile.rewrite.sum_before_product import sum_before_product
+from jittape.compile.rewrite.views_in_loops import views_in_loops
 from jittape.compile.schedule.accumulate_in_gemm import accumulate_in_gemm
 from jittape.compile.schedule.lower_steps import lower_to_steps, release_stacks
 from jittape.compile.schedule.memory_planning import plan_memory, planned
@@ -124,6 +125,7 @@ PASSES: tuple[Pass, ...] = (
     # Before decompositions: they write out the ops that the rewrite looks for.
     _rewrite("split Cholesky cotangents", split_cholesky_cotangents),
     _rewrite("decompose", lambda program: decompose(program, NATIVE)),
+    _rewrite("views in loops", views_in_loops),
     Pass("join checks", _join_checks, _check_program),
     Pass("add scattered elements", _scatter_parts, _check_program),
     _rewrite("scatter diagonals", scatter_diagonals),

@@ -82,6 +82,7 @@ def _sampler(formula: str, module: str = "sampling", **options: Any) -> Primitiv
         abstract_eval=abstract_eval,
         impl=impl,
         lowering=Map(compute),
+        is_expensive=True,
         **{"gradient_stops": CONSTANT, **options},
     )
 

@@ -114,6 +114,7 @@ gather_op = Primitive(
     vjp=(_gather_vjp,),
     lowering=Decomposition(_picked),
     batch=along_axis(1),
+    is_gather=True,
 )
 
 
