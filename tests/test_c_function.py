@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 import threading
 from typing import Any
@@ -110,6 +111,13 @@ def test_errors() -> None:
         jt.cfunc(scaled, X, S)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"\[cfunc\] .* runs operations in Python: .*dct"):
         jt.cfunc(lambda x: jt.reduce_sum(jt.signal.dct(x)), jt.TensorSpec([3, 300], FLOAT))
+
+
+def test_a_pickled_function_is_compiled_again() -> None:
+    function = pickle.loads(pickle.dumps(jt.cfunc(scaled, *SPECS, argnum=1)))
+    value, gradient = np.zeros(1), np.zeros(1)
+    assert function.ctypes(*[a.ctypes.data for a in (X, S, value, gradient)]) == 0
+    assert (value, gradient) == (110.0, 55.0)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ Run by `make test-engines`, in an environment that has these libraries; tests of
 from __future__ import annotations
 
 import ctypes
+import pickle
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,19 @@ def test_callbacks_of_nutpie_models(density: Any, is_numba: bool) -> None:
     np.testing.assert_allclose(gradient, np.asarray(expected[1]), rtol=1e-12, atol=1e-14)
     x[0] = np.nan
     assert call(4, *pointers, None) in (1, 2)
+
+
+def test_a_pickled_model_is_compiled_again() -> None:
+    pytest.importorskip("nutpie")
+    first = jt.nutpie(normal, {"a": (2,), "b": ()}, dims={"a": ("side",)}, coords={"side": ["left", "right"]})
+    model = pickle.loads(pickle.dumps(first))
+    assert (model.n_dim, model.shapes, model.dims, model.coords) == (
+        3,
+        first.shapes,
+        first.dims,
+        first.coords,
+    )
+    np.testing.assert_array_equal(model.own.start(3), first.own.start(3))
 
 
 def test_errors_of_nutpie_models() -> None:

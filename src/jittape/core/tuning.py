@@ -37,7 +37,7 @@ class Tuning:
     mask_blocks_limit: int = 32
     """Maximum blocks of a boolean mask."""
     regathered_elements: int = 1024
-    """Minimum elements of a row for each of its indices that the gradient of a loop reads again instead of saving it."""
+    """Minimum elements of a row, for each of its indices, that the gradient of a loop reads again, not saves."""
 
     # ---- transform ---------------------------------------------------------------------------------------------------
 

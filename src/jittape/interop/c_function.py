@@ -82,7 +82,7 @@ class CFunction:
                 f"[cfunc] {gradient.name} runs operations in Python: {'; '.join(gradient.python_ops)}. Use "
                 "jt.njit_value_and_grad, which takes Python's lock for them, or rewrite them"
             )
-        self._f, self._specs = f, specs
+        self._f, self._specs, self._argnum = f, specs, argnum
         avals = [spec.aval for spec in specs]
         self._function = _compiled(gradient, avals, avals[argnum])
         self.address: int = self._function.address
@@ -113,6 +113,13 @@ class CFunction:
         convert = "float64(intc, CPointer(float64))"
         self._value = numba.cfunc(convert)(lambda count, x: value(numba.carray(x, (n,))))
         return LowLevelCallable(self._value.ctypes)
+
+    def __reduce__(self) -> Any:
+        return CFunction, (
+            self._f,
+            self._specs,
+            self._argnum,
+        )  # compiled anew: an address is that of one process
 
     def __repr__(self) -> str:
         return f"<jt.CFunction {self.prototype}>"

@@ -89,7 +89,14 @@ def nutpie(
 
     of_vector.__name__ = of_vector.__qualname__ = getattr(logp, "__name__", "logp")  # for errors
     callbacks = _callbacks(of_vector, count)
-    return _model_class(library)(dims=own_dims, own=_Parts(callbacks, count, shapes, own_coords, lengths))
+    recipe = logp, shapes, coords, dims
+    own = _Parts(callbacks, count, shapes, own_coords, lengths, recipe)
+    return _model_class(library)(dims=own_dims, own=own)
+
+
+def _remade(logp: Any, shapes: Any, coords: Any, dims: Any) -> Any:
+    """Return the model again, in the process that unpickles it: compiled code has an address in one process only."""
+    return nutpie(logp, shapes, coords=coords, dims=dims)
 
 
 def _checked_shapes(given: Any) -> dict[str, tuple[int, ...]]:
@@ -133,12 +140,18 @@ def _dimensions(
 
 
 class _Parts:
-    """The callbacks and the layout of a model."""
+    """The callbacks and the layout of a model; `recipe` has the arguments of `nutpie`."""
 
     def __init__(
-        self, callbacks: _Callbacks, count: int, shapes: Mapping[str, Any], coords: Any, lengths: Any
+        self,
+        callbacks: _Callbacks,
+        count: int,
+        shapes: Mapping[str, Any],
+        coords: Any,
+        lengths: Any,
+        recipe: tuple[Any, ...],
     ) -> None:
-        self.callbacks = callbacks
+        self.callbacks, self.recipe = callbacks, recipe
         self.count, self.shapes, self.coords, self.lengths = count, shapes, coords, lengths
 
     def start(self, seed: Any) -> np.ndarray[Any, Any]:
@@ -230,6 +243,9 @@ def _model_class(library: Any) -> Any:
     @dataclass(frozen=True)
     class TapeModel(base):  # type: ignore[misc, valid-type]
         own: _Parts
+
+        def __reduce__(self) -> Any:
+            return _remade, self.own.recipe
 
         @property
         def n_dim(self) -> int:
