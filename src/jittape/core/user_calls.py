@@ -169,7 +169,7 @@ def argument_of_user(value: Any) -> str:
         return ""
     code = frame.f_code
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    found = [name for name in names if frame.f_locals.get(name) is value]
+    found = [name for name in names if name != "name" and frame.f_locals.get(name) is value]
     return f"{found[0]}: " if found and found[0] != "self" else ""
 
 

@@ -259,6 +259,10 @@ class Chosen(Combined):
         groups: dict[int, tuple[Any, list[Any]]] = {}
         for element in self._elements():
             key = key_of(element)
+            if getattr(key, "dtype", np.asarray(key).dtype).kind not in "iub":
+                raise TypeError(
+                    f"[Dataset.group_by_window] key_func must return an integer, got {key!r}: use // or jt.cast"
+                )
             number = int(key)
             _, group = groups.setdefault(number, (key, []))
             group.append(element)

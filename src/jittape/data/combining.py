@@ -248,9 +248,13 @@ class Combined(Ordered):
         def items() -> Iterator[Any]:
             state = as_element(initial_state)
             for element in self._elements():
-                found, result = scan_func(state, element)
-                state = same_kind("scan", state, as_element(found))
-                yield as_element(result)
+                found = scan_func(state, element)
+                if not isinstance(found, (tuple, list)) or len(found) != 2:
+                    raise TypeError(
+                        f"[Dataset.scan] scan_func must return a pair of a state and an element, got {found!r}"
+                    )
+                state = same_kind("scan", state, as_element(found[0], "scan"))
+                yield as_element(found[1], "scan")
 
         return type(self)(items, self._count)
 
@@ -272,13 +276,21 @@ class Combined(Ordered):
     def apply(self, transformation_func: Callable[[Self], Any], name: str | None = None) -> Any:
         """Return ``transformation_func(dataset)``.
 
+        Raises
+        ------
+        TypeError
+            If the result is no dataset.
+
         Examples
         --------
         >>> [i.numpy().item() for i in jt.data.Dataset.range(5).apply(lambda data: data.skip(3))]
         [3, 4]
         """
         require_callable("apply", "transformation_func", transformation_func)
-        return transformation_func(self)
+        found = transformation_func(self)
+        if not isinstance(found, Combined):
+            raise TypeError(f"[Dataset.apply] transformation_func must return a Dataset, got {found!r}")
+        return found
 
     def shard(self, num_shards: int, index: int, name: str | None = None) -> Self:
         """Return every `num_shards`-th element, from the one at `index` on.
@@ -352,10 +364,17 @@ def holds(method: str, predicate: Callable[..., Any], element: Any) -> bool:
     ------
     TypeError
         If it returns no bool or number.
+    ValueError
+        If it returns an array of several elements.
     """
     found = called(predicate, element)
     if not isinstance(found, (bool, int, float, np.generic, np.ndarray, Operators)):
         raise TypeError(f"[Dataset.{method}] predicate must return a bool, got {found!r}")
+    if isinstance(found, (np.ndarray, Operators)) and found.size != 1:
+        raise ValueError(
+            f"[Dataset.{method}] predicate must return one bool, got an array of shape {tuple(found.shape)}: reduce it "
+            "with jt.reduce_all or jt.reduce_any"
+        )
     return bool(found)
 
 

@@ -126,7 +126,17 @@ class Dataset(Chosen):
         convert = element_like(output_types, output_shapes, output_signature)
         known = spec_of_signature(output_types, output_shapes, output_signature)
         spec = None if known is None else lambda: known
-        return Dataset(lambda: map(convert, generator(*args or ())), UNKNOWN_CARDINALITY, spec=spec)
+
+        def items() -> Iterator[Any]:
+            made = generator(*args or ())
+            if not isinstance(made, Iterable):
+                raise TypeError(
+                    f"[Dataset.from_generator] generator must return something to iterate over, got {made!r}: use "
+                    "yield, or return iter(...)"
+                )
+            return map(convert, made)
+
+        return Dataset(items, UNKNOWN_CARDINALITY, spec=spec)
 
     @staticmethod
     def range(*args: int, output_type: Any = "int64", name: str | None = None) -> Dataset:
@@ -164,6 +174,8 @@ class Dataset(Chosen):
         if len(given) == 1 and not isinstance(given[0], Dataset):
             (given,) = given
         parts, rebuild = flatten(given)
+        if not parts:
+            raise ValueError("[Dataset.zip] at least one dataset is needed, got none")
         for part in parts:
             if not isinstance(part, Dataset):
                 raise TypeError(f"[Dataset.zip] arguments must be datasets, got {part!r}")
@@ -210,7 +222,7 @@ class Dataset(Chosen):
         """
         require_callable("map", "map_func", map_func)
         return Dataset(
-            lambda: (as_element(_mapped(map_func, element)) for element in self._elements()),
+            lambda: (as_element(_mapped(map_func, element), "map") for element in self._elements()),
             self._count,
             spec=lambda: mapped(partial(_mapped, map_func), self.element_spec, self._first()),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from jittape.core.dtypes import as_dtype
 from jittape.core.tensor_shape import TensorShape
+from jittape.core.user_calls import named
 from jittape.errors import ShapeError
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor, tensor_of
@@ -21,6 +23,7 @@ __all__ = [
     "pad_and_stack",
     "rows_of",
     "same_kind",
+    "shown_structure",
     "split_leaves",
     "stack",
     "unstack",
@@ -39,12 +42,25 @@ def flatten_element(structure: Any) -> tuple[list[Any], Any]:
     return leaves, tree
 
 
-def as_element(structure: Any) -> Any:
-    """Return `structure` with every leaf as a tensor."""
+def shown_structure(tree: Any) -> str:
+    """Return the structure of an element as text, with an asterisk for each tensor."""
+    return re.sub(r"^PyTreeSpec\((.*?)(, NoneIsLeaf)?(, namespace=.*)?\)$", r"\1", str(tree))
+
+
+def as_element(structure: Any, method: str | None = None) -> Any:
+    """Return `structure`, which a function given to `method` has returned, with every leaf as a tensor."""
     if isinstance(structure, Tensor):
         return structure
     leaves, tree = flatten_element(structure)
-    return tree.unflatten([convert_to_tensor(leaf) for leaf in leaves])
+    return tree.unflatten([_tensor(method, leaf) for leaf in leaves])
+
+
+def _tensor(method: str | None, leaf: Any, dtype: Any = None) -> Tensor:
+    """Return a part of an element as a tensor; errors name the method of the dataset."""
+    try:
+        return convert_to_tensor(leaf, dtype)
+    except (TypeError, ValueError) as error:
+        raise error if method is None else named(error, f"Dataset.{method}") from None
 
 
 def element_like(dtypes: Any, shapes: Any, signature: Any) -> Callable[[Any], Any]:
@@ -62,9 +78,11 @@ def element_like(dtypes: Any, shapes: Any, signature: Any) -> Callable[[Any], An
         leaves, found = flatten_element(structure)
         if found != tree:
             raise ValueError(
-                f"[Dataset.from_generator] an element must have the structure {tree}, got {structure!r}"
+                f"[Dataset.from_generator] an element must have the structure {shown_structure(tree)}, got "
+                f"{structure!r}"
             )
-        tensors = [convert_to_tensor(leaf, dtype) for leaf, (dtype, _) in zip(leaves, wanted, strict=True)]
+        pairs = zip(leaves, wanted, strict=True)
+        tensors = [_tensor("from_generator", leaf, dtype) for leaf, (dtype, _) in pairs]
         for tensor, (_, shape) in zip(tensors, wanted, strict=True):
             if not shape.is_compatible_with(tensor.shape):
                 raise ShapeError(
@@ -131,9 +149,8 @@ def stack(elements: Sequence[Any]) -> Any:
     flat = [flatten_element(element) for element in elements]
     tree = flat[0][1]
     if any(other != tree for _, other in flat):
-        raise ValueError(
-            f"[Dataset.batch] elements must have one structure, got {', '.join(sorted({str(t) for _, t in flat}))}"
-        )
+        found = sorted({shown_structure(other) for _, other in flat})
+        raise ValueError(f"[Dataset.batch] elements must have one structure, got {' and '.join(found)}")
     stacked = []
     for parts in zip(*[leaves for leaves, _ in flat], strict=True):
         kinds = {(part.shape, part.dtype) for part in parts}
@@ -183,7 +200,7 @@ def pad_and_stack(elements: Sequence[Any], shapes: Any, values: Any) -> Any:
     stacked = []
     for parts, shape, fill in zip(columns, wanted, fills, strict=True):
         given = _padded_shape(parts, shape)
-        value = convert_to_tensor(0 if fill is None else fill, parts[0].dtype)
+        value = _tensor("padded_batch", 0 if fill is None else fill, parts[0].dtype)
         if value.shape:
             raise ShapeError(
                 f"[Dataset.padded_batch] padding_values must be scalars, got one of shape {value.shape}"

@@ -127,6 +127,12 @@ class Iterated(metaclass=Explained):
         """
         for element in self:
             leaves, rebuild = flatten(element)
+            for leaf in leaves:
+                if isinstance(leaf, Iterated):
+                    raise TypeError(
+                        "[Dataset.as_numpy_iterator] elements must be tensors, and those of window() are datasets: "
+                        "use flat_map(lambda window: window.batch(n))"
+                    )
             yield rebuild([leaf.numpy() for leaf in leaves])
 
     def __repr__(self) -> str:

@@ -32,6 +32,7 @@ def require_dimensions(layer: str, shape: Sequence[int], spatial: int) -> None:
         It names the layer.
     """
     if len(shape) != spatial + 2:
+        hint = "; x[None] adds the batch, x[..., None] the channels" if len(shape) == spatial + 1 else ""
         raise ValueError(
-            f"layer {layer!r} takes inputs with {spatial + 2} dimensions, got shape {tuple(shape)}"
+            f"layer {layer!r} takes inputs with {spatial + 2} dimensions, got shape {tuple(shape)}{hint}"
         )

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from jittape import random
 from jittape.core.argument_checks import BELOW_ONE, NOT_NEGATIVE, number
+from jittape.core.dtypes import is_floating
 from jittape.errors import DTypeError
 from jittape.keras.layers.data_formats import format_of, require_dimensions
 from jittape.keras.layers.layer import Layer
@@ -236,5 +237,9 @@ class GaussianNoise(Layer):
         """Return `inputs`, in training with noise."""
         if not training:
             return inputs
+        if not is_floating(inputs.dtype):
+            raise DTypeError(
+                f"[GaussianNoise] takes floating-point inputs, got {inputs.dtype.name}; cast them first"
+            )
         normal = random.normal if self.seed_generator is None else self.seed_generator.normal
         return add(inputs, normal(inputs.shape, 0.0, self.stddev, inputs.dtype))

@@ -7,7 +7,7 @@ from typing import Any
 
 from jittape.core.argument_checks import NOT_NEGATIVE, UNIT, number
 from jittape.core.user_calls import as_int
-from jittape.errors import ShapeError
+from jittape.errors import DTypeError, ShapeError
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.weight_options import weight_options
 from jittape.keras.true_and_predicted import as_tensor
@@ -153,6 +153,15 @@ class BatchNormalization(_Normalization):
         mean: Any = self.moving_mean
         variance: Any = self.moving_variance
         if training and self.trainable:
+            if inputs.dtype.kind == "c":
+                raise DTypeError(
+                    f"layer {self.name!r} takes real inputs in training, got {inputs.dtype.name}"
+                )
+            if 0 in tuple(inputs.shape):
+                raise ShapeError(
+                    f"layer {self.name!r} has no moments of an empty batch of shape {inputs.shape}: leave it out, or "
+                    "call the layer with training=False"
+                )
             others = [i for i in range(ndim) if i != axis]
             mean, variance = moments(inputs, others) if mask is None else self._masked(inputs, mask, others)
             for average, now in ((self.moving_mean, mean), (self.moving_variance, variance)):

@@ -66,13 +66,24 @@ def batches_of(
     Raises
     ------
     ValueError
-        If arrays have different numbers of rows, or `y` is given with a dataset.
+        If arrays have different numbers of rows, `x` is None, or `y`, weights or a batch size are given with a
+        dataset.
     """
     x, y, weight = data
     if isinstance(x, Dataset):
         if y is not None:
             raise ValueError("y must not be given with a dataset, whose elements are (x, y)")
+        if weight is not None:
+            raise ValueError(
+                f"[{method}] sample_weight must not be given with a dataset: its batches are (x, y, sample_weight)"
+            )
+        if batch_size is not None:
+            raise ValueError(
+                f"[{method}] batch_size must not be given with a dataset, got {batch_size!r}: use dataset.batch(n)"
+            )
         return x
+    if x is None:
+        raise ValueError(f"[{method}] x must be arrays or a dataset of batches, got None")
     parts = tuple([part for part in (x, y, weight) if part is not None])
     rows = _rows_of(method, data, parts)
     if shuffle:
@@ -212,7 +223,8 @@ def validation_of(
             raise ValueError("[fit] validation_steps needs validation_data")
         return lambda epoch: None
     parts = data if isinstance(data, tuple) else (data,)
-    batches = batches_of((*parts, None, None)[:3], batch_size, False)
+    size = None if isinstance(parts[0], Dataset) else batch_size
+    batches = batches_of((*parts, None, None)[:3], size, False)
     if steps is not None:
         batches = batches.take(_at_least_1("validation_steps", steps))
     if isinstance(freq, (list, tuple, set)):
