@@ -44,7 +44,6 @@ _MEMORY: tuple[tuple[type, tuple[str, ...]], ...] = (
 )
 
 
-@cache
 def marshaller() -> (
     Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Buffer, ...], int, int, int], Any] | None
 ):
@@ -56,11 +55,9 @@ def marshaller() -> (
     `run` returns an `Outcome`, or the call's result if everything is done and the plan has a `Form` for the result. An
     error that ends the run, as Ctrl-C does in a loop, leaves the Variables unchanged.
     """
-    definition = _definition("marshaller", _emit, _SLOTS)
-    return None if definition is None else as_function(registry.address_of(definition))
+    return None if object_layout() is None else _functions()[0]
 
 
-@cache
 def simple_call() -> Callable[..., Any] | None:
     """Return ``call(arguments, states, calls, Workspace, PoisonedWorkspace.poison, False, 0)``, the fastest call.
 
@@ -68,21 +65,29 @@ def simple_call() -> Callable[..., Any] | None:
     no Variable. The call returns an `Outcome`, and has changed nothing, if there is no free state or no free memory for
     the results, or if an argument does not fit.
     """
-    definition = _definition("simplecall", _emit_simple_call, _SLOTS + _MEMORY)
-    return None if definition is None else as_function(registry.address_of(definition))
+    return None if object_layout() is None else _functions()[1]
+
+
+@cache
+def _functions() -> list[Callable[..., Any]]:
+    """Return both functions, which are compiled together."""
+    definitions = [
+        _definition("marshaller", _emit, _SLOTS),
+        _definition("simplecall", _emit_simple_call, _SLOTS + _MEMORY),
+    ]
+    return [as_function(address) for address in registry.addresses_of_module(definitions)]
 
 
 def _definition(
     name: str,
     emit: Callable[[ir.Function, Mapping[str, int]], None],
     slots: tuple[tuple[type, tuple[str, ...]], ...],
-) -> Definition | None:
-    if object_layout() is None:
-        return None
+) -> Definition:
     found = [(kind.__name__, slot_places(kind, names)) for kind, names in slots]
-    return built_in(
-        name, emit, {f"{owner}.{slot}": at for owner, places in found for slot, at in places.items()}
-    )
+    places = {f"{owner}.{slot}": at for owner, places in found for slot, at in places.items()}
+    definition = built_in(name, emit, places)
+    assert definition is not None
+    return definition
 
 
 def _emit_simple_call(function: ir.Function, places: Mapping[str, int]) -> None:

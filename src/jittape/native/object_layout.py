@@ -7,7 +7,7 @@ there is no layout, and jittape uses its Python code instead of machine code ove
 from __future__ import annotations
 
 import ctypes
-import sysconfig
+import sys
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
@@ -54,7 +54,7 @@ class ObjectLayout(NamedTuple):
 @cache
 def object_layout() -> ObjectLayout | None:
     """Return the layout in this Python; None if a value is not found or objects may change during a read."""
-    if not config.native_supported or sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if not config.native_supported or "free-threading" in sys.version:
         return None
     array = np.zeros((3, 5, 7))
     buffer = Buffer(array)

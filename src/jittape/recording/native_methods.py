@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from hashlib import blake2b
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.cache.private_files import digest
 from jittape.compile.llvm.built_in_functions import BY_NAMES, NO_ARGUMENT, ONE_ARGUMENT, as_method
 from jittape.compile.llvm.definition import Definition, FunctionKind
 from jittape.compile.llvm.symbols import define
@@ -250,7 +250,7 @@ def methods() -> tuple[NativeMethod, ...]:
             function.attributes.add(attribute)
         return ObjectCode(function, places, tuple(_KNOWN))
 
-    where = int.from_bytes(blake2b(repr(places).encode(), digest_size=8).digest())
+    where = int.from_bytes(digest(repr(places).encode(), 8))
     definitions = [
         Definition(
             f"method_{number}_{where}",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from functools import cache, lru_cache
 from pathlib import Path
+
+from jittape.compile.ir.hashes import blake2b
 
 __all__ = ["SOURCES", "covers", "source_digest", "source_times"]
 
@@ -15,11 +16,15 @@ SOURCES = (
     "core",
     "functions/machine_code/emit_arithmetic.py",
     "functions/machine_code/emit_marshaller.py",
+    "functions/machine_code/emit_simple_call.py",
     "functions/marshal_plan.py",
     "functions/marshaller.py",
     "native",
     "primitives",
+    "recording/machine_code/emit_calls.py",
+    "recording/machine_code/emit_flush.py",
     "recording/machine_code/emit_getitem.py",
+    "recording/machine_code/emit_gradient.py",
     "recording/machine_code/emit_methods.py",
     "recording/machine_code/emit_operands.py",
     "recording/machine_code/emit_protocols.py",
@@ -35,7 +40,7 @@ SOURCES = (
 def source_digest() -> str:
     """Return a hash of the files in `SOURCES`, so a changed package never loads older code; takes 3 ms."""
     package = Path(__file__).parents[2]
-    digest = hashlib.blake2b(digest_size=8)
+    digest = blake2b(digest_size=8)
     for name in SOURCES:
         path = package / name
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
@@ -70,7 +75,7 @@ def source_times() -> tuple[str, float]:
             latest = max(latest, status.st_mtime_ns, status.st_ctime_ns)
             found.append(f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}")
     found.sort()
-    return hashlib.blake2b("\n".join(found).encode(), digest_size=16).hexdigest(), latest / 1e9
+    return blake2b("\n".join(found).encode(), digest_size=16).hexdigest(), latest / 1e9
 
 
 @lru_cache(maxsize=1024)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import sys
 from pathlib import Path
+
+from jittape.compile.ir.hashes import blake2b
 
 __all__ = ["BINARY", "DIGEST_SIZE", "Damaged", "digest", "is_private", "read_private"]
 
@@ -20,7 +21,7 @@ class Damaged(Exception):
 
 def digest(content: bytes, size: int = DIGEST_SIZE) -> bytes:
     """Return a checksum of `size` bytes."""
-    return hashlib.blake2b(content, digest_size=size).digest()
+    return blake2b(content, digest_size=size).digest()
 
 
 def read_private(path: Path) -> bytes:

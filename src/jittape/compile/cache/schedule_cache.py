@@ -8,7 +8,6 @@ an unrolled loop are simplified and scheduled in 0.23 s and loaded in 0.02 s.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 from functools import lru_cache
@@ -20,6 +19,7 @@ import numpy as np
 from jittape.compile.cache import object_store
 from jittape.compile.cache.fingerprint import covers
 from jittape.compile.cache.kernel_cache import is_builtin, is_cacheable
+from jittape.compile.ir.hashes import blake2b
 from jittape.compile.ir.kernel import NamedKernel
 from jittape.compile.ir.program_arrays import first_of_each, numbered, operands_of
 from jittape.compile.llvm.blas import blas
@@ -63,7 +63,7 @@ def schedule_key(program: Program, donated: tuple[tuple[int, int], ...]) -> str 
     ]
     if any(isinstance(op.primitive.lowering, Call | Decomposition) for op in different):
         lines.append(f"BLAS: {blas().unpacked}, {blas().library is not None}")
-    digest = hashlib.blake2b("\n".join(lines).encode(), digest_size=16)
+    digest = blake2b("\n".join(lines).encode(), digest_size=16)
     for numbers in (of_inputs, numbered(texts)[alike], *operands_of(program)):
         digest.update(numbers.tobytes())
     return "p" + digest.hexdigest()

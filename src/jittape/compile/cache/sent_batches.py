@@ -5,13 +5,13 @@ Both ends must have the same environment: the same sources of jittape, version o
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from jittape.compile.cache.object_store import Batch, current
 from jittape.compile.cache.private_files import Damaged
+from jittape.compile.ir.hashes import blake2b
 
 __all__ = [
     "keep_batches",
@@ -68,4 +68,4 @@ def listed_batches(of: bytes) -> list[str]:
 
 
 def _key(of: bytes) -> str:
-    return "p" + hashlib.blake2b(of, digest_size=16).hexdigest()
+    return "p" + blake2b(of, digest_size=16).hexdigest()

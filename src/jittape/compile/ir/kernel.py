@@ -19,13 +19,13 @@ are ``p0`` elements apart.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from jittape.compile.ir.hashes import blake2b
 from jittape.compile.ir.instructions import (
     Address,
     AffineValue,
@@ -75,7 +75,7 @@ class Kernel:
 
     @cached_property
     def name(self) -> str:
-        return "k" + hashlib.blake2b((self.text + tuning.label).encode(), digest_size=8).hexdigest()
+        return "k" + blake2b((self.text + tuning.label).encode(), digest_size=8).hexdigest()
 
     @property
     def listing(self) -> str:

@@ -8,18 +8,19 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent import futures
-from concurrent.futures import Executor, Future
-from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jittape.core.locks import at_rest, rlock
 from jittape.core.tuning import tuning
 
-# It has a lock that a fork takes, too. A thread with `llvm_lock` may wait for it, so a fork must take it last, and it
-# must be imported first. It cannot be imported at exit.
-with suppress(RuntimeError):
-    futures.ThreadPoolExecutor  # noqa: B018
+if TYPE_CHECKING:
+    from queue import Empty, SimpleQueue
+else:
+    try:
+        from _queue import Empty, SimpleQueue  # `queue` has three more classes and takes 1 ms
+    except ImportError:
+        from queue import Empty, SimpleQueue
 
 __all__ = ["llvm_lock", "mapped", "uninterrupted"]
 
@@ -42,42 +43,105 @@ def mapped(
 
     An error is raised after all threads have ended; of several errors, that of the first item.
     """
-    with _executor(threads) as executor:
-        try:
-            if threads < 2:
-                return [(item, executor.submit(function, item).result()) for item in items]
-            with _short_switch_interval():
-                found = [(item, executor.submit(function, item)) for item in items]
-            return [(item, future.result()) for item, future in found]
-        except BaseException:
-            executor.shutdown(cancel_futures=True)
-            raise
+    with _Workers(threads) as workers:
+        if threads < 2:
+            return [(item, workers.submit(function, item).result()) for item in items]
+        with _short_switch_interval():
+            found = [(item, workers.submit(function, item)) for item in items]
+        return [(item, task.result()) for item, task in found]
 
 
 def uninterrupted(function: Callable[..., _Result], *arguments: Any) -> _Result:
     """Return the result of a call in another thread, where no signal handler can interrupt it."""
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
-    with _executor(1) as executor:
-        return executor.submit(function, *arguments).result()
+    with _Workers(1) as workers:
+        found: _Result = workers.submit(function, *arguments).result()
+        return found
 
 
-class _SameThreadExecutor(Executor):
-    """An executor that runs everything in this thread: at exit, no thread can be started."""
+class _Task:
+    """A call, and its result or error once it has ended."""
 
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        future.set_result(function(*arguments, **options))
-        return future
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self._function, self._arguments = function, arguments
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._running = threading.Lock()
+        self._running.acquire()
+
+    def run(self) -> None:
+        """Call the function."""
+        try:
+            self._result = self._function(*self._arguments)
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._running.release()
+
+    def result(self) -> Any:
+        """Return the result, or raise the error, when the call has ended."""
+        with self._running:
+            if self._error is not None:
+                raise self._error
+            return self._result
 
 
-def _executor(threads: int) -> Executor:
-    try:
-        executor = futures.ThreadPoolExecutor(threads, "jittape compiles")
-        executor.submit(int)  # starts a thread
-    except RuntimeError:
-        return _SameThreadExecutor()
-    return executor
+class _Workers:
+    """Threads that run tasks until the end of a ``with`` block; tasks that wait are dropped after an error.
+
+    If no thread can be started, as at exit, the tasks run in this thread. `concurrent.futures` does the same; its
+    import takes 6 ms, and its lock, which a fork takes, too, would have to be taken in order with `llvm_lock`.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._most = threads
+        self._threads: list[threading.Thread] = []
+        self._waiting: SimpleQueue[_Task | None] = SimpleQueue()
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> _Task:
+        """Have ``function(*arguments)`` run by a thread."""
+        task = _Task(function, arguments)
+        if len(self._threads) < self._most:
+            self._start()
+        if self._threads:
+            self._waiting.put(task)
+        else:
+            task.run()
+        return task
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=_serve, args=(self._waiting,), name="jittape compiles")
+        try:
+            thread.start()
+        except RuntimeError:
+            self._most = len(self._threads)
+        else:
+            self._threads.append(thread)
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if kind is not None:
+            self._drop_waiting()
+        for _ in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _drop_waiting(self) -> None:
+        try:
+            while True:
+                self._waiting.get_nowait()
+        except Empty:
+            pass
+
+
+def _serve(waiting: SimpleQueue[_Task | None]) -> None:
+    """Run tasks until the end."""
+    while (task := waiting.get()) is not None:
+        task.run()
 
 
 @contextmanager

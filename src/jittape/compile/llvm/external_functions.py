@@ -10,7 +10,6 @@ library: a million values and gradients of ``exp(-0.5 * x * x)`` take 0.4 ms ins
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from jittape.compile.ir.hashes import blake2b
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
@@ -99,7 +99,7 @@ _by_symbol: dict[str, ExternalFunction] = {}
 def register(text: str, returns: np.dtype[Any], result: np.dtype[Any]) -> ExternalFunction:
     """Register a function, which is named `PLACEHOLDER` in `text`."""
     text = _with_own_math(text)
-    digest = hashlib.blake2b(f"{result}\n{text}".encode(), digest_size=12).hexdigest()
+    digest = blake2b(f"{result}\n{text}".encode(), digest_size=12).hexdigest()
     cost = len(re.findall(r"^  \S", text, re.MULTILINE)) + tuning.math_function_cost * len(
         re.findall(r"call .*@jittape_math_", text)
     )

@@ -6,13 +6,14 @@ that finds all of its code there never loads LLVM.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
+
+from jittape.compile.ir.hashes import blake2b
 
 __all__ = ["RELOCATION", "HostProcessor", "host_key", "host_processor", "remember_host"]
 
@@ -74,7 +75,7 @@ def host_key() -> str | None:
     if spec is None or spec.origin is None:
         return None
     folder = Path(spec.origin).parent
-    digest = hashlib.blake2b(digest_size=16)
+    digest = blake2b(digest_size=16)
     try:
         with open("/proc/cpuinfo", "rb") as file:
             lines = [line for line in file.read(8192).split(b"\n") if line.startswith(_DESCRIBING)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 
 from llvmlite import ir
+
+from jittape.compile.ir.hashes import blake2b
 
 __all__ = [
     "BYTES",
@@ -52,7 +53,7 @@ def external(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.Function
 
 def constant_table(module: ir.Module, rows: tuple[tuple[float, ...], ...]) -> ir.GlobalVariable:
     """Return a table of float64 that is stored beside the code, once in each module."""
-    digest = hashlib.blake2b(repr(rows).encode(), digest_size=8).hexdigest()
+    digest = blake2b(repr(rows).encode(), digest_size=8).hexdigest()
     name = f"jittape_table_{digest}"
     found = module.globals.get(name)
     if found is None:

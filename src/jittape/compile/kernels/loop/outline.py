@@ -6,13 +6,13 @@ inline it is not measurable.
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from jittape.compile.analysis.cost import computed, cost_of_map, narrowed
+from jittape.compile.ir.hashes import blake2b
 from jittape.compile.ir.kernel import label_of, params_text
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_math import IRMath
@@ -42,7 +42,7 @@ def result_of(
         return _checked(m, computed(m, primitive, params, operands), primitive, dtype)
     kinds = [f"{o.ir.type} {o.dtype}" if o.dtype.kind == "c" else o.ir.type for o in operands]
     text = f"{label_of(primitive)}{params_text(params)}: {', '.join(map(str, kinds))} -> {dtype}"
-    name = f"jittape_map_{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
+    name = f"jittape_map_{blake2b(text.encode(), digest_size=8).hexdigest()}"
     function = m.builder.module.globals.get(name)
     if function is None:
         function = _defined(m.builder.module, name, primitive, params, operands, dtype)
