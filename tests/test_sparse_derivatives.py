@@ -360,12 +360,22 @@ def test_errors(case: int) -> None:
     assert text in str(raised.value)
 
 
-@pytest.mark.filterwarnings("ignore::jittape.FunctionWarning")
-def test_pattern_that_depends_on_the_data_is_refused() -> None:
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("f", "line"),
+    [
+        (branching, "bool"),
+        (lambda x: x[x > 0.0] ** 2, "getitem"),
+        (lambda x: x * float(x[0]), "float"),
+        (lambda x: x * x[int(np.argmax(x.numpy()))], "numpy"),
+    ],
+)
+def test_pattern_that_depends_on_the_data_is_refused(f: Any, line: str) -> None:
     with pytest.raises(
-        ValueError, match=r"the pattern of .* depends on the data.*test_sparse_derivatives.py:\d+"
+        ValueError,
+        match=rf"the pattern of .* depends on the data.*{line}\(\) at .*test_sparse_derivatives.py:\d+",
     ):
-        jt.sparse_jacobian(branching)(X)
+        jt.sparse_jacobian(f)(X)
 
 
 def test_matrix_is_not_recorded() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from jittape.core.dtypes import is_floating
 from jittape.core.locks import cached_property
 from jittape.core.program import Aval
 from jittape.core.user_calls import function_name
+from jittape.errors import FunctionWarning
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.function import Function
 from jittape.functions.signature import Call, TensorSpec, flatten_call
@@ -171,7 +173,9 @@ class Request:
         return self._pattern(found.row, found.col, (value.size, x.size))
 
     def _traced(self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Concrete:
-        concrete = Function(f).get_concrete_function(*args, **kwargs)
+        with warnings.catch_warnings():  # the error below replaces the warning
+            warnings.filterwarnings("ignore", ".* is not compiled for these arguments", FunctionWarning)
+            concrete = Function(f).get_concrete_function(*args, **kwargs)
         trace = concrete._concrete
         if not isinstance(trace, Concrete):
             raise ValueError(
