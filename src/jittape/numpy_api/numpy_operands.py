@@ -232,6 +232,10 @@ def write(out: Any, result: Any, casting: Any = "same_kind", mask: Any = True, e
         )
     result = cast(result, dtype)
     if is_mask(mask):
+        if not _broadcasts(tuple(shape_of(mask)), out.aval.shape):
+            raise named(
+                ShapeError(f"out has shape {tuple(out.aval.shape)}, but where has shape {shape_of(mask)}")
+            )
         result = where(array_like(mask), result, out.value() if hasattr(out, "value") else out)
     out[...] = result
     return out

@@ -42,7 +42,7 @@ from jittape.numpy_api.numpy_operands import (
     write,
 )
 from jittape.numpy_api.numpy_support import REFUSED
-from jittape.numpy_api.numpy_ufunc_methods import combined_dtype, ufunc_method
+from jittape.numpy_api.numpy_ufunc_methods import LOGICAL, combined_dtype, dtype_beside, ufunc_method
 from jittape.primitives.elementwise import (
     arithmetic,
     bits,
@@ -260,7 +260,10 @@ def array_ufunc(ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) ->
         if inputs[0].__class__ not in _SEQUENCES and inputs[-1].__class__ not in _SEQUENCES:
             try:
                 return known(*inputs)
-            except DTypeError:
+            except (
+                DTypeError,
+                OverflowError,
+            ):  # an int need only fit the loop's dtype: ``arctan2(uint8, 300)``
                 pass
         return _called(ufunc, known, inputs)
     out = kwargs.pop("out", None)
@@ -296,20 +299,17 @@ _WITHOUT_EFFECT = ("order", "subok")
 """Arguments of ufuncs that concern the memory and the class of an ndarray."""
 
 
-_OF_OUT = frozenset([np.add, np.fmax, np.fmin, np.maximum, np.minimum, np.multiply])
-
-
 def _into(
     out: tuple[Any, ...], ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Record a call and write its results to the tensors in `out`; return these, and the results without one."""
     where = kwargs.pop("where", True) if method == "__call__" else True
     casting = kwargs.get("casting", "same_kind")
-    if method in ("reduce", "accumulate") and "dtype" not in kwargs:
+    if method in ("reduce", "accumulate"):
         combined_dtype(ufunc, method, inputs, kwargs | {"out": out[0]})  # raises NumPy's errors
         casting = "unsafe"
-        if ufunc in _OF_OUT:  # NumPy combines the elements in a dtype that holds those of the target, too
-            kwargs["dtype"] = np.promote_types(dtype_of(inputs[0]), out[0].aval.dtype)
+        if "dtype" not in kwargs and ufunc not in LOGICAL:
+            kwargs |= dtype_beside(ufunc, inputs[0], out[0].aval.dtype)
     found = array_ufunc(ufunc, method, *inputs, **kwargs)
     results = found if isinstance(found, tuple) else (found,)
     written = [r if o is None else write(o, r, casting, where) for o, r in zip(out, results, strict=True)]
@@ -327,6 +327,8 @@ def _called(ufunc: np.ufunc, function: Callable[..., Any], inputs: tuple[Any, ..
             return in_one_dtype(ufunc, numpy_ufuncs.COMPLEX_ORDER[ufunc])(*inputs)
         if not any(isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_ for x in inputs):
             raise
+    except OverflowError:
+        pass
     return function(*_as_in_loop(ufunc, inputs))
 
 

@@ -29,7 +29,7 @@ from jittape.primitives.identity import identity
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.shape.reshaping import expand_dims, one_axis, reshape, transpose
 
-__all__ = ["REDUCTIONS", "combined_dtype", "ufunc_method"]
+__all__ = ["LOGICAL", "REDUCTIONS", "combined_dtype", "dtype_beside", "ufunc_method"]
 
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: FUNCTIONS[np.sum],
@@ -122,6 +122,16 @@ def combined_dtype(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], option
         raise kind(f"[np.{ufunc.__name__}.{method}] {error}") from None
 
 
+def dtype_beside(ufunc: np.ufunc, array: Any, target: Any) -> dict[str, Any]:
+    """Return the argument ``dtype`` for a target: a dtype that holds its elements too, if NumPy has such a loop."""
+    both = np.promote_types(dtype_of(strong(array)), target)
+    try:
+        combined_dtype(ufunc, "accumulate", (np.ones(1, both),), {"dtype": both})
+    except TypeError:
+        return {}
+    return {"dtype": both}
+
+
 def _few_ones(value: Any) -> Any:
     return np.ones([min(n, 3) for n in shape_of(value)], dtype_of(value))
 
@@ -158,15 +168,17 @@ def _reduce(
             raise TypeError(
                 f"np.{name} on a tensor does not support where=: the operation has no neutral element"
             )
-        a = masked(name, a, where, fill)
+        a = masked(name, a, where, np.array(fill).astype(dtype_of(a)))
     kept = [i for i in range(len(shape)) if i not in axes]
     lengths = [shape[i] for i in kept]
     count = int(np.prod([shape[i] for i in axes]))
     rows = reshape(transpose(a, [*axes, *kept]), [count, *lengths])
-    if given(initial) or count == 0:
+    if (
+        given(initial) or count == 0 or ufunc is np.hypot
+    ):  # hypot(0, x) is the absolute value of an only element
         if start is None:
             raise ValueError(f"[np.{name}] zero-size array to an operation without identity")
-        rows = numpy_concatenate([np.full([1, *lengths], start, dtype_of(a)), rows])
+        rows = numpy_concatenate([np.full([1, *lengths], np.array(start).astype(dtype_of(a))), rows])
     result = _combined(ufunc, rows)
     return reshape(result, [1 if i in axes else n for i, n in enumerate(shape)]) if keepdims else result
 

@@ -96,6 +96,8 @@ def _first_loop(function: str) -> str:
     NumPy takes the first loop to whose dtypes all operands convert, unless the dtypes of another one are the operands'.
     In SciPy before 1.18 it is that of float64 for half of the ufuncs.
     """
+    if "." in function:  # a function of a distribution, such as norm.cdf
+        return ""
     import scipy.special
 
     types: list[str] = getattr(getattr(scipy.special, function, None), "types", [""])
