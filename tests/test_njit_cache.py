@@ -11,6 +11,7 @@ from numba import njit
 
 import jittape as jt
 from jittape.__main__ import main
+from jittape.numba_ad.load_gradient import _module
 from jittape.numba_ad.njit_callable import types_of
 from jittape.numba_ad.stored_gradients import gradient_key
 from processes import run_python
@@ -61,6 +62,14 @@ def test_another_process_derives_and_compiles_nothing_before_an_edit(tmp_path, m
         (tmp_path / "cached_library.py").write_text(LIBRARY.format(term=term))
         done = run_python("-c", CACHED, str(tmp_path))
         assert done.stdout.split("\n")[0] == expected, done.stderr
+
+
+def test_bytecode_of_generated_modules_is_stored_even_if_python_writes_none(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    _module("jittape_gradient_f_0", tmp_path / "jittape_gradient_f_0.py", "x = 1")
+    assert [one.name.split(".")[0] for one in (tmp_path / "__pycache__").iterdir()] == [
+        "jittape_gradient_f_0"
+    ]
 
 
 def test_a_damaged_module_is_derived_again(tmp_path, monkeypatch):
@@ -191,7 +200,7 @@ def test_the_command_lists_and_deletes_gradients(tmp_path, monkeypatch, capsys):
 
 def test_the_least_recently_used_gradients_make_room(tmp_path, monkeypatch):
     monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(jt.config, "cache_size", 10_000)
+    monkeypatch.setattr(jt.config, "cache_size", 12_000)
     folder = tmp_path / "njit_gradients"
     (folder / "__pycache__").mkdir(parents=True)
     for number, used in enumerate([3, 1, 2]):

@@ -203,7 +203,7 @@ class ForwardPass:
         slices = self.slices(s)
         reserved = self._reserve(s)
         if slices is not None:
-            for line in slices.begin(self._plan, reserved):
+            for line in slices.begin(reserved):
                 writer.line(line, s.where)
         self.begin_loop(s)
         self._block(s.body)
@@ -211,7 +211,8 @@ class ForwardPass:
             self._push(restore_actions(s.body, self._plan, self._activity), reserved)
         else:
             for pop in slices.pops:
-                writer.line(f"{slices.element(pop)} = {pop.value.name}")
+                reason = self._plan.reason(pop.value)
+                writer.line(f"{slices.element(pop)} = {pop.value.name}  # kept: {reason}")
         if s.trips is not None:
             writer.line(f"{s.trips.name} += 1")
         self.end_loop(s)
