@@ -92,8 +92,8 @@ class ExpressionWriter:
             )
         if isinstance(value, Body):
             text, varies = self._written(value.program)
-            self.constants["body"] = Body.of
-            return f"body({text})", varies
+            self.constants["body"] = Body.of  # follows from a body that was checked
+            return f"body({text}, True)", varies
         if is_dataclass(value) and not isinstance(value, type):
             items = [self._written(getattr(value, f.name)) for f in fields(value)]
             inner = ", ".join([text for text, _ in items])
