@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 import jittape as jt
 from jittape.compile.schedule import pipeline
 from jittape.core.tuning import tuning
+from jittape.functions.marshaller import marshaller, simple_call
 from jittape.native import switch
 from slow_tests import CASES, SAMPLED, SLOW
 
@@ -69,9 +70,11 @@ def every_pass_checked() -> None:
 def recorded_by_machine_code(cache_folder: Path) -> None:
     """From the beginning, and not from some test on in which a loop comes by for the hundredth time.
 
-    With ``JITTAPE_NATIVE=0`` Python records.
+    With ``JITTAPE_NATIVE=0`` Python records. Functions have fast paths from their second call on.
     """
     switch.follow()
+    marshaller()
+    simple_call()
     # A step begins: what the tests' modules have recorded when they were imported is not a part of the first test.
     with jt.GradientTape():
         pass

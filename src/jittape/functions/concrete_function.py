@@ -349,11 +349,12 @@ class Concrete:
         )
 
     def _prepare(self, leaves: tuple[Any, ...]) -> None:
-        """Create the fast path, at the second call: compiling the marshaller takes 35 ms if the disk cache lacks it."""
+        """Create the fast path: at the second call, or later if machine code must be compiled for it."""
         from jittape.functions.fast_path import fast_call
+        from jittape.functions.marshaller import is_worth_compiling
 
-        self._prepared = True
-        self.fast_call = fast_call(self, self.compiled, leaves) or no_fast_path
+        if is_worth_compiling(self.visits):
+            self._prepared, self.fast_call = True, fast_call(self, self.compiled, leaves) or no_fast_path
 
     # ---- under a tape ----------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.llvm.built_in_functions import as_function
 from jittape.compile.llvm.definition import Definition
 from jittape.core.buffers import Buffer
+from jittape.core.tuning import tuning
 from jittape.functions.marshal_plan import TENSOR_SLOTS
 from jittape.native.built_in import built_in
 from jittape.native.object_layout import object_layout, slot_places
@@ -32,7 +33,7 @@ from jittape.runtime.workspace import Workspace
 if TYPE_CHECKING:
     from llvmlite import ir
 
-__all__ = ["marshaller", "simple_call"]
+__all__ = ["is_worth_compiling", "marshaller", "simple_call"]
 
 _SLOTS: tuple[tuple[type, tuple[str, ...]], ...] = (
     (Variable, ("_buffer", "_trace", "_assigned_in")),
@@ -78,6 +79,21 @@ def _functions() -> list[Callable[..., Any]]:
     return [as_function(address) for address in registry.addresses_of_module(definitions)]
 
 
+def is_worth_compiling(calls: int) -> bool:
+    """Return whether machine code should handle the arguments of a function after so many calls.
+
+    That is soon if nothing has to be compiled for it.
+    """
+    found = (
+        _definition("marshaller", _emit, _SLOTS),
+        _definition("simplecall", _emit_simple_call, _SLOTS + _MEMORY),
+    )
+    return calls >= tuning.marshaller_calls or all(
+        [definition is None or registry.has(definition, on_disk=calls == 2) for definition in found]
+    )
+
+
+@cache
 def _definition(
     name: str,
     emit: Callable[[ir.Function, Mapping[str, int]], None],

@@ -151,6 +151,16 @@ class Registry:
             self._require({})
             return self._addresses[definition.name]
 
+    def has(self, definition: Definition, on_disk: bool) -> bool:
+        """Return whether a function that is not a kernel is in memory, or `on_disk`, and need not be compiled."""
+        with _turn:
+            pass
+        with self._lock:
+            if definition.name in self._addresses:
+                return True
+            cache = object_store.current() if on_disk else None
+            return cache is not None and cache.find(definition.name) is not None
+
     def addresses_of_module(self, definitions: Iterable[Definition]) -> list[int]:
         """Return the addresses of functions that are not kernels, compiled in a module of their own."""
         wanted = {definition.name: definition for definition in definitions}
