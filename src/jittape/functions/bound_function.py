@@ -145,6 +145,13 @@ class ConcreteFunction:
                 return result
             given = given or call
         text = f"this concrete function is for {str(self.signature).splitlines()[0]}, got "
+        changed = self._trace.variables.changed_shape() if isinstance(self._trace, Concrete) else None
+        if changed is not None:
+            variable, shape = changed
+            raise DTypeError(
+                f"this concrete function is for shape {shape} of the Variable {variable.name!r}, which is now "
+                f"{variable._aval.shape}; call the function itself, or get_concrete_function again"
+            )
         if given is None:
             count = f"{len(args)} positional arguments" + "".join([f", {name}" for name in kwargs])
             raise TypeError(f"{text}{count}; its tensors may be passed by position or by name")

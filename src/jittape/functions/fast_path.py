@@ -58,7 +58,7 @@ def fast_call(
     """
     layout = compiled.layout
     whole = len(compiled.tables or ()) == 1 and layout.plain_outputs and layout.results and not layout.boxed
-    if not whole or concrete.prints or marshaller() is None:
+    if not whole or concrete.prints or concrete.variables.may_change_shape(leaves) or marshaller() is None:
         return None
     return _FastPath(concrete, compiled, leaves).call
 
@@ -367,7 +367,7 @@ class _FastPath:
             keys = concrete.keys
             if kinds_of(leaves) != [(i, key) for i, key in enumerate(keys) if isinstance(key, VariableKind)]:
                 return False
-            if not concrete.variables.holds(leaves):
+            if not concrete.variables.holds(leaves) or concrete.variables.may_change_shape(leaves):
                 return False
             for table, places in zip(state[3], (words, checks), strict=False):
                 for word, number in places:

@@ -104,6 +104,12 @@ def reason_of_trace(
     changes = key_changes(names, nearest.keys, keys)
     if changes:
         return Reason(", ".join(changes), _remedy(nearest.keys, keys))
+    changed = nearest.variables.changed_shape() if isinstance(nearest, Concrete) else None
+    if changed is not None:
+        return Reason(
+            f"the Variable {changed[0].name!r} changed from shape {changed[1]} to {changed[0]._aval.shape}",
+            "keep its shape, padded if necessary, or pass its value as an argument",
+        )
     if isinstance(nearest, Concrete) and not nearest.variables.holds(call.leaves):
         return Reason(
             "another Variable is an argument, and the function uses a name, constraint or optimizer state of the "

@@ -128,18 +128,33 @@ class VariableGuard:
         Positions of the Variables that had placeholders.
     pinned : dict of int to Variable
         The other Variables, by position.
+    shapes : tuple of (Variable, tuple of int)
+        The Variables from outside whose shape may change, with the shapes that the trace holds for.
     """
 
     def __init__(self, tracing: FunctionTrace, leaves: Sequence[Any]) -> None:
         positions = variable_positions(leaves)
         self.free = tuple([i for i in sorted(positions) if tracing.has_placeholder(leaves[i])])
         self.pinned = {i: leaves[i] for i in sorted(positions.difference(self.free))}
-        self._outer = tracing.outer_variables() if self.free else []
+        outer = tracing.outer_variables()
+        self._outer = outer if self.free else []
         self._outer_ids = frozenset(map(id, self._outer))
+        self.shapes = tuple([(v, v._aval.shape) for v in outer if v._declared is not None])
 
     def holds(self, leaves: Sequence[Any]) -> bool:
-        """Return whether the trace holds for the Variables among leaves of its keys."""
+        """Return whether the trace holds for the Variables among leaves of its keys, and for those from outside."""
+        if self.shapes and self.changed_shape() is not None:
+            return False
         for i, variable in self.pinned.items():
             if leaves[i] is not variable:
                 return False
         return not self.free or self._outer_ids.isdisjoint([id(leaves[i]) for i in self.free])
+
+    def changed_shape(self) -> tuple[Variable, tuple[int, ...]] | None:
+        """Return a Variable from outside that has another shape now, with the shape that the trace holds for."""
+        return next(((v, shape) for v, shape in self.shapes if v._aval.shape != shape), None)
+
+    def may_change_shape(self, leaves: Sequence[Any]) -> bool:
+        """Return whether the shape of a Variable, among the leaves or from outside, may change."""
+        declared = [isinstance(leaf, Variable) and leaf._declared is not None for leaf in leaves]
+        return bool(self.shapes) or any(declared)

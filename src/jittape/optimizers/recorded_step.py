@@ -31,7 +31,7 @@ _MOST_RECORDINGS = 8
 _OWN = frozenset(
     (
         "name", "_learning_rate", "iterations", "_known", "_positions", "_state", "_undecayed", "_undecayed_names",
-        "_decayed", "step_values", "_recorded", "_recordings",
+        "_decayed", "_shapes", "step_values", "_recorded", "_recordings",
     )
 )  # fmt: skip
 """Attributes that are no settings."""
@@ -145,6 +145,8 @@ class RecordedStep(NamedTuple):
             if variable is not known or gradient.__class__ is not Tensor or known._constraint is not None:
                 return None
             if gradient._aval is not aval and gradient._aval != aval:
+                return None
+            if known._declared is not None and known._aval != aval:
                 return None
             gradients.append(gradient)
         return gradients

@@ -44,6 +44,7 @@ class Stateful(StateFile):
         self.iterations = Variable(0, trainable=False, dtype="int64", name=f"{name}/iterations")
         self._known: list[Variable] = []
         self._positions: dict[int, int] = {}
+        self._shapes: dict[int, tuple[int, ...]] = {}
         self._state: dict[tuple[str, int], Variable] = {}
 
     # ---- the learning rate -------------------------------------------------------------------------------------------
@@ -125,6 +126,7 @@ class Stateful(StateFile):
         for variable in variables:
             if variable._serial not in self._positions:
                 self._positions[variable._serial] = len(self._known)
+                self._shapes[variable._serial] = variable._aval.shape
                 self._known.append(variable)
 
     def _forget(self, known: int, state: set[tuple[str, int]]) -> None:
@@ -136,8 +138,17 @@ class Stateful(StateFile):
             del self._state[key]
 
     def knows(self, variable: Variable) -> bool:
-        """Return whether `build` got `variable`."""
-        return variable._serial in self._positions
+        """Return whether `build` got `variable`; raise ValueError if the Variable had another shape then."""
+        if variable._serial not in self._positions:
+            return False
+        shape = self._shapes[variable._serial]
+        changed = variable._declared is not None and variable._aval.shape != shape
+        if changed and self._positions[variable._serial] in [position for _, position in self._state]:
+            raise ValueError(
+                f"{self.name} has state of shape {shape} for the Variable {variable.name!r}, which has shape "
+                f"{variable._aval.shape} now; make a new optimizer, or assign a value of the former shape"
+            )
+        return True
 
     def position(self, variable: Variable) -> int:
         """Return the position of `variable` in the list that `build` got."""
@@ -269,3 +280,4 @@ class Stateful(StateFile):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _recorded=None)
         self._positions = {v._serial: i for i, v in enumerate(self._known)}  # copies have other numbers
+        self._shapes = {v._serial: v._aval.shape for v in self._known}

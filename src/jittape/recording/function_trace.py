@@ -26,6 +26,7 @@ from jittape.core.traced_scalar import static as as_static
 from jittape.core.user_calls import ValueNeeded, VariableNeeded, remedy_without_values
 from jittape.errors import LeakedTensorError
 from jittape.numpy_api.numpy_protocol import array_ufunc
+from jittape.recording.static_info import tracings
 from jittape.recording.symbolic_trace import SymbolicTrace
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import current_trace
@@ -148,10 +149,12 @@ class FunctionTrace(SymbolicTrace):
 
     def __enter__(self) -> FunctionTrace:
         _one_at_a_time.acquire()
+        tracings.append(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
         """Restore Variables and tensors, and end the tracing."""
+        tracings.remove(self)
         for value, trace, slot in self._former_places.values():
             if value._trace is self:
                 value._trace, value._slot = trace, slot
@@ -212,11 +215,11 @@ class FunctionTrace(SymbolicTrace):
         raise VariableNeeded
 
     def note_variable(self, variable: Variable) -> None:
-        """Note that a gradient with respect to `variable` is computed."""
+        """Note that the function differentiates with respect to `variable`, or that its shape matters."""
         self._sources[id(variable)] = variable
 
     def outer_variables(self) -> list[Variable]:
-        """Return the Variables from outside that the function has read, assigned or differentiated with respect to."""
+        """Return the Variables from outside that the function has read or assigned, or that were noted."""
         places = {key: a for key, (a, _, _) in self._former_places.items() if isinstance(a, Variable)}
         return [v for key, v in (places | self._sources).items() if key not in self.variable_placeholders]
 

@@ -9,7 +9,7 @@ from jittape.core.tensor_shape import SHOWN, TensorShape, shown_shape
 from jittape.errors import ShapeError
 from jittape.numpy_api.dtype_objects import OBJECTS, DType, dtype_object
 
-__all__ = ["DEVICE", "Device", "StaticInfo", "missing_attribute"]
+__all__ = ["DEVICE", "ChangingShape", "Device", "StaticInfo", "missing_attribute", "tracings"]
 
 _TENSORFLOW_NAME = "/job:localhost/replica:0/task:0/device:CPU:0"
 
@@ -139,3 +139,67 @@ class StaticInfo:
                 f"Tensor's shape {self.shape} is not compatible with supplied shape {expected}; "
                 "use jt.reshape for another shape"
             )
+
+
+tracings: list[Any] = []
+"""The traces of functions that are being made, each inside the one before it."""
+
+
+class ChangingShape(StaticInfo):
+    """The same attributes of a Variable, whose shape may change if it is declared to.
+
+    A function that asks for the shape is traced for this shape only, even if it does not read the value.
+    """
+
+    __slots__ = ()
+
+    _declared: TensorShape | None
+    name: Any
+
+    @property
+    def aval(self) -> Aval:
+        """The shape and dtype."""
+        if self._declared is not None:
+            for tracing in tracings:
+                tracing.note_variable(self)
+        return self._aval
+
+    @property
+    def shape(self) -> TensorShape:
+        """The current extents, as a tuple of ints with TensorFlow's methods."""
+        _ = self.aval
+        return super().shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.aval.size
+
+    def __len__(self) -> int:
+        if not self.aval.shape:
+            raise TypeError("a 0-d tensor has no len()")
+        return self._aval.shape[0]
+
+    def _refuse(self, shape: tuple[int, ...]) -> NoReturn:
+        """Raise the ValueError of an assigned value with another shape."""
+        start = f"Cannot assign value to variable '{self.name}': "
+        if self._declared is None:
+            raise ValueError(
+                f"{start}Shape mismatch. The variable shape {self.shape}, and the assigned value shape {shape} are "
+                "incompatible. A Variable keeps its shape: make it with shape=[None, ...], which `assign` may change, "
+                "or keep an array of changing length as a tensor"
+            )
+        if not self._declared.is_compatible_with(shape):
+            raise ValueError(
+                f"{start}Shape mismatch. The variable was declared with shape {self._declared}, and the assigned value "
+                f"shape {shape} is incompatible"
+            )
+        raise ValueError(
+            f"{start}the value has shape {shape} instead of {self.shape}. Inside a compiled function, loop or branch, "
+            "and in assign_add and the like, a Variable keeps its shape; return the value and assign it outside"
+        )

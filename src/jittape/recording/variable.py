@@ -13,6 +13,7 @@ from jittape.core.dtypes import as_dtype
 from jittape.core.name_scopes import current_prefix
 from jittape.core.primitive import Primitive, active, active_recorder, apply
 from jittape.core.program import Aval
+from jittape.core.tensor_shape import TensorShape
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.html_report import html_table, summary_of
 from jittape.primitives.elementwise import arithmetic, division
@@ -20,7 +21,8 @@ from jittape.primitives.identity import identity
 from jittape.primitives.indexing import getitem
 from jittape.recording.convert import cast_to_dtype, constant, convert_to_tensor
 from jittape.recording.operators import Operators
-from jittape.recording.tensor import Tensor, TensorRef, holds_tensors, stacked
+from jittape.recording.static_info import ChangingShape
+from jittape.recording.tensor import FailedBuffer, Tensor, TensorRef, holds_tensors, stacked
 from jittape.recording.variable_scatter import Scattering
 
 __all__ = ["Variable", "placeholder_for", "read_variable_op"]
@@ -41,7 +43,7 @@ _NUMBER = Aval((), np.dtype(np.float64))
 
 
 @with_foreign_names(ATTRIBUTES_LEFT_OUT["Variable"])
-class Variable(Scattering):
+class Variable(ChangingShape, Scattering):
     """A value that can be assigned. Reads are recorded, and tapes watch trainable Variables that are read.
 
     Parameters
@@ -56,8 +58,9 @@ class Variable(Scattering):
         Dtype that the value is cast to.
     constraint : callable, optional
         Function that optimizers apply to the new value after an update.
-    shape : tuple of int or None, optional
-        Required shape of the value; None accepts any extent. Later values have the shape of the first one.
+    shape : tuple of int or None, TensorShape, optional
+        Required shape of all values, by default that of `initial_value`. With None for any extent, or
+        ``TensorShape(None)``, `assign` may change the shape.
 
     Raises
     ------
@@ -68,7 +71,8 @@ class Variable(Scattering):
 
     Notes
     -----
-    The dtype and shape never change. ``v += x`` is ``v.assign_add(x)``. An assignment is recorded and runs with its
+    The dtype never changes, the shape only if `shape` leaves it open: a function that uses the Variable then has one
+    trace for each of its shapes. ``v += x`` is ``v.assign_add(x)``. An assignment is recorded and runs with its
     step; no gradient flows through it. Only one thread at a time may use a Variable: of two simultaneous calls of
     `assign_add`, one may be lost.
 
@@ -78,12 +82,17 @@ class Variable(Scattering):
     >>> v = jt.Variable([1.0, 2.0], name="v")
     >>> v.assign_add([1.0, 1.0])
     <jt.Variable 'v:0' shape=(2,) dtype=float32, numpy=array([2., 3.], dtype=float32)>
+
+    >>> rows = jt.Variable(np.zeros((2, 3)), shape=[None, 3])
+    >>> rows.assign(np.ones((5, 3))).shape
+    (5, 3)
     """
 
     __slots__ = (
         "__weakref__",
         "_assigned_in",
         "_constraint",
+        "_declared",
         "_name",
         "_number",
         "_tracing",
@@ -106,14 +115,14 @@ class Variable(Scattering):
             initial_value = initial_value()
         if initial_value is None:
             raise ValueError("Variable needs an initial_value: a number, an array, a tensor or a callable")
-        tensor = _initial(initial_value, dtype)
-        if shape is not None and not _allows(tuple(shape), tensor.aval.shape):
-            raise ValueError(
-                f"The initial value's shape ({tensor.shape}) is not the given shape ({tuple(shape)})"
-            )
-        self._aval: Aval = tensor.aval
+        first = _initial(initial_value, dtype)
+        declared = TensorShape(first.aval.shape if shape is None else shape)
+        if not declared.is_compatible_with(first.aval.shape):
+            raise ValueError(f"The initial value's shape ({first.shape}) is not the given shape ({declared})")
+        self._declared = None if declared.is_fully_defined() else declared
+        self._aval: Aval = first.aval
         recorder: Any = active_recorder()
-        self._buffer: Buffer = recorder.created(tensor)
+        self._buffer: Buffer = recorder.created(first)
         self._trace: Any = None
         self._slot = -1
         self._assigned_in: Any = None
@@ -248,7 +257,10 @@ class Variable(Scattering):
         if type(value) is float and self._aval == _NUMBER and active.recorder.traced_in is None:
             self._set(Buffer(np.array(value)))  # such as a learning rate in each step: 1 µs instead of 4 µs
             return self
-        tensor = value if value.__class__ is Tensor else convert_to_tensor(value, dtype_hint=self.aval.dtype)
+        tensor = value if value.__class__ is Tensor else convert_to_tensor(value, dtype_hint=self._aval.dtype)
+        if self._declared is not None and tensor._aval.shape != self._aval.shape:
+            self._assign_shape(tensor, self._declared)
+            return self
         fitted = tensor if tensor._aval is self._aval else self._fitted(tensor)
         if fitted._buffer is not None and fitted._trace is None and active_recorder().traced_in is None:
             self._set(fitted._computed())
@@ -279,18 +291,29 @@ class Variable(Scattering):
         if tensor._aval == self._aval:
             self._aval = tensor._aval  # one object for both, which `is` finds equal the next time
             return tensor
-        if tensor.aval.shape != self.aval.shape:
-            raise ValueError(
-                f"Cannot assign value to variable '{self.name}': Shape mismatch. The variable shape {self.shape}, "
-                f"and the assigned value shape {tensor.shape} are incompatible. A Variable keeps its shape: keep an "
-                "array of changing length as a tensor, or in a new Variable"
-            )
-        if not np.can_cast(tensor.aval.dtype, self.aval.dtype, "same_kind"):
+        if tensor._aval.shape != self._aval.shape:
+            self._refuse(tensor._aval.shape)
+        return self._cast(tensor)
+
+    def _assign_shape(self, tensor: Tensor, declared: TensorShape) -> None:
+        """Compute and assign a value of another shape; what is recorded from now on has the new shape."""
+        if not declared.is_compatible_with(tensor._aval.shape) or active_recorder().traced_in is not None:
+            self._refuse(tensor._aval.shape)
+        buffer: Any = self._cast(tensor)._computed()
+        if buffer.__class__ is FailedBuffer:
+            buffer.reraise()
+        self._set(buffer)
+        self._aval = Aval(tensor._aval.shape, self._aval.dtype)
+        self._marker = None
+
+    def _cast(self, tensor: Tensor) -> Tensor:
+        """Return `tensor` with the Variable's dtype."""
+        if not np.can_cast(tensor._aval.dtype, self._aval.dtype, "same_kind"):
             raise TypeError(
                 f"Cannot assign value to variable '{self.name}': a value of dtype {tensor.dtype.name} does not "
                 f"cast to {self.dtype.name} by the same-kind rule; use jt.cast(value, {self.dtype.name!r})"
             )
-        fitted: Tensor = cast_to_dtype(tensor, self.aval.dtype)
+        fitted: Tensor = cast_to_dtype(tensor, self._aval.dtype)
         return fitted
 
     def _set(self, buffer: Buffer) -> None:
@@ -345,7 +368,7 @@ class Variable(Scattering):
         return html_table(f"Variable '{self.name}', {trainable}", summary_of(self.numpy()))
 
     def __reduce__(self) -> Any:
-        return _unpickled, (self.numpy(), self.trainable, self.name, self.constraint)
+        return _unpickled, (self.numpy(), self.trainable, self.name, self.constraint, self._declared)
 
 
 def placeholder_for(variable: Variable, tracing: Any) -> Variable:
@@ -358,15 +381,16 @@ def placeholder_for(variable: Variable, tracing: Any) -> Variable:
     made: Any = Variable.__new__(Variable)
     made._aval, made._buffer, made._trainable = variable._aval, variable._buffer, variable._trainable
     made._trace = made._assigned_in = made._marker = None
+    made._declared = None  # its shape is part of the key of the trace
     made._slot = -1
     made._tracing = tracing
     placeholder: Variable = made
     return placeholder
 
 
-def _unpickled(array: np.ndarray[Any, Any], trainable: bool, name: str, constraint: Any) -> Variable:
+def _unpickled(array: Any, trainable: bool, name: str, constraint: Any, shape: Any = None) -> Variable:
     own = np.array(array)  # the pickle may own the memory
-    variable = Variable(own, trainable, constraint=constraint)
+    variable = Variable(own, trainable, constraint=constraint, shape=shape)
     variable.name = name
     return variable
 
@@ -386,11 +410,6 @@ def _refuse_options(options: dict[str, Any]) -> None:
                 "jt.keras.initializers.get('zeros')(shape)"
             )
         raise TypeError(f"Variable() got an unexpected keyword argument {name!r}")
-
-
-def _allows(wanted: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:
-    """Return whether `shape` matches `wanted`, in which None matches any extent."""
-    return len(wanted) == len(shape) and all(w in (None, n) for w, n in zip(wanted, shape, strict=True))
 
 
 def _initial(value: Any, dtype: Any) -> Tensor:

@@ -107,7 +107,7 @@ class Marshaller(Arithmetic):
         return result
 
     def variable(self) -> None:
-        """Note a Variable's buffer and write its address; dtype and shape never change."""
+        """Note a Variable's buffer and write its address; its dtype and shape never change."""
         variable = self.field(Field.OBJECT)
         assigned_in = self.get_unchecked(variable, "Variable._assigned_in")
         self.require_same(self.pending, (assigned_in, self.none))
