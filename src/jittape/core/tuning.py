@@ -358,11 +358,6 @@ class Tuning:
     workspace_arena_bytes: int = 1 << 20
     """Minimum size, in bytes, of an arena that each run takes from the pool, which costs 2.5 µs."""
 
-    # ---- functions ---------------------------------------------------------------------------------------------------
-
-    marshaller_calls: int = 32
-    """Number of calls of a function for which the marshaller is compiled, in 50 ms; it saves 10 to 30 µs per call."""
-
     # ---- scipy -------------------------------------------------------------------------------------------------------
 
     newton_iterations_limit: int = 6

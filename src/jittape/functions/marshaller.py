@@ -21,7 +21,6 @@ from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.llvm.built_in_functions import as_function
 from jittape.compile.llvm.definition import Definition
 from jittape.core.buffers import Buffer
-from jittape.core.tuning import tuning
 from jittape.functions.marshal_plan import TENSOR_SLOTS
 from jittape.native.built_in import built_in
 from jittape.native.object_layout import object_layout, slot_places
@@ -34,6 +33,9 @@ if TYPE_CHECKING:
     from llvmlite import ir
 
 __all__ = ["is_worth_compiling", "marshaller", "simple_call"]
+
+_PATIENCE = 32
+"""Number of calls of a function for which machine code is compiled, in 50 ms; it saves 10 to 30 µs per call."""
 
 _SLOTS: tuple[tuple[type, tuple[str, ...]], ...] = (
     (Variable, ("_buffer", "_trace", "_assigned_in")),
@@ -88,7 +90,7 @@ def is_worth_compiling(calls: int) -> bool:
         _definition("marshaller", _emit, _SLOTS),
         _definition("simplecall", _emit_simple_call, _SLOTS + _MEMORY),
     )
-    return calls >= tuning.marshaller_calls or all(
+    return calls >= _PATIENCE or all(
         [definition is None or registry.has(definition, on_disk=calls == 2) for definition in found]
     )
 

@@ -1,0 +1,91 @@
+"""Networks that meet 1,000 lengths: the time of a new length above that of one that is met again."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import jittape as jt
+
+COUNT = 1000
+FIRST = 106
+
+
+def weight(*shape: int) -> jt.Variable:
+    return jt.Variable(np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32) * 0.3)
+
+
+def attention(heads: int) -> tuple[list[int | None], Callable[[Any], Any], list[Any]]:
+    query, key, value, output = [weight(16, 16) for _ in range(4)]
+
+    def of_heads(x: Any, w: Any) -> Any:
+        return jt.transpose(jt.reshape(x @ w, [x.shape[0], heads, 16 // heads]), [1, 0, 2])
+
+    def model(x: Any) -> Any:
+        weights = jt.nn.softmax(jt.matmul(of_heads(x, query), of_heads(x, key), transpose_b=True) * 0.5)
+        mixed = jt.transpose(jt.matmul(weights, of_heads(x, value)), [1, 0, 2])
+        return jt.reshape(mixed, [x.shape[0], 16]) @ output
+
+    return [None, 16], model, [query, key, value, output]
+
+
+def lstm(*shape: int | None) -> tuple[list[int | None], Callable[[Any], Any], list[Any]]:
+    layer = jt.keras.layers.LSTM(8)
+    layer(jt.ones([2, 4, 5]))
+    return list(shape), layer, layer.trainable_variables
+
+
+def linear() -> tuple[list[int | None], Callable[[Any], Any], list[Any]]:
+    w = weight(3, 1)
+    return [None, 3], lambda x: x @ w, [w]
+
+
+MODELS = {
+    "linear": linear,
+    "attention": lambda: attention(1),
+    "multi-head attention": lambda: attention(4),
+    "LSTM over the batch": lambda: lstm(None, 8, 5),
+    "LSTM over time": lambda: lstm(4, None, 5),
+}
+
+
+class NewLengths:
+    """A model with the gradient of its weights, as a function with an open signature and on a plain tape."""
+
+    params = (list(MODELS), ["function", "plain"])
+    param_names = ("model", "form")
+    timeout = 300
+
+    def setup(self, name: str, form: str) -> None:
+        shape, model, weights = MODELS[name]()
+
+        def step(x: Any) -> Any:
+            with jt.GradientTape() as tape:
+                loss = jt.reduce_mean(jt.square(model(x)))
+            return loss, tape.gradient(loss, weights)
+
+        general = jt.function(step, input_signature=[jt.TensorSpec(shape, jt.float32)])
+        self.call = general if form == "function" else lambda x: step(jt.constant(x))
+        self.axis = shape.index(None)
+        extents = [FIRST + COUNT if n is None else n for n in shape]
+        self.data = np.random.default_rng(0).normal(size=extents).astype(np.float32)
+        self.lengths = random.Random(0).sample(range(FIRST, FIRST + COUNT), COUNT)
+
+    def elapsed(self, length: int) -> float:
+        """Return the processor time of a call, in ms."""
+        x = np.ascontiguousarray(np.take(self.data, range(length), self.axis))
+        began = time.process_time()
+        float(self.call(x)[0])
+        return 1e3 * (time.process_time() - began)
+
+    def track_new_length(self, name: str, form: str) -> float:
+        """The tenth percentile, which other programs on the machine disturb least."""
+        extra = []
+        for length in self.lengths:
+            new = self.elapsed(length)
+            extra.append(new - min([self.elapsed(length) for _ in range(3)]))
+        return float(np.percentile(extra[3:], 10))
+
+    track_new_length.unit = "ms"  # type: ignore[attr-defined]
