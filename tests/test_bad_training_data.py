@@ -159,3 +159,16 @@ def test_noise_of_what_is_no_float(dtype):
     if dtype == "complex64":
         with pytest.raises(jt.DTypeError, match="takes real inputs in training, got complex64"):
             layers.BatchNormalization()(jt.ones([2, 2], dtype), training=True)
+
+
+@pytest.mark.parametrize("clip", ["clip_by_norm", "clip_by_average_norm", "clip_by_global_norm"])
+def test_a_negative_norm_would_reverse_gradients(clip):
+    with pytest.raises(ValueError, match=rf"^\[{clip}\] clip_norm must not be negative, got -1"):
+        getattr(jt, clip)([jt.ones([2])], -1.0)
+
+
+def test_padding_of_none():
+    with pytest.raises(
+        TypeError, match=r"^\[conv2d\] padding must be 'SAME', 'VALID' or a list of pairs, got None"
+    ):
+        jt.nn.conv2d(jt.ones([1, 3, 3, 1]), jt.ones([1, 1, 1, 1]), 1, None)

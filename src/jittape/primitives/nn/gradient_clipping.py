@@ -20,6 +20,12 @@ from jittape.typing import Tensor, TensorLike
 __all__ = ["clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "global_norm"]
 
 
+def _require_norm(op: str, clip_norm: Any) -> None:
+    """Raise for a negative number, which would reverse the gradient."""
+    if isinstance(clip_norm, (int, float)) and clip_norm < 0:
+        raise ValueError(f"[{op}] clip_norm must not be negative, got {clip_norm!r}")
+
+
 def _clip_by_norm(t: Any, clip_norm: Any, axes: Any) -> Any:
     t = floating(t)
     length = sqrt(_squares(t, axes, True))
@@ -46,12 +52,15 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Axis = None, name: 
     ------
     ShapeError
         If the shapes do not broadcast.
+    ValueError
+        If `clip_norm` is a negative number.
 
     Examples
     --------
     >>> jt.clip_by_norm([3.0, 4.0], 1.0).numpy()
     array([0.6, 0.8], dtype=float32)
     """
+    _require_norm("clip_by_norm", clip_norm)
     return apply(_clip_by_norm, (t, clip_norm), (axis_key(axes),))
 
 
@@ -79,12 +88,15 @@ def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None 
     ------
     ShapeError
         If the shapes do not broadcast.
+    ValueError
+        If `clip_norm` is a negative number.
 
     Examples
     --------
     >>> jt.clip_by_average_norm([3.0, 4.0], 1.0).numpy()
     array([1.2, 1.6], dtype=float32)
     """
+    _require_norm("clip_by_average_norm", clip_norm)
     return apply(_clip_by_average_norm, (t, clip_norm))
 
 
@@ -174,7 +186,7 @@ def clip_by_global_norm(
     TypeError
         If `t_list` is not a list or tuple.
     ValueError
-        If `t_list` contains no tensor.
+        If `t_list` contains no tensor, or `clip_norm` is a negative number.
 
     Examples
     --------
@@ -182,6 +194,7 @@ def clip_by_global_norm(
     >>> print(float(clipped[0]), float(clipped[1]), float(before))
     1.5 2.0 5.0
     """
+    _require_norm("clip_by_global_norm", clip_norm)
     tensors = _present("clip_by_global_norm", t_list)
     total = global_norm(t_list) if use_norm is None else identity(use_norm)
     clipped = iter(apply(_clip_by_global_norm, (clip_norm, total, *tensors)))

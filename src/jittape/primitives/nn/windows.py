@@ -86,6 +86,8 @@ def padding_of(op: str, padding: Any, layout: Layout) -> Padding:
         if padding.upper() not in ("SAME", "VALID"):
             raise ValueError(f"[{op}] padding must be 'SAME', 'VALID' or a list of pairs, got {padding!r}")
         return padding.upper()
+    if padding is None:
+        raise TypeError(f"[{op}] padding must be 'SAME', 'VALID' or a list of pairs, got None")
     pairs = as_array("padding", padding)
     spatial = layout.spatial
     if pairs.shape != (spatial + 2, 2) or pairs.dtype.kind != "i" or pairs.min() < 0:
