@@ -64,6 +64,14 @@ class NjitGradient:
         self._kept: NjitGradient | None = None
         self._lock = threading.RLock()
 
+    def check(self) -> None:
+        """Raise an error if the function has no gradient for any types, or for none of its explicit signatures."""
+        if isinstance(self.function, NjitGradient):
+            return
+        from jittape.numba_ad.njit_callable import check_derivable
+
+        check_derivable(self)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the gradient; the arguments are those of the function."""
         if kwargs or len(args) != len(self.parameters):

@@ -12,13 +12,16 @@ from numba.extending import overload, typeof_impl
 
 from jittape.compile.cache.object_store import cache_directory
 from jittape.core.config import config
+from jittape.errors import NoGradientError
 from jittape.numba_ad.gradient_code import GradientCode, generate
 from jittape.numba_ad.gradient_folder import gradient_folder, limit_gradients
 from jittape.numba_ad.load_gradient import compiled, loaded, module_name, module_text
+from jittape.numba_ad.lower.check_source import check_source
 from jittape.numba_ad.stored_gradients import gradient_key, read_entry, write_entry
 
 __all__ = [
-    "compute_fingerprint", "front_function", "gradient_code", "gradient_dispatcher", "register", "types_of",
+    "check_derivable", "compute_fingerprint", "front_function", "gradient_code", "gradient_dispatcher", "register",
+    "types_of",
 ]  # fmt: skip
 
 
@@ -54,6 +57,24 @@ def gradient_code(gradient: Any, argument_types: tuple[Any, ...]) -> GradientCod
         gradient.checkpoint,
         gradient.tangents,
     )
+
+
+def check_derivable(gradient: Any) -> None:
+    """Raise the error of a function that has no gradient, as far as it is known without arguments."""
+    function = gradient.function
+    check_source(function, gradient.purpose)
+    # Numba compiles a function with explicit signatures for no other types.
+    if gradient.tangent_count or getattr(function, "_can_compile", True):
+        return
+    errors = []
+    for argument_types in function.signatures:
+        try:
+            gradient_code(gradient, argument_types)
+            return
+        except (NoGradientError, TypeError) as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 def gradient_dispatcher(gradient: Any, argument_types: tuple[Any, ...]) -> tuple[Any, tuple[int, ...]]:

@@ -47,7 +47,9 @@ def gradient_of_dispatcher(
         raise ValueError(f"[{purpose}] argnums={argnums} must name at least one argument, and each once")
     positive = tuple([number % count for number in numbers])
     selected = positive if isinstance(argnums, tuple) else positive[0]
-    return NjitGradient(function, selected, returned, purpose, cache, checkpoint, tangents)
+    gradient = NjitGradient(function, selected, returned, purpose, cache, checkpoint, tangents)
+    gradient.check()
+    return gradient
 
 
 def njit_grad(
@@ -82,8 +84,9 @@ def njit_grad(
     Raises
     ------
     NoGradientError
-        At the first call with new types, or by `NjitGradient.inspect`, if `f` contains code without a derivative. The
-        message names the file, the line, the expression and the way out.
+        If `f` contains code without a derivative. The message names the file, the line, the expression and the way out.
+        Code that has none for any types raises it here, and so does a function with explicit signatures. Otherwise it
+        comes at the first call with new types, or by `NjitGradient.inspect`.
     TypeError
         If `f` is not an ``@njit`` function, or a differentiated argument is not a float or an array of floats.
     MemoryError
@@ -145,7 +148,7 @@ def njit_jvp(
     Raises
     ------
     NoGradientError
-        At the first call with new types, if `f` contains code without a derivative.
+        If `f` contains code without a derivative: here if no types have one, else at the first call with new types.
     TypeError
         If an argument or a tangent is not a float or an array of floats.
     ValueError
