@@ -1,9 +1,10 @@
-"""Time some benchmarks on several commits: ``python asv_bench/history.py COMMIT... [--rounds N]``.
+"""Measure the goals of `goals.SECTIONS` on several commits: ``python asv_bench/history.py COMMIT... [--rounds N]``.
 
 Each commit is checked out into a temporary folder, which precedes the installed package on the path. The commits
 take turns, so that a slow minute of the machine affects all of them. ``docs/executed/benchmark_history.py`` draws the
-results, which are stored in ``asv_bench/history.json``: the median of the rounds for each commit and benchmark, in µs
-of processor time.
+results, which are stored in ``asv_bench/history.json``: the median of the rounds for each commit and goal. Times are
+processor times, with those of processes that a benchmark starts. A commit has no number for what it cannot run.
+Goals beside JAX need JAX.
 """
 
 from __future__ import annotations
@@ -18,26 +19,31 @@ import sys
 import tempfile
 from pathlib import Path
 
+from goals import SECTIONS, Goal
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "history.json"
-BENCHMARKS = {
-    "steps.LinearRegression.step": (),
-    "steps.Digits.time_step": ("compiled",),
-    "function.DigitsStep.time_step": (),
-    "function.Overhead.time_arrays": (),
-    "transforms.Rosenbrock.time_value_and_grad": ("function", 1000),
-    "transforms.Rosenbrock.time_hessian": ("recorded", 10),
-}
-"""Methods of the classes in ``asv_bench/benchmarks``, each with its parameters."""
-TIMED = """
-import importlib, json, sys, time, timeit
+MEASURE = """
+import importlib, json, resource, sys, timeit
+
+def clock():
+    own, children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
 module, name, method = sys.argv[1].split(".")
 arguments = json.loads(sys.argv[2])
 benchmark = getattr(importlib.import_module("benchmarks." + module), name)()
-benchmark.setup(*arguments)
+if hasattr(benchmark, "setup"):
+    benchmark.setup(*arguments)
 call = lambda: getattr(benchmark, method)(*arguments)
-number = max(timeit.Timer(call).autorange()[0] // 8, 1)
-print(min(timeit.repeat(call, repeat=15, number=number, timer=time.process_time)) / number * 1e6)
+if method.startswith("track_"):
+    print(call())
+else:
+    number = getattr(benchmark, "number", 0) or max(timeit.Timer(call).autorange()[0] // 8, 1)
+    repeat = getattr(benchmark, "repeat", 15)
+    print(min(timeit.repeat(call, repeat=repeat, number=number, timer=clock)) / number)
+if hasattr(benchmark, "teardown"):
+    benchmark.teardown(*arguments)
 """
 
 
@@ -48,40 +54,43 @@ def git(*arguments: str) -> str:
     ).stdout.strip()
 
 
-def microseconds(checkout: Path, benchmark: str) -> float | None:
-    """Return the best processor time of a benchmark in a new process, in µs; None if the commit cannot run it."""
+def measured(checkout: Path, goal: Goal) -> float | None:
+    """Return the number of a benchmark in a new process, in the goal's unit; None if the commit cannot run it."""
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(checkout / "src"), str(HERE)]),
         "JITTAPE_CACHE_DIR": str(checkout / "cache"),
     }
-    command = [sys.executable, "-c", TIMED, benchmark, json.dumps(BENCHMARKS[benchmark])]
+    command = [sys.executable, "-c", MEASURE, goal.benchmark, json.dumps(goal.parameters)]
     done = subprocess.run(command, env=environment, cwd=checkout, capture_output=True, text=True)
-    return float(done.stdout) if done.returncode == 0 else None
+    return float(done.stdout) * goal.scale if done.returncode == 0 else None
 
 
 def main() -> None:
-    """Time all benchmarks on the commits and write the medians."""
+    """Measure all goals on the commits and write the medians."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("commits", nargs="+")
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
+    goals = [goal for section in SECTIONS.values() for goal in section]
     commits = [git("rev-parse", "--short", commit) for commit in asked.commits]
     with tempfile.TemporaryDirectory() as folder:
         checkouts = {commit: Path(folder) / commit for commit in commits}
         for commit, checkout in checkouts.items():
             git("worktree", "add", "--detach", str(checkout), commit)
-        times: dict[str, dict[str, list[float]]] = {
-            commit: {name: [] for name in BENCHMARKS} for commit in commits
-        }
-        for benchmark in BENCHMARKS:
+        numbers: dict[str, dict[str, float]] = {commit: {} for commit in commits}
+        for goal in goals:
+            rounds: dict[str, list[float]] = {commit: [] for commit in commits}
             for _ in range(asked.rounds):
                 for commit, checkout in checkouts.items():
-                    time = microseconds(checkout, benchmark)
-                    times[commit][benchmark] += [] if time is None else [time]
+                    number = measured(checkout, goal)
+                    rounds[commit] += [] if number is None else [number]
+            for commit, found in rounds.items():
+                if found:
+                    numbers[commit][goal.title] = float(f"{statistics.median(found):.4g}")
             print(
-                benchmark,
-                [round(statistics.median(t[benchmark] or [0]), 2) for t in times.values()],
+                f"{goal.title} ({goal.limit} {goal.unit})",
+                [n.get(goal.title) for n in numbers.values()],
                 flush=True,
             )
         for checkout in checkouts.values():
@@ -91,9 +100,7 @@ def main() -> None:
             "commit": commit,
             "date": git("show", "--no-patch", "--format=%cI", commit),
             "subject": git("show", "--no-patch", "--format=%s", commit),
-            "times": {
-                name: round(statistics.median(times), 3) for name, times in times[commit].items() if times
-            },
+            "numbers": numbers[commit],
         }
         for commit in commits
     ]

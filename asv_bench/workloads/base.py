@@ -82,7 +82,17 @@ class Workload:
     def jittape(self) -> Side | None:
         import jittape
 
-        return self.tape(jittape, (lambda function: function) if self.plain_tape else jittape.function)
+        if not self.plain_tape:
+            return self.tape(jittape, jittape.function)
+        side = self.tape(jittape, lambda function: function)
+
+        def run_and_read() -> Any:
+            # A plain tape computes what is read: results that are dropped cost nothing but their recording.
+            result = side.run()
+            side.values(result)
+            return result
+
+        return side and Side(run_and_read, side.values)
 
     def tensorflow(self) -> Side | None:
         import tensorflow

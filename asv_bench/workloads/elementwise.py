@@ -8,13 +8,51 @@ import numpy as np
 
 from workloads.base import Side, Workload, compiled_by_jax, gradient_by_torch, plain, tape_side
 
-__all__ = ["Chain", "Rosenbrock", "RosenbrockHessian"]
+__all__ = ["Chain", "Rosenbrock", "RosenbrockHessian", "Sine"]
 
 A, B = 1.3, 0.2
 
 
 def rosenbrock(x: Any) -> Any:
     return (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum()
+
+
+class Sine(Workload):
+    """Value and derivative at one number: nothing but the cost of a call."""
+
+    name = "sin(x) * x, n=1"
+    goal = "2 us"
+
+    def data(self) -> None:
+        self.x = np.array(2.0)
+
+    def numpy(self) -> Side:
+        x = self.x
+        return plain(lambda: (np.sin(x) * x, np.sin(x) + np.cos(x) * x))
+
+    def hand(self) -> Side:
+        from workloads.elementwise_hand import sine
+
+        x = float(self.x)
+        return plain(lambda: sine(x))
+
+    def tape(self, tf: Any, compiled: Any) -> Side:
+        @compiled
+        def value_and_derivative(x: Any) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.sin(x) * x
+            return y, tape.gradient(y, x)
+
+        return tape_side(value_and_derivative, tf.constant(self.x))
+
+    def jax(self) -> Side:
+        import jax
+
+        return compiled_by_jax(jax.value_and_grad(lambda x: jax.numpy.sin(x) * x), self.x)
+
+    def torch(self) -> Side:
+        return gradient_by_torch(lambda x: x.sin() * x, self.x)
 
 
 class Rosenbrock(Workload):

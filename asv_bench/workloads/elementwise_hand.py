@@ -2,7 +2,14 @@
 
 # mypy: ignore-errors
 
+import math
+
 from workloads.handmade import by_hand, exp, log1p, tanh
+
+
+@by_hand
+def sine(x):
+    return math.sin(x) * x, math.sin(x) + math.cos(x) * x
 
 
 @by_hand

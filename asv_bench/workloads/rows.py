@@ -2,7 +2,7 @@
 
 from workloads.base import Workload
 from workloads.convolutional import ConvolutionalNet
-from workloads.elementwise import Chain, Rosenbrock, RosenbrockHessian
+from workloads.elementwise import Chain, Rosenbrock, RosenbrockHessian, Sine
 from workloads.logistic import Logistic, LogisticHvp
 from workloads.loops import AdamByHand, UndecoratedRegression
 from workloads.mlp import AdamMlp, SgdMlp, UndecoratedMlp
@@ -12,6 +12,7 @@ from workloads.nets import GradientPenalty, Lstm
 __all__ = ["ROWS"]
 
 ROWS: list[Workload] = [
+    Sine(),
     Rosenbrock(10, "2 us"),
     Rosenbrock(1_000, "2.5 us"),
     Rosenbrock(1_000_000, "1.3 hand"),
