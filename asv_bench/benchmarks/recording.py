@@ -8,6 +8,7 @@ import numpy as np
 import jittape as jt
 
 _X, _Y, _M = (jt.constant(np.ones(shape)) for shape in (24, 24, (4, 6)))
+_ARRAY = np.ones(24)
 _ROWS = np.array([0, 3, 2, 5])
 CALLS: dict[str, Callable[[], Any]] = {
     "x + y": lambda: _X + _Y,
@@ -19,7 +20,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "x[::-1]": lambda: _X[::-1],
     "m[:, 0]": lambda: _M[:, 0],
     "x[array]": lambda: _X[_ROWS],
-    "x + array": lambda: _X + np.ones(24),
+    "x + array": lambda: _X + _ARRAY,
     "float64 * x": lambda: np.float64(2.0) * _X,
     "stack": lambda: jt.stack([_X, _Y]),
     "sum": lambda: _M.sum(0),

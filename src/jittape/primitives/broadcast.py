@@ -254,6 +254,8 @@ def axis_key(axis: Any) -> Any:
 
 def one_axis_key(axis: Any) -> int:
     """Return `axis`, a single int, as part of a trie's key; see `axis_key`."""
+    if axis.__class__ is int:
+        return axis
     try:
         return _index(axis)
     except TypeError:
