@@ -208,6 +208,29 @@ assert not errors, errors
     )
 
 
+DEFINITION = """
+import ctypes, gc, sys
+import numpy as np
+import jittape as jt
+from jittape.compile.llvm import built_in_functions
+
+f = jt.function(lambda x: x * 2.0)
+for _ in range(3):
+    f(np.ones(3))
+function = next(o for o in gc.get_objects() if type(o) is type(len) and o.__name__ == "jittape")
+address = ctypes.c_int64.from_address(id(function) + object.__basicsize__).value
+before = ctypes.string_at(address, 32)
+vars(built_in_functions).clear()
+gc.collect()
+assert ctypes.string_at(address, 32) == before
+"""
+
+
+def test_functions_outlive_the_variables_of_modules() -> None:
+    """As at the end of a process: a built-in function that is deleted then still reads its definition."""
+    run(DEFINITION, PYTHONMALLOC="debug")
+
+
 @posix
 def test_a_program_is_compiled_as_the_process_ends() -> None:
     out = run(

@@ -26,19 +26,24 @@ class _MethodDefinition(ctypes.Structure):
     )
 
 
-# A built-in function keeps a pointer to its definition.
-_definitions: list[_MethodDefinition] = []
+def _definition(name: str, address: int, flags: int, text: str | None) -> Any:
+    """Return a pointer to a new definition that is never freed.
+
+    A built-in function reads its definition even when it is deleted. At the end of a process, that may be after the
+    variables of all modules are gone.
+    """
+    definition = _MethodDefinition(name.encode(), address, flags, None if text is None else text.encode())
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
+    return ctypes.byref(definition)
 
 
 def as_function(address: int) -> Callable[..., Any]:
     """Return machine code of the kind `BUILT_IN` as a built-in function. It does not check its arguments."""
-    definition = _MethodDefinition(b"jittape", address, _FASTCALL, None)
-    _definitions.append(definition)
     prototype = ctypes.PYFUNCTYPE(
         ctypes.py_object, ctypes.POINTER(_MethodDefinition), ctypes.c_void_p, ctypes.c_void_p
     )
     make = prototype(("PyCFunction_NewEx", ctypes.pythonapi))
-    return make(ctypes.byref(definition), None, None)
+    return make(_definition("jittape", address, _FASTCALL, None), None, None)
 
 
 def as_method(owner: type, name: str, address: int, flags: int, text: str) -> Any:
@@ -46,7 +51,5 @@ def as_method(owner: type, name: str, address: int, flags: int, text: str) -> An
 
     `flags` are the flags of its ``PyMethodDef``, `text` is its docstring.
     """
-    definition = _MethodDefinition(name.encode(), address, flags, text.encode())
-    _definitions.append(definition)
     prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.POINTER(_MethodDefinition))
-    return prototype(("PyDescr_NewMethod", ctypes.pythonapi))(owner, ctypes.byref(definition))
+    return prototype(("PyDescr_NewMethod", ctypes.pythonapi))(owner, _definition(name, address, flags, text))
