@@ -208,6 +208,46 @@ assert not errors, errors
     )
 
 
+LATE = """
+import sys
+import numpy as np
+import jittape as jt
+
+v = jt.Variable(np.ones(3))
+f = jt.function(lambda x: x * v)
+
+
+def step(v, f):
+    with jt.GradientTape() as tape:
+        y = jt.reduce_sum(jt.sin(v) * v)
+    v.assign_sub(0.1 * tape.gradient(y, v))
+    return f(v)[0] * 2.0
+
+
+class Late:
+    def __init__(self):
+        self.work = step, v, f
+
+    def __del__(self):
+        step, v, f = self.work
+        for function in (lambda: v * 2.0, lambda: v[0], lambda: v.sum(), lambda: f(v), lambda: step(v, f)):
+            try:
+                function()
+            except (ImportError, RuntimeError, TypeError, AttributeError):
+                pass
+
+
+for _ in range(200):
+    float(step(v, f))
+sys.late = Late()
+"""
+
+
+def test_methods_are_called_after_the_variables_of_modules_are_gone() -> None:
+    """They may fail as Python's own functions do then, but do not read memory that is free."""
+    run(LATE, PYTHONMALLOC="debug")
+
+
 DEFINITION = """
 import ctypes, gc, sys
 import numpy as np

@@ -12,7 +12,13 @@ import numpy as np
 
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.cache.private_files import digest
-from jittape.compile.llvm.built_in_functions import BY_NAMES, NO_ARGUMENT, ONE_ARGUMENT, as_method
+from jittape.compile.llvm.built_in_functions import (
+    BY_NAMES,
+    NO_ARGUMENT,
+    ONE_ARGUMENT,
+    as_method,
+    kept_for_ever,
+)
 from jittape.compile.llvm.definition import Definition, FunctionKind
 from jittape.compile.llvm.symbols import define
 from jittape.core.buffers import LARGE, Buffer, address_of
@@ -241,7 +247,8 @@ def methods() -> tuple[NativeMethod, ...]:
     places = layout._asdict()
     for prefix, found in slots:
         places |= {prefix + name: at for name, at in found.items()}
-    define(TABLE, address_of(_table))
+    kept_for_ever(_KNOWN)
+    define(TABLE, address_of(kept_for_ever(_table)))
 
     def new(function: ir.Function) -> ObjectCode:
         from jittape.native.object_code import ObjectCode

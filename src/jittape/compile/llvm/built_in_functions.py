@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["BY_NAMES", "NO_ARGUMENT", "ONE_ARGUMENT", "as_function", "as_method"]
+__all__ = ["BY_NAMES", "NO_ARGUMENT", "ONE_ARGUMENT", "as_function", "as_method", "kept_for_ever"]
 
 _FASTCALL = 0x80
 BY_NAMES = 0x82
@@ -26,15 +26,20 @@ class _MethodDefinition(ctypes.Structure):
     )
 
 
-def _definition(name: str, address: int, flags: int, text: str | None) -> Any:
-    """Return a pointer to a new definition that is never freed.
+def kept_for_ever(value: Any) -> Any:
+    """Return `value`, an object that machine code refers to, and never free it.
 
-    A built-in function reads its definition even when it is deleted. At the end of a process, that may be after the
-    variables of all modules are gone.
+    At the end of a process, functions in machine code may be called, and are deleted, after the variables of all
+    modules are gone.
     """
-    definition = _MethodDefinition(name.encode(), address, flags, None if text is None else text.encode())
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
-    return ctypes.byref(definition)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
+    return value
+
+
+def _definition(name: str, address: int, flags: int, text: str | None) -> Any:
+    """Return a pointer to a new definition, which a function reads even when it is deleted."""
+    encoded = None if text is None else text.encode()
+    return ctypes.byref(kept_for_ever(_MethodDefinition(name.encode(), address, flags, encoded)))
 
 
 def as_function(address: int) -> Callable[..., Any]:
