@@ -28,7 +28,6 @@ from jittape.primitives.elementwise import (
     exponential,
     hyperbolic,
     piecewise,
-    powers,
 )
 from jittape.primitives.elementwise import trigonometric as trig
 from jittape.primitives.linalg.matmul import matmul_body
@@ -88,7 +87,6 @@ _OPS: dict[np.ufunc, Any] = {
     np.subtract: arithmetic.subtract_op,
     np.tan: trig.tan_op,
     np.tanh: hyperbolic.tanh_op,
-    np.power: powers.pow_op,
 }
 
 UFUNC_BODIES |= {ufunc: (op, ()) for ufunc, op in _OPS.items()}
