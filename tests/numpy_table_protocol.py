@@ -22,7 +22,7 @@ from numpy_protocol_samples import (
     per,
     row,
 )
-from numpy_rows import BEFORE_NUMPY_2_5, BOOL_AXIS, FITS, NO_ORDER, Deviation, Row
+from numpy_rows import BEFORE_NUMPY_2_5, BOOL_AXIS, NO_ORDER, Deviation, Row
 from numpy_samples import PAIRED, binary, each, edges, given, numbers, reductions, together, unary
 
 INTEGER_ZERO = Deviation(
@@ -41,17 +41,7 @@ NEXT_OF_EQUALS = Deviation(
     takes=lambda a, b: np.result_type(a, b) == np.float16,
 )
 ELEMENTWISE: dict[str, tuple[Deviation, ...]] = {
-    "greater": (NO_ORDER,),
-    "greater_equal": (NO_ORDER,),
-    "less": (NO_ORDER,),
-    "less_equal": (NO_ORDER,),
-    "fmax": (NO_ORDER,),
-    "fmin": (NO_ORDER,),
-    "maximum": (NO_ORDER,),
-    "minimum": (NO_ORDER,),
     "reciprocal": (INTEGER_ZERO,),
-    "divide": (FITS,),
-    "arctan2": (FITS,),
     "nextafter": (NEXT_OF_EQUALS,) if BEFORE_NUMPY_2_5 else (),
 }
 """Deviations of ufuncs; most have none."""
