@@ -16,6 +16,7 @@ from jittape.primitives.indexing import strided as sd
 from jittape.primitives.indexing.gather_ops import last_write_op
 from jittape.primitives.linalg import einsum as es
 from jittape.primitives.linalg import matmul as ct
+from jittape.primitives.nn.layer_functions import embedding_lookup
 from jittape.primitives.shape import creation as cr
 from jittape.primitives.shape import indicators, reordering
 from jittape.primitives.shape import joining as jo
@@ -274,6 +275,12 @@ INDEXING = (
         wrt=(),
     ),
     Row("gather", ga.gather, rows(2, 4), lambda x, i: x[i]),
+    Row(
+        "embedding_lookup",
+        embedding_lookup,
+        lambda rng: (rng.standard_normal((5, 3)), rng.integers(0, 5, (2, 4))),
+        lambda x, i: x[i],
+    ),
     Row("gather axis", lambda x, i: ga.gather(x, i, axis=-2), rows(3), lambda x, i: x[i]),
     Row(
         "gather batch",

@@ -99,7 +99,7 @@ def test_sizes_and_related_dtypes():
     assert d.is_compatible_with("float32")
     assert not d.is_compatible_with(np.float64)
     assert not hasattr(d, "as_datatype_enum")
-    with pytest.raises(AttributeError, match="use `name`"):
+    with pytest.raises(AttributeError, match="use name"):
         _ = d.as_datatype_enum
 
 

@@ -80,11 +80,6 @@ def test_iteration_is_differentiable():
         iter(jt.constant(1.0))
 
 
-def test_in_is_refused():
-    with pytest.raises(TypeError, match="reduce_any"):
-        assert 1.0 in jt.constant([1.0])
-
-
 def test_as_an_array():
     t = jt.constant([1.0, 2.0]) * 2.0
     np.testing.assert_array_equal(np.asarray(t), np.float32([2, 4]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -256,8 +257,7 @@ class ArrayMethods:
             if min is None or max is None:
                 return minimum(self, max) if min is None else maximum(self, min)
             return apply(clip_body, (self, min, max))
-        if hasattr(out, "aval"):
-            out._require_kept()
+        _refuse_lost(out, np.clip, 1)
         return with_out(_adapter(np.clip), self, min, max, out=out, **kwargs)
 
     def round(self, decimals: Any = 0, out: Any = None) -> Any:
@@ -369,17 +369,26 @@ def _reduced(
         "correction": correction,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    if hasattr(out, "aval"):
-        out._require_kept(1)
+    _refuse_lost(out, function, 2)
     return with_out(_adapter(function), x, axis, out=out, keepdims=keepdims, **given)
+
+
+def _refuse_lost(out: Any, function: Any, extra: int) -> None:
+    """Raise `TypeError` if `out` is a tensor that nothing but the call of a method refers to.
+
+    `extra` is the number of references besides the parameter of the method. If the method is machine code, which leaves
+    the call to Python, the arguments of both refer to `out`.
+    """
+    if hasattr(out, "aval"):
+        in_python = vars(ArrayMethods)[function.__name__].__class__ is FunctionType
+        out._require_kept(extra if in_python else extra + 1)
 
 
 def _into(out: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
     """Record a `function` of NumPy for a method; write the result to `out` if it is a tensor."""
     if out is None and not kwargs:
         return _one_call(function, *args)
-    if hasattr(out, "aval"):
-        out._require_kept(1)
+    _refuse_lost(out, function, 2)
     return with_out(_adapter(function), *args, out=out, **kwargs)
 
 
