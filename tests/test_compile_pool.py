@@ -17,11 +17,12 @@ from host_schedules import schedule
 from jittape.compile.cache import kernel_cache as registry_module
 from jittape.compile.cache.kernel_cache import Registry
 from jittape.compile.llvm import target, unlocked_calls
-from jittape.compile.llvm.compile_pool import mapped
+from jittape.compile.llvm.compile_pool import _Workers, mapped
 from jittape.compile.llvm.target import ModuleText, compile_module
 from jittape.core.simplify import simplify
 from jittape.primitives.elementwise.exponential import exp, log, sqrt
 from jittape.primitives.elementwise.trigonometric import cos, sin
+from processes import run_python
 from programs import program_of
 
 
@@ -114,3 +115,23 @@ def test_kernels_are_shared_out_among_threads(threads: int, monkeypatch: pytest.
     addresses, _ = Registry().addresses(kernels)
     assert len(set(addresses)) == 5
     assert len(used) == (2 if threads == 1 else 6)  # the driver is worth less than kernels are
+
+
+LEFT = """
+import sys
+from jittape.compile.llvm.compile_pool import _Workers
+sys.workers = _Workers(1)
+sys.workers.submit(int).result()
+"""
+
+
+def test_threads_end_though_a_signal_has_taken_their_owner_out_of_its_block() -> None:
+    workers = _Workers(2)
+    for _ in range(2):
+        workers.submit(int).result()
+    threads = workers._threads
+    del workers
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive()
+    assert run_python("-c", LEFT, timeout=60).returncode == 0  # the process ends, too

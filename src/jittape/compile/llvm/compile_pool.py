@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import ref
 
 from jittape.core.locks import at_rest, rlock
 from jittape.core.tuning import tuning
@@ -58,6 +59,10 @@ def uninterrupted(function: Callable[..., _Result], *arguments: Any) -> _Result:
     with _Workers(1) as workers:
         found: _Result = workers.submit(function, *arguments).result()
         return found
+
+
+_PATIENCE = 0.2
+"""Seconds after which a thread that waits for a task asks whether its owner is still there."""
 
 
 class _Task:
@@ -114,7 +119,7 @@ class _Workers:
         return task
 
     def _start(self) -> None:
-        thread = threading.Thread(target=_serve, args=(self._waiting,), name="jittape compiles")
+        thread = threading.Thread(target=_serve, args=(self._waiting, ref(self)), name="jittape compiles")
         try:
             thread.start()
         except RuntimeError:
@@ -138,9 +143,20 @@ class _Workers:
             pass
 
 
-def _serve(waiting: SimpleQueue[_Task | None]) -> None:
-    """Run tasks until the end."""
-    while (task := waiting.get()) is not None:
+def _serve(waiting: SimpleQueue[_Task | None], owner: ref[_Workers]) -> None:
+    """Run tasks until the end.
+
+    A signal handler that raises an error may take the owner of the threads out of its block without ending this one.
+    """
+    while True:
+        try:
+            task = waiting.get(timeout=_PATIENCE)
+        except Empty:
+            if owner() is None or not threading.main_thread().is_alive():
+                return
+            continue
+        if task is None:
+            return
         task.run()
 
 
