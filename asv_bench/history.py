@@ -61,6 +61,7 @@ def measured(checkout: Path, goal: Goal) -> float | None:
         "PYTHONPATH": os.pathsep.join([str(checkout / "src"), str(HERE)]),
         "JITTAPE_CACHE_DIR": str(checkout / "cache"),
     }
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # a process starts with bytecode, as users' processes do
     command = [sys.executable, "-c", MEASURE, goal.benchmark, json.dumps(goal.parameters)]
     done = subprocess.run(command, env=environment, cwd=checkout, capture_output=True, text=True)
     return float(done.stdout) * goal.scale if done.returncode == 0 else None
