@@ -13,7 +13,9 @@ import optree
 import pytest
 
 import jittape as jt
+from jittape.functions import marshaller
 from jittape.functions.signature import GUARD_FAILED
+from jittape.native import built_in
 
 DATA = np.arange(40.0).reshape(20, 2)
 LARGEST = 2**63 - 1
@@ -332,3 +334,19 @@ def test_another_learning_rate_at_each_step_is_no_new_trace():
         with pytest.raises(ValueError, match="learning_rate"):
             optimizer.learning_rate = bad
     assert float(optimizer.learning_rate) == 0.5 / 7
+
+
+def test_functions_without_machine_code_over_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the layout of objects is unknown, nothing is compiled for arguments, and calls give the same."""
+    for module in (marshaller, built_in):
+        monkeypatch.setattr(module, "object_layout", lambda: None)
+    marshaller._definitions.cache_clear()
+    try:
+        assert marshaller.is_worth_compiling(1)
+        assert marshaller.marshaller() is None
+        assert marshaller.simple_call() is None
+        function = jt.function(lambda x: x * 2.0)
+        for _ in range(4):
+            np.testing.assert_array_equal(function(DATA), DATA * 2.0)
+    finally:
+        marshaller._definitions.cache_clear()

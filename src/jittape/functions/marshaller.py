@@ -74,11 +74,7 @@ def simple_call() -> Callable[..., Any] | None:
 @cache
 def _functions() -> list[Callable[..., Any]]:
     """Return both functions, which are compiled together."""
-    definitions = [
-        _definition("marshaller", _emit, _SLOTS),
-        _definition("simplecall", _emit_simple_call, _SLOTS + _MEMORY),
-    ]
-    return [as_function(address) for address in registry.addresses_of_module(definitions)]
+    return [as_function(address) for address in registry.addresses_of_module(_definitions())]
 
 
 def is_worth_compiling(calls: int) -> bool:
@@ -86,26 +82,32 @@ def is_worth_compiling(calls: int) -> bool:
 
     That is soon if nothing has to be compiled for it.
     """
-    found = (
-        _definition("marshaller", _emit, _SLOTS),
-        _definition("simplecall", _emit_simple_call, _SLOTS + _MEMORY),
-    )
     return calls >= _PATIENCE or all(
-        [definition is None or registry.has(definition, on_disk=calls == 2) for definition in found]
+        [registry.has(definition, on_disk=calls == 2) for definition in _definitions()]
     )
 
 
 @cache
+def _definitions() -> list[Definition]:
+    """Return the definitions of both functions; none if there is no `ObjectLayout`."""
+    if object_layout() is None:
+        return []
+    made = (
+        _definition("marshaller", _emit, _SLOTS),
+        _definition("simplecall", _emit_simple_call, _SLOTS + _MEMORY),
+    )
+    return [definition for definition in made if definition is not None]
+
+
 def _definition(
     name: str,
     emit: Callable[[ir.Function, Mapping[str, int]], None],
     slots: tuple[tuple[type, tuple[str, ...]], ...],
-) -> Definition:
+) -> Definition | None:
     found = [(kind.__name__, slot_places(kind, names)) for kind, names in slots]
-    places = {f"{owner}.{slot}": at for owner, places in found for slot, at in places.items()}
-    definition = built_in(name, emit, places)
-    assert definition is not None
-    return definition
+    return built_in(
+        name, emit, {f"{owner}.{slot}": at for owner, places in found for slot, at in places.items()}
+    )
 
 
 def _emit_simple_call(function: ir.Function, places: Mapping[str, int]) -> None:
