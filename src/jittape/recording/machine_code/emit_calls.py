@@ -10,7 +10,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_methods import call_by_position, call_python
-from jittape.recording.machine_code.emit_operands import New, recorder
+from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
 from jittape.recording.machine_code.emit_recorder import record
 
 __all__ = ["define_method", "define_property", "define_record_or"]
@@ -52,19 +52,17 @@ def _define_method(new: New, function: ir.Function) -> None:
     with code.each(n) as i:
         value, part, name = code.read(arguments, i), code.words(1), code.words(1)
         _write_mark(code, value, ints, part)
-        is_structure, after = code.block("structure"), code.block("part")
-        code.require(code.differ(code.read(part), integer(0)), is_structure)
+        structure, after = code.block("structure"), code.block("part")
+        code.require(code.differ(code.read(part), integer(0)), structure)
         at = code.read(n_operands)
         code.write(operands, value, at)
         code.write(n_operands, builder.add(at, integer(1)))
         builder.branch(after)
-        code.begin(is_structure)
+        code.begin(structure)
         code.write(name, integer(0))
         with builder.if_then(builder.icmp_signed(">=", i, count)):
             code.write(name, code.item(names, builder.sub(i, count)))
-        fits = code.call_shared(
-            "jittape_is_option", lambda shared: _define_is_option(new(shared)), value, code.read(name)
-        )
+        fits = is_structure(new, code, value, code.read(name), or_dtype=True)
         code.require(code.differ(fits, integer(0)), drop)
         code.write(part, value)
         builder.branch(after)
@@ -92,29 +90,6 @@ def _write_mark(code: ObjectCode, value: ir.Value, ints: ir.Value, part: ir.Valu
     ):
         mark = builder.select(found, code.known(name), mark)
     code.write(part, mark)
-
-
-def _define_is_option(code: ObjectCode) -> None:
-    """Emit ``is_option(value, name)``: whether a key may contain an argument; `name` is 0 if it has none.
-
-    It is an int, a str, None, a dtype, a tuple of ints, or a bool that is ``keepdims``: True equals 1, but is no axis.
-    """
-    builder, (value, name) = code.builder, code.function.args
-    no = code.block("no")
-    kind = code.type_of(value)
-    fits = builder.and_(code.is_a(value, "bool"), code.same(name, code.known("keepdims")))
-    for plain in ("int", "str", "type", "DType"):
-        fits = builder.or_(fits, code.same(kind, code.known(plain)))
-    fits = builder.or_(fits, code.same(value, code.known("None")))
-    fits = builder.or_(fits, code.same(code.type_of(kind), code.known("type of dtypes")))
-    with builder.if_then(fits):
-        builder.ret(integer(1))
-    code.require(code.is_a(value, "tuple"), no)
-    with code.each(code.length_of(value)) as i:
-        code.require(code.is_a(code.item(value, i), "int"), no)
-    builder.ret(integer(1))
-    code.begin(no)
-    builder.ret(integer(0))
 
 
 def define_property(name: str, new: New, function: ir.Function) -> None:

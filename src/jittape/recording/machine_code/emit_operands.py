@@ -10,7 +10,7 @@ from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.new_buffers import new_buffer
 from jittape.native.object_code import ObjectCode
 
-__all__ = ["New", "new_tensor", "operand_of", "recorder"]
+__all__ = ["New", "is_structure", "new_tensor", "operand_of", "recorder"]
 
 New = Callable[[ir.Function], ObjectCode]
 """A function that returns the code writer of an LLVM function."""
@@ -37,6 +37,37 @@ def recorder(code: ObjectCode, otherwise: ir.Block) -> ir.Value:
     code.builder.branch(otherwise)
     code.begin(here)
     return trace
+
+
+def is_structure(new: New, code: ObjectCode, value: ir.Value, name: ir.Value, or_dtype: bool) -> ir.Value:
+    """Return 1 if a key may contain `value`, the argument `name`, or 0 if it has none; else 0.
+
+    It may be an int, a str, None, a tuple of ints, or a bool that is ``keepdims``: True equals 1, but is no axis. If
+    `or_dtype`, it may be a dtype, too.
+    """
+    shared = "jittape_is_option" if or_dtype else "jittape_is_structure"
+    return code.call_shared(
+        shared, lambda function: _define_is_structure(new(function), or_dtype), value, name
+    )
+
+
+def _define_is_structure(code: ObjectCode, or_dtype: bool) -> None:
+    builder, (value, name) = code.builder, code.function.args
+    no, kind = code.block("no"), code.type_of(value)
+    fits = builder.and_(code.is_a(value, "bool"), code.same(name, code.known("keepdims")))
+    for plain in ("int", "str", *(("type", "DType") if or_dtype else ())):
+        fits = builder.or_(fits, code.same(kind, code.known(plain)))
+    fits = builder.or_(fits, code.same(value, code.known("None")))
+    if or_dtype:
+        fits = builder.or_(fits, code.same(code.type_of(kind), code.known("type of dtypes")))
+    with builder.if_then(fits):
+        builder.ret(integer(1))
+    code.require(code.is_a(value, "tuple"), no)
+    with code.each(code.length_of(value)) as i:
+        code.require(code.is_a(code.item(value, i), "int"), no)
+    builder.ret(integer(1))
+    code.begin(no)
+    builder.ret(integer(0))
 
 
 def operand_of(new: New, code: ObjectCode, array: ir.Value) -> ir.Value:

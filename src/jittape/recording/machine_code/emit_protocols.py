@@ -11,7 +11,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_methods import call_python
-from jittape.recording.machine_code.emit_operands import New, recorder
+from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
 from jittape.recording.machine_code.emit_recorder import record
 
 __all__ = ["define_array_function", "define_array_ufunc"]
@@ -192,23 +192,5 @@ def _body_and_static(
 
 def _require_structure(new: New, code: ObjectCode, value: ir.Value, name: ir.Value, python: ir.Block) -> None:
     """Branch to `python` unless a key may contain `value`, the argument `name`, or 0 if it has none."""
-    fits = code.call_shared(
-        "jittape_is_structure", lambda shared: _define_is_structure(new(shared)), value, name
-    )
+    fits = is_structure(new, code, value, name, or_dtype=False)
     code.require(code.differ(fits, integer(0)), python)
-
-
-def _define_is_structure(code: ObjectCode) -> None:
-    """Emit ``is_structure(value, name)``: an int, a str, None, a tuple of ints, or a bool that is ``keepdims``."""
-    builder, (value, name) = code.builder, code.function.args
-    no = code.block("no")
-    flag = builder.and_(code.is_a(value, "bool"), code.same(name, code.known("keepdims")))
-    plain = builder.or_(builder.or_(code.is_a(value, "int"), code.is_a(value, "str")), flag)
-    with builder.if_then(builder.or_(plain, code.same(value, code.known("None")))):
-        builder.ret(integer(1))
-    code.require(code.is_a(value, "tuple"), no)
-    with code.each(code.length_of(value)) as i:
-        code.require(code.is_a(code.item(value, i), "int"), no)
-    builder.ret(integer(1))
-    code.begin(no)
-    builder.ret(integer(0))
