@@ -11,7 +11,7 @@ from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.new_buffers import new_buffer
 from jittape.native.object_code import I32, I64, ObjectCode
 
-__all__ = ["count_in_use", "write_busy", "write_new"]
+__all__ = ["let_next_be_first", "take_first", "write_busy", "write_new"]
 
 
 def write_new(function: ir.Function, places: Mapping[str, int]) -> None:
@@ -48,10 +48,40 @@ def write_busy(function: ir.Function, places: Mapping[str, int]) -> None:
     """Emit the function that counts the buffers of a set that are not free."""
     code = ObjectCode(function, places)
     buffers, false, none = (code.argument(i) for i in range(3))
-    return_integer(code.builder, count_in_use(code, buffers, false, none))
+    return_integer(code.builder, _count_in_use(code, buffers, false, none))
 
 
-def count_in_use(code: ObjectCode, buffers: ir.Value, false: ir.Value, none: ir.Value) -> ir.Value:
+def take_first(
+    code: ObjectCode,
+    memory: ir.Value,
+    found: ir.Value,
+    constants: tuple[ir.Value, ir.Value, ir.Value],
+    failed: ir.Block,
+) -> ir.Value:
+    """Take the first set of a `ResultMemory`, if it is free, as `ResultMemory.take` does, and return the list of sets.
+
+    The word `found` gets the set. `constants` are False, None and 0. Branch to `failed` if the set is not free, or if a
+    result is in no set.
+    """
+    false, none, zero = constants
+    large, sets = (code.get(memory, f"ResultMemory.{place}", failed) for place in ("large", "_sets"))
+    code.require_same(failed, (code.length_of(large), integer(0)))
+    code.require(code.differ(code.call("PyList_Size", sets), integer(0)), failed)
+    code.write(found, code.incref(code.call("PyList_GetItem", sets, integer(0))))
+    used = _count_in_use(code, code.item(code.read(found), 0), false, none)
+    code.require_same(failed, (used, integer(0)))
+    code.put(memory, "ResultMemory._misses", code.incref(zero))
+    return sets
+
+
+def let_next_be_first(code: ObjectCode, sets: ir.Value, found: ir.Value) -> None:
+    """Move the set in the word `found` to the end, so that the next run finds another set free first."""
+    with code.builder.if_then(code.builder.icmp_signed(">", code.call("PyList_Size", sets), integer(1))):
+        code.call("PyList_SetSlice", sets, integer(0), integer(1), integer(0))
+        code.call("PyList_Append", sets, code.read(found))
+
+
+def _count_in_use(code: ObjectCode, buffers: ir.Value, false: ir.Value, none: ir.Value) -> ir.Value:
     """Return the number of buffers of a tuple that are not free; free ones are marked as unexposed."""
     builder, places = code.builder, code.places
 

@@ -7,7 +7,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.functions.machine_code.emit_marshaller import Marshaller
 from jittape.functions.marshal_plan import Head
-from jittape.runtime.emit_result_sets import count_in_use
+from jittape.runtime.emit_result_sets import let_next_be_first, take_first
 
 __all__ = ["SimpleCall"]
 
@@ -37,15 +37,8 @@ class SimpleCall(Marshaller):
         self.hold(self.differ(self.get(workspace, "Workspace._arena", self.failed), none))
         self.cells = self.index(self.get(workspace, "Workspace.address", self.failed), self.failed)
         memory = self.get(workspace, "Workspace._results", self.failed)
-        large = self.get(memory, "ResultMemory.large", self.failed)
-        self.hold_same((self.length_of(large), integer(0)))
-        self.sets = self.get(memory, "ResultMemory._sets", self.failed)
-        self.hold(self.differ(self.call("PyList_Size", self.sets), integer(0)))
-        found = self.incref(self.call("PyList_GetItem", self.sets, integer(0)))
-        self.write(self.found, found)
-        self.results = self.item(found, 0)
-        self.hold_same((count_in_use(self, self.results, false, none), integer(0)))
-        self.put(memory, "ResultMemory._misses", self.incref(zero))
+        self.sets = take_first(self, memory, self.found, (false, none, zero), self.failed)
+        self.results = self.item(self.read(self.found), 0)
         with self.builder.if_then(self.differ(self.type_of(workspace), workspace_type), likely=False):
             self.poison(poison, workspace)
         self.held = self.results  # no entry reads it
@@ -62,10 +55,7 @@ class SimpleCall(Marshaller):
     def place_results(self) -> None:
         """Write the addresses of the results; the next run finds another set free first."""
         super().place_results()
-        several = self.builder.icmp_signed(">", self.call("PyList_Size", self.sets), integer(1))
-        with self.builder.if_then(several):
-            self.call("PyList_SetSlice", self.sets, integer(0), integer(1), integer(0))
-            self.call("PyList_Append", self.sets, self.read(self.found))
+        let_next_be_first(self, self.sets, self.found)
 
     def finish(self) -> None:
         """Put the state back."""

@@ -14,7 +14,7 @@ from jittape.compile.llvm.driver import run_table
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_operands import New, recorder
-from jittape.runtime.emit_result_sets import count_in_use
+from jittape.runtime.emit_result_sets import let_next_be_first, take_first
 from jittape.runtime.emit_runner import fill_cells
 
 __all__ = ["add_live", "define_run_known", "give", "needed_slots"]
@@ -278,18 +278,12 @@ class _Run:
         return poisoned
 
     def _take_results(self, workspace: ir.Value) -> None:
-        """Take the first set of results, if it is free, as `ResultMemory.take` does."""
+        """Take the first set of results, if it is free."""
         code, refused = self.code, self.flush.refused
         memory = code.get(workspace, "Workspace._results", refused)
-        large = code.get(memory, "ResultMemory.large", refused)
-        sets = code.get(memory, "ResultMemory._sets", refused)
-        code.require_same(refused, (code.length_of(large), integer(0)))
-        code.require(code.differ(code.call("PyList_Size", sets), integer(0)), refused)
         self.found = self.flush._own()
-        code.write(self.found, code.incref(code.call("PyList_GetItem", sets, integer(0))))
-        used = count_in_use(code, self._buffers(), code.known("False"), code.known("None"))
-        code.require_same(refused, (used, integer(0)))
-        code.put(memory, "ResultMemory._misses", code.incref(code.known("zero")))
+        constants = code.known("False"), code.known("None"), code.known("zero")
+        take_first(code, memory, self.found, constants, refused)
 
     def _buffers(self) -> ir.Value:
         """Return the tuple of the results."""
@@ -325,10 +319,7 @@ class _Run:
         code, builder = self.code, self.code.builder
         memory = code.get_unchecked(code.read(self.flush.workspace), "Workspace._results")
         sets = code.get_unchecked(memory, "ResultMemory._sets")
-        with builder.if_then(builder.icmp_signed(">", code.call("PyList_Size", sets), integer(1))):
-            # The next run finds another set free first.
-            code.call("PyList_SetSlice", sets, integer(0), integer(1), integer(0))
-            code.call("PyList_Append", sets, code.read(self.found))
+        let_next_be_first(code, sets, self.found)
         run_table(builder, code.read(self.table), code.read(self.slots))
         code.call("PyList_Append", code.read(self.flush.free), code.read(self.flush.workspace))
         return self._buffers()
