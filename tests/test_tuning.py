@@ -40,6 +40,7 @@ FIXED = {
         "_LARGEST",
     },
     "compile/llvm/built_in_functions.py": {"BY_NAMES", "NO_ARGUMENT", "ONE_ARGUMENT", "_FASTCALL"},
+    "compile/llvm/compile_pool.py": {"_PATIENCE"},
     "compile/llvm/elf_image.py": {
         "_ABSOLUTE",
         "_ABSOLUTE_64",
