@@ -80,6 +80,16 @@ def recorded_by_machine_code(cache_folder: Path) -> None:
         pass
 
 
+@pytest.fixture(scope="module")
+def small_heap() -> None:
+    """Leave what earlier tests have left out of the garbage collections that the tests of this module ask for.
+
+    After 15,000 tests a full collection takes 1 to 2 s, for programs and pages that live as long as the process.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def new_step() -> None:
     """A step begins: what a test before has left pending is no part of it."""

@@ -14,6 +14,8 @@ import jittape as jt
 from jittape.core.attachments import listeners
 from processes import run_python
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 
 @pytest.fixture(autouse=True)
 def nothing_listens_afterwards():

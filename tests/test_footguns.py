@@ -19,7 +19,7 @@ import pytest
 import jittape as jt
 from jittape.recording.trace import current_trace
 
-pytestmark = pytest.mark.usefixtures("mode")
+pytestmark = pytest.mark.usefixtures("mode", "small_heap")
 
 UNCONNECTED = jt.UnconnectedGradientWarning
 

@@ -15,6 +15,8 @@ import jittape as jt
 from jittape.core.buffers import Buffer
 from jittape.recording.trace import begin_step, current_trace
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 
 @pytest.fixture(autouse=True)
 def compiling() -> Iterator[None]:

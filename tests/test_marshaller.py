@@ -17,6 +17,8 @@ from jittape.functions import marshaller
 from jittape.functions.signature import GUARD_FAILED
 from jittape.native import built_in
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 DATA = np.arange(40.0).reshape(20, 2)
 LARGEST = 2**63 - 1
 

@@ -24,6 +24,8 @@ from programs import program_of
 
 resource = pytest.importorskip("resource", reason="page faults are counted where the system tells")
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 FLOAT = np.dtype(np.float64)
 BIG = 10_000_000
 

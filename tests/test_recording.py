@@ -19,6 +19,8 @@ from jittape.recording.trie import trie
 from jittape.runtime.counters import counters
 from jittape.runtime.path_executable import PathExecutable
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 
 @pytest.fixture(autouse=True)
 def settings() -> Iterator[None]:

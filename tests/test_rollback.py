@@ -16,6 +16,8 @@ from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import trie
 from jittape.runtime.path_executable import PathExecutable
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 GOOD, BAD = np.array([1, 2]), np.array([1, 9])
 
 
