@@ -73,6 +73,15 @@ ROWS: dict[str, LayerRow] = {
         lambda L, **o: L.DepthwiseConv2D(3, padding="same", depth_multiplier=2, **o), IMAGES
     ),
     "separable": LayerRow(lambda L, **o: L.SeparableConv2D(3, 2, depth_multiplier=2, **o), IMAGES),
+    "depthwise 1d": LayerRow(
+        lambda L, **o: L.DepthwiseConv1D(2, 2, "same", 2, activation="tanh", **o), SEQUENCES
+    ),
+    "separable 1d": LayerRow(
+        lambda L, **o: L.SeparableConv1D(4, 2, dilation_rate=2, padding="same", **o), SEQUENCES
+    ),
+    "separable 1d, strides": LayerRow(
+        lambda L, **o: L.SeparableConv1D(4, 3, 2, depth_multiplier=2, **o), SEQUENCES
+    ),
     "max pooling 1d": LayerRow(lambda L, **o: L.MaxPooling1D(2, padding="same", **o), SEQUENCES),
     "max pooling": LayerRow(lambda L, **o: L.MaxPooling2D(2, **o), IMAGES),
     "max pooling, same": LayerRow(lambda L, **o: L.MaxPooling2D(3, 2, "same", **o), IMAGES),
@@ -96,6 +105,8 @@ ROWS: dict[str, LayerRow] = {
     "layer normalization": LayerRow(lambda L, **o: L.LayerNormalization(**o), SEQUENCES),
     "layer normalization, axes": LayerRow(lambda L, **o: L.LayerNormalization(axis=[1, 2], **o), SEQUENCES),
     "group normalization": LayerRow(lambda L, **o: L.GroupNormalization(2, **o), IMAGES),
+    "rms normalization": LayerRow(lambda L, **o: L.RMSNormalization(**o), SEQUENCES),
+    "unit normalization": LayerRow(lambda L, **o: L.UnitNormalization(axis=(1, 2), **o), SEQUENCES),
     "simple rnn": LayerRow(lambda L, **o: L.SimpleRNN(4, **o), SEQUENCES),
     "simple rnn, sequences": LayerRow(
         lambda L, **o: L.SimpleRNN(2, "relu", return_sequences=True, **o), SEQUENCES
@@ -119,6 +130,9 @@ ROWS: dict[str, LayerRow] = {
     ),
     "attention, concat": LayerRow(
         lambda L, **o: L.Attention(True, score_mode="concat", **o), ((2, 3, 4), (2, 5, 4))
+    ),
+    "attention, additive": LayerRow(
+        lambda L, **o: L.AdditiveAttention(**o), ((2, 3, 4), (2, 5, 4)), rtol=1e-6
     ),
     "attention": LayerRow(lambda L, **o: L.Attention(use_scale=True, **o), ((2, 3, 4), (2, 5, 4))),
     "attention, causal": LayerRow(lambda L, **o: L.Attention(**o), ((2, 4, 3), (2, 4, 3)), CAUSAL),

@@ -1,12 +1,18 @@
 """``jt.keras.layers``, also ``jt.nn.layers``: layers of neural networks, with TensorFlow's names and arguments."""
 
+from jittape.keras.layers.attention import AdditiveAttention as AdditiveAttention
 from jittape.keras.layers.attention import Attention as Attention
 from jittape.keras.layers.attention import MultiHeadAttention as MultiHeadAttention
-from jittape.keras.layers.convolutional import Conv1D as Conv1D
-from jittape.keras.layers.convolutional import Conv2D as Conv2D
-from jittape.keras.layers.convolutional import Conv3D as Conv3D
-from jittape.keras.layers.convolutional import DepthwiseConv2D as DepthwiseConv2D
-from jittape.keras.layers.convolutional import SeparableConv2D as SeparableConv2D
+from jittape.keras.layers.convolutions.channelwise_convolutions import DepthwiseConv1D as DepthwiseConv1D
+from jittape.keras.layers.convolutions.channelwise_convolutions import DepthwiseConv2D as DepthwiseConv2D
+from jittape.keras.layers.convolutions.channelwise_convolutions import SeparableConv1D as SeparableConv1D
+from jittape.keras.layers.convolutions.channelwise_convolutions import SeparableConv2D as SeparableConv2D
+from jittape.keras.layers.convolutions.convolutional import Conv1D as Conv1D
+from jittape.keras.layers.convolutions.convolutional import Conv2D as Conv2D
+from jittape.keras.layers.convolutions.convolutional import Conv3D as Conv3D
+from jittape.keras.layers.convolutions.transposed_convolutions import Conv1DTranspose as Conv1DTranspose
+from jittape.keras.layers.convolutions.transposed_convolutions import Conv2DTranspose as Conv2DTranspose
+from jittape.keras.layers.convolutions.transposed_convolutions import Conv3DTranspose as Conv3DTranspose
 from jittape.keras.layers.dense import Dense as Dense
 from jittape.keras.layers.elementwise_layers import ELU as ELU
 from jittape.keras.layers.elementwise_layers import Add as Add
@@ -44,6 +50,8 @@ from jittape.keras.layers.noise import SpatialDropout3D as SpatialDropout3D
 from jittape.keras.layers.normalization import BatchNormalization as BatchNormalization
 from jittape.keras.layers.normalization import GroupNormalization as GroupNormalization
 from jittape.keras.layers.normalization import LayerNormalization as LayerNormalization
+from jittape.keras.layers.normalization import RMSNormalization as RMSNormalization
+from jittape.keras.layers.normalization import UnitNormalization as UnitNormalization
 from jittape.keras.layers.own_cells import StackedRNNCells as StackedRNNCells
 from jittape.keras.layers.pooling_layers import AveragePooling1D as AveragePooling1D
 from jittape.keras.layers.pooling_layers import AveragePooling2D as AveragePooling2D
@@ -72,9 +80,6 @@ from jittape.keras.layers.reshaping_layers import Permute as Permute
 from jittape.keras.layers.reshaping_layers import RepeatVector as RepeatVector
 from jittape.keras.layers.reshaping_layers import Reshape as Reshape
 from jittape.keras.layers.sequential import Sequential as Sequential
-from jittape.keras.layers.transposed_convolutions import Conv1DTranspose as Conv1DTranspose
-from jittape.keras.layers.transposed_convolutions import Conv2DTranspose as Conv2DTranspose
-from jittape.keras.layers.transposed_convolutions import Conv3DTranspose as Conv3DTranspose
 from jittape.keras.layers.wrapper_layers import Bidirectional as Bidirectional
 from jittape.keras.layers.wrapper_layers import TimeDistributed as TimeDistributed
 from jittape.lazy_names import lazily as _lazily
@@ -86,6 +91,7 @@ __all__ = [
     "RNN",
     "Activation",
     "Add",
+    "AdditiveAttention",
     "Attention",
     "Average",
     "AveragePooling1D",
@@ -113,6 +119,7 @@ __all__ = [
     "Cropping2D",
     "Cropping3D",
     "Dense",
+    "DepthwiseConv1D",
     "DepthwiseConv2D",
     "Dropout",
     "Embedding",
@@ -154,11 +161,14 @@ __all__ = [
     "Normalization",
     "PReLU",
     "Permute",
+    "RMSNormalization",
     "ReLU",
     "RepeatVector",
     "Rescaling",
     "Reshape",
+    "SeparableConv1D",
     "SeparableConv2D",
+    "SeparableConvolution1D",
     "SeparableConvolution2D",
     "Sequential",
     "SimpleRNN",
@@ -170,6 +180,7 @@ __all__ = [
     "StackedRNNCells",
     "Subtract",
     "TimeDistributed",
+    "UnitNormalization",
     "UpSampling1D",
     "UpSampling2D",
     "UpSampling3D",
@@ -196,6 +207,7 @@ GlobalMaxPool3D = GlobalMaxPooling3D
 MaxPool1D = MaxPooling1D
 MaxPool2D = MaxPooling2D
 MaxPool3D = MaxPooling3D
+SeparableConvolution1D = SeparableConv1D
 SeparableConvolution2D = SeparableConv2D
 
 

@@ -26,7 +26,7 @@ from jittape.primitives.shape.creation import range as numbers
 from jittape.primitives.shape.reshaping import expand_dims, reshape, transpose
 from jittape.recording.variable import Variable
 
-__all__ = ["Attention", "MultiHeadAttention"]
+__all__ = ["AdditiveAttention", "Attention", "MultiHeadAttention"]
 
 
 def _weights(scores: Any, mask: Any, causal: bool) -> Any:
@@ -132,6 +132,40 @@ class Attention(Layer):
         if of_query is not None:
             result = where(expand_dims(of_query, -1), result, 0)
         return (result, weights) if return_attention_scores else result
+
+
+class AdditiveAttention(Attention):
+    """Means of the values, weighted by ``sum(scale * tanh(query + key))`` (Bahdanau et al. 2014).
+
+    The inputs and the arguments of a call are those of `Attention`.
+
+    Parameters
+    ----------
+    use_scale : bool, default True
+        Whether the layer trains a scale for each feature.
+    dropout : float, default 0
+        Fraction of the weights that is dropped in training.
+    **options : those of `Layer`, and `seed`
+
+    Examples
+    --------
+    >>> queries, values = jt.ones([2, 3, 4]), jt.ones([2, 5, 4])
+    >>> layer = jt.keras.layers.AdditiveAttention()
+    >>> layer([queries, values]).shape, layer.scale.shape
+    ((2, 3, 4), (4,))
+    """
+
+    def __init__(self, use_scale: bool = True, dropout: float = 0.0, **options: Any) -> None:
+        super().__init__(use_scale, dropout=dropout, **options)
+
+    def build(self, input_shape: Any) -> None:
+        """Create the scale."""
+        if self.use_scale:
+            self.scale = self.add_weight((input_shape[0][-1],), "glorot_uniform", name="scale")
+
+    def _scores(self, query: Any, key: Any) -> Any:
+        sums = tanh(add(expand_dims(query, -2), expand_dims(key, -3)))
+        return reduce_sum(sums if self.scale is None else multiply(sums, self.scale), -1)
 
 
 class MultiHeadAttention(Layer):

@@ -14,15 +14,19 @@ from jittape.keras.true_and_predicted import as_tensor
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import sqrt
 from jittape.primitives.elementwise.piecewise import maximum
+from jittape.primitives.nn.activation import l2_normalize
 from jittape.primitives.nn.layer_functions import batch_normalization
-from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.primitives.reduce.reductions import reduce_mean, reduce_sum
 from jittape.primitives.reduce.statistics import moments
 from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, reshape, squeeze
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
-__all__ = ["BatchNormalization", "GroupNormalization", "LayerNormalization"]
+__all__ = [
+    "BatchNormalization", "GroupNormalization", "LayerNormalization", "RMSNormalization", "UnitNormalization",
+]  # fmt: skip
 
 
 def _normalized_axis(layer: Layer, axis: Any, ndim: int) -> int:
@@ -184,6 +188,11 @@ class BatchNormalization(_Normalization):
         return squeeze(mean, axes), squeeze(variance, axes)
 
 
+def _normalized_axes(layer: Layer, axis: Any, ndim: int) -> list[int]:
+    given = axis if isinstance(axis, Sequence) else [axis]
+    return sorted(_normalized_axis(layer, one, ndim) for one in given)
+
+
 class LayerNormalization(_Normalization):
     """Normalization of each example over its last dimensions (Ba et al. 2016).
 
@@ -205,17 +214,14 @@ class LayerNormalization(_Normalization):
     array([[-1.,  1.]], dtype=float32)
     """
 
-    def _axes(self, ndim: int) -> list[int]:
-        given = self.axis if isinstance(self.axis, Sequence) else [self.axis]
-        return sorted(_normalized_axis(self, axis, ndim) for axis in given)
-
     def build(self, input_shape: Any) -> None:
         """Create the weights for inputs of this shape."""
-        self._add_scale_and_offset(tuple([int(input_shape[axis]) for axis in self._axes(len(input_shape))]))
+        axes = _normalized_axes(self, self.axis, len(input_shape))
+        self._add_scale_and_offset(tuple([int(input_shape[axis]) for axis in axes]))
 
     def call(self, inputs: Any) -> Tensor:
         """Return the normalized `inputs`."""
-        axes = self._axes(len(inputs.shape))
+        axes = _normalized_axes(self, self.axis, len(inputs.shape))
         mean, variance = moments(inputs, axes, keepdims=True)
         shape = tuple([n if i in axes else 1 for i, n in enumerate(inputs.shape)])
         return self._normalized(inputs, mean, variance, shape)
@@ -276,3 +282,68 @@ class GroupNormalization(_Normalization):
         shape = tuple([n if i == axis else 1 for i, n in enumerate(extents)])
         result = centered if self.gamma is None else multiply(centered, reshape(self.gamma, shape))
         return result if self.beta is None else add(result, reshape(self.beta, shape))
+
+
+class RMSNormalization(Layer):
+    """Division of each example by the root of its mean square (Zhang and Sennrich 2019).
+
+    Parameters
+    ----------
+    axis : int, default -1
+        The normalized dimension.
+    epsilon : float, default 1e-6
+        Added to the mean square.
+    **options : those of `Layer`
+
+    Examples
+    --------
+    >>> jt.keras.layers.RMSNormalization()([[1.0, 7.0]]).numpy().round(3)
+    array([[0.2, 1.4]], dtype=float32)
+    """
+
+    supports_masking = takes_floats = True
+
+    def __init__(self, axis: int = -1, epsilon: float = 1e-6, **options: Any) -> None:
+        super().__init__(**options)
+        self.axis = axis
+        self.epsilon = number("RMSNormalization", "epsilon", epsilon, NOT_NEGATIVE)
+        self.scale: Variable | None = None
+
+    def build(self, input_shape: Any) -> None:
+        """Create the scale for inputs of this shape."""
+        axis = _normalized_axis(self, self.axis, len(input_shape))
+        self.scale = self.add_weight((int(input_shape[axis]),), "ones", name="scale")
+
+    def call(self, inputs: Any) -> Tensor:
+        """Return the normalized `inputs`."""
+        axis = _normalized_axis(self, self.axis, len(inputs.shape))
+        root = sqrt(add(reduce_mean(square(inputs), axis, keepdims=True), self.epsilon))
+        shape = tuple([n if i == axis else 1 for i, n in enumerate(inputs.shape)])
+        return multiply(divide(inputs, root), reshape(self.scale, shape))
+
+
+class UnitNormalization(Layer):
+    """Division of each example by its norm.
+
+    Parameters
+    ----------
+    axis : int or sequence of int, default -1
+        The normalized dimensions.
+    **options : those of `Layer`
+
+    Examples
+    --------
+    >>> jt.keras.layers.UnitNormalization()([[3.0, 4.0]]).numpy()
+    array([[0.6, 0.8]], dtype=float32)
+    """
+
+    supports_masking = takes_floats = True
+
+    def __init__(self, axis: Any = -1, **options: Any) -> None:
+        super().__init__(**options)
+        self.axis = axis
+
+    def call(self, inputs: Any) -> Tensor:
+        """Return the normalized `inputs`."""
+        axes = _normalized_axes(self, self.axis, len(inputs.shape))
+        return l2_normalize(inputs, axes, epsilon=1e-24)

@@ -17,7 +17,7 @@ from jittape.primitives.shape.reshaping import reshape, shape_of
 from jittape.primitives.shape.views import sliced
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["depthwise_conv2d", "separable_conv2d"]
+__all__ = ["depthwise_conv2d", "depthwise_convolution", "separable_conv2d"]
 
 
 def _depthwise(x: Any, filters: Any, op: str, layout: Layout, sliding: Sliding) -> Any:
@@ -33,6 +33,26 @@ def _depthwise(x: Any, filters: Any, op: str, layout: Layout, sliding: Sliding) 
         for i, tap in enumerate(windows.taps(windows.pad(x)))
     ]
     return layout.from_last(reshape(reduce(add, terms), (*shape[:-2], channels * multiplier)))
+
+
+def depthwise_convolution(
+    op: str,
+    spatial: int,
+    input: TensorLike,
+    filter: TensorLike,
+    strides: int | Sequence[int],
+    padding: str | Sequence[Sequence[int]],
+    data_format: str,
+    dilations: int | Sequence[int] | None,
+) -> Tensor:
+    """Convolve each channel with its own filters; `spatial` is the number of spatial dimensions.
+
+    Arguments as for `depthwise_conv2d`; `op` is the name in errors.
+    """
+    layout = layout_of(op, data_format, spatial)
+    return apply(
+        _depthwise, (input, filter), (op, layout, sliding_of(op, strides, padding, dilations, layout))
+    )
 
 
 def depthwise_conv2d(
@@ -70,10 +90,8 @@ def depthwise_conv2d(
     >>> jt.nn.depthwise_conv2d(jt.ones([1, 2, 2, 2]), jt.ones([2, 2, 2, 1])).numpy().ravel()
     array([4., 4.], dtype=float32)
     """
-    op = "depthwise_conv2d"
-    layout = layout_of(op, data_format, 2)
-    return apply(
-        _depthwise, (input, filter), (op, layout, sliding_of(op, strides, padding, dilations, layout))
+    return depthwise_convolution(
+        "depthwise_conv2d", 2, input, filter, strides, padding, data_format, dilations
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jittape.keras.layers.convolution_base import Convolution
+from jittape.keras.layers.convolutions.convolution_base import Convolution
 from jittape.primitives.nn.conv_transpose import conv_transpose
 from jittape.primitives.nn.windows import layout_of, per_dimension
 from jittape.recording.tensor import Tensor
