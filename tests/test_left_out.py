@@ -77,6 +77,13 @@ def test_what_is_named_instead_exists(entry):
             "jittape has no 'ragged': there are no ragged tensors: pad the rows; use jt.sequence_mask",
         ),
         ("strings", "jittape has no 'strings': there are no string tensors; use Python's str"),
+        ("dtypes.string", "jittape.dtypes has no 'string': there are no string tensors; use Python's str"),
+        ("config.experimental", "jittape.config has no 'experimental': jittape computes on the processor"),
+        (
+            "data.experimental",
+            "jittape.data has no 'experimental': its parts have lasting names; use jt.data",
+        ),
+        ("optimizers.LossScaleOptimizer", "jittape.optimizers has no 'LossScaleOptimizer': every optimizer"),
         ("distribute", "jittape has no 'distribute': a program runs in one process; use jt.reduce_mean"),
     ],
 )

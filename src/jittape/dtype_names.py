@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
+from jittape.lazy_names import missing_name as _missing_name
 from jittape.numpy_api.dtype_objects import DType as DType
 from jittape.numpy_api.dtype_objects import as_dtype as as_dtype
 from jittape.primitives.elementwise.complex_numbers import cast as cast
@@ -36,7 +37,7 @@ uint64 = as_dtype("uint64")
 
 def __getattr__(name: str) -> _Any:
     if name != "bfloat16":  # its package is imported at first use
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise _missing_name("jittape.dtypes", name)
     return as_dtype(name)
 
 

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
-__all__ = ["find_aliases", "lazily"]
+__all__ = ["MissingName", "find_aliases", "lazily", "missing_name", "with_missing_names"]
+
+Class = TypeVar("Class", bound=type)
 
 ALIASES = {
     "jittape.dtypes": "jittape.dtype_names",
@@ -42,7 +44,7 @@ def lazily(package: str, names: Mapping[str, Iterable[str] | Mapping[str, str]])
 
     def find(name: str) -> Any:
         if name not in places:
-            raise _MissingName(package, name)
+            raise missing_name(package, name)
         home, inner = places[name]
         module = import_module(home)
         # `hasattr` would search all modules for a missing name, although one of them may be importing this one.
@@ -52,6 +54,34 @@ def lazily(package: str, names: Mapping[str, Iterable[str] | Mapping[str, str]])
         return found
 
     return find
+
+
+def missing_name(place: str, name: str) -> AttributeError:
+    """Return the error for a name that a public module, or ``jittape.config``, does not have."""
+    return _MissingName(place, name)
+
+
+class MissingName:
+    """An attribute of an object that stands for a public module: reading it raises the error of a missing name."""
+
+    __slots__ = ("_name", "_place")
+
+    def __init__(self, place: str, name: str) -> None:
+        self._place, self._name = place, name
+
+    def __get__(self, instance: Any, owner: type) -> NoReturn:
+        raise missing_name(self._place, self._name)
+
+
+def with_missing_names(place: str, names: str) -> Callable[[Class], Class]:
+    """Return a decorator that gives a class a `MissingName` for each of TensorFlow's `names`, separated by spaces."""
+
+    def decorated(cls: Class) -> Class:
+        for name in names.split():
+            setattr(cls, name, MissingName(place, name))
+        return cls
+
+    return decorated
 
 
 class _MissingName(AttributeError):

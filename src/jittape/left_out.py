@@ -108,10 +108,12 @@ LEFT_OUT = (
     LeftOut("train.ExponentialMovingAverage", "optimizers keep averages", "use_ema=True of an optimizer"),
     LeftOut("train.experimental", "there are no other checkpoints", "jt.train.Checkpoint"),
     LeftOut(
-        "data.IteratorSpec data.NumpyIterator data.DatasetSpec data.Options data.ThreadingOptions "
-        "data.experimental",
+        "data.IteratorSpec data.NumpyIterator data.DatasetSpec data.Options data.ThreadingOptions",
         "a dataset is iterated over with Python's for",
         "jt.data.Dataset and iter(dataset), whose position jt.train.Checkpoint saves",
+    ),
+    LeftOut(
+        "data.experimental", "its parts have lasting names", "jt.data.AUTOTUNE and the methods of jt.data.Dataset"
     ),
     LeftOut(
         "summary profiler keras.visualization",
@@ -201,6 +203,11 @@ LEFT_OUT = (
         "keras.models.*", "models are classes and are not stored",
         "jt.Module.save_weights, jt.train.Checkpoint and the class of the model",
     ),
+    LeftOut(
+        "keras.optimizers.LossScaleOptimizer", "every optimizer scales the loss",
+        "loss_scale_factor=... and the method scale_loss of an optimizer",
+    ),
+    LeftOut("keras.optimizers.legacy", "optimizers have one form", "the same name in jt.keras.optimizers"),
     LeftOut("keras.optimizers.*", "this optimizer is missing", "jt.keras.optimizers.Optimizer"),
     LeftOut("keras.utils.*", "this tool is missing", "NumPy"),
     LeftOut(
@@ -268,7 +275,7 @@ def explanation(package: str, name: str) -> str:
     foreign = next((instead for names, instead in _FOREIGN.items() if path in names.split()), None)
     if foreign is not None:
         return f"{start}; use {foreign}"
-    entry = left_out(path)
+    entry = left_out(path) or left_out(f"keras.{path}")  # jt.keras.optimizers is jt.optimizers
     near = difflib.get_close_matches(name, dir(_module(inner)), 1, 0.7)
     if near and (entry is None or path not in entry.names.split()):
         return f"{start}; did you mean {_named(inner, near[0])}?"

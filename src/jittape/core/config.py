@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jittape.html_report import html_table
+from jittape.lazy_names import MissingName, missing_name, with_missing_names
 
 __all__ = ["TESTED", "Config", "config", "is_traced"]
 
@@ -31,6 +32,13 @@ class PhysicalDevice(NamedTuple):
     device_type: str
 
 
+@with_missing_names(
+    "jittape.config",
+    "LogicalDevice LogicalDeviceConfiguration PhysicalDevice experimental experimental_functions_run_eagerly "
+    "experimental_run_functions_eagerly get_logical_device_configuration get_soft_device_placement "
+    "get_visible_devices optimizer set_logical_device_configuration set_soft_device_placement set_visible_devices "
+    "threading",
+)
 class Config:
     """Run-time settings of jittape.
 
@@ -354,9 +362,7 @@ class Config:
         except AttributeError:
             if hasattr(type(self), name):
                 raise
-            from jittape.left_out import explanation  # not needed before
-
-            raise AttributeError(explanation("jittape.config", name), name=name, obj=self) from None
+            raise missing_name("jittape.config", name) from None
 
     def __repr__(self) -> str:
         return "\n".join([f"{name} = {value!r}" for name, value in self._settings().items()])
@@ -365,7 +371,8 @@ class Config:
         return html_table("jt.config", self._settings().items())
 
     def __dir__(self) -> list[str]:
-        return [name for name in vars(type(self)) if not name.startswith("_") and name not in _INTERNAL]
+        names = [name for name, value in vars(type(self)).items() if not isinstance(value, MissingName)]
+        return [name for name in names if not name.startswith("_") and name not in _INTERNAL]
 
     def _settings(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in dir(self) if not callable(getattr(self, name))}

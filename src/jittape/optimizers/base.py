@@ -23,7 +23,7 @@ from jittape.optimizers.accumulation import ACCUMULATOR, accumulate, keep_unless
 from jittape.optimizers.assignment_rollback import roll_back, snapshot
 from jittape.optimizers.averages import AVERAGE, average
 from jittape.optimizers.gradient_pairs import Pair, checked_pairs, checked_variables, clipped
-from jittape.optimizers.options import Printed
+from jittape.optimizers.options import Printed, unexpected_option
 from jittape.optimizers.recorded_step import KeepsStep, recorded_step
 from jittape.optimizers.schedules.rates import LearningRateSchedule, in_dtype, rate_now
 from jittape.optimizers.schedules.schedule_registry import deserialize, serialize
@@ -109,9 +109,7 @@ class Optimizer(KeepsStep, Printed):
     ) -> None:
         owner = type(self).__name__
         if unknown:
-            given = next(iter(unknown))
-            hint = "; use learning_rate" if given == "lr" else ""
-            raise TypeError(f"{owner}: unexpected keyword argument {given!r}{hint}")
+            raise unexpected_option(owner, next(iter(unknown)))
         super().__init__(owner if name is None else name, learning_rate, weight_decay)
         self.clipnorm = optional_number(owner, "clipnorm", clipnorm, POSITIVE)
         self.clipvalue = optional_number(owner, "clipvalue", clipvalue, POSITIVE)

@@ -7,7 +7,23 @@ from typing import Any, TypedDict
 from jittape.html_report import html_table
 from jittape.recording.variable import Variable
 
-__all__ = ["CommonOptions", "Options", "Printed"]
+__all__ = ["CommonOptions", "Options", "Printed", "unexpected_option"]
+
+
+_OTHER_ARGUMENTS = {
+    "lr": "learning_rate",
+    "decay": "a schedule of jt.keras.optimizers.schedules as the learning_rate, such as InverseTimeDecay",
+    "loss_scale": "loss_scale_factor",
+}
+"""Arguments of other versions of Keras, and what to use instead."""
+
+
+def unexpected_option(owner: str, name: str) -> TypeError:
+    """Return the error for an argument that an optimizer does not have."""
+    instead = _OTHER_ARGUMENTS.get(name)
+    return TypeError(
+        f"{owner}: unexpected keyword argument {name!r}" + (f"; use {instead}" if instead else "")
+    )
 
 
 class CommonOptions(TypedDict, total=False):

@@ -19,6 +19,7 @@ from jittape.primitives.broadcast import cast_op
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
 from jittape.primitives.shape.reshaping import as_shape, broadcast_to, reshape
+from jittape.primitives.shape.shape_arrays import ShapeArray
 from jittape.primitives.shape.shape_extents import ShapeExtents
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
@@ -190,7 +191,7 @@ def _from_extent(number: Any, dtype: np.dtype[Any] | None, hint: Any) -> Tensor:
 
 
 def is_tensor(x: Any) -> bool:
-    """Return whether `x` is a tensor or a Variable.
+    """Return whether `x` is a tensor or a Variable; so are the integers that `jt.shape` returns.
 
     Parameters
     ----------
@@ -203,7 +204,7 @@ def is_tensor(x: Any) -> bool:
     >>> jt.is_tensor(jt.constant(1.0)), jt.is_tensor(1.0)
     (True, False)
     """
-    return isinstance(x, Operators)
+    return isinstance(x, (Operators, ShapeArray, ShapeExtents))
 
 
 def cast_to_dtype(tensor: Any, dtype: np.dtype[Any]) -> Any:

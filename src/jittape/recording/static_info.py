@@ -160,15 +160,22 @@ class ChangingShape(StaticInfo):
     def aval(self) -> Aval:
         """The shape and dtype."""
         if self._declared is not None:
-            for tracing in tracings:
-                tracing.note_variable(self)
+            self._note()
         return self._aval
+
+    def _note(self) -> None:
+        for tracing in tracings:
+            tracing.note_variable(self)
 
     @property
     def shape(self) -> TensorShape:
         """The current extents, as a tuple of ints with TensorFlow's methods."""
-        _ = self.aval
-        return super().shape
+        if self._declared is not None:
+            self._note()
+        try:
+            return SHOWN[self._aval.shape]  # 0.20 µs instead of 0.77 through `aval` and `super()`
+        except KeyError:
+            return shown_shape(self._aval.shape)
 
     @property
     def ndim(self) -> int:

@@ -316,6 +316,7 @@ class RMSNormalization(Layer):
 
     def call(self, inputs: Any) -> Tensor:
         """Return the normalized `inputs`."""
+        assert self.scale is not None
         axis = _normalized_axis(self, self.axis, len(inputs.shape))
         root = sqrt(add(reduce_mean(square(inputs), axis, keepdims=True), self.epsilon))
         shape = tuple([n if i == axis else 1 for i, n in enumerate(inputs.shape)])
