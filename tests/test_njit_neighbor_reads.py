@@ -36,6 +36,16 @@ def equal_factors(a, b):
 
 
 @njit
+def center_times_constants(a, b):
+    c, d = 0.3 * a[0, 0], 1.5
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            b[i, j] = 4.0 * a[i, j] - (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + np.sin(a[i, j + 1]))
+            b[i, j] -= c * (a[i - 1, j - 1] - a[i + 1, j + 1] - a[i - 1, j + 1] / d)
+    return np.sum(b * b)
+
+
+@njit
 def two_arrays(a, b):
     c, d = np.zeros(a.shape), np.zeros(a.shape)
     for _ in range(2):
@@ -85,7 +95,9 @@ def counts_from_the_end(a, b):
     return np.sum(b * b)
 
 
-GATHERED = [average, first_read_has_a_minus, equal_factors, two_arrays, smaller_than_the_stencil]
+GATHERED = [
+    average, first_read_has_a_minus, equal_factors, center_times_constants, two_arrays, smaller_than_the_stencil,
+]  # fmt: skip
 SCATTERED = [writes_what_it_reads, reads_by_two_names, counts_from_the_end]
 
 

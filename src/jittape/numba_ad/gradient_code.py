@@ -19,7 +19,7 @@ from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
 from jittape.numba_ad.emit.emit_tangents import TangentPass
 from jittape.numba_ad.emit.parallel_loops import PartFunction
 from jittape.numba_ad.emit.statement_text import zeros_like_text
-from jittape.numba_ad.loop_invariants import move_invariants
+from jittape.numba_ad.loops.loop_invariants import move_invariants
 from jittape.numba_ad.lower.build_ir import is_float
 from jittape.numba_ad.lower.dead_statements import remove_dead_statements
 from jittape.numba_ad.lower.lower_function import lower_function

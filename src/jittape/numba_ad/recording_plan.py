@@ -13,9 +13,9 @@ from numba import types
 
 from jittape.numba_ad.activity import Activity, contributions, partial_fields
 from jittape.numba_ad.checkpoints import find_checkpoints
-from jittape.numba_ad.index_order import is_overwritten_by
+from jittape.numba_ad.loops.index_order import is_overwritten_by
+from jittape.numba_ad.loops.single_pass_loops import SinglePass
 from jittape.numba_ad.saved_arrays import SavedArray, SavedArrays
-from jittape.numba_ad.single_pass_loops import SinglePass
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Apply,

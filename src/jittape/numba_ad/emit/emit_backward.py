@@ -23,9 +23,9 @@ from jittape.numba_ad.emit.restore_actions import (
 )
 from jittape.numba_ad.emit.stack_slices import StackSlices
 from jittape.numba_ad.emit.statement_text import element
-from jittape.numba_ad.loop_direction import is_order_free
+from jittape.numba_ad.loops.loop_direction import is_order_free
+from jittape.numba_ad.loops.single_pass_loops import independent
 from jittape.numba_ad.recording_plan import Plan
-from jittape.numba_ad.single_pass_loops import independent
 from jittape.numba_ad.stack_sizes import trip_count_text
 from jittape.numba_ad.structured_ir import (
     Alloc,
@@ -131,6 +131,8 @@ class BackwardPass:
     def _single_pass_loop(self, s: Loop) -> None:
         parallel = s.parallel and not self._forward.explain_one_thread(s)
         start = len(self._writer.lines)
+        if not parallel:
+            self._gathers.allocate(s)
         self._forward.begin_loop(s)
         outer, self._loop_of_text = self._loop_of_text, s
         self._forward.run(s.body)

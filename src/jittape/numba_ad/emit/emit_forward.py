@@ -14,7 +14,7 @@ from jittape.numba_ad.emit.kept_arrays import PopArray, kept_copies, save
 from jittape.numba_ad.emit.restore_actions import Branch, Pop, pushes, restore_actions
 from jittape.numba_ad.emit.stack_slices import StackSlices, find_slices
 from jittape.numba_ad.emit.statement_text import element, most_text, resize_text, text_of
-from jittape.numba_ad.independent_iterations import KEEPS, reason_for_one_thread
+from jittape.numba_ad.loops.independent_iterations import KEEPS, reason_for_one_thread
 from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.stack_sizes import recording_loops, stack_size
 from jittape.numba_ad.structured_ir import (

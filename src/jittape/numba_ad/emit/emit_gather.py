@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jittape.numba_ad.activity import Activity
 from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
-from jittape.numba_ad.neighbor_reads import NeighborReads, Read, find_neighbor_reads
+from jittape.numba_ad.loops.neighbor_reads import NeighborReads, Read, find_neighbor_reads
 from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.structured_ir import Block, Constant, Load, Loop, Value, walk
 
@@ -44,14 +44,18 @@ class Gathers:
                 self.implied |= reads.implied
                 self.reads |= {one.load for group in reads.groups for one in group}
 
-    def begin(self, s: Loop) -> None:
-        """Write what precedes the adjoint of a loop: allocations, also for the nests inside that have known sizes."""
+    def allocate(self, s: Loop) -> None:
+        """Write the allocations for a loop, and for the nests inside it that have known sizes."""
         inner = [one for one in walk(s.body) if isinstance(one, Loop)]
         for one in [s, *inner]:
             reads = self._nests.get(one)
             if reads is not None and reads not in self._allocated and not _has_inner_bounds(reads, s):
                 self._allocated.add(reads)
                 self._allocate(reads)
+
+    def begin(self, s: Loop) -> None:
+        """Write what precedes the adjoint of a loop."""
+        self.allocate(s)
         if s in self._nests:
             bounds = [(one.bounds[0].name, one.bounds[1].name) for one in self._nests[s].loops]
             self._writer.begin(f"if {' and '.join(f'{start} < {stop}' for start, stop in bounds)}:", s.where)
@@ -125,7 +129,7 @@ def _sum(reads: NeighborReads, group: list[Read], names: list[str]) -> str:
         parts = zip(names, offsets, reads.range_of(group), reads.margins(), strict=True)
         places = [_plus(name, low - offset + margin) for name, offset, (low, _), margin in parts]
         sign = f" {read.sign or '+'} " if text else read.sign
-        text += f"{sign}{_kept(read.source)}[{', '.join(places)}]"
+        text += f"{sign}{_kept(read.source)}[{', '.join(places)}]{read.scale}"
     return text
 
 

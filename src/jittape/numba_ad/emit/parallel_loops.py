@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from jittape.numba_ad.activity import Activity, outer_operands
 from jittape.numba_ad.emit.emit_forward import Writer
-from jittape.numba_ad.independent_iterations import shared_tables
+from jittape.numba_ad.loops.independent_iterations import shared_tables
 from jittape.numba_ad.structured_ir import Array, Loop
 
 __all__ = ["PartFunction", "split_into_parts"]

@@ -7,8 +7,8 @@ from typing import Any
 from numba import types
 
 from jittape.numba_ad.activity import Activity, outer_operands
-from jittape.numba_ad.index_order import differ_between_iterations
-from jittape.numba_ad.single_pass_loops import LINEAR
+from jittape.numba_ad.loops.index_order import differ_between_iterations
+from jittape.numba_ad.loops.single_pass_loops import LINEAR
 from jittape.numba_ad.structured_ir import (
     Apply,
     Array,

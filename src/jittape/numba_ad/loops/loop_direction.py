@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from jittape.numba_ad.activity import Activity, contributions
-from jittape.numba_ad.index_order import differ_between_iterations
-from jittape.numba_ad.single_pass_loops import LINEAR
+from jittape.numba_ad.loops.index_order import differ_between_iterations
+from jittape.numba_ad.loops.single_pass_loops import LINEAR
 from jittape.numba_ad.structured_ir import (
     Constant,
     Dim,

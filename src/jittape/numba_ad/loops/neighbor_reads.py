@@ -7,13 +7,15 @@ zeros, and a second loop nest adds up, for each element, what its neighbors rece
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from numba import types
 
 from jittape.numba_ad.activity import Activity, contributions
-from jittape.numba_ad.index_order import ZERO, sum_of
+from jittape.numba_ad.loops.index_order import ZERO, sum_of
 from jittape.numba_ad.structured_ir import (
     Array,
     Block,
@@ -39,15 +41,17 @@ FEWEST_ITERATIONS = 16
 
 @dataclass(frozen=True)
 class Read:
-    """A read at constant offsets from the counters; its cotangent is that of `source`, with a sign.
+    """A read at constant offsets from the counters; its cotangent is that of `source`, with a sign and a `scale`.
 
-    An index that is not counted, such as ``t`` in ``u[t, i - 1]``, has the offset None.
+    The scale is a text such as ``" * 4.0"``. An index that is not counted, such as ``t`` in ``u[t, i - 1]``, has the
+    offset None.
     """
 
     load: Load
     offsets: tuple[int | None, ...]
     source: Value
     sign: str
+    scale: str = ""
 
 
 @dataclass(eq=False)
@@ -99,7 +103,7 @@ def find_neighbor_reads(loop: Loop, activity: Activity) -> NeighborReads | None:
     if not all(isinstance(s, (Op, Dim, Load, Store, If, Effect)) for s in statements):
         return None
     sources = _Sources(statements, body, activity)
-    groups = [_gathered(group) for group in _groups(statements, loops, activity, sources)]
+    groups = [_gathered(group, sources, loops[0]) for group in _groups(statements, loops, activity, sources)]
     groups = [group for group in groups if group]
     if not groups:
         return None
@@ -173,6 +177,22 @@ class _Sources:
         first = self._first[key]
         return first, "" if sign == self._key(first)[1] else "-"
 
+    def scaled(self, one: Value, others: list[Value], nest: Loop) -> tuple[Value, str, str] | None:
+        """Return another value, a sign and a scale from which the cotangent of a value is computed; None without one.
+
+        The scale is the same in all iterations of the nest.
+        """
+        key, sign = self._key(one)
+        use = self._uses[one][0] if isinstance(key, tuple) else None
+        form = None if use is None else re.fullmatch(r"{g} ([*/]) {([01])}", use[1])
+        if use is None or form is None:
+            return None
+        factor, other = use[0].operands[int(form[2])], self._first.get(key[1])
+        if factor is one or (isinstance(factor, Value) and is_inside(factor, nest)) or other not in others:
+            return None
+        assert other is not None
+        return other, "" if sign == self._key(other)[1] else "-", f" {form[1]} {factor.name}"
+
     def _key(self, one: Value) -> tuple[Any, str]:
         """Return what the cotangent of a value is computed from, and its sign."""
         if one not in self._known:
@@ -237,11 +257,21 @@ def _place(s: Load, loops: list[Loop]) -> tuple[Any, tuple[int | None, ...]] | N
     return (tuple(key), tuple(offsets)) if [one for one in key if one in counters] == counters else None
 
 
-def _gathered(group: list[Read]) -> list[Read]:
+def _gathered(group: list[Read], sources: _Sources, nest: Loop) -> list[Read]:
     """Return the reads of a group that are gathered: none if no cotangent goes to several elements.
 
-    One cotangent that goes to a single element is added in the nest itself, which has no conflict between iterations.
+    One cotangent that goes to a single element is added in the nest itself, which has no conflict between iterations,
+    unless it is another one times a constant, as that of the center of a stencil is.
     """
-    sources = [read.source for read in group]
-    single = [read for read in group if sources.count(read.source) == 1]
-    return [read for read in group if read not in single[:1]] if len(single) < len(group) else []
+    counts = Counter(read.source for read in group)
+    several = [source for source, count in counts.items() if count > 1]
+    found = []
+    for read in group:
+        scaled = None if read.source in several else sources.scaled(read.source, several, nest)
+        if scaled is None:
+            found.append(read)
+        else:
+            source, sign, scale = scaled
+            found.append(Read(read.load, read.offsets, source, "" if sign == read.sign else "-", scale))
+    single = [read for read in found if counts[read.source] == 1]
+    return [read for read in found if read not in single[:1]] if several else []

@@ -1,0 +1,1 @@
+"""Analyses of loops: the order of their iterations, and what iterations share."""
