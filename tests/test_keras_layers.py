@@ -520,3 +520,23 @@ def test_the_first_layer_may_say_the_shape_of_the_inputs():
 def test_the_cosine_of_short_vectors():
     cosine = jt.keras.losses.cosine_similarity([[3e-7, 0.0], [0.0, 0.0]], [[2e-7, 0.0], [1.0, 0.0]])
     np.testing.assert_allclose(cosine.numpy(), [-1.0, 0.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("output_size", [None, 5, [2, 3]])
+def test_the_output_of_an_own_cell_has_any_length(output_size):
+    class Two(layers.Layer):
+        state_size = (2, 3)
+
+        def call(self, inputs, states):
+            following = [states[0] + inputs[:, :2], states[1] + inputs[:, 2:]]
+            return jt.concat(following, -1), following
+
+    cell = Two()
+    if output_size is not None:
+        cell.output_size = output_size
+    x = np.arange(60.0).reshape(3, 4, 5)
+    layer = layers.RNN(cell, return_state=True, dtype="float64")
+    for _ in range(2):
+        result, *states = layer(x)
+        np.testing.assert_array_equal(result, x.sum(1))
+        np.testing.assert_array_equal(states[1], x.sum(1)[:, 2:])

@@ -95,6 +95,7 @@ class RNN(Layer):
         self.zero_output_for_mask = bool(zero_output_for_mask)
         known = seed is None and not self._is_own
         self.seed_generator = cell.seed_generator if known else generator_of(seed)
+        self._own_units: int | None = None
         self.last_states = UserList[Variable]()  # no list, as the states are no weights
         rates = (0.0, 0.0) if self._is_own else (cell.dropout, cell.recurrent_dropout)
         self.dropout = number(owner, "dropout", dropout, BELOW_ONE) or rates[0]
@@ -103,8 +104,10 @@ class RNN(Layer):
     @property
     def units(self) -> int:
         """Length of the output of a step."""
-        size: int = getattr(self.cell, "output_size", None) or self._sizes[0]
-        return size
+        if self._own_units is not None:
+            return self._own_units
+        size = getattr(self.cell, "output_size", None)
+        return self._sizes[0] if size is None else sizes_of(size)[0]
 
     @property
     def _sizes(self) -> list[int]:
@@ -174,10 +177,8 @@ class RNN(Layer):
             return self.cell.step(x, states)
 
         if self._is_own or mask is not None:
-            if self._is_own and not self.cell.built:
-                self.cell(
-                    projected[0], of_structure(self.cell.state_size, list(states))
-                )  # creates the weights
+            if self._is_own and (self._own_units is None or not self.cell.built):
+                self._own_units = self._own_step(states, projected[0])[0].shape[-1]  # and creates the weights
             seen = None if mask is None else self._seen(mask, batch, time)
             result, last = self._apart(self._own_step if self._is_own else step, projected, states, seen)
         elif self.return_sequences:
