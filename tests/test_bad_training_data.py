@@ -13,6 +13,9 @@ Data = jt.data.Dataset
 PAIRS = Data.from_tensor_slices((np.ones((4, 2), "float32"), np.ones((4, 1), "float32")))
 
 
+mse = keras.losses.MeanSquaredError()
+
+
 def numbers():
     return Data.range(4)
 
@@ -172,3 +175,33 @@ def test_padding_of_none():
         TypeError, match=r"^\[conv2d\] padding must be 'SAME', 'VALID' or a list of pairs, got None"
     ):
         jt.nn.conv2d(jt.ones([1, 3, 3, 1]), jt.ones([1, 1, 1, 1]), 1, None)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: keras.losses.Huber(delta=-1.0), "Huber: `delta` must be greater than 0"),
+        (lambda: mse(None, np.ones((2, 3))), "[MeanSquaredError] y_true: Cannot convert None"),
+        (lambda: mse(np.ones((2, 3)), "a"), "[MeanSquaredError] y_pred: Cannot convert 'a'"),
+        (
+            lambda: mse(np.ones((2, 3)), np.ones((2, 3)), [1.0, 2.0, 3.0]),
+            "[MeanSquaredError] sample_weight must have the shape of the losses, (2,), or broadcast",
+        ),
+        (
+            lambda: layers.AdditiveAttention()(np.ones((2, 3, 4))),
+            "takes a list of queries, values and, optionally, keys, got <jt.Tensor",
+        ),
+        (lambda: layers.Attention()([np.ones((2, 3, 4))]), "optionally, keys, got a list of 1"),
+    ],
+)
+def test_wrong_arguments_of_losses_and_attention(call, text):
+    with pytest.raises((TypeError, ValueError), match=re.escape(text)):
+        call()
+
+
+def test_weights_of_a_loss_of_the_whole_batch():
+    class Whole(keras.losses.Loss):
+        def call(self, y_true, y_pred):
+            return jt.reduce_mean(y_true - y_pred)
+
+    np.testing.assert_allclose(Whole()(np.ones(3), np.zeros(3), [1.0, 2.0, 3.0]), 2.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jittape.core.argument_checks import POSITIVE, number
 from jittape.keras.loss_base import FunctionLoss
 from jittape.keras.loss_functions import (
     categorical_hinge,
@@ -230,7 +231,7 @@ class Huber(FunctionLoss):
         name: str | None = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(reduction, name, dtype, delta=delta)
+        super().__init__(reduction, name, dtype, delta=number("Huber", "delta", delta, POSITIVE))
 
 
 class CosineSimilarity(FunctionLoss):

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from jittape.core.symbolic.extents import applied
+from jittape.errors import ShapeError
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras.tensor_masks import MASKS, as_mask, mask_of
-from jittape.keras.true_and_predicted import as_tensor
+from jittape.keras.true_and_predicted import argument_as_tensor
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import logical_and, where
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -76,11 +77,12 @@ class Loss:
         ValueError, DTypeError
             If shapes do not fit, a label is not a class, or the loss is not defined for the dtype.
         """
-        losses = self.call(as_tensor(y_true), as_tensor(y_pred))
+        op = type(self).__name__
+        losses = self.call(argument_as_tensor(op, "y_true", y_true), argument_as_tensor(op, "y_pred", y_pred))
         if self.dtype is not None:
             losses = cast(losses, self.dtype)
         counted = self.counted(y_true, losses)
-        return reduce_masked(type(self).__name__, losses, y_pred, sample_weight, self.reduction, counted)
+        return reduce_masked(op, losses, y_pred, sample_weight, self.reduction, counted)
 
     def counted(self, y_true: Any, losses: Any) -> Any:
         """Return which of the `losses` count in a mean, as a tensor of bool of their shape; None for all."""
@@ -107,14 +109,16 @@ def reduce_masked(
         mask = as_mask(op, mask, losses.shape)
         counted = mask if counted is None else logical_and(reshape(counted, losses.shape), mask)
         losses = where(mask, losses, 0)
-    return reduce_losses(losses, sample_weight, reduction, counted)
+    return reduce_losses(op, losses, sample_weight, reduction, counted)
 
 
-def reduce_losses(losses: Any, sample_weight: Any, reduction: str | None, counted: Any = None) -> Tensor:
+def reduce_losses(
+    op: str, losses: Any, sample_weight: Any, reduction: str | None, counted: Any = None
+) -> Tensor:
     """Return the reduction of losses, each times its weight if there are weights."""
     weights: Any = None
     if sample_weight is not None:
-        weights = cast(as_tensor(sample_weight), losses.dtype)
+        weights = cast(argument_as_tensor(op, "sample_weight", sample_weight), losses.dtype)
         if weights.ndim == losses.ndim + 1 and weights.shape[-1] == 1:
             if losses.ndim == 1:  # as in TensorFlow, losses that are not reduced get the dimension
                 losses = expand_dims(losses, -1)
@@ -122,6 +126,7 @@ def reduce_losses(losses: Any, sample_weight: Any, reduction: str | None, counte
                 weights = squeeze(weights, -1)
         while weights.ndim < losses.ndim:
             weights = expand_dims(weights, -1)
+        _require_weights(op, weights, losses.shape)
         losses = multiply(losses, weights)
     if reduction in (None, "none") or not losses.ndim:
         result: Tensor = losses
@@ -137,6 +142,18 @@ def reduce_losses(losses: Any, sample_weight: Any, reduction: str | None, counte
     if weights is not None and reduction == "mean_with_sample_weight":
         return divide_no_nan(total, reduce_sum(weights))
     return divide(total, applied(float, max(losses.size, 1)))
+
+
+def _require_weights(op: str, weights: Any, shape: tuple[int, ...]) -> None:
+    """Raise an error unless the weights broadcast to the losses."""
+    extents = weights.shape
+    if not shape:  # one loss for the batch, that each weight multiplies
+        return
+    if len(extents) != len(shape) or any(m not in (1, n) for m, n in zip(extents, shape, strict=True)):
+        raise ShapeError(
+            f"[{op}] sample_weight must have the shape of the losses, {tuple(shape)}, or broadcast to it, got shape "
+            f"{tuple(extents)}"
+        )
 
 
 class FunctionLoss(Loss):

@@ -19,6 +19,7 @@ from jittape.recording.operators import Operators
 __all__ = [
     "EXCLUDED",
     "TINY",
+    "argument_as_tensor",
     "as_tensor",
     "class_numbers",
     "greatest_predictions",
@@ -37,6 +38,18 @@ EXCLUDED = -1e10
 def as_tensor(x: Any) -> Any:
     """Return a tensor or Variable as it is, and anything else as a tensor."""
     return x if isinstance(x, Operators) else convert_to_tensor(x)
+
+
+def argument_as_tensor(op: str, argument: str, x: Any) -> Any:
+    """Return an argument of `op` as a tensor; errors name both."""
+    if isinstance(x, Operators):
+        return x
+    try:
+        return convert_to_tensor(x)
+    except (TypeError, ValueError) as error:
+        text = str(error)
+        error.args = (f"[{op}] {argument}: {text[max(text.find('Cannot convert'), 0) :]}",)
+        raise
 
 
 def same_rank(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:

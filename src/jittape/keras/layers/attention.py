@@ -9,7 +9,7 @@ from typing import Any
 
 from jittape.core.argument_checks import BELOW_ONE, number
 from jittape.core.dtypes import float_limits
-from jittape.core.user_calls import as_int
+from jittape.core.user_calls import as_int, shown
 from jittape.errors import ShapeError
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.noise import drop, generator_of
@@ -88,6 +88,17 @@ class Attention(Layer):
         if self.score_mode == "concat":
             self.concat_score_weight = self.add_weight((), "ones", name="concat_score_weight")
 
+    def _require_list(self, inputs: Any) -> None:
+        if not isinstance(inputs, (list, tuple)) or len(inputs) not in (2, 3):
+            found = f"a list of {len(inputs)}" if isinstance(inputs, (list, tuple)) else shown(inputs)
+            raise ValueError(
+                f"layer {self.name!r} takes a list of queries, values and, optionally, keys, got {found}"
+            )
+
+    def _build(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._require_list(args[0] if args else kwargs.get("inputs"))
+        super()._build(args, kwargs)
+
     def _scores(self, query: Any, key: Any) -> Any:
         """Return the similarity of each query and each key."""
         if self.concat_score_weight is None:
@@ -119,8 +130,7 @@ class Attention(Layer):
         use_causal_mask : bool
             Whether query i sees only the keys up to i.
         """
-        if not isinstance(inputs, (list, tuple)) or len(inputs) not in (2, 3):
-            raise ValueError(f"layer {self.name!r} takes a list of queries, values and, optionally, keys")
+        self._require_list(inputs)
         query, value, key = (*inputs, inputs[1])[:3]
         scores = self._scores(query, key)
         of_query, of_value = (None, None) if mask is None else tuple(mask)[:2]
