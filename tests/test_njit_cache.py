@@ -1,6 +1,8 @@
 """Gradients on disk: what another process loads, and which edits make it derive the gradient again."""
 
+import importlib
 import os
+import sys
 import types
 from collections import namedtuple
 
@@ -223,3 +225,49 @@ def test_the_least_recently_used_gradients_make_room(tmp_path, monkeypatch):
     os.utime(folder / f"{key}.json", (0, 0))
     jt.njit_grad(cubes, cache=True)(np.ones(3))
     assert (folder / f"{key}.json").stat().st_mtime > 0
+
+
+def test_damaged_files_are_compiled_again(tmp_path, monkeypatch):
+    """Bytecode, machine code and Numba's index; Python and Numba raise any error for these."""
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path))
+    jt.njit_grad(cubes, cache=True)(X)
+    files = [path for path in (tmp_path / "njit_gradients").rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} == {".py", ".json", ".files", ".pyc", ".nbi", ".nbc"}
+    whole = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+    for path in files:
+        content = whole[path][0]
+        for damaged in (b"", content[: len(content) // 2], b"\xff" * len(content)):
+            for other, (saved, time) in whole.items():
+                other.write_bytes(saved)
+                os.utime(other, ns=(time, time))
+            path.write_bytes(damaged)
+            for name in [name for name in sys.modules if name.startswith("jittape_gradient_cubes")]:
+                del sys.modules[name]
+            np.testing.assert_array_equal(jt.njit_grad(cubes, cache=True)(X), [3.0, 3.0])
+
+
+def test_a_folder_that_cannot_be_written_warns_and_compiles(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path / "file"))
+    with pytest.warns(jt.CacheWarning, match="cannot be stored in .*JITTAPE_CACHE_DIR"):
+        np.testing.assert_array_equal(jt.njit_grad(cubes, cache=True)(X), [3.0, 3.0])
+
+
+def test_a_file_that_was_edited_after_its_import_has_no_gradient(tmp_path, monkeypatch):
+    """The text of the file is not the source of the function; a function that was read before is known."""
+    text = (
+        "import numba\n@numba.njit\ndef edited(x):\n    return {}\n"
+        "@numba.njit\ndef caller(x):\n    return edited(x)\n"
+    )
+    file = tmp_path / "edited_after_import.py"
+    file.write_text(text.format("x * x * x"))
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("edited_after_import")
+    early = jt.njit_grad(module.edited)
+    file.write_text(text.format("x + x + 2.0 * x"))
+    assert early(3.0) == 27.0
+    fresh = importlib.reload(module)
+    assert jt.njit_grad(fresh.edited)(3.0) == 4.0
+    file.write_text("# moved\n" + text.format("x - x"))
+    with pytest.raises(jt.NoGradientError, match="the file has changed since Python read it"):
+        jt.njit_grad(fresh.caller)

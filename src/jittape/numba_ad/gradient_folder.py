@@ -3,21 +3,61 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import os
 import re
+import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["clear_gradients", "gradient_folder", "limit_gradients", "summarize_gradients"]
+__all__ = [
+    "clear_gradients", "digest", "gradient_folder", "limit_gradients", "note_code", "remove_damaged_code",
+    "summarize_gradients", "write_atomically",
+]  # fmt: skip
 
-_OWN = re.compile(r"jittape_gradient_\w+\.py|[0-9a-f]{32}\.json|tmp[a-z0-9_]{8}")
+_OWN = re.compile(r"jittape_gradient_\w+\.(py|files)|[0-9a-f]{32}\.json|tmp[a-z0-9_]{8}")
 _BY_NUMBA = re.compile(r"jittape_gradient_\w+\..*(nbi|nbc|pyc)")
 
 
 def gradient_folder(root: Path) -> Path:
     """Return the folder of gradients in the folder of the cache."""
     return root / "njit_gradients"
+
+
+def digest(content: bytes) -> str:
+    """Return the checksum of the content of a file."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file that other processes see as a whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    Path(temporary).replace(path)
+
+
+def note_code(folder: Path, module: str, places: set[Path]) -> None:
+    """Store the checksums of the files of bytecode and machine code of a module."""
+    found = {path.name: digest(path.read_bytes()) for place in places for path in place.glob(f"{module}.*")}
+    write_atomically(folder / f"{module}.files", json.dumps(found))
+
+
+def remove_damaged_code(folder: Path, module: str, place: Path) -> None:
+    """Delete the bytecode and machine code of a module unless all files are as `note_code` found them.
+
+    Python and Numba do not check these files: they raise any error, or run what they find.
+    """
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        noted = json.loads((folder / f"{module}.files").read_bytes())
+        present = {name: (place / name).read_bytes() for name in noted if (place / name).exists()}
+        if all(digest(content) == noted[name] for name, content in present.items()):
+            return
+    for path in place.glob(f"{module}.*"):
+        path.unlink(missing_ok=True)
 
 
 def summarize_gradients(root: Path) -> tuple[int, int]:

@@ -127,8 +127,7 @@ class NjitGradient:
             with self._lock:
                 found = self._derived.get(argument_types)  # of another thread that held the lock
                 if found is None:
-                    own = argument_types[1:] if self.returned == "vjp" else argument_types
-                    found, self._written[argument_types] = gradient_dispatcher(self, own)
+                    found, self._written[argument_types] = gradient_dispatcher(self, argument_types)
                     self._derived[argument_types] = found
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import inspect
@@ -15,10 +16,10 @@ import numba
 
 from jittape.numba_ad import linear_algebra_rules, tape_support
 from jittape.numba_ad.gradient_code import GradientCode
-from jittape.numba_ad.stored_gradients import write_atomically
+from jittape.numba_ad.gradient_folder import note_code, remove_damaged_code, write_atomically
 from jittape.version import __version__
 
-__all__ = ["compiled", "loaded", "module_name", "module_text"]
+__all__ = ["compiled", "loaded", "module_name", "module_text", "store_machine_code"]
 
 IMPORTS = f"""\
 import math
@@ -54,8 +55,20 @@ def compiled(code: GradientCode, boundscheck: bool | None, folder: Path | None) 
 
 
 def loaded(name: str, function: str, text: str, boundscheck: bool | None, folder: Path) -> Any:
-    """Return a function of a module on disk as an ``@njit`` function."""
-    return _njit(vars(_module(name, folder / f"{name}.py", text))[function], boundscheck, True)
+    """Return a function of a module on disk as an ``@njit`` function; write the module if it is missing or damaged."""
+    found = vars(_module(name, folder / f"{name}.py", text))[function]
+    return _njit(found, boundscheck, True)
+
+
+def store_machine_code(function: Any, argument_types: tuple[Any, ...], name: str, folder: Path) -> None:
+    """Load the machine code of a function of a module on disk, or compile it and note what is stored."""
+    places = {folder / "__pycache__", Path(function.stats.cache_path)}  # another one with NUMBA_CACHE_DIR
+    for place in places - {folder / "__pycache__"}:
+        remove_damaged_code(folder, name, place)
+    function.compile(argument_types)
+    if function.stats.cache_misses:
+        with contextlib.suppress(OSError):  # Numba has a folder of its own if this one is only read
+            note_code(folder, name, places)
 
 
 def module_text(code: GradientCode) -> str:
@@ -93,7 +106,8 @@ def _module(name: str, path: Path, text: str) -> Any:
     known = sys.modules.get(name)
     if known is not None and known.__file__ == str(path) and path.exists():  # not deleted to make room
         return known
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
+    remove_damaged_code(path.parent, name, path.parent / "__pycache__")
+    if not path.exists() or path.read_bytes() != text.encode():
         write_atomically(path, text)
         # With PYTHONDONTWRITEBYTECODE, Python would compile the text in each process: 0.9 ms for 120 lines.
         py_compile.compile(str(path), quiet=2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -12,10 +14,11 @@ from numba.extending import overload, typeof_impl
 
 from jittape.compile.cache.object_store import cache_directory
 from jittape.core.config import config
-from jittape.errors import NoGradientError
+from jittape.core.user_calls import stack_level
+from jittape.errors import CacheWarning, NoGradientError
 from jittape.numba_ad.gradient_code import GradientCode, generate
 from jittape.numba_ad.gradient_folder import gradient_folder, limit_gradients
-from jittape.numba_ad.load_gradient import compiled, loaded, module_name, module_text
+from jittape.numba_ad.load_gradient import compiled, loaded, module_name, module_text, store_machine_code
 from jittape.numba_ad.lower.check_source import check_source
 from jittape.numba_ad.stored_gradients import gradient_key, read_entry, write_entry
 
@@ -83,22 +86,46 @@ def gradient_dispatcher(gradient: Any, argument_types: tuple[Any, ...]) -> tuple
     The second result has the numbers of the arguments whose arrays a gradient that records values writes.
     """
     root = cache_directory() if gradient.cache else None
-    folder = None if root is None else gradient_folder(root)
-    key = None if folder is None else gradient_key(gradient, argument_types)
-    if folder is not None and key is not None:
-        entry = read_entry(folder, key)
-        if entry is not None:
-            function = loaded(entry["module"], entry["function"], entry["text"], gradient.boundscheck, folder)
-            return function, tuple(entry["written"])
-    code = gradient_code(gradient, argument_types)
+    if root is not None:
+        try:
+            return _stored_dispatcher(gradient, argument_types, root)
+        except (OSError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and "cannot cache function" not in str(error):
+                raise
+            warnings.warn(
+                f"[cache] gradients of Numba code cannot be stored in {gradient_folder(root)} ({error}). Choose a "
+                "folder that can be written with JITTAPE_CACHE_DIR",
+                CacheWarning,
+                stacklevel=stack_level(),
+            )
+    code = _own_code(gradient, argument_types)
+    return compiled(code, gradient.boundscheck, None), code.written
+
+
+def _own_code(gradient: Any, argument_types: tuple[Any, ...]) -> GradientCode:
+    return gradient_code(gradient, argument_types[1:] if gradient.returned == "vjp" else argument_types)
+
+
+def _stored_dispatcher(
+    gradient: Any, argument_types: tuple[Any, ...], root: Path
+) -> tuple[Any, tuple[int, ...]]:
+    """Do the same with code from the disk if it is there; store it otherwise."""
+    folder = gradient_folder(root)
+    key = gradient_key(gradient, argument_types)
+    entry = None if key is None else read_entry(folder, key)
+    if entry is not None:
+        function = loaded(entry["module"], entry["function"], entry["text"], gradient.boundscheck, folder)
+        store_machine_code(function, argument_types, entry["module"], folder)
+        return function, tuple(entry["written"])
+    code = _own_code(gradient, argument_types)
     if code.rules:  # The text does not determine the user's functions, so the machine code is not cached.
-        folder = None
+        return compiled(code, gradient.boundscheck, None), code.written
     function = compiled(code, gradient.boundscheck, folder)
-    if folder is not None and key is not None:
-        name, text = module_name(code, gradient.boundscheck), module_text(code)
+    name, text = module_name(code, gradient.boundscheck), module_text(code)
+    if key is not None:
         write_entry(folder, key, name, text, function=code.name, written=code.written)
-        assert root is not None
         limit_gradients(root, config.cache_size, name)
+    store_machine_code(function, argument_types, name, folder)
     return function, code.written
 
 

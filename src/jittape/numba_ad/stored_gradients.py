@@ -8,12 +8,12 @@ the key 0.5 ms.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import linecache
 import os
 import sys
-import tempfile
 import types
 from collections.abc import Iterator
 from functools import cache
@@ -24,10 +24,11 @@ import numba
 import numpy as np
 from numba.extending import is_jitted
 
+from jittape.numba_ad.gradient_folder import digest, write_atomically
 from jittape.numba_ad.user_rules import rule_of
 from jittape.version import __version__
 
-__all__ = ["gradient_key", "read_entry", "write_atomically", "write_entry"]
+__all__ = ["gradient_key", "read_entry", "write_entry"]
 
 KNOWN_PACKAGES = ("builtins", "jittape", "math", "numba", "numpy")
 """Packages whose objects a version and a name determine."""
@@ -56,30 +57,18 @@ def read_entry(folder: Path, key: str) -> dict[str, Any] | None:
     try:
         entry: dict[str, Any] = json.loads(path.read_bytes())
         text = (folder / f"{entry['module']}.py").read_text(encoding="utf-8")
-        intact = _digest(text) == entry["digest"]
-        os.utime(path)  # the least recently used gradients are deleted first
+        intact = digest(text.encode()) == entry["digest"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
+    with contextlib.suppress(OSError):  # a folder that is only read
+        os.utime(path)  # the least recently used gradients are deleted first
     return entry | {"text": text} if intact else None
 
 
 def write_entry(folder: Path, key: str, module: str, text: str, **content: Any) -> None:
     """Store the name of a generated module with its text and other `content` for a key."""
-    entry = {"module": module, "digest": _digest(text), **content}
+    entry = {"module": module, "digest": digest(text.encode()), **content}
     write_atomically(folder / f"{key}.json", json.dumps(entry))
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file that other processes see as a whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    Path(temporary).replace(path)
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 @cache

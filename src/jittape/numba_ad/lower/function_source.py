@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import inspect
 import textwrap
+import types
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,26 +71,26 @@ class Source:
         return vars(builtins)[name]
 
 
+_LINES: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+"""Code, source lines, number of the first line and file of functions, as they were at the first reading."""
+
+
 def read_source(function: Any, purpose: str) -> Source:
     """Read an ``@njit`` function; raise NoGradientError for one without source text or with unusual parameters."""
     python = function.py_func
+    lines, first, file = _source_lines(python, purpose)
     name = python.__name__
-    try:
-        lines, first = inspect.getsourcelines(python)
-    except (OSError, TypeError):
-        raise NoGradientError(
-            f"{purpose}: the source text of {name} is not available. Define the function in a file or in a notebook "
-            "cell"
-        ) from None
-    file = inspect.getsourcefile(python) or "<unknown>"
     where = f"{purpose}: {file}:{first}: `{name}`"
-    try:
-        tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
-    except SyntaxError:
-        tree = None  # a lambda inside another expression
+    tree = _definition(lines)
     # The lines of a lambda in a decorator are those of the decorated function.
-    if not isinstance(tree, ast.FunctionDef) or tree.name != python.__code__.co_name:
+    if python.__code__.co_name == "<lambda>":
         raise NoGradientError(f"{where}: only functions written with `def` have gradients. Use `def`")
+    if tree is None or tree.name != python.__code__.co_name or not _has_code(tree, python):
+        raise NoGradientError(
+            f"{where}: the lines there are not the source of the function, because the file has changed since Python "
+            "read it. Reload the module or start Python again"
+        )
+    _LINES[python] = python.__code__, lines, first, file
     arguments = tree.args
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
         raise NoGradientError(
@@ -98,3 +101,70 @@ def read_source(function: Any, purpose: str) -> Source:
             raise NoGradientError(f"{where}: a generator has no gradient. Return the values in an array")
     ast.increment_lineno(tree, first - 1)
     return Source(python, tree, file, lines, bool(function.targetoptions.get("parallel")))
+
+
+def _source_lines(python: Any, purpose: str) -> tuple[list[str], int, str]:
+    code, *known = _LINES.get(python, (None,))
+    if code is python.__code__:  # the file may have changed since
+        return known[0], known[1], known[2]
+    try:
+        lines, first = inspect.getsourcelines(python)
+    except (OSError, TypeError):
+        raise NoGradientError(
+            f"{purpose}: the source text of {python.__name__} is not available. Define the function in a file or in a "
+            "notebook cell"
+        ) from None
+    return lines, first, inspect.getsourcefile(python) or "<unknown>"
+
+
+def _definition(lines: list[str]) -> ast.FunctionDef | None:
+    try:
+        tree = ast.parse(textwrap.dedent("".join(lines))).body
+    except SyntaxError:  # a lambda inside another expression
+        return None
+    return tree[0] if tree and isinstance(tree[0], ast.FunctionDef) else None
+
+
+def _has_code(tree: ast.FunctionDef, python: Any) -> bool:
+    """Return whether Python compiles a definition to the code of a function; line numbers may differ."""
+    code = python.__code__
+    free = code.co_freevars
+    outer = f"def outer({', '.join(free)}):\n    {'pass' if tree.name in free else f'global {tree.name}'}\n"
+    # Python compiles calls of functions of modules that the file imports in another way.
+    imported = [name for name in code.co_names if isinstance(python.__globals__.get(name), types.ModuleType)]
+    module = ast.parse("".join(f"import {name}\n" for name in imported) + outer)
+    module.body[-1].body.append(tree)  # type: ignore[attr-defined]
+    compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
+    for name in ("outer", tree.name):
+        compiled = next(c for c in compiled.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
+    return _content(compiled) == _content(code) or _instructions(compiled) == _instructions(code)
+
+
+def _content(code: types.CodeType) -> Any:
+    constants = [_content(c) if isinstance(c, types.CodeType) else _constant(c) for c in code.co_consts]
+    return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+
+
+def _constant(value: Any) -> Any:
+    return sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)
+
+
+def _instructions(code: types.CodeType) -> Any:
+    """Return the instructions in a form that does not depend on what the file imports."""
+    kept = [
+        one
+        for one in dis.get_instructions(code)
+        if one.opname not in ("PUSH_NULL", "CACHE", "PRECALL", "NOP")
+    ]
+    places = {one.offset: place for place, one in enumerate(kept)}
+    found = []
+    for one in kept:
+        value: Any = one.argval
+        if isinstance(value, types.CodeType):
+            value = _instructions(value)
+        elif one.opname.startswith(("JUMP", "POP_JUMP", "FOR_ITER", "SEND")):
+            value = next((places[at] for at in range(value, value + 200, 2) if at in places), None)
+        else:
+            value = _constant(value)
+        found.append((one.opname.replace("LOAD_METHOD", "LOAD_ATTR"), value))
+    return found
