@@ -1,5 +1,6 @@
 """Steps run after what they depend on, and a schedule that breaks this rule is refused."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -248,3 +249,25 @@ def test_a_strip_keeps_its_memory_to_itself(override_tuning):
         assert isinstance(steps[last], KernelStep)
         steps[last] = replace(steps[last], tile=None)
         check_schedule(replace(good, steps=tuple(steps)))
+
+
+@pytest.mark.parametrize("decorated", [True, False])
+def test_views_of_views_are_results_in_memory_of_their_own(decorated):
+    def views(x):
+        rows = jt.reshape(x, [-1, 3])
+        line = jt.reshape(rows, [-1])
+        return rows, line, jt.expand_dims(line, 0), jt.reshape(line, [3, -1])
+
+    x = np.arange(12.0).reshape(2, 2, 3)
+    run = jt.function(views) if decorated else views
+    for _ in range(3):
+        found = [result.numpy() for result in run(jt.constant(x))]
+        for array, shape in zip(found, [(4, 3), (12,), (1, 12), (3, 4)], strict=True):
+            np.testing.assert_array_equal(array, x.reshape(shape))
+        assert not any(np.shares_memory(a, b) for a, b in itertools.combinations(found, 2))
+
+
+def test_outputs_in_one_storage_are_refused():
+    good = a_schedule()
+    with pytest.raises(ProgramError, match="are one storage"):
+        check_schedule(replace(good, outputs=good.outputs[:1] * 2))

@@ -76,6 +76,7 @@ def _owners(draft: Draft) -> tuple[dict[int, int], list[Op]]:
             owner_of[op.out] = base
         elif base in taken:
             copies.append(op)
+            taken.add(op.out)  # the copy is a result, too
         else:
             taken.add(base)
             owner_of[op.out] = base

@@ -64,7 +64,8 @@ def check_schedule(schedule: Schedule, is_body: bool = False) -> Schedule:
     A step reads inputs and values that earlier steps have written. No step writes a storage that has been read before,
     nor an input that is still needed or while the run may end early; a body's inputs that change are buffers of its
     loop, which an early end discards. In a body, a storage that has been read may be updated: `check_versions` checks
-    that. Temporaries that are in use at the same time do not overlap in the arena, and every output is written.
+    that. Temporaries that are in use at the same time do not overlap in the arena. Every output is written; those of a
+    whole program have memory of their own.
     """
     touched = [touched_by(step) for step in schedule.steps]
     _check_order(schedule, touched, is_body)
@@ -116,6 +117,13 @@ def _check_order(schedule: Schedule, touched: list[Touched], is_body: bool) -> N
     for storage in schedule.outputs:
         if storage not in written and storage not in begun:
             _fail(schedule, len(touched) - 1, f"is the last, and output {storage} is not written")
+    places = {*zip(schedule.outputs, schedule.program.outputs, strict=True)}
+    if not is_body and len(places) > len({*schedule.outputs}):
+        _fail(
+            schedule,
+            len(touched) - 1,
+            f"is the last, and two of the outputs {schedule.outputs} are one storage",
+        )
 
 
 def _empty(schedule: Schedule) -> list[int]:
