@@ -1006,7 +1006,7 @@ def test_run_functions_eagerly():
     assert len(calls) == 4
 
 
-def test_print_and_ensure_shape():
+def test_print_and_ensure_shape(tmp_path):
     out = io.StringIO()
 
     @jt.function
@@ -1020,6 +1020,11 @@ def test_print_and_ensure_shape():
     assert out.getvalue() == "x|[[1. 1.]]|1\nx|[[2. 2.]]|2\n"
     jt.print(jt.constant(1.5), output_stream=out)
     assert out.getvalue().endswith("1.5\n")
+    jt.print(jt.constant(1.5), output_stream=f"file://{tmp_path}/log")
+    jt.function(lambda x: jt.print(x, output_stream=f"file://{tmp_path}/log"))(2.5)
+    assert (tmp_path / "log").read_text() == "1.5\n2.5\n"
+    with pytest.raises(ValueError, match=r"\[print\] output_stream must be a stream, .* got 'stderr'"):
+        jt.print(1, output_stream="stderr")
     with pytest.raises(ValueError, match=r"\(3,\) is not compatible with \(None, 2\)"):
         f(np.ones(3), 1)
 

@@ -540,3 +540,33 @@ def test_the_output_of_an_own_cell_has_any_length(output_size):
         result, *states = layer(x)
         np.testing.assert_array_equal(result, x.sum(1))
         np.testing.assert_array_equal(states[1], x.sum(1)[:, 2:])
+
+
+def test_attributes_have_the_values_of_the_arguments():
+    conv = layers.Conv2D(4, 3, padding="SAME", data_format="channels_first", kernel_regularizer="l2")
+    assert (conv.padding, conv.data_format, conv.activation) == (
+        "same",
+        "channels_first",
+        jt.keras.activations.linear,
+    )
+    assert (type(conv.kernel_regularizer).__name__, conv.bias_regularizer) == ("L2", None)
+    assert (layers.MaxPooling1D(2).padding, layers.Flatten().data_format) == ("valid", "channels_last")
+    assert layers.Conv1D(2, 3, padding="causal").padding == "causal"
+    lstm = layers.LSTM(
+        3, kernel_initializer="he_normal", unit_forget_bias=False, recurrent_constraint="non_neg"
+    )
+    assert type(lstm.kernel_initializer).__name__ == "HeNormal"
+    assert (lstm.activation, lstm.unit_forget_bias, lstm.use_bias) == (jt.keras.activations.tanh, False, True)
+    assert type(lstm.recurrent_constraint).__name__ == "NonNeg"
+    assert (layers.GRU(3).reset_after, layers.SimpleRNN(2).use_bias) == (True, True)
+    names = [
+        (layers.Embedding(3, 2, "ones"), "embeddings_initializer", "Ones"),
+        (layers.LayerNormalization(beta_initializer="ones"), "beta_initializer", "Ones"),
+        (layers.SeparableConv1D(3, 2), "pointwise_initializer", "GlorotUniform"),
+        (layers.DepthwiseConv1D(2, depthwise_initializer="zeros"), "depthwise_initializer", "Zeros"),
+    ]
+    for layer, name, kind in names:
+        assert type(getattr(layer, name)).__name__ == kind
+    assert jt.keras.Sequential([layers.Input((3,)), layers.Dense(2)]).built
+    with pytest.raises(AttributeError, match="has no setter"):
+        conv.kernel_regularizer = "l1"

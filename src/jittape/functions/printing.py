@@ -15,6 +15,8 @@ from jittape.recording.operators import Operators
 
 __all__ = ["print", "print_values", "printed_at_each_call"]
 
+_PATH = "file://"
+
 
 def print(
     *inputs: Any, output_stream: Any = None, sep: str = " ", end: str = "\n", name: str | None = None
@@ -28,12 +30,18 @@ def print(
     ----------
     *inputs
         Tensors, Variables or any other objects.
-    output_stream : file, optional
-        Stream to print to. The default is standard output.
+    output_stream : file or str, optional
+        Stream to print to, or the path of a file to append to, as ``"file:///tmp/log.txt"``. The default is standard
+        output.
     sep, end : str
         Separator and end, as for Python's `print`.
     name : str, optional
         Ignored; accepted for compatibility with TensorFlow.
+
+    Raises
+    ------
+    ValueError
+        If `output_stream` is neither a stream nor a path that begins with ``file://``.
 
     Examples
     --------
@@ -46,13 +54,30 @@ def print(
     x is [1. 2.]
     x is [3. 4.]
     """
+    if not (output_stream is None or hasattr(output_stream, "write") or _is_path(output_stream)):
+        raise ValueError(
+            "[print] output_stream must be a stream, such as sys.stderr, or the path of a file as 'file:///log.txt', "
+            f"got {output_stream!r}"
+        )
     options = {"file": output_stream, "sep": sep, "end": end}
     recorder = active_recorder()
     if isinstance(recorder, FunctionTrace):
         values = [convert_to_tensor(x) if isinstance(x, (Operators, TracedScalar)) else x for x in inputs]
         recorder.prints.append((tuple(values), options))
     else:
-        builtins.print(*[x.numpy() if isinstance(x, Operators) else x for x in inputs], **options)
+        _print([x.numpy() if isinstance(x, Operators) else x for x in inputs], options)
+
+
+def _is_path(stream: Any) -> bool:
+    return isinstance(stream, str) and stream.startswith(_PATH)
+
+
+def _print(values: list[Any], options: dict[str, Any]) -> None:
+    if _is_path(options["file"]):
+        with open(options["file"].removeprefix(_PATH), "a", encoding="utf-8") as file:
+            builtins.print(*values, **(options | {"file": file}))
+    else:
+        builtins.print(*values, **options)
 
 
 def printed_at_each_call(tracing: FunctionTrace) -> tuple[list[tuple[list[Any], dict[str, Any]]], list[int]]:
@@ -82,4 +107,4 @@ def print_values(prints: list[tuple[list[Any], dict[str, Any]]], buffers: list[B
     """Print what `printed_at_each_call` found, with the values of the tensors."""
     for pieces, options in prints:
         values = [buffers[piece.output].view() if isinstance(piece, _Printed) else piece for piece in pieces]
-        builtins.print(*values, **options)
+        _print(values, options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["format_of", "require_dimensions"]
+__all__ = ["format_name", "format_of", "require_dimensions"]
 
 
 def format_of(owner: str, data_format: str | None, spatial: int) -> str:
@@ -21,6 +21,11 @@ def format_of(owner: str, data_format: str | None, spatial: int) -> str:
         )
     letters = "DHW"[3 - spatial :]
     return f"NC{letters}" if data_format == "channels_first" else f"N{letters}C"
+
+
+def format_name(letters: str) -> str:
+    """Return the name that layers have for a format of the functions of `jt.nn`."""
+    return "channels_first" if letters.startswith("NC") else "channels_last"
 
 
 def require_dimensions(layer: str, shape: Sequence[int], spatial: int) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from jittape.core.user_calls import as_int
-from jittape.keras.activations import Activation, activation_of
+from jittape.keras.activations import Activation, activation_of, linear
 from jittape.keras.layers.layer import Layer
-from jittape.keras.layers.weight_options import weight_options
+from jittape.keras.layers.weight_options import weight_options, with_options
 from jittape.primitives.elementwise.arithmetic import add
 from jittape.primitives.linalg.matmul import matmul
 from jittape.recording.tensor import Tensor
@@ -16,6 +16,7 @@ from jittape.recording.variable import Variable
 __all__ = ["Dense"]
 
 
+@with_options(kernel="_kernel", bias="_bias")
 class Dense(Layer):
     """A densely connected layer, ``activation(x @ kernel + bias)``.
 
@@ -73,7 +74,7 @@ class Dense(Layer):
         self.units = as_int("units", units)
         if self.units < 1:
             raise ValueError(f"[Dense] units must be positive, got {units}")
-        self.activation = activation_of("Dense", activation)
+        self.activation = activation_of("Dense", activation) or linear
         self.use_bias = use_bias
         self.kernel: Variable | None = None
         self.bias: Variable | None = None
@@ -104,4 +105,4 @@ class Dense(Layer):
             )
         product = matmul(inputs, self.kernel)
         result = product if self.bias is None else add(product, self.bias)
-        return result if self.activation is None else self.activation(result)
+        return result if self.activation is linear else self.activation(result)

@@ -10,7 +10,7 @@ from jittape.core.argument_checks import FINITE, NOT_NEGATIVE, number, optional_
 from jittape.core.dtypes import float_limits
 from jittape.keras.activations import elu, relu
 from jittape.keras.layers.layer import Layer
-from jittape.keras.layers.weight_options import weight_options
+from jittape.keras.layers.weight_options import weight_options, with_options
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
 from jittape.primitives.elementwise.comparison import logical_or, where
 from jittape.primitives.elementwise.piecewise import maximum, minimum
@@ -108,6 +108,7 @@ class ELU(Layer):
         return elu(inputs, self.alpha)
 
 
+@with_options(alpha="_alpha")
 class PReLU(Layer):
     """``inputs`` where they are positive, otherwise the inputs times a trained factor of each feature.
 

@@ -7,17 +7,18 @@ from typing import Any
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError
 from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.weight_options import weight_options, with_options
 from jittape.keras.tensor_masks import set_mask
 from jittape.primitives.elementwise.comparison import not_equal, where
 from jittape.primitives.nn.layer_functions import embedding_lookup
 from jittape.primitives.reduce.reductions import reduce_any
 from jittape.primitives.shape.reshaping import squeeze
 from jittape.recording.tensor import Tensor
-from jittape.recording.variable import Variable
 
 __all__ = ["Embedding", "Masking"]
 
 
+@with_options(embeddings="_embeddings")
 class Embedding(Layer):
     """A trainable vector for each integer from 0 to below `input_dim`.
 
@@ -67,13 +68,8 @@ class Embedding(Layer):
                 f"[Embedding] input_dim and output_dim must be positive, got {input_dim} and {output_dim}"
             )
         initializer = "random_uniform" if embeddings_initializer == "uniform" else embeddings_initializer
-        self.embeddings: Variable = self.add_weight(
-            (self.input_dim, self.output_dim),
-            initializer,
-            regularizer=embeddings_regularizer,
-            constraint=embeddings_constraint,
-            name="embeddings",
-        )
+        self._embeddings = weight_options(initializer, embeddings_regularizer, embeddings_constraint)
+        self.embeddings = self._embeddings.add_to(self, (self.input_dim, self.output_dim), "embeddings")
         self.built = True
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:

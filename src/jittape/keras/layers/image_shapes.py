@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from jittape.core.user_calls import as_int
-from jittape.keras.layers.data_formats import format_of, require_dimensions
+from jittape.keras.layers.data_formats import format_name, format_of, require_dimensions
 from jittape.keras.layers.layer import Layer
 from jittape.primitives.indexing.repetition import pad, repeat
 from jittape.recording.tensor import Tensor
@@ -24,12 +24,13 @@ class _Spatial(Layer):
 
     def __init__(self, data_format: str | None, options: dict[str, Any]) -> None:
         super().__init__(**options)
-        self.data_format = format_of(type(self).__name__, data_format, self.spatial)
+        self._format = format_of(type(self).__name__, data_format, self.spatial)
+        self.data_format = format_name(self._format)
 
     def _spread(self, inputs: Any, parts: Sequence[Any], other: Any) -> list[Any]:
         """Return one of `parts` for each spatial dimension of the inputs, and `other` for batch and channels."""
         require_dimensions(self.name, inputs.shape, self.spatial)
-        first = self.data_format.startswith("NC")
+        first = self._format.startswith("NC")
         return [other, other, *parts] if first else [other, *parts, other]
 
 

@@ -10,7 +10,7 @@ from jittape import random
 from jittape.core.argument_checks import BELOW_ONE, NOT_NEGATIVE, number
 from jittape.core.dtypes import is_floating
 from jittape.errors import DTypeError
-from jittape.keras.layers.data_formats import format_of, require_dimensions
+from jittape.keras.layers.data_formats import format_name, format_of, require_dimensions
 from jittape.keras.layers.layer import Layer
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.random.dropout import dropped
@@ -94,7 +94,8 @@ class _SpatialDropout(Dropout):
         self, rate: float, seed: int | None = None, data_format: str | None = None, **options: Any
     ) -> None:
         super().__init__(rate, None, seed, **options)
-        self.data_format = format_of(type(self).__name__, data_format, self.spatial)
+        self._format = format_of(type(self).__name__, data_format, self.spatial)
+        self.data_format = format_name(self._format)
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
         """Return `inputs`, in training without some channels."""
@@ -102,7 +103,7 @@ class _SpatialDropout(Dropout):
         if not training or not self.rate:
             return inputs
         ones = (1,) * self.spatial
-        first = self.data_format.startswith("NC")
+        first = self._format.startswith("NC")
         shape = (*inputs.shape[:2], *ones) if first else (inputs.shape[0], *ones, inputs.shape[-1])
         return drop(self.seed_generator, inputs, self.rate, shape)
 

@@ -9,7 +9,7 @@ from jittape.core.argument_checks import NOT_NEGATIVE, UNIT, number
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
 from jittape.keras.layers.layer import Layer
-from jittape.keras.layers.weight_options import weight_options
+from jittape.keras.layers.weight_options import weight_options, with_options
 from jittape.keras.true_and_predicted import as_tensor
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -38,6 +38,7 @@ def _normalized_axis(layer: Layer, axis: Any, ndim: int) -> int:
     return number % ndim
 
 
+@with_options(gamma="_gamma", beta="_beta")
 class _Normalization(Layer):
     """Scale and offset of normalization layers."""
 

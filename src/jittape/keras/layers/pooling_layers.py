@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from jittape.keras.layers.data_formats import format_of, require_dimensions
+from jittape.keras.layers.data_formats import format_name, format_of, require_dimensions
 from jittape.keras.layers.layer import Layer
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -49,17 +49,19 @@ class _Pooling(Layer):
     ) -> None:
         super().__init__(**options)
         owner = type(self).__name__
-        self.data_format = format_of(owner, data_format, self.spatial)
-        layout = layout_of(owner, self.data_format, self.spatial)
+        self._format = format_of(owner, data_format, self.spatial)
+        self.data_format = format_name(self._format)
+        layout = layout_of(owner, self._format, self.spatial)
         self.pool_size = per_dimension(owner, "pool_size", pool_size, layout)
         self.strides = self.pool_size if strides is None else per_dimension(owner, "strides", strides, layout)
-        self.padding = padding_of(owner, padding, layout)
+        self._padding = padding_of(owner, padding, layout)
+        self.padding = padding.lower() if isinstance(padding, str) else padding
 
     def call(self, inputs: Any) -> Tensor:
         """Return the pooled `inputs`."""
         require_dimensions(self.name, inputs.shape, self.spatial)
         result: Tensor = type(self).function(
-            inputs, self.pool_size, self.strides, self.padding, self.data_format
+            inputs, self.pool_size, self.strides, self._padding, self._format
         )
         return result
 
@@ -72,13 +74,14 @@ class _GlobalPooling(Layer):
 
     def __init__(self, data_format: str | None = None, keepdims: bool = False, **options: Any) -> None:
         super().__init__(**options)
-        self.data_format = format_of(type(self).__name__, data_format, self.spatial)
+        self._format = format_of(type(self).__name__, data_format, self.spatial)
+        self.data_format = format_name(self._format)
         self.keepdims = bool(keepdims)
 
     def call(self, inputs: Any) -> Tensor:
         """Return the pooled `inputs`."""
         require_dimensions(self.name, inputs.shape, self.spatial)
-        first = 2 if self.data_format.startswith("NC") else 1
+        first = 2 if self._format.startswith("NC") else 1
         axes = list(range(first, first + self.spatial))
         result: Tensor = type(self).function(inputs, axes, keepdims=self.keepdims)
         return result
@@ -312,7 +315,7 @@ class GlobalAveragePooling1D(_GlobalPooling):
         if mask is None:
             return super().call(inputs)
         require_dimensions(self.name, inputs.shape, 1)
-        steps = 2 if self.data_format.startswith("NC") else 1
+        steps = 2 if self._format.startswith("NC") else 1
         counts = cast(expand_dims(mask, 3 - steps), "bool")
         total = reduce_sum(where(counts, inputs, 0), steps, keepdims=self.keepdims)
         return divide(total, reduce_sum(cast(counts, inputs.dtype), steps, keepdims=self.keepdims))

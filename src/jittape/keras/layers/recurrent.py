@@ -15,6 +15,7 @@ from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.noise import drop, generator_of
 from jittape.keras.layers.own_cells import StackedRNNCells, is_own_cell, of_structure, sizes_of
 from jittape.keras.layers.recurrent_cells import GRUCell, LSTMCell, RecurrentCell, SimpleRNNCell
+from jittape.keras.layers.weight_options import with_attributes_of
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -299,6 +300,14 @@ def _arguments(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
     return options, own
 
 
+_OF_CELLS = (
+    "activation use_bias kernel_initializer recurrent_initializer bias_initializer kernel_regularizer "
+    "recurrent_regularizer bias_regularizer kernel_constraint recurrent_constraint bias_constraint"
+)
+"""Attributes of cells that their layers show, too."""
+
+
+@with_attributes_of("cell", _OF_CELLS)
 class SimpleRNN(RNN):
     """A recurrent layer with one product for each step.
 
@@ -328,6 +337,7 @@ class SimpleRNN(RNN):
         super().__init__(SimpleRNNCell(units, activation, **of_cell), **own)
 
 
+@with_attributes_of("cell", f"{_OF_CELLS} recurrent_activation")
 class _Gated(RNN):
     """A recurrent layer that makes its own cell with gates."""
 
@@ -343,6 +353,7 @@ class _Gated(RNN):
         super().__init__(cell, **own)
 
 
+@with_attributes_of("cell", "unit_forget_bias")
 class LSTM(_Gated):
     """A recurrent layer with long short-term memory.
 
@@ -371,6 +382,7 @@ class LSTM(_Gated):
     cell_type = LSTMCell
 
 
+@with_attributes_of("cell", "reset_after")
 class GRU(_Gated):
     """A recurrent layer with gated units.
 

@@ -16,7 +16,7 @@ from jittape.keras import initializers
 from jittape.keras.activations import activation_of, linear
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.noise import drop, generator_of
-from jittape.keras.layers.weight_options import weight_options
+from jittape.keras.layers.weight_options import weight_options, with_options
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.shape.joining import split
@@ -24,6 +24,7 @@ from jittape.primitives.shape.joining import split
 __all__ = ["GRUCell", "LSTMCell", "RecurrentCell", "SimpleRNNCell"]
 
 
+@with_options(kernel="_kernel", recurrent="_recurrent", bias="_bias")
 class RecurrentCell(Layer):
     """Weights and arguments that cells share.
 

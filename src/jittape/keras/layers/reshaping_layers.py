@@ -8,7 +8,7 @@ from typing import Any
 
 from jittape.core.user_calls import as_int
 from jittape.keras.activations import activation_of, linear
-from jittape.keras.layers.data_formats import format_of
+from jittape.keras.layers.data_formats import format_name, format_of
 from jittape.keras.layers.layer import Layer
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.reduce.reductions import reduce_any
@@ -109,13 +109,13 @@ class Flatten(Layer):
 
     def __init__(self, data_format: str | None = None, **options: Any) -> None:
         super().__init__(**options)
-        self.channels_first = format_of("Flatten", data_format, 1).startswith("NC")
+        self.data_format = format_name(format_of("Flatten", data_format, 1))
 
     def call(self, inputs: Any) -> Tensor:
         """Return `inputs` with two dimensions."""
         if not inputs.shape:
             raise ValueError(f"layer {self.name!r} takes inputs with a batch dimension, got a scalar")
-        if self.channels_first and len(inputs.shape) > 2:
+        if self.data_format == "channels_first" and len(inputs.shape) > 2:
             inputs = transpose(inputs, (0, *range(2, len(inputs.shape)), 1))
         return reshape(inputs, (inputs.shape[0], math.prod(inputs.shape[1:])))
 

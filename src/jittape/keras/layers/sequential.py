@@ -69,6 +69,7 @@ class Sequential(Layer):
         self.layers.append(layer)
         if self._example is not None:
             self._example = self._apply(layer, self._example, False)
+            self.built = True
 
     def pop(self, rebuild: bool = True) -> Callable[..., Any]:
         """Remove the last layer and return it.

@@ -7,7 +7,7 @@ from typing import Any
 
 from jittape.core.user_calls import as_int
 from jittape.keras.layers.convolutions.convolution_base import Convolution
-from jittape.keras.layers.weight_options import weight_options
+from jittape.keras.layers.weight_options import weight_options, with_options
 from jittape.primitives.nn.convolution import convolution
 from jittape.primitives.nn.depthwise_convolution import depthwise_convolution
 from jittape.recording.tensor import Tensor
@@ -16,6 +16,7 @@ from jittape.recording.variable import Variable
 __all__ = ["DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D"]
 
 
+@with_options(depthwise="_kernel")
 class _Depthwise(Convolution):
     """Convolution of each channel with its own filters."""
 
@@ -74,6 +75,7 @@ class _Depthwise(Convolution):
         return self._finished(self._depthwise(inputs))
 
 
+@with_options(pointwise="_pointwise")
 class _Separable(_Depthwise):
     """Convolution of each channel with its own filters, then a combination of the channels of each position."""
 
@@ -122,7 +124,7 @@ class _Separable(_Depthwise):
         """Return the convolution of `inputs`."""
         assert self.pointwise_kernel is not None
         channels = self._depthwise(inputs)
-        return self._finished(convolution(channels, self.pointwise_kernel, 1, "VALID", self.data_format))
+        return self._finished(convolution(channels, self.pointwise_kernel, 1, "VALID", self._format))
 
 
 class DepthwiseConv1D(_Depthwise):

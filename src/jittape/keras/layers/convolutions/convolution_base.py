@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from jittape.core.user_calls import as_int
-from jittape.keras.activations import Activation, activation_of
-from jittape.keras.layers.data_formats import format_of, require_dimensions
+from jittape.keras.activations import Activation, activation_of, linear
+from jittape.keras.layers.data_formats import format_name, format_of, require_dimensions
 from jittape.keras.layers.layer import Layer
-from jittape.keras.layers.weight_options import weight_options
+from jittape.keras.layers.weight_options import weight_options, with_options
 from jittape.primitives.nn.convolution import convolution
 from jittape.primitives.nn.layer_functions import bias_add
 from jittape.primitives.nn.windows import Layout, Padding, layout_of, padding_of, per_dimension
@@ -19,6 +19,7 @@ from jittape.recording.variable import Variable
 __all__ = ["Convolution"]
 
 
+@with_options(kernel="_kernel", bias="_bias")
 class Convolution(Layer):
     """Arguments that convolutional layers share; `spatial` is the number of spatial dimensions."""
 
@@ -49,8 +50,9 @@ class Convolution(Layer):
     ) -> None:
         super().__init__(activity_regularizer=activity_regularizer, **options)
         owner = type(self).__name__
-        self.data_format = format_of(owner, data_format, self.spatial)
-        layout = layout_of(owner, self.data_format, self.spatial)
+        self._format = format_of(owner, data_format, self.spatial)
+        self.data_format = format_name(self._format)
+        layout = layout_of(owner, self._format, self.spatial)
         self.filters, self.groups = as_int("filters", filters), as_int("groups", groups)
         if self.filters < 1 or self.groups < 1 or self.filters % self.groups:
             raise ValueError(
@@ -59,8 +61,9 @@ class Convolution(Layer):
         self.kernel_size = per_dimension(owner, "kernel_size", kernel_size, layout)
         self.strides = per_dimension(owner, "strides", strides, layout)
         self.dilation_rate = per_dimension(owner, "dilation_rate", dilation_rate, layout)
-        self.padding = self._padding_of(owner, padding, layout)
-        self.activation = activation_of(owner, activation)
+        self._padding = self._padding_of(owner, padding, layout)
+        self.padding = padding.lower() if isinstance(padding, str) else padding
+        self.activation = activation_of(owner, activation) or linear
         self.use_bias = use_bias
         self._kernel = weight_options(kernel_initializer, kernel_regularizer, kernel_constraint)
         self._bias = weight_options(bias_initializer, bias_regularizer, bias_constraint)
@@ -71,7 +74,7 @@ class Convolution(Layer):
     def _channels(self, input_shape: Any) -> int:
         """Return the number of channels of inputs of this shape."""
         require_dimensions(self.name, input_shape, self.spatial)
-        channels = int(input_shape[1] if self.data_format.startswith("NC") else input_shape[-1])
+        channels = int(input_shape[1] if self._format.startswith("NC") else input_shape[-1])
         if channels % self.groups:
             raise ValueError(
                 f"layer {self.name!r} has {self.groups} groups, which do not divide {channels} channels"
@@ -80,16 +83,14 @@ class Convolution(Layer):
 
     def _window_options(self) -> dict[str, Any]:
         """Return how windows move, as arguments of the functions of `jt.nn`."""
-        padding: Any = self.padding
+        padding: Any = self._padding
         if not isinstance(padding, str):  # pairs of the spatial dimensions
             none = ((0, 0),)
-            padding = (
-                (*none, *none, *padding) if self.data_format.startswith("NC") else (*none, *padding, *none)
-            )
+            padding = (*none, *none, *padding) if self._format.startswith("NC") else (*none, *padding, *none)
         return {
             "strides": self.strides,
             "padding": padding,
-            "data_format": self.data_format,
+            "data_format": self._format,
             "dilations": self.dilation_rate,
         }
 
@@ -99,8 +100,8 @@ class Convolution(Layer):
     def _finished(self, result: Tensor) -> Tensor:
         """Return the result with bias and activation."""
         if self.bias is not None:
-            result = bias_add(result, self.bias, self.data_format)
-        return result if self.activation is None else self.activation(result)
+            result = bias_add(result, self.bias, self._format)
+        return result if self.activation is linear else self.activation(result)
 
     def build(self, input_shape: Any) -> None:
         """Create the filters and the bias for inputs of this shape."""

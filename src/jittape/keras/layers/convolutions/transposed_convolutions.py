@@ -32,7 +32,7 @@ class _Transposed(Convolution):
         self.output_padding: tuple[int, ...] | None = None
         if output_padding is None:
             return
-        layout = layout_of(owner, self.data_format, self.spatial)
+        layout = layout_of(owner, self._format, self.spatial)
         self.output_padding = per_dimension(owner, "output_padding", output_padding, layout, least=0)
         if any(size >= stride for size, stride in zip(self.output_padding, self.strides, strict=True)):
             raise ValueError(
@@ -43,12 +43,12 @@ class _Transposed(Convolution):
         """Return the extent of the result along a spatial dimension of extent `n`."""
         stride, size = self.strides[dimension], self.kernel_size[dimension]
         reach = (size - 1) * self.dilation_rate[dimension] + 1
-        if not isinstance(self.padding, str):
-            removed = sum(self.padding[dimension])
+        if not isinstance(self._padding, str):
+            removed = sum(self._padding[dimension])
         elif self.output_padding is None:
-            return n * stride if self.padding == "SAME" else n * stride + max(reach - stride, 0)
+            return n * stride if self._padding == "SAME" else n * stride + max(reach - stride, 0)
         else:
-            removed = 2 * (size // 2) if self.padding == "SAME" else 0
+            removed = 2 * (size // 2) if self._padding == "SAME" else 0
         added = 0 if self.output_padding is None else self.output_padding[dimension]
         return (n - 1) * stride + reach - removed + added
 
@@ -65,7 +65,7 @@ class _Transposed(Convolution):
     def call(self, inputs: Any) -> Tensor:
         """Return the transposed convolution of `inputs`."""
         assert self.kernel is not None
-        first = self.data_format.startswith("NC")
+        first = self._format.startswith("NC")
         extents = inputs.shape[2:] if first else inputs.shape[1:-1]
         spatial = [self._extent(n, dimension) for dimension, n in enumerate(extents)]
         shape = (
