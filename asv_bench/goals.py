@@ -39,6 +39,11 @@ def op(title: str) -> Goal:
     return Goal(title, "recording.Call.time_100_calls", (title,), 0.3, "µs", US / 100)
 
 
+def overhead(title: str) -> Goal:
+    """Return the goal of a call of `recording.Overhead`, in which NumPy's own share of the time does not count."""
+    return Goal(title, "recording.Overhead.track_operators", (title,), 1.0, "x * y", 1.0)
+
+
 def beside_jax(row: str) -> Goal:
     return Goal(row, "plain_tapes.AgainstJax.track_ratio", (row,), 1.0, "JAX", 1.0)
 
@@ -54,6 +59,21 @@ def network(update: str, limit: float) -> Goal:
 SECTIONS: dict[str, tuple[Goal, ...]] = {
     "Recording an op on a known path": tuple(
         map(op, ("x + y", "np.exp", "cast", "x[0]", "x[0:12]", "x[array]", "x + array", "stack"))
+    ),
+    "Recording a method or a function of NumPy": tuple(
+        map(
+            overhead,
+            (
+                "np.exp(x)",
+                "np.sum(x)",
+                "np.sum(m, axis=0)",
+                "np.stack([x, y])",
+                "np.median(x)",
+                "jnp.sum(x)",
+                "m.sum(axis=0)",
+                "m.reshape(6, 4)",
+            ),
+        )
     ),
     "Plain tapes beside JAX, jitted": tuple(
         map(

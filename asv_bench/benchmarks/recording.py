@@ -1,11 +1,13 @@
 """Cost of recording an op: only the walk in the trie, no arithmetic."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import jittape as jt
+import jittape.numpy as jnp
 
 _X, _Y, _M = (jt.constant(np.ones(shape)) for shape in (24, 24, (4, 6)))
 _ARRAY = np.ones(24)
@@ -45,6 +47,60 @@ class Call:
         with jt.GradientTape():
             for _ in range(100):
                 run()
+
+
+class Untouched:
+    """An operand whose methods of NumPy's protocols do nothing, so that a call takes NumPy's own share."""
+
+    __slots__ = ()
+    __array_function__ = __array_ufunc__ = "".format
+
+
+_FORMS = (
+    "np.exp(x)", "np.multiply(x, y)", "np.maximum(x, 0.0)", "np.power(x, 2)", "np.sum(x)", "np.sum(m, axis=0)",
+    "np.mean(m, axis=0, keepdims=True)", "np.reshape(m, (6, 4))", "np.dot(x, y)", "np.where(x, x, y)",
+    "np.clip(x, 0.0, 1.0)", "np.stack([x, y])", "np.concatenate([x, y])", "np.einsum('i,i->', x, y)", "np.median(x)",
+    "np.tile(x, 2)", "np.zeros_like(x)", "np.linalg.norm(x)", "np.split(x, 2)", "np.pad(x, 1)", "jnp.exp(x)",
+    "jnp.sum(x)", "jnp.sum(m, axis=0)", "jnp.where(x, x, y)", "jnp.stack([x, y])", "jnp.tile(x, 2)", "x.sum()",
+    "m.sum(axis=0)", "m.reshape(6, 4)", "m.T", "x.clip(0.0, 1.0)", "x.astype(np.float32)",
+)  # fmt: skip
+
+
+class Overhead:
+    """What a call takes on a known path above NumPy's own share, in units of ``x * y``."""
+
+    params = _FORMS
+    param_names = ("call",)
+    unit = "operators"
+
+    def setup(self, call: str) -> None:
+        for _ in range(120):  # machine code records repeated loops
+            float(jt.reduce_sum(_X))
+
+    def track_operators(self, call: str) -> float:
+        tensors = {"x": _X, "y": _Y, "m": _M}
+        untouched = dict.fromkeys(tensors, Untouched())
+        empty = _seconds(_made("None", tensors))
+        floor = _seconds(_made(call, untouched)) if call.startswith("np.") else empty
+        operator = _seconds(_made("x * y", tensors)) - empty
+        return (_seconds(_made(call, tensors)) - floor) / operator
+
+
+def _made(text: str, names: dict[str, Any]) -> Callable[[], Any]:
+    made: Callable[[], Any] = eval(f"lambda: {text}", {"np": np, "jnp": jnp, **names})
+    return made
+
+
+def _seconds(run: Callable[[], Any]) -> float:
+    """Return the least time of a call in a tape, in seconds of the thread."""
+    least = float("inf")
+    for _ in range(30):
+        with jt.GradientTape():
+            begin = time.thread_time_ns()
+            for _ in range(100):
+                run()
+            least = min(least, time.thread_time_ns() - begin)
+    return least * 1e-11
 
 
 class Recording:

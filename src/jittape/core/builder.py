@@ -50,6 +50,9 @@ class Symbol:
     def __repr__(self) -> str:
         return f"%{self.slot}: {self.aval}"
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("a body cannot read the value of an operand")
+
 
 class WeakScalar:
     """A Python scalar in a body; it takes the dtype of the operands that it is combined with.
@@ -75,6 +78,9 @@ class WeakScalar:
     def default(self) -> Symbol:
         """Return the symbol with the default dtype of a Python scalar."""
         return self.resolve(default_dtype(self.kind))
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("a body cannot read the value of an operand")
 
 
 class Builder:

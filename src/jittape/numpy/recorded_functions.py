@@ -19,15 +19,16 @@ import numpy as np
 from jittape.errors import DTypeError
 from jittape.numpy.array_arguments import as_operand, as_result, check_device, operands_of
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_operands import OF_SEQUENCES, with_out
+from jittape.numpy_api.numpy_operands import with_out
 from jittape.numpy_api.numpy_protocol import (
     UFUNCS,
     VALUE_FUNCTIONS,
     array_function,
     array_ufunc,
 )
+from jittape.numpy_api.one_call import ONE_CALLS
 from jittape.recording.machine_code import known_paths  # noqa: F401 - fills the tables
-from jittape.recording.machine_code.path_tables import FUNCTION_BODIES, UFUNC_BODIES
+from jittape.recording.machine_code.path_tables import UFUNC_BODIES
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
@@ -58,14 +59,9 @@ def recorded(function: Any, module: str, name: str) -> Callable[..., Any]:
         made = _unary(function) if function.nin == 1 else _binary(function)
         return _with_methods(described(made, function, module, name), function)
     adapter = FUNCTIONS.get(function) or _on_values(function)
-    if function is np.einsum:
-        made = _einsum(adapter)
-    elif function in FUNCTION_BODIES:
-        made = _on_known_path(function, _function(adapter, *_roles(function)))
-    elif function in OF_SEQUENCES:
-        made = _on_known_sequence(function, _function(adapter, *_roles(function)))
-    else:
-        made = _function(adapter, *_roles(function))
+    made = _einsum(adapter) if function is np.einsum else _function(adapter, *_roles(function))
+    if function in ONE_CALLS:
+        made = _in_one_call(function, made)
     return described(made, function, module, name)
 
 
@@ -131,7 +127,7 @@ def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
 def _binary(ufunc: np.ufunc) -> Callable[..., Any]:
     function, (body, static) = UFUNCS[ufunc], UFUNC_BODIES.get(ufunc, _NO_PATH)
     if ufunc is np.power:  # machine code has a method for ints, which are structure
-        function = operator.pow
+        function, body = operator.pow, None
 
     def call(x1: Any, x2: Any, /, out: Any = None, *outs: Any, **kwargs: Any) -> Any:
         if (
@@ -279,57 +275,34 @@ def _function(
     return call
 
 
-def _on_known_path(function: Any, general: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that records calls with tensors as one call, and others as `general` does.
+def _in_one_call(function: Any, general: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that records calls of tensors and structure as one call, and others as `general` does.
 
-    Machine code replaces ``_record_or`` and ``__array_function__``: ``sum(x, axis=0)`` takes 0.6 us, and 1.4 us by
-    `array_function`. The operands are written out, since ``*args`` in a call costs 0.2 us.
+    Machine code replaces ``_one_call``: see `jittape.numpy_api.one_call`.
     """
-    count, body, _, with_numbers = FUNCTION_BODIES[function]
-    operands = frozenset((Tensor, float, int)) if with_numbers else frozenset((Tensor,))
+    body, results = ONE_CALLS[function].body, ONE_CALLS[function].results
+    first = 1 if function is np.einsum else 0
 
-    def record(*args: Any) -> Any:
-        return array_function(function, _TENSORS, args, {})
+    def alone(x: Any) -> Any:
+        return array_function(function, _TENSORS, (x,), {})
 
-    def of_one(*args: Any, **kwargs: Any) -> Any:
-        if args and args[0].__class__ is Tensor:
-            if not kwargs and len(args) == 1:
-                result = args[0]._record_or(body, (), record, args[0])
-                return result if result.__class__ is Tensor else as_result(result)
-            if "out" not in kwargs and "device" not in kwargs:
-                result = args[0].__array_function__(function, _TENSORS, args, kwargs)
-                return result if result.__class__ is Tensor else as_result(result)
-        return _by_general(general, args, kwargs)
-
-    def of_two(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 2 and not kwargs:
-            x, y = args
-            if x.__class__ is Tensor and y.__class__ in operands:
-                result = x._record_or(body, (), record, x, y)
-                return result if result.__class__ is Tensor else as_result(result)
-        return with_options(args, kwargs)
-
-    def of_three(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 3 and not kwargs:
-            x, y, z = args
-            if x.__class__ is Tensor and y.__class__ in operands and z.__class__ in operands:
-                result = x._record_or(body, (), record, x, y, z)
-                return result if result.__class__ is Tensor else as_result(result)
-        return with_options(args, kwargs)
-
-    def with_options(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if (
-            len(args) >= count
-            and args[0].__class__ is Tensor
-            and "out" not in kwargs
-            and "device" not in kwargs
-            and all([x.__class__ in operands for x in args[1:count]])
-        ):
-            result = args[0].__array_function__(function, _TENSORS, args, kwargs)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and args[0].__class__ is Tensor and results is None:
+            result = args[0]._record_or(body, (), alone, args[0])  # takes 0.37 us, and 0.42 by `_one_call`
             return result if result.__class__ is Tensor else as_result(result)
+        if len(args) > first and "out" not in kwargs and "device" not in kwargs:
+            tensor = args[first]
+            if tensor.__class__ in _LISTS and tensor:
+                tensor = tensor[0]
+            if tensor.__class__ is Tensor:
+                result = tensor._one_call(function, _TENSORS, args, kwargs)
+                if result.__class__ is Tensor:
+                    return result
+                if result is not NotImplemented:
+                    return as_result(result)
         return _by_general(general, args, kwargs)
 
-    return (of_one, of_two, of_three)[count - 1]
+    return call
 
 
 def _by_general(general: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -337,22 +310,6 @@ def _by_general(general: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     if isinstance(kwargs.get("out"), _TENSORS):
         kwargs["out"]._require_kept()
     return general(*args, **kwargs)
-
-
-def _on_known_sequence(function: Any, general: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that records calls with a list of tensors as one call, and others as `general` does."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if args and args[0].__class__ in _LISTS and "out" not in kwargs and args[0]:
-            for x in args[0]:
-                if x.__class__ is not Tensor:
-                    break
-            else:
-                result = x.__array_function__(function, _TENSORS, args, kwargs)
-                return result if result.__class__ is Tensor else as_result(result)
-        return _by_general(general, args, kwargs)
-
-    return call
 
 
 def _parts(values: Any, name: str) -> Any:

@@ -1,7 +1,8 @@
 """NumPy's functions on tensors: small adapters from NumPy's signatures to user-level functions.
 
-`FUNCTIONS`, at the end, is the table of all adapters. Those of reductions are in `numpy_reductions`, those that change
-shapes in `numpy_shapes`, and those of ``numpy.linalg`` in `numpy_linalg`.
+`FUNCTIONS` is the table of all adapters; the section after it says which of them are recorded as one call. Adapters of
+reductions are in `numpy_reductions`, those that change shapes in `numpy_shapes`, and those of ``numpy.linalg`` in
+`numpy_linalg`.
 """
 
 from __future__ import annotations
@@ -17,12 +18,21 @@ from jittape.errors import DTypeError
 from jittape.numpy_api.numpy_calculus import CALCULUS
 from jittape.numpy_api.numpy_conditions import CONDITIONS
 from jittape.numpy_api.numpy_fourier import FOURIER
-from jittape.numpy_api.numpy_linalg import LINALG_FUNCTIONS
+from jittape.numpy_api.numpy_linalg import (
+    LINALG_FUNCTIONS,
+    EighResult,
+    EigResult,
+    QRResult,
+    SlogdetResult,
+    SVDResult,
+)
 from jittape.numpy_api.numpy_nan_reductions import NAN_REDUCTIONS
 from jittape.numpy_api.numpy_operands import (
     array_like,
     axis_of,
     dtype_of,
+    is_number,
+    numpy_function,
     reject,
     shape_of,
     strong,
@@ -31,7 +41,6 @@ from jittape.numpy_api.numpy_padding import numpy_pad
 from jittape.numpy_api.numpy_polynomials import POLYNOMIALS
 from jittape.numpy_api.numpy_products import PRODUCTS
 from jittape.numpy_api.numpy_quantiles import QUANTILES
-from jittape.numpy_api.numpy_ranges import RANGES
 from jittape.numpy_api.numpy_rearranging import REARRANGING
 from jittape.numpy_api.numpy_reductions import (
     cumulative_adapter,
@@ -46,6 +55,7 @@ from jittape.numpy_api.numpy_reductions import (
     truth_adapter,
 )
 from jittape.numpy_api.numpy_shapes import (
+    RANGES,
     joining_adapter,
     numpy_array_split,
     numpy_broadcast_arrays,
@@ -67,6 +77,7 @@ from jittape.numpy_api.numpy_shapes import (
 )
 from jittape.numpy_api.numpy_sorting import SORTING
 from jittape.numpy_api.numpy_statistics import STATISTICS
+from jittape.numpy_api.one_call import ONE_CALLS, OneCall, arranged
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import multiply, positive
 from jittape.primitives.elementwise.comparison import where
@@ -108,7 +119,7 @@ __all__ = ["FUNCTIONS"]
 def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None and y is None:
         return np.nonzero(np.asarray(condition))
-    if isinstance(x, (int, float, complex)) and isinstance(y, (int, float, complex)):
+    if is_number(x) and is_number(y):
         x = strong(x)
     return where(array_like(condition), array_like(x), array_like(y))
 
@@ -318,4 +329,50 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **REARRANGING,
     **SORTING,
     **STATISTICS,
+}
+
+
+# ---- functions that are recorded as one call -------------------------------------------------------------------------
+
+_NO_CALL = (
+    "apply_along_axis apply_over_axes bincount can_cast choose common_type compress delete diag_indices_from "
+    "diagflat digitize einsum_path extract geomspace histogram histogram2d histogram_bin_edges histogramdd insert "
+    "intersect1d isin iscomplexobj isrealobj ix_ linalg.lstsq linspace logspace nanpercentile nanquantile ndim "
+    "packbits percentile piecewise poly polydiv polyfit polymul quantile ravel_multi_index real_if_close resize "
+    "result_type roots searchsorted setdiff1d setxor1d shape size take tril_indices_from trim_zeros "
+    "triu_indices_from union1d unique unique_all unique_counts unique_inverse unique_values unpackbits unravel_index"
+)
+"""Functions that read values, return no tensors, or move elements by index arrays as long as the operand."""
+_OF_TWO = (
+    "append convolve correlate cross dot inner kron linalg.cross linalg.matmul linalg.outer linalg.solve "
+    "linalg.tensordot linalg.tensorsolve linalg.vecdot outer polyadd polysub polyval take_along_axis tensordot vdot"
+)
+_OPERANDS: dict[Any, tuple[int, int]] = {
+    **dict.fromkeys(map(numpy_function, _OF_TWO.split()), (2, 0)),
+    np.clip: (3, 2),
+    np.einsum: (0, 0),
+    np.full_like: (2, 1),
+    np.interp: (3, 0),
+    np.isclose: (2, 1),
+    np.where: (3, 2),
+}
+"""`OneCall.leading` and `OneCall.numbers` of functions other than those of one operand."""
+_RESULTS: dict[Any, Callable[..., Any]] = {
+    **dict.fromkeys((np.array_split, np.dsplit, np.hsplit, np.split, np.vsplit), list),
+    np.linalg.eig: EigResult._make,
+    np.linalg.eigh: EighResult._make,
+    np.linalg.qr: QRResult._make,
+    np.linalg.slogdet: SlogdetResult._make,
+    np.linalg.svd: SVDResult._make,
+}
+
+ONE_CALLS |= {
+    function: OneCall(
+        adapter,
+        arranged(function.__name__, adapter, _RESULTS.get(function)),
+        *_OPERANDS.get(function, (1, 0)),
+        _RESULTS.get(function),
+    )
+    for function, adapter in FUNCTIONS.items()
+    if function not in frozenset(map(numpy_function, _NO_CALL.split()))
 }

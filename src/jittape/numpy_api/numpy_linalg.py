@@ -36,7 +36,7 @@ from jittape.primitives.spectra.norms import matrix_norm, vector_norm
 from jittape.primitives.spectra.pseudoinverse import cond, matrix_rank, pinv
 from jittape.primitives.spectra.svd import svd, svdvals
 
-__all__ = ["LINALG_FUNCTIONS"]
+__all__ = ["LINALG_FUNCTIONS", "EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult"]
 
 
 class EigResult(NamedTuple):

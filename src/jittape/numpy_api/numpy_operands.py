@@ -1,17 +1,15 @@
-"""Operands of NumPy's functions: tensors, arrays, lists and numbers with NumPy's dtypes; arguments that are refused.
-
-At the end are the tables of the functions that are recorded as one call.
-"""
+"""Operands of NumPy's functions: tensors, arrays, lists and numbers with NumPy's dtypes; arguments that are refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
+from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import as_dtype
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import named
@@ -24,26 +22,19 @@ from jittape.primitives.identity import identity
 from jittape.primitives.shape.joining import stack
 
 __all__ = [
-    "OF_NUMBERS",
-    "OF_SEQUENCES",
     "SUMS",
-    "WITH_PATHS",
     "are_ints",
-    "are_of",
-    "are_operands",
     "array_like",
     "axis_of",
     "clip_body",
-    "clips_by_position",
     "clips_floats",
     "converted",
     "dtype_of",
     "given",
     "has_tensor",
     "is_mask",
-    "is_structure",
+    "is_number",
     "numpy_function",
-    "of_sequence",
     "on_values",
     "reject",
     "shape_of",
@@ -134,10 +125,18 @@ def strong(a: Any) -> Any:
     """Do as `array_like`, and convert Python numbers to arrays too."""
     if hasattr(a, "aval"):
         return a
-    if isinstance(a, TracedScalar):
+    if isinstance(a, _NUMBERS_OF_BODIES):
         number: Any = a
         return cast(number, dtype_of(a))
     return np.asarray(a) if isinstance(a, (int, float, complex)) else array_like(a)
+
+
+def is_number(a: Any) -> bool:
+    """Return whether `a` is a Python number, or stands for one in a body or a function."""
+    return isinstance(a, (int, float, complex, *_NUMBERS_OF_BODIES))
+
+
+_NUMBERS_OF_BODIES = (TracedScalar, WeakScalar)
 
 
 def shape_of(a: Any) -> tuple[int, ...]:
@@ -149,7 +148,7 @@ def shape_of(a: Any) -> tuple[int, ...]:
 
 def dtype_of(a: Any) -> np.dtype[Any]:
     """Return the dtype that NumPy gives to `a`."""
-    if isinstance(a, TracedScalar):
+    if isinstance(a, _NUMBERS_OF_BODIES):
         return np.dtype(a.kind)
     if isinstance(a, (list, tuple)):
         a = array_like(a)
@@ -191,20 +190,6 @@ def with_names(adapter: Callable[..., Any]) -> Callable[..., Any]:
     def called(*operands_and_static: Any) -> Any:
         *operands, rest, named = operands_and_static
         return adapter(*operands, *rest, **dict(named))
-
-    return called
-
-
-@cache
-def of_sequence(adapter: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `adapter`, whose first argument is a sequence, as a body of its items followed by two tuples.
-
-    The tuples are the further positional and the named arguments, as in `with_names`.
-    """
-
-    def called(*operands_and_static: Any) -> Any:
-        *operands, rest, named = operands_and_static
-        return adapter(operands, *rest, **dict(named))
 
     return called
 
@@ -267,58 +252,9 @@ SUMS: set[Any] = set()
 """Adapters of sums and products, whose third parameter is `dtype`."""
 
 
-# ---- functions that are recorded as one call -------------------------------------------------------------------------
-
-
 def numpy_function(name: str) -> Any:
     """Return the function of NumPy that is called `name`, as in ``linalg.norm``."""
     return attrgetter(name)(np)
-
-
-_ONE_TENSOR = (
-    "all amax amin any argmax argmin argsort atleast_1d atleast_2d copy cumprod cumsum diagonal diff expand_dims flip "
-    "fliplr flipud imag linalg.det linalg.inv linalg.norm max mean min moveaxis prod ravel real reshape rot90 "
-    "sort squeeze std sum swapaxes trace transpose var"
-)
-_TWO_TENSORS = "dot inner linalg.solve outer tensordot vdot"
-WITH_PATHS: dict[Any, int] = {
-    **{numpy_function(name): 1 for name in _ONE_TENSOR.split()},
-    **{numpy_function(name): 2 for name in _TWO_TENSORS.split()},
-    np.where: 3,
-}
-"""Number of leading tensors of functions that are recorded as one call: all other arguments are structure."""
-OF_NUMBERS = frozenset([np.where])
-"""Functions with paths that take Python numbers as operands beside a tensor."""
-OF_SEQUENCES = frozenset([np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vstack])
-"""Functions of a sequence of tensors that are recorded as one call."""
-
-
-def is_structure(rest: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return whether arguments may be part of a key. Equal keys must mean the same: True equals 1, but is no axis."""
-    for value in rest:
-        if value.__class__ not in _STRUCTURE and not are_ints(value):
-            return False
-    for name, value in kwargs.items():
-        is_flag = name == "keepdims" and value.__class__ is bool
-        if value.__class__ not in _STRUCTURE and not is_flag and not are_ints(value):
-            return False
-    return True
-
-
-_STRUCTURE = frozenset((int, str, type(None)))
-
-
-def are_of(types: Any, operands: Sequence[Any]) -> bool:
-    """Return whether all operands are tensors."""
-    return all([x.__class__ in types for x in operands])
-
-
-def are_operands(func: Any, types: Any, operands: Sequence[Any]) -> bool:
-    """Return whether a call may be recorded with these operands: tensors, for `OF_NUMBERS` also all but one number."""
-    if func not in OF_NUMBERS:
-        return are_of(types, operands)
-    others = [x for x in operands[1:] if x.__class__ not in (float, int)]
-    return bool(others) and are_of(types, (operands[0], *others))
 
 
 # ---- numpy.clip of floats, whose bounds are operands -----------------------------------------------------------------
@@ -336,10 +272,3 @@ def clips_floats(x: Any, low: Any, high: Any) -> bool:
     if x._aval.dtype.kind != "f" or low.__class__ in _LISTS or high.__class__ in _LISTS:
         return False
     return low is not None or high is not None
-
-
-def clips_by_position(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return whether a call of `numpy.clip` has a tensor of floats and two bounds that may be operands."""
-    if kwargs or len(args) != 3 or not hasattr(args[0], "_aval") or args[1] is None or args[2] is None:
-        return False
-    return clips_floats(*args)

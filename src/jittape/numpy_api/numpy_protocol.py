@@ -23,26 +23,18 @@ from jittape.errors import DTypeError
 from jittape.numpy_api import numpy_ufuncs
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_operands import (
-    OF_SEQUENCES,
-    WITH_PATHS,
-    are_of,
-    are_operands,
     array_like,
-    clip_body,
-    clips_by_position,
     dtype_of,
     is_mask,
-    is_structure,
     numpy_function,
-    of_sequence,
     on_values,
     reject,
-    with_names,
     with_out,
     write,
 )
 from jittape.numpy_api.numpy_support import REFUSED
 from jittape.numpy_api.numpy_ufunc_methods import LOGICAL, combined_dtype, dtype_beside, ufunc_method
+from jittape.numpy_api.one_call import one_call
 from jittape.primitives.elementwise import (
     arithmetic,
     bits,
@@ -165,7 +157,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.deg2rad: typed(np.deg2rad, lambda x: numpy_ufuncs.scaled(x, np.pi / 180)),
     np.degrees: typed(np.degrees, lambda x: numpy_ufuncs.scaled(x, 180 / np.pi)),
     np.divide: division.divide,
-    np.divmod: _divmod,
+    np.divmod: Recorded(_divmod, ()),
     np.equal: comparison.equal,
     np.exp2: typed(np.exp2, numpy_ufuncs.exp2),
     np.exp: exponential.exp,
@@ -203,7 +195,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.logical_or: comparison.logical_or,
     np.logical_xor: comparison.logical_xor,
     np.matmul: matmul.matmul,
-    np.matvec: numpy_ufuncs.matvec,
+    np.matvec: Recorded(numpy_ufuncs.matvec, ()),
     np.maximum: piecewise.maximum,
     np.minimum: piecewise.minimum,
     np.modf: typed(np.modf, numpy_ufuncs.modf),
@@ -229,9 +221,9 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.subtract: arithmetic.subtract,
     np.tan: trig.tan,
     np.tanh: hyperbolic.tanh,
-    np.trunc: numpy_ufuncs.trunc,
-    np.vecdot: vecdot,
-    np.vecmat: numpy_ufuncs.vecmat,
+    np.trunc: Recorded(numpy_ufuncs.trunc, ()),
+    np.vecdot: Recorded(vecdot, ()),
+    np.vecmat: Recorded(numpy_ufuncs.vecmat, ()),
 }
 
 
@@ -360,19 +352,9 @@ def array_function(
     TypeError
         For a function without a counterpart.
     """
-    count = WITH_PATHS.get(func)
-    if func is np.clip and clips_by_position(args, kwargs):
-        return apply(clip_body, args)
-    if count is not None and len(args) >= count and (count == 1 or are_operands(func, types, args[:count])):
-        rest = args[count:]
-        if is_structure(rest, kwargs):
-            if not kwargs:
-                return apply(FUNCTIONS[func], args[:count], rest)
-            return apply(with_names(FUNCTIONS[func]), args[:count], (rest, tuple(kwargs.items())))
-    if func in OF_SEQUENCES and args and args[0].__class__ in _SEQUENCES and are_of(types, args[0]):
-        rest = args[1:]
-        if is_structure(rest, kwargs):
-            return apply(of_sequence(FUNCTIONS[func]), tuple(args[0]), (rest, tuple(kwargs.items())))
+    result = one_call(func, types, args, kwargs)
+    if result is not NotImplemented:
+        return result
     adapter = FUNCTIONS.get(func)
     if adapter is not None:
         return with_out(adapter, *args, **kwargs)

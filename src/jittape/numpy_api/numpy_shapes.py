@@ -1,4 +1,4 @@
-"""NumPy's functions that change shapes and move elements: adapters to user-level functions."""
+"""NumPy's functions that change shapes, move elements or make ranges: adapters to user-level functions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.dtypes import as_dtype, int64
+from jittape.core.primitive import active_recorder, apply
 from jittape.core.user_calls import as_int
-from jittape.errors import ShapeError
+from jittape.errors import DTypeError, ShapeError
 from jittape.numpy_api.numpy_operands import (
     array_like,
     axis_of,
@@ -17,15 +19,21 @@ from jittape.numpy_api.numpy_operands import (
     reject,
     shape_of,
     strong,
+    values_of,
 )
-from jittape.primitives.broadcast import aligned_shapes, axis_key
-from jittape.primitives.elementwise.arithmetic import subtract
-from jittape.primitives.elementwise.comparison import not_equal, where
+from jittape.primitives.broadcast import aligned_shapes, axis_key, iota
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.comparison import greater_equal, less_equal, not_equal, where
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.piecewise import floor
+from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.indexing.repetition import repeat, tile
 from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.linalg.matrices import diag
+from jittape.primitives.shape import creation
 from jittape.primitives.shape.joining import concat, meshgrid, split, stack
 from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.shape.reshaping import (
@@ -38,6 +46,7 @@ from jittape.primitives.shape.reshaping import (
 )
 
 __all__ = [
+    "RANGES",
     "common_shape",
     "joining_adapter",
     "numpy_array_split",
@@ -83,7 +92,7 @@ def numpy_swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """``np.swapaxes``."""
     rank = len(shape_of(a))
     perm = list(range(rank))
-    first, second = (one_axis("swapaxes", axis_key(axis), rank) for axis in (axis1, axis2))
+    first, second = (one_axis("np.swapaxes", axis_key(axis), rank) for axis in (axis1, axis2))
     perm[first], perm[second] = second, first
     return transpose(a, perm)
 
@@ -228,12 +237,16 @@ def numpy_diag(v: Any, k: int = 0) -> Any:
 
 def _triangle(m: Any, k: int, lower: bool) -> Any:
     m, name = array_like(m), "tril" if lower else "triu"
-    shape = shape_of(m)
-    if not shape:
+    if not shape_of(m):
         raise ShapeError(f"[np.{name}] m must have at least 1 dimension, got a scalar")
-    rows, columns = (shape * 2)[-2:]
-    below = np.tri(rows, columns, as_int("k", k) - (not lower), dtype=np.bool_)
-    return where(below if lower else ~below, m, np.zeros((), dtype_of(m)))
+    return apply(_triangle_body, (m,), (as_int("k", k), lower))
+
+
+def _triangle_body(m: Any, k: int, lower: bool) -> Any:
+    shape = (tuple(m.shape) * 2)[-2:]
+    diagonal, column = add(iota(shape, 0, int64), k), iota(shape, 1, int64)
+    kept = less_equal(column, diagonal) if lower else greater_equal(column, diagonal)
+    return where(kept, m, cast(0, m.dtype))
 
 
 def numpy_tril(m: Any, k: int = 0) -> Any:
@@ -269,3 +282,83 @@ def numpy_meshgrid(
     order = [shape_of(x)[0] for x in flat]
     grids = np.meshgrid(*[np.empty(n, bool) for n in order], sparse=True, indexing=indexing)  # type: ignore[call-overload]
     return tuple([reshape(x, grid.shape) for x, grid in zip(flat, grids, strict=True)])
+
+
+# ---- ranges of numbers between tensors ------------------------------------------------------------------------------
+
+
+def _linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    # An int, such as -1, need not fit the dtype of the other end.
+    start, stop = [array_like(float(end) if type(end) is int else end) for end in (start, stop)]
+    numbers = creation.evenly_spaced(start, stop, num, axis, endpoint, broadcasts=True)
+    if dtype is None or as_dtype(dtype).kind not in "iu":
+        numbers = converted(numbers, dtype)
+    else:
+        numbers = cast(floor(numbers), dtype)
+    if not retstep:
+        return numbers
+    intervals = num - bool(endpoint)
+    return numbers, divide(
+        subtract(_float(stop), _float(start)), float(intervals) if intervals > 0 else np.nan
+    )
+
+
+def _float(end: Any) -> Any:
+    """Return the end of an interval with a float or complex dtype."""
+    return cast(end, np.float64) if dtype_of(end).kind in "biu" else strong(end)
+
+
+def _logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    base = strong(base)
+    if shape_of(base):
+        start, stop, base = _of_equal_rank(strong(start), strong(stop), base)
+        base = expand_dims(base, axis)
+    return converted(pow(base, _linspace(start, stop, num, endpoint, axis=axis)), dtype)
+
+
+def _of_equal_rank(*arrays: Any) -> list[Any]:
+    rank = max(len(shape_of(a)) for a in arrays)
+    return [reshape(a, [*(1,) * (rank - len(shape_of(a))), *shape_of(a)]) for a in arrays]
+
+
+def _geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
+    start, stop = add(strong(start), 0.0), add(strong(stop), 0.0)
+    if "c" in (dtype_of(start).kind, dtype_of(stop).kind):
+        raise DTypeError(
+            "[np.geomspace] on a tensor is not defined for complex numbers; use np.exp of np.linspace"
+        )
+    for name, value in (("start", start), ("stop", stop)):
+        if active_recorder().traced_in is None and np.any(values_of(value) == 0):
+            raise ValueError(f"[np.geomspace] Geometric sequence cannot include zero, got {name} with a zero")
+    weights = creation.evenly_spaced(np.float64(0), np.float64(1), num, 0, endpoint, broadcasts=True)
+    shape = np.broadcast_shapes(shape_of(start), shape_of(stop))
+    axis = one_axis("np.geomspace", axis, len(shape) + 1)
+    weights = reshape(weights, [*(1,) * axis, num, *(1,) * (len(shape) - axis)])
+    first, ratio = broadcast_to(start, shape), divide(stop, start)
+    numbers = multiply(expand_dims(first, axis), pow(expand_dims(broadcast_to(ratio, shape), axis), weights))
+    return converted(numbers, dtype)
+
+
+RANGES: dict[Any, Callable[..., Any]] = {
+    np.geomspace: _geomspace,
+    np.linspace: _linspace,
+    np.logspace: _logspace,
+}

@@ -30,6 +30,7 @@ from jittape.core.symbolic.extents import open_extents
 from jittape.native.built_in import TABLE
 from jittape.native.object_layout import object_layout, slot_places
 from jittape.native.switch import NativeMethod
+from jittape.numpy_api import one_call
 from jittape.numpy_api.array_methods import ArrayMethods
 from jittape.numpy_api.dtype_objects import DType
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
@@ -158,7 +159,8 @@ def _methods() -> list[_Method]:
         arguments = name, owner is Variable
         methods.append(_Method(owner, "__getitem__", ONE_ARGUMENT, "emit_getitem.define_getitem", arguments))
     methods.append(_Method(Operators, "__array_ufunc__", BY_NAMES, "emit_protocols.define_array_ufunc"))
-    methods.append(_Method(Operators, "__array_function__", BY_NAMES, "emit_protocols.define_array_function"))
+    methods.append(_Method(Operators, "__array_function__", BY_NAMES, "emit_one_call.define_array_function"))
+    methods.append(_Method(ArrayMethods, "_one_call", BY_NAMES, "emit_one_call.define_one_call"))
     methods.append(_Method(ArrayMethods, "_record_or", BY_NAMES, "emit_calls.define_record_or"))
     of_arrays: tuple[type, str] = ArrayMethods, _METHODS_OF_ARRAYS
     for kind, names in (of_arrays, (Operators, _OPERATORS)):
@@ -182,6 +184,7 @@ _KNOWN: dict[str, Any] = {
         kind.__name__: kind for kind in (tuple, list, dict, slice, str, float, int, bool, complex, np.ndarray)
     },
     "np.float64": np.float64,
+    "np.power": np.power,
     "dtype float64": float64,
     "dtype int64": int64,
     **_OPS,
@@ -218,6 +221,7 @@ _KNOWN: dict[str, Any] = {
     "PLANS": PLANS,
     "open_extents": open_extents,
     **{name: getattr(path_tables, name) for name in path_tables.__all__},
+    **{name: getattr(one_call, name) for name in one_call.__all__ if name.isupper()},
     "plan_method": plan_method,
     "type of dtypes": type(type(float64)),
     "config": config,

@@ -62,7 +62,7 @@ def _define_method(new: New, function: ir.Function) -> None:
         code.write(name, integer(0))
         with builder.if_then(builder.icmp_signed(">=", i, count)):
             code.write(name, code.item(names, builder.sub(i, count)))
-        fits = is_structure(new, code, value, code.read(name), or_dtype=True)
+        fits = is_structure(new, code, value, code.read(name))
         code.require(code.differ(fits, integer(0)), drop)
         code.write(part, value)
         builder.branch(after)

@@ -39,32 +39,35 @@ def recorder(code: ObjectCode, otherwise: ir.Block) -> ir.Value:
     return trace
 
 
-def is_structure(new: New, code: ObjectCode, value: ir.Value, name: ir.Value, or_dtype: bool) -> ir.Value:
+def is_structure(new: New, code: ObjectCode, value: ir.Value, name: ir.Value) -> ir.Value:
     """Return 1 if a key may contain `value`, the argument `name`, or 0 if it has none; else 0.
 
-    It may be an int, a str, None, a tuple of ints, or a bool that is ``keepdims``: True equals 1, but is no axis. If
-    `or_dtype`, it may be a dtype, too.
+    It may be an int, a str, a dtype, None, a tuple of ints and of such tuples, or a bool that is ``keepdims``: True
+    equals 1, but is no axis.
     """
-    shared = "jittape_is_option" if or_dtype else "jittape_is_structure"
     return code.call_shared(
-        shared, lambda function: _define_is_structure(new(function), or_dtype), value, name
+        "jittape_is_structure", lambda function: _define_is_structure(new, function), value, name
     )
 
 
-def _define_is_structure(code: ObjectCode, or_dtype: bool) -> None:
-    builder, (value, name) = code.builder, code.function.args
+def _define_is_structure(new: New, function: ir.Function) -> None:
+    code = new(function)
+    builder, (value, name) = code.builder, function.args
     no, kind = code.block("no"), code.type_of(value)
     fits = builder.and_(code.is_a(value, "bool"), code.same(name, code.known("keepdims")))
-    for plain in ("int", "str", *(("type", "DType") if or_dtype else ())):
+    for plain in ("int", "str", "type", "DType"):
         fits = builder.or_(fits, code.same(kind, code.known(plain)))
     fits = builder.or_(fits, code.same(value, code.known("None")))
-    if or_dtype:
-        fits = builder.or_(fits, code.same(code.type_of(kind), code.known("type of dtypes")))
+    fits = builder.or_(fits, code.same(code.type_of(kind), code.known("type of dtypes")))
     with builder.if_then(fits):
         builder.ret(integer(1))
     code.require(code.is_a(value, "tuple"), no)
     with code.each(code.length_of(value)) as i:
-        code.require(code.is_a(code.item(value, i), "int"), no)
+        item = code.item(value, i)
+        with builder.if_then(builder.not_(code.is_a(item, "int"))):
+            code.require(code.is_a(item, "tuple"), no)
+            inner = is_structure(new, code, item, integer(0))
+            code.require(code.differ(inner, integer(0)), no)
     builder.ret(integer(1))
     code.begin(no)
     builder.ret(integer(0))

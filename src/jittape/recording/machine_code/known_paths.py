@@ -10,15 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_operands import (
-    OF_NUMBERS,
-    OF_SEQUENCES,
-    WITH_PATHS,
-    clip_body,
-    of_sequence,
-    with_names,
-)
 from jittape.numpy_api.numpy_protocol import UFUNCS, Recorded
 from jittape.primitives.elementwise import (
     arithmetic,
@@ -28,10 +19,11 @@ from jittape.primitives.elementwise import (
     exponential,
     hyperbolic,
     piecewise,
+    powers,
 )
 from jittape.primitives.elementwise import trigonometric as trig
 from jittape.primitives.linalg.matmul import matmul_body
-from jittape.recording.machine_code.path_tables import FUNCTION_BODIES, SEQUENCE_BODIES, UFUNC_BODIES
+from jittape.recording.machine_code.path_tables import UFUNC_BODIES
 
 __all__: list[str] = []
 
@@ -63,6 +55,7 @@ _OPS: dict[np.ufunc, Any] = {
     np.isfinite: bits.is_finite_op,
     np.isinf: bits.is_inf_op,
     np.isnan: bits.is_nan_op,
+    np.left_shift: bits.left_shift_op,
     np.less: comparison.less_op,
     np.less_equal: comparison.less_equal_op,
     np.log10: exponential.log10_op,
@@ -79,7 +72,9 @@ _OPS: dict[np.ufunc, Any] = {
     np.negative: arithmetic.negative_op,
     np.not_equal: comparison.not_equal_op,
     np.positive: arithmetic.positive_op,
+    np.power: powers.pow_op,  # with floats and tensors; machine code leaves ints to the operator
     np.remainder: division.mod_op,
+    np.right_shift: bits.right_shift_op,
     np.sin: trig.sin_op,
     np.sinh: hyperbolic.sinh_op,
     np.sqrt: exponential.sqrt_op,
@@ -94,9 +89,3 @@ UFUNC_BODIES[np.matmul] = matmul_body, (False,) * 4
 UFUNC_BODIES |= {
     ufunc: (call.body, call.static) for ufunc, call in UFUNCS.items() if isinstance(call, Recorded)
 }
-FUNCTION_BODIES |= {
-    function: (count, FUNCTIONS[function], with_names(FUNCTIONS[function]), function in OF_NUMBERS)
-    for function, count in WITH_PATHS.items()
-}
-FUNCTION_BODIES[np.clip] = (3, clip_body, clip_body, True)
-SEQUENCE_BODIES |= {function: of_sequence(FUNCTIONS[function]) for function in OF_SEQUENCES}

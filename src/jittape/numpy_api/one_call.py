@@ -1,0 +1,193 @@
+"""Calls of NumPy's functions that are recorded as one call, whatever ops the function consists of.
+
+The arguments of such a call are operands and structure: ints, texts, dtypes, tuples of ints and None, which are part of
+the key. Machine code in `jittape.recording.machine_code.emit_protocols` does the same on known paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.core.primitive import apply
+from jittape.core.symbolic.extents import open_extents
+from jittape.numpy_api.dtype_objects import DType
+from jittape.numpy_api.numpy_operands import dtype_of, shape_of
+
+__all__ = [
+    "END",
+    "FLAGS",
+    "LIST",
+    "NAMED",
+    "ONE_CALLS",
+    "OPERAND",
+    "OPERAND_NAMES",
+    "TUPLE",
+    "OneCall",
+    "arranged",
+    "one_call",
+]
+
+
+class OneCall(NamedTuple):
+    """How calls of a function of NumPy are recorded as one call.
+
+    Attributes
+    ----------
+    body : callable
+        The adapter, for calls that have operands as positional arguments and nothing else.
+    general : callable
+        The body of all other calls; the parameters say how the operands are arranged: see `arranged`.
+    leading : int
+        Number of leading parameters that are operands, never structure.
+    numbers : int
+        Python numbers that are operands, except as the first argument: 0 none, 1 floats, 2 also the ints among the
+        leading parameters.
+    results : callable or None
+        Converts a tuple of results.
+    """
+
+    body: Callable[..., Any]
+    general: Callable[..., Any]
+    leading: int
+    numbers: int
+    results: Callable[..., Any] | None
+
+
+ONE_CALLS: dict[Any, OneCall] = {}
+"""How functions are recorded as one call; `numpy_functions` fills the table."""
+OPERAND, LIST, TUPLE, END, NAMED = (f"\ue000{name}" for name in ("operand", "list", "tuple", "end", "named"))
+"""Marks among the parameters of `OneCall.general`; no argument of a user has these texts."""
+OPERAND_NAMES = dict.fromkeys(("a", "b", "fp", "p", "v", "weights", "x", "x1", "x2", "xp", "y"))
+"""Keyword arguments that may be operands; ``out=`` is none."""
+_FLAGS = "bias compute_uv copy equal_nan full_matrices hermitian increasing keepdims rowvar subok upper"
+FLAGS = dict.fromkeys(_FLAGS.split())
+"""Keyword arguments for which 1 means the same as True: equal keys must have the same meaning, and 1 is an axis."""
+
+
+def arranged(
+    name: str, adapter: Callable[..., Any], results: Callable[..., Any] | None
+) -> Callable[..., Any]:
+    """Return the `adapter` of the function `name` as a body whose parameters are the arguments of a call.
+
+    `OPERAND` stands for each operand. A list or tuple of operands begins with a mark and ends with `END`. `NAMED`
+    begins the named arguments, each after its name. The last parameter is the number of operands.
+    """
+
+    def called(*operands_and_static: Any) -> Any:
+        count = operands_and_static[-1]
+        operands = iter(operands_and_static[:count])
+        parts = iter(operands_and_static[count:-1])
+        args = [_argument(part, parts, operands) for part in iter(partial(next, parts, NAMED), NAMED)]
+        kwargs = {name: _argument(next(parts), parts, operands) for name in parts}
+        found = adapter(*args, **kwargs)
+        if found.__class__ is not tuple and isinstance(found, (tuple, list)) and results is None:
+            raise TypeError("the results are no tuple")
+        return found
+
+    called.__name__ = called.__qualname__ = name
+    return called
+
+
+def _argument(part: Any, parts: Iterator[Any], operands: Iterator[Any]) -> Any:
+    if part == OPERAND:
+        return next(operands)
+    if part in (LIST, TUPLE):
+        values = [next(operands) for _ in iter(partial(next, parts), END)]
+        return values if part == LIST else tuple(values)
+    return part
+
+
+def one_call(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record a call of a NumPy function as one call; return NotImplemented if it cannot be one.
+
+    A call cannot be one if its arguments are not only operands and structure, or if the adapter reads values.
+    """
+    call = ONE_CALLS.get(func)
+    if call is None:
+        return NotImplemented
+    found = _flattened(call, types, args, kwargs)
+    if found is None or (
+        func is np.clip and dtype_of(found[0][0]).kind != "f"
+    ):  # ints of clip need their values
+        return NotImplemented
+    operands, static = found
+    if _refused and _is_refused(func, operands, static):
+        return NotImplemented
+    try:
+        result = apply(call.general if static else call.body, operands, static)
+    except Exception:  # the adapter, which the caller tries next, raises the errors that concern users
+        _refuse(func, operands, static)
+        return NotImplemented
+    return call.results(result) if call.results is not None and result.__class__ is tuple else result
+
+
+_refused: set[tuple[Any, ...]] = set()
+"""Calls that could not be recorded as one."""
+_MOST_REFUSED = 4096
+
+
+def _is_refused(func: Any, operands: tuple[Any, ...], static: tuple[Any, ...]) -> bool:
+    """Return whether a call is known to be no single one; the hash of an open extent would fix the extent."""
+    return not open_extents and _signature(func, operands, static) in _refused
+
+
+def _refuse(func: Any, operands: tuple[Any, ...], static: tuple[Any, ...]) -> None:
+    if len(_refused) >= _MOST_REFUSED:
+        _refused.clear()
+    if not open_extents:
+        _refused.add(_signature(func, operands, static))
+
+
+def _signature(func: Any, operands: tuple[Any, ...], static: tuple[Any, ...]) -> tuple[Any, ...]:
+    avals = [getattr(x, "_aval", None) or (x.__class__, shape_of(x)) for x in operands]
+    return func, static, *avals
+
+
+def _flattened(
+    call: OneCall, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+    """Return the operands of a call and the parameters of its body; None if an argument is neither."""
+    operands: list[Any] = []
+    parts: list[Any] = []
+    for i, value in enumerate(args):
+        kind, leads, numbers = value.__class__, i < call.leading, call.numbers if i else 0
+        if kind in types or (kind is float and numbers) or (kind is int and leads and numbers == 2):
+            operands.append(value)
+            parts.append(OPERAND)
+        elif kind in _SEQUENCES and value and all([x.__class__ in types for x in value]):
+            operands += value
+            parts += [LIST if kind is list else TUPLE, *[OPERAND] * len(value), END]
+        elif value is None or (not leads and is_structure(value)):
+            parts.append(value)
+        else:
+            return None
+    if kwargs:
+        parts.append(NAMED)
+    for name, value in kwargs.items():
+        kind = value.__class__
+        if (kind in types and name in OPERAND_NAMES) or (kind is float and call.numbers):
+            operands.append(value)
+            parts += [name, OPERAND]
+        elif is_structure(value) or (kind is bool and name in FLAGS):
+            parts += [name, value]
+        else:
+            return None
+    if len(parts) == len(operands):
+        return tuple(operands), ()
+    return (tuple(operands), (*parts, len(operands))) if operands else None
+
+
+def is_structure(value: Any) -> bool:
+    """Return whether an argument may be part of a key. Equal keys must mean the same: True equals 1, but is no axis."""
+    kind = value.__class__
+    if kind is tuple:
+        return all([i.__class__ is int or (i.__class__ is tuple and is_structure(i)) for i in value])
+    return kind in _STRUCTURE or isinstance(value, np.dtype)
+
+
+_STRUCTURE = frozenset((int, str, type, DType, type(None)))
+_SEQUENCES = frozenset((list, tuple))

@@ -1,0 +1,267 @@
+"""Machine code of `jittape.numpy_api.one_call.one_call` on known paths: a call of a NumPy function as one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from llvmlite import ir
+
+from jittape.compile.llvm.ir_helpers import integer
+from jittape.native.object_code import ObjectCode
+from jittape.recording.machine_code.emit_methods import call_python
+from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
+from jittape.recording.machine_code.emit_recorder import OPERANDS, record
+
+__all__ = ["define_array_function", "define_one_call"]
+
+_PARTS = 48
+"""Maximum number of parameters, marks included; Python records calls with more."""
+_LENGTH, _COUNT, _FIRST = 0, 1, 2
+"""Words of the memory of a call: number of parameters, number of operands, the parameters and then the operands."""
+
+
+def define_array_function(new: New, function: ir.Function) -> None:
+    """Emit ``__array_function__(self, func, types, args, kwargs)``."""
+    _define(new, function, "Operators.__array_function__")
+
+
+def define_one_call(new: New, function: ir.Function) -> None:
+    """Emit ``_one_call(self, func, types, args, kwargs)``, which returns NotImplemented if the call is not one."""
+    _define(new, function, "ArrayMethods._one_call")
+
+
+def _define(new: New, function: ir.Function, in_python: str) -> None:
+    code = new(function)
+    _, arguments, count, names = function.args
+    python = code.block("python")
+    code.require_same(python, (names, integer(0)), (count, integer(4)))
+    args, kwargs = code.read(arguments, 2), code.read(arguments, 3)
+    code.require(code.is_a(args, "tuple"), python)
+    code.require(code.is_a(kwargs, "dict"), python)
+    called = (code.read(arguments, 0), args, kwargs)
+    result = code.call_shared("jittape_one_call", lambda shared: _OneCall(new, shared).emit(), *called)
+    code.require(code.differ(result, integer(0)), python)
+    code.builder.ret(result)
+    code.begin(python)
+    call_python(new, code, code.known(in_python), *function.args)
+
+
+class _OneCall:
+    """The writer of ``one_call(function, args, kwargs)``, which returns 0, mostly without an error, for Python."""
+
+    def __init__(self, new: New, function: ir.Function) -> None:
+        self.new = new
+        self.code = code = new(function)
+        self.function, self.args, self.kwargs = function.args
+        self.memory = code.words(_FIRST + _PARTS + OPERANDS)
+        self.operands = code.element(self.memory, _FIRST + _PARTS)
+        self.refused, self.none = code.block("refused"), code.block("none")
+        for word in (_LENGTH, _COUNT):
+            code.write(self.memory, integer(0), word)
+
+    def emit(self) -> None:
+        code, builder = self.code, self.code.builder
+        known = code.attempt(self.none, "PyDict_GetItemWithError", code.known("ONE_CALLS"), self.function)
+        self._take_arguments(known)
+        length, count = code.read(self.memory, _LENGTH), code.read(self.memory, _COUNT)
+        code.require(code.differ(count, integer(0)), self.refused)
+        body, static, drop = code.words(1), code.words(1), code.block("drop")
+        with builder.if_else(code.same(length, count), likely=True) as (plain, general):
+            with plain:
+                code.write(body, code.item(known, 0))
+                code.write(static, code.incref(code.known("empty")))
+            with general:
+                code.write(body, code.item(known, 1))
+                code.write(static, self._parameters(length, count))
+        trace = recorder(code, drop)
+        recorded = (trace, code.read(body), self.operands, count, code.read(static), integer(0))
+        result = record(self.new, code, *recorded)
+        code.decref(trace)
+        code.require(code.differ(result, integer(0)), drop)
+        code.decref(code.read(static))
+        self._drop_operands()
+        self._return(result, code.item(known, 4))
+        code.begin(drop)
+        code.decref(code.read(static))
+        builder.branch(self.refused)
+        code.begin(self.refused)
+        self._drop_operands()
+        builder.branch(self.none)
+        code.begin(self.none)
+        builder.ret(integer(0))
+
+    def _take_arguments(self, known: ir.Value) -> None:
+        code, builder = self.code, self.code.builder
+        leading, numbers = code.size(code.item(known, 2)), code.size(code.item(known, 3))
+        with code.each(code.length_of(self.args)) as i:
+            leads = builder.zext(builder.icmp_signed("<", i, leading), ir.IntType(64))
+            first = code.same(i, integer(0))
+            self._take(code.item(self.args, i), integer(0), leads, builder.select(first, integer(0), numbers))
+        with builder.if_then(code.differ(code.call("PyDict_Size", self.kwargs), integer(0))):
+            self._append_part(code.known("NAMED"))
+            with code.each_pair(self.kwargs) as (name, value):
+                self._append_part(name)
+                self._take(value, name, integer(0), numbers)
+
+    def _append_part(self, part: ir.Value) -> None:
+        appended = _append_part(self.new, self.code, self.memory, part)
+        self.code.require(self.code.differ(appended, integer(0)), self.refused)
+
+    def _take(self, *value_name_leads_numbers: ir.Value) -> None:
+        code = self.code
+        taken = code.call_shared(
+            "jittape_take_argument",
+            lambda shared: _Argument(self.new, shared).emit(),
+            self.memory,
+            *value_name_leads_numbers,
+        )
+        code.require(code.differ(taken, integer(0)), self.refused)
+
+    def _parameters(self, length: ir.Value, count: ir.Value) -> ir.Value:
+        """Return a new tuple of the parameters and the number of operands."""
+        code = self.code
+        number = code.attempt(self.refused, "PyLong_FromSsize_t", count)
+        made = code.attempt(self.refused, "PyTuple_New", code.builder.add(length, integer(1)))
+        with code.each(length) as i:
+            part = code.read(self.memory, code.builder.add(i, integer(_FIRST)))
+            code.fill(made, i, code.incref(part))
+        code.fill(made, length, number)
+        return made
+
+    def _drop_operands(self) -> None:
+        code = self.code
+        with code.each(code.read(self.memory, _COUNT)) as i:
+            code.decref(code.read(self.operands, i))
+
+    def _return(self, result: ir.Value, convert: ir.Value) -> None:
+        """Return a result; a tuple of results in the form that the function of NumPy has."""
+        code, builder = self.code, self.code.builder
+        converts = builder.and_(code.differ(convert, code.known("None")), code.is_a(result, "tuple"))
+        with builder.if_then(converts, likely=False):
+            memory = code.words(1)
+            code.write(memory, result)
+            made = code.call_object(convert, memory, integer(1))
+            code.decref(result)
+            builder.ret(made)
+        builder.ret(result)
+
+
+class _Argument:
+    """The writer of ``take(memory, value, name, leads, numbers)``, which returns 0 for an argument of no known kind.
+
+    `name` is 0 for an argument by position, `leads` whether it must be an operand, and `numbers` is that of the call.
+    """
+
+    def __init__(self, new: New, function: ir.Function) -> None:
+        self.new = new
+        self.code = new(function)
+        self.memory, self.value, self.name, self.leads, self.numbers = function.args
+        self.no = self.code.block("no")
+
+    def emit(self) -> None:
+        code, builder = self.code, self.code.builder
+        leads = code.differ(self.leads, integer(0))
+        sequence = code.block("sequence")
+        is_float = builder.and_(code.is_a(self.value, "float"), code.differ(self.numbers, integer(0)))
+        two = builder.and_(code.same(self.numbers, integer(2)), leads)
+        is_int = builder.and_(code.is_a(self.value, "int"), two)
+        is_array = builder.and_(code.is_a(self.value, "ndarray"), leads)
+        is_number_or_array = builder.or_(builder.or_(is_float, is_int), is_array)
+        with self._if(is_number_or_array):
+            self._append_operand(self.value)
+        with self._if(self._is_tensor(self.value)):
+            with builder.if_then(code.differ(self.name, integer(0))):
+                found = code.call("PyDict_GetItemWithError", code.known("OPERAND_NAMES"), self.name)
+                code.require(code.differ(found, integer(0)), self.no)
+            self._append_operand(self.value)
+        with self._if(code.same(self.value, code.known("None"))):
+            self._append_part(self.value)
+        code.require(builder.not_(leads), sequence)
+        with self._if(self._is_flag()):
+            self._append_part(self.value)
+        structure = is_structure(self.new, code, self.value, integer(0))
+        with self._if(code.differ(structure, integer(0))):
+            self._append_part(self.value)
+        builder.branch(sequence)
+        code.begin(sequence)
+        self._take_sequence()
+        builder.ret(integer(1))
+        code.begin(self.no)
+        builder.ret(integer(0))
+
+    @contextmanager
+    def _if(self, condition: ir.Value) -> Iterator[None]:
+        """Emit what is done with an argument of one kind; it ends the call."""
+        with self.code.builder.if_then(condition):
+            yield
+            self.code.builder.ret(integer(1))
+
+    def _is_tensor(self, value: ir.Value) -> ir.Value:
+        code = self.code
+        return code.builder.or_(code.is_a(value, "Tensor"), code.is_a(value, "Variable"))
+
+    def _is_flag(self) -> ir.Value:
+        """Return whether the argument is a bool whose name is in `FLAGS`."""
+        code, flag = self.code, self.code.words(1)
+        code.write(flag, integer(0))
+        named = code.builder.and_(code.is_a(self.value, "bool"), code.differ(self.name, integer(0)))
+        with code.builder.if_then(named):
+            code.write(flag, code.call("PyDict_GetItemWithError", code.known("FLAGS"), self.name))
+        return code.differ(code.read(flag), integer(0))
+
+    def _take_sequence(self) -> None:
+        """Append the operands in a list or tuple."""
+        code, builder = self.code, self.code.builder
+        a_list = code.block("list")
+        code.require(code.same(self.name, integer(0)), self.no)
+        code.require(code.is_a(self.value, "tuple"), a_list)
+        code.require(code.differ(code.length_of(self.value), integer(0)), self.no)
+        self._append_part(code.known("TUPLE"))
+        with code.each(code.length_of(self.value)) as i:
+            self._append_item(code.item(self.value, i))
+        self._append_part(code.known("END"))
+        builder.ret(integer(1))
+        code.begin(a_list)
+        code.require(code.is_a(self.value, "list"), self.no)
+        code.require(code.differ(code.call("PyList_Size", self.value), integer(0)), self.no)
+        self._append_part(code.known("LIST"))
+        with code.each_item(self.value) as (_, item):
+            self._append_item(item)
+        self._append_part(code.known("END"))
+
+    def _append_item(self, item: ir.Value) -> None:
+        code = self.code
+        code.require(code.builder.or_(self._is_tensor(item), code.is_a(item, "ndarray")), self.no)
+        self._append_operand(item)
+
+    def _append_part(self, part: ir.Value) -> None:
+        appended = _append_part(self.new, self.code, self.memory, part)
+        self.code.require(self.code.differ(appended, integer(0)), self.no)
+
+    def _append_operand(self, operand: ir.Value) -> None:
+        code, builder = self.code, self.code.builder
+        count = code.read(self.memory, _COUNT)
+        code.require(builder.icmp_signed("<", count, integer(OPERANDS)), self.no)
+        code.write(self.memory, code.incref(operand), builder.add(count, integer(_FIRST + _PARTS)))
+        code.write(self.memory, builder.add(count, integer(1)), _COUNT)
+        self._append_part(code.known("OPERAND"))
+
+
+def _append_part(new: New, code: ObjectCode, memory: ir.Value, part: ir.Value) -> ir.Value:
+    """Append a parameter, borrowed; return 0 if there are too many."""
+    return code.call_shared(
+        "jittape_append_part", lambda shared: _define_append_part(new(shared)), memory, part
+    )
+
+
+def _define_append_part(code: ObjectCode) -> None:
+    memory, part = code.function.args
+    full = code.block("full")
+    length = code.read(memory, _LENGTH)
+    code.require(code.builder.icmp_signed("<", length, integer(_PARTS)), full)
+    code.write(memory, part, code.builder.add(length, integer(_FIRST)))
+    code.write(memory, code.builder.add(length, integer(1)), _LENGTH)
+    code.builder.ret(integer(1))
+    code.begin(full)
+    code.builder.ret(integer(0))

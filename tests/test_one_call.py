@@ -1,0 +1,216 @@
+"""Calls of NumPy's functions that are recorded as one call: values, types, refused forms, and known paths."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+import jittape.numpy as jnp
+from jittape.recording.trace import current_trace
+from test_native_recording import calls_of_python, machine_code
+
+__all__ = ["machine_code"]
+
+A = np.array([[2.0, 0.5, 1.0], [0.25, 3.0, 0.75], [0.5, 1.5, 4.0]])
+KNOWN = (
+    "n.append(x, y, axis=0)", "n.array_split(x, 2)", "n.atleast_2d(x, v)", "n.average(v, weights=w)",
+    "n.broadcast_arrays(x, v)", "n.broadcast_to(v, (2, 3))", "n.clip(x, 0.5, None)", "n.clip(x, a_min=0.5, a_max=2.0)",
+    "n.clip(x, 1, 2)", "n.concatenate((x, y), axis=1)", "n.convolve(v, w, 'same')", "n.cov(x, rowvar=False)",
+    "n.cross(v, w)", "n.diag(v, -1)", "n.einsum('ij,jk->ik', x, y)", "n.fft.rfft(v)", "n.full_like(x, 2.5)",
+    "n.gradient(v)", "n.hsplit(x, 3)", "n.interp(v, v, w)", "n.isclose(x, y, rtol=0.5)", "n.linalg.eigh(x)",
+    "n.linalg.multi_dot([x, y, x])", "n.linalg.norm(x, axis=1, keepdims=True)", "n.linalg.slogdet(x)",
+    "n.linalg.svd(x, full_matrices=False)", "n.median(x, axis=0)", "n.meshgrid(v, w)", "n.nanmean(x, 1)",
+    "n.pad(x, ((1, 0), (0, 2)))", "n.polyval(v, w)", "n.power(x, 2)", "n.power(x, y)", "n.ptp(x, axis=0)",
+    "n.repeat(x, 2, axis=1)", "n.roll(x, 1, axis=0)", "n.round(x, 1)", "n.split(x, (1, 2))", "n.stack([x, y], axis=-1)",
+    "n.std(x, axis=0, ddof=1)", "n.sum(x, dtype=np.float32)", "n.tile(x, (2, 1))", "n.trapezoid(v, w)", "n.tril(x)",
+    "n.trunc(x)", "n.unwrap(v)", "n.var(x, axis=(0, 1))", "n.where(m, x, 0.0)", "n.zeros_like(x)",
+)  # fmt: skip
+"""Calls that machine code records by itself."""
+REFUSED = (
+    "n.where(x > y, 1, 2)", "n.where(x > y, 0.1, 0.2)", "n.full_like(x, 2)", "n.dot(x, 2)", "n.kron(2, x)",
+    "n.sum(x, where=x > y)", "n.average(x, axis=0, weights=[1.0, 2.0, 3.0])", "n.repeat(v, np.array([1, 0, 2]))",
+    "n.repeat(v, k)", "n.take(x, [0, 2], axis=1)", "n.quantile(x, 0.25, axis=0)", "n.where(v > w)[0]",
+    "n.unique(v)", "n.select([x > y, x < y], [x, y], 5.0)", "n.insert(v, 1, 7.0)",
+    "n.piecewise(v, [v > w], [1.0, 2.0])", "n.pad(v, 1, mode='edge')", "n.histogram(v, 3)[0]",
+    "n.einsum(x, [0, 1], [1, 0])", "n.block([[x, y], [y, x]])",
+    "n.append(v, 1.0)", "n.nan_to_num(x, nan=0.5)", "n.linspace(v, w, 4)", "n.median(x, axis=np.int64(1))",
+)  # fmt: skip
+"""Calls with other arguments, or of functions that read values."""
+
+
+def variables(dtype: Any = np.float64) -> dict[str, Any]:
+    a = A.astype(dtype)
+    return {"x": a, "y": a.T, "v": a[0], "w": a[1], "k": np.array([2, 1, 0]), "m": A > 1}
+
+
+def tensors(dtype: Any = np.float64) -> dict[str, Any]:
+    return {name: jt.constant(a) for name, a in variables(dtype).items()}
+
+
+def compiled(text: str) -> Callable[[Any, dict[str, Any]], Any]:
+    code = compile(text, text, "eval")
+    return lambda n, names: eval(code, {"n": n, "np": np, **names})
+
+
+def assert_same(found: Any, wanted: Any) -> None:
+    """Check that results have the values, dtypes and containers of NumPy's."""
+    if isinstance(wanted, (list, tuple)):
+        assert isinstance(found, list) == isinstance(wanted, list)
+        assert getattr(found, "_fields", None) == getattr(wanted, "_fields", None)
+        for one, other in zip(found, wanted, strict=True):
+            assert_same(one, other)
+    else:
+        found = np.asarray(found)
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(found, wanted, rtol=1e-12 if wanted.dtype.itemsize > 4 else 2e-6)
+
+
+@pytest.mark.parametrize("text", [*KNOWN, *REFUSED])
+def test_calls_agree_with_numpy(text: str):
+    call, names = compiled(text), tensors()
+    wanted = call(np, variables())
+    for namespace in (np, jnp, np, jnp, np, jnp):
+        current_trace().step()
+        assert_same(call(namespace, names), wanted)
+
+
+@pytest.mark.parametrize("text", KNOWN)
+def test_known_paths_run_no_python(text: str):
+    call, names = compiled(text), tensors()
+    for _ in range(3):
+        current_trace().step()
+        call(np, names)
+    current_trace().step()
+    allowed = {"_keep_place", "_root_of_line", "begin", "root", "<lambda>", "<module>", "_make", text}
+    seen = calls_of_python(lambda: call(np, names))
+    assert {name for name in seen if not name.endswith("_dispatcher")} <= allowed | OF_NUMPY
+
+
+OF_NUMPY = {"_arrays_for_stack_dispatcher", "iterable", "_block_dispatcher", "broadcast_arrays", "__new__"}
+"""Functions of NumPy that its functions run before they ask the tensor."""
+
+
+def test_each_call_is_recorded_as_one():
+    names = tensors()
+    for text in ("n.median(x)", "n.nanvar(x, ddof=1)", "n.pad(x, 1)", "n.einsum('ij->', x)"):
+        current_trace().step()
+        kept = compiled(text)(np, names)
+        assert len(current_trace().pending) == 1, text
+        del kept
+
+
+@pytest.mark.parametrize("namespace", [np, jnp])
+def test_numbers_that_change_are_not_kept(namespace: Any):
+    x = jt.constant(np.arange(6.0))
+    for i in range(60):
+        shift, low, fill = i % 7, i * 0.25, float("nan") if i % 5 == 0 else i * 0.1
+        current_trace().step()
+        a = x.numpy()
+        assert namespace.roll(x, shift).numpy().tolist() == np.roll(a, shift).tolist()
+        assert namespace.clip(x, low, None).numpy().tolist() == np.clip(a, low, None).tolist()
+        assert namespace.clip(x, 1, i).numpy().tolist() == np.clip(a, 1, i).tolist()
+        assert namespace.where(x > 2, x, low).numpy().tolist() == np.where(a > 2, a, low).tolist()
+        np.testing.assert_array_equal(namespace.full_like(x, fill).numpy(), np.full_like(a, fill))
+
+
+def test_arrays_and_lists_that_change_are_read_each_time():
+    x, rows = jt.constant(np.arange(3.0)), np.zeros(3)
+    parts: list[Any] = [x, x]
+    for i in range(50):
+        rows[:] = i
+        parts[1] = x * float(i)
+        current_trace().step()
+        assert np.dot(x, rows).numpy() == 3.0 * i
+        assert np.stack([x, rows]).numpy()[1].tolist() == [i] * 3
+        assert np.concatenate(parts).numpy()[3:].tolist() == [0.0, i, 2.0 * i]
+
+
+def test_variables_are_read_in_their_latest_version():
+    v, w = jt.Variable([1.0, 2.0, 3.0], dtype="float64"), jt.Variable([1.0, 1.0, 2.0], dtype="float64")
+    for i in range(40):
+        with jt.GradientTape() as tape:
+            loss = np.average(v, weights=w) + np.median(np.append(v, w))
+        gradients = tape.gradient(loss, [v, w])
+        value = np.average(v.numpy(), weights=w.numpy()) + np.median(np.append(v.numpy(), w.numpy()))
+        np.testing.assert_allclose(loss.numpy(), value, rtol=1e-12)
+        v.assign_sub(0.01 * gradients[0])
+        w.assign(w * (1.0 + 0.01 * (i % 3)))
+
+
+def test_out_is_written_by_known_calls():
+    x = jt.constant(A)
+    for i in range(40):
+        total = jt.Variable(np.zeros(3))
+        np.median(x * float(i), axis=0, out=total)
+        np.testing.assert_array_equal(total.numpy(), np.median(A * i, axis=0))
+
+
+def test_errors_are_those_of_the_function():
+    names = tensors()
+    for text in (
+        "n.median(x, axis=3)",
+        "n.tile(x, -1)",
+        "n.split(v, 2)",
+        "n.einsum('ij,jk', x, v)",
+        "n.diag(x[None])",
+    ):
+        wanted: type[Exception] = Exception
+        try:
+            compiled(text)(np, variables())
+        except Exception as error:
+            wanted = ValueError if isinstance(error, ValueError) else TypeError
+        for namespace in (np, jnp, np, jnp):
+            with pytest.raises(wanted):
+                compiled(text)(namespace, names)
+    assert np.median(names["x"]).numpy() == np.median(A)
+
+
+def test_true_is_no_axis():
+    x = jt.constant(A)
+    for _ in range(3):
+        np.testing.assert_array_equal(np.sum(x, 1).numpy(), A.sum(1))
+        np.testing.assert_array_equal(np.sum(x, axis=0, keepdims=True).numpy(), A.sum(0, keepdims=True))
+        np.testing.assert_array_equal(np.sum(x, axis=0, keepdims=1).numpy(), A.sum(0, keepdims=True))
+        with pytest.raises(TypeError):
+            np.sum(x, True)
+
+
+def test_calls_hold_nothing():
+    x, y = (jt.constant(A + i) for i in range(2))
+    axes, parts, limit = (0, 1), [x, y], float("0.25")
+
+    def step() -> None:
+        for _ in range(100):
+            with jt.GradientTape():
+                np.sum(x, axis=axes), np.stack(parts), np.clip(x, limit, None), np.linalg.slogdet(x)
+                np.average(x, weights=y), jnp.tile(x, axes), np.concatenate((x, y))
+                for bad in (lambda: np.sum(x, axis=7), lambda: np.stack([x, "a"]), lambda: np.median(x, 0.5)):
+                    with pytest.raises((TypeError, ValueError)):
+                        bad()
+
+    step()
+    held = (x, y, axes, parts, limit)
+    gc.collect()
+    before = [sys.getrefcount(value) for value in held]
+    step()
+    current_trace().step()
+    gc.collect()
+    assert [abs(sys.getrefcount(v) - n) <= 20 for v, n in zip(held, before, strict=True)] == [True] * len(
+        held
+    )
+
+
+@pytest.mark.parametrize("namespace", [np, jnp])
+def test_lengths_stay_general_after_a_refused_call(namespace: Any):
+    with pytest.raises(ValueError, match="axis"):
+        namespace.median(jt.constant(A), axis=5)
+    np.repeat(jt.constant(A[0]), np.array([1, 0, 2]))
+    function = jt.function(lambda x: namespace.sum(x, axis=0) + namespace.tile(x, 2)[0])
+    for n in range(2, 9):  # a warning, which is an error here, would say that each length is a trace
+        assert float(function(np.ones(n))) == n + 1
