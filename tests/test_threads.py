@@ -1,8 +1,10 @@
 """Loops on several threads: the same bits whatever their number, and several Python threads at once."""
 
+import gc
 import os
 import sys
 import threading
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.reduce.cumulative import cumsum_op
 from jittape.primitives.reduce.reductions import all_op, any_op, max_op, min_op, prod_op
 from jittape.primitives.shape.views import transpose_op
+from jittape.recording.trace import current_trace
 from jittape.runtime import threads
 from jittape.runtime.executable import CompiledExecutable
 from processes import run_python
@@ -293,6 +296,33 @@ def test_eight_threads_train_by_themselves():
         np.testing.assert_array_equal(train(), wanted)
 
     in_threads(8, work)
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("left", [False, True])
+def test_threads_that_have_ended_leave_no_traces(persistent, left):
+    """A thread for each request is common; its tapes may never be asked for a gradient.
+
+    A Variable refers to the last trace that read it.
+    """
+    x, tapes, traces = jt.Variable(np.ones(3)), [], []
+
+    def request():
+        with jt.GradientTape(persistent=persistent) as tape:
+            y = jt.reduce_sum(x * x)
+        if persistent:
+            assert tape.gradient(y, x).tolist() == [2.0, 2.0, 2.0]
+        traces.append(ref(current_trace()))
+        if left:
+            tapes.append(tape)
+
+    for _ in range(4):
+        thread = threading.Thread(target=request)
+        thread.start()
+        thread.join()
+    tapes.clear()
+    gc.collect()
+    assert [trace() for trace in traces[:-1]] == [None] * 3
 
 
 def test_threads_change_their_number_meanwhile():

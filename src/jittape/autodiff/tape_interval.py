@@ -15,7 +15,7 @@ from jittape.autodiff.gradient_diagnostics import GradientQuery
 from jittape.autodiff.splice import splice
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import replace_recorder
-from jittape.core.tickets import Ticket
+from jittape.core.tickets import Ticket, TicketQueue
 from jittape.recording.slots import NOTHING_READ, Variables
 from jittape.recording.tape_exits import Exits
 from jittape.recording.tensor import Tensor
@@ -58,6 +58,8 @@ class TapeInterval:
     _thread = 0
     _ticket: Ticket
     """Ticket that holds the trace; the trace gets it if the interval is deallocated: see `Trace.release_lost`."""
+    _lost: TicketQueue
+    """Queue of the thread, which the ticket belongs to."""
     _earlier: Variables = NOTHING_READ
     """Versions of Variables from spliced ops; other tapes on the trace have not seen these reads."""
 
@@ -117,7 +119,7 @@ class TapeInterval:
         trace = self.trace
         if trace is not None:
             self.trace = None
-            del trace.held[id(self._ticket)]
+            del self._lost.held[id(self._ticket)]
             del self._ticket  # so that the deallocation of the interval does not report it as lost
             variables = self._versions(trace) if self._earlier else trace.variables
             self._past = (
@@ -140,9 +142,10 @@ class TapeInterval:
             trace = trace.step()
             if self.function is not None:
                 trace.node = trie.root_of(self.function)
-        self._ticket = ticket = Ticket(self, trace.lost.append)
+        self._lost = lost = trace.lost
+        self._ticket = ticket = Ticket(self, lost.append)
         ticket.content = trace
-        trace.held[id(ticket)] = ticket
+        lost.held[id(ticket)] = ticket
         trace.holders += 1
         self._segments = []
         self._watches = []

@@ -15,7 +15,7 @@ from weakref import ref
 
 from jittape.core.locks import rlock
 
-__all__ = ["Companions", "Ticket", "WeakValues"]
+__all__ = ["Companions", "Ticket", "TicketQueue", "WeakValues"]
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -34,6 +34,19 @@ class Ticket(ref[Any]):
 
     __slots__ = ("content",)
     content: Any
+
+
+class TicketQueue(deque[Ticket]):
+    """The tickets whose owners are gone, and in `held`, by identity, those whose owners are alive.
+
+    A queue and its tickets go together, with the last trace of their thread.
+    """
+
+    __slots__ = ("held",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held: dict[int, Ticket] = {}
 
 
 class WeakValues(Generic[Key, Value]):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from sys import getrefcount
-from typing import Any, ClassVar
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -15,7 +14,7 @@ from jittape.core.buffers import LARGE, Buffer, owned
 from jittape.core.forms import Control
 from jittape.core.interpret import interpret
 from jittape.core.primitive import active
-from jittape.core.tickets import Ticket
+from jittape.core.tickets import TicketQueue
 from jittape.native import switch
 from jittape.recording.general.path_families import note_path
 from jittape.recording.new_programs import warn_of_new_program
@@ -67,12 +66,9 @@ class Flushing:
     assigned: dict[int, Assignment]
     large: bool
     holders: int
-    lost: deque[Ticket]
+    lost: TicketQueue
     """Tickets of deallocated tapes of this thread that still hold a trace: see `release_lost`."""
     _flushing: Any
-
-    held: ClassVar[dict[int, Ticket]] = {}
-    """Tickets of the tapes that hold a trace, by identity."""
 
     def created(self, initial: Tensor) -> Buffer:
         """Return the initial value of a new Variable; in a tape, as in the first call of a layer, without a flush."""
@@ -97,7 +93,7 @@ class Flushing:
                 ticket = self.lost.popleft()
             except IndexError:  # another thread, which flushes a tensor of this one, was faster
                 return
-            if self.held.pop(id(ticket), None) is ticket:
+            if self.lost.held.pop(id(ticket), None) is ticket:
                 trace, ticket.content = ticket.content, None
                 if ticket in trace.intervals:
                     trace.leave(ticket)

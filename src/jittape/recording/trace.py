@@ -9,7 +9,6 @@ A trace holds no graph, only a node of the trie that represents it, and the inpu
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +22,7 @@ from jittape.core.dtypes import as_dtype, float64
 from jittape.core.locks import rlock
 from jittape.core.primitive import Primitive, active, active_recorder, any_dtype, bound, set_default_recorder
 from jittape.core.program import Aval
+from jittape.core.tickets import TicketQueue
 from jittape.core.traced_scalar import TracedScalar
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.flushing import Assignment
@@ -112,7 +112,7 @@ class Trace(Slots):
         self.large = self.superseded = False
         self.holders = self._ops_when_left = 0
         self._flushing = rlock() if before is None else before._flushing
-        self.lost = deque() if before is None else before.lost
+        self.lost = TicketQueue() if before is None else before.lost
 
     @property
     def outermost(self) -> Trace:
