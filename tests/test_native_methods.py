@@ -33,7 +33,14 @@ METHODS: dict[str, Callable[[Any, Any], Any]] = {
         "x.repeat(2, 1)", "x.reshape(-1)", "x.reshape(1, 9)", "x.reshape((9, 1))", "x.round()", "x.round(1)",
         "x.squeeze()", "x.std()", "x.sum()", "x.sum(0)", "x.sum(axis=0)", "x.sum(-1, keepdims=True)",
         "x.sum(keepdims=1)", "x.sum(where=True)", "x.swapaxes(0, 1)", "x.trace()", "x.trace(1)", "x.transpose()",
-        "x.transpose(1, 0)", "x.var(ddof=1)", "x.var(0, keepdims=True)",
+        "x.transpose(1, 0)", "x.var(ddof=1)", "x.var(0, keepdims=True)", "x == y", "x != 1",
+    )
+}  # fmt: skip
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    name: eval(f"lambda x, y: {name}")
+    for name in (
+        "x < y", "x <= 1", "2.5 > x", "x >= y", "x == 0.5", "x // 2", "7 // (x + 1)", "x % 3", "5.0 % (x + 1)", "x & y",
+        "x | y", "x ^ 1", "1 & x", "~x", "x == None", "x != None", "x < -1",
     )
 }  # fmt: skip
 FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -80,6 +87,31 @@ def test_methods_agree_with_numpy(dtype: str):
             if wanted is not True and found is True and _is_refused(name, dtype):
                 continue
             assert_same(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:5])
+def test_operators_agree_with_numpy(dtype: str):
+    a = np.array([[1, 0, 2], [3, 1, 0], [0, 5, 2]]).astype(dtype)
+    x, y = jt.constant(a), jt.constant(a.T)
+    for name, call in OPERATORS.items():
+        for _ in range(3):
+            current_trace().step()
+            if "None" in name:
+                assert call(x, y) is ("!=" in name)
+            else:
+                assert_same(outcome(call, x, y), outcome(call, a, a.T))
+
+
+def test_known_paths_of_operators_run_no_python():
+    x, y = (jt.constant(np.ones((3, 3), np.int64)) for _ in range(2))
+    for name, call in OPERATORS.items():
+        for _ in range(3):
+            current_trace().step()
+            call(x, y)
+        current_trace().step()
+        seen = calls_of_python(lambda: call(x, y))  # noqa: B023
+        if "None" not in name:
+            assert seen <= {"_keep_place", "_root_of_line", "begin", "root"}, name
 
 
 def _is_refused(name: str, dtype: str) -> bool:

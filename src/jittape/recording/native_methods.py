@@ -33,8 +33,7 @@ from jittape.native.switch import NativeMethod
 from jittape.numpy_api import one_call
 from jittape.numpy_api.array_methods import ArrayMethods
 from jittape.numpy_api.dtype_objects import DType
-from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
-from jittape.primitives.elementwise.division import divide_op
+from jittape.primitives.elementwise import arithmetic, bits, comparison, division
 from jittape.primitives.indexing.getitem import PLANS
 from jittape.recording.flushing import LOOP, Flushing
 from jittape.recording.machine_code import path_tables
@@ -100,7 +99,26 @@ _METHODS_OF_ARRAYS = (
 )
 _PROPERTIES = "T imag mT real"
 _OPERATORS = "__abs__ __matmul__ __pow__ __rmatmul__"
-_OPS = {"add": add_op, "sub": subtract_op, "mul": multiply_op, "truediv": divide_op}
+_OPS = {
+    "add": arithmetic.add_op,
+    "sub": arithmetic.subtract_op,
+    "mul": arithmetic.multiply_op,
+    "truediv": division.divide_op,
+    "floordiv": division.floor_divide_op,
+    "mod": division.mod_op,
+    "and": bits.bitwise_and_op,
+    "or": bits.bitwise_or_op,
+    "xor": bits.bitwise_xor_op,
+}
+_COMPARISONS = {
+    "lt": comparison.less_op,
+    "le": comparison.less_equal_op,
+    "gt": comparison.greater_op,
+    "ge": comparison.greater_equal_op,
+    "eq": comparison.equal_op,
+    "ne": comparison.not_equal_op,
+}
+_UNARY = {"neg": arithmetic.negative_op, "invert": bits.invert_op}
 
 
 class _Method(NamedTuple):
@@ -149,8 +167,14 @@ def _methods() -> list[_Method]:
             method = f"__{'r' * reflected}{name}__"
             arguments = f"Operators.{method}", name, reflected
             methods.append(_Method(Operators, method, ONE_ARGUMENT, "emit_methods.define_binary", arguments))
-    arguments = "Operators.__neg__", "neg"
-    methods.append(_Method(Operators, "__neg__", NO_ARGUMENT, "emit_methods.define_unary", arguments))
+    for name in _COMPARISONS:
+        arguments = f"Operators.__{name}__", name, False
+        methods.append(
+            _Method(Operators, f"__{name}__", ONE_ARGUMENT, "emit_methods.define_binary", arguments)
+        )
+    for name in _UNARY:
+        arguments = f"Operators.__{name}__", name
+        methods.append(_Method(Operators, f"__{name}__", NO_ARGUMENT, "emit_methods.define_unary", arguments))
     for method, op in (("assign_add", "add"), ("assign_sub", "sub")):
         arguments = f"Variable.{method}", op
         methods.append(_Method(Variable, method, BY_NAMES, "emit_methods.define_update", arguments))
@@ -188,7 +212,8 @@ _KNOWN: dict[str, Any] = {
     "dtype float64": float64,
     "dtype int64": int64,
     **_OPS,
-    "neg": negative_op,
+    **_COMPARISONS,
+    **_UNARY,
     **_python,
     "imported": imported,
     "gradient": "gradient",
