@@ -409,6 +409,55 @@ def test_lengths_near_a_threshold_share_a_schedule(monkeypatch):
     assert counts[tuning.length_slack] < counts[1.0]
 
 
+@pytest.mark.parametrize("form", ["function", "plain"])
+def test_first_runs_of_lengths_are_provisional(form, monkeypatch):
+    """A length that is met once needs no schedule of its own for speed, one that is met again gets the right one."""
+    from jittape.runtime import general_executable
+
+    passes: list[Any] = []
+    original = general_executable.schedule
+
+    def counted(*args: Any, **options: Any) -> Any:
+        passes.append(args)
+        return original(*args, **options)
+
+    monkeypatch.setattr(general_executable, "schedule", counted)
+    monkeypatch.setattr(
+        general_executable, "_PROVISIONAL_SHARE", 1e9
+    )  # else slow machines run the passes earlier
+
+    def step(x):
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = jt.reduce_sum(jt.nn.softmax(x @ jt.transpose(x)) @ x)
+        return y, tape.gradient(y, x)
+
+    function = jt.function(step, input_signature=[SPEC])
+    call = function if form == "function" else lambda x: step(jt.constant(x))
+    rng = np.random.default_rng(0)
+
+    def check(n):
+        x = rng.normal(size=(n, 3))
+        y, g = call(x)
+        scores = x @ x.T
+        weights = np.exp(scores - scores.max(1, keepdims=True))
+        weights /= weights.sum(1, keepdims=True)
+        np.testing.assert_allclose(y.numpy(), (weights @ x).sum(), rtol=1e-12)
+        return g.numpy()
+
+    lengths = [150, 333, 190, 400, 231, 160, 303, 350, 217, 421]
+    for n in lengths:
+        check(n)
+    once = len(passes)
+    assert once <= 4
+    for n in lengths:
+        x = rng.normal(size=(n, 3))
+        first, second, third = [call(x)[1].numpy() for _ in range(3)]
+        np.testing.assert_allclose(first, second, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(second, third)
+    assert len(passes) > once
+
+
 def test_a_concrete_function_of_unknown_rank():
     power = jt.function(lambda a, b: a**b).get_concrete_function(a=jt.TensorSpec(None, jt.float32), b=2)
     assert float(power(jt.constant(10.0))) == 100.0

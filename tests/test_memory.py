@@ -98,8 +98,22 @@ def test_the_pool_is_bounded_and_forgets_what_waited_longest():
     assert pool.stats().waiting == 10 * LARGE
     assert allocate(Aval((3 * LARGE,), np.dtype(np.uint8))).address == addresses[3]
     before = pool.stats().fresh
-    allocate(Aval((4 * LARGE,), np.dtype(np.uint8)))
+    # The memory of 4 was forgotten, and that of 5 serves in its place.
+    assert allocate(Aval((4 * LARGE,), np.dtype(np.uint8))).address == addresses[4]
+    assert pool.stats().fresh == before
+    allocate(Aval((6 * LARGE,), np.dtype(np.uint8)))
     assert pool.stats().fresh == before + 1
+
+
+def test_waiting_memory_serves_up_to_half_its_size():
+    """Arrays of many lengths would otherwise need fresh pages for each size; none keeps more than twice its size."""
+    own = Pool()
+    address = own.take(Aval((8 * LARGE,), np.dtype(np.uint8))).block.address
+    kept = [own.take(Aval((n * LARGE,), np.dtype(np.uint8))) for n in (3, 5)]
+    assert [memory.block.address == address for memory in kept] == [False, True]
+    assert own.stats().fresh == 2
+    del kept
+    assert own.take(Aval((LARGE,), np.dtype(np.uint8)), 8).block.kind == 3 * LARGE
 
 
 def test_memory_that_comes_back_in_the_middle_of_the_pools_own_work_waits_for_nothing():

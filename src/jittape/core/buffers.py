@@ -124,14 +124,18 @@ class Pool:
         self._taken = 0
         self._fresh = 0
 
-    def take(self, aval: Aval) -> Memory:
-        """Return memory for a value of `aval`; its contents are arbitrary."""
+    def take(self, aval: Aval, largest: int = 2) -> Memory:
+        """Return memory for a value of `aval`; its contents are arbitrary.
+
+        If no memory of its size waits, larger memory serves, at most `largest` times as large: lengths that vary would
+        otherwise need fresh pages for each size.
+        """
         kind = _size_class(aval.nbytes)
         with self._lock:
             self._taken += 1
             if self._returned:
                 self._collect()
-            waiting = self._waiting.get(kind)
+            waiting = self._waiting.get(kind) or self._larger(kind, largest * kind)
             if waiting:
                 block = waiting.pop()
             else:
@@ -146,6 +150,12 @@ class Pool:
                 block.ticket = ticket = Ticket(raw, self._returned.append)
                 ticket.content = block
         return Memory(block, raw, raw.reshape(aval.shape))
+
+    def _larger(self, kind: int, limit: int) -> list[_Block] | None:
+        """Return the free blocks of the smallest size class above `kind` that has some, up to `limit`."""
+        known = list(self._waiting)  # garbage collection may add a class
+        kinds = [other for other in known if kind < other <= limit and self._waiting[other]]
+        return self._waiting[min(kinds)] if kinds else None
 
     def _collect(self) -> None:
         """Add the returned blocks to the free ones."""
@@ -232,11 +242,11 @@ class Buffer:
             return np.asarray(bits.data.toreadonly()).view(self.array.dtype)
 
 
-def allocate(aval: Aval) -> Buffer:
-    """Return memory for a value of `aval`; its contents are arbitrary."""
+def allocate(aval: Aval, largest: int = 2) -> Buffer:
+    """Return memory for a value of `aval`, as `Pool.take` does; its contents are arbitrary."""
     if aval.nbytes < LARGE:
         return Buffer(np.empty(aval.shape, aval.dtype))
-    memory = pool.take(aval)
+    memory = pool.take(aval, largest)
     return Buffer(memory.array, memory)
 
 

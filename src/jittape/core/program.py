@@ -207,7 +207,8 @@ class Body:
         """
         avals = program.avals
         inputs = tuple([avals[slot] for slot in program.inputs])
-        key = (inputs, tuple([op.key for op in program.ops]), program.outputs)
+        # One flat tuple: a tuple for each op would be another object for the garbage collector.
+        key = (inputs, tuple([part for op in program.ops for part in op[:3]]), program.outputs)
         own = bodies_of_thread.table
         if own is not None and _varies(key, own):
             with memo_keys():

@@ -117,7 +117,7 @@ class Concrete:
         self._recordings = 0
         self.ran_compiled = True
         self._compiled: Any = None
-        self._executable: Callable[[], Any] | None = None
+        self._executable: Callable[[bool], Any] | None = None
         self._prepared = False
         self.fast_call: Callable[[tuple[Any, ...]], Any] = no_fast_path
 
@@ -169,7 +169,7 @@ class Concrete:
         keys: tuple[Any, ...],
         parts: tuple[Any, ...],
         program_of: Callable[[], Program],
-        executable: Callable[[], Any],
+        executable: Callable[[bool], Any],
     ) -> Concrete:
         """Return this trace, which has not run, for other extents.
 
@@ -308,12 +308,13 @@ class Concrete:
     @property
     def compiled(self) -> Any:
         """The `CompiledExecutable`; compiled on first access."""
-        if self._compiled is None:
+        if self._compiled is None or (self._compiled.is_provisional and self.visits > 1):
             self._compile()
         return self._compiled
 
     def _compile(self) -> None:
-        self._compiled = self._executable() if self._executable is not None else self._own_executable()
+        make = self._executable
+        self._compiled = self._own_executable() if make is None else make(self.visits > 1)
 
     def _own_executable(self) -> Any:
         return compiled_from(self.program, self.scalar_inputs(), self.donated(), self.constants())

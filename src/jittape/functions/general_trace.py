@@ -21,6 +21,7 @@ from jittape.core.config import config
 from jittape.core.primitive import recording_with
 from jittape.core.program import DYNAMIC_DIM, Aval
 from jittape.core.symbolic.extents import Extent, Extents
+from jittape.core.symbolic.plain_numbers import numbers_of
 from jittape.core.user_calls import ValueNeeded, VariableNeeded
 from jittape.errors import ProgramError
 from jittape.functions.concrete_function import Concrete
@@ -142,7 +143,7 @@ class GeneralTrace:
 
     def __init__(self, trace: Concrete, extents: Extents, varying: Varying) -> None:
         # Imports LLVM, as the first compiled program does.
-        from jittape.runtime.general_executable import GeneralExecutable, numbers_of, with_constants
+        from jittape.runtime.general_executable import GeneralExecutable, with_constants
 
         # Nothing depends on the sets of numbers that are made from here on, so any length may equal one of them.
         hashed = dict(extents.hashed)

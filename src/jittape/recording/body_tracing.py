@@ -173,7 +173,8 @@ class BodyTrace(SymbolicTrace):
     def _known(self, slots: tuple[int, ...], count: int) -> _Known:
         if self.node.derivation is None:
             return _Known(*self._parts(path_to(self.node), slots, count), {})
-        path, at, values = self.node.derivation
+        path, values = self.node.derivation
+        at = path.number_of(self.node)
         key = slots, count
         (general, rows, captured), _ = path.part(at, key, lambda found: self._parts(found, *key))
         return _Known(_Derived(path, at, key, general, values), rows, captured, {})

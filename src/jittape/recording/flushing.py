@@ -206,8 +206,8 @@ class Flushing:
                 warn_of_new_program(node)
             executable = self._build_executable(key)
         else:
-            path, number, values = node.derivation
-            executable = path.executable(number, values, key, self.inputs)
+            path, values = node.derivation
+            executable = path.executable(path.number_of(node), values, key, self.inputs)
         variants = node.executables
         if len(variants) >= _VARIANTS_PER_NODE:
             variants.pop(next(iter(variants)))

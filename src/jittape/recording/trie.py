@@ -85,8 +85,8 @@ class Node:
         The general paths below the node, see `jittape.recording.general.path_families`.
     shortcuts : dict or None
         Nodes and results that several edges below lead to: see `jittape.autodiff.known_gradients`.
-    derivation : (GeneralPath, int, sequence of int) or None
-        The general path that gave the node, the number of the node and the values of the extents.
+    derivation : (GeneralPath, sequence of int) or None
+        The general path that gave the node, and the values of the extents. The nodes of one length share it.
     windows : tuple of int, or None
         Where a loop outside tapes had too many pending results: the sizes of the next windows, see
         `jittape.recording.loop_windows`.
@@ -150,7 +150,7 @@ class Node:
         self.reverse: tuple[Reverse, tuple[tuple[int, ...], ...]] | None = None
         self.families: Any = None
         self.shortcuts: dict[Any, tuple[Node, tuple[tuple[int, Aval], ...]]] | None = None
-        self.derivation: tuple[Any, int, Sequence[int]] | None = None
+        self.derivation: tuple[Any, Sequence[int]] | None = None
         self.windows: tuple[int, ...] | None = None
 
     @property
@@ -173,13 +173,8 @@ class Node:
 
     def _make_ops(self) -> None:
         assert self.derivation is not None
-        path, number, values = self.derivation
-        self.set_ops(*path.ops_at(values)[number])
-
-    def derive(self, derivation: tuple[Any, int, Sequence[int]]) -> None:
-        """Let a general path make the ops when they are asked for."""
-        self.derivation = derivation
-        self._ops = None
+        path, values = self.derivation
+        self.set_ops(*path.ops_at(values)[path.number_of(self)])
 
 
 UNPLACED = Node(None)

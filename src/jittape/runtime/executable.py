@@ -88,11 +88,14 @@ class CompiledExecutable:
         A schedule with the same memory, which may have no steps and no program.
     compile_seconds : float
         Time that making the executable took, in seconds.
+    is_provisional : bool
+        Whether another executable should replace this one after its first run, see `GeneralExecutable`.
     profiled : (int, float)
         Number of runs in the last profile that had any, and the time of their kernels in seconds.
     """
 
     compile_seconds: float = 0.0
+    is_provisional = False
     profiled: tuple[int, float] = (0, 0.0)
     _remade: Callable[..., Schedule] = staticmethod(schedule_simplified)
 

@@ -4,6 +4,9 @@ The passes run once with extents (`jittape.core.symbolic.extents`). For other va
 numbers of the schedule computed, which takes a tenth of the time of the passes. Where a guard fails, such as below a
 threshold for tiling, the passes run again and their schedule becomes another *variant*. The first schedule that a
 variant gives for other values is compared with that of the passes; if they differ, the variant is not used.
+
+Most lengths are met once, so the first run of a length may be *provisional*: its schedule is right, but the passes
+would decide otherwise about speed. They run if the length is met again, or if such runs have taken longer than they do.
 """
 
 from __future__ import annotations
@@ -26,11 +29,12 @@ from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule, Step
 from jittape.core.buffers import Buffer
 from jittape.core.config import config
-from jittape.core.forms import Control
 from jittape.core.locks import cached_property
-from jittape.core.program import Aval, Body, Op, Program, bodies_of
+from jittape.core.program import Aval, Program, bodies_of
 from jittape.core.simplify import simplify
 from jittape.core.symbolic.extents import Extents
+from jittape.core.symbolic.plain_numbers import numbers_of
+from jittape.core.tuning import tuning
 from jittape.errors import ProgramError
 from jittape.runtime.executable import CompiledExecutable, executable_of
 from jittape.runtime.launch_tables import LaunchTable, kernels_of
@@ -38,12 +42,16 @@ from jittape.runtime.path_executable import count_program
 from jittape.runtime.table_templates import TableTemplate
 from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace
 
-__all__ = ["GeneralExecutable", "numbers_of", "with_constants"]
+__all__ = ["GeneralExecutable", "with_constants"]
 
 _MOST_VARIANTS = 16
 """Maximum number of schedules with extents."""
 _MOST_FAILURES = 4
 """Number of times that the passes run with extents in vain."""
+_FIRST_RUN_SLACK = 16.0
+"""Factor by which decisions about speed may be wrong in the first run of a length; then it is `tuning.length_slack`."""
+_PROVISIONAL_SHARE = 4
+"""Time of provisional runs after which the passes run, as a multiple of theirs. Some such runs take 30 % longer."""
 _MOST_COLLISIONS = 32
 """Number of times that they run in vain because an extent equals another number by accident, which others may not."""
 
@@ -72,10 +80,16 @@ class GeneralExecutable:
         self._failures = 0
         self._collisions = 0
         self._numbers: set[Any] = set()
+        self._provisional_seconds = self._passes_seconds = 0.0
 
-    def at(self, values: Sequence[int], program_of: Callable[[], Program]) -> CompiledExecutable:
-        """Return the executable of ``program_of()``, the program for these values."""
-        made = self.derived_at(values, program_of)
+    def at(
+        self, values: Sequence[int], program_of: Callable[[], Program], is_met_again: bool = False
+    ) -> CompiledExecutable:
+        """Return the executable of ``program_of()``, the program for these values.
+
+        If they are not `is_met_again`, it may be provisional.
+        """
+        made = self.derived_at(values, program_of, is_met_again)
         if made is None:
             began = time.perf_counter()
             made = executable_of(program_of(), self._scalars, self._donated)
@@ -83,40 +97,62 @@ class GeneralExecutable:
         return made
 
     def derived_at(
-        self, values: Sequence[int], program_of: Callable[[], Program]
+        self, values: Sequence[int], program_of: Callable[[], Program], is_met_again: bool = False
     ) -> CompiledExecutable | None:
         """Return the executable from a variant, as `at` does; None if the passes must run for these values only."""
         began = time.perf_counter()
-        made = self._known_at(values, program_of)
+        made = self._known_at(values, program_of, is_met_again)
         if made is not None:
             count_program(made, began)
         return made
 
     def _known_at(
-        self, values: Sequence[int], program_of: Callable[[], Program]
+        self, values: Sequence[int], program_of: Callable[[], Program], is_met_again: bool
     ) -> CompiledExecutable | None:
         """Return the executable from a variant; None if the passes must run for these values only."""
         for variant in self._variants:
-            found = variant.at(values, program_of)
+            found = variant.at(values, program_of) if variant.is_good_at(values) else None
             if found is not None:
                 if variant is not self._variants[0]:  # the next length most likely passes the same guards
                     self._variants = [variant, *[one for one in self._variants if one is not variant]]
                 return found
-        if self._failures >= _MOST_FAILURES or self._collisions >= _MOST_COLLISIONS:
-            return None
-        if len(self._variants) >= _MOST_VARIANTS or min(values) <= 1:
-            return None
-        if not self._numbers.isdisjoint(values):  # in no general position
-            return None
-        made = self._new_variant(values)
+        if not is_met_again and self._provisional_seconds < _PROVISIONAL_SHARE * self._passes_seconds:
+            found = self._provisional_at(values, program_of)
+            if found is not None:
+                return found
+        made = self._new_variant(values) if self._may_run_passes(values) else None
         if made is None:
-            return None
+            return None if is_met_again else self._provisional_at(values, program_of)
         self._variants.insert(0, made)
         return made.at(values, program_of)
 
+    def _provisional_at(
+        self, values: Sequence[int], program_of: Callable[[], Program]
+    ) -> CompiledExecutable | None:
+        """Return the executable for one run from a variant that is right, though perhaps slow; None without one."""
+        for variant in self._variants:
+            found = variant.at(values, program_of)
+            if found is not None:
+                found.is_provisional = True
+                if isinstance(found, _Derived):
+                    found.note_seconds = self._note_seconds
+                return found
+        return None
+
+    def _note_seconds(self, seconds: float) -> None:
+        self._provisional_seconds += seconds
+
+    def _may_run_passes(self, values: Sequence[int]) -> bool:
+        """Return whether the passes may run with extents that have these values."""
+        if self._failures >= _MOST_FAILURES or self._collisions >= _MOST_COLLISIONS:
+            return False
+        if len(self._variants) >= _MOST_VARIANTS or min(values) <= 1:
+            return False
+        return self._numbers.isdisjoint(values)  # else they are in no general position
+
     def _new_variant(self, values: Sequence[int]) -> _Variant | None:
         """Run the passes with extents and return their schedule as a variant."""
-        extents = Extents(values)
+        extents, began = Extents(values), time.perf_counter()
         try:
             with extents.hashed_by_expression():
                 general = self._program_at(*extents.variables)
@@ -136,6 +172,7 @@ class GeneralExecutable:
             return None
         finally:
             extents.close()
+            self._provisional_seconds, self._passes_seconds = 0.0, time.perf_counter() - began
 
 
 class _Variant:
@@ -153,12 +190,13 @@ class _Variant:
     ) -> None:
         self._program_at = program_at
         self._is_exact_at: Callable[..., Any] = extents.function(())
-        self._schedule_at: Callable[..., Schedule | None] = extents.function(found, weaker=True)
+        self._is_good_at: Callable[..., Any] = extents.function((), slack=tuning.length_slack)
+        self._schedule_at: Callable[..., Schedule | None] = extents.function(found, slack=_FIRST_RUN_SLACK)
         layout = Layout(general, scalars, found)
         self._parts = _parts_of(found, layout)
         varying = [part.varying if isinstance(part, TableTemplate) else part for part in self._parts]
         self._numbers_at: Callable[..., tuple[Schedule, Sequence[Any]] | None] = extents.function(
-            (replace(found, steps=(), lengths=(), spare=()), tuple(varying)), weaker=True
+            (replace(found, steps=(), lengths=(), spare=()), tuple(varying)), slack=_FIRST_RUN_SLACK
         )
         self._layout = layout
         self._values = list(values)
@@ -169,6 +207,10 @@ class _Variant:
         self._kernels: list[Kernel] | None = None
         self._code: Callable[[], _Code | None] = lambda: None
         self.workspaces: deque[Workspace] = deque()
+
+    def is_good_at(self, values: Sequence[int]) -> bool:
+        """Return whether the schedule is nearly as fast as that of the passes at these values."""
+        return self._is_good_at(*values) is not None
 
     def at(self, values: Sequence[int], program_of: Callable[[], Program]) -> CompiledExecutable | None:
         """Return the executable of ``program_of()``, the program for these values; None if a guard fails."""
@@ -248,7 +290,15 @@ class _Code:
 
 
 class _Derived(CompiledExecutable):
-    """An executable of a variant, which computes its program and its schedule only if someone asks for them."""
+    """An executable of a variant, which computes its program and its schedule only if someone asks for them.
+
+    Attributes
+    ----------
+    note_seconds : callable or None
+        Called with the time of the first run, in seconds.
+    """
+
+    note_seconds: Callable[[float], None] | None = None
 
     def __init__(
         self,
@@ -293,6 +343,7 @@ class _Derived(CompiledExecutable):
         if self._has_run:
             return super().run(inputs, held)
         self._has_run = True
+        began = time.perf_counter()
         kind = PoisonedWorkspace if config.poison_memory else Workspace
         shared = self._variant.workspaces
         workspace = shared.pop() if shared else None
@@ -302,6 +353,8 @@ class _Derived(CompiledExecutable):
         results = super().run(inputs, held)
         while self.free_workspaces and not shared:
             shared.append(self.free_workspaces.pop())
+        if self.note_seconds is not None:
+            self.note_seconds(time.perf_counter() - began)
         return results
 
 
@@ -344,38 +397,3 @@ def _comparable(found: Schedule) -> Schedule:
 def with_constants(program: Program, constants: Mapping[int, float]) -> Program:
     """Return `program` with the inputs that are `constants` bound; they may be extents."""
     return bind_constants(program, constants)
-
-
-def numbers_of(program: Program, products: bool = False) -> set[Any]:
-    """Return the plain numbers of a program, from which extents must differ to be in general position.
-
-    With `products`, these are also the extents of dimensions that loops may join.
-    """
-    found: set[Any] = {0, 1, 2}
-    for aval in program.avals.values():
-        product = 1
-        for n in aval.shape:
-            if type(n) is int:
-                product *= n
-                found.update((n, product) if products else (n,))
-    for op in program.ops:
-        found.update(_numbers_in(op, products))
-    return found
-
-
-def _numbers_in(op: Op, products: bool) -> set[Any]:
-    """Return the plain numbers among the parameters of an op, and those of its bodies."""
-    found: set[Any] = set()
-    # The slots and the numbers of results among the parameters of a loop are no extents.
-    is_loop = isinstance(op.primitive.lowering, Control)
-    names = {"body", "bodies", "trips", "limit"} if is_loop else {name for name, _ in op.params}
-    waiting: list[Any] = [value for name, value in op.params if name in names]
-    while waiting:
-        value = waiting.pop()
-        if type(value) in (int, float):
-            found.add(value)
-        elif isinstance(value, tuple):
-            waiting += value
-        elif isinstance(value, Body):
-            found |= numbers_of(value.program, products)
-    return found

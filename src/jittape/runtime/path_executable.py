@@ -136,7 +136,7 @@ class PathExecutable:
                     return special.run(inputs, available)
                 compiled = self._compile(inputs)
         elif self._lacks_fast_run:
-            self._prepare(compiled, inputs)
+            compiled = self._prepare(compiled, inputs)
         self.ran_compiled = True
         counters.compiled_runs += 1
         values = self._picked(inputs, available)
@@ -191,12 +191,13 @@ class PathExecutable:
         self._visits_before = 0
         _paths.append(ref(self))
 
-    def _prepare(self, compiled: CompiledExecutable, inputs: list[Any]) -> None:
-        """Make the fast path of the compiled program; its code is announced, to be compiled with the first kernels."""
+    def _prepare(self, compiled: CompiledExecutable, inputs: list[Any]) -> CompiledExecutable:
+        """Make the fast path of the program, whose code is announced; return the executable of later runs."""
         from jittape.runtime.fast_run import fast_run
 
         self._lacks_fast_run = False
         self._fast_run = fast_run(compiled, self._picks, inputs)
+        return compiled
 
     def _release(self) -> None:
         self._compiled = self._fast_run = None
@@ -239,8 +240,8 @@ class GeneralProgram(NamedTuple):
     program_at : callable
         Returns the program for values of the extents.
     compiled_at : callable
-        Returns the `CompiledExecutable` for a sequence of values and a function that returns the program; None if the
-        passes must run.
+        Returns the `CompiledExecutable` for values and a function that returns the program; None if the passes must
+        run. With a third argument, True, it is not provisional.
     picks, scalars, donated
         As for `PathExecutable`.
     starts : RepeatedStarts or None
@@ -250,7 +251,7 @@ class GeneralProgram(NamedTuple):
     """
 
     program_at: Callable[..., Program]
-    compiled_at: Callable[[Sequence[int], Callable[[], Program]], Any]
+    compiled_at: Callable[..., Any]
     picks: tuple[int, ...]
     scalars: frozenset[int]
     donated: tuple[tuple[int, int], ...]
@@ -278,6 +279,13 @@ class GeneralPathExecutable(PathExecutable):
         if self._program is _UNKNOWN:
             self._program = self._general.program_at(*self._values)
         return self._program
+
+    def _prepare(self, compiled: CompiledExecutable, inputs: list[Any]) -> CompiledExecutable:
+        if compiled.is_provisional:
+            found = self._general.compiled_at(self._values, lambda: self.program, True)
+            compiled = found or compiled_from(self.program, self.scalars, self._donated)
+            self._keep(compiled)
+        return super()._prepare(compiled, inputs)
 
     def _derived(self) -> Any:
         compiled = self._general.compiled_at(self._values, lambda: self.program)

@@ -32,6 +32,8 @@ Input = Buffer | bool | int | float | complex
 CELL = WORD
 """Size of an entry of the slot table, in bytes."""
 
+_LARGEST_RATIO = 8
+"""Maximum ratio of the memory that an arena takes from the pool to its size: the memory is free again after the run."""
 POISON = 0xFF
 """Byte that memory without a value is filled with (`config.poison_memory`)."""
 
@@ -337,7 +339,7 @@ def _aligned(nbytes: int) -> np.ndarray[Any, Any]:
 def _arena(aval: Aval) -> Buffer:
     """Return aligned memory for temporaries."""
     if aval.nbytes >= tuning.workspace_arena_bytes:
-        return allocate(aval)
+        return allocate(aval, _LARGEST_RATIO)
     return Buffer(_aligned(max(1, aval.nbytes)))
 
 

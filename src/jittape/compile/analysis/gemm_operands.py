@@ -206,7 +206,7 @@ def block_sizes(product: Product, unpacked: bool) -> tuple[int, int, int]:
     total = math.prod(extents)
     if (
         unpacked
-        and total > tuning.unpacked_gemm_multiplications
+        and not is_about_at_most(total, tuning.unpacked_gemm_multiplications)
         and 1 < min(extents) <= tuning.cut_gemm_extent
         and not _slow(product)
     ):

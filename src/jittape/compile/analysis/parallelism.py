@@ -89,14 +89,17 @@ def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     partial = [r for r in kernel.reductions if 0 in r.axes]
     row_by_row = any(r.in_memory for r in partial)
     extent = applied(_task_extent, total, work, kernel.depth == 1, row_by_row)
-    if partial and extent >= total:  # several partial results take memory and a step that adds them
+    # Several partial results take memory and a step that adds them.
+    if partial and is_about_at_most(total, extent):
         return Tasks(1, total)
+    extent = applied(min, extent, total)
     return Tasks(applied(_tasks_of, total, extent), extent)
 
 
 def _task_extent(total: int, work: int, is_flat: bool, row_by_row: bool) -> int:
-    """Return the number of iterations of the outermost loop, `total` in all, in each task."""
-    extent = max(1, -(-total * tuning.task_ns // work)) if work >= tuning.parallel_work_ns else total
+    """Return the number of iterations of the outermost loop, `total` in all, in each task; it may exceed `total`."""
+    time = tuning.task_ns if work >= tuning.parallel_work_ns else tuning.parallel_work_ns
+    extent = max(1, -(-total * time // max(1, work)))
     if is_flat:
         extent = max(tuning.sum_chunk_elements, 1 << (extent - 1).bit_length())
     if row_by_row:
@@ -104,7 +107,7 @@ def _task_extent(total: int, work: int, is_flat: bool, row_by_row: bool) -> int:
             max(extent, tuning.min_task_rows),
             tuning.long_sum_task_rows if total > tuning.long_sum_rows else tuning.long_sum_rows,
         )
-    return min(extent, total)
+    return extent
 
 
 def _tasks_of(total: int, extent: int) -> int:

@@ -18,6 +18,7 @@ from jittape.compile.schedule.unplaced_steps import Draft, UnplacedStep
 from jittape.core.dtypes import bool_
 from jittape.core.forms import runs_of
 from jittape.core.program import Aval, Op, is_dynamic_dim
+from jittape.core.symbolic.extent_functions import is_always
 
 __all__ = ["combination", "lower_to_steps", "release_stacks", "steps_of_kernel"]
 
@@ -221,7 +222,7 @@ def steps_of_kernel(
     for operand, reductions in placed.partials:
         slot, nest = combination(draft, reductions, extents, placed.tasks)
         combined = draft.kernels.placed(nest)
-        if placed.tasks > 1:
+        if not is_always(1, placed.tasks):
             slots[operand] = slot
             reduced = draft.partition.op_of[reductions[0].address.slot]
             combining += steps_of_kernel(draft, combined, (reduced,), depth, position)

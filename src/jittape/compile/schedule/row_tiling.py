@@ -373,10 +373,11 @@ class RowTileFinder:
         distinct = frozenset().union(*used)
         nbytes = sum([self._nbytes[slot] for slot in distinct])
         saved = sum([self._nbytes[slot] for slots in used for slot in slots]) - nbytes
-        block = min(rows, _power_of_two(tuning.row_tile_bytes * rows // max(1, nbytes)))
+        block = applied(_block_of, rows, nbytes)
         partial = sum([self._nbytes[slot] for _, cut in members for slot in cut.partial])
         blocks = -(-rows // block)
-        if len(members) < 2 or blocks < 2 or is_about_at_most(nbytes, tuning.row_tile_cached_bytes):
+        few = len(members) < 2 or not is_about_at_most(2, blocks)
+        if few or is_about_at_most(nbytes, tuning.row_tile_cached_bytes):
             return None, 0
         if not is_about_at_most(nbytes, 4 * saved) or not is_about_at_most(4 * partial * blocks, saved):
             return None, 0
@@ -413,6 +414,7 @@ class RowTileFinder:
         return slots if owner_of.keys().isdisjoint(slots) else frozenset([owner_of.get(s, s) for s in slots])
 
 
-def _power_of_two(number: int) -> int:
-    """Return the largest power of two that is at most `number`."""
-    return 1 << (max(1, number).bit_length() - 1)
+def _block_of(rows: int, nbytes: int) -> int:
+    """Return the rows of a block, if all rows touch `nbytes`: a power of two, or `rows`."""
+    number = tuning.row_tile_bytes * rows // max(1, nbytes)
+    return min(rows, 1 << (max(1, number).bit_length() - 1))

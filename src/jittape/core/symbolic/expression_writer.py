@@ -55,6 +55,7 @@ class ExpressionWriter:
         self.constants: dict[str, Any] = {}
         self._varying = varying
         self._known: dict[int, tuple[Any, str, bool]] = {}
+        self._named: dict[str, str] = {}
 
     def text(self, value: Any) -> str:
         """Return the expression of `value`."""
@@ -66,13 +67,20 @@ class ExpressionWriter:
         if known is None:
             text, varies = self._expression(value)
             if varies and self._varying(value) is None:
-                self.lines.append(f"o{len(self.lines)} = {text}")
-                text = f"o{len(self.lines) - 1}"
+                text = self._name_of(value, text)
             if not varies:
                 text = f"k{len(self.constants)}"
                 self.constants[text] = value
             known = self._known[id(value)] = value, text, varies
         return known[1], known[2]
+
+    def _name_of(self, value: Any, text: str) -> str:
+        """Return the name of an object that varies. Equal tuples, such as avals, are built once."""
+        known = self._named.get(text) if isinstance(value, tuple) else None
+        if known is None:
+            known = self._named[text] = f"o{len(self.lines)}"
+            self.lines.append(f"{known} = {text}")
+        return known
 
     def _expression(self, value: Any) -> tuple[str, bool]:
         own = self._varying(value)

@@ -11,7 +11,6 @@ import numpy as np
 from jittape.core.symbolic.extents import Extent, applied, hint_of, terms_of
 from jittape.core.symbolic.guard_ranges import Sign
 from jittape.core.symbolic.polynomials import reduced, sums
-from jittape.core.tuning import tuning
 
 __all__ = ["converted", "index_of", "is_about_at_most", "is_always", "never_negative", "whole_quotient"]
 
@@ -30,23 +29,26 @@ def converted(function: Callable[..., Any], value: Any, dtype: np.dtype[Any]) ->
 def is_about_at_most(value: Any, limit: Any) -> bool:
     """Return whether ``value <= limit``, for a decision on which only the speed depends.
 
-    The answer for extents may serve other values at which it is wrong by less than ``tuning.length_slack``, so that
-    fewer lengths need schedules of their own.
+    The answer for extents may serve other values at which it is wrong by less than ``tuning.length_slack``, or a larger
+    factor in the first run of a length, so that fewer lengths need schedules of their own.
     """
     holds = bool(hint_of(value) <= hint_of(limit))
     extent = value if value.__class__ is Extent else limit
     if extent.__class__ is not Extent or not extent._owner.is_open:
         return holds
-    slack = tuning.length_slack
-    left, right = [v._source if v.__class__ is Extent else f"({v!r})" for v in (value, limit)]
-    guard, weaker = f"{left} <= {right}", f"{left} <= {slack} * {right}"
-    if not holds:
-        guard, weaker = f"{left} > {right}", f"{slack} * {left} > {right}"
-    signs: list[Sign] = []
-    if type(hint_of(value)) is type(hint_of(limit)) is int:
-        less, more = [terms_of(v) for v in ((value, limit) if holds else (limit, value))]
-        signs = [Sign(reduced(sums(less, more, -times)), "<=" if holds else "<") for times in (1, slack)]
-    extent._owner.guards.prefer(guard, weaker, signs)
+    less, more, symbol = (value, limit, "<=") if holds else (limit, value, "<")
+    left, right = [v._source if v.__class__ is Extent else f"({v!r})" for v in (less, more)]
+    first, second = terms_of(less), terms_of(more)
+    is_whole = type(hint_of(value)) is type(hint_of(limit)) is int
+
+    def condition(slack: float) -> tuple[str, Sign | None]:
+        if slack == 1:
+            sign = Sign(reduced(sums(first, second, -1)), symbol) if is_whole else None
+            return f"{left} {symbol} {right}", sign
+        sign = Sign(reduced(sums(first, second, -slack)), symbol) if is_whole else None
+        return f"{left} {symbol} {slack} * {right}", sign
+
+    extent._owner.guards.prefer(f"{left} {symbol} {right}", condition)
     return holds
 
 

@@ -104,15 +104,15 @@ class Extents:
         apart = len(values) == len(self.hashed) and self._constants.isdisjoint(self.hashed.values())
         return apart and not self.is_pinned
 
-    def function(self, result: Any, hashed: Any = None, weaker: bool = False) -> Callable[..., Any]:
+    def function(self, result: Any, hashed: Any = None, slack: float = 1.0) -> Callable[..., Any]:
         """Return a function of the values of the variables: `result` for these values; None if a guard fails.
 
-        The guards require the expressions in `hashed`, by default all hashed ones, to be in general position. With
-        `weaker`, decisions about speed have weaker guards. Tuples, dictionaries and dataclasses with extents are built
+        The guards require the expressions in `hashed`, by default all hashed ones, to be in general position. Decisions
+        about speed may be wrong by the factor `slack`. Tuples, dictionaries and dataclasses with extents are built
         anew; all else is shared.
         """
         variables = self._atoms[: len(self.variables)]
-        tests = self.guards.tests(weaker, variables, [variable._hint for variable in self.variables])
+        tests = self.guards.tests(slack, variables, [variable._hint for variable in self.variables])
         tests += position_tests(self.hashed if hashed is None else hashed, self._atoms)
         shared = SharedTexts(self._atoms)
         writer = ExpressionWriter(

@@ -6,7 +6,7 @@ range around the present one all of them hold, so two comparisons replace them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -52,7 +52,7 @@ class Guards:
 
     def __init__(self) -> None:
         self._holds: dict[str, bool] = {}
-        self._preferences: dict[str, str] = {}
+        self._preferences: dict[str, Callable[[float], tuple[str, Sign | None]]] = {}
         self._signs: dict[str, Sign] = {}
 
     def add(self, text: str, holds: bool, sign: Sign | None = None) -> bool:
@@ -62,25 +62,26 @@ class Guards:
             self._signs[text] = sign
         return holds
 
-    def prefer(self, guard: str, weaker: str, signs: Sequence[Sign]) -> None:
-        """Add a decision about speed, which `guard` and `weaker` hold for; `signs` are theirs, if they have some."""
-        self._preferences.setdefault(guard, weaker)
-        self._signs.update(zip((guard, weaker), signs, strict=False))
+    def prefer(self, key: str, condition: Callable[[float], tuple[str, Sign | None]]) -> None:
+        """Add a decision about speed. ``condition(slack)`` returns its guard, as text and sign, for such a slack."""
+        self._preferences.setdefault(key, condition)
 
-    def tests(self, weaker: bool, names: Sequence[str], hints: Sequence[Any]) -> list[str]:
-        """Return conditions that imply all guards, with the weaker ones of decisions about speed if `weaker`.
+    def tests(self, slack: float, names: Sequence[str], hints: Sequence[Any]) -> list[str]:
+        """Return conditions that imply all guards.
 
         Parameters
         ----------
-        weaker : bool
+        slack : float
+            Factor by which decisions about speed may be wrong; they are exact if it is 1.
         names : sequence of str
             Names of the variables.
         hints : sequence of int
             Present values of the variables.
         """
         found = [text if holds else f"not {text}" for text, holds in self._holds.items()]
-        found += self._preferences.values() if weaker else self._preferences
-        return _with_ranges(found, self._signs, names, hints)
+        preferred = dict([condition(slack) for condition in self._preferences.values()])
+        signs = {text: sign for text, sign in preferred.items() if sign is not None}
+        return _with_ranges([*found, *preferred], {**self._signs, **signs}, names, hints)
 
 
 def position_tests(hashed: Mapping[Terms, Any], names: Sequence[str]) -> list[str]:

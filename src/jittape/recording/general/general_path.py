@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 from jittape.core.program import Aval, Op, Program
 from jittape.core.symbolic.extents import Extent, Extents
+from jittape.core.symbolic.plain_numbers import numbers_of
 from jittape.errors import ProgramError
+from jittape.recording.general.derived_node import derived_node
 from jittape.recording.general.path_edges import Edge, is_same_content
 from jittape.recording.general.path_replay import replayed
 from jittape.recording.trie import Key, Node, ScalarInput, parts_of, path_to, trie
@@ -80,9 +82,6 @@ class GeneralPath:
     """
 
     def __init__(self, base: Node, edges: Sequence[Edge], extents: Extents) -> None:
-        # Imports LLVM, as the first compiled program does.
-        from jittape.runtime.general_executable import numbers_of
-
         self.is_used = True
         self.base = base
         self._extents = extents
@@ -135,22 +134,27 @@ class GeneralPath:
         if found is None:
             return None
         made: list[Edge] = []
-        parent = self.base
-        for i, (fixed, varying) in enumerate(zip(self._fixed, found, strict=True)):
-            node = Node(parent)
-            key, node.inputs, node.aval, node.results, node.nbytes = varying
+        parent, derivation = self.base, (self, values)
+        for fixed, varying in zip(self._fixed, found, strict=True):
+            key, inputs, aval, results, nbytes = varying
             if fixed.markers:
                 parts: list[Any] = list(key)
                 for position, trainable in fixed.markers:
                     parts[position] = marker_for(parts[position], trainable)
                 key = tuple(parts)
-            (_, node.scalars, node.takes_scalars_as_given, node.conversions, *totals) = fixed[:8]
-            node.slot, node.n_slots, node.n_inputs, node.n_ops = totals
-            node.source, node.is_whole_gradient, node.unknown, node.notes = fixed[8:]
-            node.derive((self, i, values))
+            node = derived_node(parent, inputs, aval, results, nbytes, derivation, *fixed[1:])
             made.append((key, node))
             parent = node
         return made
+
+    def number_of(self, node: Node) -> int:
+        """Return the number of a derived node among those of its length."""
+        number = -1
+        while node is not self.base:
+            number += 1
+            assert node.parent is not None
+            node = node.parent
+        return number
 
     def ops_at(self, values: Sequence[int]) -> Sequence[tuple[tuple[Op, ...], tuple[Aval, ...]]]:
         """Return the ops of each node, and the avals of their results, for values whose guards hold."""

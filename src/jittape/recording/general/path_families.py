@@ -73,8 +73,8 @@ def derived_child(parent: Node, key: tuple[Any, ...]) -> Node | None:
     """
     base, first = parent, key
     if parent.derivation is not None:
-        path, number, _ = parent.derivation
-        base = path.base
+        path, _ = parent.derivation
+        base, number = path.base, path.number_of(parent)
         edges = edges_to(parent)
         if len(edges) <= number:  # pruned
             return None
