@@ -358,7 +358,7 @@ def later(layer, first, second):
             ValueError,
             r"\(batch, length, features\)",
         ),
-        (lambda: layers.Input((None, 3)), ValueError, "list of ints"),
+        (lambda: layers.Input((-1, 3)), ValueError, "list of ints"),
         (lambda: layers.Flatten()(1.0), ValueError, "batch dimension"),
         (lambda: layers.Reshape([1])(1.0), ValueError, "batch dimension"),
         (

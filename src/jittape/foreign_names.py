@@ -103,7 +103,7 @@ _LAYER = {
     "build_from_config get_build_config": "use build(input_shape)",
     "call_signature_parameters": "use inspect.signature(layer.call)",
     "compute_output_shape compute_output_spec symbolic_call": "call the layer, as in layer(jt.zeros(shape)).shape",
-    "input output input_dtype path": "there is no functional API; keep the tensors of a call in variables",
+    "input_dtype path": "tensors have the dtype; weights have names",
     "input_spec": "a layer checks its inputs in call, for example by jt.ensure_shape",
     "metrics metrics_variables": "jt.keras.Model has them; in a layer, keep metrics in attributes",
     "quantization_mode quantize quantized_build quantized_call": "there are no quantized dtypes; use jt.float16",
@@ -120,7 +120,6 @@ _MODEL = {
     "fit_generator predict_generator evaluate_generator": "use fit, predict and evaluate with a jt.data.Dataset",
     "get_quantization_layer_structure": "there are no quantized dtypes",
     "get_state_tree set_state_tree": "use get_weights, set_weights and jt.train.Checkpoint",
-    "inputs outputs": "there is no functional API; write a subclass of jt.keras.Model with call()",
     "jit_compile": "each step is compiled, unless run_eagerly is True",
     "make_train_function make_test_function make_predict_function train_function test_function predict_function": (
         "override train_step, test_step or predict_step, or call jt.function(model.train_step)"

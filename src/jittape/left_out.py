@@ -182,12 +182,10 @@ LEFT_OUT = (
         "there are no experimental parts; NumPy's functions work on tensors",
     ),
     LeftOut(
-        "keras.layers.Dot keras.layers.add keras.layers.average keras.layers.concatenate "
-        "keras.layers.dot keras.layers.maximum keras.layers.minimum keras.layers.multiply keras.layers.subtract "
-        "keras.layers.InputLayer keras.layers.InputSpec keras.InputSpec keras.layers.Wrapper "
-        "keras.layers.serialize keras.layers.deserialize",
-        "there is no functional API: write a subclass of jt.keras.Model",
-        "jt.add, jt.concat and other functions in its method call",
+        "keras.layers.Dot keras.layers.dot keras.layers.InputLayer keras.layers.InputSpec keras.InputSpec "
+        "keras.layers.Wrapper keras.layers.serialize keras.layers.deserialize",
+        "these parts of functional models are missing",
+        "jt.keras.layers.Input, jt.keras.layers.Lambda and jt.keras.layers.Layer",
     ),
     LeftOut(
         "keras.layers.*", "this layer is missing", "jt.keras.layers.Layer with a method call of your own"

@@ -25,6 +25,7 @@ from jittape.keras.training.compiled_metrics import (
     results_of,
 )
 from jittape.keras.training.epochs import finish_line, run_batches, warn_of_nan
+from jittape.keras.training.functional_graph import FunctionalGraph
 from jittape.keras.training.model_parts import ModelParts
 from jittape.keras.training.single_batches import SingleBatches
 from jittape.keras.training.training_data import (
@@ -43,11 +44,19 @@ __all__ = ["Model"]
 
 @with_foreign_names(ATTRIBUTES_LEFT_OUT["keras.Model"])
 class Model(ModelParts, SingleBatches, Layer):
-    """A layer that can be trained with `fit`. A subclass defines its layers and `call`.
+    """A layer that can be trained with `fit`: a subclass with layers and `call`, or all between symbolic tensors.
 
     Parameters
     ----------
-    *args, **options : those of `Layer`
+    inputs : Input, or nested structure of them, optional
+    outputs : symbolic output of a layer, or nested structure of them, optional
+        What layers return that were called with `inputs` or with such outputs.
+    **options : those of `Layer`
+
+    Raises
+    ------
+    TypeError, ValueError
+        If only one of `inputs` and `outputs` is given, or the outputs depend on something else.
 
     Examples
     --------
@@ -66,13 +75,16 @@ class Model(ModelParts, SingleBatches, Layer):
     array([[7.]], dtype=float32)
     """
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        if args or "inputs" in options:
+    def __init__(self, inputs: Any = None, outputs: Any = None, **options: Any) -> None:
+        if (inputs is None) != (outputs is None):
             raise TypeError(
-                "jt.keras has no functional API: write a subclass of jt.keras.Model with call(), or a "
-                "jt.keras.Sequential"
+                "[Model] give both inputs and outputs, or neither of them in a subclass with call()"
             )
         super().__init__(**options)
+        if inputs is not None:
+            self._graph = FunctionalGraph(inputs, outputs)
+            self._graph_layers = self._graph.layers
+            self.built = True
         self.stop_training = False
         self.optimizer: Any = None
         self.loss: Any = None
@@ -80,6 +92,16 @@ class Model(ModelParts, SingleBatches, Layer):
         self._metrics = CompiledMetrics()
         self._steps: dict[str, Callable[..., Any]] = {}
         self._eagerly = False
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the outputs of a functional model for the inputs. Other subclasses must define this method."""
+        if self._graph is None:
+            return super().call(*args, **kwargs)
+        return self._graph.run(self, args[0] if args else kwargs["inputs"])
+
+    def _as_inputs(self, inputs: Any) -> Any:
+        """Return `inputs` in the dtype of the model, or as they are for a graph, which casts each."""
+        return super()._as_inputs(inputs) if self._graph is None else inputs
 
     # ---- settings ----------------------------------------------------------------------------------------------------
 

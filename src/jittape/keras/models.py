@@ -49,7 +49,7 @@ def clone_model(
     ----------
     model : Sequential
     input_tensors, call_function : None
-        Arguments of TensorFlow's functional API, which jittape does not have.
+        Arguments of TensorFlow for functional models, which are not cloned.
     clone_function : callable, optional
         Function of a layer that returns the layer of the new model; by default a copy without weights.
     recursive : bool
@@ -78,8 +78,8 @@ def clone_model(
         )
     if input_tensors is not None or call_function is not None:
         raise ValueError(
-            "[clone_model] input_tensors and call_function must be None: there is no functional API; write a subclass "
-            "of jt.keras.Model with call()"
+            "[clone_model] input_tensors and call_function must be None: functional models are not cloned; call the "
+            "function that makes the model once more"
         )
     if clone_function is not None and not callable(clone_function):
         raise TypeError(f"[clone_model] clone_function must be callable, got {clone_function!r}")

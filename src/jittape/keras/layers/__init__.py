@@ -41,6 +41,13 @@ from jittape.keras.layers.image_shapes import ZeroPadding1D as ZeroPadding1D
 from jittape.keras.layers.image_shapes import ZeroPadding2D as ZeroPadding2D
 from jittape.keras.layers.image_shapes import ZeroPadding3D as ZeroPadding3D
 from jittape.keras.layers.layer import Layer as Layer
+from jittape.keras.layers.merging_functions import add as add
+from jittape.keras.layers.merging_functions import average as average
+from jittape.keras.layers.merging_functions import concatenate as concatenate
+from jittape.keras.layers.merging_functions import maximum as maximum
+from jittape.keras.layers.merging_functions import minimum as minimum
+from jittape.keras.layers.merging_functions import multiply as multiply
+from jittape.keras.layers.merging_functions import subtract as subtract
 from jittape.keras.layers.noise import Dropout as Dropout
 from jittape.keras.layers.noise import GaussianDropout as GaussianDropout
 from jittape.keras.layers.noise import GaussianNoise as GaussianNoise
@@ -187,6 +194,13 @@ __all__ = [
     "ZeroPadding1D",
     "ZeroPadding2D",
     "ZeroPadding3D",
+    "add",
+    "average",
+    "concatenate",
+    "maximum",
+    "minimum",
+    "multiply",
+    "subtract",
 ]  # fmt: skip
 
 AvgPool1D = AveragePooling1D

@@ -50,6 +50,8 @@ class Embedding(Layer):
     (1, 3, 4)
     """
 
+    takes_integers = True  # also if the `Input` before the layer has the default dtype
+
     def __init__(
         self,
         input_dim: int,

@@ -9,6 +9,7 @@ import numpy as np
 
 from jittape.data import Dataset
 from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.symbolic_outputs import OPERATORS, Symbolic
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import sqrt
@@ -178,3 +179,31 @@ class Normalization(Layer):
         if self.invert:
             return add(mean, multiply(inputs, deviation))
         return divide(subtract(inputs, mean), deviation)
+
+
+class Operation(Layer):
+    """An operator of Python between symbolic tensors, such as ``a + b``.
+
+    Parameters
+    ----------
+    operation : str
+        Name of a function of `operator`.
+    """
+
+    def __init__(self, operation: str, is_swapped: bool = False) -> None:
+        super().__init__(name=operation)
+        self.operation, self.is_swapped = operation, is_swapped
+
+    def call(self, *operands: Any) -> Any:
+        """Return the result of the operator."""
+        return OPERATORS[self.operation](*(reversed(operands) if self.is_swapped else operands))
+
+
+def _as_method(operation: str, is_swapped: bool = False) -> Callable[..., Any]:
+    return lambda self, *others: Operation(operation, is_swapped)(self, *others)
+
+
+for _name in OPERATORS:
+    setattr(Symbolic, f"__{_name}__", _as_method(_name))
+    if _name not in ("neg", "abs", "getitem"):
+        setattr(Symbolic, f"__r{_name}__", _as_method(_name, is_swapped=True))

@@ -19,6 +19,7 @@ from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras import initializers, regularizers
 from jittape.keras.layers.layer_losses import Losses, Penalty
 from jittape.keras.layers.mask_passing import mask_arguments, masks_of, parameters_of_call, pass_masks
+from jittape.keras.layers.symbolic_outputs import HAVE_VALUES, InGraphs, call_symbolically, is_symbolic
 from jittape.keras.metrics.metric_base import Metric
 from jittape.keras.tensor_masks import MASKS, mask_of, set_mask
 from jittape.module import Module, parts_of
@@ -48,7 +49,7 @@ _calls = _Calls()
 
 
 @with_foreign_names(ATTRIBUTES_LEFT_OUT["keras.layers.Layer"])
-class Layer(Module):
+class Layer(InGraphs, Module):
     """Base class of layers.
 
     A subclass creates its weights in `build` with `add_weight`, and computes in `call`. The first call of the layer
@@ -338,6 +339,8 @@ class Layer(Module):
         ValueError, DTypeError
             If the shape or dtype of an input does not fit the layer.
         """
+        if not (args and args[0].__class__ in HAVE_VALUES) and is_symbolic(args, kwargs):
+            return call_symbolically(self, args, kwargs)
         if args:
             args = (self._as_inputs(args[0]), *args[1:])
             if args[0] is None and type(self).__module__.startswith("jittape."):
@@ -389,10 +392,7 @@ class Layer(Module):
     def _as_input(self, x: Any) -> Any:
         if not isinstance(x, Operators):
             if isinstance(x, Module):
-                raise TypeError(
-                    f"[{type(self).__name__}] inputs must be tensors, got a {type(x).__name__}: there is no functional "
-                    "API; write jt.keras.Sequential([...]), or a subclass of jt.keras.Model with call()"
-                )
+                raise TypeError(f"[{type(self).__name__}] inputs must be tensors, got a {type(x).__name__}")
             try:
                 x = convert_to_tensor(x)
             except (TypeError, ValueError) as error:

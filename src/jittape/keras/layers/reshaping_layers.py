@@ -10,6 +10,7 @@ from jittape.core.user_calls import as_int
 from jittape.keras.activations import activation_of, linear
 from jittape.keras.layers.data_formats import format_name, format_of
 from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.symbolic_outputs import OPEN_LENGTHS, Symbolic
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.reduce.reductions import reduce_any
 from jittape.primitives.shape.creation import ones, zeros
@@ -20,13 +21,15 @@ from jittape.recording.tensor import Tensor
 __all__ = ["Activation", "Concatenate", "Flatten", "Input", "Permute", "RepeatVector", "Reshape"]
 
 
-class Input(Layer):
-    """The shape of the inputs, as the first layer of a `Sequential`, which then builds its layers at once.
+class Input(Symbolic, Layer):
+    """The shape of inputs: first in a `Sequential`, or a symbolic tensor for ``Model(inputs, outputs)``.
+
+    A `Sequential` builds its layers at once. Layers that are called with an `Input` return symbolic tensors.
 
     Parameters
     ----------
     shape : sequence of int
-        Without the batch dimension.
+        Without the batch dimension; None for an extent that is open.
     batch_size : int, optional
         Ignored; for compatibility with TensorFlow.
     dtype : dtype, optional
@@ -75,19 +78,29 @@ class Input(Layer):
             if not isinstance(batch_shape, Sequence) or not batch_shape:
                 raise ValueError(f"[Input] batch_shape must be a list of ints, got {batch_shape!r}")
             shape = batch_shape[1:]  # type: ignore[assignment]
-        self.shape = hashable(shape)
-        if not isinstance(self.shape, tuple) or not all(isinstance(n, int) and n >= 0 for n in self.shape):
-            raise ValueError(f"[Input] shape must be a list of ints of at least 0, got {shape!r}")
+        extents = hashable(shape)
+        if not isinstance(extents, tuple) or not all(
+            n is None or (isinstance(n, int) and n >= 0) for n in extents
+        ):
+            raise ValueError(f"[Input] shape must be a list of ints of at least 0, or None, got {shape!r}")
+        self.extents = extents
 
-    def example(self) -> Tensor:
-        """Return zeros of the shape of one input."""
-        return zeros((1, *self.shape), self.dtype)
+    @property
+    def examples(self) -> tuple[Tensor, ...]:
+        """Zeros of the shape of one input, with two lengths for open extents."""
+        first, second = [
+            zeros((1, *[n if m is None else m for m in self.extents]), self.dtype) for n in OPEN_LENGTHS
+        ]
+        return (first, second if None in self.extents else first)
 
     def call(self, inputs: Any) -> Any:
         """Return `inputs` after a check of their shape."""
-        if tuple(inputs.shape[1:]) != self.shape:
+        found = tuple(inputs.shape[1:])
+        if len(found) != len(self.extents) or any(
+            m not in (None, n) for m, n in zip(self.extents, found, strict=True)
+        ):
             raise ValueError(
-                f"layer {self.name!r} takes inputs of shape {('batch', *self.shape)}, got shape {tuple(inputs.shape)}"
+                f"layer {self.name!r} takes inputs of shape {('batch', *self.extents)}, got shape {tuple(inputs.shape)}"
             )
         return inputs
 

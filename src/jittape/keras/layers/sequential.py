@@ -9,6 +9,7 @@ from typing import Any
 
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.reshaping_layers import Input
+from jittape.keras.layers.symbolic_outputs import call_symbolically
 from jittape.module import Module
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor
@@ -46,7 +47,7 @@ class Sequential(Layer):
             )
         self.layers: list[Callable[..., Any]] = []
         self._input: Input | None = None
-        self._example: Tensor | None = None
+        self._output: Any = None  # symbolic
         for layer in layers:
             self.add(layer)
 
@@ -57,7 +58,7 @@ class Sequential(Layer):
                 f"[Sequential] a layer must be callable, such as jt.nn.Dense(3) or jt.nn.relu, got {layer!r}"
             )
         if isinstance(layer, Input) and not self.layers:
-            self._input, self._example = layer, layer.example()
+            self._input = self._output = layer
             return
         if (
             isinstance(layer, Layer)
@@ -67,8 +68,8 @@ class Sequential(Layer):
         ):
             self.add(Input(layer._input_shape))
         self.layers.append(layer)
-        if self._example is not None:
-            self._example = self._apply(layer, self._example, False)
+        if self._output is not None:
+            self._output = call_symbolically(layer, (self._output,), {})
             self.built = True
 
     def pop(self, rebuild: bool = True) -> Callable[..., Any]:
@@ -83,9 +84,9 @@ class Sequential(Layer):
             raise IndexError(f"[Sequential.pop] {self.name!r} has no layers")
         last = self.layers.pop()
         if self._input is not None:
-            self._example = self._input.example()
+            self._output = self._input
             for layer in self.layers:
-                self._example = self._apply(layer, self._example, False)
+                self._output = call_symbolically(layer, (self._output,), {})
         return last
 
     @property
@@ -99,7 +100,7 @@ class Sequential(Layer):
         """
         if self._input is None:
             raise AttributeError(f"{self.name!r} has no input_shape: its first layer must be an Input")
-        return (None, *self._input.shape)
+        return self._input.shape
 
     @property
     def output_shape(self) -> tuple[int | None, ...]:
@@ -110,9 +111,10 @@ class Sequential(Layer):
         AttributeError
             If the first layer is no `Input`.
         """
-        if self._example is None:
+        if self._output is None:
             raise AttributeError(f"{self.name!r} has no output_shape: its first layer must be an Input")
-        return (None, *self._example.shape[1:])
+        shape: tuple[int | None, ...] = self._output.shape
+        return shape
 
     def build(self, input_shape: Any = None) -> None:
         """Build all layers for inputs of this shape, the length of the batch first.
@@ -127,7 +129,7 @@ class Sequential(Layer):
                 raise ValueError(
                     f"[Sequential.build] {self.name!r} needs an input_shape: its first layer is no Input"
                 )
-            x = Input(input_shape[1:], dtype=self.dtype).example()
+            x = Input(input_shape[1:], dtype=self.dtype).examples[0]
             for layer in self.layers:
                 x = self._apply(layer, x, False)
 

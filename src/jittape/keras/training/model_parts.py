@@ -8,6 +8,8 @@ from typing import Any
 
 from jittape.core.user_calls import as_int
 from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.symbolic_outputs import AttributeOfGraph, leaves_of, mapped
+from jittape.keras.training.functional_graph import FunctionalGraph
 from jittape.module import Module
 
 __all__ = ["ModelParts"]
@@ -26,12 +28,52 @@ class DirectLayers:
 class ModelParts:
     """Methods of `Model` that look up its parts."""
 
+    _graph: FunctionalGraph | None = None
+
     layers: Any = DirectLayers()
     metrics: Any
     name: Any
     optimizer: Any
     _eagerly: bool
     _steps: dict[str, Callable[..., Any]]
+
+    @AttributeOfGraph
+    def inputs(self) -> list[Any]:
+        """The symbolic inputs of a functional model."""
+        return leaves_of(self._required_graph("inputs").inputs)
+
+    @AttributeOfGraph
+    def outputs(self) -> list[Any]:
+        """The symbolic outputs of a functional model."""
+        return leaves_of(self._required_graph("outputs").outputs)
+
+    @AttributeOfGraph
+    def input(self) -> Any:
+        """The symbolic inputs of a functional model, as they were given."""
+        return self._required_graph("input").inputs
+
+    @AttributeOfGraph
+    def output(self) -> Any:
+        """The symbolic outputs of a functional model, as they were given."""
+        return self._required_graph("output").outputs
+
+    @AttributeOfGraph
+    def input_shape(self) -> Any:
+        """The shapes of the inputs of a functional model."""
+        return mapped(lambda x: x.shape, self._required_graph("input_shape").inputs)
+
+    @AttributeOfGraph
+    def output_shape(self) -> Any:
+        """The shapes of the outputs of a functional model."""
+        return mapped(lambda x: x.shape, self._required_graph("output_shape").outputs)
+
+    def _required_graph(self, name: str) -> FunctionalGraph:
+        if self._graph is None:
+            raise AttributeError(
+                f"model {self.name!r} has no {name!r}: only a Model(inputs, outputs) and a Sequential that begins with "
+                "an Input have"
+            )
+        return self._graph
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """Return the layer of this name, or the one at this position of `layers`.

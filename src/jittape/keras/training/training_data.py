@@ -84,6 +84,8 @@ def batches_of(
         return x
     if x is None:
         raise ValueError(f"[{method}] x must be arrays or a dataset of batches, got None")
+    if isinstance(x, list) and any([np.ndim(part) and hasattr(part, "shape") for part in x]):
+        x = tuple(x)  # several inputs
     parts = tuple([part for part in (x, y, weight) if part is not None])
     rows = _rows_of(method, data, parts)
     if shuffle:

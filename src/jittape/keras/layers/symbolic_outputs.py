@@ -1,0 +1,197 @@
+"""Outputs of layers that are called before there are inputs: a graph of layer calls, for ``Model(inputs, outputs)``.
+
+A layer that is called with an `Input` computes nothing: it is called with two examples of different open lengths, whose
+results are never read, and returns a `SymbolicOutput` that knows the call and the shape.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.recording.tensor import Tensor
+from jittape.recording.variable import Variable
+
+__all__ = [
+    "HAVE_VALUES", "OPEN_LENGTHS", "OPERATORS", "AttributeOfGraph", "InGraphs", "Symbolic", "SymbolicCall",
+    "SymbolicOutput", "call_symbolically", "is_symbolic", "leaves_of", "mapped",
+]  # fmt: skip
+
+HAVE_VALUES = frozenset((Tensor, Variable, np.ndarray))
+"""Common types of inputs that are not symbolic."""
+
+OPEN_LENGTHS = 64, 128
+"""Extents of the two examples where an `Input` has None: several windows fit, and halves stay whole."""
+
+
+def mapped(function: Callable[[Any], Any], structure: Any) -> Any:
+    """Return nested lists, tuples and dicts with `function` applied to what is in them."""
+    if type(structure) in (list, tuple):
+        return type(structure)([mapped(function, part) for part in structure])
+    if type(structure) is dict:
+        return {key: mapped(function, part) for key, part in structure.items()}
+    return function(structure)
+
+
+def leaves_of(structure: Any) -> list[Any]:
+    """Return what is in nested lists, tuples and dicts, in order."""
+    found: list[Any] = []
+    mapped(found.append, structure)
+    return found
+
+
+class AttributeOfGraph:
+    """Decorator: a property that an attribute of the instance replaces, as in ``self.output = Dense(1)``."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return self if instance is None else self._function(instance)
+
+
+class InGraphs:
+    """Attributes of layers that were called with symbolic inputs."""
+
+    _call: SymbolicCall | None = None
+
+    @AttributeOfGraph
+    def input(self) -> Any:
+        """The symbolic inputs of the last such call."""
+        return self._last_call("input").inputs
+
+    @AttributeOfGraph
+    def output(self) -> Any:
+        """The symbolic outputs of the last such call."""
+        return self._last_call("output").outputs
+
+    def _last_call(self, name: str) -> SymbolicCall:
+        if self._call is None:
+            raise AttributeError(
+                f"{type(self).__name__} has no {name!r} before it is called with the output of a jt.keras.Input"
+            )
+        return self._call
+
+
+class SymbolicCall:
+    """A call of a layer with symbolic inputs."""
+
+    def __init__(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.layer, self.args, self.kwargs = layer, args, kwargs
+        first = self._result(0)
+        is_open = any(x.examples[0] is not x.examples[1] for x in self.symbols())
+        pairs = list(zip(leaves_of(first), leaves_of(self._result(1) if is_open else first), strict=True))
+        numbers = iter(range(len(pairs)))
+        self.outputs = mapped(lambda _: SymbolicOutput(self, (n := next(numbers)), pairs[n]), first)
+
+    @property
+    def inputs(self) -> Any:
+        """The first argument."""
+        return self.args[0]
+
+    def _result(self, number: int) -> Any:
+        return self.layer(*self._example(self.args, number), **self._example(self.kwargs, number))
+
+    def _example(self, structure: Any, number: int) -> Any:
+        if type(structure) is dict and structure.get("training"):
+            structure = structure | {"training": False}  # moving averages do not learn from examples
+        casts = getattr(self.layer, "takes_integers", False)
+
+        def example(x: Any) -> Any:
+            if not isinstance(x, Symbolic):
+                return x
+            return cast(x.examples[number], "int32") if casts else x.examples[number]
+
+        return mapped(example, structure)
+
+    def symbols(self) -> Iterator[Symbolic]:
+        """Return the symbolic arguments."""
+        return (x for x in leaves_of([self.args, self.kwargs]) if isinstance(x, Symbolic))
+
+    def run(self, value_of: Callable[[Symbolic], Any]) -> list[Any]:
+        """Return the results for values of the symbolic arguments."""
+
+        def value(x: Any) -> Any:
+            return value_of(x) if isinstance(x, Symbolic) else x
+
+        return leaves_of(self.layer(*mapped(value, self.args), **mapped(value, self.kwargs)))
+
+
+def is_symbolic(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether there is a symbolic tensor among the arguments of a call."""
+    return any(isinstance(x, Symbolic) for x in leaves_of([args, kwargs]))
+
+
+def call_symbolically(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the symbolic outputs of a layer."""
+    call = SymbolicCall(layer, args, kwargs)
+    if isinstance(layer, InGraphs):
+        layer._call = call
+    return call.outputs
+
+
+class Symbolic:
+    """The base of `Input` and `SymbolicOutput`: shape and operators."""
+
+    examples: Any
+    """Two tensors that differ in the open extents."""
+
+    __array_ufunc__ = None
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """The extents; None for that of the batch, and for those that an `Input` leaves open."""
+        pairs = zip(*(x.shape[1:] for x in self.examples), strict=True)
+        return (None, *(m if m == n else None for m, n in pairs))
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(  # a TypeError or ValueError would be taken for numbers that do not fit
+            "a symbolic tensor has no values: use layers and operators between Input and Model, and "
+            "jt.keras.layers.Lambda(function) for other functions"
+        )
+
+    def __bool__(self) -> bool:
+        return self.__array__()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.__array__()
+
+
+class SymbolicOutput(Symbolic):
+    """An output of a layer in the graph of a functional model.
+
+    Attributes
+    ----------
+    call : SymbolicCall
+    number : int
+        Position among the outputs of the call.
+    examples : tuple of two tensors
+    """
+
+    def __init__(self, call: SymbolicCall, number: int, examples: Any) -> None:
+        self.call, self.number, self.examples = call, number, examples
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype."""
+        return self.examples[0].dtype
+
+    @property
+    def name(self) -> str:
+        """The name of the layer."""
+        return getattr(self.call.layer, "name", None) or self.call.layer.__name__
+
+    def __repr__(self) -> str:
+        return f"<SymbolicOutput of {self.name!r}: shape={self.shape}, dtype={self.dtype.name}>"
+
+
+OPERATORS = {
+    name: getattr(operator, name)
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "neg", "abs", "getitem")
+}
+"""Operators of symbolic tensors, by the names of `operator`."""

@@ -1,0 +1,159 @@
+"""Models between symbolic tensors: values, shapes, training, open lengths, errors."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+keras = jt.keras
+layers = keras.layers
+rng = np.random.default_rng(0)
+
+
+def numbers(*shape):
+    return rng.normal(size=shape).astype("float32")
+
+
+def wide_and_deep():
+    inputs = keras.Input((4,), name="x")
+    hidden = layers.Dense(5, "relu", name="hidden")(inputs)
+    joined = layers.concatenate([inputs, layers.Dense(3, "tanh")(hidden)])
+    return keras.Model(inputs=[inputs], outputs=[layers.Dense(1)(joined)], name="wide")
+
+
+@pytest.mark.parametrize("decorated", [False, True])
+def test_a_graph_computes_what_its_layers_compute(decorated):
+    model = wide_and_deep()
+    _, hidden, second, merge, last = model.layers
+    x = numbers(6, 4)
+    run = jt.function(model) if decorated else model
+    for _ in range(3):
+        np.testing.assert_allclose(run(x), last(merge([x, second(hidden(x))])), rtol=1e-4, atol=1e-6)
+    assert (model.input_shape, model.output_shape, model.count_params()) == ((None, 4), (None, 1), 51)
+    assert model.get_layer("hidden") is hidden
+    features = keras.Model(model.input, hidden.output)
+    np.testing.assert_allclose(features(x), hidden(x), rtol=1e-6)
+
+
+def test_a_graph_is_trained_saved_and_pickled(tmp_path):
+    model = wide_and_deep()
+    model.compile(keras.optimizers.Adam(0.05), "mse")
+    x = numbers(64, 4)
+    losses = model.fit(x, x.sum(1, keepdims=True), epochs=15, verbose=0).history["loss"]
+    assert losses[-1] < losses[0] / 5
+    model.save_weights(tmp_path / "wide.npz")
+    other = wide_and_deep()
+    other.load_weights(tmp_path / "wide.npz")
+    for copy in (other, pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(copy(x), model(x))
+
+
+def test_operators_and_shared_layers():
+    shared = layers.Dense(2, use_bias=False)
+    a, b = keras.Input((3,), name="a"), keras.Input((3,), name="b")
+    y = 1.0 - 2.0 * (shared(a) - shared(b)) ** 2 / 4.0
+    model = keras.Model([a, b], {"whole": y, "part": -y[:, :1]})
+    u, v = numbers(5, 3), numbers(5, 3)
+    expected = 1.0 - 2.0 * ((u - v) @ shared.kernel.numpy()) ** 2 / 4.0
+    for inputs in ([u, v], (u, v), {"b": v, "a": u}):
+        found = model(inputs)
+        np.testing.assert_allclose(found["whole"], expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found["part"], -expected[:, :1], rtol=1e-5, atol=1e-6)
+    assert len(model.trainable_weights) == 1
+
+
+@pytest.mark.parametrize("kind", [list, tuple, dict])
+def test_fit_takes_several_inputs(kind):
+    a, b = keras.Input((3,), name="a"), keras.Input((2,), name="b")
+    model = keras.Model([a, b], layers.Dense(1)(layers.concatenate([a, b])))
+    model.compile("sgd", "mse")
+    x = [numbers(8, 3), numbers(8, 2)]
+    given = dict(zip("ab", x, strict=True)) if kind is dict else kind(x)
+    assert np.isfinite(model.fit(given, numbers(8, 1), verbose=0).history["loss"]).all()
+    np.testing.assert_array_equal(model.predict(given, verbose=0), model(x))
+
+
+def test_open_lengths():
+    codes = keras.Input((None,))
+    outputs, state = layers.GRU(4, return_sequences=True, return_state=True)(layers.Embedding(7, 3)(codes))
+    model = keras.Model(codes, [outputs, state])
+    assert model.output_shape == [(None, None, 4), (None, 4)]
+    line = keras.Sequential([keras.Input((None,)), layers.Embedding(7, 3), layers.LSTM(4)])
+    assert (line.input_shape, line.output_shape) == ((None, None), (None, 4))
+    for length in (3, 8):
+        x = rng.integers(7, size=(2, length))
+        assert [part.shape for part in model(x)] == [(2, length, 4), (2, 4)]
+        assert line(x).shape == (2, 4)
+
+
+def test_a_subclass_with_its_own_step_and_a_model_as_a_layer():
+    class Own(keras.Model):
+        def train_step(self, data):
+            x, y = data
+            with jt.GradientTape() as tape:
+                loss = jt.reduce_mean((self(x, training=True) - y) ** 2)
+            variables = self.trainable_variables
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+            return {"own": loss}
+
+    inputs = keras.Input((4,))
+    model = Own(inputs, wide_and_deep()(layers.Dropout(0.5)(inputs)))
+    model.compile("sgd")
+    assert list(model.fit(numbers(8, 4), numbers(8, 1), verbose=0).history) == ["own"]
+
+
+def test_examples_change_no_moving_averages():
+    norm = layers.BatchNormalization()
+    keras.Model(x := keras.Input((3,)), norm(x, training=True))
+    np.testing.assert_array_equal(norm.moving_variance, np.ones(3))
+
+
+INPUT = keras.Input((4,), name="seen")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (
+            lambda: keras.Model(INPUT, 3),
+            TypeError,
+            "[Model] outputs must be a jt.keras.Input or the output of a layer",
+        ),
+        (lambda: keras.Model(np.ones(3), INPUT), TypeError, "[Model] inputs must be"),
+        (lambda: keras.Model([], INPUT), TypeError, "[Model] inputs must be"),
+        (lambda: keras.Model(inputs=INPUT), TypeError, "[Model] give both inputs and outputs"),
+        (
+            lambda: keras.Model(keras.Input((2,)), layers.Dense(1)(INPUT)),
+            ValueError,
+            "which is none of the inputs: add it to inputs",
+        ),
+        (lambda: jt.reduce_sum(layers.Dense(1)(INPUT)), RuntimeError, "jt.keras.layers.Lambda(function)"),
+        (
+            lambda: wide_and_deep()(np.ones((2, 3))),
+            ValueError,
+            "takes inputs of shape ('batch', 4), got shape (2, 3)",
+        ),
+        (
+            lambda: keras.Model([INPUT, x := keras.Input((2,), name="b")], x)([np.ones((1, 4))]),
+            ValueError,
+            "takes 2 inputs, 'seen', 'b', got 1 of them",
+        ),
+        (lambda: layers.Conv2D(2, 3)(INPUT), ValueError, "takes inputs with 4 dimensions, got shape (1, 4)"),
+        (
+            lambda: layers.Dense(2).output,
+            AttributeError,
+            "before it is called with the output of a jt.keras.Input",
+        ),
+        (
+            lambda: keras.Sequential([layers.Dense(2)]).inputs,
+            AttributeError,
+            "only a Model(inputs, outputs) and",
+        ),
+    ],
+)
+def test_errors(call, error, text):
+    with pytest.raises(error, match=re.escape(text)):
+        call()
