@@ -28,14 +28,17 @@ KNOWN = (
     "n.linalg.svd(x, full_matrices=False)", "n.median(x, axis=0)", "n.meshgrid(v, w)", "n.nanmean(x, 1)",
     "n.pad(x, ((1, 0), (0, 2)))", "n.polyval(v, w)", "n.power(x, 2)", "n.power(x, y)", "n.ptp(x, axis=0)",
     "n.repeat(x, 2, axis=1)", "n.roll(x, 1, axis=0)", "n.round(x, 1)", "n.split(x, (1, 2))", "n.stack([x, y], axis=-1)",
-    "n.std(x, axis=0, ddof=1)", "n.sum(x, dtype=np.float32)", "n.tile(x, (2, 1))", "n.trapezoid(v, w)", "n.tril(x)",
-    "n.trunc(x)", "n.unwrap(v)", "n.var(x, axis=(0, 1))", "n.where(m, x, 0.0)", "n.zeros_like(x)",
+    "n.std(x, axis=0, ddof=1)", "n.sum(x, dtype=np.float32)", "n.take(x, t, axis=1)", "n.tile(x, (2, 1))",
+    "n.trapezoid(v, w)", "n.tril(x)", "n.trunc(x)", "n.unwrap(v)", "n.var(x, axis=(0, 1))", "n.where(m, x, 0.0)",
+    "n.zeros_like(x)",
 )  # fmt: skip
 """Calls that machine code records by itself."""
 REFUSED = (
     "n.where(x > y, 1, 2)", "n.where(x > y, 0.1, 0.2)", "n.full_like(x, 2)", "n.dot(x, 2)", "n.kron(2, x)",
     "n.sum(x, where=x > y)", "n.average(x, axis=0, weights=[1.0, 2.0, 3.0])", "n.repeat(v, np.array([1, 0, 2]))",
-    "n.repeat(v, k)", "n.take(x, [0, 2], axis=1)", "n.quantile(x, 0.25, axis=0)", "n.where(v > w)[0]",
+    "n.repeat(v[:2], t)", "n.take(x, [0, 2], axis=1)", "n.take(x, -2)",
+    "n.take(x, k)", "n.take(x, k[None], 0)", "n.take(x, 1, mode='wrap')",
+    "n.quantile(x, 0.25, axis=0)", "n.where(v > w)[0]",
     "n.unique(v)", "n.select([x > y, x < y], [x, y], 5.0)", "n.insert(v, 1, 7.0)",
     "n.piecewise(v, [v > w], [1.0, 2.0])", "n.pad(v, 1, mode='edge')", "n.histogram(v, 3)[0]",
     "n.einsum(x, [0, 1], [1, 0])", "n.block([[x, y], [y, x]])",
@@ -46,11 +49,19 @@ REFUSED = (
 
 def variables(dtype: Any = np.float64) -> dict[str, Any]:
     a = A.astype(dtype)
-    return {"x": a, "y": a.T, "v": a[0], "w": a[1], "k": np.array([2, 1, 0]), "m": A > 1}
+    return {
+        "x": a,
+        "y": a.T,
+        "v": a[0],
+        "w": a[1],
+        "k": np.array([2, 1, 0]),
+        "t": np.array([2, 0]),
+        "m": A > 1,
+    }
 
 
 def tensors(dtype: Any = np.float64) -> dict[str, Any]:
-    return {name: jt.constant(a) for name, a in variables(dtype).items()}
+    return {name: a if name == "k" else jt.constant(a) for name, a in variables(dtype).items()}
 
 
 def compiled(text: str) -> Callable[[Any, dict[str, Any]], Any]:
@@ -149,6 +160,19 @@ def test_out_is_written_by_known_calls():
         total = jt.Variable(np.zeros(3))
         np.median(x * float(i), axis=0, out=total)
         np.testing.assert_array_equal(total.numpy(), np.median(A * i, axis=0))
+
+
+def test_indices_out_of_range_are_refused_at_once():
+    x, rows = jt.constant(A), np.array([0, 1])
+    for i in (0, 1, 2, 3, 1):
+        rows[1] = i
+        for take in (np.take, jnp.take):
+            for index in (i, rows, [0, i]):
+                if i < 3:
+                    np.testing.assert_array_equal(take(x, index, axis=0).numpy(), A.take(index, 0))
+                else:
+                    with pytest.raises(IndexError, match="take|gather"):
+                        take(x, index, axis=0)
 
 
 def test_errors_are_those_of_the_function():

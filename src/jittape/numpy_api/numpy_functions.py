@@ -339,7 +339,7 @@ _NO_CALL = (
     "diagflat digitize einsum_path extract geomspace histogram histogram2d histogram_bin_edges histogramdd insert "
     "intersect1d isin iscomplexobj isrealobj ix_ linalg.lstsq linspace logspace nanpercentile nanquantile ndim "
     "packbits percentile piecewise poly polydiv polyfit polymul quantile ravel_multi_index real_if_close resize "
-    "result_type roots searchsorted setdiff1d setxor1d shape size take tril_indices_from trim_zeros "
+    "result_type roots searchsorted setdiff1d setxor1d shape size tril_indices_from trim_zeros "
     "triu_indices_from union1d unique unique_all unique_counts unique_inverse unique_values unpackbits unravel_index"
 )
 """Functions that read values, return no tensors, or move elements by index arrays as long as the operand."""
@@ -354,6 +354,7 @@ _OPERANDS: dict[Any, tuple[int, int]] = {
     np.full_like: (2, 1),
     np.interp: (3, 0),
     np.isclose: (2, 1),
+    np.take: (2, -1),
     np.where: (3, 2),
 }
 """`OneCall.leading` and `OneCall.numbers` of functions other than those of one operand."""

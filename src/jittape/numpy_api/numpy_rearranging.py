@@ -184,8 +184,33 @@ def _diagflat(v: Any, k: int = 0) -> Any:
     return gather(padded, where, axis=0)
 
 
+def _has_known_index(a: Any, indices: Any) -> bool:
+    """Return whether `a` is a tensor, but no Variable, and `indices` are an int or an array or list of ints."""
+    kind = indices.__class__
+    if kind is list:
+        known = bool(indices) and all([i.__class__ is int for i in indices])
+    else:
+        known = kind is int or (kind is np.ndarray and indices.dtype.kind in "iu")
+    return known and hasattr(a, "_aval") and not hasattr(a, "_assigned_in")
+
+
+def _elements(a: Any, indices: Any, axis: Any) -> Any:
+    """Return elements by an index whose value is known; machine code records this by the operator."""
+    rank = len(shape_of(a))
+    if indices.__class__ is list:
+        indices = np.asarray(indices)
+    if axis is None:
+        return (a if rank == 1 else reshape(a, -1))[indices]
+    return a[(*(slice(None),) * one_axis("np.take", axis_key(axis), rank), indices)]
+
+
 def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
     reject("take", out=out)
+    if mode == "raise" and _has_known_index(a, indices):
+        try:
+            return _elements(a, indices, axis)
+        except IndexError:  # raised below, with the name of the function
+            pass
     a = strong(a)
     axis = axis_of("take", a, axis)
     if mode == "raise":

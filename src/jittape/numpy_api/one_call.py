@@ -45,7 +45,7 @@ class OneCall(NamedTuple):
         Number of leading parameters that are operands, never structure.
     numbers : int
         Python numbers that are operands, except as the first argument: 0 none, 1 floats, 2 also the ints among the
-        leading parameters.
+        leading parameters; -1 neither numbers nor arrays, whose values are read.
     results : callable or None
         Converts a tuple of results.
     """
@@ -155,7 +155,8 @@ def _flattened(
     parts: list[Any] = []
     for i, value in enumerate(args):
         kind, leads, numbers = value.__class__, i < call.leading, call.numbers if i else 0
-        if kind in types or (kind is float and numbers) or (kind is int and leads and numbers == 2):
+        is_number = (kind is float and numbers > 0) or (kind is int and leads and numbers == 2)
+        if is_number or (kind in types and (numbers >= 0 or kind is not np.ndarray)):
             operands.append(value)
             parts.append(OPERAND)
         elif kind in _SEQUENCES and value and all([x.__class__ in types for x in value]):
@@ -169,7 +170,7 @@ def _flattened(
         parts.append(NAMED)
     for name, value in kwargs.items():
         kind = value.__class__
-        if (kind in types and name in OPERAND_NAMES) or (kind is float and call.numbers):
+        if (kind in types and name in OPERAND_NAMES) or (kind is float and call.numbers > 0):
             operands.append(value)
             parts += [name, OPERAND]
         elif is_structure(value) or (kind is bool and name in FLAGS):

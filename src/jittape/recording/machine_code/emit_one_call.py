@@ -93,7 +93,7 @@ class _OneCall:
 
     def _take_arguments(self, known: ir.Value) -> None:
         code, builder = self.code, self.code.builder
-        leading, numbers = code.size(code.item(known, 2)), code.size(code.item(known, 3))
+        leading, numbers = (code.index(code.item(known, i), self.refused) for i in (2, 3))
         with code.each(code.length_of(self.args)) as i:
             leads = builder.zext(builder.icmp_signed("<", i, leading), ir.IntType(64))
             first = code.same(i, integer(0))
@@ -163,10 +163,12 @@ class _Argument:
         code, builder = self.code, self.code.builder
         leads = code.differ(self.leads, integer(0))
         sequence = code.block("sequence")
-        is_float = builder.and_(code.is_a(self.value, "float"), code.differ(self.numbers, integer(0)))
+        with_floats = builder.icmp_signed(">", self.numbers, integer(0))
+        is_float = builder.and_(code.is_a(self.value, "float"), with_floats)
         two = builder.and_(code.same(self.numbers, integer(2)), leads)
         is_int = builder.and_(code.is_a(self.value, "int"), two)
-        is_array = builder.and_(code.is_a(self.value, "ndarray"), leads)
+        with_arrays = builder.and_(leads, builder.icmp_signed(">=", self.numbers, integer(0)))
+        is_array = builder.and_(code.is_a(self.value, "ndarray"), with_arrays)
         is_number_or_array = builder.or_(builder.or_(is_float, is_int), is_array)
         with self._if(is_number_or_array):
             self._append_operand(self.value)
