@@ -143,6 +143,8 @@ def counted(x, count):
 n = 100_000_000
 gradient = jt.njit_grad(chaotic)
 gradient(np.array([0.3]), 10)
+second = jt.njit_hvp(chaotic)
+second(np.ones(1), np.array([0.3]), 10)
 many, count = np.zeros(n // 4), np.zeros(1, np.int64)
 jt.njit_grad(counted)(many[:4], count)
 expected, x = np.array([0.3]), np.array([0.3])
@@ -157,6 +159,11 @@ try:
     jt.njit_grad(counted)(many, count)
 except MemoryError:
     print("MemoryError", count[0] == 4 + len(many))
+x[0] = 0.3
+try:
+    second(np.ones(1), x, n)
+except MemoryError:
+    print("MemoryError", x[0] == expected[0])
 """
 
 
@@ -164,4 +171,4 @@ def test_arrays_are_as_the_primal_leaves_them_if_memory_runs_out(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(OUT_OF_MEMORY)
     done = run_python(str(script))
-    assert done.stdout.split() == ["MemoryError", "True"] * 2, done.stderr
+    assert done.stdout.split() == ["MemoryError", "True"] * 3, done.stderr

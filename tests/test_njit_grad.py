@@ -515,6 +515,37 @@ def test_overlapping_arguments_are_refused():
     np.testing.assert_array_equal(jt.njit_grad(read_only)(memory, memory), memory)
 
 
+def test_arguments_in_one_buffer_are_refused_only_if_they_share_elements():
+    @njit
+    def written(a, b):
+        for i in range(len(a)):
+            a[i] = a[i] * b[i] + 0.5
+        return np.sum(a * b)
+
+    gradient = jt.njit_grad(written, (0, 1))
+    choose = np.random.default_rng(0)
+    refused = {False: 0, True: 0}
+    for _ in range(200):
+        memory = choose.normal(size=24)
+        count = choose.integers(1, 5)
+        steps = choose.choice([1, 2, 3, -1, -2], size=2)
+        starts = [choose.integers(0, 24 - (count - 1) * abs(step)) for step in steps]
+        a, b = (
+            memory[at : at + (count - 1) * abs(step) + 1][:: abs(step)][:: np.sign(step)]
+            for at, step in zip(starts, steps, strict=True)
+        )
+        expected = b * b, a * b + (a * b + 0.5)
+        try:
+            np.testing.assert_allclose(gradient(a, b), expected)
+            assert not np.shares_memory(a, b)
+        except ValueError:
+            refused[np.shares_memory(a, b)] += 1
+    assert refused[True] > 0
+    assert refused[False] < 20
+    rows = np.ones((3, 2))
+    np.testing.assert_array_equal(gradient(rows[:, 0], rows[:, 1])[0], 1.0)
+
+
 def refused(f, *args, argnums=0):
     """The message of the error that a gradient raises."""
     with pytest.raises(jt.NoGradientError) as caught:

@@ -24,7 +24,18 @@ from jittape.numba_ad.lower.build_ir import is_float
 from jittape.numba_ad.lower.dead_statements import remove_dead_statements
 from jittape.numba_ad.lower.lower_function import lower_function
 from jittape.numba_ad.recording_plan import Plan, make_plan
-from jittape.numba_ad.structured_ir import Apply, Array, Constant, Function, Op, Store, Value, walk
+from jittape.numba_ad.structured_ir import (
+    Alloc,
+    Apply,
+    Array,
+    Constant,
+    Function,
+    Op,
+    Resize,
+    Store,
+    Value,
+    walk,
+)
 from jittape.numba_ad.user_rules import UserRule
 
 __all__ = ["GradientCode", "generate"]
@@ -87,7 +98,7 @@ def generate(
     plan = None
     name = f"{form.name}_{returned}"
     parts: list[PartFunction] = []
-    writer = Writer()
+    writer = Writer(form.where.file)
     parameters = _parameters(form)
     _prologue(form, parameters, writer, purpose)
     passive = [path for path, one in form.arguments.items() if one not in activity]
@@ -114,7 +125,7 @@ def generate(
             if returned == "value_and_gradient"
             else f"return {result}"
         )
-    written = () if plan is None else _written_arguments(form, plan)
+    written = _written_arguments(form, plan)
     signature = ", ".join(extra + list(parameters.values()))
     text = "\n".join([f"def {name}({signature}):", *writer.lines]) + "\n" + "".join(one.text for one in parts)
     applied = [s.rule for s in walk(form.body) if isinstance(s, Op)]
@@ -125,9 +136,12 @@ def generate(
     )
 
 
-def _written_arguments(form: Function, plan: Plan) -> tuple[int, ...]:
-    # Loops that run forward and backward in one pass follow the allocation of the cotangents.
-    may_stop = plan.recorded or plan.kept or plan.checkpoints or plan.single_pass.loops
+def _written_arguments(form: Function, plan: Plan | None) -> tuple[int, ...]:
+    if plan is None:  # forward mode, which may be that of a gradient
+        may_stop = any(isinstance(s, (Alloc, Apply, Resize)) for s in walk(form.body))
+    else:
+        # Loops that run forward and backward in one pass follow the allocation of the cotangents.
+        may_stop = bool(plan.recorded or plan.kept or plan.checkpoints or plan.single_pass.loops)
     roots = {s.array.root for s in walk(form.body) if isinstance(s, Store)} if may_stop else set()
     names = {
         path.partition("[")[0]

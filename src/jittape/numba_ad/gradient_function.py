@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from jittape.numba_ad.structured_ir import Where
+
 __all__ = ["NjitGradient", "function_name", "is_dispatcher", "signature_of"]
 
 
@@ -101,7 +103,7 @@ class NjitGradient:
 
     def _restoring(self, derived: Any, written: tuple[int, ...]) -> Callable[..., Any]:
         """Return a function that leaves arrays as the primal leaves them if there is no memory for recorded values."""
-        first = 1 if self.returned == "vjp" else 0
+        first = self._leading
 
         def run(*args: Any) -> Any:
             own = args[first:]
@@ -113,10 +115,23 @@ class NjitGradient:
                 for i, arrays in zip(written, before or (), strict=False):
                     for one, saved in zip(arrays_of(own[i]), arrays, strict=True):
                         one[...] = saved
-                self.function(*own)
+                self._run_function(args)
                 raise
 
         return run
+
+    @property
+    def _leading(self) -> int:
+        """Number of arguments before those of the function."""
+        return 1 if self.returned == "vjp" else self.tangent_count
+
+    def _run_function(self, args: tuple[Any, ...]) -> None:
+        """Run the user's function with the arguments of the gradient, for what it leaves in arrays."""
+        own = args[self._leading :]
+        if isinstance(self.function, NjitGradient):
+            self.function._run_function(own)
+        else:
+            self.function(*own)
 
     def derived(self, argument_types: tuple[Any, ...]) -> Any:
         """Return the ``@njit`` function for arguments of these Numba types."""
@@ -128,6 +143,7 @@ class NjitGradient:
                 found = self._derived.get(argument_types)  # of another thread that held the lock
                 if found is None:
                     found, self._written[argument_types] = gradient_dispatcher(self, argument_types)
+                    found.py_func.user_where = place_of(self.function)
                     self._derived[argument_types] = found
         return found
 
@@ -218,6 +234,14 @@ def function_name(function: Any) -> str:
     """Return the name of an ``@njit`` function or of a gradient."""
     name: str = function.__name__ if isinstance(function, NjitGradient) else function.py_func.__name__
     return name
+
+
+def place_of(function: Any) -> Where:
+    """Return the place of an ``@njit`` function, or of that of a gradient."""
+    if isinstance(function, NjitGradient):
+        return place_of(function.function)
+    code = function.py_func.__code__
+    return Where(code.co_filename, code.co_firstlineno, f"def {code.co_name}")
 
 
 def _boundscheck(function: Any) -> bool | None:

@@ -118,10 +118,22 @@ def _extent(array: Any) -> Any:
 
 @njit(nogil=True)
 def overlap(one: Any, other: Any) -> Any:
-    """Return whether the address ranges of two arrays overlap."""
+    """Return whether two arrays may share memory; two columns of a matrix, for instance, do not."""
     low, high = _extent(one)
     other_low, other_high = _extent(other)
-    return low < other_high and other_low < high
+    if low >= other_high or other_low >= high:
+        return False
+    step = 0  # the addresses of all elements differ by multiples of it, within each array
+    for axis in range(one.ndim):
+        if one.shape[axis] > 1:
+            step = math.gcd(step, abs(one.strides[axis]))
+    for axis in range(other.ndim):
+        if other.shape[axis] > 1:
+            step = math.gcd(step, abs(other.strides[axis]))
+    if step == 0:
+        return True
+    distance = (other.ctypes.data - one.ctypes.data) % step
+    return distance < one.itemsize or step - distance < other.itemsize
 
 
 @njit(nogil=True)

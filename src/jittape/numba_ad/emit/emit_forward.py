@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from numba import types
@@ -49,9 +50,13 @@ FIRST_SIZE = 64
 
 
 class Writer:
-    """Lines of Python code with indentation and comments that show the user's lines."""
+    """Lines of Python code with indentation and comments that show the user's lines.
 
-    def __init__(self) -> None:
+    Comments name the file of a line if it is not that of the function.
+    """
+
+    def __init__(self, file: str) -> None:
+        self._file = file
         self.lines: list[str] = []
         self._depth = 1
         self._where: Where | None = None
@@ -60,7 +65,8 @@ class Writer:
         """Append a line; `where` is shown before it unless it was shown last."""
         if where is not None and where != self._where:
             self._where = where
-            self.lines.append(f"{'    ' * self._depth}# {where.line}: {where.text.strip()}")
+            file = "" if where.file == self._file else f"{Path(where.file).name}:"
+            self.lines.append(f"{'    ' * self._depth}# {file}{where.line}: {where.text.strip()}")
         self.lines.append("    " * self._depth + text)
 
     def begin(self, text: str, where: Where | None = None) -> None:

@@ -6,6 +6,7 @@ import ast
 import builtins
 import dis
 import inspect
+import re
 import textwrap
 import types
 import weakref
@@ -13,8 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from jittape.errors import NoGradientError
+from jittape.numba_ad.lower.joined_branches import join_branches
+from jittape.numba_ad.structured_ir import Where
 
 __all__ = ["NamedItems", "PythonObject", "Source", "read_source"]
+
+
+_SHOWN_LINE = re.compile(r"\s*# (?:(\S+):)?(\d+): (.*)")
+"""A comment of generated code."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +54,19 @@ class Source:
     lines: list[str]
     parallel: bool
 
-    def text(self, line: int) -> str:
-        """Return a line of the file."""
-        return self.lines[line - self.first] if 0 <= line - self.first < len(self.lines) else ""
+    def where(self, line: int, text: str | None = None) -> Where:
+        """Return the place of a line with its text; the line of the user's function that generated code is for."""
+        place = line - self.first
+        if text is None:
+            text = self.lines[place] if 0 <= place < len(self.lines) else ""
+        user: Where | None = getattr(self.function, "user_where", None)
+        if user is None:
+            return Where(self.file, line, text)
+        for above in reversed(self.lines[: place + 1]):
+            shown = _SHOWN_LINE.match(above)
+            if shown is not None:
+                return Where(shown[1] or user.file, int(shown[2]), shown[3])
+        return user
 
     @property
     def first(self) -> int:
@@ -100,6 +117,8 @@ def read_source(function: Any, purpose: str) -> Source:
         if isinstance(node, (ast.Yield, ast.YieldFrom)):
             raise NoGradientError(f"{where}: a generator has no gradient. Return the values in an array")
     ast.increment_lineno(tree, first - 1)
+    if hasattr(python, "user_where"):
+        tree.body = join_branches(tree.body)
     return Source(python, tree, file, lines, bool(function.targetoptions.get("parallel")))
 
 

@@ -49,12 +49,14 @@ class Unusable:
     """A variable that cannot be read here, and why.
 
     If it is `undefined`, a branch may leave it so; `merged` tells that one did, so that loops must carry the variable.
+    One that is `unset` is an array of generated code, which reads it only in iterations that assign it.
     """
 
     reason: str
     way_out: str
     undefined: bool = False
     merged: bool = False
+    unset: bool = False
 
 
 @dataclass(eq=False)
@@ -90,7 +92,7 @@ class Expressions:
         """Return the error for a syntax node."""
         if hasattr(node, "lineno") and self.frame.line is None:
             text = ast.unparse(node).splitlines()[0].replace("%", "")
-            self.builder.where = Where(self.frame.source.file, node.lineno, text)
+            self.builder.where = self.frame.source.where(node.lineno, text)
         return self.builder.refusal(reason, way_out)
 
     def expression(self, node: ast.expr) -> Any:

@@ -46,7 +46,7 @@ def lower_function(function: Any, argument_types: list[Any], purpose: str) -> Fu
     source = read_source(function, purpose)
     lowering = _Calls(Builder(purpose))
     builder = lowering.builder
-    where = builder.where = Where(source.file, source.first, f"def {source.function.__name__}")
+    where = builder.where = source.where(source.first, f"def {source.function.__name__}")
     if len(argument_types) != len(source.parameters):
         raise TypeError(
             f"{purpose}: {source.function.__name__} takes {len(source.parameters)} arguments, got {len(argument_types)}"
@@ -171,7 +171,7 @@ class _Calls(Loops):
         if function is overlap:
             return self.builder.op(OVERLAP, arguments, "overlap")
         if function is unset:
-            return Unusable("an array of another path", REWRITE, undefined=True)
+            return Unusable("an array of another path", REWRITE, undefined=True, unset=True)
         if function in (add_into, copy_into):
             target, values = arguments
             return assign(self.builder, target, values, "+" if function is add_into else "", buffered=False)

@@ -218,7 +218,8 @@ class Loops(Statements):
             way_out = "Assign it before the loop, or write into the array, as in `u[:] = v`."
             if isinstance(init, tuple):
                 reason, way_out = f"a loop carries the tuple {name}", ONE_NAME_EACH
-            self.frame.variables[name] = Unusable(reason, way_out, undefined=missing)
+            unset = getattr(init, "unset", False)
+            self.frame.variables[name] = Unusable(reason, way_out, undefined=missing, unset=unset)
             return None
         kind = unified(known.get(name, init.type), init.type)
         phi = self.builder.loop_phi(loop, name, init, kind)

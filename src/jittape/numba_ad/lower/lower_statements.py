@@ -20,7 +20,6 @@ from jittape.numba_ad.lower.whole_arrays import assign, evaluated
 from jittape.numba_ad.structured_ir import (
     Array,
     Constant,
-    Where,
 )
 from jittape.numba_ad.tape_support import reserve
 
@@ -45,7 +44,7 @@ class Statements(Expressions):
             ahead.append(body[position + 1 :])
             source = self.frame.source
             if self.frame.line is None:
-                self.builder.where = Where(source.file, statement.lineno, source.text(statement.lineno))
+                self.builder.where = source.where(statement.lineno)
             self._handler(statement)(statement)
             ahead.pop()
 

@@ -12,12 +12,12 @@ from typing import Any
 from jittape.numba_ad.lower.array_names import is_live, is_shared
 from jittape.numba_ad.lower.build_ir import Builder
 from jittape.numba_ad.lower.whole_arrays import assign
-from jittape.numba_ad.scalar_rules import BINARY
-from jittape.numba_ad.structured_ir import Array, Block, Constant, Dim, Op, Root, Value
+from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS
+from jittape.numba_ad.structured_ir import Array, Block, Constant, Dim, Op, Root, Value, View
 
 __all__ = ["is_inside", "merged_arrays"]
 
-_PURE = tuple([BINARY[name] for name in ("Add", "Sub", "Mult")])
+_PURE = (*[BINARY[name] for name in ("Add", "Sub", "Mult")], FUNCTIONS[min])
 """Rules of operations on sizes that may run before the branch."""
 
 
@@ -38,7 +38,12 @@ def merged_arrays(
         used = [side for side, value in zip(sides, values, strict=True) if isinstance(value, Array)]
         if not used or values[0] is values[1] or not is_live(lowering.frame, name):
             continue
-        if len(used) == 1 and (builder.block.loop is not None or not any(map(no_value, values))):
+        unset = any(getattr(value, "unset", False) for value in values)
+        if (
+            len(used) == 1
+            and not unset
+            and (builder.block.loop is not None or not any(map(no_value, values)))
+        ):
             continue
         pairs = [(block, variables[name]) for block, variables in used]
         kinds = {(array.type.dtype, array.type.ndim) for _, array in pairs}
@@ -103,8 +108,16 @@ def _before(builder: Builder, block: Block, size: Any) -> Any:
     if isinstance(size, Constant) or (isinstance(size, Value) and not is_inside(size.block, block)):
         return size
     statement = getattr(size, "statement", None)
-    if isinstance(statement, Dim) and not is_inside(statement.array.block, block):
-        return builder.dim(statement.array, statement.axis)
+    if isinstance(statement, Dim):
+        array, axis = statement.array, statement.axis
+        while (
+            is_inside(array.block, block)
+            and isinstance(array.statement, View)
+            and array.statement.template == ".T"
+        ):
+            array, axis = array.statement.base, array.type.ndim - 1 - axis
+        if not is_inside(array.block, block):
+            return builder.dim(array, axis)
     if isinstance(statement, Op) and statement.rule in _PURE:
         operands = [_before(builder, block, x) for x in statement.operands]
         return None if None in operands else builder.op(statement.rule, operands)

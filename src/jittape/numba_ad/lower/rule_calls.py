@@ -11,7 +11,7 @@ from numba import types
 from jittape.numba_ad.lower.array_calls import as_array, as_shape
 from jittape.numba_ad.lower.build_ir import Builder, constant
 from jittape.numba_ad.lower.function_source import PythonObject
-from jittape.numba_ad.scalar_rules import DRAWS, Rule
+from jittape.numba_ad.scalar_rules import DRAWS, FUNCTIONS, Rule
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
 from jittape.numba_ad.user_rules import ArrayRule
 
@@ -29,7 +29,7 @@ def _linear_algebra(name: str) -> Callable[..., Any]:
         if name == "solve":
             vjp = "solve_vector_vjp" if arrays[-1].type.ndim == 1 else "solve_matrix_vjp"
         result = builder.apply(ArrayRule(text, vjp, f"{name}_jvp"), function, arrays, name)
-        if isinstance(result, Array) and name != "eigvalsh":  # a branch that makes it needs its sizes before
+        if isinstance(result, Array):  # a branch that makes it needs its sizes before
             result.dims = [builder.dim(arrays[-1], axis) for axis in range(result.type.ndim)]
         return result
 
@@ -44,28 +44,39 @@ def _sign_and_logarithm(builder: Builder, a: Any) -> tuple[Any, Any]:
     return sign, builder.apply(rule, np.linalg.det, [array], "logdet")
 
 
-def _factors(names: dict[str, tuple[int, Any]], function: str, options: str = "") -> Callable[..., Any]:
-    """Return the lowering of a factorization; `names` has the place and the function with the type of each rule."""
+def _factors(names: dict[str, tuple[int, Any, str]], function: str, options: str = "") -> Callable[..., Any]:
+    """Return the lowering of a factorization; `names` has the place, the function with the type and the sizes of rules.
+
+    The sizes are those of the matrix, ``m`` and ``n``, or the smaller one, ``k``.
+    """
 
     def lower(builder: Builder, a: Any) -> tuple[Any, ...]:
         array = as_array(builder, a)
         parts = []
-        for name, (place, like) in names.items():
+        for name, (place, like, sizes) in names.items():
             text = f"np.ascontiguousarray(np.linalg.{function}({{0}}{options})[{place}])"
             rule = ArrayRule(text, f"{name}_vjp", f"{name}_jvp")
-            parts.append(builder.apply(rule, like, [array], name))
+            part = builder.apply(rule, like, [array], name)
+            known = {letter: builder.dim(array, axis) for axis, letter in enumerate("mn")}
+            if "k" in sizes:
+                known["k"] = builder.op(FUNCTIONS[min], list(known.values()), "size")
+            part.dims = [known[letter] for letter in sizes]
+            parts.append(part)
         return tuple(parts)
 
     return lower
 
 
-_EIGENSYSTEM = {"eigvalsh": (0, np.linalg.eigvalsh), "eigenvectors": (1, np.ascontiguousarray)}
+_EIGENSYSTEM = {"eigvalsh": (0, np.linalg.eigvalsh, "n"), "eigenvectors": (1, np.ascontiguousarray, "nn")}
 _SINGULAR = {
-    "left_vectors": (0, np.ascontiguousarray),
-    "singular_values": (1, np.linalg.eigvalsh),
-    "right_vectors": (2, np.ascontiguousarray),
+    "left_vectors": (0, np.ascontiguousarray, "mk"),
+    "singular_values": (1, np.linalg.eigvalsh, "k"),
+    "right_vectors": (2, np.ascontiguousarray, "kn"),
 }
-_ORTHOGONAL = {"orthogonal_factor": (0, np.ascontiguousarray), "triangular_factor": (1, np.ascontiguousarray)}
+_ORTHOGONAL = {
+    "orthogonal_factor": (0, np.ascontiguousarray, "mn"),
+    "triangular_factor": (1, np.ascontiguousarray, "nn"),
+}
 
 
 def _singular(builder: Builder, a: Any, full_matrices: Any = None) -> tuple[Any, ...]:
@@ -89,7 +100,10 @@ def _orthogonal(builder: Builder, a: Any) -> tuple[Any, ...]:
 
 def _pseudoinverse(builder: Builder, a: Any) -> Any:
     rule = ArrayRule("np.ascontiguousarray(np.linalg.pinv({0}))", "pinv_vjp", "pinv_jvp")
-    return builder.apply(rule, np.ascontiguousarray, [as_array(builder, a)], "pinv")
+    array = as_array(builder, a)
+    result = builder.apply(rule, np.ascontiguousarray, [array], "pinv")
+    result.dims = [builder.dim(array, axis) for axis in (1, 0)]
+    return result
 
 
 def _least_squares(builder: Builder, a: Any, b: Any) -> tuple[Any, ...]:
@@ -98,6 +112,10 @@ def _least_squares(builder: Builder, a: Any, b: Any) -> tuple[Any, ...]:
     vjp = "lstsq_vector_vjp" if arrays[1].type.ndim == 1 else "lstsq_matrix_vjp"
     rule = ArrayRule("np.ascontiguousarray(np.linalg.lstsq({0}, {1})[0])", vjp, "lstsq_jvp")
     solution = builder.apply(rule, np.linalg.solve, arrays, "lstsq")
+    solution.dims = [
+        builder.dim(arrays[0], 1),
+        *[builder.dim(arrays[1], i) for i in range(1, arrays[1].type.ndim)],
+    ]
     return solution, *[PythonObject(f"result {i} of lstsq") for i in (1, 2, 3)]
 
 
