@@ -20,6 +20,7 @@ from tensorflow_programs import (
     corners_of_functions,
     corners_of_modules,
     corners_of_operations,
+    functional_models,
     functions_and_modules,
     generative_models,
     hands_on,
@@ -49,6 +50,7 @@ PAGES = (
     masked_sequences,
     pipelines,
     steps_of_ones_own,
+    functional_models,
 )
 
 Program = Callable[[Any], Any]
