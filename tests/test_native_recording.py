@@ -864,3 +864,28 @@ def test_back_to_python():
     for method in native_methods._METHODS:
         found = vars(method.owner)[method.name]
         assert getattr(found, "fget", found) is python[method.label]
+
+
+def test_a_step_begins_on_an_unused_trace_and_a_trace_ends_with_its_last_tape():
+    x = jt.constant(np.arange(3.0))
+    trace = current_trace().step()
+    assert trace.step() is trace
+    kept = x * 2.0
+    assert trace.step() is not trace
+    assert kept.numpy().tolist() == [0.0, 2.0, 4.0]
+    with jt.GradientTape(persistent=True) as outer:
+        outer.watch(x)
+        with jt.GradientTape() as inner:
+            inner.watch(x)
+            y = x * x
+        trace = current_trace()
+        assert trace.holders == 2
+        slope = inner.gradient(y, x)
+        assert trace.holders == 1
+    current_trace().step()
+    assert outer.gradient(slope, x).numpy().tolist() == [2.0, 2.0, 2.0]
+    node = trace.node
+    del outer, inner
+    float(jt.reduce_sum(x))
+    assert trace.holders == 0
+    assert trace.node is not node

@@ -155,6 +155,8 @@ def _methods() -> list[_Method]:
     methods = [
         _Method(Trace, "apply", BY_NAMES, "emit_methods.define_apply"),
         _Method(Trace, "import_tensor", ONE_ARGUMENT, "emit_methods.define_import_tensor"),
+        _Method(Trace, "step", NO_ARGUMENT, "emit_steps.define_step"),
+        _Method(Trace, "release", NO_ARGUMENT, "emit_steps.define_release"),
         _Method(Slots, "known_gradient", BY_NAMES, "emit_gradient.define_known_gradient"),
         _Method(Trace, "tensors_at", ONE_ARGUMENT, "emit_methods.define_tensors_at"),
         _Method(Slots, "tensor_of_array", ONE_ARGUMENT, "emit_methods.define_tensor_of_array"),
@@ -233,6 +235,7 @@ _KNOWN: dict[str, Any] = {
     "SAME": SAME,
     "minus one": -1,
     "zero": 0,
+    "one": 1,
     "empty": (),
     "active": active,
     "recorder": "recorder",

@@ -45,6 +45,7 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyNumber_Power": 64,
     "PyObject_GetAttr": 64,
     "PyObject_SetAttr": 32,
+    "PyObject_Size": 64,
     "PyObject_Vectorcall": 64,
     "PySequence_List": 64,
     "PyTuple_GetSlice": 64,

@@ -17,7 +17,7 @@ from jittape.recording.machine_code.emit_operands import New, recorder
 from jittape.runtime.emit_result_sets import let_next_be_first, take_first
 from jittape.runtime.emit_runner import fill_cells
 
-__all__ = ["add_live", "define_run_known", "give", "needed_slots"]
+__all__ = ["add_live", "clear", "define_run_known", "give", "needed_slots"]
 
 
 # ---- parts that other methods have, too --------------------------------------------------------------------------
@@ -365,7 +365,6 @@ _CLEARED = {
     "callbacks": "CLEARED",
     "exits": "None",
     "written": "NOTHING_WRITTEN",
-    "superseded": "True",
 }
 """Values of the slots of a superseded trace that no tape holds."""
 
@@ -373,5 +372,11 @@ _CLEARED = {
 def supersede(code: ObjectCode, trace: ir.Value, successor: ir.Value) -> None:
     """Make `successor` this thread's recorder, and clear `trace`."""
     code.call("PyObject_SetAttr", code.known("active"), code.known("recorder"), successor)
+    code.put(trace, "Trace.superseded", code.incref(code.known("True")))
+    clear(code, trace)
+
+
+def clear(code: ObjectCode, trace: ir.Value) -> None:
+    """Emit ``Trace._clear(trace)``."""
     for place, name in _CLEARED.items():
         code.put(trace, f"Trace.{place}", code.incref(code.known(name)))
