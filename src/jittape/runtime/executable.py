@@ -8,7 +8,7 @@ belongs to no executable: results and arenas come from the pool for one run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from jittape.compile.cache.kernel_cache import KernelMissing, Origin, registry
 from jittape.compile.cache.schedule_cache import load_schedule, schedule_key, store_schedule
@@ -35,7 +35,7 @@ from jittape.runtime.launch_tables import LaunchTable, announce, segments
 from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace, array_of
 from jittape.value_classes import value_class
 
-__all__ = ["CompiledExecutable", "UsedKernel", "executable_of", "with_bodies"]
+__all__ = ["CompiledExecutable", "UsedKernel", "counts_of_origins", "executable_of", "with_bodies"]
 
 
 @value_class
@@ -149,6 +149,10 @@ class CompiledExecutable:
         steps = [step for one in with_bodies(self.explained) for step in one.steps]
         kernels = {step.kernel.name: step.kernel for step in steps if step.kernel is not None}
         return tuple([UsedKernel(k, self.origins[k.name]) for k in kernels.values()])
+
+    def counts_of_origins(self) -> tuple[int, int, int]:
+        """Return the numbers of kernels that were found in memory, loaded from disk and compiled."""
+        return counts_of_origins(self.origins)
 
     @property
     def listing(self) -> str:
@@ -290,6 +294,12 @@ def _failures(program: Program) -> list[str]:
                 found.append(f"{op.primitive.lowering.failure}, in {op.source or 'an unknown line'}")
             waiting += [body.program for body in bodies_of(op)]
     return found
+
+
+def counts_of_origins(origins: Mapping[str, Origin]) -> tuple[int, int, int]:
+    """Return the numbers of kernels that were found in memory, loaded from disk and compiled."""
+    found = list(origins.values())
+    return found.count(Origin.MEMORY), found.count(Origin.DISK), found.count(Origin.COMPILED)
 
 
 def with_bodies(schedule: Schedule) -> list[Schedule]:

@@ -36,7 +36,7 @@ from jittape.core.symbolic.extents import Extents
 from jittape.core.symbolic.plain_numbers import numbers_of
 from jittape.core.tuning import tuning
 from jittape.errors import ProgramError
-from jittape.runtime.executable import CompiledExecutable, executable_of
+from jittape.runtime.executable import CompiledExecutable, counts_of_origins, executable_of
 from jittape.runtime.launch_tables import LaunchTable, kernels_of
 from jittape.runtime.path_executable import count_program
 from jittape.runtime.table_templates import TableTemplate
@@ -286,6 +286,7 @@ class _Code:
     def __init__(self, kernels: Sequence[Kernel]) -> None:
         self._uses: set[CodeHandle] = set()
         addresses, self.origins = registry.addresses(kernels, self._uses)
+        self.counts_of_origins = counts_of_origins(self.origins)
         self.addresses = dict(zip([kernel.name for kernel in kernels], addresses, strict=True))
 
 
@@ -322,6 +323,10 @@ class _Derived(CompiledExecutable):
         self._drive = registry.driver()
         self.free_workspaces = []
         self._has_run = False
+
+    def counts_of_origins(self) -> tuple[int, int, int]:
+        """Return what the method of other executables counts, which is the same for all lengths."""
+        return self._code.counts_of_origins
 
     @cached_property
     def program(self) -> Program:  # type: ignore[override]

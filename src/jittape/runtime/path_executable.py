@@ -408,12 +408,10 @@ def compiled_from(
 
 def count_program(compiled: CompiledExecutable, began: float) -> None:
     """Count an executable and the origins of its kernels; `began` is the time when making it began."""
-    from jittape.compile.cache.kernel_cache import Origin  # imports LLVM, which the executable has done
-
-    origins = list(compiled.origins.values())
+    found, loaded, made = compiled.counts_of_origins()
     counters.programs_compiled += 1
-    counters.kernels_found += origins.count(Origin.MEMORY)
-    counters.kernels_loaded += origins.count(Origin.DISK)
-    counters.kernels_compiled += origins.count(Origin.COMPILED)
+    counters.kernels_found += found
+    counters.kernels_loaded += loaded
+    counters.kernels_compiled += made
     compiled.compile_seconds = time.perf_counter() - began
     counters.compile_seconds += compiled.compile_seconds
