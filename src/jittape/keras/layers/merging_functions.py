@@ -23,6 +23,8 @@ def add(inputs: Sequence[Any], **options: Any) -> Any:
     ------
     ShapeError
         If the shapes do not fit.
+    ValueError
+        If `inputs` is no list of several inputs.
 
     Examples
     --------
@@ -44,6 +46,8 @@ def average(inputs: Sequence[Any], **options: Any) -> Any:
     ------
     ShapeError
         If the shapes do not fit.
+    ValueError
+        If `inputs` is no list of several inputs.
 
     Examples
     --------
@@ -66,6 +70,8 @@ def concatenate(inputs: Sequence[Any], axis: int = -1, **options: Any) -> Any:
     ------
     ShapeError
         If the shapes do not fit.
+    ValueError
+        If `inputs` is no list of several inputs.
 
     Examples
     --------
@@ -87,6 +93,8 @@ def maximum(inputs: Sequence[Any], **options: Any) -> Any:
     ------
     ShapeError
         If the shapes do not fit.
+    ValueError
+        If `inputs` is no list of several inputs.
 
     Examples
     --------
@@ -108,6 +116,8 @@ def minimum(inputs: Sequence[Any], **options: Any) -> Any:
     ------
     ShapeError
         If the shapes do not fit.
+    ValueError
+        If `inputs` is no list of several inputs.
 
     Examples
     --------
@@ -129,6 +139,8 @@ def multiply(inputs: Sequence[Any], **options: Any) -> Any:
     ------
     ShapeError
         If the shapes do not fit.
+    ValueError
+        If `inputs` is no list of several inputs.
 
     Examples
     --------
@@ -150,6 +162,8 @@ def subtract(inputs: Sequence[Any], **options: Any) -> Any:
     ------
     ShapeError
         If the shapes do not fit.
+    ValueError
+        If `inputs` is no list of several inputs.
 
     Examples
     --------
