@@ -70,7 +70,7 @@ QUANTILES: list[Row] = [
         rtol=64,
     ),
     *[
-        row(f"np.{n}", options(*MEDIANS, arrays=(*ARRAYS, ROWS_WITH_NAN)), NO_COMPLEX, rtol=64)
+        row(f"np.{n}", options(*MEDIANS, arrays=(*ARRAYS, ROWS_WITH_NAN)), rtol=64)
         for n in ("median", "nanmedian")
     ],
 ]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from numpy_protocol_samples import per, row
-from numpy_rows import NO_ORDER, Deviation, Row
+from numpy_rows import Deviation, Row
 from numpy_samples import given
 
 X = np.array([[1.5, -2.0, 0.25], [np.nan, 3.0, -7.0]])
@@ -39,8 +39,8 @@ NAN: list[Row] = [
         row(f"np.{n}", options(*PLACES, *FIRST_AXES), rtol=64)
         for n in ("nansum", "nanprod", "nanmean", "nanstd", "nanvar")
     ],
-    *[row(f"np.{n}", options(*PLACES, *FIRST_AXES), NO_ORDER) for n in ("nanmin", "nanmax")],
-    *[row(f"np.{n}", options(*PLACES), NO_ORDER) for n in ("nanargmin", "nanargmax")],
+    *[row(f"np.{n}", options(*PLACES, *FIRST_AXES)) for n in ("nanmin", "nanmax")],
+    *[row(f"np.{n}", options(*PLACES)) for n in ("nanargmin", "nanargmax")],
     *[row(f"np.{n}", options(*PLACES, arrays=ARRAYS[:-1]), rtol=64) for n in ("nancumsum", "nancumprod")],
 ]
 
@@ -133,6 +133,12 @@ FOURIER: list[Row] = [
 ]
 
 MOVED: list[Row] = [
+    row(
+        "np.lib.stride_tricks.sliding_window_view",
+        given(
+            (X, 2, 0), (X, (2, 2)), (X, (1, 2), (-1, 0)), (X, (2, 2), (1, 1)), (X, 9, 0), (X, -1, 0), (X, 2)
+        ),
+    ),
     row("np.rot90", options({}, {"k": 2}, {"k": 3}, {"k": 4}, {"k": -1}, {"axes": (1, 0)}, {"axes": (0, 0)})),
     row("np.rollaxis", options((0,), (1,), (-1,), (1, 2), (2, 1), (5,), (0, -1))),
     *[row(f"np.{n}", options((2,), (3,), ([1],), ([1, 2],), (0,))) for n in ("hsplit", "vsplit", "dsplit")],

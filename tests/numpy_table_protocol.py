@@ -22,14 +22,13 @@ from numpy_protocol_samples import (
     per,
     row,
 )
-from numpy_rows import BEFORE_NUMPY_2_5, BOOL_AXIS, NO_ORDER, Deviation, Row
+from numpy_rows import BEFORE_NUMPY_2_5, BOOL_AXIS, Deviation, Row
 from numpy_samples import PAIRED, binary, each, edges, given, numbers, reductions, together, unary
 
 INTEGER_ZERO = Deviation(
     "NumPy leaves the reciprocal of the integer 0 undefined", takes=lambda x: x.dtype.kind in "iu"
 )
 BOOL_SUM = Deviation("a running truth value is no sum", r"dtype must be numeric")
-LOSES = Deviation("would cast in the middle of the sum of squares", "loses part of the values")
 NO_ZERO_SUM = Deviation(
     "the sum of the weights is not known when it is recorded: nan", takes=lambda a, **kw: True
 )
@@ -139,18 +138,15 @@ ROWS: list[Row] = [
         NO_ARGUMENT,
         remark=" (dtype)",
     ),
-    *[
-        row(f"np.{n}", cases, *((NO_ORDER,) if n in ("max", "min", "ptp") else ()))
-        for n, cases in REDUCING.items()
-    ],
+    *[row(f"np.{n}", cases) for n, cases in REDUCING.items()],
     *[row(f"np.{n}", reductions("bf"), rtol=4) for n in ("amax", "amin")],
     *[
-        row(f"np.{n}.reduce", reductions("bifc"), *((NO_ORDER,) if "imum" in n else ()))
+        row(f"np.{n}.reduce", reductions("bifc"))
         for n in ("add", "multiply", "maximum", "minimum", "logical_and", "logical_or")
     ],
     *[row(f"np.{n}", TOTALS, remark=" (dtype)", rtol=16) for n in ("sum", "prod", "mean")],
-    *[row(f"np.{n}", SPREADS, LOSES, remark=" (options)") for n in ("var", "std")],
-    *[row(f"np.{n}", PLACED, NO_ORDER) for n in ("argmax", "argmin")],
+    *[row(f"np.{n}", SPREADS, remark=" (options)") for n in ("var", "std")],
+    *[row(f"np.{n}", PLACED) for n in ("argmax", "argmin")],
     *[row(f"np.{n}", together(ALONG, TOTALS), BOOL_SUM, rtol=16) for n in ("cumsum", "cumprod")],
     row("np.average", together(along(X, INTS, BOOLS, CUBE), WEIGHTED), BOOL_AXIS, NO_ZERO_SUM),
     row("np.linalg.norm", NORMS, rtol=64),
@@ -272,7 +268,6 @@ ROWS: list[Row] = [
                 (COMPLEX, 0, 1),
             ),
         ),
-        NO_ORDER,
         signed_zeros=False,
     ),
     *[

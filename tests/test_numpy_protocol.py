@@ -479,3 +479,83 @@ def test_values_that_random_expressions_found() -> None:
             wanted = np.asarray(wanted)
             assert found.dtype == wanted.dtype
             np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-14)
+
+
+NAN = np.array([1 + 1j, complex(np.nan, 1), complex(2, np.nan), complex(np.nan, np.nan)])
+ORDERED = {
+    **{
+        f.__name__: f for f in (np.max, np.min, np.argmax, np.argmin, np.median, np.ptp, np.nanmax, np.nanmin)
+    },
+    **{f.__name__: f for f in (np.nanargmax, np.nanargmin, np.sort, np.argsort)},
+    "max of axes": lambda z: np.max(z, axis=(0, -1), keepdims=True) if z.ndim > 1 else np.max(z, axis=0),
+    "nanmedian of rows": lambda z: np.nanmedian(z, axis=-1),
+    "max initial": lambda z: np.max(z, initial=2 + 1j, where=z.real > 0),
+    "clip": lambda z: np.clip(z, -1j, 1 + 0.5j),
+    "maximum.reduceat": lambda z: np.maximum.reduceat(z, [0, 1]),
+    "lexsort": lambda z: np.lexsort((z, z.real)),
+    "method": lambda z: z.argmax(-1) + z.max().real,
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_complex_numbers_are_ordered_as_in_numpy(
+    name: str, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jt.config, "interpret", not compiled)
+    ties = np.array([[1 + 2j, 1 - 2j, 5j], [3 - 1j, 3 - 1j, -1], [3 + 0j, complex(3, -0.0), -1]])
+    for z in (ties, ties.astype(np.complex64), NAN[:3]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            function = jt.function(ORDERED[name]) if compiled else ORDERED[name]
+            found, wanted = function(jt.constant(z)), np.asarray(ORDERED[name](z))
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found.numpy(), wanted)
+
+
+def test_the_gradient_of_a_complex_maximum_goes_to_the_first_greatest() -> None:
+    z = jt.constant([1 + 2j, 3 - 1j, 3 - 1j])
+    with jt.GradientTape() as tape:
+        tape.watch(z)
+        y = np.max(z).imag + np.median(z).real
+    np.testing.assert_array_equal(tape.gradient(y, z).numpy(), [0, 1 + 1j, 0])
+
+
+def test_deviations_convert_each_step_to_a_dtype_as_numpy_does() -> None:
+    arrays = [
+        np.array([[1, 2, 4, 9], [2, 2, 5, 1]]),
+        np.array([[1.5, 2, 4, 9]]),
+        np.array([1 + 2j, 3, 4 - 1j]),
+    ]
+    for a in (*arrays, np.array([True, False, True])):
+        for dtype in (np.int64, np.int8, np.float16, np.complex128):
+            for options in ({}, {"axis": -1}, {"keepdims": True}, {"mean": a.mean()}):
+                with warnings.catch_warnings(), np.errstate(all="ignore"):
+                    warnings.simplefilter("ignore")
+                    wanted = np.var(a, dtype=dtype, **options)
+                    found = np.var(jt.constant(a), dtype=dtype, **options)
+                assert found.dtype == wanted.dtype
+                np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-14 if dtype != np.float16 else 2e-3)
+    assert np.std(jt.constant(arrays[0]), dtype=np.int64).numpy() == np.std(arrays[0], dtype=np.int64)
+    with pytest.raises(TypeError, match="use astype"):
+        np.std(jt.constant(arrays[0]), axis=0, dtype=np.int64)
+
+
+def test_numbers_beside_integers_and_bools() -> None:
+    """A quotient is a float, so that a Python int need not fit; the operator ``** 2`` of bools squares them."""
+    small, bools = np.array([1, 7], np.uint8), np.array([True, False])
+    for function in (lambda x: x / 300, lambda x: -1 / x, lambda x: np.divide(x, -1), np.degrees):
+        np.testing.assert_array_equal(function(jt.constant(small)).numpy(), function(small), strict=True)
+    for function in (lambda x: x**2, lambda x: x**3, np.square):
+        np.testing.assert_array_equal(function(jt.constant(bools)).numpy(), function(bools), strict=True)
+
+
+@pytest.mark.parametrize("ufunc", [np.arctan2, np.power, np.divide, np.subtract])
+def test_methods_of_ufuncs_that_are_not_associative(ufunc: np.ufunc) -> None:
+    """NumPy 2.4 gives wrong numbers for two of them, so a loop is the reference."""
+    x = np.array([[4.2, 1.0, 0.5, 0.2], [2.0, 0.4, 3.0, 1.1]])
+    wanted = [x[:, 0]]
+    for column in x.T[1:]:
+        wanted.append(ufunc(wanted[-1], column))
+    np.testing.assert_allclose(ufunc.reduce(jt.constant(x), axis=1), wanted[-1], rtol=1e-14)
+    np.testing.assert_allclose(ufunc.accumulate(jt.constant(x), axis=1), np.stack(wanted, 1), rtol=1e-14)

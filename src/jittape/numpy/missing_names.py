@@ -20,7 +20,8 @@ MISSING = (
     LeftOut("row_stack", "NumPy has deprecated it", "vstack"),
     LeftOut("ma", "there are no masked arrays", "where, or the functions named nan*"),
     LeftOut(
-        "memmap asfortranarray isfortran require asarray_chkfinite nditer nested_iters flatiter broadcast",
+        "memmap asfortranarray isfortran require asarray_chkfinite nditer nested_iters flatiter broadcast "
+        "lib.stride_tricks.as_strided",
         "the memory of tensors is jittape's own",
         "asarray",
     ),
@@ -32,9 +33,11 @@ MISSING = (
         "default_rng(seed)",
     ),
     LeftOut("random.random_integers", "NumPy has deprecated it", "random.randint"),
-    LeftOut("seterr* geterr* *bufsize", "compiled code has no such states", "jt.debugging.enable_check_numerics()"),
     LeftOut(
-        "f2py distutils testing.* ctypeslib core lib emath dtypes rec show_* get_include info *test typename "
+        "seterrcall geterrcall *bufsize", "compiled code has no such states", "jt.debugging.enable_check_numerics()"
+    ),
+    LeftOut(
+        "f2py distutils testing.* ctypeslib core lib.* emath dtypes rec show_* get_include info *test typename "
         "mintypecode format_parser ScalarType sctypeDict typecodes sctypes fromregex little_endian",
         "this part of NumPy has nothing to do with tensors",
         "NumPy",

@@ -21,8 +21,9 @@ __all__ = ["OWN"]
 
 _SAME = (
     "base_repr binary_repr broadcast_shapes complexfloating e errstate euler_gamma exceptions floating "
-    "format_float_positional format_float_scientific generic get_printoptions index_exp inexact inf integer "
-    "isscalar iterable nan ndindex newaxis number pi printoptions s_ set_printoptions signedinteger unsignedinteger"
+    "format_float_positional format_float_scientific generic geterr get_printoptions index_exp inexact inf integer "
+    "isscalar iterable nan ndindex newaxis number pi printoptions s_ set_printoptions seterr signedinteger "
+    "unsignedinteger"
 )
 """Names that mean the same here: constants, abstract kinds of dtypes, options of printing, indices."""
 

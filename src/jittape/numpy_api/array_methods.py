@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from jittape.core.primitive import apply
-from jittape.core.user_calls import as_int
 from jittape.numpy_api.numpy_operands import (
     are_ints,
     clip_body,
@@ -20,12 +19,11 @@ from jittape.numpy_api.numpy_operands import (
     with_out,
 )
 from jittape.numpy_api.one_call import one_call
-from jittape.primitives.elementwise.complex_numbers import cast, conj, imag, real
+from jittape.primitives.elementwise.complex_numbers import conj, imag, real
 from jittape.primitives.elementwise.piecewise import maximum, minimum
 from jittape.primitives.identity import identity
-from jittape.primitives.indexing.sorting import argsort, sort
 from jittape.primitives.shape.flat_elements import FlatElements
-from jittape.primitives.shape.reshaping import matrix_transpose, reshape, transpose
+from jittape.primitives.shape.reshaping import matrix_transpose, transpose
 
 __all__ = ["ArrayMethods"]
 
@@ -285,7 +283,7 @@ class ArrayMethods:
         """Return the indices that sort the tensor; equal elements keep their order."""
         if order is None and (axis is None or axis.__class__ is int):
             return apply(_adapter(np.argsort), (self,), (axis,))
-        return cast(argsort(*_sorted(self, axis, order), stable=True), np.intp)
+        return _adapter(np.argsort)(self, axis, kind, order, stable=stable)
 
     def nonzero(self: Any) -> Any:
         """Return the indices of the elements that are not zero, as a tuple of ndarrays."""
@@ -317,7 +315,7 @@ class ArrayMethods:
         self._require_kept()
         if axis is None:
             raise TypeError("sort() needs the axis as an int; reshape the tensor to one dimension first")
-        self[...] = sort(*_sorted(self, axis, order))
+        self[...] = _adapter(np.sort)(self, axis, kind, order, stable=stable)
 
     def fill(self: Any, value: Any) -> None:
         """Assign `value` to all elements; see `numpy.ndarray.fill`. The write is recorded."""
@@ -407,9 +405,3 @@ def _one_call(function: Any, x: Any, *static: Any) -> Any:
 def _one_or_many(arguments: tuple[Any, ...]) -> Any:
     """Return the argument if there is one, else all of them: ``reshape((2, 3))`` and ``reshape(2, 3)``."""
     return arguments[0] if len(arguments) == 1 else arguments
-
-
-def _sorted(x: Any, axis: Any, order: Any) -> tuple[Any, int]:
-    if order is not None:
-        raise TypeError("order= is for structured dtypes; a tensor has none")
-    return (reshape(x, [-1]), 0) if axis is None else (x, as_int("axis", axis))

@@ -204,7 +204,8 @@ def _i0(x: Any) -> Any:
     x = strong(x)
     if dtype_of(x).kind == "c":
         raise TypeError("[np.i0] i0 not supported for complex values")
-    return bessel_i0(x if dtype_of(x).kind == "f" else cast(x, np.float64))
+    x = x if dtype_of(x).kind == "f" else cast(x, np.float64)
+    return where(is_inf(x), np.nan, bessel_i0(x))  # NumPy multiplies infinity by 0
 
 
 def _sinc(x: Any) -> Any:

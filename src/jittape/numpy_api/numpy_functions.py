@@ -44,8 +44,11 @@ from jittape.numpy_api.numpy_quantiles import QUANTILES
 from jittape.numpy_api.numpy_rearranging import REARRANGING
 from jittape.numpy_api.numpy_reductions import (
     cumulative_adapter,
-    deviation_adapter,
     extreme_adapter,
+    first_greatest,
+    first_least,
+    greatest,
+    least,
     numpy_average,
     numpy_mean,
     numpy_norm,
@@ -76,7 +79,7 @@ from jittape.numpy_api.numpy_shapes import (
     rank_adapter,
 )
 from jittape.numpy_api.numpy_sorting import SORTING
-from jittape.numpy_api.numpy_statistics import STATISTICS
+from jittape.numpy_api.numpy_statistics import STATISTICS, deviation_adapter
 from jittape.numpy_api.one_call import ONE_CALLS, OneCall, arranged
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import multiply, positive
@@ -89,12 +92,9 @@ from jittape.primitives.elementwise.trigonometric import atan2
 from jittape.primitives.identity import identity, stop_gradient
 from jittape.primitives.indexing.gather import take_along_axis
 from jittape.primitives.reduce.cumulative import cumprod, cumsum
-from jittape.primitives.reduce.extremum_indices import argmax, argmin
 from jittape.primitives.reduce.reductions import (
     reduce_all,
     reduce_any,
-    reduce_max,
-    reduce_min,
     reduce_prod,
     reduce_sum,
 )
@@ -136,8 +136,12 @@ def _clip(
         high = None if type(high) is int and high > limits.max else high
     if low is None and high is None:
         return positive(a)
-    a = a if low is None else maximum(a, array_like(low))
-    return a if high is None else minimum(a, array_like(high))
+    low, high = array_like(low), array_like(high)
+    if any(np.iscomplexobj(x) for x in (a, low, high)):
+        a = a if low is None else np.maximum(a, low)
+        return a if high is None else np.minimum(a, high)
+    a = a if low is None else maximum(a, low)
+    return a if high is None else minimum(a, high)
 
 
 def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
@@ -244,12 +248,12 @@ def _dtype_or_type(a: Any) -> Any:
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.all: truth_adapter(reduce_all, "all"),
-    np.amax: extreme_adapter(reduce_max, "amax"),
-    np.amin: extreme_adapter(reduce_min, "amin"),
+    np.amax: extreme_adapter(greatest, "amax"),
+    np.amin: extreme_adapter(least, "amin"),
     np.angle: _angle,
     np.any: truth_adapter(reduce_any, "any"),
-    np.argmax: position_adapter(argmax, "argmax"),
-    np.argmin: position_adapter(argmin, "argmin"),
+    np.argmax: position_adapter(first_greatest, "argmax"),
+    np.argmin: position_adapter(first_least, "argmin"),
     np.around: _round,
     np.array_split: numpy_array_split,
     np.atleast_1d: rank_adapter(1),
@@ -282,10 +286,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.linalg.matrix_transpose: matrix_transpose,
     np.linalg.norm: numpy_norm,
     np.matrix_transpose: matrix_transpose,
-    np.max: extreme_adapter(reduce_max, "max"),
+    np.max: extreme_adapter(greatest, "max"),
     np.mean: numpy_mean,
     np.meshgrid: numpy_meshgrid,
-    np.min: extreme_adapter(reduce_min, "min"),
+    np.min: extreme_adapter(least, "min"),
     np.moveaxis: moveaxis,
     np.ndim: lambda a: len(shape_of(a)),
     np.ones_like: _constant_like(1, "ones_like"),

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from jittape.core.primitive import apply
-from jittape.errors import DTypeError
 from jittape.numpy_api.numpy_operands import (
     SUMS,
     array_like,
@@ -22,22 +21,23 @@ from jittape.numpy_api.numpy_operands import (
 )
 from jittape.numpy_api.numpy_reductions import (
     cumulative_adapter,
-    deviation_adapter,
     extreme_adapter,
+    first_greatest,
+    first_least,
+    greatest,
+    least,
     numpy_mean,
     position_adapter,
     sum_adapter,
 )
+from jittape.numpy_api.numpy_statistics import deviation_adapter
 from jittape.primitives.elementwise.assertions import end_run_where
 from jittape.primitives.elementwise.bits import is_nan
 from jittape.primitives.elementwise.comparison import logical_and, logical_not, where
 from jittape.primitives.reduce.cumulative import cumprod, cumsum
-from jittape.primitives.reduce.extremum_indices import argmax, argmin
 from jittape.primitives.reduce.reductions import (
     reduce_all,
     reduce_any,
-    reduce_max,
-    reduce_min,
     reduce_prod,
     reduce_sum,
 )
@@ -51,7 +51,7 @@ def has_nan(a: Any) -> bool:
     return dtype_of(a).kind in "fc"
 
 
-def without_nan(a: Any, number: Any) -> Any:
+def without_nan(a: Any, number: complex) -> Any:
     """Return `a` with `number` in place of nan."""
     return where(is_nan(a), np.array(number, dtype_of(a)), a) if has_nan(a) else a
 
@@ -96,11 +96,8 @@ def _extreme(of: Callable[..., Any], limit: float, name: str) -> Callable[..., A
         a = strong(a)
         if not has_nan(a):
             return extreme(a, axis, None, keepdims, initial, where)
-        if dtype_of(a).kind == "c":
-            raise DTypeError(
-                f"[np.{name}] is not defined for {dtype_of(a).name}: complex numbers have no order"
-            )
-        result = extreme(without_nan(a, limit), axis, None, keepdims, initial, where)
+        beyond = complex(limit, limit) if dtype_of(a).kind == "c" else limit
+        result = extreme(without_nan(a, beyond), axis, None, keepdims, initial, where)
         if given(initial):
             return result
         return apply(_nan_without_numbers, (result, a), (axis_of(name, a, axis), bool(keepdims)))
@@ -118,7 +115,7 @@ def _position(of: Callable[..., Any], limit: float, name: str) -> Callable[..., 
 
     def nan_position(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         a = strong(a)
-        if dtype_of(a).kind != "f" or 0 in shape_of(a):
+        if dtype_of(a).kind not in "fc" or 0 in shape_of(a):
             return position(a, axis, out, keepdims=keepdims)
         apply(_check_numbers, (a,), (axis_of(name, a, axis), name))
         return position(without_nan(a, limit), axis, out, keepdims=keepdims)
@@ -133,13 +130,13 @@ def _check_numbers(a: Any, axis: Any, name: str) -> Any:
 
 
 NAN_REDUCTIONS: dict[Any, Callable[..., Any]] = {
-    np.nanargmax: _position(argmax, -np.inf, "nanargmax"),
-    np.nanargmin: _position(argmin, np.inf, "nanargmin"),
+    np.nanargmax: _position(first_greatest, -np.inf, "nanargmax"),
+    np.nanargmin: _position(first_least, np.inf, "nanargmin"),
     np.nancumprod: _ignoring(1, cumulative_adapter(cumprod, "nancumprod")),
     np.nancumsum: _ignoring(0, cumulative_adapter(cumsum, "nancumsum")),
-    np.nanmax: _extreme(reduce_max, -np.inf, "nanmax"),
+    np.nanmax: _extreme(greatest, -np.inf, "nanmax"),
     np.nanmean: _averaging(numpy_mean),
-    np.nanmin: _extreme(reduce_min, np.inf, "nanmin"),
+    np.nanmin: _extreme(least, np.inf, "nanmin"),
     np.nanprod: _ignoring(1, sum_adapter(reduce_prod, reduce_all, "nanprod")),
     np.nanstd: _averaging(deviation_adapter(reduce_std, "nanstd")),
     np.nansum: _ignoring(0, sum_adapter(reduce_sum, reduce_any, "nansum")),

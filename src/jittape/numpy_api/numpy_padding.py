@@ -11,7 +11,7 @@ from jittape.errors import ShapeError
 from jittape.numpy_api.numpy_operands import converted, dtype_of, has_tensor, shape_of, strong
 from jittape.numpy_api.numpy_quantiles import numpy_median
 from jittape.numpy_api.numpy_rearranging import moved, positions
-from jittape.numpy_api.numpy_reductions import numpy_mean
+from jittape.numpy_api.numpy_reductions import greatest, least, numpy_mean
 from jittape.numpy_api.numpy_shapes import numpy_concatenate, numpy_flip
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -19,7 +19,6 @@ from jittape.primitives.elementwise.piecewise import floor, round
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.indexing.repetition import pad
-from jittape.primitives.reduce.reductions import reduce_max, reduce_min
 from jittape.primitives.shape.reshaping import broadcast_to, reshape
 
 __all__ = ["numpy_pad"]
@@ -160,7 +159,7 @@ def _statistic(x: Any, axis: int, pair: list[int], mode: str, lengths: list[Any]
 
 def _value(chunk: Any, axis: int, mode: str) -> Any:
     if mode in ("maximum", "minimum"):
-        return (reduce_max if mode == "maximum" else reduce_min)(chunk, axis, True)
+        return (greatest if mode == "maximum" else least)(chunk, axis, True)
     value = (numpy_mean if mode == "mean" else numpy_median)(chunk, axis, keepdims=True)
     dtype = dtype_of(chunk)
     return cast(round(value) if dtype.kind in "iu" else value, dtype)

@@ -11,6 +11,8 @@ from jittape.core.primitive import apply
 from jittape.core.user_calls import shown
 from jittape.errors import DTypeError
 from jittape.numpy_api.numpy_operands import dtype_of, has_tensor, reject, shape_of, strong
+from jittape.numpy_api.numpy_reductions import rows_along
+from jittape.numpy_api.numpy_sorting import numpy_sort
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.bits import is_nan
@@ -23,8 +25,9 @@ from jittape.primitives.elementwise.comparison import (
     where,
 )
 from jittape.primitives.elementwise.complex_numbers import cast
-from jittape.primitives.elementwise.division import divide, mod
+from jittape.primitives.elementwise.division import divide, floor_divide, mod
 from jittape.primitives.elementwise.piecewise import ceil, floor, maximum, round
+from jittape.primitives.identity import identity
 from jittape.primitives.indexing.gather import take_along_axis
 from jittape.primitives.indexing.sorting import sort
 from jittape.primitives.reduce.reductions import reduce_any, reduce_sum
@@ -86,17 +89,9 @@ METHODS = frozenset(
 )
 
 
-def _rows(a: Any, axes: tuple[int, ...]) -> Any:
-    """Return `a` with the dimensions `axes` flattened to the last one."""
-    shape = shape_of(a)
-    kept = [i for i in range(len(shape)) if i not in axes]
-    count = int(np.prod([shape[i] for i in axes], dtype=np.int64))
-    return reshape(transpose(a, [*kept, *axes]), [*[shape[i] for i in kept], count])
-
-
 def _quantile_body(a: Any, q: Any, axes: tuple[int, ...], method: str, ignore_nan: bool) -> Any:
     """Return the quantiles, with the dimensions of `q` last."""
-    ordered = sort(_rows(a, axes), -1)
+    ordered = sort(rows_along(a, axes), -1)
     length = shape_of(ordered)[-1]
     q = reshape(q, [-1])
     missing = is_nan(ordered) if dtype_of(a).kind == "f" else None
@@ -223,16 +218,40 @@ def numpy_median(
 def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any, ignore_nan: bool) -> Any:
     reject(name, out=out)
     a = strong(a)
-    if dtype_of(a).kind == "c":
-        raise DTypeError(f"[np.{name}] is not defined for {dtype_of(a).name}: complex numbers have no order")
-    dtype = dtype_of(a) if dtype_of(a).kind == "f" else np.dtype(np.float64)
+    dtype = dtype_of(a) if dtype_of(a).kind in "fc" else np.dtype(np.float64)
     shape = shape_of(a)
     if 0 in shape:
         axes = normalized_axes(f"np.{name}", axis_key(axis), len(shape))
-        rest = [1 if i in axes else n for i, n in enumerate(shape)]
-        result = np.full(rest, np.nan, dtype)
-        return reshape(result, rest if keepdims else [n for i, n in enumerate(shape) if i not in axes])
+        nan = complex(np.nan, np.nan) if dtype.kind == "c" else np.nan
+        return identity(np.full(_rest(shape, axes, keepdims), nan, dtype))
+    if dtype.kind == "c":
+        return apply(_complex_median, (a,), (name, axis_key(axis), bool(keepdims), ignore_nan))
     return apply(_at, (a, 0.5), (name, axis_key(axis), "linear", bool(keepdims), ignore_nan, dtype))
+
+
+def _complex_median(a: Any, name: str, axis: Any, keepdims: bool, ignore_nan: bool) -> Any:
+    """Return the mean of the middle elements in NumPy's order of complex numbers, which puts nan last."""
+    shape = shape_of(a)
+    axes = normalized_axes(f"np.{name}", axis, len(shape))
+    ordered = numpy_sort(rows_along(a, axes))
+    missing = is_nan(ordered)
+    n: Any = shape_of(ordered)[-1]
+    if ignore_nan:
+        n = reduce_sum(cast(logical_not(missing), np.int64), -1, True)
+    else:
+        n = broadcast_to(np.int64(n), (*shape_of(ordered)[:-1], 1))
+    low, high = (maximum(floor_divide(subtract(n, k), 2), 0) for k in (1, 0))
+    low_value, high_value = (take_along_axis(ordered, i, -1) for i in (low, high))
+    result = where(equal(low, high), low_value, divide(add(low_value, high_value), 2.0))
+    if not ignore_nan:
+        last = take_along_axis(ordered, subtract(n, 1), -1)
+        result = where(is_nan(last), last, result)
+    return reshape(result, _rest(shape, axes, keepdims))
+
+
+def _rest(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> list[int]:
+    """Return the shape of a reduction of `axes`."""
+    return [1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes]
 
 
 def _nanmedian(

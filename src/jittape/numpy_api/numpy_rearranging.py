@@ -204,6 +204,14 @@ def _elements(a: Any, indices: Any, axis: Any) -> Any:
     return a[(*(slice(None),) * one_axis("np.take", axis_key(axis), rank), indices)]
 
 
+def _sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: Any = False, writeable: Any = False
+) -> Any:
+    """Return all windows; a tensor shares no memory, so it is a copy, which is writeable."""
+    x = strong(x)
+    return moved(x, np.lib.stride_tricks.sliding_window_view(positions(x), window_shape, axis))
+
+
 def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
     reject("take", out=out)
     if mode == "raise" and _has_known_index(a, indices):
@@ -239,6 +247,7 @@ REARRANGING: dict[Any, Callable[..., Any]] = {
     np.dsplit: _splitter(np.dsplit),
     np.extract: _extract,
     np.hsplit: _splitter(np.hsplit),
+    np.lib.stride_tricks.sliding_window_view: _sliding_window_view,
     np.insert: _insert,
     np.resize: _resize,
     np.rollaxis: _rollaxis,

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype, kind_of
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
@@ -22,31 +21,97 @@ from jittape.numpy_api.numpy_operands import (
     reject,
     shape_of,
 )
+from jittape.numpy_api.numpy_ufuncs import COMPLEX_ORDER
 from jittape.primitives.broadcast import axis_key, normalized_axes
-from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.bits import is_nan
+from jittape.primitives.elementwise.comparison import equal, logical_and
 from jittape.primitives.elementwise.comparison import where as chosen
-from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.complex_numbers import cast, imag, real
 from jittape.primitives.elementwise.division import divide
-from jittape.primitives.elementwise.exponential import sqrt
-from jittape.primitives.elementwise.piecewise import absolute, maximum, minimum
-from jittape.primitives.reduce.reductions import reduce_max, reduce_mean, reduce_min, reduce_sum
-from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, reshape
+from jittape.primitives.elementwise.piecewise import maximum, minimum
+from jittape.primitives.indexing.gather import take_along_axis
+from jittape.primitives.reduce.extremum_indices import argmax, argmin
+from jittape.primitives.reduce.reductions import reduce_any, reduce_max, reduce_mean, reduce_min, reduce_sum
+from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, one_axis, reshape, transpose
 from jittape.primitives.spectra.norms import MATRIX_ORDERS, norm_body
 
 __all__ = [
     "cumulative_adapter",
-    "deviation_adapter",
+    "element_count",
     "extreme_adapter",
+    "first_greatest",
+    "first_least",
+    "greatest",
+    "least",
     "masked",
     "numpy_average",
     "numpy_mean",
     "numpy_norm",
     "numpy_ptp",
     "position_adapter",
+    "rows_along",
     "sum_adapter",
     "truth_adapter",
     "wide",
 ]
+
+
+# ---- extremes, of complex numbers in NumPy's order -------------------------------------------------------------------
+
+
+def rows_along(a: Any, axes: tuple[int, ...]) -> Any:
+    """Return `a` with the dimensions `axes` flattened to the last one."""
+    shape = shape_of(a)
+    kept = [i for i in range(len(shape)) if i not in axes]
+    count = int(np.prod([shape[i] for i in axes], dtype=np.int64))
+    return reshape(transpose(a, [*kept, *axes]), [*[shape[i] for i in kept], count])
+
+
+def _place(a: Any, axis: int, best: Callable[..., Any]) -> Any:
+    """Return the index of the first extreme complex number along `axis`; that of the first nan if there is one."""
+    axis = one_axis("np.argmax" if best is reduce_max else "np.argmin", axis, len(a.shape))
+    among = equal(real(a), best(real(a), axis, True))
+    beyond = np.array(-np.inf if best is reduce_max else np.inf, imag(a).dtype)
+    parts = chosen(among, imag(a), beyond)
+    found = argmax(logical_and(among, equal(parts, best(parts, axis, True))), axis)
+    missing = is_nan(a)
+    return chosen(reduce_any(missing, axis), argmax(missing, axis), found)
+
+
+def _placing(best: Callable[..., Any], place: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `place`, the position of an extreme real number, for complex numbers too."""
+
+    def position(a: Any, axis: Any) -> Any:
+        return apply(_place, (a,), (axis_key(axis), best)) if dtype_of(a).kind == "c" else place(a, axis)
+
+    return position
+
+
+def _complex_extreme(a: Any, axis: Any, keepdims: bool, best: Callable[..., Any]) -> Any:
+    axes = normalized_axes(f"np.{best.__name__[-3:]}", axis, len(a.shape))
+    rows = rows_along(a, axes)
+    if rows.shape[-1] == 0:
+        found = broadcast_to(np.array(-np.inf if best is reduce_max else np.inf, a.dtype), rows.shape[:-1])
+    else:
+        found = take_along_axis(rows, expand_dims(_place(rows, -1, best), -1), -1)
+    kept = [1 if i in axes else n for i, n in enumerate(a.shape)]
+    return reshape(found, kept if keepdims else rows.shape[:-1])
+
+
+def _ordering(best: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `best`, a maximum or minimum of real numbers, for complex numbers too."""
+
+    def extreme(a: Any, axis: Any, keepdims: bool) -> Any:
+        if dtype_of(a).kind != "c":
+            return best(a, axis, keepdims)
+        return apply(_complex_extreme, (a,), (axis_key(axis), keepdims, best))
+
+    return extreme
+
+
+first_greatest, first_least = _placing(reduce_max, argmax), _placing(reduce_min, argmin)
+greatest, least = _ordering(reduce_max), _ordering(reduce_min)
 
 
 # ---- reductions ------------------------------------------------------------------------------------------------------
@@ -73,7 +138,7 @@ def masked(function: str, a: Any, where: Any, otherwise: Any) -> Any:
     return chosen(mask, a, np.array(otherwise, dtype_of(a)))
 
 
-def _count(function: str, a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
+def element_count(function: str, a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
     """Return the number of elements that a reduction reads: a float, or a tensor if there is a mask."""
     shape = shape_of(a)
     if is_mask(where):
@@ -135,63 +200,10 @@ def numpy_mean(
     if is_mask(where):
         floats = a if dtype_of(a).kind in "fc" else cast(a, np.float64)
         total = reduce_sum(masked("mean", floats, where, 0), axis, bool(keepdims))
-        mean = divide(total, cast(_count("mean", a, axis, bool(keepdims), where), total.dtype))
+        mean = divide(total, cast(element_count("mean", a, axis, bool(keepdims), where), total.dtype))
     else:
         mean = reduce_mean(a, axis, bool(keepdims))
     return mean if dtype is None else cast(mean, dtype)
-
-
-def deviation_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return ``np.var`` or ``np.std``."""
-
-    def measure(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: float = 0,
-        keepdims: Any = False,
-        *,
-        where: Any = True,
-        mean: Any = None,
-        correction: Any = None,
-    ) -> Any:
-        reject(name, out=out)
-        if given(correction) and ddof != 0:
-            raise ValueError(f"[np.{name}] ddof and correction have the same meaning: pass only one of them")
-        a = array_like(a)
-        allowed = "c" if a.dtype.kind == "c" else "fc"
-        if dtype is not None and kind_of(as_dtype(dtype)) not in allowed:
-            raise TypeError(
-                f"[np.{name}] dtype={dtype!r} loses part of the values; use jt.cast on the result instead"
-            )
-        if isinstance(axis, list):
-            raise TypeError(f"[np.{name}] axis must be None, an int or a tuple of ints, got {axis!r}")
-        a = converted(a, dtype)
-        ddof = correction if given(correction) else ddof
-        if is_mask(where) or given(mean):
-            variance = _variance(name, a, axis, ddof, bool(keepdims), where, mean)
-            return sqrt(variance) if name.endswith("std") else variance
-        result = of(a, axis, bool(keepdims))
-        if not ddof:
-            return result
-        count = _count(name, a, axis, False, True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            factor = float(np.float64(count) / max(count - ddof, 0))
-        return multiply(result, factor if name.endswith("var") else factor**0.5)
-
-    return measure
-
-
-def _variance(name: str, a: Any, axis: Any, ddof: Any, keepdims: bool, where: Any, mean: Any) -> Any:
-    """Return the variance of the elements in the mask `where` around `mean`."""
-    a = a if dtype_of(a).kind in "fc" else cast(a, np.float64)
-    mean = array_like(mean) if given(mean) else numpy_mean(a, axis, keepdims=True, where=where)
-    squares = square(absolute(subtract(a, mean)))
-    if is_mask(where):
-        squares = masked(name, squares, where, 0)
-    count = maximum(subtract(_count(name, a, axis, keepdims, where), float(ddof)), 0.0)
-    return divide(reduce_sum(squares, axis, keepdims), cast(count, dtype_of(squares)))
 
 
 def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -218,7 +230,10 @@ def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
             a = masked(name, a, where, initial)
         result = of(a, axis_of(name, a, axis), bool(keepdims))
         if given(initial):
-            return (maximum if name.endswith("max") else minimum)(result, cast(initial, dtype_of(result)))
+            initial = cast(initial, dtype_of(result))
+            if dtype_of(a).kind == "c":
+                return COMPLEX_ORDER[np.maximum if name.endswith("max") else np.minimum](result, initial)
+            return (maximum if name.endswith("max") else minimum)(result, initial)
         if 0 in a.shape and 0 not in result.shape:
             raise ValueError(
                 f"[np.{name}] zero-size array to reduction operation: shape {a.shape} has no elements along axis "
@@ -274,8 +289,8 @@ def cumulative_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def numpy_ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     """``np.ptp``."""
-    greatest, least = extreme_adapter(reduce_max, "max"), extreme_adapter(reduce_min, "min")
-    return subtract(greatest(a, axis, out, keepdims), least(a, axis, out, keepdims))
+    top, bottom = extreme_adapter(greatest, "max"), extreme_adapter(least, "min")
+    return subtract(top(a, axis, out, keepdims), bottom(a, axis, out, keepdims))
 
 
 def numpy_average(
@@ -285,7 +300,7 @@ def numpy_average(
     a, weights, keepdims = array_like(a), array_like(weights), bool(keepdims)
     if weights is None:
         mean = numpy_mean(a, axis, keepdims=keepdims)
-        count = cast(_count("average", a, axis, keepdims, True), dtype_of(mean))
+        count = cast(element_count("average", a, axis, keepdims, True), dtype_of(mean))
         return (mean, broadcast_to(count, mean.shape)) if returned else mean
     weights = _weights_of_shape(a, axis, weights)
     total = reduce_sum(multiply(wide(a, None), weights), axis, keepdims)

@@ -37,11 +37,15 @@ def _order_of(a: Any, axis: int) -> Any:
     """Return the stable order of `a` along `axis`; complex numbers are ordered by their real part first."""
     if dtype_of(a).kind != "c":
         return argsort(a, axis)
+    return _lexical_order(_parts(a), axis)
+
+
+def _parts(a: Any) -> tuple[Any, ...]:
+    """Return what orders complex numbers, the last first."""
     re, im = real(a), imag(a)
     # NumPy puts numbers with nan parts last: those with a nan imaginary part before those with a nan real part.
     groups = add(cast(is_nan(im), np.int64), cast(is_nan(re), np.int64))
-    groups = add(groups, cast(is_nan(re), np.int64))
-    return _lexical_order((im, re, groups), axis)
+    return im, re, add(groups, cast(is_nan(re), np.int64))
 
 
 def _lexical_order(keys: tuple[Any, ...], axis: int) -> Any:
@@ -132,7 +136,8 @@ def _lexsort(keys: Any, axis: Any = -1) -> Any:
 
 def _lexical_body(*operands: Any) -> Any:
     *keys, axis = operands
-    return _lexical_order(tuple(keys), axis)
+    parts = [part for key in keys for part in (_parts(key) if dtype_of(key).kind == "c" else (key,))]
+    return _lexical_order(tuple(parts), axis)
 
 
 # ---- searching -------------------------------------------------------------------------------------------------------

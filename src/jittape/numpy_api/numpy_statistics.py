@@ -1,4 +1,4 @@
-"""NumPy's covariances and histograms on tensors."""
+"""NumPy's deviations, covariances and histograms on tensors."""
 
 from __future__ import annotations
 
@@ -7,23 +7,115 @@ from typing import Any
 
 import numpy as np
 
-from jittape.numpy_api.numpy_operands import dtype_of, has_tensor, on_values, shape_of, strong, values_of
-from jittape.numpy_api.numpy_reductions import numpy_average
+from jittape.core.dtypes import as_dtype
+from jittape.errors import DTypeError
+from jittape.numpy_api.numpy_operands import (
+    array_like,
+    dtype_of,
+    given,
+    has_tensor,
+    is_mask,
+    on_values,
+    reject,
+    shape_of,
+    strong,
+    values_of,
+)
+from jittape.numpy_api.numpy_reductions import (
+    element_count,
+    masked,
+    numpy_average,
+    numpy_mean,
+    sum_adapter,
+)
 from jittape.numpy_api.numpy_shapes import numpy_concatenate
-from jittape.primitives.elementwise.arithmetic import multiply, subtract
+from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
 from jittape.primitives.elementwise.complex_numbers import cast, complex, conj, imag, real
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import sqrt
-from jittape.primitives.elementwise.piecewise import clip_by_value, maximum
+from jittape.primitives.elementwise.piecewise import absolute, clip_by_value, maximum
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.indexing.unsorted_segments import unsorted_segment_sum
 from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.linalg.matmul import matmul
-from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.primitives.reduce.reductions import reduce_any, reduce_sum
 from jittape.primitives.shape.reshaping import expand_dims, matrix_transpose, reshape, squeeze, transpose
 
-__all__ = ["STATISTICS"]
+__all__ = ["STATISTICS", "deviation_adapter"]
+
+
+# ---- deviations ------------------------------------------------------------------------------------------------------
+
+
+def deviation_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return ``np.var`` or ``np.std``."""
+
+    def measure(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: Any = False,
+        *,
+        where: Any = True,
+        mean: Any = None,
+        correction: Any = None,
+    ) -> Any:
+        reject(name, out=out)
+        if given(correction) and ddof != 0:
+            raise ValueError(f"[np.{name}] ddof and correction have the same meaning: pass only one of them")
+        a = array_like(a)
+        if isinstance(axis, list):
+            raise TypeError(f"[np.{name}] axis must be None, an int or a tuple of ints, got {axis!r}")
+        ddof = correction if given(correction) else ddof
+        if dtype is not None and (a.dtype.kind != "f" or as_dtype(dtype) != dtype_of(a)):
+            return _converted_deviation(name, a, axis, as_dtype(dtype), ddof, bool(keepdims), where, mean)
+        if is_mask(where) or given(mean):
+            variance = _variance(name, a, axis, ddof, bool(keepdims), where, mean)
+            return sqrt(variance) if name.endswith("std") else variance
+        result = of(a, axis, bool(keepdims))
+        if not ddof:
+            return result
+        count = element_count(name, a, axis, False, True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = float(np.float64(count) / max(count - ddof, 0))
+        return multiply(result, factor if name.endswith("var") else factor**0.5)
+
+    return measure
+
+
+def _converted_deviation(
+    name: str, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: Any, mean: Any
+) -> Any:
+    """Return a deviation whose sums have a `dtype` that `a` does not have: each step is converted, as in NumPy."""
+    total = sum_adapter(reduce_sum, reduce_any, "sum")
+    count = element_count(name, a, axis, True, where)
+    if not given(mean):
+        mean = cast(divide(total(a, axis, dtype, keepdims=True, where=where), count), dtype)
+    distance = subtract(a, mean)
+    is_complex = a.dtype.kind == "c"
+    squares = add(square(real(distance)), square(imag(distance))) if is_complex else square(distance)
+    result = total(squares, axis, dtype, keepdims=keepdims, where=where)
+    degrees = maximum(subtract(element_count(name, a, axis, keepdims, where), float(ddof)), 0.0)
+    result = cast(divide(result, degrees), dtype)
+    if name.endswith("var"):
+        return result
+    if result.shape and dtype.kind not in "fc":
+        raise DTypeError(f"[np.{name}] Cannot cast roots to {dtype.name}: use astype on the result")
+    return cast(sqrt(result), dtype)
+
+
+def _variance(name: str, a: Any, axis: Any, ddof: Any, keepdims: bool, where: Any, mean: Any) -> Any:
+    """Return the variance of the elements in the mask `where` around `mean`."""
+    a = a if dtype_of(a).kind in "fc" else cast(a, np.float64)
+    mean = array_like(mean) if given(mean) else numpy_mean(a, axis, keepdims=True, where=where)
+    squares = square(absolute(subtract(a, mean)))
+    if is_mask(where):
+        squares = masked(name, squares, where, 0)
+    count = maximum(subtract(element_count(name, a, axis, keepdims, where), float(ddof)), 0.0)
+    return divide(reduce_sum(squares, axis, keepdims), cast(count, dtype_of(squares)))
 
 
 # ---- covariances -----------------------------------------------------------------------------------------------------
@@ -83,20 +175,20 @@ def _first(a: Any) -> Any:
 
 def _weights(count: int, fweights: Any, aweights: Any) -> Any:
     weights = None
-    for name, given in (("fweights", fweights), ("aweights", aweights)):
-        if given is None:
+    for name, weight in (("fweights", fweights), ("aweights", aweights)):
+        if weight is None:
             continue
-        given = strong(given)
-        if name == "fweights" and not np.all(values_of(given) == np.around(values_of(given))):
+        weight = strong(weight)
+        if name == "fweights" and not np.all(values_of(weight) == np.around(values_of(weight))):
             raise TypeError("[np.cov] fweights must be integer")
-        if len(shape_of(given)) > 1:
+        if len(shape_of(weight)) > 1:
             raise RuntimeError(f"[np.cov] cannot handle multidimensional {name}")
-        if shape_of(given) != (count,):
+        if shape_of(weight) != (count,):
             raise RuntimeError(f"[np.cov] incompatible numbers of samples and {name}")
-        if np.any(values_of(given) < 0):
+        if np.any(values_of(weight) < 0):
             raise ValueError(f"[np.cov] {name} cannot be negative")
-        given = cast(given, np.float64)
-        weights = given if weights is None else multiply(weights, given)
+        weight = cast(weight, np.float64)
+        weights = weight if weights is None else multiply(weights, weight)
     return weights
 
 

@@ -59,19 +59,29 @@ __all__ = [
     "next_after",
     "reciprocal",
     "rint",
-    "scaled",
     "sign",
     "signbit",
     "spacing",
+    "to_degrees",
+    "to_radians",
     "trunc",
     "vecmat",
 ]
 
 
-def scaled(x: Any, factor: float) -> Any:
-    """Return `x` times `factor`, which is not rounded to float16."""
-    wide = np.float32 if x.dtype == np.float16 else x.dtype
-    return cast(multiply(cast(x, wide), factor), x.dtype)
+def to_degrees(x: Any) -> Any:
+    """Return `x` times 180 / pi, rounded as in NumPy."""
+    return _scaled(x, 180.0, np.pi)
+
+
+def to_radians(x: Any) -> Any:
+    """Return `x` times pi / 180, rounded as in NumPy."""
+    return _scaled(x, np.pi, 180.0)
+
+
+def _scaled(x: Any, numerator: float, denominator: float) -> Any:
+    wide = np.dtype(np.float32) if x.dtype == np.float16 else x.dtype
+    return cast(multiply(cast(x, wide), wide.type(numerator) / wide.type(denominator)), x.dtype)
 
 
 def signbit(x: Any) -> Any:

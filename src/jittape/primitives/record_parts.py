@@ -21,7 +21,6 @@ from jittape.core.dtypes import (
     float_result,
     info_of,
     int8,
-    is_differentiable,
     is_floating,
     kind_of,
     uint64,
@@ -133,12 +132,16 @@ def quotient(op: str) -> PromoteArgs:
     """Return the promotion of a division: integers of any width become float64, as in NumPy."""
 
     def promote_args(*operands: Any) -> tuple[Any, ...]:
-        promoted = promote(*_weak_floats(operands))
-        if not is_differentiable(promoted[0].dtype):
-            promoted = tuple([cast_to(x, float64) for x in promoted])
-        return broadcast_operands(*promoted, op=op)
+        operands = _weak_floats(operands)
+        if all(_is_whole(x) for x in operands):  # a Python int need not fit the dtype of the integers
+            return broadcast_operands(*[cast_to(x, float64) for x in operands], op=op)
+        return broadcast_operands(*promote(*operands), op=op)
 
     return promote_args
+
+
+def _is_whole(x: Any) -> bool:
+    return x.kind in (int, bool) if isinstance(x, WeakScalar) else x.dtype.kind in "biu"
 
 
 def _weak_floats(operands: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import int64
+from jittape.core.dtypes import int8, int64
 from jittape.core.forms import Decomposition, Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.traced_scalar import TracedScalar
@@ -62,8 +62,8 @@ integer_power_op = Primitive(
 
 def _integer_power_body(x: Any, exponent: int) -> Any:
     x = as_symbol(x)
-    if x.dtype.kind == "b":
-        x = cast_to(x, int64)
+    if x.dtype.kind == "b":  # `array ** 2` of bools is int8 in NumPy
+        x = cast_to(x, int8 if exponent == 2 else int64)
     if x.dtype.kind in "iu" and exponent < 0:
         raise ValueError(
             f"[pow] Integers to negative integer powers are not allowed: {x.dtype.name} ** {exponent}; "
