@@ -72,6 +72,10 @@ NO_ORDER = Deviation("TensorFlow: complex numbers have no order", "not defined f
 FITS = Deviation(
     "a Python int must fit the dtype that it meets, or it is refused", r"number -?\d+ does not fit"
 )
+SQUARE_OF_BOOLS = Deviation(
+    "int8, as the operator gives in NumPy too",
+    takes=lambda x, y: type(y) is int and x.dtype == np.bool_ and y == 2,
+)
 NOT_BOOL = Deviation("TensorFlow: not defined for bools", "not defined for bool")
 NOT_INT = Deviation(
     "TensorFlow: not defined for integers", "(not defined for|real floating dtype, got) (bool|u?int)"

@@ -11,7 +11,7 @@ import scipy.special
 import jittape as jt
 import primitive_table
 import primitive_table_bessel
-from numpy_rows import FITS, NO_ORDER, NOT_BOOL, NOT_COMPLEX, Deviation, Row
+from numpy_rows import FITS, NO_ORDER, NOT_BOOL, NOT_COMPLEX, SQUARE_OF_BOOLS, Deviation, Row
 from numpy_samples import binary, each, edges, given, numbers, together, unary
 
 
@@ -90,7 +90,7 @@ NUMPY_BINARY: dict[str, tuple[Any, tuple[Deviation, ...]]] = {
     "bitwise_and": (np.bitwise_and, ()),
     "bitwise_or": (np.bitwise_or, ()),
     "bitwise_xor": (np.bitwise_xor, ()),
-    "divide": (np.divide, (FITS,)),
+    "divide": (np.divide, ()),
     "equal": (np.equal, ()),
     "floor_divide": (np.floor_divide, ()),
     "greater": (np.greater, (NO_ORDER,)),
@@ -106,7 +106,7 @@ NUMPY_BINARY: dict[str, tuple[Any, tuple[Deviation, ...]]] = {
     "mod": (np.remainder, ()),
     "multiply": (np.multiply, ()),
     "not_equal": (np.not_equal, ()),
-    "pow": (np.power, ()),
+    "pow": (np.power, (SQUARE_OF_BOOLS,)),
     "right_shift": (np.right_shift, ()),
     "subtract": (np.subtract, ()),
 }
@@ -288,7 +288,7 @@ ROWS: list[Row] = [
     ),
     Row("jt.math.squared_difference", jt.math.squared_difference, squared, binary()),
     Row("jt.multiply_no_nan", jt.multiply_no_nan, no_nan, binary(), signed_zeros=False),
-    Row("jt.divide_no_nan", jt.divide_no_nan, divided, binary(), (FITS,), signed_zeros=False),
+    Row("jt.divide_no_nan", jt.divide_no_nan, divided, binary(), signed_zeros=False),
     Row("jt.math.xlogy", jt.math.xlogy, where_zero(np.log), given(*PAIRS), rtol=64, signed_zeros=False),
     Row("jt.math.xlog1py", jt.math.xlog1py, where_zero(np.log1p), given(*PAIRS), rtol=64, signed_zeros=False),
     Row(
