@@ -191,7 +191,9 @@ def test_a_series_is_not_shared_unless_its_memory_is_read_only():
     array[:] = 5.0
     assert tensor.tolist() == [1.0, 1.0, 1.0]
     array.flags.writeable = False
-    assert np.shares_memory(jnp.asarray(pandas.Series(array, copy=False)).numpy(), array)
+    for held in (pandas.Series(array, copy=False), pandas.DataFrame(array.reshape(1, -1), copy=False)):
+        assert np.shares_memory(jnp.asarray(held).numpy(), array)
+        assert np.shares_memory(jt.constant(held)._buffer.array, array)
 
 
 # ---- xarray ----------------------------------------------------------------------------------------------------------

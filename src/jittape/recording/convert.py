@@ -249,9 +249,7 @@ def _converted(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
         raise DTypeError(f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: {reason}")
     if isinstance(value, (list, tuple, range)) and not any(isinstance(v, _NUMPY) for v in leaves_of(value)):
         return _from_sequence(array, value, dtype)
-    if dtype is not None and array.size:
-        _refuse_lossy(array, dtype, value)
-    return np.array(array, as_dtype(array.dtype if dtype is None else dtype), order="C")
+    return _from_array(array, dtype)
 
 
 def _from_python(value: Any, kind: type, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
