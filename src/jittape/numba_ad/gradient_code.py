@@ -17,6 +17,7 @@ from jittape.numba_ad.emit.array_layouts import choose_layouts
 from jittape.numba_ad.emit.emit_backward import BackwardPass
 from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
 from jittape.numba_ad.emit.emit_tangents import TangentPass
+from jittape.numba_ad.emit.join_temporaries import join_temporaries
 from jittape.numba_ad.emit.parallel_loops import PartFunction
 from jittape.numba_ad.emit.statement_text import zeros_like_text
 from jittape.numba_ad.loops.loop_invariants import move_invariants
@@ -128,6 +129,7 @@ def generate(
     written = _written_arguments(form, plan)
     signature = ", ".join(extra + list(parameters.values()))
     text = "\n".join([f"def {name}({signature}):", *writer.lines]) + "\n" + "".join(one.text for one in parts)
+    text = join_temporaries(text)
     applied = [s.rule for s in walk(form.body) if isinstance(s, Op)]
     applied += [s.rule.user for s in walk(form.body) if isinstance(s, Apply)]
     rules = {rule for rule in applied if isinstance(rule, UserRule)}

@@ -83,7 +83,7 @@ def restore(saved: SavedArray, writer: Any) -> None:
     stack, turned = saved.stack, _turned(saved)
     writer.line(f"{stack}_at -= {saved.size}", saved.loop.where)
     text = f"{stack}[{stack}_at : {stack}_at + {saved.size}]"
-    if saved.array.type.ndim > 1:
+    if len(saved.axes) > 1:
         shape = f"{saved.array.name}.T.shape" if turned else saved.shape()
         text += f".reshape({shape}){turned}"
     writer.line(f"{saved.name} = {text}")
