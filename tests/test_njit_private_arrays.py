@@ -98,6 +98,12 @@ def test_iterations_with_own_elements_run_in_one_pass(f):
     assert ("range(0, a_1_size_1, 1)" in backward) == (f in PRIVATE)
 
 
+def test_elements_before_that_a_branch_reads_are_read_again():
+    arguments = tuple(rng.normal(size=(2, 3, 4)))
+    assert "floats" not in jt.njit_grad(written_first, argnums=(0, 1)).inspect(*arguments)
+    assert "floats" in jt.njit_grad(reads_the_row_before, argnums=(0, 1)).inspect(*arguments)
+
+
 def test_compiled_gradient_is_that_of_python():
     arguments = tuple(rng.normal(size=(2, 3, 4)))
     check_both_modes(written_first, arguments, 3, lambda gradient, *args: gradient(*args))

@@ -83,12 +83,16 @@ class Array:
 
 @dataclass(eq=False)
 class Block:
-    """Statements that run one after the other, in `loop` if that is not None."""
+    """Statements that run one after the other, in `loop` if that is not None.
+
+    The block of a branch has in `branch` the condition and whether it runs if the condition holds.
+    """
 
     parent: Block | None = None
     loop: Loop | None = None
     statements: list[Statement] = field(default_factory=list)
     known: dict[Any, Any] = field(default_factory=dict)
+    branch: tuple[Any, bool] | None = None
 
     def loops(self) -> list[Loop]:
         """Return the enclosing loops, innermost first."""

@@ -24,19 +24,22 @@ COMPOUND = (ast.If, ast.For, ast.While)
 
 def join_temporaries(text: str) -> str:
     """Return the text of generated functions with temporaries of blocks joined to their only uses."""
-    lines: list[str | None] = list(text.split("\n"))
+    old = text.split("\n")
+    lines: list[str | None] = list(old)
     for function in ast.parse(text).body:
         assert isinstance(function, ast.FunctionDef)
-        blocks = list(_blocks(function.body))
+        blocks = _blocks(function.body)
         shared = {name for block in blocks for name in _entering(block)}
         for block in blocks:
-            _Joiner(block, shared, lines).run()
-    return "\n".join(_without_lost_comments(text.split("\n"), lines))
+            first = block[0]
+            if not old[first.lineno - 1][: first.col_offset].strip():  # not on the line of its ``if``
+                _Joiner(block, shared, lines).run()
+    return "\n".join(_without_lost_comments(old, lines))
 
 
 def _blocks(statements: list[ast.stmt]) -> list[list[ast.stmt]]:
     """Return a list of statements and all lists inside."""
-    found = [statements]
+    found = [statements] if statements else []
     for s in statements:
         if isinstance(s, COMPOUND):
             found += _blocks(s.body) + _blocks(s.orelse)
@@ -152,6 +155,8 @@ class _Joiner:
                 assert isinstance(target, ast.Name)
                 if target.id not in self._shared:
                     self._join(position, target.id, s.value)
+        if all(self._lines[s.lineno - 1] is None for s in self._block):
+            self._lines[self._block[-1].lineno - 1] = " " * self._block[-1].col_offset + "pass"
 
     def _join(self, position: int, name: str, value: ast.expr) -> None:
         """Put the value of a temporary into the statements that use it if there is one use, or the value is a name."""

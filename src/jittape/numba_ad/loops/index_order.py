@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.numba_ad.scalar_rules import BINARY
+from jittape.numba_ad.scalar_rules import BINARY, COMPARE
 from jittape.numba_ad.structured_ir import Array, Block, Constant, Dim, Loop, Op, Value, is_inside
 
-__all__ = ["ZERO", "differ_between_iterations", "is_overwritten_by", "sum_of"]
+__all__ = ["ZERO", "differ_between_iterations", "is_overwritten_by", "lower_bound", "sum_of"]
 
 ZERO = "0"
 
@@ -46,7 +46,10 @@ def is_overwritten_by(
     levels: list[int] = [level for level, loop in enumerate(shared) if loop in repeated]
     if is_before:
         levels.append(len(shared))
-    return not all(_differ(indices, around, store.indices, store_around, shared, level) for level in levels)
+    bounds = _bounds_of(block), _bounds_of(store_block)
+    return not all(
+        _differ(indices, around, store.indices, store_around, shared, level, bounds) for level in levels
+    )
 
 
 def differ_between_iterations(one: Any, other: Any, loop: Loop) -> bool:
@@ -68,12 +71,18 @@ def _differ(
     other_around: list[Loop],
     shared: list[Loop],
     level: int,
+    bounds: tuple[dict[Any, int], ...] = ({}, {}),
 ) -> bool:
-    """Return whether two elements differ if the loops outside `level` are in the same iteration."""
+    """Return whether two elements differ if the loops outside `level` are in the same iteration.
+
+    `bounds` are smallest values of counters at each of the two accesses.
+    """
     order = _Order(shared[:level])
-    for side, loops in enumerate((around, other_around)):
+    for side, (loops, least) in enumerate(zip((around, other_around), bounds, strict=True)):
         for loop in loops:
             order.add_bounds(loop, side)
+        for counter, bound in least.items():
+            order.add_least(counter, bound, side)
     if level < len(shared):
         order.add_later(shared[level])
     for one, another in zip(indices, other, strict=True):
@@ -104,6 +113,34 @@ def sum_of(one: Any) -> tuple[Any, int] | None:
     if isinstance(one, Constant):
         return (ZERO, offset + one.value) if isinstance(one.value, int) else None
     return (one, offset) if isinstance(one, Value) else None
+
+
+def lower_bound(condition: Any, holds: bool) -> dict[Any, int]:
+    """Return the smallest value of a counter for which a comparison with a constant holds, or does not hold."""
+    s = condition.statement if isinstance(condition, Value) else None
+    operands = getattr(s, "operands", [])
+    if len(operands) != 2 or not isinstance(operands[1], Constant) or type(operands[1].value) is not int:
+        return {}
+    bound = operands[1].value
+    rule = s.rule  # type: ignore[union-attr]
+    if rule is COMPARE["Gt" if holds else "LtE"]:
+        return {operands[0]: bound + 1}
+    if rule is COMPARE["GtE" if holds else "Lt"]:
+        return {operands[0]: bound}
+    if rule is COMPARE["NotEq" if holds else "Eq"] and bound == 0:
+        return {operands[0]: 1}
+    return {}
+
+
+def _bounds_of(block: Block) -> dict[Any, int]:
+    """Return lower bounds of counters that the branches around a block imply."""
+    found: dict[Any, int] = {}
+    around: Block | None = block
+    while around is not None:
+        for counter, bound in ({} if around.branch is None else lower_bound(*around.branch)).items():
+            found[counter] = max(bound, found.get(counter, bound))
+        around = around.parent
+    return found
 
 
 class _Order:
@@ -141,6 +178,12 @@ class _Order:
             self._add(*((counter, start) if forward else (start, counter)))
         if stop is not None:
             self._add(*((stop, (counter[0], 1)) if forward else ((counter[0], -1), stop)))
+
+    def add_least(self, one: Any, bound: int, side: int) -> None:
+        """Add that a value is at least as large as a constant."""
+        place = self.place(one, side)
+        if place is not None:
+            self._add(place, (ZERO, bound))
 
     def add_later(self, loop: Loop) -> None:
         """Add that the second access is in a later iteration of a loop."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.numba_ad.loops.index_order import differ_between_iterations, sum_of
+from jittape.numba_ad.loops.index_order import differ_between_iterations, lower_bound, sum_of
 from jittape.numba_ad.lower.dead_statements import operands_of
-from jittape.numba_ad.scalar_rules import COMPARE
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Array,
@@ -25,7 +24,6 @@ from jittape.numba_ad.structured_ir import (
     Root,
     Statement,
     Store,
-    Value,
     walk,
 )
 
@@ -134,7 +132,7 @@ class _Coverage:
                 after = []
                 for side, branch in ((True, s.then), (False, s.orelse)):
                     self.is_written = before
-                    if not self.visit(branch, least | _lower_bound(s.condition, side)):
+                    if not self.visit(branch, least | lower_bound(s.condition, side)):
                         return False
                     after.append(self.is_written)
                 self.is_written = all(after)
@@ -161,20 +159,3 @@ class _Coverage:
             return self.is_written
         (counter, offset) = self._counters[moved[0]], offsets[moved[0]]
         return len(moved) == 1 and offset < 0 and least.get(counter, 0) + offset >= 0
-
-
-def _lower_bound(condition: Any, holds: bool) -> dict[Any, int]:
-    """Return the smallest value of a counter for which a comparison with a constant holds, or does not hold."""
-    s = condition.statement if isinstance(condition, Value) else None
-    operands = getattr(s, "operands", [])
-    if len(operands) != 2 or not isinstance(operands[1], Constant) or type(operands[1].value) is not int:
-        return {}
-    bound = operands[1].value
-    rule = s.rule  # type: ignore[union-attr]
-    if rule is COMPARE["Gt" if holds else "LtE"]:
-        return {operands[0]: bound + 1}
-    if rule is COMPARE["GtE" if holds else "Lt"]:
-        return {operands[0]: bound}
-    if rule is COMPARE["NotEq" if holds else "Eq"] and bound == 0:
-        return {operands[0]: 1}
-    return {}

@@ -339,6 +339,7 @@ class Builder:
     def branch(self, condition: Any, then: Block, orelse: Block) -> If:
         """Append a branch."""
         statement = If(self.where, condition, then, orelse)
+        then.branch, orelse.branch = (condition, True), (condition, False)
         self.block.statements.append(statement)
         return statement
 
