@@ -57,7 +57,7 @@ def joined(*lines):
         ),
         (["t = n * 2", "x[1] = t  # kept: u", "return n"], ["x[1] = n * 2  # kept: u", "return n"]),
         (
-            ["# 3: t = n", "t = n + 1", "# 4: x[0] = t", "x[0] = t", "return n"],
+            ["# 3: t = n", "t = n + 1", "# a.py:5: m = n", "m = n", "# 4: x[0] = t", "x[0] = t", "return n"],
             ["# 4: x[0] = t", "x[0] = n + 1", "return n"],
         ),
     ],

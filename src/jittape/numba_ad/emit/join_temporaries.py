@@ -7,6 +7,7 @@ the same operations. Compilation of NPBench's gradients takes 5 to 15 % less.
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 
 from jittape.numba_ad.scalar_rules import ONE_OPERAND
@@ -18,6 +19,9 @@ LONGEST = 100
 
 PURE = {"float32", "float64", "int64", *[numpy for _, _, numpy in ONE_OPERAND.values() if numpy]}
 """Functions of `np` whose calls may run later; those of `math` may too."""
+
+USER_LINE = re.compile(r"\s*# (\S+:)?\d+: ")
+"""A comment that shows a line of the user."""
 
 COMPOUND = (ast.If, ast.For, ast.While)
 
@@ -53,7 +57,6 @@ class _Names:
     loads: list[str] = field(default_factory=list)
     stores: set[str] = field(default_factory=set)
     inner_stores: set[str] = field(default_factory=set)
-    has_reads: bool = False
     is_plain: bool = False
 
 
@@ -248,8 +251,7 @@ def _without_lost_comments(old: list[str], new: list[str | None]) -> list[str]:
     found: list[str] = []
     waiting = ""
     for before, line in zip(old, new, strict=True):
-        text = before.lstrip()
-        if text.startswith("#") and text[2:].partition(":")[0].isdigit():
+        if USER_LINE.match(before):
             waiting = before
         elif line is not None:
             if waiting and len(waiting) - len(waiting.lstrip()) == len(line) - len(line.lstrip()):
