@@ -26,6 +26,7 @@ __all__ = [
     "DIVIDE_BY_ROOT",
     "DRAWS",
     "FUNCTIONS",
+    "ONE_OPERAND",
     "SELECT",
     "UNARY",
     "Rule",
