@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jittape.core.symbolic.extent_functions import never_negative
+from jittape.core.symbolic.extent_functions import never_negative, whole_quotient
 from jittape.core.symbolic.extents import Extent, Extents
 
 BINARY = [operator.add, operator.sub, operator.floordiv, operator.mod, operator.truediv]
@@ -122,3 +122,9 @@ def test_costs_are_sums_that_are_computed_at_once():
     assert at(7) == (0.0 + 10.0 * 7 + 40 * (1.5 * 28 + 0.5), 0.1 * 21, 0.0, 0.0)
     assert [type(value) for value in at(7)] == [float] * 4
     assert "1.5" not in str(at.__code__.co_consts)
+
+
+def test_a_whole_quotient_exists_for_divisors_only():
+    (n,) = Extents([6]).variables
+    assert [whole_quotient(6, divisor) for divisor in (0, 1, 3, 4)] == [None, 6, 2, None]
+    assert whole_quotient(n, 0) is None

@@ -267,7 +267,7 @@ def test_views_of_views_are_results_in_memory_of_their_own(decorated):
         assert not any(np.shares_memory(a, b) for a, b in itertools.combinations(found, 2))
 
 
-def test_outputs_in_one_storage_are_refused():
+def test_outputs_of_two_shapes_in_one_storage_are_refused():
     good = a_schedule()
-    with pytest.raises(ProgramError, match="are one storage"):
+    with pytest.raises(ProgramError, match="are one storage of two shapes"):
         check_schedule(replace(good, outputs=good.outputs[:1] * 2))

@@ -14,7 +14,7 @@ from jittape.compile.ir.kernel import Gemm, LoopKernel
 from jittape.compile.ir.lapack import Lapack
 from jittape.compile.kernels.control.control_driver import Release, Stop, single_buffers
 from jittape.compile.schedule.steps import KernelStep, Schedule, Step
-from jittape.core.program import ALIGNMENT
+from jittape.core.program import ALIGNMENT, Aval
 from jittape.core.symbolic.extents import hint_of
 from jittape.errors import ProgramError
 
@@ -65,7 +65,7 @@ def check_schedule(schedule: Schedule, is_body: bool = False) -> Schedule:
     nor an input that is still needed or while the run may end early; a body's inputs that change are buffers of its
     loop, which an early end discards. In a body, a storage that has been read may be updated: `check_versions` checks
     that. Temporaries that are in use at the same time do not overlap in the arena. Every output is written; those of a
-    whole program have memory of their own.
+    whole program that share a storage, as equal values may, have one shape and dtype.
     """
     touched = [touched_by(step) for step in schedule.steps]
     _check_order(schedule, touched, is_body)
@@ -117,13 +117,14 @@ def _check_order(schedule: Schedule, touched: list[Touched], is_body: bool) -> N
     for storage in schedule.outputs:
         if storage not in written and storage not in begun:
             _fail(schedule, len(touched) - 1, f"is the last, and output {storage} is not written")
-    places = {*zip(schedule.outputs, schedule.program.outputs, strict=True)}
-    if not is_body and len(places) > len({*schedule.outputs}):
-        _fail(
-            schedule,
-            len(touched) - 1,
-            f"is the last, and two of the outputs {schedule.outputs} are one storage",
-        )
+    if not is_body:
+        first = dict[int, Aval]()
+        for storage, aval in zip(schedule.outputs, schedule.program.output_avals(), strict=True):
+            if first.setdefault(storage, aval) != aval:
+                problem = (
+                    f"is the last, and two of the outputs {schedule.outputs} are one storage of two shapes"
+                )
+                _fail(schedule, len(touched) - 1, problem)
 
 
 def _empty(schedule: Schedule) -> list[int]:

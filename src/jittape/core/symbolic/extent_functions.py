@@ -81,6 +81,8 @@ def index_of(value: Any) -> Any:
 
 def whole_quotient(number: Any, divisor: Any) -> Any:
     """Return ``number / divisor`` if it is a whole number, for extents at all lengths; None else."""
+    if divisor.__class__ is int and divisor == 0:
+        return None
     quotient = number // divisor
     product = quotient * divisor
     if number.__class__ is Extent:
