@@ -238,3 +238,11 @@ def test_lengths_stay_general_after_a_refused_call(namespace: Any):
     function = jt.function(lambda x: namespace.sum(x, axis=0) + namespace.tile(x, 2)[0])
     for n in range(2, 9):  # a warning, which is an error here, would say that each length is a trace
         assert float(function(np.ones(n))) == n + 1
+
+
+@pytest.mark.parametrize("namespace", [np, jt.numpy])
+def test_a_number_among_arrays_has_numpys_dtype(namespace):
+    x = jt.constant(np.arange(3.0, dtype=np.float32))
+    for sparse in (False, True):
+        found = namespace.meshgrid(x, 2, sparse=sparse)
+        assert [grid.dtype for grid in found] == [np.float32, np.int64]

@@ -63,10 +63,16 @@ FIXED = {
     "compile/llvm/thread_pool.py": {"MOST_SKIPPED", "OPEN", "ONE_INSIDE"},
     "runtime/clocked_executable.py": {"_EVENTS"},
     "runtime/emit_runner.py": {"_HEAD"},
-    "runtime/general_executable.py": {"_MOST_COLLISIONS", "_MOST_FAILURES", "_MOST_VARIANTS"},
+    "runtime/general_executable.py": {
+        "_FIRST_RUN_SLACK",
+        "_MOST_COLLISIONS",
+        "_MOST_FAILURES",
+        "_MOST_VARIANTS",
+        "_PROVISIONAL_SHARE",
+    },
     "runtime/table_templates.py": {"_MASK"},
     "runtime/threads.py": {"MOST"},
-    "runtime/workspace.py": {"POISON"},
+    "runtime/workspace.py": {"POISON", "_LARGEST_RATIO"},
 }
 """Numbers that are no thresholds: formats, sentinels, word offsets, and capacities of tables and of LAPACK's memory."""
 

@@ -276,6 +276,7 @@ def numpy_meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Any, ...]:
     """``np.meshgrid``."""
+    xi = tuple([strong(x) for x in xi])
     if not sparse:
         return tuple(meshgrid(*xi, indexing=indexing))
     flat = [reshape(x, -1) for x in xi]
