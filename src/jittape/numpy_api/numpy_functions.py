@@ -137,7 +137,7 @@ def _clip(
     if low is None and high is None:
         return positive(a)
     low, high = array_like(low), array_like(high)
-    if any([x is not None and dtype_of(x).kind == "c" for x in (a, low, high)]):
+    if any([not isinstance(x, str | None) and dtype_of(x).kind == "c" for x in (a, low, high)]):
         a = a if low is None else np.maximum(a, low)
         return a if high is None else np.minimum(a, high)
     a = a if low is None else maximum(a, low)
