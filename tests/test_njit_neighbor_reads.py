@@ -63,6 +63,16 @@ def two_arrays(a, b):
 
 
 @njit
+def one_factor_for_two_arrays(a, b):
+    c, p = np.zeros(a.shape), 0.7 * a[0, 0]
+    for i in range(a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            x = p * a[i, j + 1] - b[i + 1, j] + a[i, j - 1] + a[i + 1, j - 1] - p * b[i, j + 1]
+            c[i, j] = x * x + 0.2 * (b[i, j - 1] - b[i + 1, j + 1])
+    return np.sum(c * c)
+
+
+@njit
 def smaller_than_the_stencil(a, b):
     for i in range(3, a.shape[0] - 3):
         for j in range(3, a.shape[1] - 3):
@@ -96,7 +106,8 @@ def counts_from_the_end(a, b):
 
 
 GATHERED = [
-    average, first_read_has_a_minus, equal_factors, center_times_constants, two_arrays, smaller_than_the_stencil,
+    average, first_read_has_a_minus, equal_factors, center_times_constants, two_arrays, one_factor_for_two_arrays,
+    smaller_than_the_stencil,
 ]  # fmt: skip
 SCATTERED = [writes_what_it_reads, reads_by_two_names, counts_from_the_end]
 

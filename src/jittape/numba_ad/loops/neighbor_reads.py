@@ -103,8 +103,9 @@ def find_neighbor_reads(loop: Loop, activity: Activity) -> NeighborReads | None:
     if not all(isinstance(s, (Op, Dim, Load, Store, If, Effect)) for s in statements):
         return None
     sources = _Sources(statements, body, activity)
-    groups = [_gathered(group, sources, loops[0]) for group in _groups(statements, loops, activity, sources)]
-    groups = [group for group in groups if group]
+    candidates = _groups(statements, loops, activity, sources)
+    uses = Counter(read.source for group in candidates for read in group)
+    groups = [one for group in candidates if (one := _gathered(group, sources, uses, loops[0]))]
     if not groups:
         return None
     found = NeighborReads(loops, groups)
@@ -257,17 +258,18 @@ def _place(s: Load, loops: list[Loop]) -> tuple[Any, tuple[int | None, ...]] | N
     return (tuple(key), tuple(offsets)) if [one for one in key if one in counters] == counters else None
 
 
-def _gathered(group: list[Read], sources: _Sources, nest: Loop) -> list[Read]:
+def _gathered(group: list[Read], sources: _Sources, uses: Counter[Value], nest: Loop) -> list[Read]:
     """Return the reads of a group that are gathered: none if no cotangent goes to several elements.
 
     One cotangent that goes to a single element is added in the nest itself, which has no conflict between iterations,
-    unless it is another one times a constant, as that of the center of a stencil is.
+    unless it is another one times a constant, as that of the center of a stencil is. Such a cotangent is not computed,
+    so no read of another group may have it; `uses` counts the reads of all groups by their cotangents.
     """
     counts = Counter(read.source for read in group)
     several = [source for source, count in counts.items() if count > 1]
     found = []
     for read in group:
-        scaled = None if read.source in several else sources.scaled(read.source, several, nest)
+        scaled = None if uses[read.source] > 1 else sources.scaled(read.source, several, nest)
         if scaled is None:
             found.append(read)
         else:
