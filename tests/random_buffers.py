@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import linecache
 import random
 
 import numpy as np
+
+from random_njit import compiled_program
 
 HEADER = "import numba\nimport numpy as np\n\n@numba.njit\n"
 _numbers = itertools.count()
@@ -83,11 +84,7 @@ class _Buffers:
 
 def random_buffers(seed: int):
     """Return an ``@njit`` function and its text."""
-    text, file = HEADER + _Buffers(seed).text(), f"<random buffers {next(_numbers)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    namespace: dict[str, object] = {}
-    exec(compile(text, file, "exec"), namespace)
-    return namespace["program"], text
+    return compiled_program(HEADER + _Buffers(seed).text(), f"<random buffers {next(_numbers)}>")
 
 
 def buffer_arguments(seed: int):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import linecache
 import random
 
 import numpy as np
+
+from random_njit import compiled_program
 
 HEADER = "import numba\nimport numpy as np\n\n@numba.njit\n"
 SCALES = ("0.5 * {}", "p * {}", "{} * c[{}]", "np.sin({})", "-{}", "{}", "{}", "{}", "{}")
@@ -64,11 +65,7 @@ class _Stencils:
 
 def random_stencils(seed: int):
     """Return an ``@njit`` function and its text."""
-    text, file = HEADER + _Stencils(seed).text(), f"<random stencils {next(_numbers)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    namespace: dict[str, object] = {}
-    exec(compile(text, file, "exec"), namespace)
-    return namespace["program"], text
+    return compiled_program(HEADER + _Stencils(seed).text(), f"<random stencils {next(_numbers)}>")
 
 
 def stencil_arguments(seed: int):
