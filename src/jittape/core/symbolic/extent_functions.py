@@ -42,13 +42,11 @@ def is_about_at_most(value: Any, limit: Any) -> bool:
     is_whole = type(hint_of(value)) is type(hint_of(limit)) is int
 
     def condition(slack: float) -> tuple[str, Sign | None]:
-        if slack == 1:
-            sign = Sign(reduced(sums(first, second, -1)), symbol) if is_whole else None
-            return f"{left} {symbol} {right}", sign
-        sign = Sign(reduced(sums(first, second, -slack)), symbol) if is_whole else None
-        return f"{left} {symbol} {slack} * {right}", sign
+        sign = Sign(reduced(sums(first, second, -1 if slack == 1 else -slack)), symbol) if is_whole else None
+        return exact if slack == 1 else f"{left} {symbol} {slack} * {right}", sign
 
-    extent._owner.guards.prefer(f"{left} {symbol} {right}", condition)
+    exact = f"{left} {symbol} {right}"
+    extent._owner.guards.prefer(exact, condition)
     return holds
 
 

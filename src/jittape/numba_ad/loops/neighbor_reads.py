@@ -189,9 +189,10 @@ class _Sources:
         if use is None or form is None:
             return None
         factor, other = use[0].operands[int(form[2])], self._first.get(key[1])
-        if factor is one or (isinstance(factor, Value) and is_inside(factor, nest)) or other not in others:
+        if factor is one or (isinstance(factor, Value) and is_inside(factor, nest)):
             return None
-        assert other is not None
+        if other is None or other not in others:
+            return None
         return other, "" if sign == self._key(other)[1] else "-", f" {form[1]} {factor.name}"
 
     def _key(self, one: Value) -> tuple[Any, str]:
