@@ -170,7 +170,8 @@ class _ArrayCall:
     def write(self) -> None:
         """Emit the call and copy the result to its place."""
         context, builder, step = self.context, self.builder, self.step
-        operands = [self._operand(s, aval) for s, aval in zip(step.storages, step.avals, strict=True)]
+        kinds = self.body.argument_types.of(step.avals)
+        operands = [self._operand(*each) for each in zip(step.storages, step.avals, kinds, strict=True)]
         function = types.Dispatcher(self.body.dispatcher)
         signature = function.get_call_type(context.typing_context, tuple([ty for ty, _ in operands]), {})
         whole = context.get_function(function, signature)(builder, [value for _, value in operands])
@@ -179,17 +180,22 @@ class _ArrayCall:
             ty, value = ty[self.body.item], builder.extract_value(value, self.body.item)
         self._store(ty, value, step.result_aval, self.program.places[step.result])
         context.nrt.decref(builder, signature.return_type, whole)
+        for kind, operand in operands:
+            if getattr(kind, "mutable", False):
+                context.nrt.decref(builder, kind, operand)
 
-    def _operand(self, storage: int, aval: Aval) -> tuple[Any, Any]:
-        """Return Numba's type and value of an operand: a number, or a read-only array."""
+    def _operand(self, storage: int, aval: Aval, kind: Any) -> tuple[Any, Any]:
+        """Return Numba's type and value of an operand: a number, a read-only array, or a writable copy of it."""
         context, builder = self.context, self.builder
         dtype = from_dtype(aval.dtype)
         address = self.program.places[storage]
         if aval.shape == ():
             place = builder.bitcast(address, context.get_data_type(dtype).as_pointer())
             return dtype, context.data_model_manager[dtype].from_data(builder, builder.load(place))
-        ty = types.Array(dtype, aval.ndim, "C", readonly=True)
-        return ty, self.program.array(ty, aval, address)
+        array = self.program.array(kind, aval, address)
+        if kind.mutable:
+            array = context.compile_internal(builder, copy_of, kind(kind), (array,))
+        return kind, array
 
     def _store(self, ty: Any, value: Any, aval: Aval, address: ir.Value) -> None:
         context, builder = self.context, self.builder
@@ -220,3 +226,8 @@ class _ArrayCall:
 def assign(target, source):  # type: ignore[no-untyped-def]
     """Copy an array; compiled by Numba."""
     target[...] = source
+
+
+def copy_of(source):  # type: ignore[no-untyped-def]
+    """Return a copy of an array; compiled by Numba."""
+    return source.copy()

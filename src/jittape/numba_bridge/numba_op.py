@@ -44,6 +44,7 @@ class NumbaOp:
         functools.update_wrapper(self, self._python)
         self._forward = forward
         self._result = result
+        self._given_vjp = vjp
         # For the derived rule of an operand: the differentiated Numba function, the number of the operand, and whether
         # the function is one of numbers.
         self._vjp_of = vjp_of
@@ -163,9 +164,38 @@ class _Elementwise(_Body):
         # A division by zero results in inf or nan, as everywhere in jittape.
         self._dispatcher = dispatcher_of(op._forward, error_model="numpy")
         self._codes: dict[tuple[np.dtype[Any], ...], str] = {}
+        self._on_arrays: OnArrays | None = None
         super().__init__(op, item)
 
     def __call__(self, *handles: Any) -> Any:
+        if self._on_arrays is not None:
+            return self._on_arrays(*handles)
+        from jittape.numba_bridge.scalar_function import NotCompiledError
+
+        try:
+            return self._on_elements(*handles)
+        except NotCompiledError as error:
+            if self.item is not None:
+                raise
+            on_arrays = self._for_arrays(str(error))
+            result = on_arrays(*handles)
+            self._on_arrays = on_arrays
+            return result
+
+    def _for_arrays(self, reason: str) -> OnArrays:
+        """Return the recorder of the function as one of whole arrays that returns a number."""
+        from jittape.numba_bridge.operand_types import returned_number
+        from jittape.numba_bridge.scalar_function import as_dispatcher
+
+        op, dispatcher = self.op, as_dispatcher(self.op._forward)
+
+        def result(*operands: TensorSpec) -> TensorSpec:
+            return TensorSpec((), returned_number(dispatcher, op.name, operands, reason))
+
+        body: OnArrays = NumbaOp(dispatcher, op._given_vjp, result)._body  # type: ignore[assignment]
+        return body
+
+    def _on_elements(self, *handles: Any) -> Any:
         operands = broadcast_operands(*promote(*handles), op=self.op.name)
         return self.primitive.bind(*operands, code=self._code(tuple([x.dtype for x in operands])))
 
@@ -197,9 +227,11 @@ class OnArrays(_Body):
     """A function of whole arrays, which runs as a step between kernels."""
 
     def __init__(self, op: NumbaOp, item: int | None = None) -> None:
+        from jittape.numba_bridge.operand_types import ArgumentTypes
         from jittape.numba_bridge.scalar_function import as_dispatcher
 
         self.dispatcher = as_dispatcher(op._forward)
+        self.argument_types = ArgumentTypes(self.dispatcher)
         super().__init__(op, item)
 
     def __call__(self, *handles: Any) -> Any:
@@ -219,7 +251,7 @@ class OnArrays(_Body):
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         """Call the function."""
-        value = self.dispatcher(*[_as_argument(self.dispatcher, array) for array in arrays])
+        value = self.dispatcher(*self.argument_types.arguments(arrays))
         if self.item is not None:
             value = value[self.item]
         value = np.asarray(value)
@@ -238,20 +270,6 @@ def array_call(primitive: Primitive) -> OnArrays | None:
     return body if isinstance(body, OnArrays) else None
 
 
-def _as_argument(dispatcher: Any, array: np.ndarray[Any, Any]) -> Any:
-    """Return an operand as an argument of the function: a number, or a read-only array.
-
-    A function compiled for fixed types accepts writable arrays only, so it gets a copy.
-    """
-    if array.shape == ():
-        return array[()]
-    if not dispatcher._can_compile:
-        return np.array(array, order="C")
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
 def numba_op(forward: Callable[..., Any] | None = None, vjp: Any = None, *, result: Any = None) -> Any:
     """Turn a function that Numba can compile into an op that is recorded, fused and differentiated.
 
@@ -259,8 +277,9 @@ def numba_op(forward: Callable[..., Any] | None = None, vjp: Any = None, *, resu
     ----------
     forward : callable, optional
         An ``@njit`` function, or a function that Numba can compile. Without `result`, it is a function of scalars that
-        is applied to each element of its operands; they are promoted and broadcast. Without `forward`, a decorator is
-        returned.
+        is applied to each element of its operands; they are promoted and broadcast. If Numba compiles it for the
+        whole operands only, it is a function of whole arrays that returns a number. Without `forward`,
+        a decorator is returned.
     vjp : callable, `numba_op`, or tuple of them, optional
         Derivative, in the same form: ``vjp(g, out, *operands)`` returns the cotangent of the operand for the cotangent
         `g` of the result `out`. For several operands, it returns a tuple of cotangents, or `vjp` is a tuple of
@@ -269,8 +288,8 @@ def numba_op(forward: Callable[..., Any] | None = None, vjp: Any = None, *, resu
     result : TensorSpec or callable, optional
         Makes `forward` a function of whole arrays: shape and dtype of its result, or a function that returns them for
         the `TensorSpec` of each operand. `forward` must return a new array of this shape and dtype. Its operands are
-        read-only arrays, or numbers for operands of shape ``()``. Each function in `vjp` returns an array like the
-        operand.
+        read-only arrays, or numbers for operands of shape ``()``; a function that writes its arguments gets copies.
+        Each function in `vjp` returns an array like the operand.
 
     Returns
     -------

@@ -30,11 +30,17 @@ from jittape.compile.llvm.loaded_code import CodeGroup
 from jittape.core.buffers import address_of
 from jittape.core.dtypes import NATIVE_NUMBERS
 
-__all__ = ["as_dispatcher", "compiled_scalar", "dispatcher_of", "evaluate_linked", "python_function"]
+__all__ = [
+    "NotCompiledError", "as_dispatcher", "compiled_scalar", "dispatcher_of", "evaluate_linked", "python_function",
+]  # fmt: skip
 
 _I64 = ir.IntType(64)
 _KEPT = ("boundscheck", "fastmath", "inline")
 """Numba options of the user that affect what a scalar function computes."""
+
+
+class NotCompiledError(TypeError):
+    """Numba cannot compile a function for numbers."""
 
 
 def dispatcher_of(function: Callable[..., Any], **options: Any) -> Dispatcher:
@@ -63,15 +69,17 @@ def compiled_scalar(
 
     Raises
     ------
+    NotCompiledError
+        If Numba cannot compile it.
     TypeError
-        If Numba cannot compile it, or it does not return a number.
+        If it does not return a number.
     """
     argument_types = tuple([from_dtype(dtype) for dtype in dtypes])
     given = ", ".join([dtype.name for dtype in dtypes])
     try:
         dispatcher.compile(argument_types)
     except NumbaError as error:
-        raise TypeError(f"numba_op: Numba does not compile {name} for ({given}): {error}") from None
+        raise NotCompiledError(f"numba_op: Numba does not compile {name} for ({given}): {error}") from None
     result = dispatcher.overloads[argument_types]
     returned = _returned(name, given, result.signature.return_type, item)
     text = _module_text(result, argument_types, item, returned)
