@@ -8,6 +8,7 @@ import pytest
 
 import jittape as jt
 from jittape.numba_ad import gradient_of_dispatcher
+from jittape.numba_ad.tape_support import state_count, steps_to_next_state
 from njit_as_python import as_python, copies
 from processes import run_python
 
@@ -68,7 +69,7 @@ def test_a_segment_reads_arrays_as_they_were():
 
 
 @pytest.mark.parametrize("function", [heat, two_time_loops])
-@pytest.mark.parametrize("checkpoint", ["sqrt", 1, 3, 100])
+@pytest.mark.parametrize("checkpoint", ["sqrt", "binomial", 1, 3, 100])
 def test_segments_change_no_gradient(function, checkpoint):
     for steps in (0, 1, 2, 10):
         results = []
@@ -91,6 +92,47 @@ def test_a_compiled_gradient_in_segments_and_its_size():
     assert segments.kept_bytes(arrays[0], 0.1, 100) == 8 * (states + steps)
     np.testing.assert_array_equal(arrays[1], arrays[0])
     assert jt.njit_jvp(heat).kept_bytes(U, U, 0.1, 100) == 0
+
+
+def runs_of_reversal(steps, states):
+    """Return how many iterations run again if states are kept as `steps_to_next_state` says."""
+    if steps <= 1:
+        return 0
+    if states == 1:
+        return steps * (steps - 1) // 2
+    first = steps_to_next_state.py_func(steps, states - 1)
+    return first + runs_of_reversal(steps - first, states - 1) + runs_of_reversal(first, states)
+
+
+def fewest_runs(steps, states):
+    """Return the binomial formula of Griewank and Walther, which is the minimum over all schedules."""
+    times = next(r for r in range(steps + 1) if math.comb(states + r, states) >= steps)
+    return times * steps - math.comb(states + times, times - 1) if times else 0
+
+
+def test_binomial_distances_need_the_fewest_runs():
+    for states in range(1, 7):
+        for steps in range(1, 90):
+            assert runs_of_reversal(steps, states) == fewest_runs(steps, states), (steps, states)
+    assert [state_count.py_func(n) for n in (0, 1, 2, 3, 6, 7, 20, 21, 10_000)] == [1, 1, 1, 2, 2, 3, 3, 4, 8]
+
+
+@njit
+def slow_growth(x, steps):
+    for k in range(steps):
+        x[0] = math.sin(x[0]) + 0.1 * x[1] * x[0]
+        x[1] *= 0.999 + 1e-6 * k
+    return x[0] * x[1]
+
+
+def test_binomial_states_need_little_memory_and_can_be_derived_again():
+    x = np.array([0.4, 0.7])
+    plain, binomial = (jt.njit_grad(slow_growth, checkpoint=one) for one in (None, "binomial"))
+    np.testing.assert_allclose(binomial(x.copy(), 5000), plain(x.copy(), 5000), rtol=1e-12)
+    assert binomial.kept_bytes(x, 5000) == 8 * (8 * 2 + 2)
+    assert binomial.kept_bytes(x, 0) == 8 * 2
+    one, other = (jt.njit_jvp(g)(np.array([1.0, -2.0]), x.copy(), 20)[1] for g in (plain, binomial))
+    np.testing.assert_allclose(other, one, rtol=1e-12)
 
 
 def test_inspect_says_what_is_passive_and_why_values_are_kept():
@@ -116,7 +158,9 @@ def test_an_effect_is_not_repeated(capfd):
 
 @pytest.mark.parametrize("checkpoint", [0, -1, "square", True, 2.0])
 def test_other_lengths_of_segments_are_refused(checkpoint):
-    with pytest.raises(ValueError, match=r"\[njit_grad\] checkpoint must be 'sqrt' or a positive number"):
+    with pytest.raises(
+        ValueError, match=r"\[njit_grad\] checkpoint must be 'sqrt', 'binomial' or a positive"
+    ):
         jt.njit_grad(heat, checkpoint=checkpoint)
 
 

@@ -1,6 +1,7 @@
-"""Time loops that keep their state at the beginning of segments and run each segment again in the backward pass.
+"""Time loops that keep their state before some iterations and run iterations again in the backward pass.
 
-With n iterations in segments of n ** 0.5, the memory is that of 2 * n ** 0.5 iterations, and the loop runs twice.
+With n iterations in segments of n ** 0.5, the memory is that of 2 * n ** 0.5 iterations, and the loop runs twice. With
+k states in binomial distances, n = (k + r)! / (k! r!) iterations run r times at most and one iteration is recorded.
 (Griewank and Walther, Evaluating Derivatives, 2008, chapter 12.)
 """
 
@@ -34,6 +35,10 @@ from jittape.numba_ad.structured_ir import (
 __all__ = ["Checkpoint", "find_checkpoints"]
 
 
+NAMES = ("trips", "length", "count", "segment", "at", "end", "places", "top", "next", "step")
+"""Names of a loop's variables, after that of its counter."""
+
+
 def find_checkpoints(
     function: Function, checkpoint: int | str | None, excluded: set[Loop]
 ) -> dict[Loop, Checkpoint]:
@@ -57,7 +62,8 @@ def find_checkpoints(
         changed |= {root: None for root in _read_roots(s.body.statements) if root in later}
         state = [roots[root] for root in changed if root.block not in inside]
         if isinstance(s.bounds[2], Constant) and not any(isinstance(one, Resize) for one in walk(s.body)):
-            found[s] = Checkpoint(s, state, checkpoint)
+            kind = BinomialCheckpoint if checkpoint == "binomial" else Checkpoint
+            found[s] = kind(s, state, checkpoint)
     return found
 
 
@@ -80,11 +86,14 @@ def _read_roots(statements: list[Statement]) -> dict[Root, None]:
 class Checkpoint:
     """A loop in segments: the text that saves and restores its state, and the loop over one segment."""
 
+    advance: Loop | None = None
+    """The loop over iterations that run again before the segment."""
+
     def __init__(self, loop: Loop, state: list[Array], length: int | str) -> None:
         assert loop.counter is not None
         self._loop, self.state, self._length = loop, state, length
         name = loop.counter.name
-        self._names = {one: f"{name}_{one}" for one in ("trips", "length", "count", "segment", "at", "end")}
+        self._names = {one: f"{name}_{one}" for one in NAMES}
         bounds = [
             Value(self._names["at"], types.int64),
             Value(self._names["end"], types.int64),
@@ -111,6 +120,11 @@ class Checkpoint:
             f"{n['count']} = ({n['trips']} + {n['length']} - 1) // {n['length']}",
             f"{n['segment']} = 0",
         ]
+        return lines + self._allocations()
+
+    def _allocations(self) -> list[str]:
+        """Return the lines that allocate the saved states."""
+        n, lines = self._names, []
         for phi in self._loop.phis:
             lines.append(
                 f"{self._saved(phi.inner)} = np.empty({n['count']}, dtype=np.{_dtype(phi.inner.type)})"
@@ -127,16 +141,21 @@ class Checkpoint:
         n, counter = self._names, self._loop.counter
         assert counter is not None
         start, _, step = [x.name for x in self._loop.bounds]
-        lines = [f"if {counter.name} == {start} + {n['segment']} * {n['length']} * {step}:"]
-        lines += [
-            f"    {self._saved(phi.inner)}[{n['segment']}] = {phi.inner.name}" for phi in self._loop.phis
-        ]
-        lines += [f"    copy_into({self._saved(one)}[{n['segment']}], {one.name})" for one in self.state]
-        return [*lines, f"    {n['segment']} += 1"]
+        first = f"if {counter.name} == {start} + {n['segment']} * {n['length']} * {step}:"
+        return [first, *self._save(n["segment"]), f"    {n['segment']} += 1"]
+
+    def _save(self, place: str) -> list[str]:
+        """Return the lines that save the state."""
+        lines = [f"    {self._saved(phi.inner)}[{place}] = {phi.inner.name}" for phi in self._loop.phis]
+        return lines + [f"    copy_into({self._saved(one)}[{place}], {one.name})" for one in self.state]
 
     def segments(self) -> str:
         """Return the head of the loop over the segments, the last one first."""
         return f"for {self._names['segment']} in range({self._names['count']} - 1, -1, -1):"
+
+    def any_segment(self) -> str:
+        """Return the head of a branch that runs if there is a segment."""
+        return f"if {self._names['trips']} > 0:"
 
     def first_segment(self) -> str:
         """Return the line that selects the first segment."""
@@ -150,13 +169,19 @@ class Checkpoint:
             f"{n['at']} = {start} + {n['segment']} * {n['length']} * {step}",
             f"{n['end']} = {start} + min({n['trips']}, ({n['segment']} + 1) * {n['length']}) * {step}",
         ]
-        lines += [
-            f"{phi.inner.name}_at = {self._saved(phi.inner)}[{n['segment']}]" for phi in self._loop.phis
-        ]
-        return lines + [f"copy_into({one.name}, {self._saved(one)}[{n['segment']}])" for one in self.state]
+        return lines + self._load(n["segment"])
+
+    def after_advance(self) -> list[str]:
+        """Return the lines between the iterations that run again and the segment."""
+        return []
+
+    def _load(self, place: str) -> list[str]:
+        """Return the lines that set the state to a saved one."""
+        lines = [f"{phi.inner.name}_at = {self._saved(phi.inner)}[{place}]" for phi in self._loop.phis]
+        return lines + [f"copy_into({one.name}, {self._saved(one)}[{place}])" for one in self.state]
 
     def sizes(self) -> list[str]:
-        """Return texts of the numbers of bytes that are saved."""
+        """Return texts of the numbers of bytes of the saved states."""
         return [
             f"{self._saved(one)}.nbytes" for one in [*[phi.inner for phi in self._loop.phis], *self.state]
         ]
@@ -165,6 +190,74 @@ class Checkpoint:
         """Return the name of the states of a variable or an array before each segment."""
         assert self._loop.counter is not None
         return f"{self._loop.counter.name}_{one.name}_saved"
+
+
+class BinomialCheckpoint(Checkpoint):
+    """A loop of segments of one iteration, with states in binomial distances.
+
+    The iterations between the last state before a segment and the segment run again, and keep states that were freed.
+    """
+
+    def __init__(self, loop: Loop, state: list[Array], length: int | str) -> None:
+        super().__init__(loop, state, length)
+        phis = [replace(phi, out=phi.init) for phi in self.segment.phis]
+        self.advance = replace(self.segment, phis=phis)
+
+    def before(self) -> list[str]:
+        """Return the lines before the forward loop."""
+        n = self._names
+        lines = [
+            f"{n['trips']} = max(0, {trip_count_text(self._loop)})",
+            f"{n['count']} = state_count({n['trips']})",
+            f"{n['places']} = np.zeros({n['count']}, dtype=np.int64)",
+            f"{n['top']}, {n['next']}, {n['step']} = -1, 0, {n['trips']} - 1",
+        ]
+        return lines + self._allocations()
+
+    def at_iteration(self) -> list[str]:
+        """Return the lines at the beginning of each iteration that runs without a record."""
+        n, counter = self._names, self._loop.counter
+        assert counter is not None
+        start, _, step = [x.name for x in self._loop.bounds]
+        return [
+            f"if {counter.name} == {start} + {n['next']} * {step}:",
+            f"    {n['top']} += 1",
+            f"    {n['places']}[{n['top']}] = {n['next']}",
+            *self._save(n["top"]),
+            f"    {self._choose_next()}",
+        ]
+
+    def segments(self) -> str:
+        """Return the head of the loop over the iterations, the last one first."""
+        return f"for {self._names['step']} in range({self._names['trips']} - 1, -1, -1):"
+
+    def first_segment(self) -> str:
+        """Return the line that selects the first iteration."""
+        return f"{self._names['step']} = 0"
+
+    def restore(self) -> list[str]:
+        """Return the lines that set the state to the last one that is kept before an iteration."""
+        n = self._names
+        start, _, step = [x.name for x in self._loop.bounds]
+        return [
+            f"while {n['places']}[{n['top']}] > {n['step']}:",
+            f"    {n['top']} -= 1",
+            f"{n['next']} = {n['places']}[{n['top']}]",
+            f"{n['at']} = {start} + {n['next']} * {step}",
+            f"{n['end']} = {start} + {n['step']} * {step}",
+            *self._load(n["top"]),
+            self._choose_next(),
+        ]
+
+    def after_advance(self) -> list[str]:
+        """Return the lines between the iterations that run again and the one that is recorded."""
+        n, step = self._names, self._loop.bounds[2].name
+        return [f"{n['at']} = {n['end']}", f"{n['end']} += {step}"]
+
+    def _choose_next(self) -> str:
+        n = self._names
+        steps = f"{n['step']} + 1 - {n['next']}"
+        return f"{n['next']} += steps_to_next_state({steps}, {n['count']} - 1 - {n['top']})"
 
 
 def _dtype(kind: Any) -> str:

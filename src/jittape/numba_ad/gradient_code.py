@@ -81,7 +81,7 @@ def generate(
         without the value. ``"kept_bytes"`` is the size of the values that the forward pass of a gradient keeps.
     purpose : str
         Text before error messages.
-    checkpoint : int or "sqrt", optional
+    checkpoint : int, "sqrt" or "binomial", optional
         Length of the segments of time loops.
     tangents : int, optional
         Number of tangents; each tangent argument has them along a first axis.

@@ -23,11 +23,12 @@ def gradient_of_dispatcher(
     tangents: int | None = None,
 ) -> NjitGradient:
     """Return a gradient of an ``@njit`` function; `returned` is what a call returns."""
-    if checkpoint not in (None, "sqrt") and (
+    if checkpoint not in (None, "sqrt", "binomial") and (
         isinstance(checkpoint, (bool, str)) or not isinstance(checkpoint, int) or checkpoint < 1
     ):
         raise ValueError(
-            f"[{purpose}] checkpoint must be 'sqrt' or a positive number of iterations, but is {checkpoint!r}"
+            f"[{purpose}] checkpoint must be 'sqrt', 'binomial' or a positive number of iterations, "
+            f"but is {checkpoint!r}"
         )
     if not (is_dispatcher(function) or isinstance(function, NjitGradient)):
         raise TypeError(
@@ -57,7 +58,7 @@ def njit_grad(
     argnums: int | tuple[int, ...] = 0,
     *,
     cache: bool = False,
-    checkpoint: int | Literal["sqrt"] | None = None,
+    checkpoint: int | Literal["sqrt", "binomial"] | None = None,
 ) -> NjitGradient:
     """Return the gradient of an ``@njit`` function, with its loops and in-place updates, as compiled code.
 
@@ -70,10 +71,11 @@ def njit_grad(
     cache : bool
         Keep the generated and compiled code on disk, so that another process compiles nothing. The folder is that of
         jittape's kernels.
-    checkpoint : int or "sqrt", optional
+    checkpoint : int, "sqrt" or "binomial", optional
         Number of iterations per segment of outermost loops over ranges that have no ``break`` and record values. Such a
         loop keeps its state before each segment, and the backward pass runs each segment again. ``"sqrt"`` is the
-        square root of the number of iterations.
+        square root of the number of iterations. ``"binomial"`` keeps the fewest states, some ``log2(n) / 2`` of n
+        iterations, and records one iteration; it runs each iteration again up to as many times.
 
     Returns
     -------

@@ -10,8 +10,8 @@ from numba import njit, types
 from numba.extending import lower_builtin, type_callable
 
 __all__ = [
-    "accumulate", "add_into", "copy_into", "digamma", "load_array", "overlap", "reserve", "save_array", "trip_count",
-    "unset",
+    "accumulate", "add_into", "copy_into", "digamma", "load_array", "overlap", "reserve", "save_array", "state_count",
+    "steps_to_next_state", "trip_count", "unset",
 ]  # fmt: skip
 
 
@@ -99,6 +99,33 @@ def unset(array: Any) -> Any:
 def trip_count(start: Any, stop: Any, step: Any) -> Any:
     """Return the length of a range."""
     return max(0, (stop - start + step - (1 if step > 0 else -1)) // step)
+
+
+@njit(nogil=True)
+def state_count(steps: Any) -> Any:
+    """Return the least number of states with which the steps of a loop run again at most as many times."""
+    count, reach = 1, 2
+    while reach < steps:
+        count += 1
+        reach = reach * (4 * count - 2) // count
+    return count
+
+
+@njit(nogil=True)
+def steps_to_next_state(steps: Any, free: Any) -> Any:
+    """Return after how many of the `steps` that are to be reversed the next state is kept; `free` states are left.
+
+    (Griewank and Walther, Algorithm 799: Revolve, ACM Trans. Math. Software 26, 2000.)
+    """
+    if free == 0 or steps == 1:
+        return steps
+    count = free + 1  # with the state before the steps
+    # `reach` steps can be reversed with `count` states and `times` runs of a step, `before` with one run less.
+    times, reach, before, least = 1, count + 1, 1, 0
+    while reach < steps:
+        times += 1
+        reach, before, least = reach * (count + times) // times, reach, before
+    return max(1, least, steps - reach * count // (count + times))
 
 
 @njit(nogil=True)

@@ -71,7 +71,7 @@ def njit_value_and_grad(
     *specs: Any,
     argnums: int | tuple[int, ...] = 0,
     cache: bool = False,
-    checkpoint: int | Literal["sqrt"] | None = None,
+    checkpoint: int | Literal["sqrt", "binomial"] | None = None,
 ) -> NativeFunction | NjitGradient:
     """Compile a function and its gradient for use in Numba's ``@njit`` code.
 
@@ -86,7 +86,7 @@ def njit_value_and_grad(
         Numbers of the arguments to differentiate with respect to.
     cache : bool
         For an ``@njit`` function: keep the compiled code on disk for other processes.
-    checkpoint : int or "sqrt", optional
+    checkpoint : int, "sqrt" or "binomial", optional
         For an ``@njit`` function: number of iterations per segment of time loops, as in `njit_grad`.
 
     Returns

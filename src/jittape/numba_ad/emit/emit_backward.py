@@ -238,8 +238,6 @@ class BackwardPass:
         if checkpoint is not None:
             self._keep_results()
             writer.begin(checkpoint.segments(), s.where)
-            for line in checkpoint.restore():
-                writer.line(line)
             self._forward.segment(checkpoint)
         slices = self._forward.slices(s)
         for line in [] if slices is None else slices.begin_backward():

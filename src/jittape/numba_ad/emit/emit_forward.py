@@ -262,6 +262,9 @@ class ForwardPass:
         """Write a loop that records nothing, and keeps its state at the beginning of each segment."""
         for line in checkpoint.before():
             self._writer.line(line, s.where)
+        self._unrecorded_with_states(checkpoint, s)
+
+    def _unrecorded_with_states(self, checkpoint: Checkpoint, s: Loop) -> None:
         self._records = False
         self.begin_loop(s)
         for line in checkpoint.at_iteration():
@@ -272,7 +275,13 @@ class ForwardPass:
 
     def segment(self, checkpoint: Checkpoint) -> None:
         """Write the second run of one segment, which records; effects are not repeated."""
+        for line in checkpoint.restore():
+            self._writer.line(line)
         self._repeats = True
+        if checkpoint.advance is not None:
+            self._unrecorded_with_states(checkpoint, checkpoint.advance)
+            for line in checkpoint.after_advance():
+                self._writer.line(line)
         self._loop(checkpoint.segment)
         self._repeats = False
 
@@ -280,9 +289,10 @@ class ForwardPass:
         """Write the second run of one segment of each time loop; return the text of the size of all kept values."""
         sizes = [f"8 * {stack}_at" for stack in self.stacks]
         for checkpoint in self._plan.checkpoints.values():
-            for line in [checkpoint.first_segment(), *checkpoint.restore()]:
-                self._writer.line(line)
+            self._writer.begin(checkpoint.any_segment())
+            self._writer.line(checkpoint.first_segment())
             self.segment(checkpoint)
+            self._writer.end()
             sizes += checkpoint.sizes()
         for loop, arrays in self._plan.saved.of_loop.items():
             if not self._plan.saved.is_on_stack(loop):
