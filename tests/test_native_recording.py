@@ -46,13 +46,13 @@ def machine_code() -> Iterator[None]:
 
 
 def calls_of_python(run: Callable[[], Any]) -> set[str]:
-    """The functions of `jittape.recording` that run as Python code meanwhile."""
+    """The functions of `jittape.recording` and `jittape.numpy` that run as Python code meanwhile."""
     called: set[str] = set()
     # At each multiple, a flush asks whether a profiler traces, and then Python records.
     counters.paths_found += -counters.paths_found % LOOP + 1
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call" and "recording" in frame.f_code.co_filename:
+        if event == "call" and ("recording" in (file := frame.f_code.co_filename) or "jittape/numpy/" in file):
             called.add(frame.f_code.co_name)
 
     sys.setprofile(note)
@@ -793,7 +793,7 @@ def test_a_loop_turns_it_on(tmp_path: Path):
         assert float(value) == pytest.approx(-0.1 * (LOOP + 5))
         assert own == "False"
         written.append(sorted(file.name for file in tmp_path.rglob("method_*")))
-    assert len(written[0]) == len(native_methods._METHODS)
+    assert len(written[0]) == len(native_methods._METHODS) + len(native_methods._CALLS)
     assert written[1] == written[0]
     object_store.clear(tmp_path)
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
@@ -805,9 +805,9 @@ def test_a_loop_turns_it_on(tmp_path: Path):
 @pytest.fixture
 def nothing_made() -> Iterator[None]:
     switch.use_python()
-    native_methods.methods.cache_clear()
+    native_methods.machine_code.cache_clear()
     yield
-    native_methods.methods.cache_clear()
+    native_methods.machine_code.cache_clear()
 
 
 @pytest.mark.usefixtures("nothing_made")

@@ -91,15 +91,16 @@ def test_calls_agree_with_numpy(text: str):
         assert_same(call(namespace, names), wanted)
 
 
+@pytest.mark.parametrize("namespace", [np, jnp])
 @pytest.mark.parametrize("text", KNOWN)
-def test_known_paths_run_no_python(text: str):
+def test_known_paths_run_no_python(text: str, namespace: Any):
     call, names = compiled(text), tensors()
     for _ in range(3):
         current_trace().step()
-        call(np, names)
+        call(namespace, names)
     current_trace().step()
     allowed = {"_keep_place", "_root_of_line", "begin", "root", "<lambda>", "<module>", "_make", text}
-    seen = calls_of_python(lambda: call(np, names))
+    seen = calls_of_python(lambda: call(namespace, names))
     assert {name for name in seen if not name.endswith("_dispatcher")} <= allowed | OF_NUMPY
 
 

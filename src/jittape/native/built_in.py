@@ -12,13 +12,15 @@ from jittape.native.object_layout import object_layout, slot_places
 if TYPE_CHECKING:
     from llvmlite import ir
 
-__all__ = ["TABLE", "buffer_places", "built_in"]
+__all__ = ["PYTHON_CALL", "TABLE", "buffer_places", "built_in"]
 
 TABLE = "jittape_objects"
 """Symbol of the process's table of types, functions and constants that `ObjectCode.known` reads.
 
 Code on disk refers to the table by this name and contains no address of an object.
 """
+PYTHON_CALL = "jittape_python_call"
+"""Symbol of the C function that runs the code of Python functions: see `vector_calls.python_call`."""
 
 
 def built_in(

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from jittape.core.config import TESTED, config, is_traced
+from jittape.native.vector_calls import python_call, replace
 
-__all__ = ["NativeMethod", "follow", "is_used", "register", "status", "use", "use_python"]
+__all__ = [
+    "MachineCode",
+    "NativeMethod",
+    "follow",
+    "is_used",
+    "register",
+    "status",
+    "take_calls",
+    "use",
+    "use_python",
+]
 
 
 class NativeMethod(NamedTuple):
@@ -19,11 +31,16 @@ class NativeMethod(NamedTuple):
     machine: Any
 
 
-def _no_methods() -> Sequence[NativeMethod]:
-    return ()
+class MachineCode(NamedTuple):
+    """The methods, and by its name the address of code that takes the calls of functions: see `take_calls`."""
+
+    methods: Sequence[NativeMethod] = ()
+    calls: Mapping[str, int] = {}
 
 
-_methods: Callable[[], Sequence[NativeMethod]] = _no_methods
+_load: Callable[[], MachineCode] = MachineCode
+_functions: list[tuple[FunctionType, str]] = []
+"""Functions whose calls machine code takes, and the name of the code."""
 _used = False
 _loops = False
 """Whether the program has run the same paths again and again."""
@@ -31,13 +48,20 @@ _impossible = ""
 """Why there are no methods in machine code, after the first attempt to make them."""
 
 
-def register(methods: Callable[[], Sequence[NativeMethod]]) -> None:
-    """Register the function that makes the methods, or returns none where objects are not laid out as they expect.
+def register(load: Callable[[], MachineCode]) -> None:
+    """Register the function that makes the code, or returns none where objects are not laid out as it expects.
 
-    `methods` is called when a loop runs first, since it loads LLVM.
+    `load` is called when a loop runs first, since it loads LLVM.
     """
-    global _methods
-    _methods = methods
+    global _load
+    _load = load
+
+
+def take_calls(function: FunctionType, code: str) -> None:
+    """Let the machine code of this name take the calls of a function while machine code is used."""
+    _functions.append((function, code))
+    if _used:
+        replace(function, _load().calls[code])
 
 
 def follow() -> None:
@@ -62,24 +86,28 @@ def use() -> None:
     """
     global _impossible, _used
     try:
-        found = _methods()
+        found = _load()
     except (RuntimeError, OSError) as error:  # from LLVM; a `CompileError` is one
         _impossible = f"LLVM cannot compile it: {error}"
         return
-    for method in found:
+    for method in found.methods:
         if vars(method.owner)[method.name] is method.python:
             setattr(method.owner, method.name, method.machine)
-    _used = bool(found)
-    _impossible = "" if found else "this Python lays objects out differently"
+    _used = bool(found.methods)
+    for function, code in _functions if _used else ():
+        replace(function, found.calls[code])
+    _impossible = "" if _used else "this Python lays objects out differently"
 
 
 def use_python() -> None:
     """Put the methods in Python back."""
     global _used
     if _used:
-        for method in _methods():
+        for method in _load().methods:
             if vars(method.owner)[method.name] is method.machine:
                 setattr(method.owner, method.name, method.python)
+        for function, _ in _functions:
+            replace(function, python_call())
     _used = False
 
 

@@ -8,7 +8,6 @@ NumPy's signature.
 from __future__ import annotations
 
 import inspect
-import operator
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
@@ -26,8 +25,8 @@ from jittape.numpy_api.numpy_protocol import (
     array_function,
     array_ufunc,
 )
-from jittape.numpy_api.one_call import ONE_CALLS
-from jittape.recording.machine_code import known_paths  # noqa: F401 - fills the tables
+from jittape.numpy_api.one_call import ONE_CALLS, one_call
+from jittape.recording.machine_code.known_paths import references_of_caller, take_function, take_ufunc
 from jittape.recording.machine_code.path_tables import UFUNC_BODIES
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
@@ -57,11 +56,14 @@ def recorded(function: Any, module: str, name: str) -> Callable[..., Any]:
     """Return the function of the namespace `module` for a `function` of NumPy that `is_recorded`."""
     if isinstance(function, np.ufunc):
         made = _unary(function) if function.nin == 1 else _binary(function)
-        return _with_methods(described(made, function, module, name), function)
+        described(made, function, module, name)
+        take_ufunc(made, function)
+        return _with_methods(made, function)
     adapter = FUNCTIONS.get(function) or _on_values(function)
     made = _einsum(adapter) if function is np.einsum else _function(adapter, *_roles(function))
     if function in ONE_CALLS:
         made = _in_one_call(function, made)
+        take_function(made, function)
     return described(made, function, module, name)
 
 
@@ -105,17 +107,15 @@ def _signature(function: Any) -> inspect.Signature | None:
 
 _BESIDE_TENSORS = frozenset((Tensor, float, int, np.ndarray))
 """Types of operands that an op promotes as NumPy does if another operand is a tensor."""
-_NO_PATH: tuple[Any, tuple[Any, ...]] = (None, ())
-"""Body of a ufunc that no path contains, such as ``divmod``, which records two ops."""
 
 
 def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
-    function, (body, static) = UFUNCS[ufunc], UFUNC_BODIES.get(ufunc, _NO_PATH)
+    function = UFUNCS[ufunc]
 
     def call(x: Any, /, out: Any = None, *outs: Any, **kwargs: Any) -> Any:
         if x.__class__ is Tensor and out is None and not kwargs and not outs:
             try:
-                result: Any = function(x) if body is None else x._record_or(body, static, function, x)
+                result: Any = function(x)
                 return result if result.__class__ is Tensor else as_result(result)
             except (DTypeError, OverflowError):  # NumPy's loop may have another dtype
                 pass
@@ -125,9 +125,7 @@ def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def _binary(ufunc: np.ufunc) -> Callable[..., Any]:
-    function, (body, static) = UFUNCS[ufunc], UFUNC_BODIES.get(ufunc, _NO_PATH)
-    if ufunc is np.power:  # machine code has a method for ints, which are structure
-        function, body = operator.pow, None
+    function = UFUNCS[ufunc]
 
     def call(x1: Any, x2: Any, /, out: Any = None, *outs: Any, **kwargs: Any) -> Any:
         if (
@@ -139,11 +137,7 @@ def _binary(ufunc: np.ufunc) -> Callable[..., Any]:
             and not outs
         ):
             try:
-                if body is None:
-                    result: Any = function(x1, x2)
-                else:
-                    tensor: Any = x1 if x1.__class__ is Tensor else x2
-                    result = tensor._record_or(body, static, function, x1, x2)
+                result: Any = function(x1, x2)
                 return result if result.__class__ is Tensor else as_result(result)
             except (DTypeError, OverflowError):
                 pass
@@ -166,7 +160,8 @@ def _recorded_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, kwargs: 
         )
     for target in kwargs["out"]:
         if isinstance(target, _TENSORS):
-            target._require_kept(1 if out.__class__ is tuple else 3)
+            taken = references_of_caller() if ufunc in UFUNC_BODIES else 0
+            target._require_kept(1 if out.__class__ is tuple else 3 + taken)
     return _called(ufunc, operands, kwargs)
 
 
@@ -278,24 +273,17 @@ def _function(
 def _in_one_call(function: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that records calls of tensors and structure as one call, and others as `general` does.
 
-    Machine code replaces ``_one_call``: see `jittape.numpy_api.one_call`.
+    Machine code takes its calls on known paths.
     """
-    body, results = ONE_CALLS[function].body, ONE_CALLS[function].results
     first = 1 if function is np.einsum else 0
 
-    def alone(x: Any) -> Any:
-        return array_function(function, _TENSORS, (x,), {})
-
     def call(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs and args[0].__class__ is Tensor and results is None:
-            result = args[0]._record_or(body, (), alone, args[0])  # takes 0.37 us, and 0.42 by `_one_call`
-            return result if result.__class__ is Tensor else as_result(result)
         if len(args) > first and "out" not in kwargs and "device" not in kwargs:
             tensor = args[first]
             if tensor.__class__ in _LISTS and tensor:
                 tensor = tensor[0]
             if tensor.__class__ is Tensor:
-                result = tensor._one_call(function, _TENSORS, args, kwargs)
+                result = one_call(function, _TENSORS, args, kwargs)
                 if result.__class__ is Tensor:
                     return result
                 if result is not NotImplemented:
@@ -308,7 +296,7 @@ def _in_one_call(function: Any, general: Callable[..., Any]) -> Callable[..., An
 def _by_general(general: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the result of `general`; the caller must keep a tensor that it gives as `out`."""
     if isinstance(kwargs.get("out"), _TENSORS):
-        kwargs["out"]._require_kept()
+        kwargs["out"]._require_kept(references_of_caller())
     return general(*args, **kwargs)
 
 

@@ -18,7 +18,6 @@ from jittape.numpy_api.numpy_operands import (
     with_names,
     with_out,
 )
-from jittape.numpy_api.one_call import one_call
 from jittape.primitives.elementwise.complex_numbers import conj, imag, real
 from jittape.primitives.elementwise.piecewise import maximum, minimum
 from jittape.primitives.identity import identity
@@ -297,16 +296,6 @@ class ArrayMethods:
         """Return whether an element equals `value`, as NumPy does; pending operations run."""
         found = self == value
         return found if found.__class__ is bool else bool(found.any())
-
-    # ---- machine code ----------------------------------------------------------------------------------------------
-
-    def _record_or(self, body: Any, static: tuple[Any, ...], otherwise: Any, *inputs: Any) -> Any:
-        """Record `body` with `inputs` if machine code knows the path, else return ``otherwise(*inputs)``."""
-        return otherwise(*inputs)
-
-    def _one_call(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Record a call of a NumPy function as `one_call` does; the arguments are those of ``__array_function__``."""
-        return one_call(func, types, args, kwargs)
 
     # ---- in place --------------------------------------------------------------------------------------------------
 

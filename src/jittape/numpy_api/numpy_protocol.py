@@ -204,7 +204,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.nextafter: in_one_dtype(np.nextafter, numpy_ufuncs.next_after),
     np.not_equal: comparison.not_equal,
     np.positive: arithmetic.positive,
-    np.power: powers.pow,
+    np.power: numpy_ufuncs.power,
     np.rad2deg: typed(np.rad2deg, numpy_ufuncs.to_degrees),
     np.radians: typed(np.radians, numpy_ufuncs.to_radians),
     np.reciprocal: typed(np.reciprocal, numpy_ufuncs.reciprocal),

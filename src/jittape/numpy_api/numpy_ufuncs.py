@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from jittape.core.primitive import apply
+from jittape.core.traced_scalar import TracedScalar
 from jittape.errors import ShapeError
+from jittape.primitives.broadcast import as_symbol
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
 from jittape.primitives.elementwise.bits import (
     bitcast,
@@ -57,6 +59,8 @@ __all__ = [
     "matvec",
     "modf",
     "next_after",
+    "power",
+    "power_of_int",
     "reciprocal",
     "rint",
     "sign",
@@ -196,6 +200,19 @@ def trunc(x: Any) -> Any:
 
 
 # ---- powers ----------------------------------------------------------------------------------------------------------
+
+
+def power(x: Any, y: Any) -> Any:
+    """Return the power; the square of bools is int64, while that of the operator ``**`` is int8."""
+    if isinstance(y, TracedScalar) and y.kind is int:
+        y = y.concretize()
+    return apply(power_of_int, (x,), (y,)) if type(y) is int else pow(x, y)
+
+
+def power_of_int(x: Any, exponent: int) -> Any:
+    """Return the power of an int, which is part of the program's structure."""
+    x = as_symbol(x)
+    return pow(cast(x, np.int64) if x.dtype.kind == "b" else x, exponent)
 
 
 def cbrt(x: Any) -> Any:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from jittape.native import switch
 from jittape.recording import trace as trace
 
 
-def _native_methods() -> Sequence[switch.NativeMethod]:
-    from jittape.recording.native_methods import methods  # loads LLVM
+def _machine_code() -> switch.MachineCode:
+    from jittape.recording.native_methods import machine_code  # loads LLVM
 
-    return methods()
+    return machine_code()
 
 
-switch.register(_native_methods)
+switch.register(_machine_code)

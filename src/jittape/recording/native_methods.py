@@ -27,9 +27,10 @@ from jittape.core.dtypes import float64, int64
 from jittape.core.primitive import active
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import open_extents
-from jittape.native.built_in import TABLE
+from jittape.native.built_in import PYTHON_CALL, TABLE
 from jittape.native.object_layout import object_layout, slot_places
-from jittape.native.switch import NativeMethod
+from jittape.native.switch import MachineCode, NativeMethod
+from jittape.native.vector_calls import can_replace, python_call
 from jittape.numpy_api import one_call
 from jittape.numpy_api.array_methods import ArrayMethods
 from jittape.numpy_api.dtype_objects import DType
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
     from jittape.native.object_code import ObjectCode
 
-__all__ = ["methods"]
+__all__ = ["machine_code"]
 
 _TRACE_SLOTS = tuple(
     [slot for kind in Trace.__mro__[:-1] for slot in kind.__slots__ if slot != "__weakref__"]  # type: ignore[attr-defined]
@@ -145,9 +146,12 @@ class _Method(NamedTuple):
 
     def define(self, new: Callable[[ir.Function], ObjectCode], function: ir.Function) -> None:
         """Emit the method."""
-        module, _, name = self.emitter.partition(".")
-        emit = getattr(import_module(f"jittape.recording.machine_code.{module}"), name)
-        emit(*self.arguments, new, function)
+        _emit(self.emitter, *self.arguments, new, function)
+
+
+def _emit(emitter: str, *arguments: Any) -> None:
+    module, _, name = emitter.partition(".")
+    getattr(import_module(f"jittape.recording.machine_code.{module}"), name)(*arguments)
 
 
 def _methods() -> list[_Method]:
@@ -186,8 +190,6 @@ def _methods() -> list[_Method]:
         methods.append(_Method(owner, "__getitem__", ONE_ARGUMENT, "emit_getitem.define_getitem", arguments))
     methods.append(_Method(Operators, "__array_ufunc__", BY_NAMES, "emit_protocols.define_array_ufunc"))
     methods.append(_Method(Operators, "__array_function__", BY_NAMES, "emit_one_call.define_array_function"))
-    methods.append(_Method(ArrayMethods, "_one_call", BY_NAMES, "emit_one_call.define_one_call"))
-    methods.append(_Method(ArrayMethods, "_record_or", BY_NAMES, "emit_calls.define_record_or"))
     of_arrays: tuple[type, str] = ArrayMethods, _METHODS_OF_ARRAYS
     for kind, names in (of_arrays, (Operators, _OPERATORS)):
         for name in names.split():
@@ -200,6 +202,8 @@ def _methods() -> list[_Method]:
 
 
 _METHODS = _methods()
+_CALLS = ("unary", "binary", "function")
+"""Code that takes the calls of functions of `jittape.numpy`: its functions in `emit_functions` have these names."""
 _python = {method.label: method.python for method in _METHODS}
 _KNOWN: dict[str, Any] = {
     **{kind.__name__: kind for kind in (Tensor, Variable, Buffer, Trace, Node, Aval, DType, type)},
@@ -261,8 +265,8 @@ _table = np.array([id(value) for value in _KNOWN.values()], np.int64)
 
 
 @cache
-def methods() -> tuple[NativeMethod, ...]:
-    """Return the methods in machine code; none if the layout of objects is unknown.
+def machine_code() -> MachineCode:
+    """Return the methods, and the code that takes calls of functions; none if the layout of objects is unknown.
 
     Raises
     ------
@@ -270,17 +274,18 @@ def methods() -> tuple[NativeMethod, ...]:
         If LLVM cannot compile them.
     """
     layout = object_layout()
-    if layout is None:
-        return ()
+    if layout is None or not can_replace():
+        return MachineCode()
     try:
         slots = [(prefix, slot_places(kind, names)) for prefix, kind, names in _SLOTS]
     except ValueError:
-        return ()
+        return MachineCode()
     places = layout._asdict()
     for prefix, found in slots:
         places |= {prefix + name: at for name, at in found.items()}
     kept_for_ever(_KNOWN)
     define(TABLE, address_of(kept_for_ever(_table)))
+    define(PYTHON_CALL, python_call())
 
     def new(function: ir.Function) -> ObjectCode:
         from jittape.native.object_code import ObjectCode
@@ -298,16 +303,24 @@ def methods() -> tuple[NativeMethod, ...]:
         )
         for number, method in enumerate(_METHODS)
     ]
+    definitions += [
+        Definition(
+            f"method_{number}_{where}",
+            FunctionKind.METHOD_BY_NAMES,
+            partial(_emit, f"emit_functions.define_{name}", new),
+        )
+        for number, name in enumerate(_CALLS, len(_METHODS))
+    ]
+    addresses = registry.addresses_of_module(definitions)
     made = tuple(
         [
             _native(m, python, address)
-            for m, python, address in zip(
-                _METHODS, _python.values(), registry.addresses_of_module(definitions), strict=True
-            )
+            for m, python, address in zip(_METHODS, _python.values(), addresses, strict=False)
             if python.__module__ == m.owner.__module__  # unless another package has replaced the method
         ]
     )
-    return made if _counts_references(made) else ()
+    calls = dict(zip(_CALLS, addresses[len(_METHODS) :], strict=True))
+    return MachineCode(made, calls) if _counts_references(made) else MachineCode()
 
 
 def _native(method: _Method, python: Any, address: int) -> NativeMethod:

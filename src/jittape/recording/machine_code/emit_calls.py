@@ -1,4 +1,4 @@
-"""Machine code of methods such as ``x.sum(axis=0)`` and ``x.T``, and of functions of `jittape.numpy`, on known paths.
+"""Machine code of methods such as ``x.sum(axis=0)`` and ``x.T``, on known paths.
 
 `method_plans` says what a call of a method records. All calls without a plan run in Python.
 """
@@ -13,7 +13,7 @@ from jittape.recording.machine_code.emit_methods import call_by_position, call_p
 from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
 from jittape.recording.machine_code.emit_recorder import record
 
-__all__ = ["define_method", "define_property", "define_record_or"]
+__all__ = ["define_method", "define_property"]
 
 _ARGUMENTS = 4
 """Maximum number of arguments besides the tensor; Python records calls with more."""
@@ -148,21 +148,3 @@ def _return_planned(
     code.begin(drop)
     code.decref(plan)
     code.builder.branch(python)
-
-
-def define_record_or(new: New, function: ir.Function) -> None:
-    """Emit ``_record_or(self, body, static, otherwise, *inputs)``."""
-    code = new(function)
-    _, arguments, count, names = function.args
-    python = code.block("python")
-    code.require_same(python, (names, integer(0)))
-    code.require(code.builder.icmp_signed(">=", count, integer(4)), python)
-    trace = recorder(code, python)
-    body, static = code.read(arguments, 0), code.read(arguments, 1)
-    operands, length = code.element(arguments, 3), code.builder.sub(count, integer(3))
-    tensor = record(new, code, trace, body, operands, length, static, integer(0))
-    code.decref(trace)
-    code.require(code.differ(tensor, integer(0)), python)
-    code.builder.ret(tensor)
-    code.begin(python)
-    call_python(new, code, code.known("ArrayMethods._record_or"), *function.args)

@@ -13,7 +13,7 @@ from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
 
-__all__ = ["define_array_function", "define_one_call"]
+__all__ = ["define_array_function", "one_call"]
 
 _PARTS = 48
 """Maximum number of parameters, marks included; Python records calls with more."""
@@ -23,15 +23,6 @@ _LENGTH, _COUNT, _FIRST = 0, 1, 2
 
 def define_array_function(new: New, function: ir.Function) -> None:
     """Emit ``__array_function__(self, func, types, args, kwargs)``."""
-    _define(new, function, "Operators.__array_function__")
-
-
-def define_one_call(new: New, function: ir.Function) -> None:
-    """Emit ``_one_call(self, func, types, args, kwargs)``, which returns NotImplemented if the call is not one."""
-    _define(new, function, "ArrayMethods._one_call")
-
-
-def _define(new: New, function: ir.Function, in_python: str) -> None:
     code = new(function)
     _, arguments, count, names = function.args
     python = code.block("python")
@@ -39,21 +30,32 @@ def _define(new: New, function: ir.Function, in_python: str) -> None:
     args, kwargs = code.read(arguments, 2), code.read(arguments, 3)
     code.require(code.is_a(args, "tuple"), python)
     code.require(code.is_a(kwargs, "dict"), python)
-    called = (code.read(arguments, 0), args, kwargs)
-    result = code.call_shared("jittape_one_call", lambda shared: _OneCall(new, shared).emit(), *called)
+    called = code.read(arguments, 0)
+    call = code.attempt(python, "PyDict_GetItemWithError", code.known("ONE_CALLS"), called)
+    by_position = code.builder.add(args, integer(code.places["items"]))
+    result = one_call(new, code, call, by_position, code.length_of(args), kwargs, integer(0))
     code.require(code.differ(result, integer(0)), python)
     code.builder.ret(result)
     code.begin(python)
-    call_python(new, code, code.known(in_python), *function.args)
+    call_python(new, code, code.known("Operators.__array_function__"), *function.args)
+
+
+def one_call(new: New, code: ObjectCode, *call: ir.Value) -> ir.Value:
+    """Emit a call of ``one_call(call, arguments, count, kwargs, names)``: see `_OneCall`."""
+    return code.call_shared("jittape_one_call", lambda shared: _OneCall(new, shared).emit(), *call)
 
 
 class _OneCall:
-    """The writer of ``one_call(function, args, kwargs)``, which returns 0, mostly without an error, for Python."""
+    """The writer of ``one_call(call, arguments, count, kwargs, names)``, which returns 0 if Python has to record it.
+
+    `call` is a `OneCall`. The arguments by name are in the dictionary `kwargs`, or they follow those by position, and
+    `names` is a tuple. Either is 0 if there are none.
+    """
 
     def __init__(self, new: New, function: ir.Function) -> None:
         self.new = new
         self.code = code = new(function)
-        self.function, self.args, self.kwargs = function.args
+        self.call, self.arguments, self.count, self.kwargs, self.names = function.args
         self.memory = code.words(_FIRST + _PARTS + OPERANDS)
         self.operands = code.element(self.memory, _FIRST + _PARTS)
         self.refused, self.none = code.block("refused"), code.block("none")
@@ -62,8 +64,8 @@ class _OneCall:
 
     def emit(self) -> None:
         code, builder = self.code, self.code.builder
-        known = code.attempt(self.none, "PyDict_GetItemWithError", code.known("ONE_CALLS"), self.function)
-        self._take_arguments(known)
+        known = self.call
+        self._take_arguments()
         length, count = code.read(self.memory, _LENGTH), code.read(self.memory, _COUNT)
         code.require(code.differ(count, integer(0)), self.refused)
         body, static, drop = code.words(1), code.words(1), code.block("drop")
@@ -91,17 +93,26 @@ class _OneCall:
         code.begin(self.none)
         builder.ret(integer(0))
 
-    def _take_arguments(self, known: ir.Value) -> None:
+    def _take_arguments(self) -> None:
         code, builder = self.code, self.code.builder
-        leading, numbers = (code.index(code.item(known, i), self.refused) for i in (2, 3))
-        with code.each(code.length_of(self.args)) as i:
+        leading, numbers = (code.index(code.item(self.call, i), self.refused) for i in (2, 3))
+        with code.each(self.count) as i:
             leads = builder.zext(builder.icmp_signed("<", i, leading), ir.IntType(64))
             first = code.same(i, integer(0))
-            self._take(code.item(self.args, i), integer(0), leads, builder.select(first, integer(0), numbers))
-        with builder.if_then(code.differ(code.call("PyDict_Size", self.kwargs), integer(0))):
+            value = code.read(self.arguments, i)
+            self._take(value, integer(0), leads, builder.select(first, integer(0), numbers))
+        with builder.if_then(code.differ(self.kwargs, integer(0))):
+            with builder.if_then(code.differ(code.call("PyDict_Size", self.kwargs), integer(0))):
+                self._append_part(code.known("NAMED"))
+                with code.each_pair(self.kwargs) as (name, value):
+                    self._append_part(name)
+                    self._take(value, name, integer(0), numbers)
+        with builder.if_then(code.differ(self.names, integer(0))):
             self._append_part(code.known("NAMED"))
-            with code.each_pair(self.kwargs) as (name, value):
+            with code.each(code.length_of(self.names)) as i:
+                name = code.item(self.names, i)
                 self._append_part(name)
+                value = code.read(self.arguments, builder.add(self.count, i))
                 self._take(value, name, integer(0), numbers)
 
     def _append_part(self, part: ir.Value) -> None:

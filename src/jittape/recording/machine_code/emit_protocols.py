@@ -14,7 +14,7 @@ from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New, recorder
 from jittape.recording.machine_code.emit_recorder import record
 
-__all__ = ["define_array_ufunc"]
+__all__ = ["define_array_ufunc", "record_ufunc"]
 
 
 def define_array_ufunc(new: New, function: ir.Function) -> None:
@@ -30,30 +30,52 @@ def define_array_ufunc(new: New, function: ir.Function) -> None:
     code.require_same(python, (order, ir.Constant(order.type, 0)))
     ufunc = code.read(arguments, 0)
     known = code.attempt(python, "PyDict_GetItemWithError", code.known("UFUNC_BODIES"), ufunc)
-    with code.builder.if_then(_is_power_of_int(code, ufunc, arguments, count), likely=False):
-        base, exponent = code.read(arguments, 2), code.read(arguments, 3)
-        power = code.call("PyNumber_Power", base, exponent, code.known("None"))
-        with code.builder.if_then(code.differ(power, integer(0)), likely=True):
-            code.builder.ret(power)
-        code.call("PyErr_Clear")  # Python promotes the operands as NumPy does, or raises
-        code.builder.branch(python)
-    trace = recorder(code, python)
     operands, length = code.element(arguments, 2), code.builder.sub(count, integer(2))
-    tensor = record(new, code, trace, code.item(known, 0), operands, length, code.item(known, 1), integer(0))
-    code.decref(trace)
+    tensor = record_ufunc(new, code, known, operands, length)
     code.require(code.differ(tensor, integer(0)), python)
     code.builder.ret(tensor)
     code.begin(python)
     call_python(new, code, code.known("Operators.__array_ufunc__"), *function.args)
 
 
-def _is_power_of_int(code: ObjectCode, ufunc: ir.Value, arguments: ir.Value, count: ir.Value) -> ir.Value:
-    """Return whether a tensor is raised to an int, which is structure: the operator records that."""
-    found = code.words(1)
-    code.write(found, integer(0))
-    is_binary = code.builder.and_(code.same(ufunc, code.known("np.power")), code.same(count, integer(4)))
-    with code.builder.if_then(is_binary):
-        of_tensor = code.is_a(code.read(arguments, 2), "Tensor")
-        by_int = code.is_a(code.read(arguments, 3), "int")
-        code.write(found, code.builder.zext(code.builder.and_(of_tensor, by_int), ir.IntType(64)))
-    return code.differ(code.read(found), integer(0))
+def record_ufunc(new: New, code: ObjectCode, *known_operands_count: ir.Value) -> ir.Value:
+    """Emit a call of ``record_ufunc(known, operands, count)``, which returns 0 if Python has to record the call.
+
+    `known` is an entry of `UFUNC_BODIES`. The int to which ``np.power`` raises a tensor is structure.
+    """
+    return code.call_shared(
+        "jittape_ufunc", lambda shared: _define_record_ufunc(new, shared), *known_operands_count
+    )
+
+
+def _define_record_ufunc(new: New, function: ir.Function) -> None:
+    code = new(function)
+    known, operands, count = function.args
+    python, drop, by_int = (code.block(name) for name in ("python", "drop", "by_int"))
+    trace = recorder(code, python)
+    body_of_int = code.item(known, 2)
+    code.require(code.same(body_of_int, code.known("None")), by_int)
+    _return_recorded(new, code, trace, code.item(known, 0), operands, count, code.item(known, 1))
+    code.begin(by_int)
+    plain = code.block("plain")
+    code.require_same(plain, (count, integer(2)))
+    code.require(code.is_a(code.read(operands), "Tensor"), plain)
+    code.require(code.is_a(code.read(operands, 1), "int"), plain)
+    static = code.new_tuple(drop, code.incref(code.read(operands, 1)))
+    tensor = record(new, code, trace, body_of_int, operands, integer(1), static, integer(0))
+    code.decref(static)
+    code.decref(trace)
+    code.builder.ret(tensor)
+    code.begin(plain)
+    _return_recorded(new, code, trace, code.item(known, 0), operands, count, code.item(known, 1))
+    code.begin(drop)
+    code.decref(trace)
+    code.builder.branch(python)
+    code.begin(python)
+    code.builder.ret(integer(0))
+
+
+def _return_recorded(new: New, code: ObjectCode, trace: ir.Value, *call: ir.Value) -> None:
+    tensor = record(new, code, trace, *call, integer(0))
+    code.decref(trace)
+    code.builder.ret(tensor)

@@ -6,11 +6,15 @@ record for the common arguments.
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from jittape.native.switch import is_used, take_calls
 from jittape.numpy_api.numpy_protocol import UFUNCS, Recorded
+from jittape.numpy_api.numpy_ufuncs import power_of_int
+from jittape.numpy_api.one_call import ONE_CALLS
 from jittape.primitives.elementwise import (
     arithmetic,
     bits,
@@ -23,9 +27,9 @@ from jittape.primitives.elementwise import (
 )
 from jittape.primitives.elementwise import trigonometric as trig
 from jittape.primitives.linalg.matmul import matmul_body
-from jittape.recording.machine_code.path_tables import UFUNC_BODIES
+from jittape.recording.machine_code.path_tables import FUNCTION_CALLS, UFUNC_BODIES
 
-__all__: list[str] = []
+__all__ = ["references_of_caller", "take_function", "take_ufunc"]
 
 _OPS: dict[np.ufunc, Any] = {
     np.absolute: piecewise.absolute_op,
@@ -72,7 +76,6 @@ _OPS: dict[np.ufunc, Any] = {
     np.negative: arithmetic.negative_op,
     np.not_equal: comparison.not_equal_op,
     np.positive: arithmetic.positive_op,
-    np.power: powers.pow_op,  # with floats and tensors; machine code leaves ints to the operator
     np.remainder: division.mod_op,
     np.right_shift: bits.right_shift_op,
     np.sin: trig.sin_op,
@@ -84,8 +87,35 @@ _OPS: dict[np.ufunc, Any] = {
     np.tanh: hyperbolic.tanh_op,
 }
 
-UFUNC_BODIES |= {ufunc: (op, ()) for ufunc, op in _OPS.items()}
-UFUNC_BODIES[np.matmul] = matmul_body, (False,) * 4
+UFUNC_BODIES |= {ufunc: (op, (), None) for ufunc, op in _OPS.items()}
+UFUNC_BODIES[np.power] = powers.pow_op, (), power_of_int
+UFUNC_BODIES[np.matmul] = matmul_body, (False,) * 4, None
 UFUNC_BODIES |= {
-    ufunc: (call.body, call.static) for ufunc, call in UFUNCS.items() if isinstance(call, Recorded)
+    ufunc: (call.body, call.static, None) for ufunc, call in UFUNCS.items() if isinstance(call, Recorded)
 }
+
+
+def take_ufunc(function: FunctionType, ufunc: np.ufunc) -> None:
+    """Let machine code record calls of `function`, which does what `ufunc` does, on known paths."""
+    if ufunc in UFUNC_BODIES:
+        FUNCTION_CALLS[function] = UFUNC_BODIES[ufunc]
+        take_calls(function, "unary" if ufunc.nin == 1 else "binary")
+
+
+def take_function(function: FunctionType, numpy_function: Any) -> None:
+    """Let machine code record calls of `function`, which does what `numpy_function` does, on known paths.
+
+    Python code records the call if the argument at the position that the entry ends with, or its first item, is no
+    tensor.
+    """
+    FUNCTION_CALLS[function] = (*ONE_CALLS[numpy_function], int(numpy_function is np.einsum))
+    take_calls(function, "function")
+
+
+def references_of_caller() -> int:
+    """Return how many more references an argument of a taken function has than one of any other function.
+
+    Python gives its reference to an argument away when it runs the code of a function, but not when it calls machine
+    code.
+    """
+    return int(is_used())

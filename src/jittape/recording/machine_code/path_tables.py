@@ -1,6 +1,6 @@
-"""Tables of the calls that machine code records: ufuncs and methods of tensors.
+"""Tables of the calls that machine code records: ufuncs, functions and methods of tensors.
 
-That of ufuncs is empty until the program first calls a function of NumPy on a tensor: `known_paths` fills it then,
+`UFUNC_BODIES` is empty until the program first calls a function of NumPy on a tensor: `known_paths` fills it then,
 which imports the adapters of all functions, in 15 ms. `method_plans` fills `METHOD_PLANS`.
 """
 
@@ -11,10 +11,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FLOAT_OPERAND", "INT_OPERAND", "METHOD_PLANS", "TENSOR_OPERAND", "UFUNC_BODIES"]
+__all__ = ["FLOAT_OPERAND", "FUNCTION_CALLS", "INT_OPERAND", "METHOD_PLANS", "TENSOR_OPERAND", "UFUNC_BODIES"]
 
-UFUNC_BODIES: dict[np.ufunc, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
-"""Bodies and parameters of ufuncs by whatever dtypes; Python records where no such edge exists."""
+FUNCTION_CALLS: dict[Callable[..., Any], tuple[Any, ...]] = {}
+"""What functions of `jittape.numpy` record: see `take_ufunc` and `take_function` of `known_paths`."""
+
+UFUNC_BODIES: dict[np.ufunc, tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any] | None]] = {}
+"""Bodies and parameters of ufuncs by whatever dtypes; Python records where no such edge exists.
+
+The third item is the body of a power of an int, whose parameter is the int.
+"""
 
 METHOD_PLANS: dict[tuple[Any, ...], tuple[Callable[..., Any], tuple[Any, ...]] | bool] = {}
 """Body and parameters that a call of a method records; False if the method does anything else.

@@ -1,0 +1,97 @@
+"""Machine code that takes the calls of functions of `jittape.numpy`: known paths are recorded without Python.
+
+`FUNCTION_CALLS` says what a call records: see `known_paths`. The functions themselves handle all other calls.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from jittape.compile.llvm.ir_helpers import external, integer
+from jittape.native.built_in import PYTHON_CALL
+from jittape.native.object_code import I64, ObjectCode
+from jittape.recording.machine_code.emit_one_call import one_call
+from jittape.recording.machine_code.emit_operands import New
+from jittape.recording.machine_code.emit_protocols import record_ufunc
+
+__all__ = ["define_binary", "define_function", "define_unary"]
+
+_COUNT = 2**63 - 1
+"""Mask of the number of arguments by position; the bit beside it says that the caller lends the word before them."""
+
+
+def define_unary(new: New, function: ir.Function) -> None:
+    """Emit the call of a ufunc of one operand, a Tensor."""
+    code = new(function)
+    _, arguments, given, names = function.args
+    python = code.block("python")
+    count = code.builder.and_(given, integer(_COUNT))
+    code.require_same(python, (count, integer(1)), (names, integer(0)))
+    code.require(code.is_a(code.read(arguments), "Tensor"), python)
+    _return(code, record_ufunc(new, code, _call(code, python), arguments, count), python)
+
+
+def define_binary(new: New, function: ir.Function) -> None:
+    """Emit the call of a ufunc of two operands, of which at least one is a Tensor."""
+    code = new(function)
+    builder = code.builder
+    _, arguments, given, names = function.args
+    python = code.block("python")
+    count = builder.and_(given, integer(_COUNT))
+    code.require_same(python, (count, integer(2)), (names, integer(0)))
+    operands = [code.read(arguments, i) for i in range(2)]
+    tensors = [code.is_a(operand, "Tensor") for operand in operands]
+    code.require(builder.or_(*tensors), python)
+    for operand, fits in zip(operands, tensors, strict=True):
+        for kind in ("float", "int", "ndarray"):
+            fits = builder.or_(fits, code.is_a(operand, kind))
+        code.require(fits, python)
+    _return(code, record_ufunc(new, code, _call(code, python), arguments, count), python)
+
+
+def define_function(new: New, function: ir.Function) -> None:
+    """Emit the call of a function whose first operand is a Tensor, or a list or tuple that begins with one."""
+    code = new(function)
+    builder = code.builder
+    _, arguments, given, names = function.args
+    python, sequence, tuples, operand = (code.block(n) for n in ("python", "sequence", "tuple", "operand"))
+    count = builder.and_(given, integer(_COUNT))
+    call = _call(code, python)
+    later = builder.zext(code.same(code.item(call, 5), code.known("one")), I64)
+    code.require(builder.icmp_signed("<", later, count), python)
+    first, found = code.read(arguments, later), code.words(1)
+    code.write(found, first)
+    builder.cbranch(code.is_a(first, "Tensor"), operand, sequence)
+    code.begin(sequence)
+    code.require(code.is_a(first, "list"), tuples)
+    code.require(code.differ(code.call("PyList_Size", first), integer(0)), python)
+    code.write(found, code.call("PyList_GetItem", first, integer(0)))
+    builder.branch(operand)
+    code.begin(tuples)
+    code.require(code.is_a(first, "tuple"), python)
+    code.require(code.differ(code.length_of(first), integer(0)), python)
+    code.write(found, code.item(first, 0))
+    builder.branch(operand)
+    code.begin(operand)
+    code.require(code.is_a(code.read(found), "Tensor"), python)
+    _return(code, one_call(new, code, call, arguments, count, integer(0), names), python)
+
+
+def _call(code: ObjectCode, python: ir.Block) -> ir.Value:
+    """Return what the function records."""
+    return code.attempt(
+        python, "PyDict_GetItemWithError", code.known("FUNCTION_CALLS"), code.function.args[0]
+    )
+
+
+def _return(code: ObjectCode, result: ir.Value, python: ir.Block) -> None:
+    """Return a result that is not 0; otherwise, unless an error is set, that of the function's own code."""
+    code.require(code.differ(result, integer(0)), python)
+    code.builder.ret(result)
+    code.begin(python)
+    raised = code.block("raised")
+    code.require(code.same(code.call("PyErr_Occurred"), integer(0)), raised)
+    own_code = external(code.function.module, ir.FunctionType(I64, [I64] * 4), PYTHON_CALL)
+    code.builder.ret(code.builder.call(own_code, code.function.args))
+    code.begin(raised)
+    code.builder.ret(integer(0))
