@@ -22,7 +22,7 @@ from numpy_protocol_samples import (
     per,
     row,
 )
-from numpy_rows import BEFORE_NUMPY_2_5, BOOL_AXIS, SQUARE_OF_BOOLS, Deviation, Row
+from numpy_rows import BEFORE_NUMPY_2_5, BOOL_AXIS, Deviation, Row
 from numpy_samples import PAIRED, binary, each, edges, given, numbers, reductions, together, unary
 
 INTEGER_ZERO = Deviation(
@@ -40,7 +40,6 @@ NEXT_OF_EQUALS = Deviation(
     takes=lambda a, b: np.result_type(a, b) == np.float16,
 )
 ELEMENTWISE: dict[str, tuple[Deviation, ...]] = {
-    "power": (SQUARE_OF_BOOLS,),
     "reciprocal": (INTEGER_ZERO,),
     "nextafter": (NEXT_OF_EQUALS,) if BEFORE_NUMPY_2_5 else (),
 }

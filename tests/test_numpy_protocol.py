@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+import jittape.numpy as jnp
 import numpy_table_analysis
 import numpy_table_functions
 from jittape.numpy_api.numpy_functions import FUNCTIONS
@@ -548,6 +550,37 @@ def test_numbers_beside_integers_and_bools() -> None:
         np.testing.assert_array_equal(function(jt.constant(small)).numpy(), function(small), strict=True)
     for function in (lambda x: x**2, lambda x: x**3, np.square):
         np.testing.assert_array_equal(function(jt.constant(bools)).numpy(), function(bools), strict=True)
+
+
+@pytest.mark.parametrize("namespace", [np, jnp])
+@pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.parametrize("options", [{"dtype": bool}, {"dtype": "?", "casting": "unsafe"}, {}])
+def test_numbers_beyond_the_dtype_of_a_comparison(namespace: Any, swap: bool, options: dict[str, Any]) -> None:
+    for ufunc, number in itertools.product(("equal", "greater", "greater_equal", "less", "not_equal"), (300, -1)):
+        for dtype in (None, complex, np.float32):
+            a = np.array([1, 2], np.uint8)
+            outs = [{} if dtype is None else {"out": np.zeros(2, dtype)} for _ in range(2)]
+            outs[1] |= {name: jt.Variable(out) for name, out in outs[1].items()}
+            found, wanted = (
+                getattr(n, ufunc)(*((number, x) if swap else (x, number)), **options, **out)
+                for n, x, out in ((namespace, jt.constant(a), outs[1]), (np, a, outs[0]))
+            )
+            assert np.asarray(found).dtype == wanted.dtype
+            assert np.asarray(found).tolist() == wanted.tolist(), ufunc
+
+
+@pytest.mark.parametrize("namespace", [np, jnp])
+def test_powers_of_bools(namespace: Any) -> None:
+    a = np.array([True, False])
+    x = jt.constant(a)
+    for exponent in (0, 1, 2, 3, True, 2.0, np.int8(2)):
+        found = namespace.power(x, exponent)
+        assert found.dtype == np.power(a, exponent).dtype, exponent
+        assert found.numpy().tolist() == np.power(a, exponent).tolist()
+    assert (x**2).dtype == (a**2).dtype == np.int8
+    with pytest.raises(ValueError, match="negative integer powers"):
+        namespace.power(x, -1)
+
 
 
 @pytest.mark.parametrize("ufunc", [np.arctan2, np.power, np.divide, np.subtract])

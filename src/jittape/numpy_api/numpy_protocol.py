@@ -280,6 +280,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) ->
     if ufunc is np.vecdot and "axis" in kwargs:
         return vecdot(array_like(inputs[0]), array_like(inputs[1]), kwargs["axis"])
     dtype, casting = kwargs.pop("dtype", None), kwargs.pop("casting", "same_kind")
+    if dtype is not None and ufunc in _TO_BOOL and as_dtype(dtype) == np.bool_:
+        dtype = None  # it says nothing about the operands
     for name in _WITHOUT_EFFECT:
         kwargs.pop(name, None)
     reject(ufunc.__name__, **kwargs)
@@ -287,6 +289,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) ->
     return _called(ufunc, function, tuple(_as_in_loop(ufunc, inputs, dtype, casting)))
 
 
+_TO_BOOL = frozenset((np.equal, np.greater, np.greater_equal, np.less, np.less_equal, np.not_equal))
+"""Ufuncs whose results are bools whatever the operands are: a Python int need not fit the dtype of the other one."""
 _WITHOUT_EFFECT = ("order", "subok")
 """Arguments of ufuncs that concern the memory and the class of an ndarray."""
 
