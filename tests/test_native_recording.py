@@ -52,7 +52,9 @@ def calls_of_python(run: Callable[[], Any]) -> set[str]:
     counters.paths_found += -counters.paths_found % LOOP + 1
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call" and ("recording" in (file := frame.f_code.co_filename) or "jittape/numpy/" in file):
+        if event == "call" and (
+            "recording" in (file := frame.f_code.co_filename) or "jittape/numpy/" in file
+        ):
             called.add(frame.f_code.co_name)
 
     sys.setprofile(note)

@@ -555,8 +555,12 @@ def test_numbers_beside_integers_and_bools() -> None:
 @pytest.mark.parametrize("namespace", [np, jnp])
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("options", [{"dtype": bool}, {"dtype": "?", "casting": "unsafe"}, {}])
-def test_numbers_beyond_the_dtype_of_a_comparison(namespace: Any, swap: bool, options: dict[str, Any]) -> None:
-    for ufunc, number in itertools.product(("equal", "greater", "greater_equal", "less", "not_equal"), (300, -1)):
+def test_numbers_beyond_the_dtype_of_a_comparison(
+    namespace: Any, swap: bool, options: dict[str, Any]
+) -> None:
+    for ufunc, number in itertools.product(
+        ("equal", "greater", "greater_equal", "less", "not_equal"), (300, -1)
+    ):
         for dtype in (None, complex, np.float32):
             a = np.array([1, 2], np.uint8)
             outs = [{} if dtype is None else {"out": np.zeros(2, dtype)} for _ in range(2)]
@@ -580,7 +584,6 @@ def test_powers_of_bools(namespace: Any) -> None:
     assert (x**2).dtype == (a**2).dtype == np.int8
     with pytest.raises(ValueError, match="negative integer powers"):
         namespace.power(x, -1)
-
 
 
 @pytest.mark.parametrize("ufunc", [np.arctan2, np.power, np.divide, np.subtract])

@@ -73,7 +73,7 @@ class _Spec(ctypes.Structure):
 
 @cache
 def _called_type() -> type:
-    """Return a subtype of that of functions, with the same attributes, whose objects Python 3.11 calls by vectorcall."""
+    """Return a type of functions with the same attributes, whose objects Python 3.11 calls by their vectorcall."""
     make = ctypes.pythonapi.PyType_FromSpecWithBases
     make.argtypes, make.restype = (ctypes.c_void_p, ctypes.py_object), ctypes.py_object
     no_slots = (ctypes.c_size_t * 2)()

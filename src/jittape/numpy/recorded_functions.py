@@ -56,18 +56,18 @@ def recorded(function: Any, module: str, name: str) -> Callable[..., Any]:
     """Return the function of the namespace `module` for a `function` of NumPy that `is_recorded`."""
     if isinstance(function, np.ufunc):
         made = _unary(function) if function.nin == 1 else _binary(function)
-        described(made, function, module, name)
-        take_ufunc(made, function)
+        take_ufunc(described(made, function, module, name), function)
         return _with_methods(made, function)
     adapter = FUNCTIONS.get(function) or _on_values(function)
     made = _einsum(adapter) if function is np.einsum else _function(adapter, *_roles(function))
-    if function in ONE_CALLS:
-        made = _in_one_call(function, made)
-        take_function(made, function)
-    return described(made, function, module, name)
+    if function not in ONE_CALLS:
+        return described(made, function, module, name)
+    taken = described(_in_one_call(function, made), function, module, name)
+    take_function(taken, function)
+    return taken
 
 
-def described(made: Any, function: Any, module: str, name: str) -> Callable[..., Any]:
+def described(made: Any, function: Any, module: str, name: str) -> FunctionType:
     """Give the function `made` name, signature and a docstring of NumPy's `function`.
 
     Messages and tracebacks show the name of the code.

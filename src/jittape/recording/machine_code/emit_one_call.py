@@ -33,6 +33,8 @@ def define_array_function(new: New, function: ir.Function) -> None:
     called = code.read(arguments, 0)
     call = code.attempt(python, "PyDict_GetItemWithError", code.known("ONE_CALLS"), called)
     by_position = code.builder.add(args, integer(code.places["items"]))
+    is_empty = code.same(code.call("PyDict_Size", kwargs), integer(0))
+    kwargs = code.builder.select(is_empty, integer(0), kwargs)
     result = one_call(new, code, call, by_position, code.length_of(args), kwargs, integer(0))
     code.require(code.differ(result, integer(0)), python)
     code.builder.ret(result)
@@ -102,11 +104,10 @@ class _OneCall:
             value = code.read(self.arguments, i)
             self._take(value, integer(0), leads, builder.select(first, integer(0), numbers))
         with builder.if_then(code.differ(self.kwargs, integer(0))):
-            with builder.if_then(code.differ(code.call("PyDict_Size", self.kwargs), integer(0))):
-                self._append_part(code.known("NAMED"))
-                with code.each_pair(self.kwargs) as (name, value):
-                    self._append_part(name)
-                    self._take(value, name, integer(0), numbers)
+            self._append_part(code.known("NAMED"))
+            with code.each_pair(self.kwargs) as (name, value):
+                self._append_part(name)
+                self._take(value, name, integer(0), numbers)
         with builder.if_then(code.differ(self.names, integer(0))):
             self._append_part(code.known("NAMED"))
             with code.each(code.length_of(self.names)) as i:

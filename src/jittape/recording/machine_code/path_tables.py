@@ -14,7 +14,7 @@ import numpy as np
 __all__ = ["FLOAT_OPERAND", "FUNCTION_CALLS", "INT_OPERAND", "METHOD_PLANS", "TENSOR_OPERAND", "UFUNC_BODIES"]
 
 FUNCTION_CALLS: dict[Callable[..., Any], tuple[Any, ...]] = {}
-"""What functions of `jittape.numpy` record: see `take_ufunc` and `take_function` of `known_paths`."""
+"""Calls that functions of `jittape.numpy` record: see `take_ufunc` and `take_function` of `known_paths`."""
 
 UFUNC_BODIES: dict[np.ufunc, tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any] | None]] = {}
 """Bodies and parameters of ufuncs by whatever dtypes; Python records where no such edge exists.
