@@ -74,3 +74,53 @@ def stencil_arguments(seed: int):
     shape = rng.integers(1 if seed % 3 == 0 else 4, 7, size=_Stencils(seed).rank)
     a, b, c = 0.7 * rng.normal(size=(3, *shape))
     return a, b, c, 0.4, 2
+
+
+class _Sweeps(_Stencils):
+    """Sweeps over vectors that write one array from a sum of neighbors in another, and statements between them."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.rank, self._rims = 1, [(self._random.randint(1, 2), self._random.randint(1, 2))]
+        self._arrays = self._random.sample("abc", 2)
+
+    def _nest(self, indent: str) -> list[str]:
+        target, source, *_ = self._arrays
+        self._arrays.reverse()
+        low, high = self._rims[0]
+        if self._random.random() < 0.1:
+            low += 1
+        offsets = self._random.choices(
+            range(-self._rims[0][0], self._rims[0][1] + 1), k=self._random.randint(2, 4)
+        )
+        total = " + ".join([f"{source}[i + {k}]".replace("+ -", "- ") for k in offsets])
+        shift = self._random.choice((0, 0, 0, -1, 1))
+        lines = [
+            f"{indent}for i in range({low}, len(a) - {high}):",
+            f"{indent}    {target}[i + {shift}] = 0.3 * ({total})".replace("+ -", "- "),
+        ]
+        if self._random.random() < 0.4:
+            more = self._random.choice(
+                [
+                    f"{target}[2] += p * {source}[1]",
+                    f"{source}[-2] = {source}[1] * {target}[1]",
+                    f"if {source}[1] > 0.1: {source}[1] = 0.5 * {target}[3]",
+                    f"p = p + 0.1 * {source}[2]",
+                    f"{target}[1:] *= 0.9",
+                    f"v = {source}[::-1]; v[1] = 0.7 * v[2]",
+                    f"{target}, {source} = {source}, {target}",
+                ]
+            )
+            lines.append(indent + more)
+        return lines
+
+
+def random_sweeps(seed: int):
+    """Return a random ``@njit`` function of sweeps over vectors, and its text."""
+    return compiled_program(HEADER + _Sweeps(seed).text(), f"<sweeps {seed}>")
+
+
+def sweep_arguments(seed: int):
+    """Return three vectors, a number and a number of steps."""
+    generator = np.random.default_rng(seed)
+    return *generator.normal(size=(3, int(generator.integers(4, 9)))), float(generator.normal()), seed % 3

@@ -1,12 +1,14 @@
 """Loop nests that read neighboring elements: their adjoints gather cotangents from an array with a margin."""
 
+import re
+
 import numba
 import numpy as np
 import pytest
 
 import jittape as jt
 from njit_as_python import check_both_modes, check_programs
-from random_stencils import random_stencils, stencil_arguments
+from random_stencils import random_stencils, random_sweeps, stencil_arguments, sweep_arguments
 
 njit = numba.njit
 rng = np.random.default_rng(7)
@@ -140,3 +142,26 @@ GRADIENT = jt.njit_grad(average)
 
 def test_random_stencils():
     assert check_programs(range(24), random_stencils, stencil_arguments) > 12
+
+
+@njit
+def relaxed(a, b):
+    for _ in range(2):
+        for i in range(1, len(a) - 2):
+            b[i] = 0.3 * (a[i - 1] + a[i] + a[i + 2])
+        for i in range(1, len(a) - 2):
+            a[i] = 0.5 * (b[i - 1] + b[i + 1])
+    return np.sum(a * a) + b[2]
+
+
+@pytest.mark.parametrize("size", [3, 4, 9])
+def test_a_gather_assigns_elements_whose_cotangents_were_taken(size):
+    arguments = rng.normal(size=(2, size))
+    code = jt.njit_grad(relaxed).inspect(*arguments)
+    assert re.search(r"a_1_b\[i_\d+_at\] = ", code)
+    assert not re.search(r"a_1_b\[i_\d+\] = 0.0", code)
+    check_both_modes(relaxed, arguments, 4)
+
+
+def test_random_sweeps():
+    assert check_programs(range(40), random_sweeps, sweep_arguments) > 20

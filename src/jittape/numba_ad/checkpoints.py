@@ -18,7 +18,6 @@ from jittape.numba_ad.structured_ir import (
     Block,
     Constant,
     Function,
-    If,
     Load,
     Loop,
     LoopPhi,
@@ -29,6 +28,7 @@ from jittape.numba_ad.structured_ir import (
     Store,
     Value,
     View,
+    inner_blocks,
     walk,
 )
 
@@ -56,7 +56,7 @@ def find_checkpoints(
             continue  # a second run would draw other numbers
         if not isinstance(s, Loop) or s.counter is None or s.trips is not None or s in excluded:
             continue
-        inside = {s.body, *_inner_blocks(s.body)}
+        inside = {s.body, *inner_blocks(s.body)}
         changed = _roots(s.body.statements, Store)
         later = _roots(function.body.statements[position + 1 :], Store)
         changed |= {root: None for root in _read_roots(s.body.statements) if root in later}
@@ -262,13 +262,3 @@ class BinomialCheckpoint(Checkpoint):
 
 def _dtype(kind: Any) -> str:
     return "bool_" if kind == types.boolean else str(kind)
-
-
-def _inner_blocks(block: Block) -> list[Block]:
-    found: list[Block] = []
-    for s in walk(block):
-        if isinstance(s, If):
-            found += [s.then, s.orelse]
-        elif isinstance(s, Loop):
-            found.append(s.body)
-    return found

@@ -12,7 +12,8 @@ from typing import Any
 
 __all__ = [
     "Alloc", "Apply", "Array", "Block", "Constant", "Dim", "Effect", "Function", "If", "IfPhi", "Load", "Loop",
-    "LoopPhi", "Op", "Resize", "Root", "Scalar", "Statement", "Store", "Value", "View", "Where", "is_inside", "walk",
+    "LoopPhi", "Op", "Resize", "Root", "Scalar", "Statement", "Store", "Value", "View", "Where", "inner_blocks",
+    "is_inside", "walk",
 ]  # fmt: skip
 
 
@@ -281,3 +282,14 @@ def walk(block: Block) -> Iterator[Statement]:
             if statement.header is not None:
                 yield from walk(statement.header)
             yield from walk(statement.body)
+
+
+def inner_blocks(block: Block) -> list[Block]:
+    """Return all blocks inside a block, without the headers of loops."""
+    found: list[Block] = []
+    for s in walk(block):
+        if isinstance(s, If):
+            found += [s.then, s.orelse]
+        elif isinstance(s, Loop):
+            found.append(s.body)
+    return found

@@ -170,7 +170,7 @@ class BackwardPass:
         elif isinstance(s, Store) and s.array in activity:
             cotangent = element(s, "_b")
             self.add(s.value, f"-{cotangent}" if s.sign == "-" else cotangent, s.where)
-            if not s.sign:
+            if not s.sign and s not in self._gathers.overwritten:
                 self._writer.line(f"{cotangent} = 0.0", s.where)
         elif isinstance(s, Apply) and s.result in activity:
             self._apply(s)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from jittape.numba_ad.activity import Activity
 from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
 from jittape.numba_ad.loops.neighbor_reads import NeighborReads, Read, find_neighbor_reads
+from jittape.numba_ad.loops.overwritten_cotangents import overwritten_elements
 from jittape.numba_ad.recording_plan import Plan
-from jittape.numba_ad.structured_ir import Block, Constant, Load, Loop, Value, walk
+from jittape.numba_ad.structured_ir import Block, Constant, Load, Loop, Store, Value, inner_blocks, walk
 
 __all__ = ["Gathers"]
 
@@ -20,6 +21,8 @@ class Gathers:
         Values without cotangents of their own, because others have the same.
     reads : set of Load
         Reads whose cotangents are gathered.
+    overwritten : set of Store
+        Stores whose adjoints do not clear their elements, because a gather assigns them.
     """
 
     def __init__(
@@ -31,6 +34,7 @@ class Gathers:
         self._allocated: set[NeighborReads] = set()
         self.implied: set[Value] = set()
         self.reads: set[Load] = set()
+        self._assigned: dict[int, tuple[Store, int]] = {}
         for s in walk(block):
             if not isinstance(s, Loop) or s in plan.single_pass.loops:
                 continue
@@ -43,6 +47,9 @@ class Gathers:
                 self._nests[s] = self._innermost[reads.loops[-1]] = reads
                 self.implied |= reads.implied
                 self.reads |= {one.load for group in reads.groups for one in group}
+        for one in [block, *inner_blocks(block)]:
+            self._assigned |= overwritten_elements(one, self._nests, plan.single_pass.tail(one))
+        self.overwritten = {store for store, _ in self._assigned.values()}
 
     def allocate(self, s: Loop) -> None:
         """Write the allocations for a loop, and for the nests inside it that have known sizes."""
@@ -82,11 +89,26 @@ class Gathers:
             self._writer.line("# each element receives the cotangents of the iterations that read it")
             ranges = reads.range_of(group)
             names = [f"{one.counter.name}_at" for one in reads.loops]  # type: ignore[union-attr]
+            if id(group) in self._assigned:
+                self._assign(reads, group, names[0], self._assigned[id(group)][1])
+                continue
             for k, (name, (low, high)) in enumerate(zip(names, ranges, strict=True)):
                 self._writer.begin(f"for {name} in range({_trips(reads, k, high - low)}):")
             self._writer.line(f"{_target(reads, group, names)} += {_sum(reads, group, names)}")
             for _ in names:
                 self._writer.end()
+        self._writer.end()
+
+    def _assign(self, reads: NeighborReads, group: list[Read], name: str, offset: int) -> None:
+        """Write a loop that assigns the elements from `offset` on; those at both ends receive more cotangents."""
+        ((low, high),) = reads.range_of(group)
+        target, total = _target(reads, group, [name]), _sum(reads, group, [name])
+        first = [str(place) for place in range(offset - low)]
+        for place in [*first, *[_trips(reads, 0, more) for more in range(offset - low, high - low)]]:
+            self._writer.line(f"{name} = {place}")
+            self._writer.line(f"{target} += {total}")
+        self._writer.begin(f"for {name} in range({offset - low}, {_trips(reads, 0, offset - low)}):")
+        self._writer.line(f"{target} = {total}")
         self._writer.end()
 
     def _allocate(self, reads: NeighborReads) -> None:
