@@ -289,6 +289,7 @@ def test_many_tasks_in_order_and_a_progress_bar(client: Client, capsys: pytest.C
     np.testing.assert_allclose(found, expected, atol=1e-8)
     assert "batches" in "".join(capsys.readouterr())
     assert jt.dask.map(solved, []) == []
+    assert jt.dask.map(lambda i: -i, range(1001), progress=False) == [-i for i in range(1001)]
 
 
 def test_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,9 @@ from jittape.progress_bar import progress as progress_bar
 __all__ = ["map"]
 
 _BATCHES = 16
-"""Batches of tasks for each worker: few, since one costs Dask about 1 ms; several, so that all end at the same time."""
+"""Batches of full size that the tasks of one worker would make: few, since one costs Dask about 1 ms."""
+_LAST_BATCHES = 4
+"""The least number of batches that the tasks left make for each worker: all workers end at about the same time."""
 
 
 def map(
@@ -69,11 +71,8 @@ def map(
     listed = list(tasks)
     if not listed:
         return []
-    workers = max(len(connected.nthreads()), 1)
-    size = max(1, len(listed) // (workers * _BATCHES))
-    starts = range(0, len(listed), size)
+    starts, batches = _batches_of(listed, max(len(connected.nthreads()), 1))
     results: list[Any] = [None] * len(listed)
-    batches = [listed[start : start + size] for start in starts]
     try:
         sent = connected.map(_batch, [function] * len(batches), batches, pure=False, retries=3)
     except TypeError:
@@ -94,6 +93,23 @@ def map(
         connected.cancel(list(futures))
         raise
     return results
+
+
+def _batches_of(tasks: list[Any], workers: int) -> tuple[list[int], list[list[Any]]]:
+    """Return the number of the first task of each batch, and the batches.
+
+    The last batches have a quarter of the size of the first: with 1,000 fits of 7 ms on two workers, one of them waits
+    for the other 25 ms in the mean; with batches of equal size it waits 110 ms.
+    """
+    largest = max(1, len(tasks) // (workers * _BATCHES))
+    starts, batches, start = [], [], 0
+    while start < len(tasks):
+        left = len(tasks) - start
+        size = min(largest, max(1, largest // _LAST_BATCHES, left // (workers * _LAST_BATCHES)))
+        starts.append(start)
+        batches.append(tasks[start : start + size])
+        start += size
+    return starts, batches
 
 
 def _batch(function: bytes, tasks: list[Any]) -> tuple[list[bytes], Exception | None]:
