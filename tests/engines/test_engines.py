@@ -142,6 +142,22 @@ def test_errors_of_nutpie_models() -> None:
             jt.nutpie(normal, **({"shapes": {"a": (2,), "b": ()}} | options))
     with pytest.raises(TypeError, match="logp must return a real scalar, it returned complex128"):
         jt.nutpie(lambda a: jt.cast(jt.reduce_sum(a), "complex128"), {"a": (2,)})
+    for logp, message in (
+        (
+            lambda a: jt.cast(jt.reduce_sum(a), "int32"),
+            r"logp must return a real scalar, it returned int32\[\]",
+        ),
+        (lambda a: -a, r"logp must return a real scalar, it returned float64\[2\]"),
+        (lambda a: None, "logp must return a real scalar, it returned NoneType"),
+        (lambda b: -b, r"shapes has the parameters a, but logp takes b: "),
+        (lambda a: a[0] if a[0] > 0 else a[1], r"needed by bool\(\) at .*test_engines.py:\d+; use jt.where"),
+        (
+            lambda a: jt.numpy_function(np.sum, [a], "float64"),
+            r"numpy_function\(\) at .*:\d+; (?!use jt.where)",
+        ),
+    ):
+        with pytest.raises(TypeError, match=message):
+            jt.nutpie(logp, {"a": (2,)})
     with pytest.raises(ValueError, match=r"coords\['a_dim_0'\] has 1 entries for 2 elements"):
         jt.nutpie(normal, {"a": (2,), "b": ()}, coords={"a_dim_0": [0]})
 

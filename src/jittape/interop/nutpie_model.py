@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -76,6 +77,7 @@ def nutpie(
     count = sum(sizes.values())
     if not count:
         raise ValueError("[nutpie] shapes has no parameters: give the name and shape of at least one")
+    _check_names(logp, shapes)
 
     def of_vector(x: Any) -> Any:
         parts, start = {}, 0
@@ -83,8 +85,11 @@ def nutpie(
             parts[name] = reshape(x[start : start + sizes[name]], shape)
             start += sizes[name]
         found = logp(**parts)
-        if isinstance(found, Operators) and found.aval.dtype.kind == "c":
-            raise TypeError(f"[nutpie] logp must return a real scalar, it returned {found.aval}")
+        if not isinstance(found, Operators) or found.aval.dtype.kind != "f" or found.aval.shape:
+            got = found.aval if isinstance(found, Operators) else type(found).__name__
+            raise TypeError(
+                f"[nutpie] logp must return a real scalar, it returned {got}; its dtype must be a float"
+            )
         return found
 
     of_vector.__name__ = of_vector.__qualname__ = getattr(logp, "__name__", "logp")  # for errors
@@ -114,6 +119,21 @@ def _checked_shapes(given: Any) -> dict[str, tuple[int, ...]]:
         if min(shape, default=0) < 0:
             raise ValueError(f"[nutpie] the extents of {name} must not be negative, got {shape}")
     return found
+
+
+def _check_names(logp: Callable[..., Any], shapes: Mapping[str, Any]) -> None:
+    """Raise `TypeError` if `logp` does not take the parameters by their names."""
+    try:
+        parameters = inspect.signature(logp)
+    except (TypeError, ValueError):  # a function in C without a signature
+        return
+    try:
+        parameters.bind(**shapes)
+    except TypeError as error:
+        raise TypeError(
+            f"[nutpie] shapes has the parameters {', '.join(shapes)}, but logp takes "
+            f"{', '.join(parameters.parameters) or 'none'}: {error}"
+        ) from None
 
 
 def _dimensions(

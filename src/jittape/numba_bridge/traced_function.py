@@ -90,9 +90,10 @@ def trace(function: Callable[..., Any], name: str, parameters: Sequence[str], sp
                 slots: list[int] = []
                 result = _result(name, tracing, returned, slots)
         except ValueNeeded as needed:
-            raise _not_compilable(name, recorded_because(needed) + "; use jt.where there") from None
+            raise _not_compilable(name, f"{recorded_because(needed)}; {needed.remedy}") from None
         if tracing.needed_value is not None:
-            raise _not_compilable(name, recorded_because(tracing.needed_value) + "; use jt.where there")
+            reason = recorded_because(tracing.needed_value)
+            raise _not_compilable(name, f"{reason}; {tracing.needed_value.remedy}")
         for variable, *_ in tracing.assigned.values():
             raise _not_compilable(
                 name, f"it assigns the Variable {variable.name!r}; return the new value instead"
