@@ -293,15 +293,26 @@ def test_a_training_loop_is_one_path_per_shape():
     assert jt.stats().programs == known
 
 
-def test_a_dataset_is_refused_inside_a_traced_function():
+def test_a_function_that_takes_elements_is_recorded_at_each_call():
     data = Dataset.range(3)
+    iterator = iter(data)
 
     @jt.function
     def total():
-        return sum(data, jt.constant(0))
+        return sum(data, jt.constant(0, jt.int64))
 
-    with pytest.raises(TypeError, match=r"traced function .*total"):
-        total()
+    @jt.function
+    def following(x):
+        return x + next(iterator)
+
+    with pytest.warns(
+        jt.errors.FunctionWarning, match=r"an element of a dataset.*give the elements to the function"
+    ):
+        assert total().numpy() == 3
+    with pytest.warns(jt.errors.FunctionWarning, match="an element of a dataset"):
+        assert [following(10).numpy() for _ in range(3)] == [10, 11, 12]
+    with pytest.raises(TypeError, match="inside the body of map_fn"):
+        jt.map_fn(lambda x: x + next(iterator), jt.range(3))
 
 
 # ---- prefetch --------------------------------------------------------------------------------------------------------

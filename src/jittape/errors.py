@@ -14,11 +14,11 @@ __all__ = [
     "AbortedError", "AlreadyExistsError", "AxisError", "CacheWarning", "CancelledError", "CompileError",
     "ControlFlowError", "DTypeError", "DataLossError", "DeadlineExceededError", "FailedPreconditionError",
     "FunctionWarning", "InternalError", "InvalidArgumentError", "InvalidIndexError", "LeakedTensorError",
-    "LinAlgError", "MatrixShapeError", "NoGradientError", "NotFoundError", "NumericsError", "OpError",
-    "OperatorNotAllowedInGraphError", "OutOfRangeError", "PermissionDeniedError", "ProgramError",
-    "RecompileWarning", "ResourceExhaustedError", "ScalarError", "ShapeError", "TapeExitWarning",
-    "TapeUsageWarning", "UnauthenticatedError", "UnavailableError", "UnconnectedGradientWarning",
-    "UnimplementedError", "UnknownError", "WeightsError",
+    "LeakedValueError", "LinAlgError", "MatrixShapeError", "NoGradientError", "NotFoundError",
+    "NumericsError", "OpError", "OperatorNotAllowedInGraphError", "OutOfRangeError", "PermissionDeniedError",
+    "ProgramError", "RecompileWarning", "ResourceExhaustedError", "ScalarError", "ShapeError",
+    "TapeExitWarning", "TapeUsageWarning", "UnauthenticatedError", "UnavailableError",
+    "UnconnectedGradientWarning", "UnimplementedError", "UnknownError", "WeightsError",
 ]  # fmt: skip
 
 
@@ -265,10 +265,17 @@ class FunctionWarning(UserWarning):
     """
 
 
-class LeakedTensorError(RuntimeError):
+class LeakedTensorError(TypeError, RuntimeError):
     """A tensor of a traced function is used outside of it, where it has no value.
 
     The message names the function and the line that made the tensor. Return it from the function instead of storing it.
+    """
+
+
+class LeakedValueError(LeakedTensorError, AttributeError):
+    """The value of a tensor of a traced function is read outside of it.
+
+    It is also an `AttributeError`: in TensorFlow, such a tensor has no method `numpy`.
     """
 
 

@@ -23,6 +23,7 @@ from tensorflow_programs import (
     functional_models,
     functions_and_modules,
     generative_models,
+    guide_pages,
     hands_on,
     layers_and_callbacks,
     masked_sequences,
@@ -51,6 +52,7 @@ PAGES = (
     pipelines,
     steps_of_ones_own,
     functional_models,
+    guide_pages,
 )
 
 Program = Callable[[Any], Any]

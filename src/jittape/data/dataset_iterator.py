@@ -11,12 +11,14 @@ from typing import Any, Self
 import numpy as np
 
 from jittape import random
+from jittape.core.primitive import active_recorder
 from jittape.core.user_calls import as_int
 from jittape.errors import OutOfRangeError
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
+from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.variable import Variable
 
-__all__ = ["Iterator", "Order", "Orders", "orders_of_thread"]
+__all__ = ["Iterator", "Order", "Orders", "orders_of_thread", "refuse_elements"]
 
 _SHUFFLES = 15
 """Number of shuffles whose orders the state of an iterator can hold."""
@@ -85,6 +87,24 @@ class _Thread(threading.local):
 orders_of_thread = _Thread()
 
 
+def refuse_elements() -> None:
+    """Raise an error where code that is traced asks for elements of a dataset: it would keep those of the first call.
+
+    A `jt.function` then is not compiled and runs as Python at each call.
+    """
+    recorder = active_recorder()
+    if isinstance(recorder, FunctionTrace):
+        raise recorder.needed(
+            "an element of a dataset, another one at each call,",
+            "give the elements to the function as arguments",
+        )
+    if recorder.traced_in is not None:
+        raise TypeError(
+            f"a dataset cannot be iterated over inside {recorder.traced_in}, which would keep the elements of its "
+            "first call; give the elements to it as arguments"
+        )
+
+
 @with_foreign_names(ATTRIBUTES_LEFT_OUT["data.Iterator"])
 class Iterator:
     """One pass over the elements of a dataset; ``iter(dataset)`` makes one.
@@ -118,6 +138,7 @@ class Iterator:
         return self._spec()
 
     def __next__(self) -> Any:
+        refuse_elements()
         before, orders_of_thread.orders = orders_of_thread.orders, self._orders
         try:
             if self._state is not None:

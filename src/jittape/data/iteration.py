@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from jittape.core.primitive import active_recorder
 from jittape.data.dataset_iterator import Iterator as DatasetIterator
+from jittape.data.dataset_iterator import refuse_elements
 from jittape.data.elements import Rows
 from jittape.data.missing_methods import Explained, missing_method
 from jittape.errors import OutOfRangeError
@@ -98,12 +98,7 @@ class Iterated(metaclass=Explained):
         return True
 
     def __iter__(self) -> DatasetIterator:
-        traced_in = active_recorder().traced_in
-        if traced_in is not None:
-            raise TypeError(
-                f"a dataset cannot be iterated over inside the traced function {traced_in}, which would keep the "
-                "elements of its first call; write the loop around calls of the function"
-            )
+        refuse_elements()
         return DatasetIterator(self._after, lambda: self.element_spec)
 
     def _after(self, count: int) -> Iterator[Any]:

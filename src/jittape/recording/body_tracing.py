@@ -19,7 +19,7 @@ from jittape.core.symbolic.extents import Extent, open_extents
 from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
-from jittape.errors import ControlFlowError, LeakedTensorError
+from jittape.errors import ControlFlowError, LeakedValueError
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.general.path_families import note_path
 from jittape.recording.symbolic_trace import SymbolicTrace
@@ -345,7 +345,7 @@ class BodyTrace(SymbolicTrace):
     def flush(self, wanted: Tensor | None = None) -> None:
         """Raise an error, as a body has no values."""
         if self.over:
-            raise LeakedTensorError(
+            raise LeakedValueError(
                 f"a tensor of {self.traced_in} is used outside of it, where it has no value: return it from the body"
             )
         raise ControlFlowError(

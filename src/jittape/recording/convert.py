@@ -19,7 +19,6 @@ from jittape.primitives.broadcast import cast_op
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
 from jittape.primitives.shape.reshaping import as_shape, broadcast_to, reshape
-from jittape.primitives.shape.shape_arrays import ShapeArray
 from jittape.primitives.shape.shape_extents import ShapeExtents
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
@@ -204,7 +203,7 @@ def is_tensor(x: Any) -> bool:
     >>> jt.is_tensor(jt.constant(1.0)), jt.is_tensor(1.0)
     (True, False)
     """
-    return isinstance(x, (Operators, ShapeArray, ShapeExtents))
+    return isinstance(x, (Operators, ShapeExtents))
 
 
 def cast_to_dtype(tensor: Any, dtype: np.dtype[Any]) -> Any:

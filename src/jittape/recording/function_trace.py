@@ -24,7 +24,7 @@ from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
 from jittape.core.user_calls import ValueNeeded, VariableNeeded, remedy_without_values
-from jittape.errors import LeakedTensorError
+from jittape.errors import LeakedTensorError, LeakedValueError
 from jittape.numpy_api.numpy_protocol import array_ufunc
 from jittape.recording.static_info import tracings
 from jittape.recording.symbolic_trace import SymbolicTrace
@@ -131,7 +131,7 @@ class FunctionTrace(SymbolicTrace):
         self.computed: list[TracedScalar] = []
         self.specialized: list[tuple[TracedScalar, Any]] = []
         self.needed_value: ValueNeeded | None = None
-        self.prints: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+        self.prints: list[tuple[list[Any], dict[str, Any]]] = []
         self.distinct: set[int] = set()
         self.variable_placeholders: dict[int, tuple[Variable, int]] = {}
         self.variable_needed = False
@@ -324,10 +324,10 @@ class FunctionTrace(SymbolicTrace):
             self.needed_value = signal
         return signal
 
-    def _leaked(self, tensor: Tensor | None) -> LeakedTensorError:
+    def _leaked(self, tensor: Tensor | None) -> LeakedValueError:
         made = None if tensor is None else _line_of(self.node, tensor._slot)
         where = "" if made is None else f", made at {made.link},"
-        return LeakedTensorError(
+        return LeakedValueError(
             f"a tensor of the function {self.traced_in!r}{where} is used outside of the function, where it has "
             "no value: return it from the function instead of keeping it elsewhere"
         )

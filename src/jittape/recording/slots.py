@@ -16,6 +16,7 @@ from jittape.core.config import config
 from jittape.core.primitive import active
 from jittape.primitives.identity import identity_op
 from jittape.recording.flushing import Flushing
+from jittape.recording.shapes.shape_tensor import shape_tensor
 from jittape.recording.tape_exits import Exits
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import aval_of
@@ -128,6 +129,10 @@ class Slots(Flushing):
         It is a method so that machine code can replace it: ``jt.constant(array)`` takes 1.9 µs without.
         """
         return operand_of(array)
+
+    def shape_tensor(self, numbers: np.ndarray[Any, Any]) -> Any:
+        """Return the integers of a shape as a tensor that knows them."""
+        return shape_tensor(numbers)
 
     def slot_of(self, tensor: Tensor) -> int | None:
         """Return the slot of `tensor` in this trace, or None. Raise the error of a tensor whose computation failed."""

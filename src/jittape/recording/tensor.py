@@ -33,6 +33,7 @@ __all__ = [
     "any_recorded",
     "holds_tensors",
     "leaves_of",
+    "note_constant",
     "stacked",
     "tensor_of",
 ]
@@ -122,7 +123,9 @@ class Tensor(Operators):
         self._marker: Any = None
         self._origin: Any = None
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, may_be_subclass: bool = False) -> None:
+        if may_be_subclass:
+            return
         raise TypeError(f"{cls.__name__}: jt.Tensor cannot be subclassed; keep one as an attribute instead")
 
     def _computed(self) -> Buffer:
@@ -239,7 +242,7 @@ class Tensor(Operators):
         if self._buffer is None:
             self._trace.adopt(copied)
         else:
-            _note_constant(copied)
+            note_constant(copied)
         return copied
 
     def __deepcopy__(self, memo: Any) -> Tensor:
@@ -277,11 +280,11 @@ class TensorRef:
 def tensor_of(array: np.ndarray[Any, Any]) -> Tensor:
     """Return a computed tensor over `array`, which must not be written to afterwards."""
     tensor = Tensor(None, -1, Aval(array.shape, array.dtype), Buffer(array))
-    _note_constant(tensor)
+    note_constant(tensor)
     return tensor
 
 
-def _note_constant(tensor: Tensor) -> None:
+def note_constant(tensor: Tensor) -> None:
     """Tell a symbolic trace that the computed `tensor` was created inside its function."""
     recorder: Any = active.recorder
     if recorder.traced_in is not None:

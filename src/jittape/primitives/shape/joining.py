@@ -10,8 +10,8 @@ from jittape.core.user_calls import as_int, named
 from jittape.errors import InvalidArgumentError, ShapeError
 from jittape.primitives.broadcast import aligned_shapes, as_symbol, broadcast, one_axis_key, promote, to_shape
 from jittape.primitives.shape.reshaping import hashable, one_axis
-from jittape.primitives.shape.shape_arrays import ShapeArray, shape_of_parts
-from jittape.primitives.shape.shape_extents import ShapeExtents
+from jittape.primitives.shape.shape_arrays import shape_of_parts
+from jittape.primitives.shape.shape_extents import KNOWN_SHAPES
 from jittape.primitives.shape.views import concat_op, sliced
 from jittape.typing import Tensor, TensorLike
 
@@ -220,8 +220,9 @@ def unstack(
     >>> b.numpy()
     array([3, 4], dtype=int32)
     """
-    if isinstance(value, (ShapeArray, ShapeExtents)) and value.ndim == 1 and num in (None, len(value)):
-        return list(value)
+    known: Any = value if type(value) in KNOWN_SHAPES else None
+    if known is not None and known.ndim == 1 and num in (None, len(known)):
+        return list(known)
     return list(apply(_unstack, (value,), (None if num is None else as_int("num", num), one_axis_key(axis))))
 
 

@@ -3,59 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from jittape.core.dtypes import as_dtype, int32
+from jittape.core.primitive import active_recorder
 from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.symbolic.extents import Extent
 from jittape.core.user_calls import named, shown
 from jittape.primitives.shape.reshaping import shape_of
-from jittape.primitives.shape.shape_extents import ShapeExtents
-from jittape.typing import TensorLike
+from jittape.primitives.shape.shape_extents import KNOWN_SHAPES, ShapeExtents
+from jittape.typing import Tensor, TensorLike
 
-__all__ = ["ShapeArray", "rank", "shape", "shape_n", "shape_of_parts", "size"]
-
-
-class ShapeArray(np.ndarray[Any, Any]):
-    """Integers that are known while a function is traced, with the methods that programs call on such tensors.
-
-    A tensor would not do: its elements could not be used as Python numbers in a traced function.
-    """
-
-    def numpy(self) -> np.ndarray[Any, Any]:
-        """Return the integers as an ndarray."""
-        return np.asarray(self)
-
-    def __getitem__(self, key: Any) -> Any:
-        return as_shape_array(np.asarray(self)[key])
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter([self[i] for i in range(len(self))])
-
-    def __repr__(self) -> str:
-        return repr(np.asarray(self))
+__all__ = ["rank", "shape", "shape_n", "shape_of_parts", "size"]
 
 
-_INTEGERS = (int, np.integer, Extent, ShapeArray, ShapeExtents)
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, (int, np.integer, Extent)) or (type(value) in KNOWN_SHAPES and not value.ndim)
 
 
-def as_shape_array(value: Any, dtype: Any = None) -> Any:
-    """Return integers as a `ShapeArray`, or as `ShapeExtents` if there are extents among them."""
+def as_shape_tensor(value: Any, dtype: Any = None) -> Any:
+    """Return integers as a tensor with known numbers, or as `ShapeExtents` if there are extents among them."""
     numbers = value if isinstance(value, tuple) else (value,)
     if any([n.__class__ is Extent for n in numbers]):
         return ShapeExtents(tuple(value) if isinstance(value, tuple) else value, dtype)
-    return np.asarray(value, dtype).view(ShapeArray)
+    recorder: Any = active_recorder()
+    return recorder.shape_tensor(np.asarray(value, dtype))
 
 
 def shape_of_parts(values: Sequence[Any], stacked: bool) -> Any:
-    """Return the shape that a program puts together with `concat` or `stack`; None if it is another value.
-
-    A tensor would not do, as for `jt.shape` itself.
-    """
-    shapes = [v for v in values if isinstance(v, (ShapeArray, ShapeExtents))]
+    """Return the shape that a program puts together with `concat` or `stack`; None if it is another value."""
+    shapes = [v for v in values if type(v) in KNOWN_SHAPES]
     if not shapes:
         return None
     parts: list[Any] = []
@@ -66,16 +46,16 @@ def shape_of_parts(values: Sequence[Any], stacked: bool) -> Any:
             parts.extend(value)
         else:
             return None
-    if not all([isinstance(part, _INTEGERS) and not getattr(part, "ndim", 0) for part in parts]):
+    if not all([_is_integer(part) for part in parts]):
         return None
-    return as_shape_array(tuple(map(index_of, parts)), np.result_type(*[v.dtype for v in shapes]))
+    return as_shape_tensor(tuple(map(index_of, parts)), np.result_type(*[np.dtype(v.dtype) for v in shapes]))
 
 
-def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> ShapeArray:
-    """Return the shape of `input` as integers.
+def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> Tensor:
+    """Return the shape of `input` as a tensor of integers.
 
-    The shape is known without running any operation. So the result is an array, not a pending tensor, and
-    ``jt.shape(x)[0]`` can be used as a number, also in a traced function.
+    The shape is known without running any operation, so ``jt.shape(x)[0]`` can be used as a Python number, also in a
+    traced function.
 
     Parameters
     ----------
@@ -94,14 +74,14 @@ def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> 
     Examples
     --------
     >>> jt.shape(jt.zeros([2, 3]))
-    array([2, 3], dtype=int32)
-    >>> jt.shape(jt.zeros([2, 3]))[0].numpy() + 1
-    np.int32(3)
+    <jt.Tensor: shape=(2,), dtype=int32, numpy=array([2, 3], dtype=int32)>
+    >>> list(range(jt.shape(jt.zeros([2, 3]))[1]))
+    [0, 1, 2]
     """
     return _counted(shape_of(input), out_type)
 
 
-def shape_n(input: Sequence[TensorLike], out_type: Any = int32, name: str | None = None) -> list[ShapeArray]:
+def shape_n(input: Sequence[TensorLike], out_type: Any = int32, name: str | None = None) -> list[Tensor]:
     """Return the shapes of several tensors: see `shape`.
 
     Parameters
@@ -115,16 +95,16 @@ def shape_n(input: Sequence[TensorLike], out_type: Any = int32, name: str | None
 
     Examples
     --------
-    >>> jt.shape_n([[1.0, 2.0], [[1.0]]])
-    [array([2], dtype=int32), array([1, 1], dtype=int32)]
+    >>> [shape.tolist() for shape in jt.shape_n([[1.0, 2.0], [[1.0]]])]
+    [[2], [1, 1]]
     """
     if not isinstance(input, (list, tuple)):
         raise named(TypeError(f"input must be a list or tuple of tensors, got {shown(input)}"))
     return [shape(x, out_type) for x in input]
 
 
-def rank(input: TensorLike, name: str | None = None) -> ShapeArray:
-    """Return the number of dimensions of `input`, as a 0-d integer array.
+def rank(input: TensorLike, name: str | None = None) -> Tensor:
+    """Return the number of dimensions of `input`, as a 0-d tensor.
 
     Parameters
     ----------
@@ -138,11 +118,11 @@ def rank(input: TensorLike, name: str | None = None) -> ShapeArray:
     >>> int(jt.rank([[1, 2]]))
     2
     """
-    return as_shape_array(len(shape_of(input)), int32)
+    return as_shape_tensor(len(shape_of(input)), int32)
 
 
-def size(input: TensorLike, out_type: Any = int32, name: str | None = None) -> ShapeArray:
-    """Return the number of elements of `input`, as a 0-d integer array.
+def size(input: TensorLike, out_type: Any = int32, name: str | None = None) -> Tensor:
+    """Return the number of elements of `input`, as a 0-d tensor.
 
     Parameters
     ----------
@@ -170,6 +150,6 @@ def _counted(value: Any, out_type: Any) -> Any:
     """Return the counts `value` in the dtype `out_type` that the user gave."""
     dtype = as_dtype(out_type)
     try:
-        return as_shape_array(value, dtype)
+        return as_shape_tensor(value, dtype)
     except OverflowError:
         raise named(OverflowError(f"{value} does not fit {dtype.name}; give out_type=jt.int64")) from None

@@ -10,7 +10,7 @@ import numpy as np
 
 from jittape.core.symbolic.extents import Extent, plain_of
 
-__all__ = ["ShapeExtents"]
+__all__ = ["KNOWN_SHAPES", "ShapeExtents"]
 
 
 class ShapeExtents:
@@ -102,6 +102,9 @@ class ShapeExtents:
             right = other.value
         elif type(other) is int or other.__class__ is Extent:
             right = other
+        elif type(other) in KNOWN_SHAPES:
+            dtype = np.promote_types(dtype, np.dtype(other.dtype))
+            right = other.tolist() if not other.ndim else tuple(other.tolist())
         elif isinstance(other, (list, tuple, np.ndarray, np.generic, float, complex, bool)):
             return self._as_numpy(function, other, swapped)
         else:
@@ -127,6 +130,9 @@ class ShapeExtents:
         other = plain_of(np.asarray(other) if isinstance(other, ShapeExtents) else other)
         return function(other, self.numpy()) if swapped else function(self.numpy(), other)
 
+
+KNOWN_SHAPES: set[type] = {ShapeExtents}
+"""The classes of what `jt.shape`, `size` and `rank` return; that of the tensors is added where it is defined."""
 
 _COMPARING = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 _DIVIDING = (operator.floordiv, operator.mod)

@@ -1,0 +1,1 @@
+"""Tensors of integers that a shape determines."""
