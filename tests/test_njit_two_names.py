@@ -1,0 +1,96 @@
+"""Two names for one array inside an ``@njit`` function: each is tracked, or the function is refused."""
+
+import numpy as np
+import pytest
+
+from njit_as_python import check_programs
+from random_njit import compiled_program
+
+HELPERS = """
+import collections
+import numba
+import numpy as np
+
+Pair = collections.namedtuple("Pair", "u v")
+
+@numba.njit
+def same(u, v):
+    return u
+
+@numba.njit
+def one_of(u, v, p):
+    if p > 0.2:
+        return v
+    return u
+
+@numba.njit
+def tail(u):
+    v = u[1:]
+    return v[:-1]
+
+@numba.njit
+def both(u, v):
+    return v, u
+
+@numba.njit
+def two_written(u, v):
+    u[1] = u[1] * v[2] + 0.1
+    v[1] = v[1] * u[1] - 0.2 * u[2]
+
+"""
+BINDINGS = {
+    "name": "y = x",
+    "slice": "y = x[1:]",
+    "reversed": "y = x[::-1]",
+    "whole slice": "y = x[:]",
+    "reshape": "y = x.reshape(3, 2)[1]; y = y.reshape(2)",
+    "ravel": "y = x.ravel()",
+    "row": "m = x.reshape(2, 3); y = m[1]",
+    "column of transpose": "m = x.reshape(2, 3).T; y = m[:, 1]",
+    "flat of matrix": "m = x.reshape(2, 3); m[0, 1] = m[1, 1] * p; y = m.reshape(6)",
+    "swap": "y = w; x, y = y, x",
+    "branch": "y = w\nif p > 0.1:\n    y = x",
+    "both sides": "if p > 0.1:\n    y = x\nelse:\n    y = w",
+    "conditional": "y = x if p > 0.1 else w",
+    "loop": "y = w\nfor k in range(n):\n    y[1] = 0.5 * x[2]\n    y = x",
+    "swapping loop": "y = w\nfor k in range(n):\n    y[1] += 0.5 * x[2]\n    x, y = y, x",
+    "while": "y = w\nk = 0\nwhile k < n:\n    k += 1\n    x[1] = 0.3 * y[2]\n    y = x if k % 2 == 0 else w",
+    "callee": "y = same(x, w)",
+    "callee with branch": "y = one_of(w, x, p)",
+    "callee with view": "y = tail(x)",
+    "callee with tuple": "y, z = both(w, x)\ny[0] = z[1] * p",
+    "tuple": "t = (w, x); y = t[1]",
+    "named tuple": "t = Pair(u=x, v=w); y = t.u",
+    "tuple of views": "t = (x[1:], x[:-1]); y = t[0]; t[1][2] = 0.4 * y[0]",
+    "two views": "y = x[1:4]; z = x[2:]; z[0] = z[1] * y[2]",
+    "asarray": "y = np.asarray(x)",
+    "ascontiguousarray": "y = np.ascontiguousarray(x)",
+    "copy": "y = x.copy()",
+    "atleast": "y = np.atleast_1d(x)",
+}
+USES = {
+    "reads": "s += y[1] * x[2] + np.sum(y * y) * p",
+    "elements": "y[1] = y[1] * x[2] + 0.3 * x[1]\nx[2] = x[2] * y[0] - 0.2 * y[1]",
+    "whole arrays": "x[:2] = y[:2] * 0.7 + x[1:3]\ny[:2] = y[:2] * x[:2]",
+    "callee": "two_written(x[:3], w)\ny[1] = x[1] * y[0]",
+}
+
+
+def program(binding, use):
+    """Return a function that binds `y` to memory of `x`, or perhaps of `w`, and writes by several names."""
+    lines = ["@numba.njit", "def program(x, w, p, n):", "    s = 0.0"]
+    for line in "\n".join([BINDINGS[binding], USES[use]]).splitlines():
+        lines.append(f"    {line}")
+    lines.append("    return s + np.sum(x * x) + 0.3 * w[1] * w[2] + y[1] * x[1] + 0.5 * y[0] ** 2")
+    return compiled_program(HELPERS + "\n".join(lines) + "\n", f"<two names {binding} {use}>")
+
+
+def arguments(seed: int):
+    x, w = np.random.default_rng(seed).normal(size=(2, 6))
+    return x, w, 0.35, seed % 4
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_two_names_are_tracked_or_refused(binding):
+    for seed, use in enumerate(USES, 2):
+        check_programs([seed], lambda _, use=use: program(binding, use), arguments, may_refuse=True)
