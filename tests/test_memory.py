@@ -105,6 +105,19 @@ def test_the_pool_is_bounded_and_forgets_what_waited_longest():
     assert pool.stats().fresh == before + 1
 
 
+def test_a_block_that_follows_a_smaller_one_has_room_to_grow():
+    own = Pool()
+    small, large = Aval((LARGE,), FLOAT), Aval((6 * LARGE,), FLOAT)
+    own.take(small, 8)
+    block = own.take(large, 8).block
+    assert block.kind == 4 * large.nbytes  # memory that is not written takes no room
+    assert own.take(Aval((23 * LARGE,), FLOAT), 8).block is block
+    del block
+    alone = Pool()
+    assert alone.take(large, 8).block.kind == large.nbytes
+    assert alone.take(large).block.kind == large.nbytes
+
+
 def test_waiting_memory_serves_up_to_half_its_size():
     """Arrays of many lengths would otherwise need fresh pages for each size; none keeps more than twice its size."""
     own = Pool()

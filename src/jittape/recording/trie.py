@@ -18,6 +18,7 @@ from jittape.core.buffers import Buffer
 from jittape.core.config import config
 from jittape.core.program import Aval, Op, Program, SourceLine, dead_code_removed
 from jittape.core.user_calls import frame_of_user
+from jittape.runtime.gc_tracking import track, track_tree
 from jittape.transform.differentiate import Callback, Path, Reverse
 
 if TYPE_CHECKING:
@@ -280,7 +281,7 @@ class Trie:
     def forget(self, root: Node) -> None:
         """Remove `root`, a result of `separate_root`, and the nodes below it from the count."""
         if self._separate_roots.pop(id(root), None) is root:
-            self.n_nodes -= sum(1 for _ in _below([root])) - 1
+            self.n_nodes -= track_tree(root) - 1
 
     def prune(self) -> None:
         """Drop the least recently used nodes down to half the limit, but none that was used since a path last ran.
@@ -301,6 +302,7 @@ class Trie:
             for key, child in list(node.children.items()):
                 if last_use[id(child)] <= oldest:
                     del node.children[key]
+                    track(child, key)
         self._roots = {place: root for place, root in self._roots.items() if root.children}
         self.forget_places()
         before = self.n_nodes
@@ -309,6 +311,8 @@ class Trie:
 
     def clear(self) -> None:
         """Drop all paths."""
+        for root in [*self._roots.values(), *self._separate_roots.values()]:
+            track_tree(root)
         self._roots.clear()
         self.forget_places()
         self._separate_roots.clear()

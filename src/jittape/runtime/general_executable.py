@@ -48,7 +48,7 @@ _MOST_VARIANTS = 16
 """Maximum number of schedules with extents."""
 _MOST_FAILURES = 4
 """Number of times that the passes run with extents in vain."""
-_FIRST_RUN_SLACK = 16.0
+_FIRST_RUN_SLACK = 64.0
 """Factor by which decisions about speed may be wrong in the first run of a length; then it is `tuning.length_slack`."""
 _PROVISIONAL_SHARE = 4
 """Time of provisional runs after which the passes run, as a multiple of theirs. Some such runs take 30 % longer."""

@@ -1,0 +1,45 @@
+"""Exclusion of objects from Python's cyclic garbage collector, which visits every tracked object in a full collection.
+
+A collection of everything runs each time that a quarter more objects are alive, so an object that is kept costs about
+1.2 µs of collections. The nodes of a length that a plain LSTM meets took 0.2 ms that way. They are garbage only once
+the trie drops them, and are then tracked again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+from typing import Any
+
+__all__ = ["track", "track_tree", "untrack"]
+
+
+def _nothing(value: Any) -> None:
+    """Leave the object as it is, where objects cannot be excluded."""
+
+
+untrack = track_again = _nothing
+
+if sys.implementation.name == "cpython":
+    _prototype = ctypes.PYFUNCTYPE(None, ctypes.py_object)
+    untrack = _prototype(("PyObject_GC_UnTrack", ctypes.pythonapi))
+    track_again = _prototype(("PyObject_GC_Track", ctypes.pythonapi))
+
+
+def track(*values: Any) -> None:
+    """Let the collector visit objects again."""
+    for value in values:
+        if not gc.is_tracked(value):
+            track_again(value)
+
+
+def track_tree(top: Any) -> int:
+    """Let the collector visit a node and all nodes below it again, with their keys; return the number of nodes."""
+    count, waiting = 0, [top]
+    while waiting:
+        node = waiting.pop()
+        count += 1
+        waiting += node.children.values()
+        track(node, node.children, *node.children)
+    return count
