@@ -80,7 +80,7 @@ from jittape.numpy_api.numpy_shapes import (
 )
 from jittape.numpy_api.numpy_sorting import SORTING
 from jittape.numpy_api.numpy_statistics import STATISTICS, deviation_adapter
-from jittape.numpy_api.one_call import ONE_CALLS, OneCall, arranged
+from jittape.numpy_api.one_call import FRACTIONS, ONE_CALLS, PERCENTS, OneCall, arranged
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import multiply, positive
 from jittape.primitives.elementwise.comparison import where
@@ -341,8 +341,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 _NO_CALL = (
     "apply_along_axis apply_over_axes bincount can_cast choose common_type compress delete diag_indices_from "
     "diagflat digitize einsum_path extract geomspace histogram histogram2d histogram_bin_edges histogramdd insert "
-    "intersect1d isin iscomplexobj isrealobj ix_ linalg.lstsq linspace logspace nanpercentile nanquantile ndim "
-    "packbits percentile piecewise poly polydiv polyfit polymul quantile ravel_multi_index real_if_close resize "
+    "intersect1d isin iscomplexobj isrealobj ix_ linalg.lstsq linspace logspace ndim "
+    "packbits piecewise poly polydiv polyfit polymul ravel_multi_index real_if_close "
     "result_type roots searchsorted setdiff1d setxor1d shape size tril_indices_from trim_zeros "
     "triu_indices_from union1d unique unique_all unique_counts unique_inverse unique_values unpackbits unravel_index"
 )
@@ -358,6 +358,8 @@ _OPERANDS: dict[Any, tuple[int, int]] = {
     np.full_like: (2, 1),
     np.interp: (3, 0),
     np.isclose: (2, 1),
+    **dict.fromkeys((np.nanquantile, np.quantile), (2, FRACTIONS)),
+    **dict.fromkeys((np.nanpercentile, np.percentile), (2, PERCENTS)),
     np.take: (2, -1),
     np.where: (3, 2),
 }

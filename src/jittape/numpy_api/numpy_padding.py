@@ -57,7 +57,8 @@ def numpy_pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any)
     if mode in ("reflect", "symmetric") and kwargs.get("reflect_type", "even") == "odd":
         return _along_axes(array, widths, lambda x, axis, pair: _odd(x, axis, pair, mode))
     if mode in ("edge", "wrap", "reflect", "symmetric"):
-        return moved(array, np.pad(positions(array), widths, mode, **kwargs))
+        found = _in_runs(array, widths, mode, kwargs)
+        return moved(array, np.pad(positions(array), widths, mode, **kwargs)) if found is None else found
     if mode in ("constant", "empty"):
         return _constant(array, widths, kwargs.get("constant_values", 0))
     if mode == "linear_ramp":
@@ -65,6 +66,49 @@ def numpy_pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any)
         return _along_axes(array, widths, lambda x, axis, pair: _ramp(x, axis, pair, ends[axis]))
     lengths = _lengths(kwargs.get("stat_length"), len(widths))
     return _along_axes(array, widths, lambda x, axis, pair: _statistic(x, axis, pair, mode, lengths[axis]))
+
+
+_MOST_RUNS = 8
+"""Maximum number of parts of an axis; a gather moves more, one by one."""
+
+
+def _in_runs(x: Any, widths: list[list[int]], mode: str, options: dict[str, Any]) -> Any:
+    """Return `x` padded by its own elements, axis by axis, as joined parts; None if there are too many parts."""
+    indices = [
+        np.pad(np.arange(n), pair, mode, **options)
+        for n, pair in zip(shape_of(x), widths, strict=True)
+    ]
+    runs = [_runs(index) for index in indices]
+    if max(map(len, runs)) > _MOST_RUNS:
+        return None
+    for axis, (parts, pair) in enumerate(zip(runs, widths, strict=True)):
+        if any(pair):
+            x = numpy_concatenate([_run(x, axis, *part) for part in parts], axis)
+    return identity(x) if not any(map(any, widths)) else x
+
+
+def _runs(index: Any) -> list[tuple[int, int, int]]:
+    """Return start, step and length of the parts of an index array with one step each: 1, -1 or 0."""
+    found: list[tuple[int, int, int]] = []
+    at, n = 0, len(index)
+    steps = np.diff(index)
+    while at < n:
+        step = int(steps[at]) if at + 1 < n and abs(steps[at]) <= 1 else 1
+        end = at + 1
+        while end < n and steps[end - 1] == step:
+            end += 1
+        found.append((int(index[at]), step, end - at))
+        at = end
+    return found
+
+
+def _run(x: Any, axis: int, start: int, step: int, length: int) -> Any:
+    if step == 0:
+        shape = shape_of(x)
+        return broadcast_to(_part(x, axis, start, start + 1), (*shape[:axis], length, *shape[axis + 1 :]))
+    if step == 1:
+        return _part(x, axis, start, start + length)
+    return numpy_flip(_part(x, axis, start - length + 1, start + 1), axis)
 
 
 def _widths(pad_width: Any, rank: int) -> list[list[int]]:

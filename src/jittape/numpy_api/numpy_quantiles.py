@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from jittape.core.primitive import apply
 from jittape.core.user_calls import shown
 from jittape.errors import DTypeError
-from jittape.numpy_api.numpy_operands import dtype_of, has_tensor, reject, shape_of, strong
+from jittape.numpy_api.numpy_operands import dtype_of, has_tensor, is_number, reject, shape_of, strong
 from jittape.numpy_api.numpy_reductions import rows_along
 from jittape.numpy_api.numpy_sorting import numpy_sort
 from jittape.primitives.broadcast import axis_key, normalized_axes
@@ -153,17 +154,23 @@ def _quantile(name: str, scale: float, ignore_nan: bool) -> Callable[..., Any]:
             raise ValueError(
                 f"[np.{name}] {shown(method)} is not a valid method. Use one of: {sorted(METHODS)}"
             )
-        own = np.zeros(1, dtype_of(a))
-        try:
-            reference: Any = np.percentile if scale == 100 else np.quantile
-            probe = type(q)(0) if isinstance(q, (int, float)) else np.zeros((), dtype_of(strong(q)))
-            dtype = reference(own, probe, method=method).dtype
-        except TypeError as error:
-            raise DTypeError(f"[np.{name}] {error}") from None
+        kind = getattr(q, "kind", type(q)) if is_number(q) else dtype_of(strong(q))
+        dtype = _dtype_of_quantiles(name, dtype_of(a), kind, method)
         q = _probabilities(name, q, scale)
         return apply(_at, (a, q), (name, axis_key(axis), method, bool(keepdims), ignore_nan, dtype))
 
     return quantile
+
+
+@lru_cache(maxsize=256)
+def _dtype_of_quantiles(name: str, dtype: Any, kind: Any, method: str) -> Any:
+    """Return the dtype of NumPy's quantiles at numbers of a Python type, or at an array of a dtype."""
+    reference: Any = np.percentile if name.endswith("percentile") else np.quantile
+    probe = kind(0) if isinstance(kind, type) else np.zeros((), kind)
+    try:
+        return reference(np.zeros(1, dtype), probe, method=method).dtype
+    except TypeError as error:
+        raise DTypeError(f"[np.{name}] {error}") from None
 
 
 def _probabilities(name: str, q: Any, scale: float) -> Any:

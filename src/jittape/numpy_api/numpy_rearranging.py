@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
 from jittape.numpy_api.numpy_operands import (
     array_like,
@@ -28,10 +29,12 @@ from jittape.numpy_api.numpy_shapes import (
     numpy_split,
     numpy_swapaxes,
 )
-from jittape.primitives.broadcast import axis_key
+from jittape.primitives.broadcast import axis_key, iota
+from jittape.primitives.elementwise.comparison import equal, less, where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.gather import gather
+from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.shape.joining import unstack
 from jittape.primitives.shape.reshaping import broadcast_to, one_axis, reshape, transpose
 
@@ -125,7 +128,12 @@ def _append(arr: Any, values: Any, axis: Any = None) -> Any:
 def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     arr = strong(arr)
     if type(values) in (int, float, complex):
-        values = np.array(values, dtype_of(arr))  # raises for a number that does not fit, as NumPy does
+        number: Any = np.array(values, dtype_of(arr))  # raises for a number that does not fit, as NumPy does
+        if type(obj) is int and _is_along(axis, shape_of(arr)):
+            n = _extent(shape_of(arr), axis)
+            if -n <= obj <= n:
+                return apply(_with_one_more, (arr, obj + n if obj < 0 else obj, number[()]), (axis,))
+        values = number
     values = cast(strong(values), dtype_of(arr))
     at = positions(arr)
     found = np.insert(at, _index(obj), at.size + positions(values), axis)
@@ -138,7 +146,48 @@ def _index(obj: Any) -> Any:
 
 def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     arr = strong(arr)
+    if type(obj) is int and _is_along(axis, shape_of(arr)):
+        n = _extent(shape_of(arr), axis)
+        if -n <= obj < n:
+            return apply(_with_one_less, (arr, obj + n if obj < 0 else obj), (axis,))
     return moved(arr, np.delete(positions(arr), _index(obj), axis))
+
+
+def _is_along(axis: Any, shape: tuple[int, ...]) -> bool:
+    """Return whether an argument is an axis of a shape, or None, for which the elements are taken in C order."""
+    return axis is None or (type(axis) is int and -len(shape) <= axis < len(shape))
+
+
+def _extent(shape: tuple[int, ...], axis: int | None) -> int:
+    return int(np.prod(shape, dtype=np.int64)) if axis is None else shape[axis]
+
+
+def _with_one_less(a: Any, place: Any, axis: int | None) -> Any:
+    """Return `a` without the elements at a place along an axis, which is an input: another place is the same program."""
+    a, axis = (reshape(a, -1), 0) if axis is None else (a, axis % len(shape_of(a)))
+    n = shape_of(a)[axis]
+    before, after = _part(a, axis, 0, n - 1), _part(a, axis, 1, n)
+    return where(less(_index_along(before, axis), place), before, after)
+
+
+def _with_one_more(a: Any, place: Any, value: Any, axis: int | None) -> Any:
+    """Return `a` with a number inserted at a place along an axis."""
+    a, axis = (reshape(a, -1), 0) if axis is None else (a, axis % len(shape_of(a)))
+    shape = shape_of(a)
+    one = broadcast_to(cast(value, dtype_of(a)), (*shape[:axis], 1, *shape[axis + 1 :]))
+    before, after = numpy_concatenate([a, one], axis), numpy_concatenate([one, a], axis)
+    index = _index_along(after, axis)
+    return where(less(index, place), before, where(equal(index, place), cast(value, dtype_of(a)), after))
+
+
+def _index_along(a: Any, axis: int) -> Any:
+    """Return the index of each element of `a` along an axis, of a shape that broadcasts to that of `a`."""
+    shape = shape_of(a)
+    return iota(tuple([n if i == axis else 1 for i, n in enumerate(shape)]), axis, np.dtype(np.int64))
+
+
+def _part(a: Any, axis: int, start: int, stop: int) -> Any:
+    return getitem(a, (*(slice(None),) * axis, slice(start, stop)))
 
 
 def _compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
@@ -157,7 +206,11 @@ def _resize(a: Any, new_shape: Any) -> Any:
     if 0 in shape_of(a):
         zero = np.resize(np.empty(0, dtype_of(a)), new_shape)
         return broadcast_to(zero, zero.shape)
-    return moved(a, np.resize(positions(a), new_shape))
+    shape = np.resize(np.empty(1, np.bool_), new_shape).shape  # with NumPy's errors
+    n, total = int(np.prod(shape_of(a))), int(np.prod(shape))
+    times = max(-(-total // n), 1)
+    flat = reshape(broadcast_to(reshape(a, (1, n)), (times, n)), (times * n,))
+    return reshape(getitem(flat, slice(0, total)), shape)
 
 
 def _trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Any:

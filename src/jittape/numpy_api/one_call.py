@@ -20,11 +20,13 @@ from jittape.numpy_api.numpy_operands import dtype_of, shape_of
 __all__ = [
     "END",
     "FLAGS",
+    "FRACTIONS",
     "LIST",
     "NAMED",
     "ONE_CALLS",
     "OPERAND",
     "OPERAND_NAMES",
+    "PERCENTS",
     "TUPLE",
     "OneCall",
     "arranged",
@@ -45,7 +47,8 @@ class OneCall(NamedTuple):
         Number of leading parameters that are operands, never structure.
     numbers : int
         Python numbers that are operands, except as the first argument: 0 none, 1 floats, 2 also the ints among the
-        leading parameters; -1 neither numbers nor arrays, whose values are read.
+        leading parameters; `FRACTIONS` and `PERCENTS` ints and floats in a range; -1 neither numbers nor arrays, whose
+        values are read.
     results : callable or None
         Converts a tuple of results.
     """
@@ -63,6 +66,8 @@ OPERAND, LIST, TUPLE, END, NAMED = (f"\ue000{name}" for name in ("operand", "lis
 """Marks among the parameters of `OneCall.general`; no argument of a user has these texts."""
 OPERAND_NAMES = dict.fromkeys(("a", "b", "fp", "p", "v", "weights", "x", "x1", "x2", "xp", "y"))
 """Keyword arguments that may be operands; ``out=`` is none."""
+FRACTIONS, PERCENTS = 3, 4
+"""`OneCall.numbers` of functions whose numbers are from 0 to 1, or to 100; Python records calls with arrays of them."""
 _FLAGS = "bias compute_uv copy equal_nan full_matrices hermitian increasing keepdims rowvar subok upper"
 FLAGS = dict.fromkeys(_FLAGS.split())
 """Keyword arguments for which 1 means the same as True: equal keys must have the same meaning, and 1 is an axis."""
@@ -155,8 +160,11 @@ def _flattened(
     parts: list[Any] = []
     for i, value in enumerate(args):
         kind, leads, numbers = value.__class__, i < call.leading, call.numbers if i else 0
-        is_number = (kind is float and numbers > 0) or (kind is int and leads and numbers == 2)
-        if is_number or (kind in types and (numbers >= 0 or kind is not np.ndarray)):
+        if numbers >= FRACTIONS:
+            is_number = leads and kind in _REAL and 0 <= value <= (1 if numbers == FRACTIONS else 100)
+        else:
+            is_number = (kind is float and numbers > 0) or (kind is int and leads and numbers == 2)
+        if is_number or (kind in types and (0 <= numbers < FRACTIONS or kind is not np.ndarray)):
             operands.append(value)
             parts.append(OPERAND)
         elif kind in _SEQUENCES and value and all([x.__class__ in types for x in value]):
@@ -170,7 +178,7 @@ def _flattened(
         parts.append(NAMED)
     for name, value in kwargs.items():
         kind = value.__class__
-        if (kind in types and name in OPERAND_NAMES) or (kind is float and call.numbers > 0):
+        if (kind in types and name in OPERAND_NAMES) or (kind is float and 0 < call.numbers < FRACTIONS):
             operands.append(value)
             parts += [name, OPERAND]
         elif is_structure(value) or (kind is bool and name in FLAGS):
@@ -192,3 +200,4 @@ def is_structure(value: Any) -> bool:
 
 _STRUCTURE = frozenset((int, str, type, DType, type(None)))
 _SEQUENCES = frozenset((list, tuple))
+_REAL = frozenset((int, float))

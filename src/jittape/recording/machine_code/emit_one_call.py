@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
-from jittape.native.object_code import ObjectCode
+from jittape.native.object_code import DOUBLE, I64, ObjectCode
+from jittape.numpy_api.one_call import FRACTIONS
 from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
@@ -175,14 +176,19 @@ class _Argument:
         code, builder = self.code, self.code.builder
         leads = code.differ(self.leads, integer(0))
         sequence = code.block("sequence")
-        with_floats = builder.icmp_signed(">", self.numbers, integer(0))
+        plain = builder.icmp_signed("<", self.numbers, integer(FRACTIONS))
+        with_floats = builder.and_(plain, builder.icmp_signed(">", self.numbers, integer(0)))
         is_float = builder.and_(code.is_a(self.value, "float"), with_floats)
         two = builder.and_(code.same(self.numbers, integer(2)), leads)
         is_int = builder.and_(code.is_a(self.value, "int"), two)
-        with_arrays = builder.and_(leads, builder.icmp_signed(">=", self.numbers, integer(0)))
-        is_array = builder.and_(code.is_a(self.value, "ndarray"), with_arrays)
+        with_arrays = builder.and_(plain, builder.icmp_signed(">=", self.numbers, integer(0)))
+        is_array = builder.and_(code.is_a(self.value, "ndarray"), builder.and_(leads, with_arrays))
         is_number_or_array = builder.or_(builder.or_(is_float, is_int), is_array)
         with self._if(is_number_or_array):
+            self._append_operand(self.value)
+        is_real = builder.or_(code.is_a(self.value, "float"), code.is_a(self.value, "int"))
+        with self._if(builder.and_(builder.and_(leads, is_real), builder.not_(plain))):
+            self._require_in_range()
             self._append_operand(self.value)
         with self._if(self._is_tensor(self.value)):
             with builder.if_then(code.differ(self.name, integer(0))):
@@ -203,6 +209,22 @@ class _Argument:
         builder.ret(integer(1))
         code.begin(self.no)
         builder.ret(integer(0))
+
+    def _require_in_range(self) -> None:
+        """Refuse a number that is no fraction or percentage."""
+        code, builder, found = self.code, self.code.builder, self.code.words(1)
+        with builder.if_else(code.is_a(self.value, "int")) as (an_int, a_float):
+            with an_int:
+                number = code.call("PyLong_AsSsize_t", self.value)
+                code.call("PyErr_Clear")  # of an int that does not fit, which is -1 here
+                code.write(found, builder.bitcast(builder.sitofp(number, DOUBLE), I64))
+            with a_float:
+                code.write(found, code.get_unchecked(self.value, "float_value"))
+        value = builder.bitcast(code.read(found), DOUBLE)
+        one = code.same(self.numbers, integer(FRACTIONS))
+        most = builder.select(one, ir.Constant(DOUBLE, 1.0), ir.Constant(DOUBLE, 100.0))
+        code.require(builder.fcmp_ordered(">=", value, ir.Constant(DOUBLE, 0.0)), self.no)
+        code.require(builder.fcmp_ordered("<=", value, most), self.no)
 
     @contextmanager
     def _if(self, condition: ir.Value) -> Iterator[None]:
