@@ -22,15 +22,17 @@ KNOWN = (
     "n.append(x, y, axis=0)", "n.array_split(x, 2)", "n.atleast_2d(x, v)", "n.average(v, weights=w)",
     "n.broadcast_arrays(x, v)", "n.broadcast_to(v, (2, 3))", "n.clip(x, 0.5, None)", "n.clip(x, a_min=0.5, a_max=2.0)",
     "n.clip(x, 1, 2)", "n.concatenate((x, y), axis=1)", "n.convolve(v, w, 'same')", "n.cov(x, rowvar=False)",
-    "n.cross(v, w)", "n.diag(v, -1)", "n.einsum('ij,jk->ik', x, y)", "n.fft.rfft(v)", "n.full_like(x, 2.5)",
-    "n.gradient(v)", "n.hsplit(x, 3)", "n.interp(v, v, w)", "n.isclose(x, y, rtol=0.5)", "n.linalg.eigh(x)",
-    "n.linalg.multi_dot([x, y, x])", "n.linalg.norm(x, axis=1, keepdims=True)", "n.linalg.slogdet(x)",
-    "n.linalg.svd(x, full_matrices=False)", "n.median(x, axis=0)", "n.meshgrid(v, w)", "n.nanmean(x, 1)",
-    "n.pad(x, ((1, 0), (0, 2)))", "n.polyval(v, w)", "n.power(x, 2)", "n.power(x, y)", "n.ptp(x, axis=0)",
-    "n.repeat(x, 2, axis=1)", "n.roll(x, 1, axis=0)", "n.round(x, 1)", "n.split(x, (1, 2))", "n.stack([x, y], axis=-1)",
-    "n.std(x, axis=0, ddof=1)", "n.sum(x, dtype=np.float32)", "n.take(x, t, axis=1)", "n.tile(x, (2, 1))",
-    "n.trapezoid(v, w)", "n.tril(x)", "n.trunc(x)", "n.unwrap(v)", "n.var(x, axis=(0, 1))", "n.where(m, x, 0.0)",
-    "n.zeros_like(x)",
+    "n.cross(v, w)", "n.delete(v, -1)", "n.diag(v, -1)", "n.einsum('ij,jk->ik', x, y)", "n.fft.rfft(v)",
+    "n.full_like(x, 2.5)", "n.gradient(v)", "n.hsplit(x, 3)", "n.insert(v, 1, 7.0)", "n.interp(v, v, w)",
+    "n.isclose(x, y, rtol=0.5)", "n.linalg.eigh(x)", "n.linalg.multi_dot([x, y, x])",
+    "n.linalg.norm(x, axis=1, keepdims=True)", "n.linalg.slogdet(x)", "n.linalg.svd(x, full_matrices=False)",
+    "n.median(x, axis=0)", "n.meshgrid(v, w)", "n.nanmean(x, 1)", "n.pad(x, ((1, 0), (0, 2)))",
+    "n.pad(x, (1, 2), 'reflect')", "n.pad(v, 1, mode='edge')", "n.percentile(v, 30)", "n.polyval(v, w)",
+    "n.power(x, 2)", "n.power(x, y)", "n.ptp(x, axis=0)", "n.quantile(x, 0.25, axis=0)", "n.repeat(x, 2, axis=1)",
+    "n.resize(x, (2, 5))", "n.roll(x, 1, axis=0)", "n.round(x, 1)", "n.split(x, (1, 2))", "n.stack([x, y], axis=-1)",
+    "n.std(x, axis=0, ddof=1)", "n.sum(x, dtype=np.float32)", "n.take(x, t, axis=1)", "n.take(v, -2)",
+    "n.tile(x, (2, 1))", "n.trapezoid(v, w)", "n.tril(x)", "n.trunc(x)", "n.unwrap(v)", "n.var(x, axis=(0, 1))",
+    "n.where(m, x, 0.0)", "n.zeros_like(x)",
 )  # fmt: skip
 """Calls that machine code records by itself."""
 REFUSED = (
@@ -38,9 +40,10 @@ REFUSED = (
     "n.sum(x, where=x > y)", "n.average(x, axis=0, weights=[1.0, 2.0, 3.0])", "n.repeat(v, np.array([1, 0, 2]))",
     "n.repeat(v[:2], t)", "n.take(x, [0, 2], axis=1)", "n.take(x, -2)",
     "n.take(x, k)", "n.take(x, k[None], 0)", "n.take(x, 1, mode='wrap')",
-    "n.quantile(x, 0.25, axis=0)", "n.where(v > w)[0]",
-    "n.unique(v)", "n.select([x > y, x < y], [x, y], 5.0)", "n.insert(v, 1, 7.0)",
-    "n.piecewise(v, [v > w], [1.0, 2.0])", "n.pad(v, 1, mode='edge')", "n.histogram(v, 3)[0]",
+    "n.quantile(x, [0.25, 0.5], axis=0)", "n.quantile(v, q=0.5)", "n.where(v > w)[0]",
+    "n.unique(v)", "n.select([x > y, x < y], [x, y], 5.0)", "n.insert(v, 1, [7.0, 8.0])", "n.insert(x, 1, 7.0, axis=1)",
+    "n.insert(v, 3, 7.0)", "n.insert(v, 1, 7)", "n.delete(x, -1, axis=0)", "n.delete(v, [0, 1])", "n.delete(v, obj=1)",
+    "n.piecewise(v, [v > w], [1.0, 2.0])", "n.pad(v, 9, mode='wrap')", "n.histogram(v, 3)[0]",
     "n.einsum(x, [0, 1], [1, 0])", "n.block([[x, y], [y, x]])",
     "n.append(v, 1.0)", "n.nan_to_num(x, nan=0.5)", "n.linspace(v, w, 4)", "n.median(x, axis=np.int64(1))",
 )  # fmt: skip
@@ -129,6 +132,32 @@ def test_numbers_that_change_are_not_kept(namespace: Any):
         assert namespace.clip(x, 1, i).numpy().tolist() == np.clip(a, 1, i).tolist()
         assert namespace.where(x > 2, x, low).numpy().tolist() == np.where(a > 2, a, low).tolist()
         np.testing.assert_array_equal(namespace.full_like(x, fill).numpy(), np.full_like(a, fill))
+
+
+@pytest.mark.parametrize("namespace", [np, jnp])
+def test_indices_and_fractions_are_checked_and_not_kept(namespace: Any):
+    x, a = jt.constant(np.arange(6.0)), np.arange(6.0)
+    for i in range(60):
+        current_trace().step()
+        place, fraction = i % 12 - 6, i % 11 / 10
+        assert float(namespace.take(x, place)) == a[place]
+        assert namespace.delete(x, place).numpy().tolist() == np.delete(a, place).tolist()
+        assert namespace.insert(x, place, 0.5 * i).numpy().tolist() == np.insert(a, place, 0.5 * i).tolist()
+        assert float(namespace.quantile(x, fraction)) == np.quantile(a, fraction)
+        assert float(namespace.percentile(x, i)) == np.percentile(a, i)
+        for bad in (6 + i, -7 - i, 2**80):
+            for function in (namespace.take, namespace.delete):
+                with pytest.raises((IndexError, OverflowError)):
+                    function(x, bad)
+            with pytest.raises((IndexError, OverflowError)):
+                namespace.insert(x, bad + (bad > 0), 1.0)
+        for bad in (1.5 + i, -0.1, float("nan"), -1):
+            with pytest.raises(ValueError, match="must be in the range"):
+                namespace.quantile(x, bad)
+            with pytest.raises(ValueError, match="must be in the range"):
+                namespace.percentile(x, 100 * bad)
+        with pytest.raises(np.exceptions.AxisError):
+            namespace.delete(x, place, axis=1)
 
 
 def test_arrays_and_lists_that_change_are_read_each_time():

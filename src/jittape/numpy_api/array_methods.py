@@ -235,6 +235,10 @@ class ArrayMethods:
 
     def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
         """Return elements by index; see `numpy.take`."""
+        if out is None and mode == "raise" and (axis is None or axis.__class__ is int):
+            if hasattr(indices, "_aval"):
+                return apply(_adapter(np.take), (self, indices), (axis,))
+            return _adapter(np.take)(self, indices, axis)
         return _into(out, np.take, self, indices, axis, mode=mode)
 
     # ---- elements --------------------------------------------------------------------------------------------------

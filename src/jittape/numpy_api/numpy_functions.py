@@ -41,7 +41,7 @@ from jittape.numpy_api.numpy_padding import numpy_pad
 from jittape.numpy_api.numpy_polynomials import POLYNOMIALS
 from jittape.numpy_api.numpy_products import PRODUCTS
 from jittape.numpy_api.numpy_quantiles import QUANTILES
-from jittape.numpy_api.numpy_rearranging import REARRANGING
+from jittape.numpy_api.numpy_rearranging import REARRANGING, delete_at, insert_at, take_at
 from jittape.numpy_api.numpy_reductions import (
     cumulative_adapter,
     extreme_adapter,
@@ -80,7 +80,7 @@ from jittape.numpy_api.numpy_shapes import (
 )
 from jittape.numpy_api.numpy_sorting import SORTING
 from jittape.numpy_api.numpy_statistics import STATISTICS, deviation_adapter
-from jittape.numpy_api.one_call import FRACTIONS, ONE_CALLS, PERCENTS, OneCall, arranged
+from jittape.numpy_api.one_call import FRACTIONS, INDEX, ONE_CALLS, PERCENTS, OneCall, arranged
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import multiply, positive
 from jittape.primitives.elementwise.comparison import where
@@ -339,8 +339,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 # ---- functions that are recorded as one call -------------------------------------------------------------------------
 
 _NO_CALL = (
-    "apply_along_axis apply_over_axes bincount can_cast choose common_type compress delete diag_indices_from "
-    "diagflat digitize einsum_path extract geomspace histogram histogram2d histogram_bin_edges histogramdd insert "
+    "apply_along_axis apply_over_axes bincount can_cast choose common_type compress diag_indices_from "
+    "diagflat digitize einsum_path extract geomspace histogram histogram2d histogram_bin_edges histogramdd "
     "intersect1d isin iscomplexobj isrealobj ix_ linalg.lstsq linspace logspace ndim "
     "packbits piecewise poly polydiv polyfit polymul ravel_multi_index real_if_close "
     "result_type roots searchsorted setdiff1d setxor1d shape size tril_indices_from trim_zeros "
@@ -354,13 +354,15 @@ _OF_TWO = (
 _OPERANDS: dict[Any, tuple[int, int]] = {
     **dict.fromkeys(map(numpy_function, _OF_TWO.split()), (2, 0)),
     np.clip: (3, 2),
+    np.delete: (2, INDEX),
     np.einsum: (0, 0),
     np.full_like: (2, 1),
+    np.insert: (3, INDEX),
     np.interp: (3, 0),
     np.isclose: (2, 1),
     **dict.fromkeys((np.nanquantile, np.quantile), (2, FRACTIONS)),
     **dict.fromkeys((np.nanpercentile, np.percentile), (2, PERCENTS)),
-    np.take: (2, -1),
+    np.take: (2, INDEX),
     np.where: (3, 2),
 }
 """`OneCall.leading` and `OneCall.numbers` of functions other than those of one operand."""
@@ -373,13 +375,16 @@ _RESULTS: dict[Any, Callable[..., Any]] = {
     np.linalg.svd: SVDResult._make,
 }
 
+_OF_INDEX: dict[Any, Callable[..., Any]] = {np.delete: delete_at, np.insert: insert_at, np.take: take_at}
+"""Adapters in bodies, which find a number in place of the index."""
+
 ONE_CALLS |= {
     function: OneCall(
-        adapter,
+        adapter := _OF_INDEX.get(function, found),
         arranged(function.__name__, adapter, _RESULTS.get(function)),
         *_OPERANDS.get(function, (1, 0)),
         _RESULTS.get(function),
     )
-    for function, adapter in FUNCTIONS.items()
+    for function, found in FUNCTIONS.items()
     if function not in frozenset(map(numpy_function, _NO_CALL.split()))
 }

@@ -72,11 +72,10 @@ _MOST_RUNS = 8
 """Maximum number of parts of an axis; a gather moves more, one by one."""
 
 
-def _in_runs(x: Any, widths: list[list[int]], mode: str, options: dict[str, Any]) -> Any:
+def _in_runs(x: Any, widths: list[list[int]], mode: Any, options: dict[str, Any]) -> Any:
     """Return `x` padded by its own elements, axis by axis, as joined parts; None if there are too many parts."""
     indices = [
-        np.pad(np.arange(n), pair, mode, **options)
-        for n, pair in zip(shape_of(x), widths, strict=True)
+        np.pad(np.arange(n), pair, mode, **options) for n, pair in zip(shape_of(x), widths, strict=True)
     ]
     runs = [_runs(index) for index in indices]
     if max(map(len, runs)) > _MOST_RUNS:

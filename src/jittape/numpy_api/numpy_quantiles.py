@@ -154,7 +154,7 @@ def _quantile(name: str, scale: float, ignore_nan: bool) -> Callable[..., Any]:
             raise ValueError(
                 f"[np.{name}] {shown(method)} is not a valid method. Use one of: {sorted(METHODS)}"
             )
-        kind = getattr(q, "kind", type(q)) if is_number(q) else dtype_of(strong(q))
+        kind: Any = getattr(q, "kind", type(q)) if is_number(q) else dtype_of(strong(q))
         dtype = _dtype_of_quantiles(name, dtype_of(a), kind, method)
         q = _probabilities(name, q, scale)
         return apply(_at, (a, q), (name, axis_key(axis), method, bool(keepdims), ignore_nan, dtype))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.builder import WeakScalar
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
 from jittape.numpy_api.numpy_operands import (
@@ -30,6 +31,7 @@ from jittape.numpy_api.numpy_shapes import (
     numpy_swapaxes,
 )
 from jittape.primitives.broadcast import axis_key, iota
+from jittape.primitives.elementwise.arithmetic import add
 from jittape.primitives.elementwise.comparison import equal, less, where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
@@ -38,7 +40,7 @@ from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.shape.joining import unstack
 from jittape.primitives.shape.reshaping import broadcast_to, one_axis, reshape, transpose
 
-__all__ = ["REARRANGING", "moved", "positions"]
+__all__ = ["REARRANGING", "delete_at", "insert_at", "moved", "positions", "take_at"]
 
 
 def positions(a: Any) -> np.ndarray[Any, Any]:
@@ -132,7 +134,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         if type(obj) is int and _is_along(axis, shape_of(arr)):
             n = _extent(shape_of(arr), axis)
             if -n <= obj <= n:
-                return apply(_with_one_more, (arr, obj + n if obj < 0 else obj, number[()]), (axis,))
+                return apply(_with_one_more, (arr, obj, number[()]), (axis,))
         values = number
     values = cast(strong(values), dtype_of(arr))
     at = positions(arr)
@@ -149,7 +151,7 @@ def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if type(obj) is int and _is_along(axis, shape_of(arr)):
         n = _extent(shape_of(arr), axis)
         if -n <= obj < n:
-            return apply(_with_one_less, (arr, obj + n if obj < 0 else obj), (axis,))
+            return apply(_with_one_less, (arr, obj), (axis,))
     return moved(arr, np.delete(positions(arr), _index(obj), axis))
 
 
@@ -163,21 +165,59 @@ def _extent(shape: tuple[int, ...], axis: int | None) -> int:
 
 
 def _with_one_less(a: Any, place: Any, axis: int | None) -> Any:
-    """Return `a` without the elements at a place along an axis, which is an input: another place is the same program."""
+    """Return `a` without the elements at a place along an axis. The place is an input: others are the same program."""
     a, axis = (reshape(a, -1), 0) if axis is None else (a, axis % len(shape_of(a)))
     n = shape_of(a)[axis]
     before, after = _part(a, axis, 0, n - 1), _part(a, axis, 1, n)
-    return where(less(_index_along(before, axis), place), before, after)
+    return where(less(_index_along(before, axis), _from_the_front(place, n)), before, after)
 
 
 def _with_one_more(a: Any, place: Any, value: Any, axis: int | None) -> Any:
     """Return `a` with a number inserted at a place along an axis."""
     a, axis = (reshape(a, -1), 0) if axis is None else (a, axis % len(shape_of(a)))
     shape = shape_of(a)
-    one = broadcast_to(cast(value, dtype_of(a)), (*shape[:axis], 1, *shape[axis + 1 :]))
+    # Machine code gives the numbers to the program in the order in which the body takes them.
+    place, value = _from_the_front(place, shape[axis]), cast(value, dtype_of(a))
+    one = broadcast_to(value, (*shape[:axis], 1, *shape[axis + 1 :]))
     before, after = numpy_concatenate([a, one], axis), numpy_concatenate([one, a], axis)
     index = _index_along(after, axis)
-    return where(less(index, place), before, where(equal(index, place), cast(value, dtype_of(a)), after))
+    return where(less(index, place), before, where(equal(index, place), value, after))
+
+
+def _from_the_front(place: Any, n: int) -> Any:
+    """Return an index among `n` elements; a negative one counts from the end."""
+    place = cast(place, np.int64)
+    return where(less(place, 0), add(place, n), place)
+
+
+def delete_at(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """``np.delete`` of an element of a vector, in a body; the index is in range."""
+    _require_index("delete", obj, axis)
+    return _with_one_less(arr, obj, axis)
+
+
+def insert_at(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """``np.insert`` of a number into a vector of floats, in a body; the index is in range."""
+    _require_index("insert", obj, axis)
+    if dtype_of(arr).kind not in "fc" or shape_of(values) or dtype_of(values).kind != "f":
+        raise TypeError("the values need NumPy's checks")
+    return _with_one_more(arr, obj, values, axis)
+
+
+def take_at(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+    """``np.take``, in a body; an index that is a number is in range, and `a` is then a vector."""
+    if type(indices) is not WeakScalar:
+        return _take(a, indices, axis, out, mode)
+    if out is not None or mode != "raise":
+        raise TypeError("the arguments need NumPy's checks")
+    _require_index("take", indices, axis)
+    return gather(a, _from_the_front(indices, shape_of(a)[0]), axis=0)
+
+
+def _require_index(name: str, index: Any, axis: Any) -> None:
+    one_axis(f"np.{name}", axis_key(0 if axis is None else axis), 1)
+    if type(index) is not WeakScalar or index.kind is not int:
+        raise TypeError("an index that is no int moves elements by their positions")
 
 
 def _index_along(a: Any, axis: int) -> Any:

@@ -21,6 +21,7 @@ __all__ = [
     "END",
     "FLAGS",
     "FRACTIONS",
+    "INDEX",
     "LIST",
     "NAMED",
     "ONE_CALLS",
@@ -47,8 +48,8 @@ class OneCall(NamedTuple):
         Number of leading parameters that are operands, never structure.
     numbers : int
         Python numbers that are operands, except as the first argument: 0 none, 1 floats, 2 also the ints among the
-        leading parameters; `FRACTIONS` and `PERCENTS` ints and floats in a range; -1 neither numbers nor arrays, whose
-        values are read.
+        leading parameters; `FRACTIONS` and `PERCENTS` ints and floats in a range; `INDEX` an index of a vector, and
+        floats behind it. Arrays are operands unless their values are read.
     results : callable or None
         Converts a tuple of results.
     """
@@ -66,8 +67,11 @@ OPERAND, LIST, TUPLE, END, NAMED = (f"\ue000{name}" for name in ("operand", "lis
 """Marks among the parameters of `OneCall.general`; no argument of a user has these texts."""
 OPERAND_NAMES = dict.fromkeys(("a", "b", "fp", "p", "v", "weights", "x", "x1", "x2", "xp", "y"))
 """Keyword arguments that may be operands; ``out=`` is none."""
-FRACTIONS, PERCENTS = 3, 4
-"""`OneCall.numbers` of functions whose numbers are from 0 to 1, or to 100; Python records calls with arrays of them."""
+FRACTIONS, PERCENTS, INDEX = 3, 4, 5
+"""`OneCall.numbers` of functions whose second argument is from 0 to 1, from 0 to 100, or an index of a vector.
+
+Python records calls with arrays of such numbers, and those with numbers out of range.
+"""
 _FLAGS = "bias compute_uv copy equal_nan full_matrices hermitian increasing keepdims rowvar subok upper"
 FLAGS = dict.fromkeys(_FLAGS.split())
 """Keyword arguments for which 1 means the same as True: equal keys must have the same meaning, and 1 is an axis."""
@@ -160,11 +164,13 @@ def _flattened(
     parts: list[Any] = []
     for i, value in enumerate(args):
         kind, leads, numbers = value.__class__, i < call.leading, call.numbers if i else 0
+        if numbers == INDEX and i > 1:
+            numbers = 1
         if numbers >= FRACTIONS:
-            is_number = leads and kind in _REAL and 0 <= value <= (1 if numbers == FRACTIONS else 100)
+            is_number = leads and kind in _REAL and _is_in_range(value, numbers, args[0])
         else:
             is_number = (kind is float and numbers > 0) or (kind is int and leads and numbers == 2)
-        if is_number or (kind in types and (0 <= numbers < FRACTIONS or kind is not np.ndarray)):
+        if is_number or (kind in types and (numbers < FRACTIONS or kind is not np.ndarray)):
             operands.append(value)
             parts.append(OPERAND)
         elif kind in _SEQUENCES and value and all([x.__class__ in types for x in value]):
@@ -181,13 +187,23 @@ def _flattened(
         if (kind in types and name in OPERAND_NAMES) or (kind is float and 0 < call.numbers < FRACTIONS):
             operands.append(value)
             parts += [name, OPERAND]
-        elif is_structure(value) or (kind is bool and name in FLAGS):
+        elif (is_structure(value) and not (kind is int and name in _INDICES)) or (
+            kind is bool and name in FLAGS
+        ):
             parts += [name, value]
         else:
             return None
     if len(parts) == len(operands):
         return tuple(operands), ()
     return (tuple(operands), (*parts, len(operands))) if operands else None
+
+
+def _is_in_range(value: Any, numbers: int, first: Any) -> bool:
+    """Return whether a number is in the range that `OneCall.numbers` gives."""
+    if numbers != INDEX:
+        return 0 <= value <= (1 if numbers == FRACTIONS else 100)
+    shape: Any = first._aval.shape if hasattr(first, "_aval") and not open_extents else ()
+    return type(value) is int and len(shape) == 1 and -shape[0] <= value < shape[0]
 
 
 def is_structure(value: Any) -> bool:
@@ -201,3 +217,5 @@ def is_structure(value: Any) -> bool:
 _STRUCTURE = frozenset((int, str, type, DType, type(None)))
 _SEQUENCES = frozenset((list, tuple))
 _REAL = frozenset((int, float))
+_INDICES = frozenset(("indices", "obj"))
+"""Keyword arguments whose ints change from call to call."""

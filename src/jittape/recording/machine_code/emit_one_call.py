@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import DOUBLE, I64, ObjectCode
-from jittape.numpy_api.one_call import FRACTIONS
+from jittape.numpy_api.one_call import FRACTIONS, INDEX
 from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
@@ -101,9 +101,11 @@ class _OneCall:
         leading, numbers = (code.index(code.item(self.call, i), self.refused) for i in (2, 3))
         with code.each(self.count) as i:
             leads = builder.zext(builder.icmp_signed("<", i, leading), ir.IntType(64))
-            first = code.same(i, integer(0))
             value = code.read(self.arguments, i)
-            self._take(value, integer(0), leads, builder.select(first, integer(0), numbers))
+            behind = builder.and_(builder.icmp_signed(">", i, integer(1)), code.same(numbers, integer(INDEX)))
+            allowed = builder.select(behind, integer(1), numbers)
+            first = code.same(i, integer(0))
+            self._take(value, integer(0), leads, builder.select(first, integer(0), allowed))
         with builder.if_then(code.differ(self.kwargs, integer(0))):
             self._append_part(code.known("NAMED"))
             with code.each_pair(self.kwargs) as (name, value):
@@ -181,8 +183,7 @@ class _Argument:
         is_float = builder.and_(code.is_a(self.value, "float"), with_floats)
         two = builder.and_(code.same(self.numbers, integer(2)), leads)
         is_int = builder.and_(code.is_a(self.value, "int"), two)
-        with_arrays = builder.and_(plain, builder.icmp_signed(">=", self.numbers, integer(0)))
-        is_array = builder.and_(code.is_a(self.value, "ndarray"), builder.and_(leads, with_arrays))
+        is_array = builder.and_(code.is_a(self.value, "ndarray"), builder.and_(leads, plain))
         is_number_or_array = builder.or_(builder.or_(is_float, is_int), is_array)
         with self._if(is_number_or_array):
             self._append_operand(self.value)
@@ -211,12 +212,29 @@ class _Argument:
         builder.ret(integer(0))
 
     def _require_in_range(self) -> None:
-        """Refuse a number that is no fraction or percentage."""
+        """Refuse a number out of the range that `OneCall.numbers` gives."""
         code, builder, found = self.code, self.code.builder, self.code.words(1)
+        index, percents, after, unfit = (code.block(n) for n in ("index", "percents", "in_range", "unfit"))
+        builder.cbranch(code.same(self.numbers, integer(INDEX)), index, percents)
+        code.begin(index)
+        code.require(code.is_a(self.value, "int"), self.no)
+        aval = code.get(code.read(self.memory, _FIRST + _PARTS), "_aval", self.no)
+        code.require(code.is_a(aval, "Aval"), self.no)
+        shape = code.item(aval, 0)
+        code.require_same(self.no, (code.length_of(shape), integer(1)))
+        extent = code.item(shape, 0)
+        code.require(code.is_a(extent, "int"), self.no)
+        n, place = (code.index(value, unfit) for value in (extent, self.value))
+        code.require(builder.icmp_signed("<", place, n), self.no)
+        code.require(builder.icmp_signed(">=", place, builder.neg(n)), self.no)
+        builder.branch(after)
+        code.begin(unfit)
+        code.call("PyErr_Clear")
+        builder.branch(self.no)
+        code.begin(percents)
         with builder.if_else(code.is_a(self.value, "int")) as (an_int, a_float):
             with an_int:
-                number = code.call("PyLong_AsSsize_t", self.value)
-                code.call("PyErr_Clear")  # of an int that does not fit, which is -1 here
+                number = code.index(self.value, unfit)
                 code.write(found, builder.bitcast(builder.sitofp(number, DOUBLE), I64))
             with a_float:
                 code.write(found, code.get_unchecked(self.value, "float_value"))
@@ -225,6 +243,8 @@ class _Argument:
         most = builder.select(one, ir.Constant(DOUBLE, 1.0), ir.Constant(DOUBLE, 100.0))
         code.require(builder.fcmp_ordered(">=", value, ir.Constant(DOUBLE, 0.0)), self.no)
         code.require(builder.fcmp_ordered("<=", value, most), self.no)
+        builder.branch(after)
+        code.begin(after)
 
     @contextmanager
     def _if(self, condition: ir.Value) -> Iterator[None]:
