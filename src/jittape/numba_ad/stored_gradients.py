@@ -74,9 +74,17 @@ def write_entry(folder: Path, key: str, module: str, text: str, **content: Any) 
 @cache
 def _package_state() -> list[Any]:
     """Return names, sizes and times of the files that derive gradients; an edited file creates new keys."""
-    files = sorted(Path(__file__).parent.rglob("*.py"))
-    found = [(file.name, file.stat()) for file in files]
-    return [(name, state.st_size, state.st_mtime_ns) for name, state in found]
+    found = []
+    folders = [os.path.dirname(__file__)]
+    for folder in folders:  # `Path.rglob` takes 2 ms, half the time of loading a gradient
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    folders.append(entry.path)
+                elif entry.name.endswith(".py"):
+                    state = entry.stat()
+                    found.append((entry.path, state.st_size, state.st_mtime_ns))
+    return sorted(found)
 
 
 def _described(value: Any, seen: dict[Any, int]) -> Any:
