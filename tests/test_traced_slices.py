@@ -58,6 +58,16 @@ def blocks(x: Any, loop: Any) -> Any:
     return loop(1, 6, lambda i, u: loop(1, 8, column(i), u), x + 0)
 
 
+def parts_of_rows(x: Any, loop: Any) -> Any:
+    def body(k: Any, u: Any) -> Any:
+        u[k, 1:4] = u[k, 1:4] * jt.sin(u[k - 4, 5:8]) + 0.5
+        u[-2:, k - 3] += u[0, 3:5] * u[k, k, None]
+        u[k, ::-2] *= 0.9
+        return u
+
+    return loop(1, 6, body, x * 1)
+
+
 def chosen(x: Any, loop: Any) -> Any:
     def body(i: Any, s: Any) -> Any:
         return s + jt.cond(
@@ -86,6 +96,7 @@ PROGRAMS = [
     (strided, DATA),
     (sliced_at, DATA),
     (blocks, GRID),
+    (parts_of_rows, GRID),
     (chosen, DATA),
     (halving, DATA),
 ]
@@ -155,6 +166,16 @@ def test_a_slice_beyond_the_array_is_an_error(first: int, last: int) -> None:
             IndexError, match=r"\[getitem\] a slice of 3 elements .* must be from 0 to 9 here"
         ):
             jt.fori_loop(first, last, lambda i, s: s + jt.reduce_sum(x[i - 1 : i + 2]), zero()).numpy()
+
+
+def test_a_part_of_a_row_beyond_the_array_is_an_error() -> None:
+    x = jt.constant(GRID)
+    for sign in (1, -1):
+        for _ in range(2):
+            with pytest.raises(IndexError, match=r"\[getitem\] a slice of 1 elements .* beyond axis 0"):
+                jt.fori_loop(
+                    0, 9, lambda i, s, sign=sign: s + jt.reduce_sum(x[sign * i, 1:4]), zero()
+                ).numpy()
 
 
 def test_a_slice_of_unknown_length_is_an_error() -> None:

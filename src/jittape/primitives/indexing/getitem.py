@@ -22,6 +22,7 @@ from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.indexing.gather_ops import check_range, gather_op, integer_index, scatter_update_op
 from jittape.primitives.indexing.index_keys import Picking, Slicing, check_mask, parsed, selection_of
 from jittape.primitives.indexing.masks import masked_op, unmasked_op
+from jittape.primitives.indexing.slice_starts import is_traced
 from jittape.primitives.shape.views import Region, dynamic_update_slice_op, inverse, permuted, slice_op
 from jittape.typing import Tensor
 
@@ -149,6 +150,8 @@ def _known_plan(shape: tuple[int, ...], key: Any) -> tuple[Plan, list[Any]] | No
         elif type(part) is int or part is None or part is Ellipsis:
             parts.append(part)
         elif (aval := _index_aval(part)) is not None:
+            if not aval.shape and is_traced(part):  # its operand may be a checked start
+                return None
             parts.append(aval)
             arrays.append(part)
         else:

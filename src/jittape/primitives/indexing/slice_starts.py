@@ -21,10 +21,11 @@ from jittape.core.symbolic.extent_functions import index_of
 from jittape.errors import DTypeError, InvalidIndexError
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import as_symbol, broadcast, cast_to
+from jittape.primitives.elementwise.arithmetic import add
 from jittape.primitives.elementwise.assertions import MADE, end_run_where
-from jittape.primitives.elementwise.comparison import where
+from jittape.primitives.elementwise.comparison import less, where
 
-__all__ = ["checked_start", "is_traced", "slice_start_op", "traced_range"]
+__all__ = ["checked_position", "checked_start", "is_traced", "slice_start_op", "traced_range"]
 
 _past_op = Primitive(
     "past",
@@ -80,6 +81,16 @@ def checked_start(op: str, start: Any, length: int, axis: int, extent: int) -> A
             f"[{op}] a slice of {length} elements reaches beyond axis {axis} with size {extent}"
         )
     return apply(_start, (start,), (extent - length + 1, length, axis, op))
+
+
+def _position(index: Any, size: int, axis: int, op: str) -> Any:
+    index = cast_to(as_symbol(index), int64)
+    return _start(where(less(index, 0), add(index, size), index), size, 1, axis, op)
+
+
+def checked_position(op: str, index: Any, axis: int, extent: int) -> Any:
+    """Return an index as the start of a slice of one element; a negative index counts from the end."""
+    return apply(_position, (index,), (extent, axis, op))
 
 
 def is_traced(value: Any) -> bool:
