@@ -12,6 +12,7 @@ import jittape as jt
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(5, 3)), RNG.normal(size=(5, 3, 3))
 S = RNG.normal(size=5)
+COUNTS = np.array([2, 0, 3, 1, 2])
 
 
 def bilinear(v: Any, m: Any) -> Any:
@@ -30,6 +31,15 @@ def until_large(s: Any) -> Any:
     return jt.while_loop(lambda y: jt.abs(y) < 10.0, lambda y: y * 2.0, s)
 
 
+def repeated(v: Any, count: Any) -> Any:
+    """Run loops that end apart, one inside of the other."""
+
+    def inner(i: Any, y: Any) -> Any:
+        return jt.fori_loop(0, (count + i) % 3, lambda j, u: jt.tanh(u) * v + 0.1 * y, y)
+
+    return jt.reduce_sum(jt.fori_loop(0, count, inner, v) ** 2)
+
+
 CASES: dict[str, tuple[Any, Any, Any, tuple[Any, ...]]] = {
     "vectors": (lambda v: jt.reduce_sum(v * v), 0, 0, (A,)),
     "two stacks": (bilinear, 0, 0, (A, B)),
@@ -45,6 +55,8 @@ CASES: dict[str, tuple[Any, Any, Any, tuple[Any, ...]]] = {
     "gradient of a loop": (jt.grad(lambda v: jt.reduce_sum(looped(v))), 0, 0, (A,)),
     "branch": (chosen, 0, 0, (A,)),
     "while": (until_large, 0, 0, (S,)),
+    "gradient of loops that end apart": (jt.grad(repeated), 0, 0, (A, COUNTS)),
+    "hessian of loops that end apart": (jt.hessian(repeated), 0, 0, (A, COUNTS)),
     "linear system": (lambda m, v: jt.linalg.solve(m, v[:, None])[:, 0], 0, 0, (B, A)),
     "nested": (jt.vmap(lambda x, m: jt.sin(x) * m, (0, None)), (0, 0), 0, (A, S)),
 }
@@ -75,6 +87,16 @@ def _leaves(value: Any) -> tuple[list[Any], Any]:
     import optree
 
     return optree.tree_flatten(value)
+
+
+def test_gradient_of_gradients_of_loops_that_end_apart() -> None:
+    gradients = jt.vmap(jt.grad(repeated))
+    found = jt.grad(lambda a: jt.reduce_sum(jt.sin(gradients(a, COUNTS))))(A)
+    own = jt.grad(lambda v, n: jt.reduce_sum(jt.sin(jt.grad(repeated)(v, n))))
+    np.testing.assert_allclose(
+        found, [own(v, n) for v, n in zip(A, COUNTS, strict=True)], rtol=1e-9, atol=1e-12
+    )
+    assert gradients(A[:0], COUNTS[:0]).shape == (0, 3)
 
 
 def test_types_of_results_follow_the_arguments() -> None:

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from jittape.control.body import body_of, inlined, numbered
-from jittape.control.loop_parts import COUNT, WHILE, Parts, Pick
+from jittape.control.loop_parts import COUNT, WHILE, Parts, Pick, carry
 from jittape.core.builder import Builder, Symbol, literal
 from jittape.core.primitive import Primitive, recording_with
-from jittape.core.program import Body, Program, is_dynamic_dim
-from jittape.errors import NoGradientError
+from jittape.core.program import Aval, Body, Program, is_dynamic_dim
 from jittape.primitives.broadcast import broadcast, to_shape
-from jittape.primitives.elementwise.comparison import equal_op, logical_and_op, where_op
-from jittape.primitives.reduce.reductions import any_op
+from jittape.primitives.elementwise.arithmetic import add_op
+from jittape.primitives.elementwise.comparison import equal_op, less_op, logical_and_op, where_op
+from jittape.primitives.reduce.reductions import any_op, max_op
 from jittape.primitives.shape.views import permuted
 from jittape.transform.batching import Shared, batched_values, broadcast_rows
 
@@ -94,7 +96,7 @@ def stacked_loop(
         if result is not None:
             return result
     elif any(flags.head):
-        raise _rows_end_apart()
+        return _stacked_counted(loop, n, flags, given, inputs, body, result_index, params)
     chosen = [
         s for s, f in zip((*inputs.fixed, *inputs.stacks), (*flags.fixed, *flags.stacks), strict=True) if f
     ]
@@ -124,21 +126,31 @@ def _batched_loop_body(
     slots = new.program.outputs
     outputs = [new.symbol(slot, before in state) for slot, before in zip(slots, carries, strict=False)]
     outputs += [new.symbol(slot, False) for slot in slots[len(carries) :]]
+    return _body_with(new, outputs, result_index)
+
+
+def _body_with(
+    new: _BatchedBody,
+    outputs: Sequence[Symbol],
+    result_index: Pick,
+    first: int = 0,
+    inputs: Sequence[int] = (),
+) -> tuple[Body, Pick]:
+    """Return the body with `outputs`, and with further `inputs` from position `first`; and the index of the result."""
+
+    def body_for(wanted: Sequence[Symbol]) -> tuple[Body, dict[int, int]]:
+        program = new.program_of(wanted)
+        all_inputs = (*program.inputs[:first], *inputs, *program.inputs[first:])
+        return numbered(Program(all_inputs, program.ops, program.outputs, program.avals))
+
+    body, new_slots = body_for(outputs)
     kind, number = result_index
     if kind != "stack":
-        return body_of(new.program_of(outputs)), result_index
+        return body, result_index
     requested = new.symbol(number, False)
-    body, new_slots = numbered(new.program_of(outputs))
     if requested.slot not in new_slots:
-        body, new_slots = numbered(new.program_of([*outputs, requested]))
+        body, new_slots = body_for([*outputs, requested])
     return body, (kind, new_slots[requested.slot])
-
-
-def _rows_end_apart() -> NoGradientError:
-    return NoGradientError(
-        "[vectorized_map] a derivative inside it goes through a loop whose number of iterations differs between "
-        "elements"
-    )
 
 
 def _batch_carries(
@@ -170,7 +182,8 @@ def _stacked_while(
 ) -> Any:
     """Record a loop whose number of iterations differs between rows; return None if all rows end together.
 
-    The loop runs until the last row ends. Rows that have ended keep their carries.
+    The loop runs until the last row ends. Rows that have ended keep their carries. Two more carries tell which rows go
+    on, and count their iterations.
     """
     program, count = body.program, len(inputs.carries)
     chosen = [s for s, f in zip(inputs.fixed, flags.fixed, strict=True) if f]
@@ -178,37 +191,93 @@ def _stacked_while(
     new, _ = _batch_carries(program, n, chosen, inputs.carries, state)
     if not any(flags.head) and program.outputs[count] not in new.values:
         return None
-    if result_index[0] != "carry" or result_index == COUNT:
-        raise _rows_end_apart()
     new = _BatchedBody(program, n, [*chosen, *inputs.carries])
     going = new.builder.new_slot(given.head[0].aval._replace(shape=(n,)))
-    after = [new.symbol(slot, True) for slot in program.outputs[: count + 1]]
+    passed = new.builder.new_slot(Aval((n,), np.dtype(np.int64)))
+    kept = _kept_carries(new, inputs.carries, going)
     with recording_with(new.builder):
-        kept = [
-            where_op.bind(
-                broadcast(to_shape(going, (n, *(1,) * (x.aval.ndim - 1))), x.shape), x, new.given[slot]
-            )
-            for x, slot in zip(after, inputs.carries, strict=False)
-        ]
-        still = logical_and_op.bind(going, after[count])
+        one = broadcast_rows(literal(1, passed.aval.dtype), n)
+        counted = where_op.bind(going, add_op.bind(passed, one), passed)
+        still = logical_and_op.bind(going, new.symbol(program.outputs[count], True))
         more = any_op.bind(still, axes=(0,))
-    program = new.program_of([*kept, still, more])
     first = 1 + len(inputs.fixed) + count
-    new_body = body_of(
-        Program((*program.inputs[:first], going.slot), program.ops, program.outputs, program.avals)
-    )
+    outputs = [*kept, still, counted, more]
+    new_body, pick = _body_with(new, outputs, result_index, first, [going.slot, passed.slot])
     begin = [x if f else broadcast_rows(x, n) for x, f in zip(given.carries, flags.carries, strict=True)]
     head = given.head[0] if flags.head[0] else broadcast_rows(given.head[0], n)
-    params = {**params, "carries": count + 1}
-    return loop.bind(
+    result = loop.bind(
         any_op.bind(head, axes=(0,)),
         *given.fixed,
         *begin,
         head,
+        broadcast_rows(literal(0, passed.aval.dtype), n),
         body=new_body,
-        result_index=result_index,
-        **params,
+        result_index=carry(count + 1) if result_index == COUNT else pick,
+        **{**params, "carries": count + 2},
     )
+    return _rows_of(new, result, result_index)
+
+
+def _stacked_counted(
+    loop: Primitive,
+    n: int,
+    flags: Parts,
+    given: Parts,
+    inputs: Parts,
+    body: Body,
+    result_index: Pick,
+    params: dict[str, Any],
+) -> Any:
+    """Record a loop with a number of iterations for each row, as in the gradient of a loop whose rows end apart.
+
+    The loop runs as often as the longest row. An iteration beyond the end of a row keeps the carries of the row: the
+    rows of stacks belong to the number of the iteration, in both directions.
+    """
+    lengths = given.head[0]
+    if result_index == COUNT:
+        return lengths
+    chosen = [
+        s for s, f in zip((*inputs.fixed, *inputs.stacks), (*flags.fixed, *flags.stacks), strict=True) if f
+    ]
+    new = _BatchedBody(body.program, n, [*chosen, *inputs.carries])
+    ends = new.builder.new_slot(lengths.aval)
+    with recording_with(new.builder):
+        number = body.program.inputs[0]
+        now = broadcast_rows(Symbol(number, body.program.avals[number]), n)
+        going = less_op.bind(now, ends)
+    kept = _kept_carries(new, inputs.carries, going)
+    first = 1 + len(inputs.fixed)
+    new_body, pick = _body_with(new, kept, result_index, first, [ends.slot])
+    begin = [x if f else broadcast_rows(x, n) for x, f in zip(given.carries, flags.carries, strict=True)]
+    result = loop.bind(
+        max_op.bind(lengths, axes=(0,)) if n else literal(0, lengths.dtype),
+        *given.fixed,
+        lengths,
+        *begin,
+        *given.stacks,
+        body=new_body,
+        result_index=pick,
+        **{**params, "fixed": params["fixed"] + 1},
+    )
+    return _rows_of(new, result, result_index)
+
+
+def _rows_of(new: _BatchedBody, result: Any, result_index: Pick) -> Any:
+    """Return the result of a loop whose rows end apart: each has its own, except for stacks of what they share."""
+    kind, number = result_index
+    return Shared(result) if kind == "stack" and number not in new.values else result
+
+
+def _kept_carries(new: _BatchedBody, carries: Sequence[int], going: Symbol) -> list[Symbol]:
+    """Return the carries after an iteration: the new values in the rows that are `going`."""
+    after = [new.symbol(slot, True) for slot in new.program.outputs[: len(carries)]]
+    with recording_with(new.builder):
+        return [
+            where_op.bind(
+                broadcast(to_shape(going, (new.n, *(1,) * (x.aval.ndim - 1))), x.shape), x, new.given[slot]
+            )
+            for x, slot in zip(after, carries, strict=True)
+        ]
 
 
 def stacked_branch(
