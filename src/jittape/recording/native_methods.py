@@ -193,15 +193,16 @@ def _methods() -> list[_Method]:
     of_arrays: tuple[type, str] = ArrayMethods, _METHODS_OF_ARRAYS
     for kind, names in (of_arrays, (Operators, _OPERATORS)):
         for name in names.split():
-            arguments = f"{kind.__name__}.{name}", name == "clip"
+            arguments = f"{kind.__name__}.{name}", len(methods), name == "clip"
             methods.append(_Method(kind, name, BY_NAMES, "emit_calls.define_method", arguments))
     for name in _PROPERTIES.split():
-        arguments = (f"ArrayMethods.{name}",)
+        arguments = f"ArrayMethods.{name}", len(methods)
         methods.append(_Method(ArrayMethods, name, NO_ARGUMENT, "emit_calls.define_property", arguments))
     return methods
 
 
 _METHODS = _methods()
+path_tables.LAST_PLANS += [None] * len(_METHODS)
 _CALLS = ("unary", "binary", "function")
 """Code that takes the calls of functions of `jittape.numpy`: its functions in `emit_functions` have these names."""
 _python = {method.label: method.python for method in _METHODS}

@@ -36,6 +36,7 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyList_AsTuple": 64,
     "PyList_GetItem": 64,
     "PyList_New": 64,
+    "PyList_SetItem": 32,
     "PyList_SetSlice": 32,
     "PyList_Size": 64,
     "PyLong_AsLongLongAndOverflow": 64,

@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.machine_code.emit_methods import call_by_position, call_python
+from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
 from jittape.recording.machine_code.emit_recorder import record
 
@@ -19,88 +19,147 @@ _ARGUMENTS = 4
 """Maximum number of arguments besides the tensor; Python records calls with more."""
 
 
-def define_method(name: str, ints: bool, new: New, function: ir.Function) -> None:
+def define_method(name: str, number: int, ints: bool, new: New, function: ir.Function) -> None:
     """Emit a method that records one call: `name` is that of the Python method, `ints` whether ints are operands."""
     code = new(function)
-    arguments = (code.known(name), integer(int(ints)), *function.args)
+    arguments = (code.known(name), integer(number), integer(int(ints)), *function.args)
     code.builder.ret(
-        code.call_shared("jittape_method", lambda shared: _define_method(new, shared), *arguments)
+        code.call_shared("jittape_method", lambda shared: _Method(new, shared).emit(), *arguments)
     )
 
 
-def _define_method(new: New, function: ir.Function) -> None:
-    """Emit ``method(in_python, ints, own, arguments, count, names)``, the shared code of methods."""
-    code = new(function)
-    builder = code.builder
-    in_python, ints, own, arguments, count, names = function.args
-    python, drop = code.block("python"), code.block("drop")
-    none = code.known("None")
-    total, given_names = code.words(1), code.words(1)
-    code.write(total, count)
-    code.write(given_names, none)
-    with builder.if_then(code.differ(names, integer(0)), likely=False):
-        code.write(total, builder.add(count, code.length_of(names)))
-        code.write(given_names, names)
-    n = code.read(total)
-    code.require(builder.icmp_signed("<=", n, integer(_ARGUMENTS)), python)
-    operands, n_operands = code.words(_ARGUMENTS + 1), code.words(1)
-    code.write(operands, own)
-    code.write(n_operands, integer(1))
-    key = code.attempt(python, "PyTuple_New", builder.add(n, integer(2)))
-    code.fill(key, 0, code.incref(in_python))
-    code.fill(key, 1, code.incref(code.read(given_names)))
-    with code.each(n) as i:
-        value, part, name = code.read(arguments, i), code.words(1), code.words(1)
-        _write_mark(code, value, ints, part)
-        structure, after = code.block("structure"), code.block("part")
-        code.require(code.differ(code.read(part), integer(0)), structure)
-        at = code.read(n_operands)
-        code.write(operands, value, at)
-        code.write(n_operands, builder.add(at, integer(1)))
-        builder.branch(after)
-        code.begin(structure)
-        code.write(name, integer(0))
-        with builder.if_then(builder.icmp_signed(">=", i, count)):
-            code.write(name, code.item(names, builder.sub(i, count)))
-        fits = is_structure(new, code, value, code.read(name))
-        code.require(code.differ(fits, integer(0)), drop)
-        code.write(part, value)
-        builder.branch(after)
-        code.begin(after)
-        code.fill(key, builder.add(i, integer(2)), code.incref(code.read(part)))
-    plan = _plan(new, code, key, python)
-    _return_planned(new, code, plan, (operands, code.read(n_operands)), python)
-    code.begin(drop)
-    code.decref(key)
-    builder.branch(python)
-    code.begin(python)
-    call_python(new, code, in_python, own, arguments, count, names)
+class _Method:
+    """The writer of ``method(in_python, number, ints, own, arguments, count, names)``, the shared code of methods."""
+
+    def __init__(self, new: New, function: ir.Function) -> None:
+        self.new = new
+        self.code = code = new(function)
+        self.in_python, self.number, self.ints, self.own, self.arguments, self.count, self.names = (
+            function.args
+        )
+        self.python = code.block("python")
+        self.operands, self.n_operands = code.words(_ARGUMENTS + 1), code.words(1)
+        self.parts, self.given_names = code.words(_ARGUMENTS), code.words(1)
+
+    def emit(self) -> None:
+        code, builder = self.code, self.code.builder
+        known, recorded = code.block("known"), code.block("recorded")
+        plan = code.words(1)
+        n = self._take_arguments()
+        code.write(plan, code.call("PyList_GetItem", code.known("LAST_PLANS"), self.number))
+        self._compare(code.read(plan), n, known)
+        code.write(plan, self._plan(n))
+        builder.branch(recorded)
+        code.begin(known)
+        code.incref(code.read(plan))
+        builder.branch(recorded)
+        code.begin(recorded)
+        operands = (self.operands, code.read(self.n_operands))
+        _return_planned(self.new, code, code.read(plan), operands, self.python)
+        code.begin(self.python)
+        call_python(self.new, code, self.in_python, self.own, self.arguments, self.count, self.names)
+
+    def _take_arguments(self) -> ir.Value:
+        """Take the operands and the parts of the key; return the number of arguments."""
+        code, builder = self.code, self.code.builder
+        total = code.words(1)
+        code.write(total, self.count)
+        code.write(self.given_names, code.known("None"))
+        with builder.if_then(code.differ(self.names, integer(0)), likely=False):
+            code.write(total, builder.add(self.count, code.length_of(self.names)))
+            code.write(self.given_names, self.names)
+        n = code.read(total)
+        code.require(builder.icmp_signed("<=", n, integer(_ARGUMENTS)), self.python)
+        code.write(self.operands, self.own)
+        code.write(self.n_operands, integer(1))
+        with code.each(n) as i:
+            value = code.read(self.arguments, i)
+            mark = self._mark(value)
+            is_operand = code.differ(mark, integer(0))
+            code.write(self.parts, builder.select(is_operand, mark, value), i)
+            with builder.if_then(is_operand):
+                at = code.read(self.n_operands)
+                code.write(self.operands, value, at)
+                code.write(self.n_operands, builder.add(at, integer(1)))
+        return n
+
+    def _mark(self, value: ir.Value) -> ir.Value:
+        """Return the mark of an operand, 0 for another value."""
+        code, builder, mark = self.code, self.code.builder, integer(0)
+        is_tensor = builder.or_(code.is_a(value, "Tensor"), code.is_a(value, "Variable"))
+        is_int = builder.and_(code.is_a(value, "int"), code.differ(self.ints, integer(0)))
+        for found, name in (
+            (is_int, "INT_OPERAND"),
+            (code.is_a(value, "float"), "FLOAT_OPERAND"),
+            (is_tensor, "TENSOR_OPERAND"),
+        ):
+            mark = builder.select(found, code.known(name), mark)
+        return mark
+
+    def _compare(self, last: ir.Value, n: ir.Value, known: ir.Block) -> None:
+        """Branch to `known` if the parts are those of the key for which the method found its last plan."""
+        code, builder = self.code, self.code.builder
+        other = code.block("other")
+        code.require(code.is_a(last, "tuple"), other)
+        code.require_same(other, (code.length_of(last), builder.add(n, integer(_KEY + 2))))
+        code.require_same(other, (code.item(last, _KEY + 1), code.read(self.given_names)))
+        with code.each(n) as i:
+            part = code.item(last, builder.add(i, integer(_KEY + 2)))
+            code.require_same(other, (part, code.read(self.parts, i)))
+        builder.branch(known)
+        code.begin(other)
+
+    def _plan(self, n: ir.Value) -> ir.Value:
+        """Return the plan for the parts with a new reference, and keep it."""
+        code, builder = self.code, self.code.builder
+        with code.each(n) as i:
+            value, name = code.read(self.parts, i), code.words(1)
+            code.write(name, integer(0))
+            with builder.if_then(builder.icmp_signed(">=", i, self.count)):
+                code.write(name, code.item(self.names, builder.sub(i, self.count)))
+            is_mark = code.differ(self._mark(code.read(self.arguments, i)), integer(0))
+            with builder.if_then(builder.not_(is_mark)):
+                fits = is_structure(self.new, code, value, code.read(name))
+                code.require(code.differ(fits, integer(0)), self.python)
+        key = code.attempt(self.python, "PyTuple_New", builder.add(n, integer(2)))
+        code.fill(key, 0, code.incref(self.in_python))
+        code.fill(key, 1, code.incref(code.read(self.given_names)))
+        with code.each(n) as i:
+            code.fill(key, builder.add(i, integer(2)), code.incref(code.read(self.parts, i)))
+        plan = _plan(self.new, code, key, self.python)
+        entry = code.attempt(self.python, "PyTuple_New", builder.add(n, integer(_KEY + 2)))
+        for i, part in enumerate((code.item(plan, 0), code.item(plan, 1), self.in_python)):
+            code.fill(entry, i, code.incref(part))
+        code.decref(plan)
+        code.fill(entry, _KEY + 1, code.incref(code.read(self.given_names)))
+        with code.each(n) as i:
+            code.fill(entry, builder.add(i, integer(_KEY + 2)), code.incref(code.read(self.parts, i)))
+        code.incref(entry)
+        code.call("PyList_SetItem", code.known("LAST_PLANS"), self.number, entry)
+        return entry
 
 
-def _write_mark(code: ObjectCode, value: ir.Value, ints: ir.Value, part: ir.Value) -> None:
-    """Write the mark of an operand to `part`, 0 for another value."""
-    builder = code.builder
-    mark = integer(0)
-    is_tensor = builder.or_(code.is_a(value, "Tensor"), code.is_a(value, "Variable"))
-    is_int = builder.and_(code.is_a(value, "int"), code.differ(ints, integer(0)))
-    for found, name in (
-        (is_int, "INT_OPERAND"),
-        (code.is_a(value, "float"), "FLOAT_OPERAND"),
-        (is_tensor, "TENSOR_OPERAND"),
-    ):
-        mark = builder.select(found, code.known(name), mark)
-    code.write(part, mark)
+_KEY = 2
+"""Position of the key in an item of `LAST_PLANS`, behind the plan."""
 
 
-def define_property(name: str, new: New, function: ir.Function) -> None:
+def define_property(name: str, number: int, new: New, function: ir.Function) -> None:
     """Emit the getter of a property that records one call."""
     code = new(function)
-    own, python, operands = function.args[0], code.block("python"), code.words(1)
-    code.write(operands, own)
-    key = code.new_tuple(python, code.incref(code.known(name)), code.incref(code.known("None")))
-    _return_planned(new, code, _plan(new, code, key, python), (operands, integer(1)), python)
-    code.begin(python)
-    call_by_position(code, code.known(name), own)
+    memory = code.words(1)
+    code.write(memory, integer(0))
+    arguments = (
+        code.known(name),
+        integer(number),
+        integer(0),
+        function.args[0],
+        memory,
+        integer(0),
+        integer(0),
+    )
+    code.builder.ret(
+        code.call_shared("jittape_method", lambda shared: _Method(new, shared).emit(), *arguments)
+    )
 
 
 def _plan(new: New, code: ObjectCode, key: ir.Value, python: ir.Block) -> ir.Value:

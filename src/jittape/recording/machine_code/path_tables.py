@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FLOAT_OPERAND", "FUNCTION_CALLS", "INT_OPERAND", "METHOD_PLANS", "TENSOR_OPERAND", "UFUNC_BODIES"]
+__all__ = [
+    "FLOAT_OPERAND",
+    "FUNCTION_CALLS",
+    "INT_OPERAND",
+    "LAST_PLANS",
+    "METHOD_PLANS",
+    "TENSOR_OPERAND",
+    "UFUNC_BODIES",
+]
 
 FUNCTION_CALLS: dict[Callable[..., Any], tuple[Any, ...]] = {}
 """Calls that functions of `jittape.numpy` record: see `take_ufunc` and `take_function` of `known_paths`."""
@@ -27,6 +35,13 @@ METHOD_PLANS: dict[tuple[Any, ...], tuple[Callable[..., Any], tuple[Any, ...]] |
 
 A key consists of the Python method, the names of the keyword arguments or None, and the arguments: those that are
 structure themselves, and a mark for each operand.
+"""
+
+LAST_PLANS: list[tuple[Any, ...] | None] = []
+"""For each method, by its number: the plan that it found last, and behind it the key.
+
+Machine code compares the parts of a key by identity, which saves the key and its hash: ``x.sum()`` takes 0.19 µs, and
+without it 0.24.
 """
 
 TENSOR_OPERAND, FLOAT_OPERAND, INT_OPERAND = (object() for _ in range(3))
