@@ -108,7 +108,7 @@ class Concrete:
         self._input_dtypes = [program.avals[slot].dtype for slot in program.inputs]
         self.sources = [numbers_of.get(id(source), source) for source in sources]
         special = any(op.primitive.reads_variable or op.primitive.calls_back for op in program.ops)
-        self.recordable = not (special or self.prints)
+        self.recordable = not (special or self.prints or tracing.shape_changes)
         self.specialized = list(tracing.specialized)
         numbers = [source for source in self.sources if isinstance(source, TracedScalar)]
         self.computed = list(tracing.computed)
@@ -245,7 +245,7 @@ class Concrete:
                 self._prepare(leaves)
         last = len(buffers) - self._n_printed
         for variable, buffer in zip(self.assigned_at(leaves), buffers[len(self.avals) : last], strict=True):
-            variable._set(buffer)
+            variable._set_any(buffer)
         print_values(self.prints, buffers[last:])
         return self.unflatten_result(buffers)
 

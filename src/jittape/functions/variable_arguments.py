@@ -139,7 +139,10 @@ class VariableGuard:
         outer = tracing.outer_variables()
         self._outer = outer if self.free else []
         self._outer_ids = frozenset(map(id, self._outer))
-        self.shapes = tuple([(v, v._aval.shape) for v in outer if v._declared is not None])
+        declared = [v for v in outer if v._declared is not None]
+        self._may_change = bool(declared)
+        shapes = [(v, tracing.shape_changes.needed(v)) for v in declared]
+        self.shapes = tuple([(v, shape) for v, shape in shapes if shape is not None])
 
     def holds(self, leaves: Sequence[Any]) -> bool:
         """Return whether the trace holds for the Variables among leaves of its keys, and for those from outside."""
@@ -157,4 +160,4 @@ class VariableGuard:
     def may_change_shape(self, leaves: Sequence[Any]) -> bool:
         """Return whether the shape of a Variable, among the leaves or from outside, may change."""
         declared = [isinstance(leaf, Variable) and leaf._declared is not None for leaf in leaves]
-        return bool(self.shapes) or any(declared)
+        return self._may_change or any(declared)

@@ -82,6 +82,7 @@ def trace(function: Callable[..., Any], name: str, parameters: Sequence[str], sp
     avals: list[Aval] = []
     numbered = tuple([_numbered(argument, avals) for argument in arguments])
     tracing = FunctionTrace(name, avals, may_create=False)
+    tracing.changes_shapes = False
     with tracing:
         tensors = tracing.placeholders(list(enumerate(avals)))
         try:

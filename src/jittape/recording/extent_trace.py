@@ -84,6 +84,10 @@ class ExtentTrace(_WithExtents, FunctionTrace):
             )
         return super().created(initial)
 
+    def assign_shape(self, variable: Variable, value: Tensor) -> None:
+        """End the tracing: guards on the shapes of Variables hold for plain numbers."""
+        raise self.needed("the shape of a Variable")
+
 
 class _ExtentBodyTrace(_WithExtents, BodyTrace):
     """The trace of a body within an `ExtentTrace`. Its paths have a root of their own, as no other trace uses them."""

@@ -19,7 +19,7 @@ from jittape.core.buffers import Buffer, owned
 from jittape.core.interpret import interpret
 from jittape.core.locks import rlock
 from jittape.core.primitive import any_dtype
-from jittape.core.program import Aval, Program, SourceLine
+from jittape.core.program import Aval, Program
 from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
@@ -27,10 +27,10 @@ from jittape.core.user_calls import ValueNeeded, VariableNeeded, remedy_without_
 from jittape.errors import LeakedTensorError, LeakedValueError
 from jittape.numpy_api.numpy_protocol import array_ufunc
 from jittape.recording.static_info import tracings
-from jittape.recording.symbolic_trace import SymbolicTrace
+from jittape.recording.symbolic_trace import ShapeChanges, SymbolicTrace, line_of
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import current_trace
-from jittape.recording.trie import Node, cut_program, path_to, trie
+from jittape.recording.trie import cut_program, path_to, trie
 from jittape.recording.trie_insertion import insert_call, marker_for
 from jittape.recording.user_line import call_of_user, user_line
 from jittape.recording.variable import Variable, placeholder_for
@@ -123,6 +123,8 @@ class FunctionTrace(SymbolicTrace):
         Whether the function has used what distinguishes such a Variable from others of its kind.
     """
 
+    changes_shapes = True
+
     def __init__(self, name: str, leaves: Sequence[Any], may_create: bool) -> None:
         super().__init__(name)
         # Shared nodes could name the source lines of another function.
@@ -137,6 +139,7 @@ class FunctionTrace(SymbolicTrace):
         self.variable_needed = False
         self._placeholder_of: dict[int, Variable] = {}
         self._sources: dict[int, Variable] = {}
+        self.shape_changes = ShapeChanges()
         self._placeholders: dict[int, list[int]] = {}
         self._leaves = leaves
         self._may_create = may_create
@@ -160,6 +163,7 @@ class FunctionTrace(SymbolicTrace):
                 value._trace, value._slot = trace, slot
             if value.__class__ is Variable and value._assigned_in is self:
                 value._assigned_in = None
+        self.shape_changes.undo()
         for made, _ in self.variable_placeholders.values():
             made._assigned_in = self  # so that using it from now on is an error
         node = self.node
@@ -216,6 +220,8 @@ class FunctionTrace(SymbolicTrace):
 
     def note_variable(self, variable: Variable) -> None:
         """Note that the function differentiates with respect to `variable`, or that its shape matters."""
+        if self.shape_changes and threading.get_ident() != self._thread:
+            self.flush()
         self._sources[id(variable)] = variable
 
     def outer_variables(self) -> list[Variable]:
@@ -265,6 +271,12 @@ class FunctionTrace(SymbolicTrace):
         self._remember(variable)
         super().assign(variable, value)
 
+    def assign_shape(self, variable: Variable, value: Tensor) -> None:
+        """Assign a value of any shape, which the Variable has until the end of the tracing."""
+        is_used = id(variable) in self._former_places or id(variable) in self._sources
+        self.shape_changes.change(variable, value.aval.shape, is_used)
+        self.assign(variable, value)
+
     def forget_assignment(self, variable: Variable) -> None:
         """Let another thread, which assigns to `variable`, wait for the end of the tracing."""
         self.flush()
@@ -275,8 +287,7 @@ class FunctionTrace(SymbolicTrace):
         node = self.node.children.get(key)
         self.node = insert_call(self.node, key) if node is None else node
         self.inputs.append(RandomInput(draw, arguments, aval))
-        (tensor,) = self.tensors_at(self.node)
-        return tensor
+        return self.tensors_at(self.node)[0]
 
     def array_ufunc(
         self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
@@ -325,7 +336,7 @@ class FunctionTrace(SymbolicTrace):
         return signal
 
     def _leaked(self, tensor: Tensor | None) -> LeakedValueError:
-        made = None if tensor is None else _line_of(self.node, tensor._slot)
+        made = None if tensor is None else line_of(self.node, tensor._slot)
         where = "" if made is None else f", made at {made.link},"
         return LeakedValueError(
             f"a tensor of the function {self.traced_in!r}{where} is used outside of the function, where it has "
@@ -372,11 +383,9 @@ class FunctionTrace(SymbolicTrace):
             return self._drawn[id(source)]
         if isinstance(source, TracedScalar):
             return source.now
-        if isinstance(source, Variable):
-            return source._buffer.array
-        if isinstance(source, Captured):
-            return source.buffer.array
-        return source.array if isinstance(source, Buffer) else source
+        source = source._buffer if isinstance(source, Variable) else source
+        value = source.buffer if isinstance(source, Captured) else source
+        return value.array if isinstance(value, Buffer) else value
 
 
 @any_dtype
@@ -387,15 +396,6 @@ def _arguments(*handles: Any) -> tuple[Any, ...]:
 @any_dtype
 def _random_input(x: Any) -> Any:
     return x
-
-
-def _line_of(node: Node | None, slot: int) -> SourceLine | None:
-    """Return the line that recorded the result in `slot`."""
-    while node is not None:
-        if node.slot == slot or (node.results is not None and any(r and r[0] == slot for r in node.results)):
-            return node.source
-        node = node.parent
-    return None
 
 
 def drawn(draw: Draw, arguments: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:

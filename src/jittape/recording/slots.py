@@ -54,6 +54,8 @@ class Slots(Flushing):
     exits: Exits | None
     written: Written
     limit: int
+    changes_shapes = False
+    """Whether the recorder assigns values of other shapes to Variables, by a method `assign_shape`."""
 
     def is_unused(self) -> bool:
         """Return whether a tape may begin on the trace, as on a new one."""

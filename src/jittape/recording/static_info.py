@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from jittape.core.buffers import Buffer
+from jittape.core.primitive import active_recorder
 from jittape.core.program import Aval
 from jittape.core.tensor_shape import SHOWN, TensorShape, shown_shape
 from jittape.errors import ShapeError
@@ -154,6 +156,10 @@ class ChangingShape(StaticInfo):
     __slots__ = ()
 
     _declared: TensorShape | None
+    _assigned_in: Any
+    _cast: Any
+    _set: Any
+    _take_shape: Any
     name: Any
 
     @property
@@ -166,6 +172,39 @@ class ChangingShape(StaticInfo):
     def _note(self) -> None:
         for tracing in tracings:
             tracing.note_variable(self)
+
+    def _may_become(self, shape: tuple[int, ...]) -> bool:
+        """Return whether the Variable may have this shape."""
+        return self._declared is None or self._declared.is_compatible_with(shape)
+
+    def _changes_shape(self, tensor: Any) -> bool:
+        """Assign a value if it may have another shape, which what is recorded from now on has; return whether it may.
+
+        A traced function records the assignment for any shape that the Variable has before the call.
+        """
+        recorder: Any = active_recorder()
+        if self._assigned_in is not None and self._assigned_in is not recorder:
+            self._assigned_in.flush()  # another thread waits for the end of a tracing, and sees the shape after it
+        if not recorder.changes_shapes and tensor._aval.shape == self._aval.shape:
+            return False
+        if not self._may_become(tensor._aval.shape) or not (
+            recorder.changes_shapes or recorder.traced_in is None
+        ):
+            self._refuse(tensor._aval.shape)
+        if recorder.changes_shapes:
+            recorder.assign_shape(self, self._cast(tensor))
+            return True
+        buffer: Any = self._cast(tensor)._computed()
+        if buffer.__class__ is not Buffer:
+            buffer.reraise()  # computing it has failed
+        self._set_any(buffer)
+        return True
+
+    def _set_any(self, buffer: Buffer) -> None:
+        """Assign a computed value of any shape."""
+        self._set(buffer)
+        if self._declared is not None:
+            self._take_shape(buffer.array.shape)
 
     @property
     def shape(self) -> TensorShape:
@@ -201,12 +240,12 @@ class ChangingShape(StaticInfo):
                 "incompatible. A Variable keeps its shape: make it with shape=[None, ...], which `assign` may change, "
                 "or keep an array of changing length as a tensor"
             )
-        if not self._declared.is_compatible_with(shape):
+        if not self._may_become(shape):
             raise ValueError(
                 f"{start}Shape mismatch. The variable was declared with shape {self._declared}, and the assigned value "
                 f"shape {shape} is incompatible"
             )
         raise ValueError(
-            f"{start}the value has shape {shape} instead of {self.shape}. Inside a compiled function, loop or branch, "
-            "and in assign_add and the like, a Variable keeps its shape; return the value and assign it outside"
+            f"{start}the value has shape {shape} instead of {self.shape}. Inside a loop, a branch or a transform, and "
+            "in assign_add and the like, a Variable keeps its shape; return the value and assign it outside"
         )

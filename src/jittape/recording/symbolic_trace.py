@@ -10,11 +10,13 @@ import sys
 from typing import NoReturn
 from weakref import ref
 
+from jittape.core.program import SourceLine
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
+from jittape.recording.trie import Node
 from jittape.recording.variable import Variable
 
-__all__ = ["SymbolicTrace"]
+__all__ = ["ShapeChanges", "SymbolicTrace", "line_of"]
 
 
 class SymbolicTrace(Trace):
@@ -61,3 +63,38 @@ class SymbolicTrace(Trace):
 
     def _refuse_write(self, tensor: Tensor) -> NoReturn:
         raise NotImplementedError
+
+
+class ShapeChanges:
+    """The Variables that a traced function assigns values of any shape to."""
+
+    def __init__(self) -> None:
+        self._former: dict[int, tuple[Variable, tuple[int, ...], bool]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._former)
+
+    def change(self, variable: Variable, shape: tuple[int, ...], is_used: bool) -> None:
+        """Give a Variable another shape; `is_used` says whether the function has used it before."""
+        self._former.setdefault(id(variable), (variable, variable._aval.shape, is_used))
+        variable._take_shape(shape)
+
+    def needed(self, variable: Variable) -> tuple[int, ...] | None:
+        """Return the shape that a Variable must have before a call; None if it may have any."""
+        _, shape, is_used = self._former.get(id(variable), (variable, variable._aval.shape, True))
+        return shape if is_used else None
+
+    def undo(self) -> None:
+        """Give the Variables their former shapes."""
+        for variable, shape, _ in self._former.values():
+            variable._take_shape(shape)
+        self._former.clear()
+
+
+def line_of(node: Node | None, slot: int) -> SourceLine | None:
+    """Return the line that recorded the result in `slot`."""
+    while node is not None:
+        if node.slot == slot or (node.results is not None and any(r and r[0] == slot for r in node.results)):
+            return node.source
+        node = node.parent
+    return None

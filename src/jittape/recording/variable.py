@@ -22,7 +22,7 @@ from jittape.primitives.indexing import getitem
 from jittape.recording.convert import cast_to_dtype, constant, convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.static_info import ChangingShape
-from jittape.recording.tensor import FailedBuffer, Tensor, TensorRef, holds_tensors, stacked
+from jittape.recording.tensor import Tensor, TensorRef, holds_tensors, stacked
 from jittape.recording.variable_scatter import Scattering
 
 __all__ = ["Variable", "placeholder_for", "read_variable_op"]
@@ -238,7 +238,8 @@ class Variable(ChangingShape, Scattering):
         Parameters
         ----------
         value : tensor-like
-            Value of the Variable's shape, with a dtype that casts to the Variable's under the "same kind" rule.
+            Value of the Variable's shape, or of another one that fits the `shape` which the Variable was made with. Its
+            dtype casts to the Variable's under the "same kind" rule.
         use_locking, name, read_value
             Accepted for compatibility with TensorFlow.
 
@@ -258,8 +259,7 @@ class Variable(ChangingShape, Scattering):
             self._set(Buffer(np.array(value)))  # such as a learning rate in each step: 1 µs instead of 4 µs
             return self
         tensor = value if value.__class__ is Tensor else convert_to_tensor(value, dtype_hint=self._aval.dtype)
-        if self._declared is not None and tensor._aval.shape != self._aval.shape:
-            self._assign_shape(tensor, self._declared)
+        if self._declared is not None and self._changes_shape(tensor):
             return self
         fitted = tensor if tensor._aval is self._aval else self._fitted(tensor)
         if fitted._buffer is not None and fitted._trace is None and active_recorder().traced_in is None:
@@ -292,18 +292,13 @@ class Variable(ChangingShape, Scattering):
             self._aval = tensor._aval  # one object for both, which `is` finds equal the next time
             return tensor
         if tensor._aval.shape != self._aval.shape:
+            self._need_itself()  # a placeholder does not know which shapes the Variable may have
             self._refuse(tensor._aval.shape)
         return self._cast(tensor)
 
-    def _assign_shape(self, tensor: Tensor, declared: TensorShape) -> None:
-        """Compute and assign a value of another shape; what is recorded from now on has the new shape."""
-        if not declared.is_compatible_with(tensor._aval.shape) or active_recorder().traced_in is not None:
-            self._refuse(tensor._aval.shape)
-        buffer: Any = self._cast(tensor)._computed()
-        if buffer.__class__ is FailedBuffer:
-            buffer.reraise()
-        self._set(buffer)
-        self._aval = Aval(tensor._aval.shape, self._aval.dtype)
+    def _take_shape(self, shape: tuple[int, ...]) -> None:
+        """Have another shape from now on."""
+        self._aval = Aval(shape, self._aval.dtype)
         self._marker = None
 
     def _cast(self, tensor: Tensor) -> Tensor:
