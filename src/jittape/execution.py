@@ -138,7 +138,9 @@ def control_dependencies(control_inputs: Sequence[Any] | None) -> Iterator[None]
     yield
 
 
-_DEVICE = re.compile(r"(?:/?job:\w+|/?replica:\d+|/?task:\d+|/?(?:device:)?(?P<kind>[A-Za-z]+):(?:\d+|\*))")
+_DEVICE = re.compile(
+    r"(?:/?job:\w+|/?replica:\d+|/?task:\d+|/?(?:device:)?(?P<kind>[A-Za-z]+)(?::(?:\d+|\*))?)"
+)
 
 
 @contextmanager

@@ -9,7 +9,9 @@ from jittape.keras import layers as layers
 from jittape.keras import losses as losses
 from jittape.keras import metrics as metrics
 from jittape.keras import models as models
+from jittape.keras import preprocessing as preprocessing
 from jittape.keras import regularizers as regularizers
+from jittape.keras import seeded_numbers as random
 from jittape.keras import utils as utils
 from jittape.keras.initializers import Initializer as Initializer
 from jittape.keras.layers import Input as Input
@@ -26,7 +28,7 @@ from jittape.recording.variable import Variable as Variable
 __all__ = [
     "Initializer", "Input", "Layer", "Loss", "Metric", "Model", "Optimizer", "Regularizer", "Sequential",
     "Variable", "activations", "callbacks", "constraints", "initializers", "layers", "losses", "metrics", "models",
-    "optimizers", "regularizers", "utils",
+    "optimizers", "preprocessing", "random", "regularizers", "utils",
 ]  # fmt: skip
 
 __getattr__ = _lazily(__name__, {})

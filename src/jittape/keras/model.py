@@ -5,31 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from jittape import optimizers
 from jittape.autodiff.tape import GradientTape
 from jittape.core.user_calls import as_int
 from jittape.data import Dataset
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.functions import function
-from jittape.keras import losses
 from jittape.keras.callback_base import CallbackList, History
 from jittape.keras.layers.layer import Layer
-from jittape.keras.loss_base import reduce_masked
-from jittape.keras.training.compiled_metrics import (
-    CompiledMetrics,
-    factor_of_loss,
-    metrics_of,
-    one_loss,
-    results_of,
-)
+from jittape.keras.training.compiled_metrics import CompiledMetrics, metrics_of, results_of
+from jittape.keras.training.compiled_outputs import compiled_loss, compiled_parts
 from jittape.keras.training.epochs import finish_line, run_batches, warn_of_nan
 from jittape.keras.training.functional_graph import FunctionalGraph
 from jittape.keras.training.model_parts import ModelParts
 from jittape.keras.training.single_batches import SingleBatches
 from jittape.keras.training.training_data import (
     batch_size_of,
+    joined,
     some_batches,
     split_rows,
     training_batches,
@@ -37,7 +29,6 @@ from jittape.keras.training.training_data import (
     validation_of,
 )
 from jittape.primitives.elementwise.arithmetic import add, multiply
-from jittape.primitives.shape.joining import concat
 
 __all__ = ["Model"]
 
@@ -123,10 +114,12 @@ class Model(ModelParts, SingleBatches, Layer):
         ----------
         optimizer : str or Optimizer
         loss : str, callable or Loss, optional
-            A function of true and predicted values; `losses` of the layers are added.
+            A function of true and predicted values; `losses` of the layers are added. For several outputs of a
+            functional model: one for all, a list with one for each, or a dict by the names of their layers.
         loss_weights : float or list of one float, optional
-            Factor of the loss; those of layers have none.
+            Factor of the loss; those of layers have none. For several outputs: a list or dict, as for `loss`.
         metrics : sequence of str, callable or Metric, optional
+            For several outputs: a list or dict of such sequences.
             ``"accuracy"`` is the accuracy that fits the shapes of labels and predictions. All rows count
             alike.
         weighted_metrics : sequence, optional
@@ -141,9 +134,9 @@ class Model(ModelParts, SingleBatches, Layer):
         ValueError
             If a name is unknown, or there are losses or weights of several outputs. Nothing is changed.
         """
-        chosen = optimizers.get(optimizer), one_loss(loss), factor_of_loss(loss_weights)
-        self._metrics = CompiledMetrics(metrics or (), weighted_metrics or ())
-        self.optimizer, self.loss, self._factor = chosen
+        chosen = optimizers.get(optimizer)
+        compiled = compiled_parts(self._output_names(), loss, loss_weights, metrics, weighted_metrics)
+        self.optimizer, (self.loss, self._factor, self._metrics) = chosen, compiled
         self._eagerly = bool(run_eagerly)
         self._steps = {}
 
@@ -179,13 +172,9 @@ class Model(ModelParts, SingleBatches, Layer):
                 raise ValueError(
                     f"model {self.name!r} was compiled with a loss, which needs y: give y, or batches (x, y)"
                 )
-            if isinstance(self.loss, losses.Loss):
-                terms.insert(0, self.loss(y, y_pred, sample_weight))
-            else:
-                found = self.loss(y, y_pred)
-                terms.insert(0, reduce_masked("fit", found, y_pred, sample_weight, "sum_over_batch_size"))
-            if self._factor is not None:
-                terms[0] = multiply(terms[0], self._factor)
+            found = compiled_loss(self.loss, self._metrics, y, y_pred, sample_weight)
+            if found is not None:
+                terms.insert(0, found if self._factor is None else multiply(found, self._factor))
         if not terms:
             raise ValueError(
                 f"model {self.name!r} has no loss: call compile(loss=...) or add_loss in a layer"
@@ -392,8 +381,8 @@ class Model(ModelParts, SingleBatches, Layer):
         verbose: Any = "auto",
         steps: int | None = None,
         callbacks: Any = None,
-    ) -> np.ndarray[Any, Any]:
-        """Return the predictions for data, or for their first `steps` batches, as an array.
+    ) -> Any:
+        """Return the predictions for data, or for their first `steps` batches, as an array for each output.
 
         Raises
         ------
@@ -410,7 +399,7 @@ class Model(ModelParts, SingleBatches, Layer):
         if not found:
             raise ValueError(f"model {self.name!r} was given no batches")
         calls.call("on_predict_end", {})
-        return concat(found, 0).numpy()
+        return joined(found)
 
     def _require_compiled(self, method: str) -> None:
         if self.optimizer is None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.reshaping_layers import Input
 from jittape.keras.layers.sequential import Sequential as SequentialLayers
+from jittape.keras.layers.symbolic_outputs import leaves_of, mapped
 from jittape.keras.layers.wrapper_layers import unbuilt
 from jittape.keras.model import Model
+from jittape.keras.training.functional_graph import FunctionalGraph
 from jittape.lazy_names import lazily as _lazily
 
 __all__ = ["Model", "Sequential", "clone_model"]
@@ -35,6 +39,12 @@ class Sequential(SequentialLayers, Model):
     True
     """
 
+    def _required_graph(self, name: str) -> FunctionalGraph:
+        """Return the graph from the `Input` to the last layer."""
+        if self._input is None or not self.layers:
+            return super()._required_graph(name)
+        return FunctionalGraph(self._input, self._output)
+
 
 def clone_model(
     model: Model,
@@ -42,23 +52,23 @@ def clone_model(
     clone_function: Callable[[Any], Any] | None = None,
     call_function: None = None,
     recursive: bool = False,
-) -> Sequential:
+) -> Model:
     """Return a model with layers like those of `model` and new weights.
 
     Parameters
     ----------
-    model : Sequential
+    model : Sequential or functional Model
     input_tensors, call_function : None
-        Arguments of TensorFlow for functional models, which are not cloned.
+        Accepted for compatibility with TensorFlow.
     clone_function : callable, optional
         Function of a layer that returns the layer of the new model; by default a copy without weights.
     recursive : bool
-        Whether `clone_function` gets the layers of a `Sequential` within the model, and not that model.
+        Whether `clone_function` gets the layers of models within the model, and not these models.
 
     Raises
     ------
     TypeError
-        If `model` is not a `Sequential`, or a layer or function is not callable.
+        If `model` is a subclass with `call`, or a layer or function is not callable.
     ValueError
         If `input_tensors` or `call_function` is given.
 
@@ -71,25 +81,50 @@ def clone_model(
     >>> model.layers[0].kernel is target.layers[0].kernel
     False
     """
-    if not isinstance(model, Sequential):
+    if not isinstance(model, Sequential) and getattr(model, "_graph", None) is None:
         raise TypeError(
-            f"[clone_model] model must be a jt.keras.Sequential, got {type(model).__name__}: call the class of the "
-            "model once more"
+            "[clone_model] model must be a jt.keras.Sequential or a Model(inputs, outputs), got "
+            f"{type(model).__name__}: call the class of the model once more"
         )
     if input_tensors is not None or call_function is not None:
         raise ValueError(
-            "[clone_model] input_tensors and call_function must be None: functional models are not cloned; call the "
-            "function that makes the model once more"
+            "[clone_model] input_tensors and call_function must be None: call the new model with the inputs, or make "
+            "another model of its layers"
         )
     if clone_function is not None and not callable(clone_function):
         raise TypeError(f"[clone_model] clone_function must be callable, got {clone_function!r}")
-    layers = []
-    for one in model.layers:
-        if isinstance(one, Sequential) and (recursive or clone_function is None):
-            layers.append(clone_model(one, clone_function=clone_function, recursive=recursive))
-        else:
-            layers.append(unbuilt(one) if clone_function is None else clone_function(one))
-    return Sequential(layers if model._input is None else [model._input, *layers], model.name)
+
+    def clone_of(layer: Any) -> Any:
+        is_model = isinstance(layer, Sequential) or getattr(layer, "_graph", None) is not None
+        if is_model and (recursive or clone_function is None):
+            return clone_model(layer, clone_function=clone_function, recursive=recursive)
+        return unbuilt(layer) if clone_function is None else clone_function(layer)
+
+    if isinstance(model, Sequential):
+        layers = [clone_of(layer) for layer in model.layers]
+        return Sequential(layers if model._input is None else [model._input, *layers], model.name)
+    return _clone_of_graph(model, clone_of)
+
+
+def _clone_of_graph(model: Model, clone_of: Callable[[Any], Any]) -> Model:
+    """Return a functional model with the calls of `model`, of other layers."""
+    graph: Any = model._graph
+    new: dict[int, Any] = {
+        id(x): Input(x.extents, dtype=x.dtype, name=x.name) if isinstance(x, Input) else x
+        for x in leaves_of(graph.inputs)
+    }
+    layers: dict[int, Any] = {}
+
+    def renewed(x: Any) -> Any:
+        return new.get(id(x), x)
+
+    for call in graph.calls:
+        layer = call.layer
+        if isinstance(layer, Layer):
+            layer = layers.get(id(layer)) or layers.setdefault(id(layer), clone_of(layer))
+        outputs = layer(*mapped(renewed, call.args), **mapped(renewed, call.kwargs))
+        new |= zip(map(id, leaves_of(call.outputs)), leaves_of(outputs), strict=True)
+    return type(model)(mapped(renewed, graph.inputs), mapped(renewed, graph.outputs), name=model.name)
 
 
 __getattr__ = _lazily(__name__, {})

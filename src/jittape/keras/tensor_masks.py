@@ -15,6 +15,7 @@ from jittape.keras.true_and_predicted import as_tensor
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.reshaping import broadcast_to, expand_dims
+from jittape.recording.tensor import Tensor
 
 __all__ = ["MASKS", "as_mask", "mask_of", "set_mask", "weights_with_mask"]
 
@@ -75,3 +76,6 @@ def weights_with_mask(sample_weight: Any, mask: Any, dtype: Any) -> Any:
     while weights.ndim < mask.ndim:
         weights = expand_dims(weights, -1)
     return multiply(weights, mask)
+
+
+Tensor._keras_mask = property(mask_of)  # type: ignore[attr-defined]  # programs read this attribute of Keras

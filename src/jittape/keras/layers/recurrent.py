@@ -111,6 +111,11 @@ class RNN(Layer):
         return self._sizes[0] if size is None else sizes_of(size)[0]
 
     @property
+    def states(self) -> list[Variable] | None:
+        """The states that a layer with ``stateful=True`` keeps between calls; None for other layers."""
+        return list(self.last_states) if self.stateful else None
+
+    @property
     def _sizes(self) -> list[int]:
         """Lengths of the states of the cell."""
         return sizes_of(self.cell.state_size)
@@ -286,6 +291,8 @@ _OPTIONS = (
     "recurrent_dropout",
     "name",
     "trainable",
+    "activity_regularizer",
+    "input_shape",
 )
 """Arguments of `RNN`; a layer that makes its own cell gives the others to the cell."""
 

@@ -10,7 +10,7 @@ from jittape.core.user_calls import as_int
 from jittape.keras.activations import activation_of, linear
 from jittape.keras.layers.data_formats import format_name, format_of
 from jittape.keras.layers.layer import Layer
-from jittape.keras.layers.symbolic_outputs import OPEN_LENGTHS, Symbolic
+from jittape.keras.layers.symbolic_outputs import OPEN_LENGTHS, AttributeOfGraph, Symbolic
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.reduce.reductions import reduce_any
 from jittape.primitives.shape.creation import ones, zeros
@@ -84,6 +84,16 @@ class Input(Symbolic, Layer):
         ):
             raise ValueError(f"[Input] shape must be a list of ints of at least 0, or None, got {shape!r}")
         self.extents = extents
+
+    @AttributeOfGraph
+    def input(self) -> Any:
+        """The symbolic input itself."""
+        return self
+
+    @AttributeOfGraph
+    def output(self) -> Any:
+        """The symbolic input itself."""
+        return self
 
     @property
     def examples(self) -> tuple[Tensor, ...]:

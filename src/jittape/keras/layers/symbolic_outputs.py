@@ -12,13 +12,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from jittape.keras.tensor_masks import mask_of
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
 __all__ = [
     "HAVE_VALUES", "OPEN_LENGTHS", "OPERATORS", "AttributeOfGraph", "InGraphs", "Symbolic", "SymbolicCall",
-    "SymbolicOutput", "call_symbolically", "is_symbolic", "leaves_of", "mapped",
+    "SymbolicMask", "SymbolicOutput", "call_symbolically", "is_symbolic", "leaves_of", "mapped",
 ]  # fmt: skip
 
 HAVE_VALUES = frozenset((Tensor, Variable, np.ndarray))
@@ -182,12 +183,28 @@ class SymbolicOutput(Symbolic):
         return self.examples[0].dtype
 
     @property
+    def _keras_mask(self) -> SymbolicMask | None:
+        """The mask that the output has; None without one."""
+        masks = [mask_of(example) for example in self.examples]
+        return None if masks[0] is None else SymbolicMask(self, masks)
+
+    @property
     def name(self) -> str:
         """The name of the layer."""
         return getattr(self.call.layer, "name", None) or self.call.layer.__name__
 
     def __repr__(self) -> str:
         return f"<SymbolicOutput of {self.name!r}: shape={self.shape}, dtype={self.dtype.name}>"
+
+
+class SymbolicMask(Symbolic):
+    """The mask of a symbolic output, which has a shape and no values; layers get it by themselves."""
+
+    def __init__(self, of: SymbolicOutput, examples: Any) -> None:
+        self.of, self.examples = of, examples
+
+    def __repr__(self) -> str:
+        return f"<SymbolicMask of {self.of.name!r}: shape={self.shape}>"
 
 
 OPERATORS = {

@@ -29,7 +29,7 @@ _MERGES = {
 
 def unbuilt(layer: Any) -> Any:
     """Return a copy of a layer whose next call creates its weights."""
-    copied = copy.deepcopy(layer)
+    copied = copy.deepcopy(layer, {id(getattr(layer, "_call", None)): None})  # without the graph of its calls
     for part in parts_of(copied) if isinstance(copied, Layer) else ():
         if isinstance(part, Layer):
             part.built, part._losses = False, Losses()

@@ -75,6 +75,15 @@ class ModelParts:
             )
         return self._graph
 
+    def _output_names(self) -> tuple[list[str], bool] | None:
+        """Return the names of the outputs of a functional model, and whether they are a dict; None for one output."""
+        outputs = None if self._graph is None else self._graph.outputs
+        if isinstance(outputs, dict):
+            return list(outputs), True
+        if not isinstance(outputs, (list, tuple)) or any(isinstance(x, (list, tuple, dict)) for x in outputs):
+            return None
+        return [x.name for x in outputs], False
+
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """Return the layer of this name, or the one at this position of `layers`.
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from jittape.keras.training.epochs import floats
-from jittape.keras.training.training_data import one_batch
+from jittape.keras.training.training_data import joined, one_batch
 
 __all__ = ["SingleBatches"]
 
@@ -58,7 +56,6 @@ class SingleBatches:
         self.reset_metrics()
         return self._results(floats(self._step("test_step")(batch)), return_dict)
 
-    def predict_on_batch(self, x: Any) -> np.ndarray[Any, Any]:
-        """Return the predictions for one batch as an array."""
-        found: np.ndarray[Any, Any] = self._step("predict_step")(one_batch((x, None, None))).numpy()
-        return found
+    def predict_on_batch(self, x: Any) -> Any:
+        """Return the predictions for one batch as an array for each output."""
+        return joined([self._step("predict_step")(one_batch((x, None, None)))])

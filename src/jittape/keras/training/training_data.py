@@ -13,11 +13,13 @@ from jittape.core.user_calls import as_int, stack_level
 from jittape.data import Dataset
 from jittape.data.elements import flatten_element
 from jittape.errors import ShapeError
+from jittape.primitives.shape.joining import concat
 
 __all__ = [
     "StepsOfEpochs",
     "batch_size_of",
     "batches_of",
+    "joined",
     "one_batch",
     "some_batches",
     "split_rows",
@@ -58,6 +60,26 @@ def _rows_of(method: str, data: tuple[Any, Any, Any], parts: tuple[Any, ...]) ->
         raise
 
 
+def _separated(data: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+    """Return inputs, true values and weights with tuples in place of lists with an array for each input or output."""
+    x, y, weight = data
+    if isinstance(x, list) and any([np.ndim(part) and hasattr(part, "shape") for part in x]):
+        x = tuple(x)
+    leaves = [leaf for leaf in flatten_element(x)[0] if np.ndim(leaf)]
+    rows = len(leaves[0]) if leaves else 0
+
+    def separate(part: Any) -> Any:
+        if not isinstance(part, list) or len(part) == rows:
+            return part  # a list of rows
+        return (
+            tuple(part)
+            if all([np.ndim(p) and len(p) == rows and hasattr(p, "shape") for p in part])
+            else part
+        )
+
+    return x, separate(y), separate(weight)
+
+
 def batches_of(
     data: tuple[Any, Any, Any], batch_size: int | None, shuffle: bool, method: str = "fit"
 ) -> Dataset:
@@ -84,9 +106,7 @@ def batches_of(
         return x
     if x is None:
         raise ValueError(f"[{method}] x must be arrays or a dataset of batches, got None")
-    if isinstance(x, list) and any([np.ndim(part) and hasattr(part, "shape") for part in x]):
-        x = tuple(x)  # several inputs
-    parts = tuple([part for part in (x, y, weight) if part is not None])
+    parts = tuple([part for part in _separated(data) if part is not None])
     rows = _rows_of(method, data, parts)
     if shuffle:
         rows = rows.shuffle(max(len(rows), 1))
@@ -95,7 +115,7 @@ def batches_of(
 
 def one_batch(data: tuple[Any, Any, Any], class_weight: Any = None) -> tuple[Any, ...]:
     """Return arrays as one batch."""
-    rows = Dataset.from_tensors(tuple([part for part in data if part is not None]))
+    rows = Dataset.from_tensors(tuple([part for part in _separated(data) if part is not None]))
     weighted = rows if class_weight is None else with_class_weights(rows, class_weight)
     return tuple(next(iter(weighted)))
 
@@ -199,11 +219,16 @@ def split_rows(
         raise ValueError("[fit] validation_split needs arrays; give a dataset as validation_data")
     if not 0 < fraction < 1:
         raise ValueError(f"validation_split must be between 0 and 1, got {fraction}")
-    arrays = [None if part is None else np.asarray(part) for part in data]
-    count = len(next(array for array in arrays if array is not None))
+    structures = [None if part is None else flatten_element(part) for part in _separated(data)]
+    arrays = [None if found is None else [np.asarray(leaf) for leaf in found[0]] for found in structures]
+    count = len(next(found[0] for found in arrays if found))
     kept = int(count * (1 - fraction))
     first, last = (
-        [None if a is None else a[part] for a in arrays] for part in (slice(kept), slice(kept, None))
+        [
+            None if leaves is None or found is None else found[1].unflatten([leaf[part] for leaf in leaves])
+            for leaves, found in zip(arrays, structures, strict=True)
+        ]
+        for part in (slice(kept), slice(kept, None))
     )
     return (first[0], first[1], first[2]), tuple(last)
 
@@ -240,6 +265,16 @@ def _at_least_1(argument: str, value: Any, method: str = "fit") -> int:
     if number < 1:
         raise ValueError(f"[{method}] {argument} must be at least 1, got {number}")
     return number
+
+
+def joined(batches: list[Any]) -> Any:
+    """Return the results of batches as one array, or as one for each part of a list, tuple or dict."""
+    first = batches[0]
+    if isinstance(first, dict):
+        return {key: joined([batch[key] for batch in batches]) for key in first}
+    if isinstance(first, (list, tuple)):
+        return type(first)([joined(list(parts)) for parts in zip(*batches, strict=True)])
+    return concat(batches, 0).numpy()
 
 
 def batch_size_of(x: Any) -> float:

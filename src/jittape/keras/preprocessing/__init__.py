@@ -1,0 +1,12 @@
+"""``jt.keras.preprocessing``: `sequence` alone."""
+
+from jittape.keras import sequence_data as sequence
+from jittape.lazy_names import lazily as _lazily
+
+__all__ = ["sequence"]
+
+__getattr__ = _lazily(__name__, {})
+
+
+def __dir__() -> list[str]:
+    return __all__
