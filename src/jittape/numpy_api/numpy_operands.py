@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache
 from operator import attrgetter
@@ -32,6 +33,7 @@ __all__ = [
     "dtype_of",
     "given",
     "has_tensor",
+    "initial_beside",
     "is_mask",
     "is_number",
     "numpy_function",
@@ -235,11 +237,22 @@ def with_out(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     del kwargs["out"]
     casting = "same_kind"
+    kwargs |= initial_beside(kwargs, out.aval.dtype)
     if function in SUMS and kwargs.get("dtype") is None and (len(args) < 3 or args[2] is None):
         # NumPy sums in a dtype that holds the elements of the target, too.
         casting, args = "unsafe", (*args[:2], *args[3:])
         kwargs["dtype"] = np.promote_types(dtype_of(args[0]), out.aval.dtype)
     return write(out, function(*args, **kwargs), casting, exact=True)
+
+
+def initial_beside(options: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
+    """Return the option ``initial=`` of a reduction in the dtype of its ``out=``, where NumPy writes it first."""
+    initial = options.get("initial")
+    if not isinstance(initial, (int, float, complex, np.number)):
+        return {}
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        return {"initial": np.asarray(initial).astype(dtype)[()]}
 
 
 def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

@@ -25,6 +25,7 @@ from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_operands import (
     array_like,
     dtype_of,
+    initial_beside,
     is_mask,
     numpy_function,
     on_values,
@@ -286,6 +287,9 @@ def array_ufunc(ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) ->
         kwargs.pop(name, None)
     reject(ufunc.__name__, **kwargs)
     inputs = tuple([array_like(x) for x in inputs])
+    if dtype is None and casting != "unsafe":  # the loop is that of a call without `casting`
+        _loop(ufunc, _own_dtypes(inputs), None, casting)
+        return _called(ufunc, function, inputs)
     return _called(ufunc, function, tuple(_as_in_loop(ufunc, inputs, dtype, casting)))
 
 
@@ -306,6 +310,7 @@ def _into(
         casting = "unsafe"
         if "dtype" not in kwargs and ufunc not in LOGICAL:
             kwargs |= dtype_beside(ufunc, inputs[0], out[0].aval.dtype)
+        kwargs |= initial_beside(kwargs, out[0].aval.dtype)
     found = array_ufunc(ufunc, method, *inputs, **kwargs)
     results = found if isinstance(found, tuple) else (found,)
     written = [r if o is None else write(o, r, casting, where) for o, r in zip(out, results, strict=True)]

@@ -16,13 +16,14 @@ from jittape.numpy_api.numpy_reductions import rows_along
 from jittape.numpy_api.numpy_sorting import numpy_sort
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
-from jittape.primitives.elementwise.bits import is_nan
+from jittape.primitives.elementwise.bits import is_inf, is_nan
 from jittape.primitives.elementwise.comparison import (
     equal,
     greater_equal,
     less,
     logical_and,
     logical_not,
+    logical_or,
     where,
 )
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -57,7 +58,7 @@ def _position(n: Any, q: Any, method: str) -> tuple[Any, Any]:
         at = subtract(add(multiply(n, q), add(alpha, multiply(q, 1 - alpha - beta))), 1.0)
         return at, subtract(at, floor(at))
     at = _last_step(n, q)
-    if method == "linear":
+    if method in ("linear", "median"):
         return at, subtract(at, floor(at))
     if method == "midpoint":
         at = multiply(0.5, add(floor(at), ceil(at)))
@@ -109,6 +110,9 @@ def _quantile_body(a: Any, q: Any, axes: tuple[int, ...], method: str, ignore_na
     low, high = (take_along_axis(ordered, cast(maximum(i, 0.0), np.int64), -1) for i in (low, high))
     # A method without interpolation takes one element, whose infinity times the weight 0 would be nan.
     result = low if method in DISCRETE else _between(low, high, weight)
+    if method == "median" and missing is not None:  # the mean of two elements is infinite if one of them is
+        infinite = logical_or(is_inf(low), is_inf(high))
+        result = where(infinite, where(equal(weight, 0.0), low, add(low, high)), result)
     if missing is not None:
         empty = equal(n, 0.0) if ignore_nan else expand_dims(reduce_any(missing, -1), -1)
         result = where(empty, np.nan, result)
@@ -233,7 +237,7 @@ def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any, ignore_nan: b
         return identity(np.full(_rest(shape, axes, keepdims), nan, dtype))
     if dtype.kind == "c":
         return apply(_complex_median, (a,), (name, axis_key(axis), bool(keepdims), ignore_nan))
-    return apply(_at, (a, 0.5), (name, axis_key(axis), "linear", bool(keepdims), ignore_nan, dtype))
+    return apply(_at, (a, 0.5), (name, axis_key(axis), "median", bool(keepdims), ignore_nan, dtype))
 
 
 def _complex_median(a: Any, name: str, axis: Any, keepdims: bool, ignore_nan: bool) -> Any:
