@@ -282,3 +282,48 @@ def test_shapes_and_membership_as_in_numpy() -> None:
     assert 3.0 in x
     assert 24 not in x
     assert None not in x
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+@pytest.mark.parametrize(
+    "values",
+    [[np.inf, 1.8], [np.inf, np.inf], [-np.inf, np.inf], [0.0, 1.0, np.inf], [1.0, -np.inf, 2.0, np.inf]],
+)
+def test_medians_beside_infinity(values: list[float], dtype: str) -> None:
+    x = np.array(values, dtype)
+    with np.errstate(invalid="ignore"):
+        for function in (np.median, np.nanmedian):
+            np.testing.assert_array_equal(function(jt.constant(x)).numpy(), function(x))
+
+
+@pytest.mark.parametrize("function", [np.nanargmax, np.nanargmin])
+def test_positions_among_nan_only_raise(function: Any) -> None:
+    """The interpreter and compiled code raise NumPy's error when the value is read."""
+    bad, good = np.array([[np.nan, np.nan], [1.0, 2.0]]), np.array([[np.nan, 0.0], [1.0, 2.0]])
+    compiled = jt.function(lambda x: function(x, axis=1))
+    for x in (good, good, bad, good, bad):
+        for call in (compiled, lambda x: function(jt.constant(x), axis=1)):
+            if x is good:
+                np.testing.assert_array_equal(call(x).numpy(), function(x, axis=1))
+            else:
+                with pytest.raises(ValueError, match="All-NaN slice encountered"):
+                    call(x).numpy()
+    np.testing.assert_array_equal(
+        jt.vectorized_map(function, jt.constant(good)).numpy(), function(good, axis=1)
+    )
+
+
+def test_initial_is_written_to_out_first() -> None:
+    x = np.array([[1.8, 1.8, 0.7]])
+    for function in (np.sum, np.prod, np.max, np.add.reduce, np.multiply.reduce):
+        for dtype in ("int64", "float16") if function is not np.max else ("float16",):
+            wanted, found = np.zeros(3, dtype), jt.constant(np.zeros(3, dtype))
+            function(x, axis=0, out=wanted, initial=2.51)
+            function(jt.constant(x), axis=0, out=found, initial=2.51)
+            np.testing.assert_array_equal(found.numpy(), wanted)
+
+
+def test_a_python_number_stays_weak_with_casting() -> None:
+    for number, casting in ((0, "same_kind"), (0.0, "safe")):
+        wanted = np.ldexp(number, np.array([True]), casting=casting)
+        assert np.ldexp(number, jt.constant([True]), casting=casting).dtype == wanted.dtype

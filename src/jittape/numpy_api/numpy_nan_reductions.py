@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.primitive import apply
+from jittape.core.forms import Decomposition
+from jittape.core.primitive import Primitive, apply
 from jittape.numpy_api.numpy_operands import (
     SUMS,
     array_like,
@@ -31,9 +32,12 @@ from jittape.numpy_api.numpy_reductions import (
     sum_adapter,
 )
 from jittape.numpy_api.numpy_statistics import deviation_adapter
+from jittape.primitives.batched_params import alike
+from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.assertions import end_run_where
 from jittape.primitives.elementwise.bits import is_nan
 from jittape.primitives.elementwise.comparison import logical_and, logical_not, where
+from jittape.primitives.identity import identity
 from jittape.primitives.reduce.cumulative import cumprod, cumsum
 from jittape.primitives.reduce.reductions import (
     reduce_all,
@@ -117,16 +121,41 @@ def _position(of: Callable[..., Any], limit: float, name: str) -> Callable[..., 
         a = strong(a)
         if dtype_of(a).kind not in "fc" or 0 in shape_of(a):
             return position(a, axis, out, keepdims=keepdims)
-        apply(_check_numbers, (a,), (axis_of(name, a, axis), name))
-        return position(without_nan(a, limit), axis, out, keepdims=keepdims)
+        checked = apply(_checked, (a,), (axis_key(axis_of(name, a, axis)), name))
+        return position(without_nan(checked, limit), axis, out, keepdims=keepdims)
 
     return nan_position
 
 
-def _check_numbers(a: Any, axis: Any, name: str) -> Any:
-    empty = reduce_all(is_nan(a), axis)
-    end_run_where(empty, "ValueError", f"[np.{name}] All-NaN slice encountered")
-    return empty
+def _checked(a: Any, axis: Any, name: str) -> Any:
+    """Return `a`; raise if all elements along `axis` are nan."""
+    rank = len(a.shape)
+    axes = tuple([i - rank for i in normalized_axes(f"np.{name}", axis, rank)])
+    return with_numbers_op.bind(a, axes=axes, function=name)
+
+
+def _with_numbers_impl(a: Any, *, axes: tuple[int, ...], function: str) -> Any:
+    if np.isnan(a).all(axis=axes).any():
+        raise ValueError(f"[np.{function}] {_ONLY_NAN}")
+    return a
+
+
+def _with_numbers(a: Any, *, axes: tuple[int, ...], function: str) -> Any:
+    end_run_where(reduce_all(is_nan(a), axes), "ValueError", f"[np.{function}] {_ONLY_NAN}")
+    return identity(a)
+
+
+_ONLY_NAN = "All-NaN slice encountered"
+
+with_numbers_op = Primitive(
+    "with_numbers",
+    abstract_eval=lambda a, *, axes, function: a,
+    impl=_with_numbers_impl,
+    lowering=Decomposition(_with_numbers),
+    gradient_stops="a position is an integer",
+    batch=alike(),
+)
+"""The operand, after a check that each reduction along `axes`, counted from the last dimension, has a number."""
 
 
 NAN_REDUCTIONS: dict[Any, Callable[..., Any]] = {
