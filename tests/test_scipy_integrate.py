@@ -328,3 +328,12 @@ def test_simpsons_rule_with_repeated_points(x: list[float]) -> None:
     wanted = scipy.integrate.simpson(y, x=np.array(x))
     np.testing.assert_allclose(integrate.simpson(y, x=np.array(x)), wanted, rtol=1e-14)
     assert np.isfinite(jt.grad(lambda y: integrate.simpson(y, x=np.array(x)))(y)).all()
+
+
+def test_intervals_of_length_zero_and_numbers_as_values() -> None:
+    """As in SciPy: an interval of length 0 has two ends, and one equation may return a number."""
+    found = integrate.solve_ivp(lambda t, y: -y, (1.0, 1.0), [1.0, 2.0])
+    np.testing.assert_array_equal(found.t.numpy(), [1.0, 1.0])
+    np.testing.assert_array_equal(found.y.numpy(), [[1.0, 1.0], [2.0, 2.0]])
+    found = integrate.solve_ivp(lambda t, y: -y[0], (0.0, 1.0), [1.0], t_eval=[1.0], rtol=1e-8)
+    assert float(found.y[0, 0]) == pytest.approx(np.exp(-1), rel=1e-7)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.integrate
@@ -382,3 +383,20 @@ def test_large_parameters() -> None:
 @pytest.mark.parametrize(("method", "wanted"), [("cdf", 0.5), ("sf", -0.5), ("logcdf", 1.0), ("logsf", -1.0)])
 def test_laplace_has_slopes_at_its_center(method: str, wanted: float) -> None:
     assert float(jt.grad(getattr(stats.laplace, method))(0.0)) == wanted
+
+
+def test_probabilities_of_narrow_intervals_and_many_trials() -> None:
+    """Values where logarithms of almost equal numbers cancel, and where 1 - p is rounded, by mpmath."""
+    a, b = 1.25, 1.25 + 1e-9
+    found = stats.truncnorm.logpdf(a + 4e-10, a, b)
+    assert float(found) == pytest.approx(np.log(1 / (b - a)), rel=1e-9)
+    x = np.nextafter(-0.383, 0)
+    value, slope = jt.value_and_grad(lambda low: stats.truncnorm.cdf(x, low, -0.195))(np.float64(-0.383))
+    normal = float(mpmath.npdf(-0.383) / (mpmath.ncdf(-0.195) - mpmath.ncdf(-0.383)))
+    assert float(value) == pytest.approx(normal * (x + 0.383), rel=1e-12)
+    assert float(slope) == pytest.approx(-normal, rel=1e-9)
+    n, k, p = 786079, 339677, 0.43188961157922523
+    assert float(stats.binom.pmf(k, n, p)) == pytest.approx(scipy.stats.binom.pmf(k, n, p), rel=2e-10)
+    n, p = 0.7856789735938268, 3.246870632465779e-07
+    found = stats.nbinom.sf(194213791, n, p)
+    assert float(found) == pytest.approx(1.427675271972943e-28, rel=1e-13)

@@ -30,7 +30,7 @@ from jittape.scipy.integrate.ode_events import (
     occurrences,
     with_gradients,
 )
-from jittape.scipy.integrate.ode_loop import Control, Steps, integrated, steps_taken
+from jittape.scipy.integrate.ode_loop import MESSAGES, Control, Steps, integrated, steps_taken
 from jittape.scipy.integrate.ode_methods import RODAS4, Field, Method, explicit_method
 from jittape.scipy.integrate.radau_method import radau_method
 from jittape.scipy.scipy_operands import floating_operand, known_values
@@ -48,6 +48,8 @@ def _vector(function: str, value: Any) -> Any:
 def _field(function: str, fun: Callable[..., Any], args: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
     def field(t: Any, y: Any) -> Any:
         value = _vector(function, fun(t, y, *args))
+        if shape == (1,) and not value.shape:
+            value = expand_dims(value, 0)
         if tuple(value.shape) != shape:
             raise ShapeError(
                 f"[{function}] the function must return the shape of y, {shape}, got {tuple(value.shape)}"
@@ -263,13 +265,6 @@ def _result(**fields: Any) -> Any:
     return OptimizeResult({"sol": None, "t_events": None, "y_events": None, **fields})
 
 
-MESSAGES = {
-    -1: "Required step size is less than spacing between numbers.",
-    0: "The solver successfully reached the end of the integration interval.",
-    1: "A termination event occurred.",
-}
-
-
 def _step_by_step(
     field: Field,
     method: Method,
@@ -310,6 +305,8 @@ def _step_by_step(
     solution = DenseSolution(method, steps._replace(t=t), t0, y0, direction)
     if times is None:
         t, y = solution.ts, transpose(concat([expand_dims(y0, 0), y], 0))
+        if t.shape[0] == 1 and status == 0:  # an interval of length 0 has two ends
+            t, y = concat([t, t], 0), concat([y, y], 1)
     else:
         end = float(solution.ts[-1].numpy())
         kept = int((direction * times.numpy() <= direction * end).sum())

@@ -23,12 +23,19 @@ from jittape.primitives.shape.joining import concat
 from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.integrate.ode_methods import Field, Method, Point, root_mean_square
 
-__all__ = ["Control", "State", "Steps", "integrated", "steps_taken"]
+__all__ = ["MESSAGES", "Control", "State", "Steps", "integrated", "steps_taken"]
 
 MIN_FACTOR, MAX_FACTOR = 0.2, 10.0
 FIRST_PORTION = 64
 """Number of accepted steps after which their number is read; each portion has twice that of the one before."""
 EPS = float(np.finfo(np.float64).eps)
+
+MESSAGES = {
+    -1: "Required step size is less than spacing between numbers.",
+    0: "The solver successfully reached the end of the integration interval.",
+    1: "A termination event occurred.",
+}
+"""SciPy's message for each status."""
 
 
 class Control(NamedTuple):

@@ -154,7 +154,12 @@ def _huber(delta: Any, r: Any) -> Any:
 
 def _pseudo_huber(delta: Any, r: Any) -> Any:
     ratio = divide(r, delta)
-    value = divide(square(r), add(1.0, sqrt(add(1.0, square(ratio)))))
+    size = absolute(ratio)
+    large = greater(
+        size, 1e10
+    )  # the square of a greater number may overflow, and 1 is less than its rounding
+    root = where(large, size, sqrt(add(1.0, square(where(large, 1.0, ratio)))))
+    value = multiply(multiply(delta, r), divide(ratio, add(1.0, root)))
     return where(less(delta, 0), INF, where(equal(delta, 0), 0.0, value))
 
 

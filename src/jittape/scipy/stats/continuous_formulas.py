@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from jittape.core.primitive import apply
-from jittape.primitives.elementwise.arithmetic import add, multiply, negative, square, subtract
+from jittape.primitives.elementwise.arithmetic import add, multiply, negative, polyval, square, subtract
 from jittape.primitives.elementwise.bits import is_inf
 from jittape.primitives.elementwise.comparison import equal, greater, less, where
 from jittape.primitives.elementwise.division import divide, reciprocal
@@ -16,6 +16,7 @@ from jittape.primitives.elementwise.gamma_beta import betaln
 from jittape.primitives.elementwise.hyperbolic import logaddexp_op
 from jittape.primitives.elementwise.incomplete_beta import betainc
 from jittape.primitives.elementwise.incomplete_gamma import igamma, igammac
+from jittape.primitives.elementwise.piecewise import absolute, maximum
 from jittape.primitives.elementwise.special import digamma, lgamma, xlog1py, xlogy
 from jittape.scipy.special.scipy_steps import call_step
 from jittape.scipy.special.ufunc_bodies import BODIES
@@ -38,11 +39,34 @@ def _lognorm_entropy(s: Any) -> Any:
 
 
 def _log_mass(a: Any, b: Any) -> Any:
-    """Return the logarithm of the normal probability between `a` and `b`, in the tail that makes it accurate."""
+    """Return the logarithm of the normal probability between `a` and `b`, in the tail that makes it accurate.
+
+    In a narrow interval, where that is a difference of almost equal numbers, it is the density in the middle times the
+    length and a series in the square of half the length.
+    """
     mirrored = greater(a, 0)
     low, high = where(mirrored, negative(b), a), where(mirrored, negative(a), b)
-    top = log_ndtr(high)
-    return add(top, log1p(negative(exp(subtract(log_ndtr(low), top)))))
+    middle, length = half(add(low, high)), subtract(high, low)
+    narrow = less(multiply(length, maximum(1.0, absolute(middle))), 0.3)
+    wide_low, wide_high = where(narrow, -1.0, low), where(narrow, 1.0, high)
+    top = log_ndtr(wide_high)
+    wide = add(top, log1p(negative(exp(subtract(log_ndtr(wide_low), top)))))
+    middle, length = where(narrow, middle, 0.0), where(narrow, length, 0.1)
+    m, h = square(middle), square(half(length))
+    terms = [polyval(hermite, m) for hermite in _HERMITE]
+    series = terms[-1]
+    for term in reversed(terms[:-1]):
+        series = add(term, multiply(h, series))
+    return where(narrow, add(add(_log_normal_density(middle), log(length)), log1p(multiply(h, series))), wide)
+
+
+_HERMITE = [
+    [c / math.factorial(2 * k + 1) for c in coefficients]
+    for k, coefficients in enumerate(
+        ([1.0, -1.0], [1.0, -6.0, 3.0], [1.0, -15.0, 45.0, -15.0], [1.0, -28.0, 210.0, -420.0, 105.0]), 1
+    )
+]
+"""Hermite polynomials of even degree in the square of their argument, divided by factorials."""
 
 
 def _logaddexp(x: Any, y: Any) -> Any:

@@ -27,7 +27,8 @@ def _probability(p: Any) -> tuple[Any, ...]:
 
 
 def _log_binomial(n: Any, k: Any) -> Any:
-    return subtract(subtract(lgamma(add(n, 1.0)), lgamma(add(k, 1.0))), lgamma(add(subtract(n, k), 1.0)))
+    k1, rest = add(k, 1.0), add(subtract(n, k), 1.0)
+    return negative(add(betaln(k1, rest), log1p(n)))  # no difference of large numbers
 
 
 def _binary_entropy(p: Any) -> Any:
@@ -63,7 +64,7 @@ DISCRETE: dict[str, Formulas] = {
         log_density=lambda k, n, p: add(
             _log_binomial(n, k), add(xlogy(k, p), xlog1py(subtract(n, k), negative(p)))
         ),
-        cdf=lambda k, n, p: betainc(subtract(n, k), add(k, 1.0), subtract(1.0, p)),
+        cdf=lambda k, n, p: BODIES["betaincc"](add(k, 1.0), subtract(n, k), p),  # 1 - p would be rounded
         sf=lambda k, n, p: betainc(add(k, 1.0), subtract(n, k), p),
         support=lambda n, p: (0.0, n),
         conditions=lambda n, p: (greater_equal(n, 0), equal(n, floor(n)), *_probability(p)),
@@ -91,7 +92,7 @@ DISCRETE: dict[str, Formulas] = {
         ("n", "p"),
         log_density=_nbinom_log,
         cdf=lambda k, n, p: betainc(n, add(k, 1.0), p),
-        sf=lambda k, n, p: betainc(add(k, 1.0), n, subtract(1.0, p)),
+        sf=lambda k, n, p: BODIES["betaincc"](n, add(k, 1.0), p),
         support=lambda n, p: (0.0, INF),
         conditions=lambda n, p: (greater(n, 0), greater(p, 0), less_equal(p, 1)),
         discrete=True,
