@@ -384,6 +384,7 @@ ONE_CALLS |= {
         arranged(function.__name__, adapter, _RESULTS.get(function)),
         *_OPERANDS.get(function, (1, 0)),
         _RESULTS.get(function),
+        [None],
     )
     for function, found in FUNCTIONS.items()
     if function not in frozenset(map(numpy_function, _NO_CALL.split()))

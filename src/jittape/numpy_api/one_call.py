@@ -28,6 +28,7 @@ __all__ = [
     "OPERAND",
     "OPERAND_NAMES",
     "PERCENTS",
+    "STATICS",
     "TUPLE",
     "OneCall",
     "arranged",
@@ -52,6 +53,8 @@ class OneCall(NamedTuple):
         floats behind it. Arrays are operands unless their values are read.
     results : callable or None
         Converts a tuple of results.
+    last : list
+        The parameters of `general` at the last call that machine code recorded.
     """
 
     body: Callable[..., Any]
@@ -59,10 +62,13 @@ class OneCall(NamedTuple):
     leading: int
     numbers: int
     results: Callable[..., Any] | None
+    last: list[tuple[Any, ...] | None]
 
 
 ONE_CALLS: dict[Any, OneCall] = {}
 """How functions are recorded as one call; `numpy_functions` fills the table."""
+STATICS: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+"""The parameters of `OneCall.general` that paths contain, so that equal ones are mostly one object, compared fast."""
 OPERAND, LIST, TUPLE, END, NAMED = (f"\ue000{name}" for name in ("operand", "list", "tuple", "end", "named"))
 """Marks among the parameters of `OneCall.general`; no argument of a user has these texts."""
 OPERAND_NAMES = dict.fromkeys(("a", "b", "fp", "p", "v", "weights", "x", "x1", "x2", "xp", "y"))
@@ -195,7 +201,16 @@ def _flattened(
             return None
     if len(parts) == len(operands):
         return tuple(operands), ()
-    return (tuple(operands), (*parts, len(operands))) if operands else None
+    return (tuple(operands), _kept((*parts, len(operands)))) if operands else None
+
+
+def _kept(static: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the object in `STATICS` that equals `static`; the hash of an open extent would fix the extent."""
+    if open_extents:
+        return static
+    if len(STATICS) >= _MOST_REFUSED:
+        STATICS.clear()
+    return STATICS.setdefault(static, static)
 
 
 def _is_in_range(value: Any, numbers: int, first: Any) -> bool:

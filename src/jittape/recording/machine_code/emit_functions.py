@@ -57,7 +57,7 @@ def define_function(new: New, function: ir.Function) -> None:
     python, sequence, tuples, operand = (code.block(n) for n in ("python", "sequence", "tuple", "operand"))
     count = builder.and_(given, integer(_COUNT))
     call = _call(code, python)
-    later = builder.zext(code.same(code.item(call, 5), code.known("one")), I64)
+    later = builder.zext(code.same(code.item(call, 6), code.known("one")), I64)
     code.require(builder.icmp_signed("<", later, count), python)
     first, found = code.read(arguments, later), code.words(1)
     code.write(found, first)

@@ -134,7 +134,25 @@ class _OneCall:
         code.require(code.differ(taken, integer(0)), self.refused)
 
     def _parameters(self, length: ir.Value, count: ir.Value) -> ir.Value:
-        """Return a new tuple of the parameters and the number of operands."""
+        """Return a tuple of the parameters and the number of operands, mostly the last one, with a new reference."""
+        code, found = self.code, self.code.words(1)
+        other, after = code.block("other"), code.block("parameters")
+        last = code.call("PyList_GetItem", code.item(self.call, 5), integer(0))
+        code.require(code.is_a(last, "tuple"), other)
+        code.require_same(other, (code.length_of(last), code.builder.add(length, integer(1))))
+        with code.each(length) as i:
+            part = code.read(self.memory, code.builder.add(i, integer(_FIRST)))
+            code.require_same(other, (code.item(last, i), part))
+        code.write(found, code.incref(last))
+        code.builder.branch(after)
+        code.begin(other)
+        code.write(found, self._new_parameters(length, count))
+        code.call("PyList_SetItem", code.item(self.call, 5), integer(0), code.incref(code.read(found)))
+        code.builder.branch(after)
+        code.begin(after)
+        return code.read(found)
+
+    def _new_parameters(self, length: ir.Value, count: ir.Value) -> ir.Value:
         code = self.code
         number = code.attempt(self.refused, "PyLong_FromSsize_t", count)
         made = code.attempt(self.refused, "PyTuple_New", code.builder.add(length, integer(1)))
@@ -142,7 +160,12 @@ class _OneCall:
             part = code.read(self.memory, code.builder.add(i, integer(_FIRST)))
             code.fill(made, i, code.incref(part))
         code.fill(made, length, number)
-        return made
+        kept, found = code.call("PyDict_GetItemWithError", code.known("STATICS"), made), code.words(1)
+        code.write(found, made)
+        with code.builder.if_then(code.differ(kept, integer(0))):
+            code.write(found, code.incref(kept))
+            code.decref(made)
+        return code.read(found)
 
     def _drop_operands(self) -> None:
         code = self.code

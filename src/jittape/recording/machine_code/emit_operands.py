@@ -8,7 +8,7 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.new_buffers import new_buffer
-from jittape.native.object_code import ObjectCode
+from jittape.native.object_code import I32, I64, ObjectCode
 
 __all__ = ["New", "is_structure", "new_tensor", "operand_of", "recorder"]
 
@@ -85,37 +85,79 @@ def _define_operand_of(new: New, function: ir.Function) -> None:
     """
     code = new(function)
     (array,) = function.args
-    python, drop = code.block("python"), code.block("drop")
-    known = _known_aval_and_marker(code, array, python)
+    python, drop, found = code.block("python"), code.block("drop"), code.block("found")
+    kind = code.words(1)
+    code.write(kind, code.incref(code.call("PyList_GetItem", code.known("LAST_ARRAY"), integer(0))))
+    other = code.block("other")
+    _require_kind(code, array, code.read(kind), other)
+    code.builder.branch(found)
+    code.begin(other)
+    code.decref(code.read(kind))
+    code.write(kind, _find_kind(code, array, python))
+    code.builder.branch(found)
+    code.begin(found)
     arguments = code.words(1)
     code.write(arguments, array)
     copy = code.call_object(code.known("ndarray.copy"), arguments, integer(1))
     code.require(code.differ(copy, integer(0)), drop)
-    nbytes = code.attempt(drop, "PyObject_GetAttr", array, code.known("nbytes"))
     objects = (code.known("None"), code.known("False"))
+    nbytes = code.incref(code.item(code.read(kind), _NBYTES))
     buffer = new_buffer(code, code.known("Buffer"), copy, nbytes, *objects, drop)
     minus_one = code.known("minus one")
-    aval, marker = code.item(known, 0), code.item(known, 1)
+    aval, marker = (code.item(code.item(code.read(kind), _KNOWN), i) for i in range(2))
     tensor = new_tensor(code, drop, _slot=minus_one, _aval=aval, _marker=marker, _buffer=buffer)
     code.decref(buffer)
-    code.decref(known)
+    code.decref(code.read(kind))
     code.builder.ret(tensor)
     code.begin(drop)
-    code.decref(known)
+    code.decref(code.read(kind))
     code.builder.branch(python)
     code.begin(python)
     code.builder.ret(integer(0))
 
 
-def _known_aval_and_marker(code: ObjectCode, array: ir.Value, python: ir.Block) -> ir.Value:
-    """Return the aval and the marker of a small array, with a new reference."""
+_SHAPE, _DTYPE, _KNOWN, _NBYTES = range(4)
+"""Items of the item of `LAST_ARRAY`; the third one is that of `ARRAY_AVALS`."""
+
+
+def _require_kind(code: ObjectCode, array: ir.Value, kind: ir.Value, other: ir.Block) -> None:
+    """Branch to `other` unless an array has the shape and the dtype of the last one."""
+    builder = code.builder
+    code.require(code.is_a(kind, "tuple"), other)
+    code.require_same(other, (code.item(kind, _DTYPE), code.get_unchecked(array, "dtype")))
+    shape, rank = code.item(kind, _SHAPE), code.get_unchecked(array, "ndim", I32)
+    code.require_same(other, (code.length_of(shape), builder.zext(rank, I64)))
+    extents = code.get_unchecked(array, "shape")
+    with code.each(code.length_of(shape)) as i:
+        code.require_same(other, (code.size(code.item(shape, i)), code.read(extents, i)))
+
+
+def _find_kind(code: ObjectCode, array: ir.Value, python: ir.Block) -> ir.Value:
+    """Return the item of `LAST_ARRAY` for a small array with a new reference, and keep it."""
     nbytes = code.attempt(python, "PyObject_GetAttr", array, code.known("nbytes"))
-    size = code.size(nbytes)
+    small = code.block("small")
+    size, drop = code.size(nbytes), code.block("drop_nbytes")
+    is_small = code.builder.icmp_signed("<", size, code.size(code.known("LARGE")))
+    code.builder.cbranch(is_small, small, drop)
+    code.begin(drop)
     code.decref(nbytes)
-    code.require(code.builder.icmp_signed("<", size, code.size(code.known("LARGE"))), python)
-    shape = code.attempt(python, "PyObject_GetAttr", array, code.known("shape"))
-    key = code.new_tuple(python, shape, code.incref(code.get_unchecked(array, "dtype")))
+    code.builder.branch(python)
+    code.begin(small)
+    shape = code.attempt(drop, "PyObject_GetAttr", array, code.known("shape"))
+    dtype = code.get_unchecked(array, "dtype")
+    key = code.new_tuple(drop, shape, code.incref(dtype))
     known = code.call("PyDict_GetItemWithError", code.known("ARRAY_AVALS"), key)
+    code.incref(shape)
     code.decref(key)
-    code.require(code.differ(known, integer(0)), python)
-    return code.incref(known)
+    unknown = code.block("unknown")
+    code.require(code.differ(known, integer(0)), unknown)
+    kind = code.new_tuple(drop, shape, code.incref(dtype), code.incref(known), nbytes)
+    code.incref(kind)
+    code.call("PyList_SetItem", code.known("LAST_ARRAY"), integer(0), kind)
+    after = code.block("kind")
+    code.builder.branch(after)
+    code.begin(unknown)
+    code.decref(shape)
+    code.builder.branch(drop)
+    code.begin(after)
+    return kind

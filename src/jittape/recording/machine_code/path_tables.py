@@ -15,6 +15,7 @@ __all__ = [
     "FLOAT_OPERAND",
     "FUNCTION_CALLS",
     "INT_OPERAND",
+    "LAST_ARRAY",
     "LAST_PLANS",
     "METHOD_PLANS",
     "TENSOR_OPERAND",
@@ -36,6 +37,9 @@ METHOD_PLANS: dict[tuple[Any, ...], tuple[Callable[..., Any], tuple[Any, ...]] |
 A key consists of the Python method, the names of the keyword arguments or None, and the arguments: those that are
 structure themselves, and a mark for each operand.
 """
+
+LAST_ARRAY: list[tuple[Any, ...] | None] = [None]
+"""Shape and dtype of the array that a call converted last, its item of `ARRAY_AVALS`, and its size in bytes."""
 
 LAST_PLANS: list[tuple[Any, ...] | None] = []
 """For each method, by its number: the plan that it found last, and behind it the key.
