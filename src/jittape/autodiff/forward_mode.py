@@ -122,14 +122,15 @@ def record_batch(trace: Trace, over: int, outputs: Sequence[int], stack: int) ->
         Values of each output, of shape ``(n, *shape of the output)``.
     """
     key: tuple[Any, ...] = ("batch", over, tuple(outputs), stack)
-    node = trace.node.children.get(key)
-    if node is None:
-        path = path_to(trace.node)
-        node = Node(trace.node)
-        node.source = user_line()
-        builder = Builder(trace.node.n_slots, node.source)
-        values = batched(builder, path.ops, path.avals, over, Symbol(stack, path.avals[stack]), outputs)
-        node.results = tuple([(symbol.slot, symbol.aval) for symbol in values])
-        node = insert_ops(trace.node, key, node, builder)
-    trace.node = node
+    with trace.deriving():
+        node = trace.node.children.get(key)
+        if node is None:
+            path = path_to(trace.node)
+            node = Node(trace.node)
+            node.source = user_line()
+            builder = Builder(trace.node.n_slots, node.source)
+            values = batched(builder, path.ops, path.avals, over, Symbol(stack, path.avals[stack]), outputs)
+            node.results = tuple([(symbol.slot, symbol.aval) for symbol in values])
+            node = insert_ops(trace.node, key, node, builder)
+        trace.node = node
     return trace.tensors_at(node)

@@ -74,11 +74,13 @@ def known_gradient(interval: TapeInterval, target: Any, sources: Any) -> Any:
         return None
     trace: Any = interval.trace
     slot, slots, view = known
-    node = trace.node.children.get(gradient_key((slot,), slots, (None,), view))
-    if node is None or not node.is_whole_gradient:
-        return None
-    trace.node = node
-    results = trace.tensors_at(node)
+    key = gradient_key((slot,), slots, (None,), view)
+    with trace.deriving():
+        node = trace.node.children.get(key)
+        if node is None or not node.is_whole_gradient or trace.superseded:
+            return None
+        trace.node = node
+        results = trace.tensors_at(node)
     return results if sources.__class__ is list else _like(sources, results)
 
 
@@ -94,14 +96,16 @@ def known_jacobian(interval: TapeInterval, target: Any, sources: Any) -> Any:
     trace: Any = interval.trace
     if trace is None or trace.node.shortcuts is None:
         return None
-    shortcut = trace.node.shortcuts.get(known_edge(interval, target, sources))
+    before = trace.node
+    shortcut = before.shortcuts.get(known_edge(interval, target, sources))
     if shortcut is None:
         return None
-    trace.node, results = shortcut
-    made = []
-    for slot, aval in results:
-        made.append(Tensor(trace, slot, aval))
-        trace.adopt(made[-1])
+    node, results = shortcut
+    made = [Tensor(trace, slot, aval) for slot, aval in results]
+    if trace.node is not before or trace.superseded:  # a signal handler has recorded
+        return None
+    trace.node = node
+    trace.pending += made
     return _like(sources, made)
 
 

@@ -60,11 +60,12 @@ def record_gradient(
     key = gradient_key(targets, sources, seeds, view)
     if opaque_rules is not ORDINARY:
         key = (*key, opaque_rules)
-    node = trace.node.children.get(key)
-    if node is None:
-        with gc_paused(), trace.deriving():
-            node = _derive(trace, key, path_to(trace.node), opaque_rules)
-    trace.node = node
+    with trace.deriving():
+        node = trace.node.children.get(key)
+        if node is None:
+            with gc_paused():
+                node = _derive(trace, key, path_to(trace.node), opaque_rules)
+        trace.node = node
     while node.callback is not None:
         node = _after_callback(trace, node)
     return trace.tensors_at(node)
@@ -151,15 +152,16 @@ def _after_callback(trace: Trace, node: Node) -> Node:
     op = node.callback.op
     given = _called(trace, node.callback)
     key = ("after callback", node.callback.slots, given)
-    child = trace.node.children.get(key)
-    if child is None:
-        before, sources = node.reverse
-        reverse = before.copy()
-        builder = Builder(trace.node.n_slots, user_line())
-        symbols = [None if slot is None else Symbol(slot, aval_of(trace.node, slot)) for slot in given]
-        reverse.supply(builder, op, symbols)
-        child = _continue(trace, key, reverse, builder, sources, node.unknown)
-    trace.node = child
+    with trace.deriving():
+        child = trace.node.children.get(key)
+        if child is None:
+            before, sources = node.reverse
+            reverse = before.copy()
+            builder = Builder(trace.node.n_slots, user_line())
+            symbols = [None if slot is None else Symbol(slot, aval_of(trace.node, slot)) for slot in given]
+            reverse.supply(builder, op, symbols)
+            child = _continue(trace, key, reverse, builder, sources, node.unknown)
+        trace.node = child
     return child
 
 

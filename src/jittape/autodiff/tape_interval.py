@@ -141,20 +141,26 @@ class TapeInterval:
             trace = current_trace()
         if trace.intervals and all([interval() is None for interval in trace.intervals]):
             trace.intervals.clear()  # those of deallocated tapes, which an interrupt kept from leaving
-        if not trace.intervals:
-            trace = trace.step()
-            if self.function is not None:
-                trace.node = trie.root_of(self.function)
         self._lost = lost = trace.lost
         self._ticket = ticket = Ticket(self, lost.append)
-        ticket.content = trace
-        lost.held[id(ticket)] = ticket
-        trace.holders += 1
         self._segments = []
         self._watches = []
         self._watched_variables = []
-        self.trace = trace
         self._thread = threading.get_ident()
+        root = None if self.function is None else trie.root_of(self.function)
+        while True:
+            begins_step = not trace.intervals
+            if begins_step:
+                trace = trace.step()
+            ticket.content = trace
+            lost.held[id(ticket)] = ticket
+            if not trace.superseded:
+                break
+            trace = current_trace()  # a signal handler has begun another step
+        if begins_step and root is not None:
+            trace.node = root
+        trace.holders += 1
+        self.trace = trace
         return trace
 
     def _resume(self, trace: Trace) -> Trace:

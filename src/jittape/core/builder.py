@@ -127,7 +127,10 @@ class Builder:
             return literal(value.item(), as_dtype(value.dtype))
         if value.__class__ is Extent:
             return WeakScalar(type(hint_of(value)), lambda dtype: literal(value, dtype))
-        raise TypeError(f"a rule may use handles and scalars only, got {type(value).__name__}")
+        raise TypeError(
+            f"a rule may use handles and scalars only, got {type(value).__name__}; a signal handler or finalizer that "
+            "interrupts it must not use tensors"
+        )
 
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Symbol:
         """Append one op; its primitive infers the aval of the result."""

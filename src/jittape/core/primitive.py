@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
 
 from jittape.core.forms import Call, Lowering
 from jittape.core.program import Aval, Op
 
 __all__ = [
+    "INTERRUPTED",
     "Batch",
     "Handle",
     "Primitive",
@@ -243,6 +244,31 @@ class _FirstRecorder:
         return getattr(active.recorder, name)
 
 
+class _Interrupted:
+    """The recorder while an operation of the thread runs, which only a signal handler or a finalizer can interrupt.
+
+    The operation is then between two states and may hold locks. The interrupting code may therefore read computed
+    values, but not record.
+    """
+
+    traced_in = None
+    intervals: Sequence[Any] = ()
+
+    def __getattr__(self, name: str) -> Any:
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Raise the error."""
+        raise RuntimeError(
+            "a signal handler or finalizer (`__del__`) has interrupted an operation of jittape and uses tensors, "
+            "Variables or functions itself; let it set a flag, and do the work after the step"
+        )
+
+
+INTERRUPTED: Any = _Interrupted()
+"""The recorder inside of operations: ``with recording_with(INTERRUPTED)``."""
+
+
 class _Active(threading.local):
     """The recorder of each thread; `threading.local` calls `__init__` once per thread."""
 
@@ -305,10 +331,14 @@ def replace_recorder(recorder: Recorder) -> None:
 
 @contextmanager
 def recording_with(recorder: Recorder) -> Iterator[Recorder]:
-    """Make `recorder` the active recorder of this thread within a ``with`` statement."""
+    """Make `recorder` the active recorder of this thread within a ``with`` statement.
+
+    If it was that before, its successor stays: a signal handler may begin a new step inside.
+    """
     before = active.recorder
     active.recorder = recorder
     try:
         yield recorder
     finally:
-        active.recorder = before
+        if before is not recorder:
+            active.recorder = before

@@ -13,7 +13,7 @@ import numpy as np
 from jittape.core.buffers import LARGE, Buffer, owned
 from jittape.core.forms import Control
 from jittape.core.interpret import interpret
-from jittape.core.primitive import active
+from jittape.core.primitive import INTERRUPTED, active
 from jittape.core.tickets import TicketQueue
 from jittape.native import switch
 from jittape.recording.general.path_families import note_path
@@ -86,6 +86,14 @@ class Flushing:
     def _end(self) -> None:
         raise NotImplementedError
 
+    def nbytes(self) -> int:
+        """Return the size, in bytes, of the inputs and of computed results that are still referred to."""
+        return self.node.nbytes + sum(t.aval.nbytes for t in self._available())
+
+    def forget_assignment(self, variable: Variable) -> None:
+        """Drop the pending assignment of `variable`, which has another value now."""
+        self.assigned.pop(id(variable), None)
+
     def release_lost(self) -> None:
         """Release the traces that deallocated tapes of this thread held."""
         while self.lost:
@@ -113,36 +121,53 @@ class Flushing:
         with self._flushing:
             if self._run_known(wanted):
                 return
-            pending, alive, needed = self._take_pending()
-            if wanted is not None and wanted._buffer is None:
-                for tensor in alive:
-                    if tensor is wanted:
-                        break
-                else:  # recorded by its own thread at this very moment
-                    needed = (*needed[: len(alive)], wanted._slot, *needed[len(alive) :])
-                    alive.append(wanted)
-            if needed:
-                available = self._available() if self.materialized else []
-                counters.flushes += 1
-                buffers = None
+            recorder: Any = active.recorder
+            if recorder is INTERRUPTED:
+                recorder.refuse()
+            try:
                 try:
-                    buffers = self._run(needed, available)
-                    self._commit(alive, buffers)
-                except Exception as error:
-                    self._salvage(pending, alive, available, error)
-                    self._end()
-                    if isinstance(error, MemoryError):
-                        raise MemoryError(f"{error}; {_MEMORY_ADVICE}") from None
-                    raise
-                except BaseException:
-                    self.pending[:0] = pending
-                    if buffers is None:
-                        self._keep_pending(alive, needed, available)
-                    else:  # a Variable may have been updated in place, which must not happen twice
-                        self._commit(alive, buffers)
-                        self.pending = [tensor for tensor in self.pending if tensor._buffer is None]
-                    raise
+                    if recorder.traced_in is None:  # else the user's function runs
+                        active.recorder = INTERRUPTED
+                    self._flush(wanted, is_current=self is recorder)
+                finally:
+                    active.recorder = recorder
+            except Exception:
+                self._end()
+                raise
             self._end()
+
+    def _flush(self, wanted: Tensor | None, is_current: bool) -> None:
+        """Flush, without ending the trace."""
+        pending, alive, needed = self._take_pending()
+        if wanted is not None and wanted._buffer is None:
+            for tensor in alive:
+                if tensor is wanted:
+                    break
+            else:  # recorded by its own thread at this very moment
+                needed = (*needed[: len(alive)], wanted._slot, *needed[len(alive) :])
+                alive.append(wanted)
+        if not needed:
+            return
+        goes_on = self.holders > 0 or not is_current
+        available = self._available() if self.materialized else []
+        counters.flushes += 1
+        buffers = None
+        try:
+            buffers = self._run(needed, available, goes_on)
+            self._commit(alive, buffers, goes_on)
+        except Exception as error:
+            self._salvage(pending, alive, available, error)
+            if isinstance(error, MemoryError):
+                raise MemoryError(f"{error}; {_MEMORY_ADVICE}") from None
+            raise
+        except BaseException:
+            self.pending[:0] = pending
+            if buffers is None:
+                self._keep_pending(alive, needed, available)
+            else:  # a Variable may have been updated in place, which must not happen twice
+                self._commit(alive, buffers, goes_on)
+                self.pending = [tensor for tensor in self.pending if tensor._buffer is None]
+            raise
 
     def _run_known(self, wanted: Tensor | None) -> bool:
         """Flush as `flush` does and return True if that is a common case for machine code, which replaces this method.
@@ -168,10 +193,10 @@ class Flushing:
         held = [t for r in self.materialized if (t := r()) is not None]
         return list({t._slot: t for t in held if t._trace is self and t._buffer is not None}.values())
 
-    def _run(self, needed: tuple[int, ...], available: list[Tensor]) -> list[Buffer]:
+    def _run(self, needed: tuple[int, ...], available: list[Tensor], goes_on: bool) -> list[Buffer]:
         node = self.node
         slots = tuple([t._slot for t in available]) if available else ()
-        key = (needed, slots, self._donated(needed) if self.large else ())
+        key = (needed, slots, self._donated(needed) if self.large and not goes_on else ())
         executable = node.executables.get(key)
         if executable is None:
             counters.paths_recorded += 1
@@ -187,11 +212,8 @@ class Flushing:
     def _donated(self, needed: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
         """Return large old values that new ones may overwrite, as pairs of positions in the inputs and in `needed`.
 
-        If the trace goes on after the flush, there are none: the trace may recompute values from the old ones.
+        Only a flush that ends the trace may overwrite them: else values may be computed from them again.
         """
-        recorder: Any = active.recorder
-        if self.holders or self is not recorder:
-            return ()
         inputs = self.inputs
         first = len(needed) - len(self.assigned)
         buffers = [variable._buffer for variable, *_ in self.assigned.values()]
@@ -216,10 +238,9 @@ class Flushing:
     def _build_executable(self, key: Key) -> PathExecutable:
         return PathExecutable(*parts_of(path_to(self.node), key, self.inputs))
 
-    def _commit(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
+    def _commit(self, alive: list[Tensor], buffers: list[Buffer], goes_on: bool) -> None:
         self._distribute(alive, buffers)
-        recorder: Any = active.recorder
-        if self.holders or self is not recorder:
+        if goes_on:
             self.materialized.extend([ref(t) for t in alive])
 
     def _distribute(self, alive: list[Tensor], buffers: list[Buffer]) -> None:

@@ -13,17 +13,22 @@ import numpy as np
 
 from jittape.core.buffers import Buffer
 from jittape.core.config import config
-from jittape.core.primitive import active
+from jittape.core.dtypes import as_dtype
+from jittape.core.primitive import INTERRUPTED, active, recording_with
+from jittape.core.traced_scalar import TracedScalar
 from jittape.primitives.identity import identity_op
 from jittape.recording.flushing import Flushing
 from jittape.recording.shapes.shape_tensor import shape_tensor
 from jittape.recording.tape_exits import Exits
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import aval_of
-from jittape.recording.trie_insertion import operand_of
+from jittape.recording.trie_insertion import marked, operand_of
 from jittape.recording.variable import Variable
 
-__all__ = ["NOTHING_READ", "NOTHING_WRITTEN", "Slots", "Variables"]
+__all__ = ["NOTHING_READ", "NOTHING_WRITTEN", "SCALARS", "Slots", "Variables"]
+
+SCALARS = frozenset((float, int, bool, complex))
+"""Python's types of numbers, which are inputs themselves."""
 
 Variables = Mapping[int, tuple[Variable, tuple[int, ...]]]
 """Variables by identity, each with its slots, one for each version that was read."""
@@ -56,6 +61,7 @@ class Slots(Flushing):
     limit: int
     changes_shapes = False
     """Whether the recorder assigns values of other shapes to Variables, by a method `assign_shape`."""
+    traced_in: str | None
 
     def is_unused(self) -> bool:
         """Return whether a tape may begin on the trace, as on a new one."""
@@ -64,8 +70,8 @@ class Slots(Flushing):
         return not used and self is recorder and self.limit == config._max_pending_ops
 
     def deriving(self) -> AbstractContextManager[Any]:
-        """Return a context for gradient rules, which run no code of the user's."""
-        return nullcontext()
+        """Return a context for gradient rules, which run no code of the user's; only a signal could interrupt them."""
+        return recording_with(INTERRUPTED) if self.traced_in is None else nullcontext()
 
     def _import(self, a: Tensor | Variable, slot: int) -> None:
         """Make the computed value of `a` the input at `slot`."""
@@ -82,6 +88,42 @@ class Slots(Flushing):
             self.imported[number] = (slot, a, buffer)  # type: ignore[assignment]
         a._trace = self
         a._slot = slot
+
+    def _any_operands(
+        self, parts: list[Any], arrays: tuple[Any, ...]
+    ) -> tuple[list[Any], list[Tensor | Variable], list[Any]]:
+        """Return the parts of the key, the values to import and the scalars of any operands.
+
+        Besides those that `Trace.apply` handles these are NumPy scalars, traced scalars and values that were imported
+        before.
+        """
+        scalars: list[Any] = []
+        fresh: list[Tensor | Variable] = []
+        for a in arrays:
+            kind = type(a)
+            if kind in SCALARS or kind is TracedScalar:
+                parts.append(a.kind if kind is TracedScalar else kind)
+                scalars.append(a)
+            elif isinstance(a, np.generic):
+                parts.append(as_dtype(a.dtype))
+                scalars.append(a.item())
+            elif a._trace is self and a._slot >= 0:
+                parts.append(a._slot)
+            elif (known := self.imported.get(id(a))) is not None and known[2] is a._buffer:
+                parts.append(known[0])
+            else:
+                if known is not None and not any([a is f for f in fresh]):
+                    self.note_write(a, known[0])
+                parts.append(self._import_key(a, fresh))
+        return parts, fresh, scalars
+
+    def _import_key(self, a: Tensor | Variable, fresh: list[Any]) -> Any:
+        """Return the marker of a value to import and add the value to `fresh`; its slot if it is there already."""
+        for i, known in enumerate(fresh):
+            if known is a:
+                return self.node.n_slots + i
+        fresh.append(a)
+        return a._marker or marked(a)
 
     def _retract(self) -> None:
         """Remove the inputs of an op that an interrupt kept from being recorded."""

@@ -18,9 +18,17 @@ import numpy as np
 
 from jittape.core.buffers import LARGE, Buffer
 from jittape.core.config import config
-from jittape.core.dtypes import as_dtype, float64
+from jittape.core.dtypes import float64
 from jittape.core.locks import rlock
-from jittape.core.primitive import Primitive, active, active_recorder, any_dtype, bound, set_default_recorder
+from jittape.core.primitive import (
+    INTERRUPTED,
+    Primitive,
+    active,
+    active_recorder,
+    any_dtype,
+    bound,
+    set_default_recorder,
+)
 from jittape.core.program import Aval
 from jittape.core.tickets import TicketQueue
 from jittape.core.traced_scalar import TracedScalar
@@ -28,7 +36,7 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.recording.flushing import Assignment
 from jittape.recording.loop_windows import LoopWindows, flush_over_limit
 from jittape.recording.scalar_inputs import scalar_inputs
-from jittape.recording.slots import NOTHING_WRITTEN, Slots
+from jittape.recording.slots import NOTHING_WRITTEN, SCALARS, Slots
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trie import UNPLACED, Node, trie
 from jittape.recording.trie_insertion import imported, insert_call, marked, operand_of, refuse_parameters
@@ -40,7 +48,6 @@ SAME: Mapping[int, int] = MappingProxyType({})
 CLEARED: Any = MappingProxyType({})
 """The mappings of a trace that records no more."""
 _CLEARED_LIST: Any = ()
-_SCALARS = frozenset((float, int, bool, complex))
 
 
 class Trace(Slots):
@@ -123,50 +130,93 @@ class Trace(Slots):
 
     def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
         """Record ``body(*arrays, *static)``; return a pending Tensor or a tuple of them."""
-        # This loop finds the key, the values to import and the scalars. As a function it would add 3 % to a step.
-        parts: list[Any] = [body, static]
-        fresh: list[Any] | None = None
-        scalars: list[Any] | None = None
-        for a in arrays:
-            kind = type(a)
-            if kind is Tensor or kind is Variable:
-                if a._trace is self and a._slot >= 0:
-                    parts.append(a._slot)
-                    continue
-                if (
-                    a._buffer.__class__ is Buffer
-                    and self._imports_values
-                    and (a._assigned_in is None if kind is Variable else id(a) not in self.imported)
-                ):
-                    if fresh is None:
-                        parts.append(a._marker or marked(a))
-                        fresh = [a]
-                    else:
-                        parts.append(self._import_key(a, fresh))
-                    continue
-            elif kind in _SCALARS:
-                parts.append(kind)
-                scalars = [a] if scalars is None else [*scalars, a]
-                continue
-            elif kind is np.float64:
-                parts.append(float64)
-                scalars = [a.item()] if scalars is None else [*scalars, a.item()]
-                continue
-            elif kind is np.ndarray and self._imports_values:
+        made = self._record(body, arrays, static)
+        if made is NotImplemented and self.imported is not CLEARED:
+            if self._imports_values and any([a.__class__ is np.ndarray for a in arrays]):
                 return self.apply(body, tuple(map(operand_of, arrays)), static)  # by machine code
             arrays = tuple([self._recordable(a) for a in arrays])
-            parts, fresh, scalars = self._any_operands([body, static], arrays)
-            break
-        key = tuple(parts)
+            made = self._record(body, arrays, static, self._any_operands)
+        if made is NotImplemented:  # a signal handler has begun another step
+            return active.recorder.apply(body, arrays, static)
+        if len(self.pending) > self.limit:
+            self._flush_over_limit()
+        return made
+
+    def _record(
+        self,
+        body: Callable[..., Any],
+        arrays: tuple[Any, ...],
+        static: tuple[Any, ...],
+        any_operands: Any = None,
+    ) -> Any:
+        """Record a call as `apply` does, which no signal handler can disturb.
+
+        The result is NotImplemented if the trace records no more, or if operands need `_any_operands`, which is not
+        given.
+        """
+        recorder = active.recorder
         try:
-            node = self.node.children.get(key)
-        except TypeError:
-            refuse_parameters(static)
-            raise
-        if node is None:
-            node = insert_call(self.node, key, arrays)
-        if scalars and not node.takes_scalars_as_given:
-            scalars = scalar_inputs(node, scalars)
+            if self.traced_in is None:
+                active.recorder = INTERRUPTED
+            if self.imported is CLEARED:
+                return NotImplemented
+            # This loop finds the key, the values to import and the scalars. As a function it would add 3 % to a step.
+            parts: list[Any] = [body, static]
+            fresh: list[Any] | None = None
+            scalars: list[Any] | None = None
+            for a in arrays:
+                kind = type(a)
+                if kind is Tensor or kind is Variable:
+                    if a._trace is self and a._slot >= 0:
+                        parts.append(a._slot)
+                        continue
+                    if (
+                        a._buffer.__class__ is Buffer
+                        and self._imports_values
+                        and (a._assigned_in is None if kind is Variable else id(a) not in self.imported)
+                    ):
+                        if fresh is None:
+                            parts.append(a._marker or marked(a))
+                            fresh = [a]
+                        else:
+                            parts.append(self._import_key(a, fresh))
+                        continue
+                elif kind in SCALARS:
+                    parts.append(kind)
+                    scalars = [a] if scalars is None else [*scalars, a]
+                    continue
+                elif kind is np.float64:
+                    parts.append(float64)
+                    scalars = [a.item()] if scalars is None else [*scalars, a.item()]
+                    continue
+                if any_operands is None:
+                    return NotImplemented
+                parts, fresh, scalars = any_operands([body, static], arrays)
+                break
+            key = tuple(parts)
+            try:
+                node = self.node.children.get(key)
+            except TypeError:
+                refuse_parameters(static)
+                raise
+            if node is None:
+                node = insert_call(self.node, key, arrays)
+            if scalars and not node.takes_scalars_as_given:
+                scalars = scalar_inputs(node, scalars)
+            return self._advance(node, fresh, scalars)
+        finally:
+            active.recorder = recorder
+
+    def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Record a primitive that is called outside any body."""
+        return self.apply(bound, operands, (primitive, tuple(sorted(params.items()))))
+
+    def begin(self) -> None:
+        """Choose the root before the first op of a step outside tapes."""
+        self.node = trie.root(sys._getframe(1))
+
+    def _advance(self, node: Node, fresh: list[Any] | None, scalars: list[Any] | None) -> Any:
+        """Import the operands `fresh` and `scalars`, go on to `node` and return its results."""
         try:
             if fresh:
                 slot = self.node.n_slots
@@ -177,69 +227,15 @@ class Trace(Slots):
                     self.limit = 0
             if scalars:
                 self.inputs += scalars
-            if node.results is not None:
-                return self._advance(node)
             self.node = node
         except BaseException:
             self._retract()
             raise
+        if node.results is not None:
+            return tuple(self.tensors_at(node))
         tensor = Tensor(self, node.slot, node.aval)
-        pending = self.pending
-        pending.append(tensor)
-        if len(pending) > self.limit:
-            self._flush_over_limit()
+        self.pending.append(tensor)
         return tensor
-
-    def _any_operands(
-        self, parts: list[Any], arrays: tuple[Any, ...]
-    ) -> tuple[list[Any], list[Tensor | Variable], list[Any]]:
-        """Return the parts of the key, the values to import and the scalars of any operands.
-
-        Besides those that `apply` handles these are NumPy scalars, traced scalars and values that were imported before.
-        """
-        scalars: list[Any] = []
-        fresh: list[Tensor | Variable] = []
-        for a in arrays:
-            kind = type(a)
-            if kind in _SCALARS or kind is TracedScalar:
-                parts.append(a.kind if kind is TracedScalar else kind)
-                scalars.append(a)
-            elif isinstance(a, np.generic):
-                parts.append(as_dtype(a.dtype))
-                scalars.append(a.item())
-            elif a._trace is self and a._slot >= 0:
-                parts.append(a._slot)
-            elif (known := self.imported.get(id(a))) is not None and known[2] is a._buffer:
-                parts.append(known[0])
-            else:
-                if known is not None and not any([a is f for f in fresh]):
-                    self.note_write(a, known[0])
-                parts.append(self._import_key(a, fresh))
-        return parts, fresh, scalars
-
-    def _import_key(self, a: Tensor | Variable, fresh: list[Any]) -> Any:
-        """Return the marker of a value to import and add the value to `fresh`; its slot if it is there already."""
-        for i, known in enumerate(fresh):
-            if known is a:
-                return self.node.n_slots + i
-        fresh.append(a)
-        return a._marker or marked(a)
-
-    def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Record a primitive that is called outside any body."""
-        return self.apply(bound, operands, (primitive, tuple(sorted(params.items()))))
-
-    def begin(self) -> None:
-        """Choose the root before the first op of a step outside tapes."""
-        self.node = trie.root(sys._getframe(1))
-
-    def _advance(self, node: Node) -> Any:
-        """Go on to `node` and return its results."""
-        self.node = node
-        made = self.tensors_at(node)
-        if len(self.pending) > self.limit:
-            self._flush_over_limit()
-        return made[0] if node.results is None else tuple(made)
 
     def tensors_at(self, node: Node) -> list[Any]:
         """Return pending tensors for the results of `node`, and None where a body returned None."""
@@ -262,7 +258,7 @@ class Trace(Slots):
         kind = type(a)
         if kind is TracedScalar:
             return a if a.owner is self else a.concretize()
-        if kind in _SCALARS or isinstance(a, np.generic):
+        if kind in SCALARS or isinstance(a, np.generic):
             return a
         if kind is not Variable:
             tensor = a if kind is Tensor else convert_to_tensor(a)
@@ -301,27 +297,22 @@ class Trace(Slots):
         """Read `variable`, so that it has a slot."""
         self.apply(imported, (variable,))
 
-    def nbytes(self) -> int:
-        """Return the size, in bytes, of the inputs and of computed results that are still referred to."""
-        return self.node.nbytes + sum(t.aval.nbytes for t in self._available())
-
     def assign(self, variable: Variable, value: Tensor) -> None:
         """Make `value` the new value of `variable`; reading it later gives another slot."""
         if variable._assigned_in is not None and variable._assigned_in is not self:
             variable._assigned_in.flush()
         slot = value._slot if value._trace is self and value._slot >= 0 else self.import_tensor(value)
-        if self.superseded:  # importing a value above the memory limit has run the whole trace
+        number = id(variable)
+        large = self.large or variable._buffer.nbytes >= LARGE
+        before = self.assigned.get(number) if variable._assigned_in is self else None
+        if self.superseded:  # it has run, as imports exceed the memory limit or a signal handler began a step
             variable._set(value._computed())
             return
-        before = self.assigned.get(id(variable)) if variable._assigned_in is self else None
-        self.assigned[id(variable)] = (variable, slot, self.node, before)
-        self.large = self.large or variable._buffer.nbytes >= LARGE
+        # From here on nothing is called, so no signal handler can run.
+        self.assigned[number] = (variable, slot, self.node, before)
+        self.large = large
         variable._assigned_in = variable._trace = self
         variable._slot = -1
-
-    def forget_assignment(self, variable: Variable) -> None:
-        """Drop the pending assignment of `variable`, which has another value now."""
-        self.assigned.pop(id(variable), None)
 
     def draw(
         self, draw: Callable[..., np.ndarray[Any, Any]], arguments: tuple[Any, ...], aval: Aval
@@ -361,6 +352,8 @@ class Trace(Slots):
     def supersede(self) -> Trace:
         """Make a new trace the thread's recorder. This one stays unchanged for the tapes that hold it."""
         successor = Trace(self)
+        if self.pending or self.assigned:  # a signal handler has recorded since the flush
+            return self.step()
         active.recorder = successor
         self.superseded = True
         if self.holders == 0:
@@ -398,7 +391,12 @@ def current_trace() -> Trace:
     """Return the trace of this thread."""
     trace = active.recorder
     if not isinstance(trace, Trace):
-        raise RuntimeError("tensors cannot be used inside a gradient rule or body: use its handles")
+        if trace is INTERRUPTED:
+            trace.refuse()
+        raise RuntimeError(
+            "tensors cannot be used inside a gradient rule or body: use its handles; nor in a signal handler or "
+            "finalizer that interrupts one"
+        )
     if trace.lost:
         trace.release_lost()
     return trace

@@ -1,0 +1,182 @@
+"""Signal handlers and finalizers that use tensors: each use has the right result or is refused, and nothing is lost.
+
+A profile function stands for the handler: Python runs signal handlers where it calls that, too, when a Python function
+begins and when a C function returns.
+"""
+
+import itertools
+import os
+import sys
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+PACKAGE = os.path.dirname(jt.__file__) + os.sep
+X = np.linspace(0.1, 1.0, 4)
+_numbers = itertools.count(2)
+
+
+class Interruption:
+    """Runs `handler` at the calls of jittape's code with the given numbers; `refused` counts the errors."""
+
+    def __init__(self, handler, numbers=()):
+        self.handler, self.numbers = handler, frozenset(numbers)
+        self.calls = self.done = self.refused = 0
+
+    def _called(self, frame, event, _):
+        if event in ("call", "c_return") and frame.f_code.co_filename.startswith(PACKAGE):
+            self.calls += 1
+            if self.calls in self.numbers:
+                self.done += 1
+                try:
+                    self.handler()
+                except (RuntimeError, TypeError) as error:
+                    if "signal handler" not in str(error):
+                        raise
+                    self.refused += 1
+
+    def __enter__(self):
+        sys.setprofile(self._called)
+        return self
+
+    def __exit__(self, *_):
+        sys.setprofile(None)
+
+
+def train(scale):
+    """Take two steps with a program that `scale` makes a new one; return the weights and what they should be."""
+    weights, optimizer, expected = jt.Variable(X), jt.optimizers.SGD(0.1), X.copy()
+    for _ in range(2):
+        with jt.GradientTape() as tape:
+            y = jt.square(weights) * 0.5
+            for _ in range(scale % 3):
+                y = jt.sin(y)
+            loss = jt.reduce_sum(jt.reshape(jt.concat([y, jt.ones(scale, jt.float64)], 0), [-1]))
+        (gradient,) = tape.gradient(loss, [weights])
+        slope, value = expected.copy(), np.square(expected) * 0.5
+        for _ in range(scale % 3):
+            slope, value = slope * np.cos(value), np.sin(value)
+        optimizer.apply_gradients([(gradient, weights)])
+        expected = expected - 0.1 * slope
+    return weights.numpy(), expected
+
+
+def differentiate(scale):
+    """Return a Jacobian and a gradient with a seed, from a persistent tape, and what they should be."""
+    with jt.GradientTape(persistent=True) as tape:
+        x = jt.constant(X)
+        tape.watch(x)
+        y = jt.sin(x) * float(scale)
+        for _ in range(scale):
+            y = y + x
+    slope = np.cos(X) * scale + scale
+    made = [tape.jacobian(y, x).numpy(), tape.gradient(y, x, output_gradients=jt.constant(X)).numpy()]
+    return np.stack([made[0].diagonal(), made[1]]), np.stack([slope, slope * X])
+
+
+def call(scale):
+    """Return two results of a function that is traced, and what they should be."""
+
+    @jt.function
+    def scaled(x):
+        y = x
+        for _ in range(scale % 5):
+            y = y * scale + 1.0
+        return y
+
+    expected = X
+    for _ in range(scale % 5):
+        expected = expected * scale + 1.0
+    return np.stack([scaled(X).numpy(), scaled(jt.constant(X)).numpy()]), np.stack([expected, expected])
+
+
+class Handlers:
+    """What a handler may do; each checks its own result."""
+
+    def __init__(self):
+        self.known, self.counter, self.kept = jt.Variable(X), jt.Variable(0.0), []
+
+    def read(self):
+        np.testing.assert_array_equal(self.known.numpy(), X)
+
+    def record(self):
+        assert float(jt.reduce_sum(jt.constant(np.ones(3)) * 2.0)) == 6.0
+
+    def differentiate(self):
+        with jt.GradientTape() as tape:
+            y = jt.reduce_sum(self.known * self.known)
+        np.testing.assert_allclose(tape.gradient(y, self.known).numpy(), 2 * X)
+
+    def assign(self):
+        self.counter.assign_add(1.0)
+
+    def keep(self):
+        self.kept.append(jt.constant(X) * 2.0)
+
+
+HANDLERS = ["read", "record", "differentiate", "assign", "keep"]
+
+
+def interrupt(program, scales, run, numbers):
+    """Run `program` once for each group of `numbers` of calls; return the numbers of handlers and of errors in them."""
+    done = refused = 0
+    for scale, group in zip(scales, numbers, strict=False):
+        with Interruption(run, group) as interruption:
+            found, expected = program(scale)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        done, refused = done + interruption.done, refused + interruption.refused
+    return done, refused
+
+
+def check(handlers, name, done, refused):
+    """Check that each handler was right or refused, and that the thread still records."""
+    if name == "read":
+        assert refused == 0
+    if name == "assign":
+        assert float(handlers.counter) == 1 + done - refused
+    for tensor in handlers.kept:
+        np.testing.assert_array_equal(tensor.numpy(), 2 * X)
+    np.testing.assert_array_equal((handlers.known * 2.0).numpy(), 2 * X)
+
+
+@pytest.mark.parametrize("handler", HANDLERS)
+@pytest.mark.parametrize("program", [train, differentiate])
+def test_a_handler_interrupts_a_new_program(program, handler):
+    handlers = Handlers()
+    run = getattr(handlers, handler)
+    run()
+    with Interruption(run) as counted:
+        program(next(_numbers))
+    groups = [range(begin * counted.calls // 8, counted.calls, 397) for begin in range(1, 8)]
+    done, refused = interrupt(program, _numbers, run, groups)
+    assert done > 10
+    check(handlers, handler, done, refused)
+
+
+@pytest.mark.parametrize("handler", HANDLERS)
+@pytest.mark.parametrize("program", [train, differentiate])
+def test_a_handler_interrupts_a_known_program(program, handler):
+    handlers = Handlers()
+    run = getattr(handlers, handler)
+    run()
+    for _ in range(4):
+        program(4)
+    with Interruption(run) as counted:
+        program(4)
+    step = counted.calls // 150 + 1
+    groups = [[number] for number in range(1, counted.calls, step)]
+    done, refused = interrupt(program, itertools.repeat(4), run, groups)
+    assert refused < done
+    check(handlers, handler, done, refused)
+
+
+def test_a_handler_reads_while_a_function_is_traced():
+    run = Handlers().read
+    with Interruption(run) as counted:
+        call(next(_numbers))
+    groups = [range(begin * counted.calls // 6, counted.calls, 397) for begin in range(1, 6)]
+    done, refused = interrupt(call, _numbers, run, groups)
+    assert done > 10
+    assert refused == 0
