@@ -422,3 +422,29 @@ def test_convolutions_refuse() -> None:
 def test_interpolation_does_not_drop_imaginary_parts(call):
     with pytest.raises(jt.DTypeError, match=r"^\[(CubicSpline|PchipInterpolator|PPoly)\] complex numbers"):
         call(np.arange(4.0))
+
+
+def test_arguments_of_scipy_in_its_order() -> None:
+    """`interp1d` and convolutions take all arguments of SciPy; those that would change results are refused."""
+    x, y, points = [0.0, 1.0, 3.0], [1.0, 2.0, 0.0], [-1.0, 0.0, 0.5, 3.0, 4.0]
+    for more in (
+        ("linear", -1, True, False, 5.0),
+        ("linear", -1, True, False, (1.0, 2.0)),
+        (1, -1, True, False),
+    ):
+        found, wanted = (m.interp1d(x, y, *more)(points) for m in (interpolate, scipy.interpolate))
+        np.testing.assert_array_equal(found.numpy(), wanted)
+    with pytest.raises(ValueError, match="leave out bounds_error"):
+        interpolate.interp1d(x, y, bounds_error=True)
+    np.testing.assert_allclose(
+        signal.convolve(x, y, "same", "direct"), scipy.signal.convolve(x, y, "same"), atol=1e-12
+    )
+    with pytest.raises(ValueError, match="method must be one of auto, direct, fft"):
+        signal.correlate(x, y, method="fast")
+
+
+def test_jensenshannon_of_vectors_that_are_no_laws() -> None:
+    x = np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 0.0], [2.0, -1.0, 1.0], [-1.0, -1.0, -2.0]])
+    with np.errstate(all="ignore"):
+        wanted = scipy.spatial.distance.cdist(x, x, "jensenshannon")
+    np.testing.assert_allclose(distance.cdist(x, x, "jensenshannon").numpy(), wanted, atol=1e-8)

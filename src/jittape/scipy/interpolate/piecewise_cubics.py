@@ -346,16 +346,20 @@ class interp1d(_Piecewise):
     x, y
         As for `CubicSpline`; `x` need not be sorted.
     kind : str
-        Must be ``"linear"``: the classes of this module are the others.
+        Must be ``"linear"`` or 1: the classes of this module are the others.
     axis : int
         Dimension of the knots; the last one by default.
+    copy, assume_sorted
+        Ignored.
+    bounds_error : bool, optional
+        Must not be True: points outside have the value `fill_value`. SciPy raises an error by default.
     fill_value : float, pair of floats, or "extrapolate"
-        Value outside, or below and above; nan by default. SciPy raises an error by default.
+        Value outside, or below and above; nan by default.
 
     Raises
     ------
     ValueError
-        For another kind.
+        For another kind, or ``bounds_error=True``.
 
     Examples
     --------
@@ -365,9 +369,19 @@ class interp1d(_Piecewise):
     """
 
     def __init__(
-        self, x: Any, y: Any, kind: str = "linear", axis: int = -1, *, fill_value: Any = np.nan
+        self,
+        x: Any,
+        y: Any,
+        kind: str | int = "linear",
+        axis: int = -1,
+        copy: bool = True,
+        bounds_error: bool | None = None,
+        fill_value: Any = np.nan,
+        assume_sorted: bool = False,
     ) -> None:
-        if kind != "linear":
+        if bounds_error:
+            raise ValueError("[interp1d] leave out bounds_error: points outside have the value fill_value")
+        if kind not in ("linear", 1):
             raise ValueError(
                 f"[interp1d] kind must be 'linear', got {kind!r}; use CubicSpline or PchipInterpolator"
             )

@@ -16,6 +16,7 @@ from jittape.scipy.scipy_operands import floating_operand
 __all__ = ["MODES", "central_part", "convolve", "correlate", "fftconvolve"]
 
 MODES = ("full", "same", "valid")
+METHODS = ("auto", "direct", "fft")
 
 
 def _operands(function: str, in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
@@ -61,7 +62,12 @@ def central_part(function: str, found: Any, a: tuple[int, ...], b: tuple[int, ..
     return found[(..., *[slice(s, s + size) for s, size in zip(starts, sizes, strict=True)])]
 
 
-def convolve(in1: Any, in2: Any, mode: str = "full") -> Any:
+def _check_method(function: str, method: str) -> None:
+    if method not in METHODS:
+        raise ValueError(f"[{function}] method must be one of {', '.join(METHODS)}, got {method!r}")
+
+
+def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """Convolve two arrays, by Fourier transforms; differentiable in both.
 
     Parameters
@@ -70,6 +76,8 @@ def convolve(in1: Any, in2: Any, mode: str = "full") -> Any:
         Real or complex arrays with the same number of dimensions. Integers become float64.
     mode : {"full", "valid", "same"}
         The whole result, the part without padding, or the center in the shape of `in1`.
+    method : {"auto", "direct", "fft"}
+        Without effect.
 
     Returns
     -------
@@ -79,7 +87,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full") -> Any:
     Raises
     ------
     ValueError
-        For another mode, or shapes that do not fit ``"valid"``.
+        For another mode or method, or shapes that do not fit ``"valid"``.
     ShapeError
         If the numbers of dimensions differ, or an array is empty.
 
@@ -89,6 +97,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full") -> Any:
     >>> signal.convolve([1.0, 2.0, 3.0], [1.0, 1.0]).numpy().round(12)
     array([1., 3., 5., 3.])
     """
+    _check_method("convolve", method)
     a, b = _operands("convolve", in1, in2, mode)
     return central_part("convolve", _full(a, b), tuple(a.shape), tuple(b.shape), mode)
 
@@ -118,12 +127,12 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full") -> Any:
     return central_part("fftconvolve", _full(a, b), tuple(a.shape), tuple(b.shape), mode)
 
 
-def correlate(in1: Any, in2: Any, mode: str = "full") -> Any:
+def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """Return the cross-correlation of two arrays: the convolution of `in1` with the reversed conjugate of `in2`.
 
     Parameters
     ----------
-    in1, in2, mode
+    in1, in2, mode, method
         As in `convolve`.
 
     Raises
@@ -137,6 +146,7 @@ def correlate(in1: Any, in2: Any, mode: str = "full") -> Any:
     >>> signal.correlate([1.0, 2.0, 3.0], [0.0, 1.0]).numpy().round(12)
     array([1., 2., 3., 0.])
     """
+    _check_method("correlate", method)
     a, b = _operands("correlate", in1, in2, mode)
     turned = conj(reverse(b, list(range(len(b.shape)))))
     return central_part("correlate", _full(a, turned), tuple(a.shape), tuple(b.shape), mode)

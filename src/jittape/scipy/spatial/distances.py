@@ -17,7 +17,7 @@ from jittape.primitives.elementwise.piecewise import absolute
 from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.linalg.matmul import matmul
-from jittape.primitives.reduce.reductions import reduce_max, reduce_mean, reduce_sum
+from jittape.primitives.reduce.reductions import reduce_all, reduce_any, reduce_max, reduce_mean, reduce_sum
 from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.reshaping import expand_dims, reshape
 from jittape.recording.convert import convert_to_tensor
@@ -62,10 +62,16 @@ def _jaccard(x: Any, y: Any) -> Any:
 
 
 def _jensenshannon(x: Any, y: Any) -> Any:
+    no_law = logical_or(_is_no_law(x), _is_no_law(y))
     x, y = x / reduce_sum(x, -1, keepdims=True), y / reduce_sum(y, -1, keepdims=True)
     middle = 0.5 * (x + y)
     total = reduce_sum(_relative_entropy(x, middle) + _relative_entropy(y, middle), -1)
-    return _root(0.5 * total)
+    return where(no_law, np.inf, _root(0.5 * total))
+
+
+def _is_no_law(x: Any) -> Any:
+    """Return whether a vector cannot be scaled to probabilities: the distance to it is infinite in SciPy."""
+    return logical_or(reduce_any(x < 0, -1), reduce_all(equal(x, 0), -1))
 
 
 def _relative_entropy(x: Any, y: Any) -> Any:
