@@ -99,6 +99,55 @@ def test_gradient_of_gradients_of_loops_that_end_apart() -> None:
     assert gradients(A[:0], COUNTS[:0]).shape == (0, 3)
 
 
+def from_start(v: Any, start: Any) -> Any:
+    return jt.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t + v[i] ** 2), (start, v[0] * 0.0))[1]
+
+
+def written_from_start(v: Any, start: Any) -> Any:
+    def body(i: Any, y: Any) -> Any:
+        y[i] = 2.0 * y[i] * v[0]
+        return i + 1, y
+
+    return jt.reduce_sum(jt.while_loop(lambda i, y: i < 3, body, (start, v * 1.0))[1])
+
+
+def asserted(v: Any, start: Any) -> Any:
+    def small() -> Any:
+        jt.debugging.assert_less(start, jt.constant(3, "int64"))
+        return v[start] ** 2
+
+    return jt.cond(start < 3, small, lambda: v[0] * 0.5)
+
+
+def factored(v: Any, start: Any) -> Any:
+    def factor() -> Any:
+        return (
+            jt.reduce_sum(jt.linalg.cholesky(jt.eye(2, dtype="float64") * (3.0 - jt.cast(start, "float64"))))
+            * v[0]
+        )
+
+    return jt.switch_case(jt.cast(start > 2, "int32"), [factor, lambda: jt.reduce_sum(v)])
+
+
+@pytest.mark.parametrize("starts", [[2, 0, 3, 1, 3], [3, 3, 3, 3, 3]])
+@pytest.mark.parametrize("f", [from_start, written_from_start, asserted, factored])
+def test_elements_that_have_ended_or_take_another_branch_do_not_fail(f: Any, starts: list[int]) -> None:
+    mapped = jt.vmap(jt.value_and_grad(f))
+    for _ in range(2):
+        values, gradients = mapped(A, np.array(starts))
+        for i, start in enumerate(starts):
+            value, gradient = jt.value_and_grad(f)(A[i], jt.constant(start, "int64"))
+            np.testing.assert_allclose(values[i], value, rtol=1e-12)
+            np.testing.assert_allclose(gradients[i], gradient, rtol=1e-12)
+    empty = mapped(A[:0], np.array(starts)[:0])
+    assert [part.shape for part in empty] == [(0,), (0, 3)]
+
+
+def test_elements_that_fail_are_refused() -> None:
+    with pytest.raises(jt.errors.InvalidArgumentError, match="index 3 is out of bounds"):
+        jt.vmap(lambda v, s: jt.cond(s > 2, lambda: v[s], lambda: v[0]))(A, np.array([2, 0, 3, 1, 3]))
+
+
 def test_types_of_results_follow_the_arguments() -> None:
     double = jt.vmap(lambda v: v * 2.0)
     assert isinstance(double(A), np.ndarray)

@@ -6,19 +6,27 @@ the data of one iteration is contiguous. Stacks of a dynamic length have it seco
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from jittape.control.body import body_of, inlined, numbered
+from jittape.control.body import body_of, inlined, numbered, zeros
 from jittape.control.loop_parts import COUNT, WHILE, Parts, Pick, carry
 from jittape.core.builder import Builder, Symbol, literal
+from jittape.core.forms import Alias, Concatenate, Control, Iota, Map, Pad, Reduce, Scan, View
 from jittape.core.primitive import Primitive, recording_with
 from jittape.core.program import Aval, Body, Program, is_dynamic_dim
-from jittape.primitives.broadcast import broadcast, to_shape
+from jittape.primitives.broadcast import broadcast, iota, to_shape
 from jittape.primitives.elementwise.arithmetic import add_op
-from jittape.primitives.elementwise.comparison import equal_op, less_op, logical_and_op, where_op
+from jittape.primitives.elementwise.comparison import (
+    equal_op,
+    less_op,
+    logical_and_op,
+    logical_not_op,
+    where_op,
+)
+from jittape.primitives.indexing.gather_ops import gather_op
 from jittape.primitives.reduce.reductions import any_op, max_op
 from jittape.primitives.shape.views import permuted
 from jittape.transform.batching import Shared, batched_values, broadcast_rows
@@ -33,9 +41,21 @@ class _BatchedBody:
     ----------
     values, shared : mappings of int to Symbol
         Batched values by slot, and new values of slots that all rows share.
+    further : list of Symbol
+        Further inputs, with the avals `further`.
+    going : Symbol or None
+        For rows that end apart, the rows that go on: ``going(*further)``. If an op may fail, a row that has ended
+        computes what one of them does: its own values might be an index that is out of bounds.
     """
 
-    def __init__(self, program: Program, n: int, slots: Sequence[int]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        n: int,
+        slots: Sequence[int],
+        further: Sequence[Aval] = (),
+        going: Callable[..., Symbol] | None = None,
+    ) -> None:
         self.program = program
         self.n = n
         self.builder = Builder(max(program.avals, default=-1) + 1)
@@ -43,9 +63,18 @@ class _BatchedBody:
         for slot in slots:
             aval = program.avals[slot]
             self.given[slot] = self.builder.new_slot(aval._replace(shape=(n, *aval.shape)))
+        self.further = [self.builder.new_slot(aval) for aval in further]
+        self.going: Symbol | None = None
+        values = self.given
+        if going is not None:
+            with recording_with(self.builder):
+                self.going = going(*self.further)
+                if n and _may_fail(program):
+                    rows = _rows_going(self.going, n)
+                    values = {slot: gather_op.bind(x, rows, axis=0) for slot, x in values.items()}
         slots_of_ops = [op.out for op in program.ops]
         self.values, self.shared = batched_values(
-            self.builder, n, program.ops, program.avals, self.given, slots_of_ops
+            self.builder, n, program.ops, program.avals, values, slots_of_ops
         )
 
     def symbol(self, slot: int, stacked: bool) -> Symbol:
@@ -65,6 +94,31 @@ class _BatchedBody:
         ops = (*kept, *self.builder.ops)
         avals = {**self.program.avals, **self.builder.avals}
         return Program(tuple(inputs), ops, tuple([symbol.slot for symbol in outputs]), avals)
+
+
+_NEVER_FAIL = (Map, View, Pad, Concatenate, Alias, Iota, Reduce, Scan)
+"""Forms of ops that compute something for all values of their operands."""
+
+
+def _may_fail(program: Program) -> bool:
+    """Return whether an op of a body may raise for some values, such as an index that is out of bounds."""
+    for op in program.ops:
+        form, params = op.primitive.lowering, dict(op.params)
+        if isinstance(form, Control):
+            bodies = [params["body"]] if "body" in params else params.get("bodies", [])
+            if not bodies or any(_may_fail(body.program) for body in bodies):
+                return True
+        elif op.primitive.effectful or not (op.primitive.is_matmul or isinstance(form, _NEVER_FAIL)):
+            return True
+    return False
+
+
+def _rows_going(going: Symbol, n: int) -> Any:
+    """Return the number of each row that is `going`, and of one such row in place of the others."""
+    numbers = iota((n,), 0, np.dtype(np.int64))
+    zeros = broadcast_rows(literal(0, numbers.dtype), n)
+    one = max_op.bind(where_op.bind(going, numbers, zeros), axes=(0,))
+    return where_op.bind(going, numbers, broadcast_rows(one, n))
 
 
 def stacked_body(body: Body, n: int, slots: Sequence[int]) -> Body:
@@ -130,17 +184,14 @@ def _batched_loop_body(
 
 
 def _body_with(
-    new: _BatchedBody,
-    outputs: Sequence[Symbol],
-    result_index: Pick,
-    first: int = 0,
-    inputs: Sequence[int] = (),
+    new: _BatchedBody, outputs: Sequence[Symbol], result_index: Pick, first: int = 0
 ) -> tuple[Body, Pick]:
-    """Return the body with `outputs`, and with further `inputs` from position `first`; and the index of the result."""
+    """Return the body with `outputs`, its further inputs from position `first`, and the index of the result."""
 
     def body_for(wanted: Sequence[Symbol]) -> tuple[Body, dict[int, int]]:
         program = new.program_of(wanted)
-        all_inputs = (*program.inputs[:first], *inputs, *program.inputs[first:])
+        further = [symbol.slot for symbol in new.further]
+        all_inputs = (*program.inputs[:first], *further, *program.inputs[first:])
         return numbered(Program(all_inputs, program.ops, program.outputs, program.avals))
 
     body, new_slots = body_for(outputs)
@@ -191,10 +242,10 @@ def _stacked_while(
     new, _ = _batch_carries(program, n, chosen, inputs.carries, state)
     if not any(flags.head) and program.outputs[count] not in new.values:
         return None
-    new = _BatchedBody(program, n, [*chosen, *inputs.carries])
-    going = new.builder.new_slot(given.head[0].aval._replace(shape=(n,)))
-    passed = new.builder.new_slot(Aval((n,), np.dtype(np.int64)))
-    kept = _kept_carries(new, inputs.carries, going)
+    further = [given.head[0].aval._replace(shape=(n,)), Aval((n,), np.dtype(np.int64))]
+    new = _BatchedBody(program, n, [*chosen, *inputs.carries], further, lambda going, passed: going)
+    going, passed = new.further
+    kept = _kept_carries(new, inputs.carries)
     with recording_with(new.builder):
         one = broadcast_rows(literal(1, passed.aval.dtype), n)
         counted = where_op.bind(going, add_op.bind(passed, one), passed)
@@ -202,7 +253,7 @@ def _stacked_while(
         more = any_op.bind(still, axes=(0,))
     first = 1 + len(inputs.fixed) + count
     outputs = [*kept, still, counted, more]
-    new_body, pick = _body_with(new, outputs, result_index, first, [going.slot, passed.slot])
+    new_body, pick = _body_with(new, outputs, result_index, first)
     begin = [x if f else broadcast_rows(x, n) for x, f in zip(given.carries, flags.carries, strict=True)]
     head = given.head[0] if flags.head[0] else broadcast_rows(given.head[0], n)
     result = loop.bind(
@@ -239,15 +290,14 @@ def _stacked_counted(
     chosen = [
         s for s, f in zip((*inputs.fixed, *inputs.stacks), (*flags.fixed, *flags.stacks), strict=True) if f
     ]
-    new = _BatchedBody(body.program, n, [*chosen, *inputs.carries])
-    ends = new.builder.new_slot(lengths.aval)
-    with recording_with(new.builder):
-        number = body.program.inputs[0]
-        now = broadcast_rows(Symbol(number, body.program.avals[number]), n)
-        going = less_op.bind(now, ends)
-    kept = _kept_carries(new, inputs.carries, going)
-    first = 1 + len(inputs.fixed)
-    new_body, pick = _body_with(new, kept, result_index, first, [ends.slot])
+    number = body.program.inputs[0]
+
+    def going(ends: Symbol) -> Any:
+        return less_op.bind(broadcast_rows(Symbol(number, body.program.avals[number]), n), ends)
+
+    new = _BatchedBody(body.program, n, [*chosen, *inputs.carries], [lengths.aval], going)
+    kept = _kept_carries(new, inputs.carries)
+    new_body, pick = _body_with(new, kept, result_index, 1 + len(inputs.fixed))
     begin = [x if f else broadcast_rows(x, n) for x, f in zip(given.carries, flags.carries, strict=True)]
     result = loop.bind(
         max_op.bind(lengths, axes=(0,)) if n else literal(0, lengths.dtype),
@@ -268,13 +318,15 @@ def _rows_of(new: _BatchedBody, result: Any, result_index: Pick) -> Any:
     return Shared(result) if kind == "stack" and number not in new.values else result
 
 
-def _kept_carries(new: _BatchedBody, carries: Sequence[int], going: Symbol) -> list[Symbol]:
-    """Return the carries after an iteration: the new values in the rows that are `going`."""
+def _kept_carries(new: _BatchedBody, carries: Sequence[int]) -> list[Symbol]:
+    """Return the carries after an iteration: the new values in the rows that go on."""
     after = [new.symbol(slot, True) for slot in new.program.outputs[: len(carries)]]
     with recording_with(new.builder):
         return [
             where_op.bind(
-                broadcast(to_shape(going, (new.n, *(1,) * (x.aval.ndim - 1))), x.shape), x, new.given[slot]
+                broadcast(to_shape(new.going, (new.n, *(1,) * (x.aval.ndim - 1))), x.shape),
+                x,
+                new.given[slot],
             )
             for x, slot in zip(after, carries, strict=True)
         ]
@@ -288,15 +340,51 @@ def stacked_branch(
     bodies: tuple[Body, ...],
     result_index: int,
 ) -> Any:
-    """Apply the batch rule of `branch`. If rows select different branches, all branches run."""
+    """Apply the batch rule of `branch`. If rows select different branches, all branches run.
+
+    A branch that may fail runs if a row selects it; the other rows then compute what this row does.
+    """
     which, *rest = operands
-    slots = [i for i, flag in enumerate(stacked[1:]) if flag]
+    flags = stacked[1:]
+    slots = [i for i, flag in enumerate(flags) if flag]
     new_bodies = [stacked_body(body, n, slots) for body in bodies]
     if not stacked[0]:
         return branch.bind(which, *rest, bodies=tuple(new_bodies), result_index=result_index)
-    result = inlined(new_bodies[-1], rest)[result_index]
-    for number, body in enumerate(new_bodies[:-1]):
-        taken = equal_op.bind(which, broadcast(literal(number, which.dtype), which.shape))
-        condition = broadcast(to_shape(taken, (n, *(1,) * (result.aval.ndim - 1))), result.shape)
-        result = where_op.bind(condition, inlined(body, rest)[result_index], result)
+    numbers = [broadcast(literal(number, which.dtype), which.shape) for number in range(len(bodies) - 1)]
+    taken = [equal_op.bind(which, number) for number in numbers]
+    last = _none_of(taken, n)
+
+    def result_of(number: int, rows: Any) -> Any:
+        body = new_bodies[number]
+        if not (n and _may_fail(bodies[number].program)):
+            return inlined(body, rest)[result_index]
+        own = _rows_going(rows, n)
+        operands = [gather_op.bind(x, own, axis=0) if f else x for x, f in zip(rest, flags, strict=True)]
+        is_taken = any_op.bind(rows, axes=(0,))
+        selected = where_op.bind(is_taken, literal(1, which.dtype), literal(0, which.dtype))
+        return branch.bind(selected, *operands, bodies=(_zeros_of(body), body), result_index=result_index)
+
+    result = result_of(len(bodies) - 1, last)
+    for number, rows in enumerate(taken):
+        condition = broadcast(to_shape(rows, (n, *(1,) * (result.aval.ndim - 1))), result.shape)
+        result = where_op.bind(condition, result_of(number, rows), result)
     return result
+
+
+def _none_of(conditions: Sequence[Any], n: int) -> Any:
+    """Return the rows where no condition holds."""
+    found = broadcast_rows(literal(True, np.dtype(bool)), n)
+    for condition in conditions:
+        found = logical_and_op.bind(found, logical_not_op.bind(condition))
+    return found
+
+
+def _zeros_of(body: Body) -> Body:
+    """Return a body with the same inputs whose outputs are zeros."""
+    program = body.program
+    builder = Builder(max(program.avals, default=-1) + 1)
+    with recording_with(builder):
+        outputs = [zeros(aval) for aval in program.output_avals()]
+    avals = {slot: program.avals[slot] for slot in program.inputs}
+    slots = tuple([symbol.slot for symbol in outputs])
+    return body_of(Program(program.inputs, tuple(builder.ops), slots, {**avals, **builder.avals}))

@@ -19,7 +19,8 @@ from jittape.typing import Tensor, TensorLike
 
 __all__ = [
     "STEP", "equal", "equal_op", "greater", "greater_equal", "less", "less_equal", "less_op", "logical_and",
-    "logical_and_op", "logical_not", "logical_or", "logical_or_op", "logical_xor", "not_equal", "where", "where_op",
+    "logical_and_op", "logical_not", "logical_not_op", "logical_or", "logical_or_op", "logical_xor",
+    "not_equal", "where", "where_op",
 ]  # fmt: skip
 
 STEP = "a comparison is constant between its jumps"
