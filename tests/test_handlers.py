@@ -130,6 +130,15 @@ def interrupt(program, scales, run, numbers):
     return done, refused
 
 
+def stretches(program, handler):
+    """Return numbers of calls for several runs of new programs, which start at different parts of a run."""
+    for _ in range(2):
+        program(next(_numbers))  # the first run imports modules
+    with Interruption(handler) as counted:
+        program(next(_numbers))
+    return [range(part * counted.calls // 8, counted.calls, counted.calls // 50) for part in range(1, 8)]
+
+
 def check(handlers, name, done, refused):
     """Check that each handler was right or refused, and that the thread still records."""
     if name == "read":
@@ -147,10 +156,7 @@ def test_a_handler_interrupts_a_new_program(program, handler):
     handlers = Handlers()
     run = getattr(handlers, handler)
     run()
-    with Interruption(run) as counted:
-        program(next(_numbers))
-    groups = [range(begin * counted.calls // 8, counted.calls, 397) for begin in range(1, 8)]
-    done, refused = interrupt(program, _numbers, run, groups)
+    done, refused = interrupt(program, _numbers, run, stretches(program, run))
     assert done > 10
     check(handlers, handler, done, refused)
 
@@ -174,9 +180,6 @@ def test_a_handler_interrupts_a_known_program(program, handler):
 
 def test_a_handler_reads_while_a_function_is_traced():
     run = Handlers().read
-    with Interruption(run) as counted:
-        call(next(_numbers))
-    groups = [range(begin * counted.calls // 6, counted.calls, 397) for begin in range(1, 6)]
-    done, refused = interrupt(call, _numbers, run, groups)
+    done, refused = interrupt(call, _numbers, run, stretches(call, run))
     assert done > 10
     assert refused == 0
