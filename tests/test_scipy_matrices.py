@@ -176,3 +176,16 @@ def test_the_second_derivative_of_a_sylvester_equation() -> None:
 def test_errors(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         np.asarray(call())
+
+
+def test_structured_matrices_keep_integers_and_infinity() -> None:
+    calls: list[tuple[str, tuple[Any, ...]]] = [
+        ("toeplitz", ([1, 2, 3],)), ("toeplitz", ([1, 2], [1.5, 2.0])), ("hankel", ([np.inf, np.inf],)),
+        ("hankel", ([1, 2],)), ("circulant", ([True, False],)), ("block_diag", ([[1, 2]], [3])),
+    ]  # fmt: skip
+    for name, arguments in calls:
+        wanted, found = getattr(scipy.linalg, name)(*arguments), getattr(linalg, name)(*arguments)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found.numpy(), wanted)
+    with pytest.raises(AttributeError, match="no 'companion': it is not recorded; use SciPy's own"):
+        _ = linalg.companion

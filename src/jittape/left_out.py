@@ -218,6 +218,8 @@ LEFT_OUT = (
     LeftOut("security tools config.* debugging.experimental", "this part is missing", "jt.config"),
 )  # fmt: skip
 
+_OF_SCIPY = LeftOut("scipy.*", "it is not recorded", "SciPy's own with x.numpy(), which leaves the tape")
+
 _FOREIGN = {
     "no_grad": "tape.stop_recording() or jt.stop_gradient",
     "jit compile": "jt.function",
@@ -273,6 +275,8 @@ def explanation(package: str, name: str) -> str:
     if foreign is not None:
         return f"{start}; use {foreign}"
     entry = left_out(path) or left_out(f"keras.{path}")  # jt.keras.optimizers is jt.optimizers
+    if entry is not None and entry.names == "keras.*" and not path.startswith("keras."):
+        entry = _OF_SCIPY if path.startswith("scipy.") else None
     near = difflib.get_close_matches(name, dir(_module(inner)), 1, 0.7)
     if near and (entry is None or path not in entry.names.split()):
         return f"{start}; did you mean {_named(inner, near[0])}?"

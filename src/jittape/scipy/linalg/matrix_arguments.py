@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from jittape.errors import MatrixShapeError, ShapeError
 from jittape.recording.convert import convert_to_tensor
-from jittape.scipy.scipy_operands import floating_operand
+from jittape.scipy.scipy_operands import as_operand, floating_operand
 
-__all__ = ["matrix_argument", "require_rows", "square_argument", "square_pair"]
+__all__ = ["as_given", "matrix_argument", "require_rows", "square_argument", "square_pair"]
+
+
+def as_given(a: Any) -> Any:
+    """Return an argument as a tensor of its own dtype, which is NumPy's for lists."""
+    a = as_operand(a)
+    return convert_to_tensor(a if hasattr(a, "dtype") else np.asarray(a))
 
 
 def matrix_argument(a: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.complex_numbers import cast, real
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.indexing.sorting import argsort
 from jittape.primitives.linalg import cholesky as cholesky_functions
@@ -125,7 +125,7 @@ def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> tuple[Any
     positions = argsort(order, axis=-1)
     if permute_l:
         return matmul(gather(identity, positions), lower), upper
-    return (positions if p_indices else gather(identity, positions)), lower, upper
+    return (positions if p_indices else gather(real(identity), positions)), lower, upper
 
 
 @with_scipy_options

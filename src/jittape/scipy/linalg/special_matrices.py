@@ -13,7 +13,7 @@ from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.shape.reshaping import reshape
-from jittape.scipy.linalg.matrix_arguments import matrix_argument
+from jittape.scipy.linalg.matrix_arguments import as_given
 
 __all__ = ["block_diag", "circulant", "hankel", "toeplitz"]
 
@@ -42,7 +42,7 @@ def block_diag(*arrs: Any) -> Any:
         raise ValueError("[block_diag] needs at least one matrix")
     blocks = []
     for a in arrs:
-        a = matrix_argument(a)
+        a = as_given(a)
         if len(a.shape) > 2:
             raise ShapeError(f"[block_diag] needs matrices, got shape {tuple(a.shape)}")
         blocks.append(reshape(a, (1,) * (2 - len(a.shape)) + tuple(a.shape)))
@@ -79,8 +79,8 @@ def toeplitz(c: Any, r: Any = None) -> Any:
            [2., 1., 3.]])
     """
     c = _vector("toeplitz", c)
-    r = conj(c) if r is None else _vector("toeplitz", r)
-    values = concat([reverse(c, [0]), r[1:]], 0)
+    r = _vector("toeplitz", r) if r is not None else conj(c) if c.aval.dtype.kind == "c" else c
+    values = _joined(reverse(c, [0]), r[1:])
     m, n = c.shape[0], r.shape[0]
     return gather(values, np.arange(m - 1, -1, -1)[:, None] + np.arange(n))
 
@@ -108,8 +108,8 @@ def hankel(c: Any, r: Any = None) -> Any:
            [2., 3.]])
     """
     c = _vector("hankel", c)
-    r = c * 0.0 if r is None else _vector("hankel", r)
-    values = concat([c, r[1:]], 0)
+    r = zeros(c.shape, dtype=c.aval.dtype) if r is None else _vector("hankel", r)
+    values = _joined(c, r[1:])
     return gather(values, np.arange(c.shape[0])[:, None] + np.arange(r.shape[0]))
 
 
@@ -140,7 +140,12 @@ def circulant(c: Any) -> Any:
 
 
 def _vector(function: str, c: Any) -> Any:
-    c = matrix_argument(c)
+    c = as_given(c)
     if len(c.shape) != 1 or c.shape[0] == 0:
         raise ShapeError(f"[{function}] needs a vector, got shape {tuple(c.shape)}")
     return c
+
+
+def _joined(first: Any, last: Any) -> Any:
+    dtype = np.result_type(first.aval.dtype, last.aval.dtype)
+    return concat([cast(first, dtype), cast(last, dtype)], 0)
