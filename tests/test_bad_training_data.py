@@ -205,3 +205,12 @@ def test_weights_of_a_loss_of_the_whole_batch():
             return jt.reduce_mean(y_true - y_pred)
 
     np.testing.assert_allclose(Whole()(np.ones(3), np.zeros(3), [1.0, 2.0, 3.0]), 2.0)
+
+
+@pytest.mark.parametrize("ignored", [None, -1])
+@pytest.mark.parametrize("label", [1.5, np.nan])
+def test_labels_that_are_no_whole_numbers_are_refused(label, ignored):
+    """The class to ignore may be -1, so they are not taken for that number."""
+    loss = jt.keras.losses.SparseCategoricalCrossentropy(ignore_class=ignored)
+    with pytest.raises(IndexError, match=r"the label at index \(0,\), no whole number, is not a class"):
+        loss(np.array([label]), np.array([[0.2, 0.3, 0.5]], np.float32)).numpy()

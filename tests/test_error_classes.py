@@ -139,3 +139,10 @@ def test_the_older_classes_keep_their_bases(kind, bases):
     assert issubclass(kind, bases)
     assert all(issubclass(kind, base) for base in bases)
     assert issubclass(kind, errors.InvalidArgumentError)
+
+
+def test_the_numbers_of_the_errors_are_those_of_tensorflow():
+    found = [jt.errors.OK, jt.errors.INVALID_ARGUMENT, jt.errors.OUT_OF_RANGE, jt.errors.UNAUTHENTICATED]
+    assert found == [0, 3, 11, 16]
+    error = jt.errors.DataLossError(None, None, "damaged")
+    assert (error.error_code, dict(error.experimental_payloads)) == (jt.errors.DATA_LOSS, {})

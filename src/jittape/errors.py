@@ -6,20 +6,31 @@ exceptions, so that ``except ValueError`` works.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 
 __all__ = [
-    "AbortedError", "AlreadyExistsError", "AxisError", "CacheWarning", "CancelledError", "CompileError",
-    "ControlFlowError", "DTypeError", "DataLossError", "DeadlineExceededError", "FailedPreconditionError",
-    "FunctionWarning", "InternalError", "InvalidArgumentError", "InvalidIndexError", "LeakedTensorError",
-    "LeakedValueError", "LinAlgError", "MatrixShapeError", "NoGradientError", "NotFoundError",
-    "NumericsError", "OpError", "OperatorNotAllowedInGraphError", "OutOfRangeError", "PermissionDeniedError",
-    "ProgramError", "RecompileWarning", "ResourceExhaustedError", "ScalarError", "ShapeError",
-    "TapeExitWarning", "TapeUsageWarning", "UnauthenticatedError", "UnavailableError",
-    "UnconnectedGradientWarning", "UnimplementedError", "UnknownError", "WeightsError",
+    "ABORTED", "ALREADY_EXISTS", "CANCELLED", "DATA_LOSS", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION",
+    "INTERNAL", "INVALID_ARGUMENT", "NOT_FOUND", "OK", "OUT_OF_RANGE", "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED", "UNAUTHENTICATED", "UNAVAILABLE", "UNIMPLEMENTED", "UNKNOWN", "AbortedError",
+    "AlreadyExistsError", "AxisError", "CacheWarning", "CancelledError", "CompileError", "ControlFlowError",
+    "DTypeError", "DataLossError", "DeadlineExceededError", "FailedPreconditionError", "FunctionWarning",
+    "InternalError", "InvalidArgumentError", "InvalidIndexError", "LeakedTensorError", "LeakedValueError",
+    "LinAlgError", "MatrixShapeError", "NoGradientError", "NotFoundError", "NumericsError", "OpError",
+    "OperatorNotAllowedInGraphError", "OutOfRangeError", "PermissionDeniedError", "ProgramError",
+    "RecompileWarning", "ResourceExhaustedError", "ScalarError", "ShapeError", "TapeExitWarning",
+    "TapeUsageWarning", "UnauthenticatedError", "UnavailableError", "UnconnectedGradientWarning",
+    "UnimplementedError", "UnknownError", "WeightsError",
 ]  # fmt: skip
+
+
+OK, CANCELLED, UNKNOWN, INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND, ALREADY_EXISTS = range(7)
+"""TensorFlow's numbers of the kinds of errors, as in `OpError.error_code`; OK is none."""
+PERMISSION_DENIED, RESOURCE_EXHAUSTED, FAILED_PRECONDITION, ABORTED, OUT_OF_RANGE = range(7, 12)
+UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED = range(12, 17)
 
 
 class OpError(Exception):
@@ -34,6 +45,8 @@ class OpError(Exception):
     """None: jittape has no graphs."""
     op = None
     """None: jittape has no graphs; the message names the operation."""
+    experimental_payloads: ClassVar[Mapping[str, bytes]] = MappingProxyType({})
+    """Empty; TensorFlow's additional data of an error."""
 
     def __init__(self, *args: Any) -> None:
         if len(args) > 1:  # as in TensorFlow: node_def, op, message
@@ -49,13 +62,13 @@ class OpError(Exception):
 class CancelledError(OpError):
     """An operation was cancelled."""
 
-    error_code = 1
+    error_code = CANCELLED
 
 
 class UnknownError(OpError):
     """An error of unknown kind."""
 
-    error_code = 2
+    error_code = UNKNOWN
 
 
 class InvalidArgumentError(OpError, ValueError):
@@ -65,7 +78,7 @@ class InvalidArgumentError(OpError, ValueError):
     `LinAlgError`.
     """
 
-    error_code = 3
+    error_code = INVALID_ARGUMENT
 
 
 class InvalidIndexError(InvalidArgumentError, IndexError):
@@ -75,79 +88,79 @@ class InvalidIndexError(InvalidArgumentError, IndexError):
 class DeadlineExceededError(OpError):
     """An operation took too long."""
 
-    error_code = 4
+    error_code = DEADLINE_EXCEEDED
 
 
 class NotFoundError(OpError, FileNotFoundError):
     """A file does not exist, such as a checkpoint."""
 
-    error_code = 5
+    error_code = NOT_FOUND
 
 
 class AlreadyExistsError(OpError):
     """Something that was to be made exists already."""
 
-    error_code = 6
+    error_code = ALREADY_EXISTS
 
 
 class PermissionDeniedError(OpError):
     """The permission for an operation is missing."""
 
-    error_code = 7
+    error_code = PERMISSION_DENIED
 
 
 class ResourceExhaustedError(OpError):
     """Memory or another resource is exhausted."""
 
-    error_code = 8
+    error_code = RESOURCE_EXHAUSTED
 
 
 class FailedPreconditionError(OpError):
     """An operation needs a state that does not hold."""
 
-    error_code = 9
+    error_code = FAILED_PRECONDITION
 
 
 class AbortedError(OpError):
     """An operation was aborted."""
 
-    error_code = 10
+    error_code = ABORTED
 
 
 class OutOfRangeError(OpError):
     """An iteration went past the end."""
 
-    error_code = 11
+    error_code = OUT_OF_RANGE
 
 
 class UnimplementedError(OpError):
     """An operation is not implemented for its arguments."""
 
-    error_code = 12
+    error_code = UNIMPLEMENTED
 
 
 class InternalError(OpError):
     """An invariant of the system is broken."""
 
-    error_code = 13
+    error_code = INTERNAL
 
 
 class UnavailableError(OpError):
     """A service is not available."""
 
-    error_code = 14
+    error_code = UNAVAILABLE
 
 
 class DataLossError(OpError):
     """Data is lost or damaged."""
 
-    error_code = 15
+    error_code = DATA_LOSS
 
 
 class UnauthenticatedError(OpError):
     """A request is not authenticated."""
 
-    error_code = 16
+    error_code = UNAUTHENTICATED
 
 
 class OperatorNotAllowedInGraphError(TypeError):

@@ -17,8 +17,6 @@ ALIASES = {
     "jittape.dtypes": "jittape.dtype_names",
     "jittape.initializers": "jittape.keras.initializers",
     "jittape.keras.optimizers": "jittape.optimizers",
-    "jittape.keras.preprocessing.sequence": "jittape.keras.sequence_data",
-    "jittape.keras.random": "jittape.keras.seeded_numbers",
     "jittape.losses": "jittape.keras.losses",
     "jittape.math.special": "jittape.math_special",
     "jittape.metrics": "jittape.keras.metrics",

@@ -10,8 +10,8 @@ from jittape.keras import losses as losses
 from jittape.keras import metrics as metrics
 from jittape.keras import models as models
 from jittape.keras import preprocessing as preprocessing
+from jittape.keras import random as random
 from jittape.keras import regularizers as regularizers
-from jittape.keras import seeded_numbers as random
 from jittape.keras import utils as utils
 from jittape.keras.initializers import Initializer as Initializer
 from jittape.keras.layers import Input as Input

@@ -15,6 +15,7 @@ from jittape.primitives.elementwise.piecewise import clip_by_value
 from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.nn.activation import softmax
 from jittape.primitives.nn.cross_entropy import (
+    NOT_WHOLE,
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits,
     sparse_softmax_cross_entropy_with_logits,
@@ -234,7 +235,7 @@ def sparse_categorical_crossentropy(
     array([0.2877], dtype=float32)
     """
     y_pred = moveaxis(predicted_tensor(y_pred), axis, -1)
-    labels = class_numbers(y_true)
+    labels = class_numbers(y_true, NOT_WHOLE)
     if labels.ndim == y_pred.ndim and labels.shape[-1] == 1:
         labels = squeeze(labels, -1)
     counted = None

@@ -1,4 +1,4 @@
-"""``jt.keras.random``: random numbers from a seed, from a `SeedGenerator`, or from the generator of the process."""
+"""Random numbers from a seed, from a `SeedGenerator`, or from the generator of the process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from jittape import random
-from jittape.lazy_names import lazily
 from jittape.random.generator import Generator
 from jittape.recording.tensor import Tensor
 
@@ -108,10 +107,3 @@ def randint(shape: Sequence[int], minval: int, maxval: int, dtype: Any = "int32"
 def _draw(function: str, seed: Any, *arguments: Any) -> Tensor:
     draw: Callable[..., Tensor] = getattr(_source(function, seed), function)
     return draw(*arguments)
-
-
-__getattr__ = lazily("jittape.keras.random", {})
-
-
-def __dir__() -> list[str]:
-    return __all__

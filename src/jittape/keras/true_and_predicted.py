@@ -79,11 +79,11 @@ def same_rank(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     return y_true, y_pred
 
 
-def class_numbers(y_true: Any) -> Any:
-    """Return labels as integers; -1, which is no class, in place of nan and of numbers that are not whole."""
+def class_numbers(y_true: Any, not_whole: int = -1) -> Any:
+    """Return labels as integers; `not_whole`, which is no class, in place of nan and of numbers that are not whole."""
     y_true = as_tensor(y_true)
     if is_floating(y_true.aval.dtype):
-        y_true = where(equal(y_true, floor(y_true)), y_true, -1)
+        y_true = where(equal(y_true, floor(y_true)), y_true, not_whole)
     return cast(y_true, "int64")
 
 

@@ -1,6 +1,6 @@
 """``jt.keras.preprocessing``: `sequence` alone."""
 
-from jittape.keras import sequence_data as sequence
+from jittape.keras.preprocessing import sequence as sequence
 from jittape.lazy_names import lazily as _lazily
 
 __all__ = ["sequence"]

@@ -39,6 +39,7 @@ from jittape.primitives.shape.reshaping import shape_of
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
+    "NOT_WHOLE",
     "l2_loss",
     "sigmoid_cross_entropy_with_logits",
     "softmax_cross_entropy_with_logits",
@@ -92,13 +93,23 @@ def softmax_cross_entropy_with_logits(
     return apply(_softmax_cross_entropy_body, (labels, logits), (axis_key(axis),))
 
 
+NOT_WHOLE = -(2**63)
+"""What stands for a label that is nan or no whole number."""
+
+
 def check_classes(numbers: np.ndarray[Any, Any], size: int) -> None:
     """Raise `IndexError` for the first label that is not at least 0 and below `size`."""
     wrong = (numbers < 0) | (numbers >= size)
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
+        known = numbers[place] != NOT_WHOLE
+        found = (
+            f"label {numbers[place]} at index {place}"
+            if known
+            else f"the label at index {place}, no whole number,"
+        )
         raise InvalidIndexError(
-            f"[sparse_softmax_cross_entropy_with_logits] label {numbers[place]} at index {place} is not a class: "
+            f"[sparse_softmax_cross_entropy_with_logits] {found} is not a class: "
             f"logits have the classes 0 to {size - 1}; give such a row any class and multiply its loss by 0"
         )
 
