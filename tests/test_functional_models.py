@@ -157,3 +157,43 @@ INPUT = keras.Input((4,), name="seen")
 def test_errors(call, error, text):
     with pytest.raises(error, match=re.escape(text)):
         call()
+
+
+def test_several_outputs_refuse_what_does_not_fit():
+    layers = jt.keras.layers
+    x = jt.keras.Input((4,))
+    dense = layers.Dense(1, name="d")
+    model = jt.keras.Model(x, [dense(x), dense(2.0 * x), layers.Dense(3, name="e")(x)])
+    rows = np.ones((2, 4), np.float32)
+    y = [np.ones((2, 1)), np.ones((2, 1)), np.ones((2, 3))]
+    for options, text in [
+        ({"loss": ["mse"]}, "loss must have one entry for each of the outputs 'd', 'd_1', 'e', got 1"),
+        ({"loss": {"d": "mse"}}, r"loss must have the names of the outputs, 'd', 'd_1', 'e', got \['d'\]"),
+        (
+            {"loss": "mse", "loss_weights": 2.0},
+            "loss_weights of a model with the outputs .* must be a list or dict",
+        ),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            model.compile("sgd", **options)
+    model.compile("sgd", "mse")
+    assert sorted(model.fit(rows, y, verbose=0).history) == ["d_1_loss", "d_loss", "e_loss", "loss"]
+    for targets, options, text in [
+        (y[:1], {}, "y must be a list with one entry for each of the outputs"),
+        (dict(zip(["d", "d_1"], y, strict=False)), {}, "y has no 'e', which was compiled with a loss"),
+        ([y[0], y[1], y[2][:1]], {}, "got 2 of x, 1 and 2 of y"),
+        (y, {"class_weight": {0: 1.0}}, "class_weight needs one output"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            model.fit(rows, targets, verbose=0, **options)
+    single = jt.keras.Sequential([layers.Dense(1)])
+    single.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="y must be one array, as the model has one output"):
+        single.fit(np.ones((6, 4)), [np.ones(6), np.ones(6)], verbose=0)
+
+
+def test_a_shape_refuses_what_is_no_integer_dtype_and_no_index():
+    with pytest.raises(TypeError, match=r"\[shape\] out_type must be an integer dtype, got float32"):
+        jt.shape([1.0], out_type=jt.float32)
+    with pytest.raises(IndexError, match=r"\[getitem\] index 5 is out of bounds for axis 0 with size 1"):
+        jt.shape([1.0])[5]

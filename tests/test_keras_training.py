@@ -320,7 +320,7 @@ def test_metrics_in_a_function_and_after_a_reset():
         (
             lambda: keras.losses.SparseCategoricalCrossentropy()([0.0, np.nan], [[0.5, 0.5]] * 2).numpy(),
             IndexError,
-            r"label -1 at index \(1,\) is not a class",
+            r"the label at index \(1,\), no whole number, is not a class",
         ),
         (
             lambda: keras.losses.categorical_crossentropy([[0.0, 1.0]], [[0.5, 0.5]], axis=2),

@@ -198,7 +198,7 @@ class SymbolicOutput(Symbolic):
 
 
 class SymbolicMask(Symbolic):
-    """The mask of a symbolic output, which has a shape and no values; layers get it by themselves."""
+    """The mask of a symbolic output, which has a shape and no values; layers receive it automatically."""
 
     def __init__(self, of: SymbolicOutput, examples: Any) -> None:
         self.of, self.examples = of, examples

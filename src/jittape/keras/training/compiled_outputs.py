@@ -190,6 +190,11 @@ def compiled_loss(loss: Any, compiled: CompiledMetrics, y: Any, y_pred: Any, wei
     """Return the loss of a batch; None if no output has one."""
     if isinstance(compiled, CompiledOutputs):
         return compiled.total(y, y_pred, weight)
+    structures = (tuple, list, dict)
+    if isinstance(y, structures) and not isinstance(y_pred, structures):
+        raise ValueError(
+            f"y must be one array, as the model has one output, got a {type(y).__name__} of {len(y)}"
+        )
     return _loss_of(loss, y, y_pred, weight)
 
 

@@ -76,13 +76,18 @@ class ModelParts:
         return self._graph
 
     def _output_names(self) -> tuple[list[str], bool] | None:
-        """Return the names of the outputs of a functional model, and whether they are a dict; None for one output."""
+        """Return the names of the outputs of a functional model, and whether they are a dict; None for one output.
+
+        A second output of a layer has the name of the layer with ``_1``.
+        """
         outputs = None if self._graph is None else self._graph.outputs
         if isinstance(outputs, dict):
             return list(outputs), True
         if not isinstance(outputs, (list, tuple)) or any(isinstance(x, (list, tuple, dict)) for x in outputs):
             return None
-        return [x.name for x in outputs], False
+        names = [x.name for x in outputs]
+        counts = [names[:i].count(name) for i, name in enumerate(names)]
+        return [f"{name}_{n}" if n else name for name, n in zip(names, counts, strict=True)], False
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """Return the layer of this name, or the one at this position of `layers`.

@@ -69,13 +69,10 @@ def _separated(data: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
     rows = len(leaves[0]) if leaves else 0
 
     def separate(part: Any) -> Any:
-        if not isinstance(part, list) or len(part) == rows:
-            return part  # a list of rows
-        return (
-            tuple(part)
-            if all([np.ndim(p) and len(p) == rows and hasattr(p, "shape") for p in part])
-            else part
-        )
+        if not isinstance(part, list) or not all([getattr(p, "shape", ()) for p in part]):
+            return part
+        are_rows = len(part) == rows and len({tuple(p.shape) for p in part}) == 1
+        return part if are_rows else tuple(part)
 
     return x, separate(y), separate(weight)
 
@@ -106,8 +103,9 @@ def batches_of(
         return x
     if x is None:
         raise ValueError(f"[{method}] x must be arrays or a dataset of batches, got None")
-    parts = tuple([part for part in _separated(data) if part is not None])
-    rows = _rows_of(method, data, parts)
+    separated = _separated(data)
+    parts = tuple([part for part in separated if part is not None])
+    rows = _rows_of(method, separated, parts)
     if shuffle:
         rows = rows.shuffle(max(len(rows), 1))
     return rows.batch(32 if batch_size is None else batch_size)
@@ -143,6 +141,8 @@ def with_class_weights(batches: Dataset, class_weight: Any) -> Dataset:
             raise ValueError(
                 f"[fit] class_weight needs batches (x, y), got {len(batch)} parts; multiply the weights of the rows"
             )
+        if isinstance(batch[1], (tuple, dict)):
+            raise ValueError("[fit] class_weight needs one output; give sample_weight for several outputs")
         y = np.asarray(batch[1])
         labels = y.argmax(-1) if y.ndim > 1 and y.shape[-1] > 1 else y.reshape(len(y))
         return (*batch, table[np.minimum(labels.astype(np.int64), len(table) - 1)])

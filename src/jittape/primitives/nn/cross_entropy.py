@@ -94,7 +94,7 @@ def softmax_cross_entropy_with_logits(
 
 
 NOT_WHOLE = -(2**63)
-"""What stands for a label that is nan or no whole number."""
+"""Stand-in for a label that is nan or no whole number."""
 
 
 def check_classes(numbers: np.ndarray[Any, Any], size: int) -> None:

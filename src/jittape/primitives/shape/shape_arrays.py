@@ -13,6 +13,7 @@ from jittape.core.primitive import active_recorder
 from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.symbolic.extents import Extent
 from jittape.core.user_calls import named, shown
+from jittape.errors import DTypeError
 from jittape.primitives.shape.reshaping import shape_of
 from jittape.primitives.shape.shape_extents import KNOWN_SHAPES, ShapeExtents
 from jittape.typing import Tensor, TensorLike
@@ -149,6 +150,8 @@ def size(input: TensorLike, out_type: Any = int32, name: str | None = None) -> T
 def _counted(value: Any, out_type: Any) -> Any:
     """Return the counts `value` in the dtype `out_type` that the user gave."""
     dtype = as_dtype(out_type)
+    if dtype.kind not in "iu":
+        raise named(DTypeError(f"out_type must be an integer dtype, got {dtype.name}; use int32 or int64"))
     try:
         return as_shape_tensor(value, dtype)
     except OverflowError:

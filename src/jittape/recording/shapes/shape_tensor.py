@@ -37,7 +37,10 @@ class ShapeTensor(Tensor, may_be_subclass=True):
         numbers = self._numbers()
         if numbers is None or not _is_plain(key):
             return Tensor.__getitem__(self, key)
-        return shape_tensor(numbers[key])
+        try:
+            return shape_tensor(numbers[key])
+        except IndexError:
+            return Tensor.__getitem__(self, key)  # its message names the operation
 
     def __iter__(self) -> Iterator[Any]:
         if self._numbers() is None or not self.ndim:
