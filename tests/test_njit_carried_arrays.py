@@ -42,6 +42,16 @@ def momentum(x, A, n):
 
 
 @njit
+def runs_over_the_name_that_it_rebinds(x, A, n):
+    y, s = A[0], 0.0
+    for _ in range(n):
+        for v in y:
+            s = 0.7 * s + np.sin(v) * x[1]
+            y = x * s
+    return s
+
+
+@njit
 def nested(x, A, n):
     for i in range(n):
         for _ in range(i):
@@ -85,7 +95,7 @@ def in_a_callee(x, A, n):
 PROGRAMS = [(kalman, (A, np.array([0.3, 0.7]), rng.normal(size=4)), (0, 1, 2))]
 PROGRAMS += [
     (f, (rng.normal(size=2), A, n), (0, 1))
-    for f in (momentum, nested, exchanges, in_a_callee)
+    for f in (momentum, nested, exchanges, in_a_callee, runs_over_the_name_that_it_rebinds)
     for n in (0, 1, 4)
 ]
 

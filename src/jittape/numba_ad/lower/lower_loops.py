@@ -124,6 +124,10 @@ class Loops(Statements):
         inside = loaded_names(statement)
         rebound = rebound_names(statement, self.is_resize)
         outside = {name for name in assigned if frame.loads.get(name, 0) > inside.get(name, 0)}
+        if isinstance(statement, ast.For):  # an outer loop may evaluate what this one runs over again
+            outside |= {
+                name for name in loaded_names(statement.iter) if name in assigned and is_live(frame, name)
+            }
         known = self.carried_types.setdefault((*frame.path, statement.lineno, statement.col_offset), {})
         before, where = dict(frame.variables), builder.where
         frame.ahead.append([statement])  # the next iteration
