@@ -224,7 +224,6 @@ _KNOWN: dict[str, Any] = {
     **_python,
     "imported": imported,
     "gradient": "gradient",
-    "Trace.begin": Trace.begin,
     "Trie.places": trie.places,
     "Trace._flush_over_limit": Trace._flush_over_limit,
     "UNPLACED": UNPLACED,

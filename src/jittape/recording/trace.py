@@ -239,16 +239,10 @@ class Trace(Slots):
 
     def tensors_at(self, node: Node) -> list[Any]:
         """Return pending tensors for the results of `node`, and None where a body returned None."""
-        made: list[Tensor | None] = []
-        pending = self.pending
-        for result in ((node.slot, node.aval),) if node.results is None else node.results:
-            if result is None:
-                made.append(None)
-            else:
-                slot, aval = result
-                tensor = Tensor(self, slot, aval)
-                pending.append(tensor)
-                made.append(tensor)
+        results = ((node.slot, node.aval),) if node.results is None else node.results
+        made = [None if result is None else Tensor(self, *result) for result in results]
+        new = [tensor for tensor in made if tensor is not None]
+        self.pending += new  # in one statement, which no signal handler interrupts
         return made
 
     _flush_over_limit = flush_over_limit

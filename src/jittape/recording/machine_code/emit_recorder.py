@@ -152,15 +152,8 @@ class _Recorder:
             place = self._place(empty)
             known = code.call("PyDict_GetItemWithError", code.known("Trie.places"), place)
             code.decref(place)
-            with builder.if_else(code.same(known, integer(0)), likely=False) as (new, old):
-                with new:
-                    memory = code.words(1)
-                    code.write(memory, self.trace)
-                    answer = code.call_object(code.known("Trace.begin"), memory, integer(1))
-                    code.require(code.differ(answer, integer(0)), self.failed)
-                    code.decref(answer)
-                with old:
-                    code.put(self.trace, "Trace.node", code.incref(known))
+            code.require(code.differ(known, integer(0)), empty)  # Python chooses the root at a new place
+            code.put(self.trace, "Trace.node", code.incref(known))
         return code.get(self.trace, "Trace.node", self.failed)
 
     def _place(self, nowhere: ir.Block) -> ir.Value:
