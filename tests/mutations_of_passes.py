@@ -214,8 +214,7 @@ PASSES = (
     ),
     Mutation(
         "flush: donated memory", "recording/flushing.py",
-        "        if self.holders or self is not recorder:\n            return ()\n        inputs",
-        "        inputs",
+        "self._donated(needed) if self.large and not goes_on else ()", "self._donated(needed) if self.large else ()",
         "an assignment overwrites a value that an open tape needs", "tests/test_memory.py",
     ),
     Mutation(

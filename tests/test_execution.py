@@ -114,7 +114,7 @@ def test_names_of_the_processor(name):
         ),  # TensorFlow computes on the CPU
         ("/device:TPU:1", ValueError, "has no device '/device:TPU:1'"),
         ("/job:localhost/device:GPU:*", ValueError, "has no device"),
-        ("foo", ValueError, "Unknown attribute 'foo'"),
+        ("foo", ValueError, "has no device 'foo'"),
         (3, TypeError, "must be a str"),
     ],
 )

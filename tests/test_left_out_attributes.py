@@ -219,7 +219,7 @@ def test_clones_by_a_function():
     )
     assert [wider.layers[0].units, wider.layers[1].layers[0].units] == [3, 4]
     for argument in ("input_tensors", "call_function"):
-        with pytest.raises(ValueError, match="functional models are not cloned"):
+        with pytest.raises(ValueError, match="input_tensors and call_function must be None"):
             keras.models.clone_model(model, **{argument: 1})
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "recording_with",
     "replace_recorder",
     "set_default_recorder",
+    "shape_tensor",
 ]
 
 
@@ -255,6 +256,8 @@ class _Interrupted:
     intervals: Sequence[Any] = ()
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # Python and its tools ask for these
+            raise AttributeError(name)
         self.refuse()
 
     def refuse(self) -> NoReturn:
@@ -317,6 +320,12 @@ def bound(*arguments: Any) -> Any:
     """Record a primitive, which follows the operands, with its parameters: the body of a call outside any body."""
     *operands, primitive, params = arguments
     return primitive.bind(*operands, **dict(params))
+
+
+def shape_tensor(numbers: Any) -> Any:
+    """Return an integer array of known numbers, such as a shape, as the active recorder's tensor."""
+    recorder: Any = active.recorder
+    return recorder.shape_tensor(numbers)
 
 
 def active_recorder() -> Recorder:

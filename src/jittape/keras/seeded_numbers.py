@@ -76,6 +76,8 @@ def normal(
     ------
     TypeError
         If `seed` is anything else.
+    ShapeError
+        If an extent is negative.
 
     Examples
     --------
@@ -88,19 +90,55 @@ def normal(
 def truncated_normal(
     shape: Sequence[int], mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Any = None
 ) -> Tensor:
-    """Draw normally distributed numbers within two standard deviations; parameters as for `normal`."""
+    """Draw normally distributed numbers within two standard deviations.
+
+    Parameters
+    ----------
+    shape, mean, stddev, dtype, seed
+        As for `normal`.
+
+    Examples
+    --------
+    >>> float(jt.reduce_max(jt.abs(jt.keras.random.truncated_normal([100], seed=1)))) <= 2.0
+    True
+    """
     return _draw("truncated_normal", seed, shape, mean, stddev, dtype)
 
 
 def uniform(
     shape: Sequence[int], minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None, seed: Any = None
 ) -> Tensor:
-    """Draw uniformly distributed numbers in ``[minval, maxval)``; `shape`, `dtype` and `seed` as for `normal`."""
+    """Draw uniformly distributed numbers in ``[minval, maxval)``.
+
+    Parameters
+    ----------
+    shape, dtype, seed
+        As for `normal`.
+    minval, maxval : float
+
+    Examples
+    --------
+    >>> jt.keras.random.uniform([2, 3], minval=-1.0, seed=1).shape
+    (2, 3)
+    """
     return _draw("uniform", seed, shape, minval, maxval, dtype)
 
 
 def randint(shape: Sequence[int], minval: int, maxval: int, dtype: Any = "int32", seed: Any = None) -> Tensor:
-    """Draw integers in ``[minval, maxval)``; `shape` and `seed` as for `normal`."""
+    """Draw integers in ``[minval, maxval)``.
+
+    Parameters
+    ----------
+    shape, seed
+        As for `normal`.
+    minval, maxval : int
+    dtype : dtype
+
+    Examples
+    --------
+    >>> bool(jt.reduce_all(jt.keras.random.randint([100], 0, 3, seed=1) < 3))
+    True
+    """
     return _draw("uniform", seed, shape, minval, maxval, dtype)
 
 

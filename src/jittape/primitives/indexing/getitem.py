@@ -141,7 +141,8 @@ def _known_plan(shape: tuple[int, ...], key: Any) -> tuple[Plan, list[Any]] | No
         return None
     parts: list[Any] = [shape]
     arrays: list[Any] = []
-    for part in key if type(key) is tuple else (key,):
+    given = key if type(key) is tuple else (key,)
+    for part in given:
         if type(part) is slice:
             for bound in (part.start, part.stop, part.step):
                 if bound is not None and type(bound) is not int:
@@ -150,7 +151,7 @@ def _known_plan(shape: tuple[int, ...], key: Any) -> tuple[Plan, list[Any]] | No
         elif type(part) is int or part is None or part is Ellipsis:
             parts.append(part)
         elif (aval := _index_aval(part)) is not None:
-            if not aval.shape and is_traced(part):  # its operand may be a checked start
+            if not aval.shape and slice in map(type, given) and is_traced(part):  # its operand may be a checked start
                 return None
             parts.append(aval)
             arrays.append(part)

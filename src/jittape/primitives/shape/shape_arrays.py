@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import as_dtype, int32
-from jittape.core.primitive import active_recorder
+from jittape.core.primitive import shape_tensor
 from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.symbolic.extents import Extent
 from jittape.core.user_calls import named, shown
@@ -30,8 +30,7 @@ def as_shape_tensor(value: Any, dtype: Any = None) -> Any:
     numbers = value if isinstance(value, tuple) else (value,)
     if any([n.__class__ is Extent for n in numbers]):
         return ShapeExtents(tuple(value) if isinstance(value, tuple) else value, dtype)
-    recorder: Any = active_recorder()
-    return recorder.shape_tensor(np.asarray(value, dtype))
+    return shape_tensor(np.asarray(value, dtype))
 
 
 def shape_of_parts(values: Sequence[Any], stacked: bool) -> Any:
