@@ -150,6 +150,8 @@ SHAPES = [
     ("np.column_stack", lambda lib, x, y: lib.np.column_stack([x, y]), V, P),
     ("np.stack", lambda lib, x, y: lib.np.stack([x, y], axis=-1), A, B),
     ("np.row_stack", lambda lib, x, y: lib.np.vstack([x, y]), A, B),
+    ("np.fmax row", lambda lib, x, y: lib.np.fmax(x, y), A, A[:1] * 1.1),
+    ("np.fmin row", lambda lib, x, y: lib.np.fmin(x[0], y), A, A * 1.1),
     ("np.append", lambda lib, x, y: lib.np.append(x, y, axis=0), A, B),
     ("np.select", lambda lib, x: lib.np.select([x > 0.4, x < 0], [x**2, -x]), V),
     ("np.split", lambda lib, x: lib.np.split(x, 2, axis=2), T),

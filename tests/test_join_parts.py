@@ -98,3 +98,15 @@ def test_gradient_by_columns_is_one_loop(rows: int, dtype: str) -> None:
     found = jt.function(jt.grad(f))(x)
     rtol = {"float64": 1e-12, "float32": 1e-5, "float16": 1e-2}[dtype]
     np.testing.assert_allclose(np.asarray(found), by_rows.T, rtol=rtol, atol=rtol)
+
+
+def test_a_sum_has_more_terms_than_python_has_frames() -> None:
+    def f(x: Any, places: Any) -> Any:
+        total = jt.gather(x, [3])
+        for k in range(1200):
+            total = total + x[k % 5 : k % 5 + 1] * jt.gather(x, places)
+        return jt.reduce_sum(total)
+
+    x, place = np.arange(1.0, 6.0), np.array([2])
+    gradient = jt.function(jt.grad(f))(x, place)
+    np.testing.assert_allclose(gradient.numpy(), [720, 720, 720 + 240 * 15, 721, 720], rtol=1e-13)

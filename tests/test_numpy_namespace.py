@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pickle
 from fnmatch import fnmatchcase
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -421,3 +422,23 @@ def test_insert_refuses_numbers_that_do_not_fit():
         with pytest.raises(wanted.type):
             jnp.insert(jt.constant(array), 1, number)
     assert jnp.insert(jt.constant([1.0, 2.0]), 1, 3).numpy().tolist() == [1.0, 3.0, 2.0]
+
+
+@pytest.mark.parametrize("name", ["sum", "reshape", "std", "vstack", "quantile", "linalg.solve", "fft.fft"])
+def test_errors_about_arguments_name_the_function_of_numpy(name):
+    function = attrgetter(name)(jnp)
+    last = name.split(".")[-1]
+    with pytest.raises(TypeError, match=rf"^{last}\(\) missing"):
+        function()
+    with pytest.raises(TypeError, match=rf"^{last}\(\) (got an unexpected|missing)"):
+        function(jnp.ones((2, 2)), nonsense=1)
+
+
+@pytest.mark.parametrize("namespace", [np, jnp])
+def test_the_default_casting_joins_tensors(namespace):
+    x = jnp.ones((2, 3))
+    for name in ("concatenate", "stack", "hstack", "vstack"):
+        found = getattr(namespace, name)([x, x], casting="same_kind")
+        assert found.shape == getattr(np, name)([x.numpy()] * 2).shape
+    with pytest.raises(TypeError, match="does not support casting="):
+        namespace.concatenate([x, x], casting="no")

@@ -58,13 +58,20 @@ def recorded(function: Any, module: str, name: str) -> Callable[..., Any]:
         made = _unary(function) if function.nin == 1 else _binary(function)
         take_ufunc(described(made, function, module, name), function)
         return _with_methods(made, function)
-    adapter = FUNCTIONS.get(function) or _on_values(function)
+    adapter = _named(FUNCTIONS.get(function) or _on_values(function), name)
     made = _einsum(adapter) if function is np.einsum else _function(adapter, *_roles(function))
     if function not in ONE_CALLS:
         return described(made, function, module, name)
     taken = described(_in_one_call(function, made), function, module, name)
     take_function(taken, function)
     return taken
+
+
+def _named(adapter: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Give `adapter` NumPy's name, which Python's errors about its arguments show."""
+    if isinstance(adapter, FunctionType) and adapter.__module__.startswith("jittape.numpy"):
+        adapter.__qualname__ = name
+    return adapter
 
 
 def described(made: Any, function: Any, module: str, name: str) -> FunctionType:

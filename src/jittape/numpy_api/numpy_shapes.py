@@ -130,7 +130,7 @@ def numpy_concatenate(
     arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
 ) -> Any:
     """``np.concatenate``."""
-    if out is not None or casting is not None:
+    if out is not None or casting not in (None, "same_kind"):
         reject("concatenate", out=out, casting=casting)
     if axis is None:
         arrays, axis = [reshape(a, -1) for a in with_weak_numbers(arrays)], 0
@@ -143,7 +143,7 @@ def numpy_stack(
     arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
 ) -> Any:
     """``np.stack``."""
-    if out is not None or casting is not None:
+    if out is not None or casting not in (None, "same_kind"):
         reject("stack", out=out, casting=casting)
     joined = stack([strong(a) for a in arrays], axis)
     return joined if dtype is None else converted(joined, dtype, "same_kind")

@@ -47,6 +47,7 @@ _OF_SEQUENCES = {
     np.linalg.multi_dot,
     np.stack,
     np.vstack,
+    getattr(np, "row_stack", np.vstack),  # NumPy has deprecated it
 }
 """Functions of a sequence of arrays, which may have different shapes."""
 _BOXES = (Operators, TracedScalar)
@@ -168,11 +169,11 @@ _minimum_op = replace(
 
 
 def _fmax(x: Any, y: Any) -> Any:
-    return where(is_nan(x), y, where(is_nan(y), x, _maximum_op.bind(x, y)))
+    return where(is_nan(x), y, where(is_nan(y), x, apply(_maximum_op, (x, y))))
 
 
 def _fmin(x: Any, y: Any) -> Any:
-    return where(is_nan(x), y, where(is_nan(y), x, _minimum_op.bind(x, y)))
+    return where(is_nan(x), y, where(is_nan(y), x, apply(_minimum_op, (x, y))))
 
 
 def _balanced(ufunc: np.ufunc, function: Function) -> Function:

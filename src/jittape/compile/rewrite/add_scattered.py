@@ -7,7 +7,13 @@ gradient instead of filling and adding arrays. The rewrite is exact except for r
 from __future__ import annotations
 
 from jittape.compile.rewrite.add_in_control import is_zero
-from jittape.compile.rewrite.program_editor import Editor, inner_additions, primitives_of
+from jittape.compile.rewrite.program_editor import (
+    Editor,
+    inner_additions,
+    ops_of_sum,
+    primitives_of,
+    terms_of_sum,
+)
 from jittape.compile.rewrite.scatter_parts import is_small_part, part_op
 from jittape.core.forms import Pad, Scatter
 from jittape.core.program import Op, Program
@@ -50,20 +56,15 @@ class _Sums:
     def _is_term(self, slot: int) -> bool:
         return self.editor.uses[slot] == 1
 
-    def _terms(self, op: Op) -> list[tuple[int, Op]]:
-        """Return the terms of a sum, each with the op that adds it."""
-        found: list[tuple[int, Op]] = []
-        for slot in op.args:
-            found += self._terms(self.op_of[slot]) if slot in self.inner else [(slot, op)]
-        return found
-
     def _add(self, op: Op) -> None:
         """Append a sum: first the arrays, then the elements."""
-        terms = self._terms(op)
-        elements = [slot for slot, _ in terms if self._is_element(slot)]
-        arrays = [slot for slot, _ in terms if slot not in elements] or [elements.pop(0)]
+        elements, arrays = list[int](), list[int]()
+        for slot in terms_of_sum(op, self.op_of, self.inner):
+            (elements if self._is_element(slot) else arrays).append(slot)
+        if not arrays:
+            arrays.append(elements.pop(0))
         if not elements:
-            self._as_before(op)
+            self.editor.ops += ops_of_sum(op, self.op_of, self.inner)
             return
         total = arrays[0]
         for slot in arrays[1:]:
@@ -78,12 +79,6 @@ class _Sums:
         if isinstance(term.primitive.lowering, Scatter):
             return self.editor.bind(term.primitive, (total, *term.args[1:]), term, out, **params)
         return self.editor.bind(part_op, (total, *term.args), term, out, region=params["region"], how="add")
-
-    def _as_before(self, op: Op) -> None:
-        for slot in op.args:
-            if slot in self.inner:
-                self._as_before(self.op_of[slot])
-        self.editor.ops.append(op)
 
     def _is_element(self, slot: int) -> bool:
         """Return whether a term is an element, or a part with one index, that is added to zeros.

@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jittape.compile.rewrite.program_editor import Editor, inner_additions, primitives_of
+from jittape.compile.rewrite.program_editor import (
+    Editor,
+    inner_additions,
+    ops_of_sum,
+    primitives_of,
+    terms_of_sum,
+)
 from jittape.core.builder import literal_op
 from jittape.core.forms import Pad
 from jittape.core.program import Op, Program
@@ -59,7 +65,6 @@ class _Sums:
         self.editor = Editor(program)
         self.program = program
         self.op_of = {op.out: op for op in program.ops}
-        self.position = {op.out: i for i, op in enumerate(program.ops)}
         self.inner = inner_additions(self.editor)
 
     def result(self) -> Program:
@@ -69,34 +74,17 @@ class _Sums:
                 continue
             parts = self._parts(op) if op.primitive.is_addition else None
             if parts is None:
-                self._as_before(op)
+                self.editor.ops += ops_of_sum(op, self.op_of, self.inner)
             else:
                 self._join(op, parts)
         return self.editor.result()
-
-    def _as_before(self, op: Op) -> None:
-        """Append an op, after the additions that belong to its sum."""
-        pending = [op]
-        for one in pending:
-            pending += [self.op_of[slot] for slot in one.args if slot in self.inner]
-        self.editor.ops += sorted(pending, key=lambda one: self.position[one.out])
-
-    def _terms(self, op: Op) -> list[int]:
-        found, pending = list[int](), [op]
-        while pending:
-            for slot in pending.pop().args:
-                if slot in self.inner:
-                    pending.append(self.op_of[slot])
-                else:
-                    found.append(slot)
-        return found
 
     def _parts(self, op: Op) -> list[_Part] | None:
         """Return the parts of a sum in order if they are separate and narrow, along one axis of a large array."""
         if not is_about_at_most(tuning.joined_parts_min_elements, self.editor.avals[op.out].size):
             return None
         found = list[_Part]()
-        for slot in self._terms(op):
+        for slot in terms_of_sum(op, self.op_of, self.inner):
             part = self._part(slot)
             if part is None or part.axis != (found[0].axis if found else part.axis):
                 return None

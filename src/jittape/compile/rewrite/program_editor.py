@@ -12,7 +12,14 @@ from jittape.core.primitive import Primitive, recording_with
 from jittape.core.program import Aval, Op, Program, dead_code_removed
 from jittape.primitives.identity import identity_op
 
-__all__ = ["Editor", "inner_additions", "primitives_of", "separate_outputs"]
+__all__ = [
+    "Editor",
+    "inner_additions",
+    "ops_of_sum",
+    "primitives_of",
+    "separate_outputs",
+    "terms_of_sum",
+]
 
 
 class Editor:
@@ -72,6 +79,28 @@ def inner_additions(editor: Editor) -> set[int]:
     sums = {op.out for op in editor.program.ops if op.primitive.is_addition}
     used = [slot for op in editor.program.ops if op.primitive.is_addition for slot in op.args]
     return {slot for slot in used if slot in sums and editor.uses[slot] == 1}
+
+
+def terms_of_sum(op: Op, op_of: dict[int, Op], inner: set[int]) -> list[int]:
+    """Return the slots that the addition `op` and its `inner` ones add, in order; a sum may have thousands."""
+    found, pending = list[int](), [*reversed(op.args)]
+    while pending:
+        slot = pending.pop()
+        if slot in inner:
+            pending += reversed(op_of[slot].args)
+        else:
+            found.append(slot)
+    return found
+
+
+def ops_of_sum(op: Op, op_of: dict[int, Op], inner: set[int]) -> list[Op]:
+    """Return `op` after the `inner` additions that belong to its sum, operands first."""
+    found, pending = list[Op](), [op]
+    while pending:
+        one = pending.pop()
+        found.append(one)
+        pending += [op_of[slot] for slot in one.args if slot in inner]
+    return found[::-1]
 
 
 def primitives_of(program: Program) -> set[Primitive]:
