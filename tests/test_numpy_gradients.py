@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+import jittape.numpy as jnp
 import numpy_table_analysis
 import numpy_table_functions
 from jittape.numpy_api.numpy_support import READS_VALUES
@@ -201,3 +204,29 @@ def test_calls_in_functions_and_batches(
     for many, one in itertools.zip_longest(found, wanted):
         for single in np.asarray(many):
             np.testing.assert_allclose(single, one, rtol=1e-7, atol=1e-9)
+
+
+NO_DERIVATIVE: dict[str, Any] = {
+    **dict.fromkeys(("floor", "ceil", "trunc", "rint", "isnan", "argmax", "argmin", "argsort"), ()),
+    **dict.fromkeys(("nonzero", "flatnonzero", "argwhere"), ()),
+    **dict.fromkeys(("histogram", "histogram_bin_edges", "histogram2d"), (3,)),
+    "digitize": ([0.0, 1.0],),
+    "isin": ([0.5],),
+    "searchsorted": (0.5,),
+}
+
+
+@pytest.mark.parametrize("namespace", [np, jnp])
+@pytest.mark.parametrize("name", NO_DERIVATIVE)
+def test_a_gradient_of_none_names_the_line_of_what_has_no_derivative(name: str, namespace: Any) -> None:
+    x = jt.Variable([0.5, -1.2, 2.3])
+    with jt.GradientTape() as tape:
+        operands = [x * 1.5] * (2 if name == "histogram2d" else 1)
+        found = getattr(namespace, name)(*operands, *NO_DERIVATIVE[name])  # this line
+        parts = found if isinstance(found, (tuple, list)) else [found]
+        total = sum(jt.reduce_sum(jt.cast(part, jt.float64)) for part in parts)
+    with pytest.warns(jt.UnconnectedGradientWarning) as caught:
+        assert tape.gradient(total, x) is None
+    source = inspect.getsource(sys.modules[__name__]).split("\n")
+    line = next(i for i, text in enumerate(source, 1) if text.endswith("# this line"))
+    assert f"at line {line} of {__file__}" in str(caught[0].message)

@@ -95,11 +95,13 @@ def has_tensor(a: Any) -> bool:
 def values_of(a: Any) -> np.ndarray[Any, Any]:
     """Return the values of `a` as an ndarray; pending ops run.
 
-    `numpy()` says that the values are read on purpose, so a gradient that is None is explained.
+    The tape notes the user's line, so a gradient that is None is explained.
     """
     if isinstance(a, (list, tuple)):
         return np.asarray([values_of(x) for x in a]) if has_tensor(a) else np.asarray(a)
-    return np.asarray(a.numpy() if hasattr(a, "numpy") else a)
+    if isinstance(a, np.ndarray) or not hasattr(a, "numpy"):
+        return np.asarray(a)
+    return np.asarray(a._read() if hasattr(a, "_read") else a.numpy())
 
 
 def on_values(function: Callable[..., Any]) -> Callable[..., Any]:

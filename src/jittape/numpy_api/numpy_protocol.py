@@ -30,6 +30,7 @@ from jittape.numpy_api.numpy_operands import (
     numpy_function,
     on_values,
     reject,
+    values_of,
     with_out,
     write,
 )
@@ -382,6 +383,4 @@ def _as_arrays(value: Any, tensors: tuple[Any, ...]) -> Any:
     """Return `value` with its tensors replaced by ndarrays; `tensors` are the tensor types."""
     if isinstance(value, (list, tuple)):
         return type(value)([_as_arrays(v, tensors) for v in value])
-    if isinstance(value, tensors):
-        return value.numpy() if hasattr(value, "numpy") else np.asarray(value)
-    return value
+    return values_of(value) if isinstance(value, tensors) else value

@@ -29,6 +29,7 @@ from jittape.recording.static_info import DEVICE, StaticInfo
 from jittape.recording.tape_exits import (
     leave,
     look,
+    read,
     reflected_conversions,
     refuse_conversion,
     refused_conversions,
@@ -80,6 +81,8 @@ class Operators(StaticInfo, ArrayMethods):
         if recorder.intervals:
             look(recorder, self, "numpy()")
         return self._computed().view()
+
+    _read = read
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if reflected_conversions and id(sys._getframe(1).f_code) in reflected_conversions:

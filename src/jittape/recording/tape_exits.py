@@ -32,6 +32,7 @@ __all__ = [
     "first_order_excused",
     "leave",
     "look",
+    "read",
     "reflected_conversions",
     "refuse_conversion",
     "refused_conversions",
@@ -146,6 +147,15 @@ def look(trace: Any, value: Any, how: str) -> None:
     frame = sys._getframe(2)
     if is_of_user(frame):
         _note(trace, value, how, frame)
+
+
+def read(value: Any) -> np.ndarray[Any, Any]:
+    """Return a tensor's value for a function whose results have no gradient, as ``np.histogram``; note its line."""
+    if active.recorder.intervals:
+        user, called = _user_frames(sys._getframe(1))
+        _note(active.recorder, value, _name_of(site_of(user), called, "numpy()"), user)
+    array: np.ndarray[Any, Any] = value._computed().view()
+    return array
 
 
 def leave(trace: Any, value: Any, how: str) -> None:
