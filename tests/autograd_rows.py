@@ -109,6 +109,8 @@ REDUCTIONS = [
     ("np.sum complex", lambda lib, x: lib.np.sum(x), Z),
     ("np.mean complex", lambda lib, x: lib.np.mean(x), Z),
     ("np.var complex", lambda lib, x: lib.np.var(x), Z),
+    ("np.std one", lambda lib, x: lib.np.std(x), V[:1]),
+    ("np.std column", lambda lib, x: lib.np.std(x, axis=1, keepdims=True), A[:, :1]),
     ("np.std complex", lambda lib, x: lib.np.std(x), Z),
 ]
 

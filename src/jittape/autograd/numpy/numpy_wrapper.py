@@ -23,14 +23,15 @@ from jittape.errors import DTypeError
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_operands import converted
 from jittape.numpy_api.numpy_protocol import UFUNCS, in_one_dtype
-from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.bits import is_nan
 from jittape.primitives.elementwise.comparison import equal, greater, less, logical_and, where
+from jittape.primitives.elementwise.complex_numbers import cast, real
 from jittape.primitives.elementwise.piecewise import maximum_op, minimum_op
 from jittape.primitives.identity import identity, stop_gradient
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.linalg.matrices import diag
-from jittape.primitives.shape.reshaping import broadcast_to, expand_dims
+from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, reshape
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, stacked
 
@@ -244,6 +245,16 @@ def _any_array(a: Any) -> Any:
     return _array(a) if holds_boxes(a) else np.asarray(a)
 
 
+def _std(a: Any, *args: Any, **kwargs: Any) -> Any:
+    """Measure with autograd's gradient: zero for the deviation of one element."""
+    a = stacked(a) if a.__class__ in (list, tuple) else a
+    deviation = FUNCTIONS[np.std](a, *args, **kwargs)
+    if not isinstance(a, Operators) or deviation.aval.size != a.aval.size:
+        return deviation
+    zero = multiply(real(reshape(a, deviation.aval.shape)), 0)
+    return add(stop_gradient(deviation), cast(zero, deviation.aval.dtype))
+
+
 def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     result = default
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
@@ -266,6 +277,7 @@ _RECORDERS: dict[Any, Function] = {
     np.maximum: _balanced(np.maximum, lambda x, y: apply(_maximum_op, (x, y))),
     np.minimum: _balanced(np.minimum, lambda x, y: apply(_minimum_op, (x, y))),
     np.select: _select,
+    np.std: _std,
 }
 """Functions that record, in place of the adapters of `jittape.numpy_api`."""
 
