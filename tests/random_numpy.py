@@ -132,7 +132,7 @@ OPS = [
     Op("mask", lambda a: np.where(a > 0, a, 0), exact=True),
     Op("maximum.accumulate", lambda a: np.maximum.accumulate(a), exact=True),
     Op("multiply.outer", lambda a, b: np.multiply.outer(a, b), 2),
-    Op("solve", lambda a: np.linalg.solve(a + 9 * np.eye(3), np.ones(3))),
+    Op("solve", lambda a: np.linalg.solve(a + 9 * np.eye(3), np.arange(1.0, 4.0))),
     Op("inv", lambda a: np.linalg.inv(a + 9 * np.eye(3))),
     Op("det", lambda a: np.linalg.det(a + 9 * np.eye(3))),
     Op("interp", lambda a: np.interp(a, [-1.0, 0.5, 2.0], [1.0, 3.0, -2.0]), exact=True),

@@ -183,7 +183,10 @@ def random_call(seed: Any) -> Call:
             (RUNNING, "dtype out"), (PLACES, "keepdims"),
         )  # fmt: skip
         operand = d.array(finite="dtype" in further)  # no integer holds infinity
-        return Call(d.name(names), (operand,), {"axis": d.axis()} | d.options(further))
+        options = {"axis": d.axis()} | d.options(further)
+        if names == RUNNING and "out" in options and options["out"].ndim < max(operand.ndim, 1):
+            del options["out"]  # np.cumsum([1, 5], axis=-1, out=np.array(0)) crashes NumPy 2.4
+        return Call(d.name(names), (operand,), options)
     if kind == 7:
         return Call("index", (d.array(), d.index()), {})
     return Call(
@@ -250,7 +253,8 @@ def mismatch(call: Call) -> str | None:
     return None
 
 
-LOOSE = {"float16": 2e-2, "float32": 1e-4, "complex64": 1e-4}
+LOOSE = {"float16": 2e-3, "float32": 1e-4, "complex64": 1e-4}
+"""Rounding errors by dtype, relative to the greatest element: that of float16 is two units in the last place."""
 
 
 def _near(found: Any, wanted: Any, loose: float) -> bool:
