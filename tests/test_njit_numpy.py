@@ -215,3 +215,42 @@ def test_sizes_are_checked_as_numpy_does():
         interpreted(jt.njit_value_and_grad(integral, argnums=(0, 1)), A, np.arange(3.0))
     with pytest.raises(ValueError, match="must not be empty"):
         interpreted(jt.njit_value_and_grad(convolved, argnums=(0, 1)), A, X[:0])
+
+
+@njit
+def norms(a, x):
+    total = (
+        np.linalg.norm(x, 3) * np.linalg.norm(x, 2) + np.linalg.norm(x, -np.inf) ** 2 + np.linalg.norm(x, 0)
+    )
+    return (
+        total
+        + np.linalg.norm(a, 1) * np.linalg.norm(a, np.inf)
+        + np.sum(np.diff(x, 2) ** 3) * np.linalg.norm(x, 0.5)
+    )
+
+
+def test_norms_and_second_differences():
+    check_both_modes(norms, (A, X), 11)
+    np.testing.assert_allclose(jt.njit_value_and_grad(norms)(A, X)[0], norms(A, X))
+
+
+@njit
+def spectral(a):
+    return np.linalg.norm(a, 2)
+
+
+@njit
+def third_difference(a):
+    return np.sum(np.diff(a, 3))
+
+
+@njit
+def column_averages(a):
+    return np.sum(np.average(a, 0))
+
+
+@pytest.mark.parametrize("f", [spectral, third_difference, column_averages])
+def test_forms_of_numpy_functions_without_a_derivative_are_refused(f):
+    name = {spectral: "norm", third_difference: "diff", column_averages: "average"}[f]
+    with pytest.raises(jt.NoGradientError, match=rf"np\..*this form of {name} is not supported"):
+        jt.njit_grad(f).inspect(A)

@@ -553,6 +553,24 @@ def test_each_sentence_about_a_gradient_that_cannot_be_derived_ends(function):
         watched(jt.numba_op(function), np.array([3.0]))
 
 
+@njit
+def scaled_draw(x):
+    return x * np.random.normal(0.0, 1.0)  # noqa: NPY002
+
+
+@njit
+def sum_with_draws(x):
+    return np.sum(x * np.random.normal(0.0, 1.0, len(x)))  # noqa: NPY002
+
+
+@pytest.mark.parametrize("function", [scaled_draw, sum_with_draws])
+def test_a_derivative_would_draw_other_random_numbers(function):
+    with pytest.raises(
+        jt.NoGradientError, match="draws random numbers, and the derivative would draw others"
+    ):
+        watched(jt.numba_op(function), np.array([3.0]))
+
+
 def test_a_second_derivative_with_a_plain_rule_is_refused():
     op, x = jt.numba_op(cube, cube_vjp), jt.constant([2.0])
     with jt.GradientTape() as outer:

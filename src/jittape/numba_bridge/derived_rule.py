@@ -21,6 +21,7 @@ __all__ = ["DerivedRule"]
 _files = itertools.count()
 
 _ALLOCATES = re.compile(r"np\.(empty|zeros|ones|full|arange|linspace)|copy\(")
+_DRAWS = re.compile(r"np\.random\.")
 
 
 class DerivedRule:
@@ -56,6 +57,11 @@ class DerivedRule:
             kinds = [getattr(kind, "dtype", kind) for kind in kinds]
         try:
             dispatcher, derived, used = self._gradient_of(kinds, names)
+            if _contains(derived, _DRAWS):
+                raise NoGradientError(
+                    "It draws random numbers, and the derivative would draw others. Draw them before, and pass them "
+                    "as an operand"
+                )
         except (NoGradientError, TypeError) as error:
             builder: Any = active_recorder()
             raise NoGradientError(
@@ -63,7 +69,7 @@ class DerivedRule:
                 f"{str(error).rstrip('.')}. Or pass the derivative, jt.numba_op({op.name}, vjp=...)"
             ) from None
         # Inlined code in a kernel cannot allocate stacks for recorded values, so such a rule runs between kernels.
-        allocates = _allocates(derived)
+        allocates = _contains(derived, _ALLOCATES)
         loops = rank and (allocates or op._result is not None)
         text = _text_on_elements(names, used, rank) if loops else _text_on_numbers(names, used)
         result = (
@@ -97,9 +103,10 @@ def _numba_type(dtype: Any, rank: int) -> Any:
     return types.Array(kind, rank, "C") if rank else kind
 
 
-def _allocates(derived: Any) -> bool:
+def _contains(derived: Any, pattern: re.Pattern[str]) -> bool:
+    """Return whether the source of a derived function contains a match of `pattern`."""
     lines = linecache.getlines(derived.py_func.__code__.co_filename)
-    return _ALLOCATES.search("".join(lines)) is not None
+    return pattern.search("".join(lines)) is not None
 
 
 def _text_on_numbers(names: list[str], used: list[str]) -> str:

@@ -301,7 +301,8 @@ def numba_op(forward: Callable[..., Any] | None = None, vjp: Any = None, *, resu
     TypeError
         At a call, if Numba cannot compile the function for the dtypes of the operands.
     NoGradientError
-        If a gradient is requested, there is no `vjp`, and none can be derived; or for a second derivative, if `vjp` is
+        If a gradient is requested, there is no `vjp`, and none can be derived, as for a function that draws random
+        numbers; or for a second derivative, if `vjp` is
         not a `numba_op`.
 
     Notes

@@ -64,8 +64,11 @@ def cumprod(a: Any) -> Any:
 @jit
 def diff(a: Any, n: Any = 1) -> Any:
     """Return the differences of neighbors along the last axis."""
-    assert n == 1
-    return a[..., 1:] - a[..., :-1]
+    if n == 1:
+        return a[..., 1:] - a[..., :-1]
+    else:  # noqa: RET505
+        assert n == 2
+        return a[..., 2:] - a[..., 1:-1] - (a[..., 1:-1] - a[..., :-2])
 
 
 @jit
@@ -91,8 +94,8 @@ def kron(a: Any, b: Any) -> Any:
 @jit
 def cross(a: Any, b: Any) -> Any:
     """Return the cross products of vectors of three elements."""
-    assert a.shape[-1] == 3
-    assert b.shape[-1] == 3
+    assert a.shape[-1] == 3, "the derivative of cross needs vectors of three elements"
+    assert b.shape[-1] == 3, "the derivative of cross needs vectors of three elements"
     result = np.empty_like(a * b)
     result[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
     result[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
@@ -298,15 +301,27 @@ def corrcoef(x: Any) -> Any:
 
 @jit
 def norm(x: Any, ord: Any = None) -> Any:
-    """Return the 2-norm of a vector or the Frobenius norm of a matrix; of vectors, norms 1 and inf too."""
-    if ord == 1:
-        assert x.ndim == 1
-        return np.sum(np.abs(x))
-    elif ord == np.inf:  # noqa: RET505
-        assert x.ndim == 1
-        return np.max(np.abs(x))
-    else:
+    """Return a norm of a vector; of matrices, the Frobenius norm and those of sums of columns and rows."""
+    if ord is None:
         return math.sqrt(np.sum(x * x))
+    elif x.ndim == 2:  # noqa: RET505
+        if ord == 1:
+            return np.max(np.sum(np.abs(x), axis=0))
+        else:  # noqa: RET505
+            assert ord == np.inf
+            return np.max(np.sum(np.abs(x), axis=1))
+    elif ord == np.inf:
+        return np.max(np.abs(x))
+    elif ord == -np.inf:
+        return np.min(np.abs(x))
+    elif ord == 0:
+        return 1.0 * np.count_nonzero(x)
+    elif ord == 1:
+        return np.sum(np.abs(x))
+    elif ord == 2:
+        return math.sqrt(np.sum(x * x))
+    else:
+        return np.sum(np.abs(x) ** ord) ** (1.0 / ord)
 
 
 @jit

@@ -267,6 +267,8 @@ class Expressions:
                 part = self._compared(node, "Eq", one, other)
                 joined = part if joined is None else self.builder.op(BINARY["BitAnd"], [joined, part])
             return joined if name == "Eq" else self.builder.op(UNARY["Not"], [joined])
+        if isinstance(x, Constant) and isinstance(y, Constant):
+            return constant(bool(COMPARE[name].function(x.value, y.value)))
         if is_scalar(x) and is_scalar(y):
             return self.builder.op(COMPARE[name], [x, y])
         if all(is_scalar(one) or isinstance(one, (Array, Lazy)) for one in (x, y)):

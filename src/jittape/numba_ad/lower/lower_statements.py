@@ -9,6 +9,7 @@ from typing import Any
 
 from numba import types
 
+from jittape.numba_ad.lower import inlined_functions
 from jittape.numba_ad.lower.advanced_indexing import Mask, Places
 from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, undefined
 from jittape.numba_ad.lower.control_flow import VALUE
@@ -81,6 +82,17 @@ class Statements(Expressions):
 
     def _Assert(self, statement: ast.Assert) -> None:
         condition = self.condition(statement.test)
+        function = self.frame.source.function
+        if (
+            function.__module__ == inlined_functions.__name__
+            and isinstance(condition, Constant)
+            and not condition.value
+        ):
+            raise self.refusal(
+                statement,
+                f"this form of {function.__name__} is not supported",
+                "Write it with loops over elements.",
+            )
         message = ast.unparse(statement.msg) if isinstance(statement.msg, ast.Constant) else ""
         self.builder.effect(f"if not {{0}}: raise AssertionError({message})", [condition])
 
