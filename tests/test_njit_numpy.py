@@ -229,7 +229,7 @@ def norms(a, x):
     )
 
 
-def test_norms_and_second_differences():
+def test_norms_second_differences_and_moved_matrices():
     check_both_modes(norms, (A, X), 11)
     np.testing.assert_allclose(jt.njit_value_and_grad(norms)(A, X)[0], norms(A, X))
 
@@ -249,8 +249,13 @@ def column_averages(a):
     return np.sum(np.average(a, 0))
 
 
-@pytest.mark.parametrize("f", [spectral, third_difference, column_averages])
+@njit
+def repeated(a):
+    return np.sum(np.repeat(a, 2))
+
+
+@pytest.mark.parametrize("f", [spectral, third_difference, column_averages, repeated])
 def test_forms_of_numpy_functions_without_a_derivative_are_refused(f):
-    name = {spectral: "norm", third_difference: "diff", column_averages: "average"}[f]
+    name = {spectral: "norm", third_difference: "diff", column_averages: "average", repeated: "repeat"}[f]
     with pytest.raises(jt.NoGradientError, match=rf"np\..*this form of {name} is not supported"):
         jt.njit_grad(f).inspect(A)

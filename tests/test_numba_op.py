@@ -571,6 +571,17 @@ def test_a_derivative_would_draw_other_random_numbers(function):
         watched(jt.numba_op(function), np.array([3.0]))
 
 
+@njit
+def printed(x):
+    print(x)
+    return x * x
+
+
+def test_a_function_of_numbers_that_calls_python_is_refused():
+    with pytest.raises(TypeError, match="printed calls Python, as print does"):
+        jt.numba_op(printed)(np.ones(2))
+
+
 def test_a_second_derivative_with_a_plain_rule_is_refused():
     op, x = jt.numba_op(cube, cube_vjp), jt.constant([2.0])
     with jt.GradientTape() as outer:

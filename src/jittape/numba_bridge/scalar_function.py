@@ -72,7 +72,7 @@ def compiled_scalar(
     NotCompiledError
         If Numba cannot compile it.
     TypeError
-        If it does not return a number.
+        If it does not return a number, or calls Python: it would wait for the GIL for ever.
     """
     argument_types = tuple([from_dtype(dtype) for dtype in dtypes])
     given = ", ".join([dtype.name for dtype in dtypes])
@@ -83,6 +83,8 @@ def compiled_scalar(
     result = dispatcher.overloads[argument_types]
     returned = _returned(name, given, result.signature.return_type, item)
     text = _module_text(result, argument_types, item, returned)
+    if "@numba_gil_ensure" in text:
+        raise TypeError(f"numba_op: {name} calls Python, as print does, and kernels cannot; remove the call")
     common = np.result_type(*dtypes)
     fits = returned.kind == "f" == common.kind
     return register(text, returned, common if fits else returned)

@@ -53,6 +53,7 @@ def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
 @jit
 def cumprod(a: Any) -> Any:
     """Return the products of the first elements of a vector."""
+    assert a.ndim == 1
     result = np.empty(a.size, dtype=a.dtype)
     product = np.ones(1, dtype=a.dtype)[0]
     for i in range(a.size):
@@ -221,16 +222,18 @@ def triu(m: Any, k: Any = 0) -> Any:
 
 @jit
 def roll(a: Any, shift: Any) -> Any:
-    """Return the elements of a vector moved by `shift` places, the last ones to the start."""
-    result = np.empty_like(a)
+    """Return the elements moved by `shift` places, the last ones to the start."""
+    flat = a.flatten()
+    result = np.empty_like(flat)
     for i in range(a.size):
-        result[(i + shift) % a.size] = a[i]
-    return result
+        result[(i + shift) % a.size] = flat[i]
+    return result.reshape(a.shape)
 
 
 @jit
 def repeat(a: Any, repeats: Any) -> Any:
-    """Return each element of a vector `repeats` times."""
+    """Return each element `repeats` times."""
+    assert a.ndim == 1
     result = np.empty(a.size * repeats, dtype=a.dtype)
     for i in range(a.size):
         for j in range(repeats):
@@ -316,8 +319,6 @@ def norm(x: Any, ord: Any = None) -> Any:
         return np.min(np.abs(x))
     elif ord == 0:
         return 1.0 * np.count_nonzero(x)
-    elif ord == 1:
-        return np.sum(np.abs(x))
     elif ord == 2:
         return math.sqrt(np.sum(x * x))
     else:
