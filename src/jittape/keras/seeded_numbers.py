@@ -75,9 +75,11 @@ def normal(
     Raises
     ------
     TypeError
-        If `seed` is anything else.
+        If `seed` is anything else, or a parameter is no number.
+    ValueError
+        If a parameter has no values that numbers can be drawn with.
     ShapeError
-        If an extent is negative.
+        If an extent is negative, or a parameter does not broadcast to `shape`.
 
     Examples
     --------
@@ -96,6 +98,15 @@ def truncated_normal(
     ----------
     shape, mean, stddev, dtype, seed
         As for `normal`.
+
+    Raises
+    ------
+    TypeError
+        If `seed` is anything else, or a parameter is no number.
+    ValueError
+        If a parameter has no values that numbers can be drawn with.
+    ShapeError
+        If an extent is negative, or a parameter does not broadcast to `shape`.
 
     Examples
     --------
@@ -116,6 +127,15 @@ def uniform(
         As for `normal`.
     minval, maxval : float
 
+    Raises
+    ------
+    TypeError
+        If `seed` is anything else, or a parameter is no number.
+    ValueError
+        If a parameter has no values that numbers can be drawn with.
+    ShapeError
+        If an extent is negative, or a parameter does not broadcast to `shape`.
+
     Examples
     --------
     >>> jt.keras.random.uniform([2, 3], minval=-1.0, seed=1).shape
@@ -133,6 +153,15 @@ def randint(shape: Sequence[int], minval: int, maxval: int, dtype: Any = "int32"
         As for `normal`.
     minval, maxval : int
     dtype : dtype
+
+    Raises
+    ------
+    TypeError
+        If `seed` is anything else, or a parameter is no number.
+    ValueError
+        If a parameter has no values that numbers can be drawn with.
+    ShapeError
+        If an extent is negative, or a parameter does not broadcast to `shape`.
 
     Examples
     --------

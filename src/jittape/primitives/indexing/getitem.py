@@ -151,7 +151,9 @@ def _known_plan(shape: tuple[int, ...], key: Any) -> tuple[Plan, list[Any]] | No
         elif type(part) is int or part is None or part is Ellipsis:
             parts.append(part)
         elif (aval := _index_aval(part)) is not None:
-            if not aval.shape and slice in map(type, given) and is_traced(part):  # its operand may be a checked start
+            if (
+                not aval.shape and slice in map(type, given) and is_traced(part)
+            ):  # its operand may be a checked start
                 return None
             parts.append(aval)
             arrays.append(part)
