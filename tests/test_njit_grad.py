@@ -426,6 +426,23 @@ def test_nothing_is_recorded_for_linear_loops():
     assert "ints" not in code
 
 
+def test_code_without_arguments_is_that_of_the_last_types():
+    @numba.njit
+    def square(x):
+        return x * x
+
+    gradient, tangent = jt.njit_grad(square), jt.njit_jvp(square)
+    for function in (gradient, tangent):
+        with pytest.raises(TypeError, match=r"inspect: .* call the gradient first"):
+            function.inspect()
+    square(2.0)
+    assert gradient.inspect() == gradient.inspect(2.0)
+    gradient(np.float32(2.0))
+    assert gradient.inspect() == gradient.inspect(np.float32(2.0))
+    tangent(1.0, 2.0)
+    assert tangent.inspect() == tangent.inspect(1.0, 2.0)
+
+
 def test_two_numbers_per_step_are_recorded_for_two_states():
     gradient = jt.njit_grad(predators)
     code = gradient.inspect(np.ones(4), 2)

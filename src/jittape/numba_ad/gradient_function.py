@@ -157,10 +157,49 @@ class NjitGradient:
         return self._front
 
     def inspect(self, *args: Any) -> str:
-        """Return the generated Python code for arguments like `args`; comments show the user's lines."""
+        """Return the generated Python code; comments show the user's lines.
+
+        Parameters
+        ----------
+        *args
+            Arguments of the gradient, on whose types the code depends. Without arguments, the types are those for
+            which the gradient, or else the function, was compiled last.
+
+        Raises
+        ------
+        TypeError
+            If there are no arguments and nothing has been compiled.
+        NoGradientError
+            If the gradient cannot be derived.
+
+        Examples
+        --------
+        >>> import numba
+        >>> import jittape as jt
+        >>> @numba.njit
+        ... def cube(x):
+        ...     return x * x * x
+        >>> gradient = jt.njit_grad(cube)
+        >>> gradient(2.0)
+        12.0
+        >>> gradient.inspect() == gradient.inspect(2.0)
+        True
+        """
         from jittape.numba_ad.njit_callable import gradient_code, types_of
 
-        return gradient_code(self, types_of(args, self)).text
+        known = not args and self.parameters
+        return gradient_code(self, self._known_types() if known else types_of(args, self)).text
+
+    def _known_types(self) -> tuple[Any, ...]:
+        """Return the types for which the gradient was derived last, or else the function was compiled."""
+        known = [*([] if self._leading else getattr(self.function, "signatures", ())), *self._derived]
+        if not known:
+            raise TypeError(
+                f"{self.__name__}.inspect: the code depends on the types of the arguments; pass arguments, or call the "
+                "gradient first"
+            )
+        types: tuple[Any, ...] = known[-1]
+        return types
 
     def kept_bytes(self, *args: Any) -> int:
         """Return the size in bytes of the values that the forward pass keeps for the backward pass.
