@@ -71,7 +71,7 @@ def functions(a, x):
         total += math.gamma(x[i] + 2.5) * math.lgamma(x[i] - 2.2) + np.fmod(x[i], 0.72) * x[i]
         total += np.remainder(x[i], 0.6) ** 2 + np.float_power(abs(x[i]) + 0.5, x[0])
         quotient, rest = divmod(x[i], 0.47)
-        total += quotient * x[i] + rest**2
+        total += quotient * x[i] + rest**2 + math.ldexp(x[i], i) * np.nextafter(x[i], 2.0)
     return total
 
 

@@ -208,6 +208,8 @@ TWO_OPERANDS: dict[str, tuple[tuple[str | None, str | None], str, str]] = {
     "fmin": (("({g} if {r} == {0} else 0.0)", "(0.0 if {r} == {0} else {g})"), "", "fmin"),
     "float_power": ((POWER_OF_X, POWER_OF_P), "", "float_power"),
     "fmod": (("{g}", "-{g} * np.trunc({0} / {1})"), "", "fmod"),
+    "ldexp": (("math.ldexp({g}, {1})", None), "ldexp", "ldexp"),
+    "nextafter": (("{g}", None), "", "nextafter"),
     "remainder": (("{g}", "-{g} * np.floor({0} / {1})"), "", "remainder"),
     "floor_divide": ((None, None), "", "floor_divide"),
     "logaddexp": (("{g} * np.exp({0} - {r})", "{g} * np.exp({1} - {r})"), "", "logaddexp"),
