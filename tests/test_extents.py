@@ -125,6 +125,8 @@ def test_costs_are_sums_that_are_computed_at_once():
 
 
 def test_a_whole_quotient_exists_for_divisors_only():
-    (n,) = Extents([6]).variables
+    extents = Extents([6])
+    (n,) = extents.variables
+    extents.close()
     assert [whole_quotient(6, divisor) for divisor in (0, 1, 3, 4)] == [None, 6, 2, None]
     assert whole_quotient(n, 0) is None
