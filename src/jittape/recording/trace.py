@@ -135,7 +135,7 @@ class Trace(Slots):
             if self._imports_values and any([a.__class__ is np.ndarray for a in arrays]):
                 return self.apply(body, tuple(map(operand_of, arrays)), static)  # by machine code
             arrays = tuple([self._recordable(a) for a in arrays])
-            made = self._record(body, arrays, static, self._any_operands)
+            made = self._record(body, arrays, static, takes_any=True)
         if made is NotImplemented:  # a signal handler has begun another step
             return active.recorder.apply(body, arrays, static)
         if len(self.pending) > self.limit:
@@ -147,12 +147,12 @@ class Trace(Slots):
         body: Callable[..., Any],
         arrays: tuple[Any, ...],
         static: tuple[Any, ...],
-        any_operands: Any = None,
+        takes_any: bool = False,
     ) -> Any:
         """Record a call as `apply` does, which no signal handler can disturb.
 
-        The result is NotImplemented if the trace records no more, or if operands need `_any_operands`, which is not
-        given.
+        The result is NotImplemented if the trace records no more, or if there are operands that `_any_operands` handles
+        and `takes_any` is False.
         """
         recorder = active.recorder
         try:
@@ -189,9 +189,9 @@ class Trace(Slots):
                     parts.append(float64)
                     scalars = [a.item()] if scalars is None else [*scalars, a.item()]
                     continue
-                if any_operands is None:
+                if not takes_any:
                     return NotImplemented
-                parts, fresh, scalars = any_operands([body, static], arrays)
+                parts, fresh, scalars = self._any_operands([body, static], arrays)
                 break
             key = tuple(parts)
             try:
