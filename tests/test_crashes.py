@@ -303,8 +303,9 @@ def test_a_pipe_in_the_cache_folder_is_read_by_nobody(tmp_path: Path, which: str
 def test_no_memory_is_held_after_a_memory_error(compiled: bool) -> None:
     run(
         f"""
-import gc, resource
+import ctypes, gc, resource
 def pages(i):
+    ctypes.CDLL(None).malloc_trim(0)  # where no new mapping is to be had, malloc keeps what it frees
     return int(open("/proc/self/statm").read().split()[i]) * resource.getpagesize() // 2**20
 jt.config.compile_after = {0 if compiled else 10}
 x = jt.constant(np.ones(5_000_000))  # more than malloc keeps
@@ -321,7 +322,9 @@ for _ in range(2):
         pass
     else:
         raise AssertionError("there was enough")
-    assert pages(1) - before < 80, pages(1) - before
+    assert pages(1) - before < 60, pages(1) - before  # less than two arrays: y may have its value
+del y
+assert pages(1) - before < 30, pages(1) - before
 """
     )
 
