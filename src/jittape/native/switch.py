@@ -32,10 +32,14 @@ class NativeMethod(NamedTuple):
 
 
 class MachineCode(NamedTuple):
-    """The methods, and by its name the address of code that takes the calls of functions: see `take_calls`."""
+    """The methods, and by its name the address of code that takes the calls of functions: see `take_calls`.
+
+    `take_loaded` takes those of functions whose modules have been imported meanwhile.
+    """
 
     methods: Sequence[NativeMethod] = ()
     calls: Mapping[str, int] = {}
+    take_loaded: Callable[[], None] = lambda: None
 
 
 _load: Callable[[], MachineCode] = MachineCode
@@ -70,6 +74,8 @@ def follow() -> None:
     _loops = True
     config.follow_tracing()
     _changed()
+    if _used:
+        _load().take_loaded()
 
 
 def _changed() -> None:

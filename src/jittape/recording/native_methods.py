@@ -38,7 +38,8 @@ from jittape.primitives.elementwise import arithmetic, bits, comparison, divisio
 from jittape.primitives.indexing.getitem import PLANS
 from jittape.recording.flushing import LOOP, Flushing
 from jittape.recording.machine_code import path_tables
-from jittape.recording.machine_code.method_plans import plan_method
+from jittape.recording.machine_code.method_plans import plan_function, plan_method
+from jittape.recording.machine_code.planned_functions import take_loaded_functions
 from jittape.recording.operators import Operators
 from jittape.recording.slots import NOTHING_WRITTEN, Slots
 from jittape.recording.tensor import Tensor
@@ -203,8 +204,13 @@ def _methods() -> list[_Method]:
 
 _METHODS = _methods()
 path_tables.LAST_PLANS += [None] * len(_METHODS)
-_CALLS = ("unary", "binary", "function")
-"""Code that takes the calls of functions of `jittape.numpy`: its functions in `emit_functions` have these names."""
+_CALLS = {
+    "unary": "emit_functions.define_unary",
+    "binary": "emit_functions.define_binary",
+    "function": "emit_functions.define_function",
+    "planned": "emit_planned.define_planned",
+}
+"""Functions that emit the code that takes the calls of functions of `jittape` and `jittape.numpy`, by its name."""
 _python = {method.label: method.python for method in _METHODS}
 _KNOWN: dict[str, Any] = {
     **{kind.__name__: kind for kind in (Tensor, Variable, Buffer, Trace, Node, Aval, DType, type)},
@@ -254,6 +260,7 @@ _KNOWN: dict[str, Any] = {
     "open_extents": open_extents,
     **{name: getattr(path_tables, name) for name in path_tables.__all__},
     **{name: getattr(one_call, name) for name in one_call.__all__ if name.isupper()},
+    "plan_function": plan_function,
     "plan_method": plan_method,
     "type of dtypes": type(type(float64)),
     "config": config,
@@ -307,9 +314,9 @@ def machine_code() -> MachineCode:
         Definition(
             f"method_{number}_{where}",
             FunctionKind.METHOD_BY_NAMES,
-            partial(_emit, f"emit_functions.define_{name}", new),
+            partial(_emit, emitter, new),
         )
-        for number, name in enumerate(_CALLS, len(_METHODS))
+        for number, emitter in enumerate(_CALLS.values(), len(_METHODS))
     ]
     addresses = registry.addresses_of_module(definitions)
     made = tuple(
@@ -320,7 +327,7 @@ def machine_code() -> MachineCode:
         ]
     )
     calls = dict(zip(_CALLS, addresses[len(_METHODS) :], strict=True))
-    return MachineCode(made, calls) if _counts_references(made) else MachineCode()
+    return MachineCode(made, calls, take_loaded_functions) if _counts_references(made) else MachineCode()
 
 
 def _native(method: _Method, python: Any, address: int) -> NativeMethod:

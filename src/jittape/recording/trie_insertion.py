@@ -317,7 +317,9 @@ class _ScalarInputs:
         return WeakScalar(part, resolve) if isinstance(part, type) else resolve(part)
 
     def add_to(self, node: Node) -> None:
-        """Append the inputs to those of `node`."""
+        """Append the inputs to those of `node`, in the order of the operands, which machine code needs."""
+        order = sorted(range(len(self.wanted)), key=lambda i: self.wanted[i][0])
+        self.inputs, self.wanted = [self.inputs[i] for i in order], [self.wanted[i] for i in order]
         node.inputs = (*node.inputs, *[(slot, aval, None) for slot, aval in self.inputs])
         node.scalars = tuple(self.wanted)
         in_order = [position for position, _ in self.wanted] == [*range(self.count)]

@@ -29,6 +29,7 @@ SOURCES = (
     "recording/machine_code/emit_methods.py",
     "recording/machine_code/emit_one_call.py",
     "recording/machine_code/emit_operands.py",
+    "recording/machine_code/emit_planned.py",
     "recording/machine_code/emit_protocols.py",
     "recording/machine_code/emit_recorder.py",
     "recording/machine_code/emit_steps.py",

@@ -13,7 +13,7 @@ from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
 from jittape.recording.machine_code.emit_recorder import record
 
-__all__ = ["define_method", "define_property"]
+__all__ = ["define_method", "define_property", "find_plan"]
 
 _ARGUMENTS = 4
 """Maximum number of arguments besides the tensor; Python records calls with more."""
@@ -126,7 +126,7 @@ class _Method:
         code.fill(key, 1, code.incref(code.read(self.given_names)))
         with code.each(n) as i:
             code.fill(key, builder.add(i, integer(2)), code.incref(code.read(self.parts, i)))
-        plan = _plan(self.new, code, key, self.python)
+        plan = find_plan(self.new, code, key, "plan_method", self.python)
         entry = code.attempt(self.python, "PyTuple_New", builder.add(n, integer(_KEY + 2)))
         for i, part in enumerate((code.item(plan, 0), code.item(plan, 1), self.in_python)):
             code.fill(entry, i, code.incref(part))
@@ -162,17 +162,21 @@ def define_property(name: str, number: int, new: New, function: ir.Function) -> 
     )
 
 
-def _plan(new: New, code: ObjectCode, key: ir.Value, python: ir.Block) -> ir.Value:
-    """Return the plan for a key with a new reference, and release the key; branch to `python` if there is none."""
-    plan = code.call_shared("jittape_plan", lambda shared: _define_plan(new(shared)), key)
+def find_plan(new: New, code: ObjectCode, key: ir.Value, planner: str, python: ir.Block) -> ir.Value:
+    """Return the plan for a key with a new reference, and release the key; branch to `python` if there is none.
+
+    `planner` names the Python function that makes a plan.
+    """
+    arguments = key, code.known(planner)
+    plan = code.call_shared("jittape_plan", lambda shared: _define_plan(new(shared)), *arguments)
     code.decref(key)
     code.require(code.differ(plan, integer(0)), python)
     return plan
 
 
 def _define_plan(code: ObjectCode) -> None:
-    """Emit ``plan(key)``; it returns 0, with an error set only if `plan_method` raised one, if there is none."""
-    (key,) = code.function.args
+    """Emit ``plan(key, planner)``; it returns 0, with an error set only if the planner raised one, without a plan."""
+    key, planner = code.function.args
     none, unknown, drop = (code.block(name) for name in ("none", "unknown", "drop"))
     found = code.call("PyDict_GetItemWithError", code.known("METHOD_PLANS"), key)
     code.require(code.differ(found, integer(0)), unknown)
@@ -182,7 +186,7 @@ def _define_plan(code: ObjectCode) -> None:
     code.call("PyErr_Clear")
     memory = code.words(1)
     code.write(memory, key)
-    made = code.call_object(code.known("plan_method"), memory, integer(1))
+    made = code.call_object(planner, memory, integer(1))
     code.require(code.differ(made, integer(0)), none)
     code.require(code.is_a(made, "tuple"), drop)
     code.builder.ret(made)

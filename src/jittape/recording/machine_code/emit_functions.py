@@ -14,7 +14,14 @@ from jittape.recording.machine_code.emit_one_call import one_call
 from jittape.recording.machine_code.emit_operands import New
 from jittape.recording.machine_code.emit_protocols import record_ufunc
 
-__all__ = ["define_binary", "define_function", "define_unary"]
+__all__ = [
+    "call_of_function",
+    "count_of",
+    "define_binary",
+    "define_function",
+    "define_unary",
+    "return_or_run",
+]
 
 _COUNT = 2**63 - 1
 """Mask of the number of arguments by position; the bit beside it says that the caller lends the word before them."""
@@ -23,21 +30,21 @@ _COUNT = 2**63 - 1
 def define_unary(new: New, function: ir.Function) -> None:
     """Emit the call of a ufunc of one operand, a Tensor."""
     code = new(function)
-    _, arguments, given, names = function.args
+    _, arguments, _, names = function.args
     python = code.block("python")
-    count = code.builder.and_(given, integer(_COUNT))
+    count = count_of(code)
     code.require_same(python, (count, integer(1)), (names, integer(0)))
     code.require(code.is_a(code.read(arguments), "Tensor"), python)
-    _return(code, record_ufunc(new, code, _call(code, python), arguments, count), python)
+    return_or_run(code, record_ufunc(new, code, call_of_function(code, python), arguments, count), python)
 
 
 def define_binary(new: New, function: ir.Function) -> None:
     """Emit the call of a ufunc of two operands, of which at least one is a Tensor."""
     code = new(function)
     builder = code.builder
-    _, arguments, given, names = function.args
+    _, arguments, _, names = function.args
     python = code.block("python")
-    count = builder.and_(given, integer(_COUNT))
+    count = count_of(code)
     code.require_same(python, (count, integer(2)), (names, integer(0)))
     operands = [code.read(arguments, i) for i in range(2)]
     tensors = [code.is_a(operand, "Tensor") for operand in operands]
@@ -46,17 +53,17 @@ def define_binary(new: New, function: ir.Function) -> None:
         for kind in ("float", "int", "ndarray"):
             fits = builder.or_(fits, code.is_a(operand, kind))
         code.require(fits, python)
-    _return(code, record_ufunc(new, code, _call(code, python), arguments, count), python)
+    return_or_run(code, record_ufunc(new, code, call_of_function(code, python), arguments, count), python)
 
 
 def define_function(new: New, function: ir.Function) -> None:
     """Emit the call of a function whose first operand is a Tensor, or a list or tuple that begins with one."""
     code = new(function)
     builder = code.builder
-    _, arguments, given, names = function.args
+    _, arguments, _, names = function.args
     python, sequence, tuples, operand = (code.block(n) for n in ("python", "sequence", "tuple", "operand"))
-    count = builder.and_(given, integer(_COUNT))
-    call = _call(code, python)
+    count = count_of(code)
+    call = call_of_function(code, python)
     later = builder.zext(code.same(code.item(call, 6), code.known("one")), I64)
     code.require(builder.icmp_signed("<", later, count), python)
     first, found = code.read(arguments, later), code.words(1)
@@ -74,17 +81,22 @@ def define_function(new: New, function: ir.Function) -> None:
     builder.branch(operand)
     code.begin(operand)
     code.require(code.is_a(code.read(found), "Tensor"), python)
-    _return(code, one_call(new, code, call, arguments, count, integer(0), names), python)
+    return_or_run(code, one_call(new, code, call, arguments, count, integer(0), names), python)
 
 
-def _call(code: ObjectCode, python: ir.Block) -> ir.Value:
-    """Return what the function records."""
+def count_of(code: ObjectCode) -> ir.Value:
+    """Return the number of arguments by position."""
+    return code.builder.and_(code.function.args[2], integer(_COUNT))
+
+
+def call_of_function(code: ObjectCode, python: ir.Block) -> ir.Value:
+    """Return what the function records: its item of `FUNCTION_CALLS`."""
     return code.attempt(
         python, "PyDict_GetItemWithError", code.known("FUNCTION_CALLS"), code.function.args[0]
     )
 
 
-def _return(code: ObjectCode, result: ir.Value, python: ir.Block) -> None:
+def return_or_run(code: ObjectCode, result: ir.Value, python: ir.Block) -> None:
     """Return a result that is not 0; otherwise, unless an error is set, that of the function's own code."""
     code.require(code.differ(result, integer(0)), python)
     code.builder.ret(result)

@@ -12,18 +12,25 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "BOOL_NEXT",
+    "ELEMENTWISE",
     "FLOAT_OPERAND",
     "FUNCTION_CALLS",
+    "INDICES",
     "INT_OPERAND",
     "LAST_ARRAY",
     "LAST_PLANS",
+    "LIST_BEGINS",
     "METHOD_PLANS",
+    "SEQUENCE_ENDS",
+    "STRUCTURE",
     "TENSOR_OPERAND",
+    "TUPLE_BEGINS",
     "UFUNC_BODIES",
 ]
 
 FUNCTION_CALLS: dict[Callable[..., Any], tuple[Any, ...]] = {}
-"""Calls that functions of `jittape.numpy` record: see `take_ufunc` and `take_function` of `known_paths`."""
+"""Calls that functions record: see `take_ufunc` and `take_function` of `known_paths`, and `planned_functions`."""
 
 UFUNC_BODIES: dict[np.ufunc, tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any] | None]] = {}
 """Bodies and parameters of ufuncs by whatever dtypes; Python records where no such edge exists.
@@ -31,11 +38,11 @@ UFUNC_BODIES: dict[np.ufunc, tuple[Callable[..., Any], tuple[Any, ...], Callable
 The third item is the body of a power of an int, whose parameter is the int.
 """
 
-METHOD_PLANS: dict[tuple[Any, ...], tuple[Callable[..., Any], tuple[Any, ...]] | bool] = {}
-"""Body and parameters that a call of a method records; False if the method does anything else.
+METHOD_PLANS: dict[tuple[Any, ...], tuple[Any, ...] | bool] = {}
+"""Body and parameters that a call of a method or function records; False if it does anything else.
 
-A key consists of the Python method, the names of the keyword arguments or None, and the arguments: those that are
-structure themselves, and a mark for each operand.
+A key consists of the Python function, the names of the keyword arguments or None, and the arguments: those that are
+structure themselves, and a mark for each operand. The plan of a function has a third item: see `plan_function`.
 """
 
 LAST_ARRAY: list[tuple[Any, ...] | None] = [None]
@@ -50,3 +57,13 @@ without it 0.24.
 
 TENSOR_OPERAND, FLOAT_OPERAND, INT_OPERAND = (object() for _ in range(3))
 """Marks of operands in the keys of `METHOD_PLANS`."""
+
+BOOL_NEXT, LIST_BEGINS, TUPLE_BEGINS, SEQUENCE_ENDS = (object() for _ in range(4))
+"""Marks in the keys of functions: before a bool, which may equal an int, and around the items of a list or tuple."""
+
+STRUCTURE, ELEMENTWISE, INDICES = range(3)
+"""How a function takes ints, lists and arrays.
+
+They are structure, except arrays, which Python handles; ints and arrays are operands; or Python handles them all,
+unless they have a name.
+"""

@@ -1,0 +1,232 @@
+"""Machine code that takes the calls of functions of `jittape` such as ``jt.reduce_sum(x, axis=0)``, on known paths.
+
+`method_plans` says what a call records, `planned_functions` which functions there are. All calls without a plan, and
+all those without a tensor among their arguments, run in Python.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from jittape.compile.llvm.ir_helpers import integer
+from jittape.native.object_code import ObjectCode
+from jittape.recording.machine_code.emit_calls import find_plan
+from jittape.recording.machine_code.emit_functions import call_of_function, count_of, return_or_run
+from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
+from jittape.recording.machine_code.emit_recorder import OPERANDS, record
+from jittape.recording.machine_code.path_tables import ELEMENTWISE, INDICES
+
+__all__ = ["define_planned"]
+
+_PARTS = 48
+"""Maximum number of parts of a key, marks included; Python records calls with more."""
+_LENGTH, _COUNT, _HAS_TENSOR, _FIRST = 0, 1, 2, 3
+"""Words of the memory of a call: number of parts, number of operands, whether one is a tensor, parts and operands."""
+_PLAN = 3
+"""Number of items of a plan, which stand before the parts in the list of a function's last plan."""
+
+
+def define_planned(new: New, function: ir.Function) -> None:
+    """Emit the call of a function that records one call."""
+    code = new(function)
+    python = code.block("python")
+    arguments = function.args[0], function.args[1], count_of(code), function.args[3]
+    call = call_of_function(code, python)
+    result = code.call_shared(
+        "jittape_planned", lambda shared: _Planned(new, shared).emit(), call, *arguments
+    )
+    return_or_run(code, result, python)
+
+
+class _Planned:
+    """The writer of ``planned(call, function, arguments, count, names)``, which returns 0 if Python has to record.
+
+    `call` is an item of `FUNCTION_CALLS`: a list with the last plan, and how ints and arrays are taken.
+    """
+
+    def __init__(self, new: New, function: ir.Function) -> None:
+        self.new = new
+        self.code = code = new(function)
+        self.call, self.called, self.arguments, self.count, self.names = function.args
+        self.memory = code.words(_FIRST + _PARTS + OPERANDS)
+        self.operands = code.element(self.memory, _FIRST + _PARTS)
+        self.refused = code.block("refused")
+        for word in (_LENGTH, _COUNT, _HAS_TENSOR):
+            code.write(self.memory, integer(0), word)
+
+    def emit(self) -> None:
+        code, builder = self.code, self.code.builder
+        known, planned, drop = code.block("known"), code.block("planned"), code.block("drop")
+        plan = code.words(1)
+        self._take_arguments()
+        code.require(code.differ(code.read(self.memory, _HAS_TENSOR), integer(0)), self.refused)
+        last = code.call("PyList_GetItem", code.item(self.call, 0), integer(0))
+        code.write(plan, last)
+        self._compare(last, known)
+        code.write(plan, self._plan())
+        builder.branch(planned)
+        code.begin(known)
+        code.incref(last)
+        builder.branch(planned)
+        code.begin(planned)
+        trace = recorder(code, drop)
+        found = code.read(plan)
+        call = (trace, code.item(found, 0), self.operands, code.read(self.memory, _COUNT))
+        result = record(self.new, code, *call, code.item(found, 1), integer(0))
+        code.decref(trace)
+        code.require(code.differ(result, integer(0)), drop)
+        self._drop_operands()
+        self._return(result, found)
+        code.begin(drop)
+        code.decref(code.read(plan))
+        builder.branch(self.refused)
+        code.begin(self.refused)
+        self._drop_operands()
+        builder.ret(integer(0))
+
+    def _take_arguments(self) -> None:
+        code, builder = self.code, self.code.builder
+        code.write(self.memory, code.known("None"), _FIRST)
+        code.write(self.memory, integer(1), _LENGTH)
+        mode = code.index(code.item(self.call, 1), self.refused)
+        with code.each(self.count) as i:
+            self._take(code.read(self.arguments, i), integer(0), mode)
+        with builder.if_then(code.differ(self.names, integer(0)), likely=False):
+            code.write(self.memory, self.names, _FIRST)
+            with code.each(code.length_of(self.names)) as i:
+                value = code.read(self.arguments, builder.add(self.count, i))
+                self._take(value, code.item(self.names, i), mode)
+
+    def _take(self, *value_name_mode: ir.Value) -> None:
+        code = self.code
+        taken = _take(self.new, code, self.memory, *value_name_mode)
+        code.require(code.differ(taken, integer(0)), self.refused)
+
+    def _compare(self, last: ir.Value, known: ir.Block) -> None:
+        """Branch to `known` if the parts are those for which the function found its last plan."""
+        code, builder = self.code, self.code.builder
+        other, length = code.block("other"), code.read(self.memory, _LENGTH)
+        code.require(code.is_a(last, "tuple"), other)
+        code.require_same(other, (code.length_of(last), builder.add(length, integer(_PLAN))))
+        with code.each(length) as i:
+            part = code.item(last, builder.add(i, integer(_PLAN)))
+            code.require_same(other, (part, self._part(i)))
+        builder.branch(known)
+        code.begin(other)
+
+    def _part(self, i: ir.Value) -> ir.Value:
+        return self.code.read(self.memory, self.code.builder.add(i, integer(_FIRST)))
+
+    def _plan(self) -> ir.Value:
+        """Return the plan for the parts, and behind it the parts, with a new reference, and keep it."""
+        code, builder = self.code, self.code.builder
+        length = code.read(self.memory, _LENGTH)
+        key = code.attempt(self.refused, "PyTuple_New", builder.add(length, integer(1)))
+        code.fill(key, 0, code.incref(self.called))
+        with code.each(length) as i:
+            code.fill(key, builder.add(i, integer(1)), code.incref(self._part(i)))
+        plan = find_plan(self.new, code, key, "plan_function", self.refused)
+        entry = code.attempt(self.refused, "PyTuple_New", builder.add(length, integer(_PLAN)))
+        for i in range(_PLAN):
+            code.fill(entry, i, code.incref(code.item(plan, i)))
+        code.decref(plan)
+        with code.each(length) as i:
+            code.fill(entry, builder.add(i, integer(_PLAN)), code.incref(self._part(i)))
+        code.call("PyList_SetItem", code.item(self.call, 0), integer(0), code.incref(entry))
+        return entry
+
+    def _drop_operands(self) -> None:
+        code = self.code
+        with code.each(code.read(self.memory, _COUNT)) as i:
+            code.decref(code.read(self.operands, i))
+
+    def _return(self, result: ir.Value, plan: ir.Value) -> None:
+        """Return a result, or the list of a tuple of results if the plan says so; release the plan."""
+        code, builder = self.code, self.code.builder
+        as_list = code.same(code.item(plan, 2), code.known("list"))
+        code.decref(plan)
+        with builder.if_then(builder.and_(as_list, code.is_a(result, "tuple")), likely=False):
+            made = code.call("PySequence_List", result)
+            code.decref(result)
+            builder.ret(made)
+        builder.ret(result)
+
+
+def _take(new: New, code: ObjectCode, *arguments: ir.Value) -> ir.Value:
+    """Emit a call of ``take(memory, value, name, mode)``, which returns 0 for an argument of no known kind."""
+    return code.call_shared("jittape_take_planned", lambda shared: _Argument(new, shared).emit(), *arguments)
+
+
+class _Argument:
+    """The writer of `_take`. The name is 0 for an argument by position and for an item."""
+
+    def __init__(self, new: New, function: ir.Function) -> None:
+        self.new = new
+        self.code = new(function)
+        self.memory, self.value, self.name, self.mode = function.args
+        self.no = self.code.block("no")
+
+    def emit(self) -> None:
+        code, builder = self.code, self.code.builder
+        elementwise = code.same(self.mode, integer(ELEMENTWISE))
+        is_tensor = builder.or_(code.is_a(self.value, "Tensor"), code.is_a(self.value, "Variable"))
+        with builder.if_then(is_tensor, likely=True):
+            code.write(self.memory, integer(1), _HAS_TENSOR)
+            self._end_with_operand("TENSOR_OPERAND")
+        for kind, mark in (("float", "FLOAT_OPERAND"), ("int", "INT_OPERAND"), ("ndarray", "TENSOR_OPERAND")):
+            is_operand = code.is_a(self.value, kind)
+            if kind != "float":
+                is_operand = builder.and_(is_operand, elementwise)
+            with builder.if_then(is_operand):
+                self._end_with_operand(mark)
+        # The values of indices are data, which no key may contain.
+        named = code.differ(self.name, integer(0))
+        code.require(builder.or_(named, code.differ(self.mode, integer(INDICES))), self.no)
+        with builder.if_then(code.is_a(self.value, "bool")):
+            self._append_part(code.known("BOOL_NEXT"))  # True equals 1
+            self._append_part(self.value)
+            builder.ret(integer(1))
+        structure = is_structure(self.new, code, self.value, integer(0))
+        with builder.if_then(code.differ(structure, integer(0))):
+            self._append_part(self.value)
+            builder.ret(integer(1))
+        self._take_sequence()
+        code.begin(self.no)
+        builder.ret(integer(0))
+
+    def _take_sequence(self) -> None:
+        code, builder = self.code, self.code.builder
+        tuples = code.block("tuple")
+        code.require(code.is_a(self.value, "list"), tuples)
+        self._append_part(code.known("LIST_BEGINS"))
+        with code.each_item(self.value) as (_, item):
+            self._take_item(item)
+        self._append_part(code.known("SEQUENCE_ENDS"))
+        builder.ret(integer(1))
+        code.begin(tuples)
+        code.require(code.is_a(self.value, "tuple"), self.no)
+        self._append_part(code.known("TUPLE_BEGINS"))
+        with code.each(code.length_of(self.value)) as i:
+            self._take_item(code.item(self.value, i))
+        self._append_part(code.known("SEQUENCE_ENDS"))
+        builder.ret(integer(1))
+
+    def _take_item(self, item: ir.Value) -> None:
+        taken = _take(self.new, self.code, self.memory, item, integer(0), self.mode)
+        self.code.require(self.code.differ(taken, integer(0)), self.no)
+
+    def _end_with_operand(self, mark: str) -> None:
+        code, builder = self.code, self.code.builder
+        count = code.read(self.memory, _COUNT)
+        code.require(builder.icmp_signed("<", count, integer(OPERANDS)), self.no)
+        code.write(self.memory, code.incref(self.value), builder.add(count, integer(_FIRST + _PARTS)))
+        code.write(self.memory, builder.add(count, integer(1)), _COUNT)
+        self._append_part(code.known(mark))
+        builder.ret(integer(1))
+
+    def _append_part(self, part: ir.Value) -> None:
+        code, builder = self.code, self.code.builder
+        length = code.read(self.memory, _LENGTH)
+        code.require(builder.icmp_signed("<", length, integer(_PARTS)), self.no)
+        code.write(self.memory, part, builder.add(length, integer(_FIRST)))
+        code.write(self.memory, builder.add(length, integer(1)), _LENGTH)
