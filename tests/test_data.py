@@ -434,3 +434,8 @@ def test_padding_values_may_be_tensors():
     np.testing.assert_array_equal(first.numpy(), [[1, -1, -1], [2, 2, -1]])
     with pytest.raises(jt.ShapeError, match="must be scalars"):
         list(rows.padded_batch(2, padding_values=[0, 1]))
+
+
+def test_elements_without_dimensions_are_numpy_scalars():
+    for found in jt.data.Dataset.from_tensor_slices({"a": [1, 2], "b": [1.5, 2.5]}).as_numpy_iterator():
+        assert (type(found["a"]), type(found["b"])) == (np.int32, np.float32)

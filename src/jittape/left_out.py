@@ -181,7 +181,7 @@ LEFT_OUT = (
         "there are no experimental parts; NumPy's functions work on tensors",
     ),
     LeftOut(
-        "keras.layers.Dot keras.layers.dot keras.layers.InputLayer keras.layers.InputSpec keras.InputSpec "
+        "keras.layers.Dot keras.layers.dot keras.layers.InputSpec keras.InputSpec "
         "keras.layers.Wrapper keras.layers.serialize keras.layers.deserialize",
         "these parts of functional models are missing",
         "jt.keras.layers.Input, jt.keras.layers.Lambda and jt.keras.layers.Layer",

@@ -113,7 +113,7 @@ class Iterated(metaclass=Explained):
         return items if self._element is None else map(self._element, items)
 
     def as_numpy_iterator(self) -> Iterator[Any]:
-        """Return an iterator over the elements as NumPy arrays.
+        """Return an iterator over the elements as NumPy arrays, or NumPy scalars where they have no dimensions.
 
         Examples
         --------
@@ -128,7 +128,7 @@ class Iterated(metaclass=Explained):
                         "[Dataset.as_numpy_iterator] elements must be tensors, and those of window() are datasets: "
                         "use flat_map(lambda window: window.batch(n))"
                     )
-            yield rebuild([leaf.numpy() for leaf in leaves])
+            yield rebuild([leaf.numpy()[()] for leaf in leaves])
 
     def __repr__(self) -> str:
         known = {INFINITE_CARDINALITY: "infinite", UNKNOWN_CARDINALITY: "unknown"}

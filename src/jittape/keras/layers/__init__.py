@@ -83,6 +83,7 @@ from jittape.keras.layers.reshaping_layers import Activation as Activation
 from jittape.keras.layers.reshaping_layers import Concatenate as Concatenate
 from jittape.keras.layers.reshaping_layers import Flatten as Flatten
 from jittape.keras.layers.reshaping_layers import Input as Input
+from jittape.keras.layers.reshaping_layers import InputLayer as InputLayer
 from jittape.keras.layers.reshaping_layers import Permute as Permute
 from jittape.keras.layers.reshaping_layers import RepeatVector as RepeatVector
 from jittape.keras.layers.reshaping_layers import Reshape as Reshape
@@ -149,6 +150,7 @@ __all__ = [
     "GroupNormalization",
     "Identity",
     "Input",
+    "InputLayer",
     "LSTMCell",
     "Lambda",
     "Layer",

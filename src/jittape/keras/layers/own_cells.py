@@ -7,8 +7,10 @@ from typing import Any
 
 from jittape.core.user_calls import as_int
 from jittape.keras.layers.layer import Layer
+from jittape.primitives.shape.creation import zeros
+from jittape.recording.nested import flatten
 
-__all__ = ["StackedRNNCells", "is_own_cell", "of_structure", "sizes_of"]
+__all__ = ["StackedRNNCells", "initial_states", "is_own_cell", "of_structure", "sizes_of"]
 
 
 def is_own_cell(cell: Any) -> bool:
@@ -33,6 +35,16 @@ def of_structure(state_size: Any, states: list[Any]) -> list[Any]:
         taken, rest = rest[:count], rest[count:]
         found.append(of_structure(part, taken) if isinstance(part, (list, tuple)) else taken[0])
     return found
+
+
+def initial_states(cell: Any, batch_size: Any, dtype: Any) -> list[Any]:
+    """Return the states before the first step: what the cell's ``get_initial_state(batch_size=)`` gives, or zeros.
+
+    The states are flat.
+    """
+    if hasattr(cell, "get_initial_state"):
+        return list(flatten(cell.get_initial_state(batch_size=batch_size))[0])
+    return [zeros([batch_size, size], dtype) for size in sizes_of(cell.state_size)]
 
 
 class StackedRNNCells(Layer):
@@ -75,6 +87,10 @@ class StackedRNNCells(Layer):
         last = self.cells[-1]
         size: int = getattr(last, "output_size", None) or sizes_of(last.state_size)[0]
         return size
+
+    def get_initial_state(self, batch_size: int) -> list[Any]:
+        """Return the states of each cell before the first step."""
+        return [initial_states(cell, batch_size, self.dtype) for cell in self.cells]
 
     def call(self, inputs: Any, states: Any, training: bool | None = None) -> tuple[Any, list[Any]]:
         """Return the output of the last cell and the next states of all cells."""

@@ -13,7 +13,13 @@ from jittape.execution import init_scope
 from jittape.flow.scans import foldl, scan
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.noise import drop, generator_of
-from jittape.keras.layers.own_cells import StackedRNNCells, is_own_cell, of_structure, sizes_of
+from jittape.keras.layers.own_cells import (
+    StackedRNNCells,
+    initial_states,
+    is_own_cell,
+    of_structure,
+    sizes_of,
+)
 from jittape.keras.layers.recurrent_cells import GRUCell, LSTMCell, RecurrentCell, SimpleRNNCell
 from jittape.keras.layers.weight_options import with_attributes_of
 from jittape.primitives.elementwise.arithmetic import multiply
@@ -260,17 +266,26 @@ class RNN(Layer):
             )
         return tuple([variable.value() for variable in self.last_states])
 
+    def get_initial_state(self, batch_size: int) -> list[Any]:
+        """Return the states before the first step: zeros, or what an own cell's ``get_initial_state`` gives.
+
+        Examples
+        --------
+        >>> [state.shape for state in jt.keras.layers.LSTM(3).get_initial_state(2)]
+        [(2, 3), (2, 3)]
+        """
+        return of_structure(self.cell.state_size, initial_states(self.cell, batch_size, self.dtype))
+
     def _initial(self, given: Any, batch: int, dtype: Any) -> tuple[Any, ...]:
         if self.stateful:
             remembered = self._remembered(batch, dtype)
             if given is None:
                 return remembered
-        if given is None:
-            return tuple([zeros([batch, size], dtype) for size in self._sizes])
-        states = tuple(flatten(given)[0])
+        own = given is None
+        states = initial_states(self.cell, batch, dtype) if own else flatten(given)[0]
         if len(states) != len(self._sizes):
             raise ValueError(f"layer {self.name!r} takes {len(self._sizes)} states, got {len(states)}")
-        found = tuple([self._as_input(state) for state in states])
+        found = tuple([cast(state, dtype) if own else self._as_input(state) for state in states])
         for state, size in zip(found, self._sizes, strict=True):
             if tuple(state.shape) != (batch, size):
                 raise ValueError(
@@ -280,20 +295,9 @@ class RNN(Layer):
 
 
 _OPTIONS = (
-    "return_sequences",
-    "return_state",
-    "go_backwards",
-    "stateful",
-    "unroll",
-    "zero_output_for_mask",
-    "seed",
-    "dropout",
-    "recurrent_dropout",
-    "name",
-    "trainable",
-    "activity_regularizer",
-    "input_shape",
-)
+    "return_sequences return_state go_backwards stateful unroll zero_output_for_mask seed dropout recurrent_dropout "
+    "name trainable activity_regularizer input_shape"
+).split()
 """Arguments of `RNN`; a layer that makes its own cell gives the others to the cell."""
 
 

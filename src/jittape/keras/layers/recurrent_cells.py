@@ -19,6 +19,7 @@ from jittape.keras.layers.noise import drop, generator_of
 from jittape.keras.layers.weight_options import weight_options, with_options
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import split
 
 __all__ = ["GRUCell", "LSTMCell", "RecurrentCell", "SimpleRNNCell"]
@@ -81,6 +82,10 @@ class RecurrentCell(Layer):
     def state_size(self) -> tuple[int, ...]:
         """Length of each state."""
         return (self.units,) * self.states
+
+    def get_initial_state(self, batch_size: int) -> list[Any]:
+        """Return states of zeros for a batch, in the dtype of the cell."""
+        return [zeros([batch_size, size], self.dtype) for size in self.state_size]
 
     def build(self, input_shape: Any) -> None:
         """Create the weights for inputs of this shape."""

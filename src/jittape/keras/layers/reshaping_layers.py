@@ -18,7 +18,16 @@ from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, hashable, reshape, transpose
 from jittape.recording.tensor import Tensor
 
-__all__ = ["Activation", "Concatenate", "Flatten", "Input", "Permute", "RepeatVector", "Reshape"]
+__all__ = [
+    "Activation",
+    "Concatenate",
+    "Flatten",
+    "Input",
+    "InputLayer",
+    "Permute",
+    "RepeatVector",
+    "Reshape",
+]
 
 
 class Input(Symbolic, Layer):
@@ -113,6 +122,55 @@ class Input(Symbolic, Layer):
                 f"layer {self.name!r} takes inputs of shape {('batch', *self.extents)}, got shape {tuple(inputs.shape)}"
             )
         return inputs
+
+
+class InputLayer(Input):
+    """An `Input`, by the name and the older arguments that `Sequential` models use.
+
+    Parameters
+    ----------
+    shape : sequence of int, optional
+    batch_size : int, optional
+    dtype : dtype, optional
+    name : str, optional
+    input_shape, batch_input_shape, input_dtype : optional
+        Older names of `shape`, `batch_shape` and `dtype`.
+    **options
+        Other arguments of `Input`.
+
+    Raises
+    ------
+    ValueError
+        As `Input`.
+
+    Examples
+    --------
+    >>> layers = jt.keras.layers
+    >>> jt.keras.Sequential([layers.InputLayer(input_shape=(4,)), layers.Dense(3)]).count_params()
+    15
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int] | None = None,
+        batch_size: int | None = None,
+        dtype: Any = None,
+        name: str | None = None,
+        *,
+        input_shape: Sequence[int] | None = None,
+        batch_input_shape: Sequence[int | None] | None = None,
+        input_dtype: Any = None,
+        **options: Any,
+    ) -> None:
+        if batch_input_shape is not None:
+            options["batch_shape"] = batch_input_shape
+        super().__init__(
+            input_shape if shape is None else shape,
+            batch_size,
+            input_dtype if dtype is None else dtype,
+            name,
+            **options,
+        )
 
 
 class Flatten(Layer):

@@ -1,0 +1,58 @@
+"""States before the first step of recurrent layers, and the layer that declares an input."""
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+layers = jt.keras.layers
+
+
+class Counter(layers.Layer):
+    """Adds up its inputs, from ones."""
+
+    state_size = 3
+
+    def call(self, inputs, states):
+        total = states[0] + inputs
+        return total, [total]
+
+    def get_initial_state(self, batch_size=None):
+        return jt.ones([batch_size, 3])
+
+
+@pytest.mark.parametrize("make", [layers.SimpleRNN, layers.GRU, layers.LSTM])
+def test_the_initial_state_of_a_layer_is_what_it_begins_with(make):
+    x = np.random.default_rng(0).normal(size=(2, 5, 4))
+    layer = make(3, dtype="float64")
+    states = layer.get_initial_state(2)
+    assert [(state.shape, state.dtype) for state in states] == [((2, 3), np.float64)] * len(states)
+    np.testing.assert_array_equal(layer(x, initial_state=states), layer(x))
+    np.testing.assert_array_equal(layer.cell.get_initial_state(2)[0], np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("sequences", [False, True])
+def test_a_layer_begins_with_the_state_of_an_own_cell(sequences):
+    x = np.arange(24.0).reshape(2, 4, 3)
+    expected = 1.0 + (np.cumsum(x, 1) if sequences else x.sum(1))
+    np.testing.assert_array_equal(layers.RNN(Counter(), return_sequences=sequences)(x), expected)
+    above = layers.RNN([Counter(), layers.GRUCell(2)])
+    first, second = above.get_initial_state(2)
+    np.testing.assert_array_equal(first, np.ones((2, 3)))
+    np.testing.assert_array_equal(second, np.zeros((2, 2)))
+    np.testing.assert_array_equal(above(x, initial_state=[first, second]), above(x))
+
+
+def test_an_own_cell_must_give_states_of_its_sizes():
+    cell = Counter()
+    cell.state_size = 4
+    with pytest.raises(ValueError, match=r"initial_state of shape \(2, 4\), got \(2, 3\)"):
+        layers.RNN(cell)(np.ones((2, 5, 3)))
+
+
+def test_an_input_layer_declares_the_shape():
+    for options in ({"shape": (4,)}, {"input_shape": (4,)}, {"batch_input_shape": (None, 4)}):
+        model = jt.keras.Sequential([layers.InputLayer(**options), layers.Dense(3)])
+        assert (model.built, model.count_params()) == (True, 15)
+    with pytest.raises(ValueError, match="either shape or batch_shape"):
+        layers.InputLayer()
