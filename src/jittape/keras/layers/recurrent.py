@@ -281,11 +281,10 @@ class RNN(Layer):
             remembered = self._remembered(batch, dtype)
             if given is None:
                 return remembered
-        own = given is None
-        states = initial_states(self.cell, batch, dtype) if own else flatten(given)[0]
+        states = initial_states(self.cell, batch, dtype) if given is None else flatten(given)[0]
         if len(states) != len(self._sizes):
             raise ValueError(f"layer {self.name!r} takes {len(self._sizes)} states, got {len(states)}")
-        found = tuple([cast(state, dtype) if own else self._as_input(state) for state in states])
+        found = tuple([cast(s, dtype) if given is None else self._as_input(s) for s in states])
         for state, size in zip(found, self._sizes, strict=True):
             if tuple(state.shape) != (batch, size):
                 raise ValueError(
@@ -297,14 +296,14 @@ class RNN(Layer):
 _OPTIONS = (
     "return_sequences return_state go_backwards stateful unroll zero_output_for_mask seed dropout recurrent_dropout "
     "name trainable activity_regularizer input_shape"
-).split()
+)
 """Arguments of `RNN`; a layer that makes its own cell gives the others to the cell."""
 
 
 def _arguments(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of the cell and those of `RNN`."""
     options.pop("use_cudnn", None)
-    own = {name: options.pop(name) for name in _OPTIONS if name in options}
+    own = {name: options.pop(name) for name in _OPTIONS.split() if name in options}
     for name in ("dtype", "trainable"):
         if name in options:
             own[name] = options[name]
