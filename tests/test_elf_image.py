@@ -168,6 +168,20 @@ print(switch.is_used())
 print("llvmlite" in sys.modules, "numba" in sys.modules, "scipy" in sys.modules)
 """
 
+PRODUCT = """
+import sys
+import numpy as np
+import jittape as jt
+
+x, w = np.linspace(-1, 1, 100).reshape(10, 10), jt.Variable(np.eye(10))
+for step in range(3):
+    with jt.GradientTape() as tape:
+        loss = jt.reduce_sum(jt.tanh(x @ w) ** 2)
+    w.assign_sub(0.05 * tape.gradient(loss, w))
+    print(float(loss))
+print("llvmlite" in sys.modules, "numba" in sys.modules, "scipy" in sys.modules)
+"""
+
 
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +196,9 @@ def run(cache: str, program: str = PROGRAM) -> list[str]:
     return done.stdout.split("\n")
 
 
-@pytest.mark.parametrize("program", [PROGRAM, LOOP_AND_FUNCTION], ids=["tape", "loop and function"])
+@pytest.mark.parametrize(
+    "program", [PROGRAM, LOOP_AND_FUNCTION, PRODUCT], ids=["tape", "loop and function", "matrix product"]
+)
 def test_a_process_with_a_filled_cache_never_loads_llvm(tmp_path, program: str) -> None:
     first, second = (run(str(tmp_path / "cache"), program) for _ in range(2))
     assert first[:3] == second[:3]

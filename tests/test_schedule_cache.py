@@ -175,18 +175,22 @@ def test_small_programs_and_the_users_own_primitives_are_not_kept(folder: Path) 
     assert not list(folder.glob("*/p*"))
 
 
-def plan_of(program: Program) -> tuple[object_store.DiskCache, str, dict[str, Any]]:
+def plan_of(program: Program) -> tuple[object_store.DiskCache, str, tuple[Any, Any]]:
     cache, key = object_store.current(), schedule_key(program, ())
     assert cache is not None
     assert key is not None
     found = cache.find(key)
     assert found is not None
-    return cache, key, json.loads(found.code)
+    return cache, key, schedule_cache._unpacked(found.code)
 
 
 @pytest.mark.parametrize(
     "code",
-    [b"", b"not json", b"{}", b"[]", b'{"kernels": 1, "strips": 2}', b'{"kernels": ["k0"], "strips": []}'],
+    [
+        *(b"", b"not json", b"{}", b"{}\n", b"[]\n", b'{"columns": []}\n', b'{"columns": [1]}\n'),
+        *(b'{"columns": [1]}\n1234567', b'{"columns": [1]}\n12345678', b'{"columns": "ab"}\n12345678'),
+        b'{"columns": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]}\n12345678',
+    ],
 )
 def test_a_damaged_schedule_is_made_again(monkeypatch: pytest.MonkeyPatch, code: bytes) -> None:
     """The checksum is right, what is under it is not."""
@@ -217,9 +221,9 @@ def test_a_file_that_is_cut_off_or_flipped_is_made_again(
 def test_a_schedule_whose_kernels_are_gone_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     program = program_of(chain, X)
     wanted = values(made(monkeypatch, program)[0], X)
-    cache, key, content = plan_of(program)
-    content["kernels"] = ["k" + "0" * 16] * len(content["kernels"])
-    cache.publish(Batch((key,), json.dumps(content).encode()))
+    cache, key, (head, columns) = plan_of(program)
+    head["kernels"] = ["k" + "0" * 16] * len(head["kernels"])
+    cache.publish(Batch((key,), schedule_cache._packed(head, columns)))
     again, scheduled = made(monkeypatch, program)
     assert (scheduled, values(again, X)) == (1, wanted)
     with pytest.raises(KernelMissing):

@@ -257,9 +257,11 @@ def run_key(op: Op) -> tuple[Any, ...]:
 
 def runs_of(ops: Iterable[Op]) -> dict[int, tuple[Op, ...]]:
     """Return, for the slot of each op of a `Control` primitive, all ops of its run in order."""
+    found = [op for op in ops if isinstance(op.primitive.lowering, Control)]
+    if not found:
+        return {}
     runs: dict[tuple[Any, ...], list[Op]] = {}
     with memo_keys():
-        for op in ops:
-            if isinstance(op.primitive.lowering, Control):
-                runs.setdefault(run_key(op), []).append(op)
+        for op in found:
+            runs.setdefault(run_key(op), []).append(op)
     return {op.out: tuple(run) for run in runs.values() for op in run}

@@ -58,6 +58,7 @@ class Origin(NamedTuple):
         return "\n".join([*texts, *[f"    operand {i}: {text}" for i, text in enumerate(self.operands, 1)]])
 
 
+@np.errstate(all="ignore")
 def origin_of(program: Program, inputs: Sequence[Any], is_bad: IsBad) -> Origin | None:
     """Return where the first bad value on the way to a bad output is made; None if all outputs are good.
 
@@ -80,10 +81,9 @@ def origin_of(program: Program, inputs: Sequence[Any], is_bad: IsBad) -> Origin 
 
     inner: dict[int, Origin] = {}
     values: dict[int, Any] = {}
-    with np.errstate(all="ignore"):
-        for slot, value in zip(program.inputs, inputs, strict=True):
-            values[slot] = np.asarray(value, program.avals[slot].dtype)
-            note(slot, values[slot])
+    for slot, value in zip(program.inputs, inputs, strict=True):
+        values[slot] = np.asarray(value, program.avals[slot].dtype)
+        note(slot, values[slot])
     runs = runs_of(program.ops)
     for op in program.ops:
         run = runs.get(op.out, (op,))

@@ -188,7 +188,8 @@ def _values(f: Callable[..., Any], args: tuple[Any, ...]) -> _Known:
         run = runs.get(op.out, (op,))
         if op is not run[0]:
             continue
-        results = interpreter.run_ops(program, run, [values[slot] for slot in op.args])
+        with np.errstate(all="ignore"):
+            results = interpreter.run_ops(program, run, [values[slot] for slot in op.args])
         for one, result in zip(run, results, strict=True):
             values[one.out] = result
             if one.primitive.name == "cast":  # float64 needs other casts

@@ -81,7 +81,8 @@ def _run(program: Program, step: NumpyStep, table: int) -> None:
         words = _words(table, len(step.storages) + len(step.results) + 1)
         # The operands are copies: a function of the user, or a traceback, may keep them longer than their memory.
         operands = [_read(address, aval) for address, aval in zip(words, step.avals, strict=False)]
-        results = run_ops(program, step.ops, operands)
+        with np.errstate(all="ignore"):
+            results = run_ops(program, step.ops, operands)
         for address, aval, value in zip(
             words[len(step.storages) :], step.result_avals, results, strict=False
         ):

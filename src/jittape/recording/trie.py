@@ -355,8 +355,9 @@ def path_to(node: Node) -> Path:
             avals[slot] = aval
             if trainable is not None:
                 variables[slot] = trainable
-        for op, aval in zip(step.ops, step.op_avals, strict=True):
-            ops.append(op)
+        added = step.ops
+        ops += added
+        for op, aval in zip(added, step.op_avals, strict=True):
             avals[op.out] = aval
             if op.primitive.reads_variable:
                 variables[op.out] = dict(op.params)["trainable"]

@@ -123,13 +123,14 @@ def _launch_table(
     """Return the launch table of these steps, on a slot table of `cells` cells."""
     runs = 0 if clocks is None or not is_body else clocks.counter()
     clock = None if clocks is None or is_body else clocks.call
-    slots = np.array([cell_of[s] for step in steps for s in step.storages], np.int32)
+    storages = chain.from_iterable([step.storages for step in steps])
+    slots = np.array(list(map(cell_of.__getitem__, storages)), np.int32)
     bodies = [[_body_table(body, addresses, clocks) for body in step.bodies] for step in steps]
     words = [
-        with_tables([body.address for body in own], step.sizes)
+        with_tables([body.address for body in own], step.sizes) if own else step.sizes
         for own, step in zip(bodies, steps, strict=True)
     ]
-    sizes = np.array([n % 2**64 for own in words for n in own] or [0], np.uint64)
+    sizes = _as_words(list(chain.from_iterable(words)) or [0])
     memory: list[np.ndarray[Any, Any]] = [
         slots,
         sizes,
@@ -161,6 +162,14 @@ def _launch_table(
     head = LAUNCH_HEAD.pack(calls=count, pool=pool_address(_most_threads(steps)), runs=runs)
     launch = np.concatenate([np.array(head, np.int64), *table])
     return LaunchTable(address_of(launch), (launch, *memory))
+
+
+def _as_words(numbers: list[int]) -> np.ndarray[Any, Any]:
+    """Return numbers modulo 2**64 as words."""
+    try:
+        return np.array(numbers, np.int64)
+    except OverflowError:  # the bits of a negative float
+        return np.array([n % 2**64 for n in numbers], np.uint64).view(np.int64)
 
 
 def _starts(counts: Sequence[int]) -> np.ndarray[Any, Any]:

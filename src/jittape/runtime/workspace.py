@@ -233,7 +233,8 @@ class Workspace:
     def evaluate(self, step: NumpyStep, inputs: list[Input], results: list[Buffer]) -> None:
         """Run a NumPy step."""
         arrays = [self._array(s, a, inputs, results) for s, a in zip(step.storages, step.avals, strict=True)]
-        values = run_ops(self._program, step.ops, arrays)
+        with np.errstate(all="ignore"):
+            values = run_ops(self._program, step.ops, arrays)
         for storage, aval, value in zip(step.results, step.result_avals, values, strict=True):
             if is_dynamic_dim(aval):
                 self._grown[storage] = value

@@ -107,7 +107,8 @@ class IndexSets:
             return
         if all(slot in self.known for slot in op.args):
             operands = [self.known[slot] for slot in op.args]
-            self.known[op.out] = run_op(self.program, op, operands)
+            with np.errstate(all="ignore"):
+                self.known[op.out] = run_op(self.program, op, operands)
 
     def _sets_of(self, op: Op, varied: Sequence[int]) -> Sets:
         form = op.primitive.lowering

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import count
-from typing import Any
+from itertools import accumulate, chain, count, repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from jittape.compile.cache.fingerprint import covers
 from jittape.compile.cache.kernel_cache import is_builtin, is_cacheable
 from jittape.compile.ir.hashes import blake2b
 from jittape.compile.ir.kernel import NamedKernel
-from jittape.compile.ir.program_arrays import first_of_each, numbered, operands_of
+from jittape.compile.ir.program_arrays import first_of_each, kinds_of, numbered, operands_of
 from jittape.compile.llvm.blas import blas
 from jittape.compile.schedule.row_tiling import RowTile
 from jittape.compile.schedule.steps import KernelStep, Schedule
@@ -42,13 +43,14 @@ small_programs = count()
 def schedule_key(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None:
     """Return the key of a program's schedule; None if it may differ in another process.
 
-    The key is also None for a small program, except for the first ones of the process.
+    The key is also None without a cache, and for a small program, except for the first ones of the process.
     """
+    if object_store.current() is None:  # opened before `blas`, which else asks LLVM for the processor: 55 ms
+        return None
     is_small = len(program.ops) < tuning.stored_schedule_ops
     if is_small and next(small_programs) >= tuning.first_stored_schedules:
         return None
-    # By identity of the parameters, which most ops share.
-    alike = numbered([(op.primitive, id(op.params)) for op in program.ops])
+    alike = kinds_of(program.ops)
     different = [program.ops[i] for i in first_of_each(alike)]
     if not all(map(_is_determined, different)):
         return None
@@ -103,28 +105,75 @@ def store_schedule(key: str, schedule: Schedule) -> None:
     number_of_tile: dict[RowTile | None, int] = {None: -1, **{tile: i for i, tile in enumerate(tiles)}}
     if not all(map(is_cacheable, kernels.values())):
         return
-    content = {
+    head = {
         "kernels": list(kernels),
         "tiles": [[t.blocks, t.groups, t.region, t.moved, t.work] for t in tiles],
-        "steps": [
-            [
-                number_of[step.kernel.name],
-                step.storages,
-                step.sizes,
-                step.tasks,
-                step.work,
-                number_of_tile[step.tile],
-            ]
-            for step in steps
-        ],
         "outputs": schedule.outputs,
         "results": [[aval.shape, aval.dtype.name] for aval in schedule.results],
-        "offsets": schedule.offsets,
-        "lengths": schedule.lengths,
         "arena": schedule.arena,
         "in_place": schedule.in_place,
     }
-    cache.publish(object_store.Batch((key,), json.dumps(content, default=int).encode()))
+    columns = _Columns(
+        [number_of[step.kernel.name] for step in steps],
+        [len(step.storages) for step in steps],
+        list(chain.from_iterable([step.storages for step in steps])),
+        [len(step.sizes) for step in steps],
+        [n - 2**64 if n >= 2**63 else n for step in steps for n in step.sizes],
+        [step.tasks for step in steps],
+        [step.work for step in steps],
+        [number_of_tile[step.tile] for step in steps],
+        schedule.offsets,
+        schedule.lengths,
+    )
+    cache.publish(object_store.Batch((key,), _packed(head, columns)))
+
+
+class _Columns(NamedTuple):
+    """The numbers of a schedule, for all steps or temporaries one after the other.
+
+    Attributes
+    ----------
+    kernels, tasks, work, tiles
+        For each step; a kernel and a tile by its number, -1 for no tile.
+    storage_counts, size_counts
+        For each step, how many of `storages` and `sizes` it has.
+    offsets, lengths
+        For each temporary.
+    """
+
+    kernels: Sequence[int]
+    storage_counts: Sequence[int]
+    storages: Sequence[int]
+    size_counts: Sequence[int]
+    sizes: Sequence[int]
+    tasks: Sequence[int]
+    work: Sequence[int]
+    tiles: Sequence[int]
+    offsets: Sequence[int]
+    lengths: Sequence[int]
+
+
+def _packed(head: dict[str, Any], columns: _Columns) -> bytes:
+    """Return a line of JSON, followed by the columns as 64-bit integers.
+
+    The columns of 20,000 steps are read in 0.02 s; as JSON they took 0.04 s and 20 MB more.
+    """
+    text = json.dumps(head | {"columns": list(map(len, columns))}, default=int)
+    words = np.concatenate([np.array(column, np.int64) for column in columns])
+    return text.encode() + b"\n" + words.tobytes()
+
+
+def _unpacked(content: bytes) -> tuple[Any, _Columns]:
+    """Return what `_packed` was given."""
+    first = content.index(b"\n")
+    head = json.loads(content[:first])
+    words = np.frombuffer(content, np.int64, offset=first + 1)
+    ends = list(accumulate(head["columns"]))
+    if ends[-1] != len(words):
+        raise ValueError(f"{len(words)} numbers, expected {ends[-1]}")
+    return head, _Columns(
+        *[words[end - n : end].tolist() for n, end in zip(head["columns"], ends, strict=True)]
+    )
 
 
 def load_schedule(key: str, program: Program) -> Schedule | None:
@@ -134,40 +183,42 @@ def load_schedule(key: str, program: Program) -> Schedule | None:
     if cache is None or found is None:
         return None
     try:
-        return _unpacked(json.loads(found.code), program)
+        return _schedule_of(*_unpacked(found.code), program)
     except (ValueError, LookupError, TypeError):
         cache.discard(key)
         return None
 
 
-def _unpacked(content: Any, program: Program) -> Schedule:
-    kernels = [NamedKernel((), name) for name in content["kernels"]]
+def _schedule_of(head: Any, columns: _Columns, program: Program) -> Schedule:
+    kernels = [NamedKernel((), name) for name in head["kernels"]]
     tiles = [
         RowTile(blocks, groups, region, tuple([(slot, nbytes) for slot, nbytes in moved]), work)
-        for blocks, groups, region, moved, work in content["tiles"]
+        for blocks, groups, region, moved, work in head["tiles"]
     ]
-    steps = tuple(
-        [
-            KernelStep(
-                kernels[kernel],
-                tuple(storages),
-                tuple(sizes),
-                (),
-                tasks,
-                work,
-                None if tile < 0 else tiles[tile],
-            )
-            for kernel, storages, sizes, tasks, work, tile in content["steps"]
-        ]
+    steps = map(
+        KernelStep,
+        [kernels[number] for number in columns.kernels],
+        _parts(columns.storages, columns.storage_counts),
+        _parts(columns.sizes, columns.size_counts),
+        repeat(()),
+        columns.tasks,
+        columns.work,
+        [None if number < 0 else tiles[number] for number in columns.tiles],
     )
     return Schedule(
         program,
-        steps,
-        tuple(content["outputs"]),
-        tuple([Aval(tuple(shape), as_dtype(dtype)) for shape, dtype in content["results"]]),
-        tuple(content["offsets"]),
-        tuple(content["lengths"]),
-        content["arena"],
-        tuple([(given, result, read) for given, result, read in content["in_place"]]),
+        tuple(steps),
+        tuple(head["outputs"]),
+        tuple([Aval(tuple(shape), as_dtype(dtype)) for shape, dtype in head["results"]]),
+        tuple(columns.offsets),
+        tuple(columns.lengths),
+        head["arena"],
+        tuple([(given, result, read) for given, result, read in head["in_place"]]),
         (),
     )
+
+
+def _parts(values: Sequence[int], counts: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return consecutive parts of `values` with these lengths."""
+    together = tuple(values)
+    return [together[end - n : end] for n, end in zip(counts, accumulate(counts), strict=True)]

