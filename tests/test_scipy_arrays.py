@@ -14,6 +14,7 @@ from scipy.spatial import distance as scipy_distance
 import jittape as jt
 from jittape.scipy import interpolate, ndimage, signal
 from jittape.scipy.spatial import distance
+from jittape.scipy.spatial.distance_metrics import PARAMETERS
 
 # ---- interpolation ---------------------------------------------------------------------------------------------------
 
@@ -303,11 +304,51 @@ def test_square_form() -> None:
     assert distance.squareform(np.arange(3)).dtype == np.int64
 
 
+WEIGHTED = {name: parameters for name, parameters in PARAMETERS.items() if "w" in parameters}
+TRUTH = ["dice", "hamming", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule"]
+
+
+@pytest.mark.parametrize("metric", WEIGHTED)
+def test_distances_with_weights(metric: str) -> None:
+    a, b = (np.round(x) != 0 if metric in TRUTH else x for x in (A, B))
+    for w in ([0.5, 0.3, 2.0], [2, 0, 1]):
+        found = distance.cdist(a, b, metric, w=w).numpy()
+        np.testing.assert_allclose(found, scipy_distance.cdist(a, b, metric, w=w), rtol=1e-12, atol=1e-14)
+        pairs = distance.pdist(a, metric, w=w).numpy()
+        np.testing.assert_allclose(pairs, scipy_distance.pdist(a, metric, w=w), rtol=1e-12, atol=1e-14)
+    if metric not in TRUTH:
+        w = np.array([0.5, 0.3, 2.0])
+        jt.check_gradient(lambda w: jt.reduce_sum(distance.cdist(A, B, metric, w=w) ** 2), w)
+
+
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis", "cos", "Euclid", "js", "mah"])
+def test_estimated_parameters_and_short_names_of_metrics(metric: str) -> None:
+    found = distance.cdist(A, B, metric).numpy()
+    np.testing.assert_allclose(found, scipy_distance.cdist(A, B, metric), rtol=1e-9)
+    np.testing.assert_allclose(distance.pdist(B, metric).numpy(), scipy_distance.pdist(B, metric), rtol=1e-9)
+
+
+def test_distances_of_a_function() -> None:
+    def f(u: Any, v: Any) -> Any:
+        return (u * v).sum()
+
+    np.testing.assert_allclose(distance.cdist(A, B, f).numpy(), scipy_distance.cdist(A, B, f), rtol=1e-14)
+    np.testing.assert_allclose(distance.pdist(A, f).numpy(), scipy_distance.pdist(A, f), rtol=1e-14)
+
+
 def test_distances_refuse() -> None:
-    with pytest.raises(ValueError, match=r"\[cdist\] metric must be one of .*'yule'"):
-        distance.cdist(A, B, "yule")
-    with pytest.raises(TypeError, match=r"\[cdist\] the metric mahalanobis needs VI="):
-        distance.cdist(A, B, "mahalanobis")
+    with pytest.raises(ValueError, match=r"\[cdist\] metric must be one of .*'ruler'"):
+        distance.cdist(A, B, "ruler")
+    with pytest.raises(
+        ValueError, match=r"\[pdist\] the covariance matrix of 2 vectors of 3 elements is singular"
+    ):
+        distance.pdist(A[:2], "mahalanobis")
+    with pytest.raises(ValueError, match=r"\[cdist\] w must not be negative, got a minimum of -1"):
+        distance.cdist(A, B, w=-np.ones(3))
+    with pytest.raises(jt.ShapeError, match=r"\[cdist\] w must have one weight for each of the 3 columns"):
+        distance.cdist(A, B, w=np.ones(2))
+    with pytest.raises(ValueError, match=r"\[cdist\] p must be greater than 0"):
+        distance.cdist(A, B, "minkowski", p=-1)
     with pytest.raises(TypeError, match="the metric euclidean has no parameter 'p'"):
         distance.cdist(A, B, p=3)
     with pytest.raises(jt.ShapeError, match="the same number of columns"):

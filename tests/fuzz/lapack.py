@@ -75,7 +75,10 @@ def _decompose(
         start = s["oa"] + outer * s["x0"] + inner * s["x1"]
         a = operand.read(operand.matrix(pointers[0], start, (m, n), s["la"], kernel.transposed))
         primitive = _DECOMPOSED[kernel.routine]
-        value = primitive.impl(a, full=k == m) if kernel.routine == "qr" else primitive.impl(a)
+        params: dict[str, Any] = {"full": k == m} if kernel.routine == "qr" else {}
+        if kernel.routine in ("eigh", "eigvalsh"):
+            params = {"lower": kernel.lower}
+        value = primitive.impl(a, **params)
         out.write(out.matrix(pointers[1], number * shape[0] * shape[1], shape, shape[1]), value)
     if kernel.may_fail:
         heap.view(np.dtype(bool))[heap.indices(pointers[-1], task, np.dtype(bool))] = False

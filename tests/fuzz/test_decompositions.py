@@ -45,8 +45,10 @@ DTYPES = ("float32", "float64", "complex64", "complex128")
 SHAPES = ((3, 3), (1, 1), (4, 2), (2, 4), (40, 40), (70, 33), (33, 70), (5, 3, 3), (2, 3, 7, 4))
 EMPTY = ((0, 0), (0, 3), (3, 0), (0, 2, 2), (2, 0, 3))
 OPS: dict[str, Callable[[Any], Any]] = {
-    "eigh": eigh_op.bind,
-    "eigvalsh": eigvalsh_op.bind,
+    "eigh": lambda x: eigh_op.bind(x, lower=True),
+    "eigh upper": lambda x: eigh_op.bind(x, lower=False),
+    "eigvalsh": lambda x: eigvalsh_op.bind(x, lower=True),
+    "eigvalsh upper": lambda x: eigvalsh_op.bind(x, lower=False),
     "eig": eig_op.bind,
     "svd": svd_op.bind,
     "svdvals": svdvals_op.bind,
@@ -85,9 +87,9 @@ def adjoint(x: Array) -> Array:
 def facts(name: str, x: Array, out: Array) -> list[tuple[Array, Any]]:
     """Return pairs of arrays that are equal for the right result, whatever the signs of its vectors."""
     m, n = x.shape[-2:]
-    if name == "eigh":
+    if name in ("eigh", "eigh upper"):
         values, v = out[..., :1, :], np.swapaxes(out[..., 1:, :], -1, -2)
-        lower = np.tril(x, -1)
+        lower = np.tril(x, -1) if name == "eigh" else adjoint(np.triu(x, 1))
         hermitian = lower + adjoint(lower) + np.eye(n) * x.real
         return [((v * values) @ adjoint(v), hermitian), (adjoint(v) @ v, np.eye(n)), (values.imag, 0)]
     if name == "eig":
@@ -117,7 +119,7 @@ def check(name: str, x: Array, function: Callable[[Any], Any] | None = None, vie
         for one, other in facts(name, x if view is None else view(x), found):
             np.testing.assert_allclose(one, np.broadcast_to(other, one.shape), rtol=tolerance, atol=tolerance)
         # Rounding errors change signs of vectors in single precision, and of vectors of general matrices.
-        if name != "eig" and not (single and name in ("eigh", "svd")):
+        if name != "eig" and not (single and name.split()[0] in ("eigh", "svd")):
             np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
     return program
 
@@ -325,6 +327,8 @@ def test_any_number_of_threads_gives_the_same_bits(name: str, thread_counts: lis
     x = jt.constant(normal(shape))
     functions = {
         "eigh": lambda x: jt.linalg.eigh(x)[1],
+        "eigh upper": lambda x: np.linalg.eigh(x, "U")[1],
+        "eigvalsh upper": lambda x: np.linalg.eigvalsh(x, "U"),
         "eig": lambda x: jt.linalg.eig(x)[1],
         "svd": lambda x: jt.linalg.svd(x)[2],
         "qr": lambda x: jt.linalg.qr(x).r,

@@ -31,7 +31,7 @@ from jittape.primitives.reduce.reductions import reduce_any, reduce_max
 from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.shape.reshaping import expand_dims, squeeze
 from jittape.primitives.spectra.eig import eig, eigvals
-from jittape.primitives.spectra.eigh import eigh
+from jittape.primitives.spectra.eigh import eigh_of_triangle, eigvalsh_of_triangle
 from jittape.primitives.spectra.norms import matrix_norm, vector_norm
 from jittape.primitives.spectra.pseudoinverse import cond, matrix_rank, pinv
 from jittape.primitives.spectra.svd import svd, svdvals
@@ -103,15 +103,20 @@ def _eig(a: Any) -> Any:
     return EigResult(*eig(_floating(a)))
 
 
-def _eigh(a: Any, UPLO: str = "L") -> Any:
+def _is_lower(name: str, UPLO: Any) -> bool:
     if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
-        raise ValueError(f"[np.linalg.eigh] UPLO must be 'L' or 'U', got {shown(UPLO)}")
-    a = _floating(a)
-    return EighResult(*eigh(adjoint(a) if UPLO.upper() == "U" and len(shape_of(a)) > 1 else a))
+        raise ValueError(f"[np.linalg.{name}] UPLO must be 'L' or 'U', got {shown(UPLO)}")
+    return UPLO.upper() == "L"
+
+
+def _eigh(a: Any, UPLO: str = "L") -> Any:
+    lower = _is_lower("eigh", UPLO)
+    return EighResult(*eigh_of_triangle(_floating(a), lower))
 
 
 def _eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    return _eigh(a, UPLO).eigenvalues
+    lower = _is_lower("eigvalsh", UPLO)
+    return eigvalsh_of_triangle(_floating(a), lower)
 
 
 def _qr(a: Any, mode: str = "reduced") -> Any:

@@ -11,7 +11,7 @@ section 3.1, with the antisymmetric part of the cotangent of the vectors: only t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,13 +27,14 @@ from jittape.primitives.elementwise.arithmetic import multiply, subtract, zero_d
 from jittape.primitives.elementwise.complex_numbers import real
 from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.linalg.matmul import matmul
-from jittape.primitives.linalg.matrices import adjoint, band_part, diag, set_diag
+from jittape.primitives.linalg.matrices import adjoint, diag, set_diag
 from jittape.primitives.linalg.matrix_operands import (
     matrix_operand,
     require_matrix_dtype,
     require_square,
     without_elements,
 )
+from jittape.primitives.linalg.triangular import triangle
 from jittape.primitives.record_parts import filled
 from jittape.primitives.shape.joining import split
 from jittape.primitives.shape.reshaping import matrix_transpose
@@ -45,23 +46,27 @@ from jittape.primitives.spectra.decomposition_parts import (
 )
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["eigh", "eigh_tridiagonal", "eigvalsh"]
+__all__ = ["eigh", "eigh_of_triangle", "eigh_tridiagonal", "eigvalsh", "eigvalsh_of_triangle"]
 
 
-def _abstract_eval(x: Aval) -> Aval:
+def _abstract_eval(x: Aval, *, lower: bool) -> Aval:
     require_matrix_dtype("eigh", "tensor", x)
     require_square("eigh", "tensor", x)
     *lead, n, _ = x.shape
     return Aval((*lead, n + 1, n), x.dtype)
 
 
-def _decomposed(x: Any) -> Any:
-    values, vectors = np.linalg.eigh(x)
+def _letter(lower: bool) -> Literal["L", "U"]:
+    return "L" if lower else "U"
+
+
+def _decomposed(x: Any, lower: bool) -> Any:
+    values, vectors = np.linalg.eigh(x, _letter(lower))
     return np.concatenate([values[..., None, :].astype(x.dtype), np.swapaxes(vectors, -1, -2)], -2)
 
 
-def _vjp(g: Any, out: Any, x: Any) -> Any:
-    """Return the cotangent of the lower triangle, which is all that the op reads."""
+def _vjp(g: Any, out: Any, x: Any, *, lower: bool) -> Any:
+    """Return the cotangent of the triangle that the op reads."""
     n = x.shape[-1]
     if n == 0:
         return without_elements(g, x)
@@ -73,27 +78,26 @@ def _vjp(g: Any, out: Any, x: Any) -> Any:
     inner = zero_dominant_multiply(multiply(0.5, subtract(turn, adjoint(turn))), gaps)
     inner = set_diag(inner, to_shape(real(g_values), (*x.shape[:-2], n)))
     total = matmul(matmul(rows, inner, transpose_a=True), conj(rows))
-    return _of_lower_triangle(total)
+    return _of_triangle(total, lower)
 
 
-def _of_lower_triangle(g: Any) -> Any:
-    """Return the cotangent of the lower triangle from the Hermitian cotangent `g` of both."""
-    lower = band_part(multiply(2.0, g), -1, 0)
-    return set_diag(lower, diag_part(real(g)))
+def _of_triangle(g: Any, lower: bool) -> Any:
+    """Return the cotangent of one triangle from the Hermitian cotangent `g` of both."""
+    return set_diag(triangle(multiply(2.0, g), lower), diag_part(real(g)))
 
 
 eigh_op = Primitive(
     "eigh",
     abstract_eval=_abstract_eval,
-    impl=lambda x: decompose_stack("eigh", _decomposed, x),
+    impl=lambda x, *, lower: decompose_stack("eigh", lambda a: _decomposed(a, lower), x),
     vjp=(_vjp,),
     lowering=Call("eigh", failure=f"[eigh] {NOT_CONVERGENT}"),
     batch=alike(),
 )
 
 
-def _eigh(x: Any) -> tuple[Any, Any]:
-    out = eigh_op.bind(matrix_operand("eigh", "tensor", x))
+def _eigh(x: Any, lower: bool) -> tuple[Any, Any]:
+    out = eigh_op.bind(matrix_operand("eigh", "tensor", x), lower=lower)
     n = out.shape[-1]
     values, rows = split(out, [1, n], -2)
     return real(to_shape(values, (*out.shape[:-2], n))), matrix_transpose(rows)
@@ -138,31 +142,37 @@ def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     >>> abs(v.numpy()[:, 1]).round(4)
     array([0.7071, 0.7071], dtype=float32)
     """
-    values, vectors = apply(_eigh, (tensor,))
+    return eigh_of_triangle(tensor, True)
+
+
+def eigh_of_triangle(tensor: Any, lower: bool) -> tuple[Any, Any]:
+    """Return `eigh` from one triangle of the matrices; the signs of vectors depend on this choice."""
+    values, vectors = apply(_eigh, (tensor,), (lower,))
     return values, vectors
 
 
-def _values_of_both(x: Any) -> Any:
-    values, _ = split(eigh_op.bind(x), [1, x.shape[-1]], -2)
+def _values_of_both(x: Any, *, lower: bool) -> Any:
+    values, _ = split(eigh_op.bind(x, lower=lower), [1, x.shape[-1]], -2)
     return real(to_shape(values, x.shape[:-1]))
 
 
-def _values_abstract_eval(x: Aval) -> Aval:
+def _values_abstract_eval(x: Aval, *, lower: bool) -> Aval:
     require_matrix_dtype("eigh", "tensor", x)
     require_square("eigh", "tensor", x)
     return Aval(x.shape[:-1], info_of(x.dtype).real)
 
 
-def _values_vjp(g: Any, out: Any, x: Any) -> Any:
-    _, vectors = _eigh(x)
+def _values_vjp(g: Any, out: Any, x: Any, *, lower: bool) -> Any:
+    _, vectors = _eigh(x, lower)
     g = to_shape(cast_to(g, x.dtype), (*g.shape[:-1], 1, g.shape[-1]))
-    return _of_lower_triangle(matmul(multiply(vectors, broadcast(g, vectors.shape)), vectors, adjoint_b=True))
+    total = matmul(multiply(vectors, broadcast(g, vectors.shape)), vectors, adjoint_b=True)
+    return _of_triangle(total, lower)
 
 
 eigvalsh_op = Primitive(
     "eigvalsh",
     abstract_eval=_values_abstract_eval,
-    impl=lambda x: decompose_stack("eigh", np.linalg.eigvalsh, x),
+    impl=lambda x, *, lower: decompose_stack("eigh", lambda a: np.linalg.eigvalsh(a, _letter(lower)), x),
     vjp=(_values_vjp,),
     lowering=Call("eigvalsh", otherwise=_values_of_both, failure=f"[eigh] {NOT_CONVERGENT}", beside=eigh_op),
     batch=alike(),
@@ -170,8 +180,8 @@ eigvalsh_op = Primitive(
 """The eigenvalues alone, which take half the time unless a gradient needs the vectors anyway."""
 
 
-def _eigvalsh(x: Any) -> Any:
-    return eigvalsh_op.bind(matrix_operand("eigvalsh", "tensor", x))
+def _eigvalsh(x: Any, lower: bool) -> Any:
+    return eigvalsh_op.bind(matrix_operand("eigvalsh", "tensor", x), lower=lower)
 
 
 def eigvalsh(tensor: TensorLike, name: str | None = None) -> Tensor:
@@ -200,7 +210,12 @@ def eigvalsh(tensor: TensorLike, name: str | None = None) -> Tensor:
     array([[0.5, 0. ],
            [1. , 0.5]], dtype=float32)
     """
-    return apply(_eigvalsh, (tensor,))
+    return eigvalsh_of_triangle(tensor, True)
+
+
+def eigvalsh_of_triangle(tensor: Any, lower: bool) -> Any:
+    """Return `eigvalsh` from the lower or the upper triangle of the matrices."""
+    return apply(_eigvalsh, (tensor,), (lower,))
 
 
 # ---- tridiagonal matrices --------------------------------------------------------------------------------------------
@@ -219,7 +234,7 @@ def _eigh_tridiagonal(alpha: Any, beta: Any, first: int | None, last: int | None
     n = alpha.shape[-1]
     lower = diag(conj(beta), k=-1) if n > 1 else filled(to_shape(alpha, (*alpha.shape, n)), 0)
     matrix = set_diag(lower, alpha)
-    values, columns = _eigh(matrix) if vectors else (_eigvalsh(matrix), None)
+    values, columns = _eigh(matrix, True) if vectors else (_eigvalsh(matrix, True), None)
     if first is None or last is None:
         return (values, columns) if vectors else values
     if not 0 <= first <= last < n:

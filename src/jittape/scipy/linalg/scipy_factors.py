@@ -295,6 +295,8 @@ def eigh(
 ) -> Any:
     """Return eigenvalues in ascending order, and eigenvectors, of ``a v = w v`` or ``a v = w b v``.
 
+    The signs of the vectors are those of SciPy's ``driver="evd"``, which its default driver may choose otherwise.
+
     Parameters
     ----------
     a : tensor-like of shape (..., m, m)
@@ -326,18 +328,18 @@ def eigh(
     if type != 1:
         raise ValueError(f"[eigh] type must be 1, got {type!r}; multiply by b or its inverse first")
     a, b = square_pair("eigh", a, b)
-    a = _with_lower(a, lower)
     low, high = (0, a.shape[-1] - 1) if subset_by_index is None else subset_by_index
     kept = slice(int(low), int(high) + 1)
     factor = None
     if b is not None:
         factor = cholesky_functions.cholesky(_with_lower(b, lower))
+        a = _with_lower(a, lower)
         whole = band_part(a, -1, 0) + adjoint(band_part(a, -1, 0) - band_part(a, 0, 0))
         half = triangular_solve(factor, whole)
         a = adjoint(triangular_solve(factor, adjoint(half)))
     if eigvals_only:
-        return eigh_functions.eigvalsh(a)[..., kept]
-    w, v = eigh_functions.eigh(a)
+        return eigh_functions.eigvalsh_of_triangle(a, bool(lower))[..., kept]
+    w, v = eigh_functions.eigh_of_triangle(a, bool(lower))
     v = v if factor is None else triangular_solve(factor, v, adjoint=True)
     return w[..., kept], v[..., kept]
 

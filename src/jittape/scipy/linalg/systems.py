@@ -10,6 +10,8 @@ from jittape.core.dtypes import float64
 from jittape.errors import ShapeError
 from jittape.primitives.elementwise.complex_numbers import conj
 from jittape.primitives.elementwise.piecewise import absolute
+from jittape.primitives.indexing.gather import gather
+from jittape.primitives.indexing.sorting import argsort
 from jittape.primitives.linalg import determinants
 from jittape.primitives.linalg import solve as solve_functions
 from jittape.primitives.linalg.cholesky import cholesky_solve
@@ -189,8 +191,8 @@ def cho_solve(c_and_lower: Any, b: Any) -> Any:
 
 
 @with_scipy_options
-def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
-    """Solve a system from the result of `lu_factor` of this package; `trans` must be 0.
+def lu_solve(lu_and_piv: Any, b: Any, trans: Any = 0) -> Any:
+    """Solve a system from the result of `lu_factor` of this package.
 
     Parameters
     ----------
@@ -198,8 +200,8 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
         Result of `lu_factor`.
     b : array_like of shape (n,) or (n, k)
         Right-hand sides.
-    trans : int
-        Must be 0.
+    trans : {0, 1, 2, "N", "T", "C"}
+        Solve with the matrix, its transpose, or its adjoint. SciPy takes the numbers only.
 
     Raises
     ------
@@ -212,11 +214,16 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
     >>> linalg.lu_solve(linalg.lu_factor(np.diag([2.0, 4.0])), [1.0, 1.0]).numpy().round(4)
     array([0.5 , 0.25])
     """
-    if trans != 0:
-        raise ValueError(f"[lu_solve] trans must be 0, got {trans!r}; factorize the transposed matrix")
+    if trans not in (0, 1, 2, "N", "T", "C"):
+        raise ValueError(f"[lu_solve] trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
     packed, order = lu_and_piv
     rhs, vector = _columns("lu_solve", packed, b)
-    x = solve_with_order(packed, order, rhs)
+    if trans in (0, "N"):
+        x = solve_with_order(packed, order, rhs)
+    else:
+        half = solve_triangular(packed, rhs, trans=trans)
+        x = solve_triangular(packed, half, trans=trans, lower=True, unit_diagonal=True)
+        x = gather(x, argsort(order, axis=-1), axis=-2, batch_dims=len(packed.shape) - 2)
     return squeeze(x, -1) if vector else x
 
 

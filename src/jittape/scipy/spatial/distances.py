@@ -10,118 +10,44 @@ import numpy as np
 
 from jittape.core.dtypes import float64
 from jittape.errors import ShapeError
-from jittape.primitives.elementwise.comparison import equal, logical_and, logical_or, where
+from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import cast
-from jittape.primitives.elementwise.exponential import log, sqrt
-from jittape.primitives.elementwise.piecewise import absolute
-from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.linalg.matmul import matmul
-from jittape.primitives.reduce.reductions import reduce_all, reduce_any, reduce_max, reduce_mean, reduce_sum
+from jittape.primitives.linalg.solve import inv
+from jittape.primitives.reduce.reductions import reduce_mean, reduce_sum
 from jittape.primitives.shape.creation import zeros
+from jittape.primitives.shape.joining import concat, stack
 from jittape.primitives.shape.reshaping import expand_dims, reshape
 from jittape.recording.convert import convert_to_tensor
-from jittape.scipy.scipy_operands import as_operand, float64_tensor, floating_operand, known_values
+from jittape.scipy.scipy_operands import array_valued, as_operand, float64_tensor, known_values
+from jittape.scipy.spatial.distance_metrics import distance_of
 
 __all__ = ["cdist", "pdist", "squareform"]
 
 
-def _root(squares: Any) -> Any:
-    """Return the square root, with gradient 0 at 0."""
-    return where(equal(squares, 0), 0.0, sqrt(squares))
+def _estimates(function: str, *matrices: Any) -> dict[str, Callable[[], Any]]:
+    """Return functions that estimate variances, and the inverse of covariances, from all rows."""
 
+    def deviations() -> Any:
+        rows = concat(matrices, 0) if len(matrices) > 1 else matrices[0]
+        return rows - reduce_mean(rows, 0, keepdims=True)
 
-def _quotient(a: Any, b: Any) -> Any:
-    """Return ``a / b``, and 0 where `b` is 0."""
-    return where(equal(b, 0), 0.0, a / b)
+    def variances() -> Any:
+        rows = deviations()
+        return reduce_sum(rows * rows, 0) / (rows.shape[0] - 1.0)
 
+    def inverse_covariances() -> Any:
+        rows = deviations()
+        count, size = rows.shape
+        if count <= size:
+            raise ValueError(
+                f"[{function}] the covariance matrix of {count} vectors of {size} elements is singular; "
+                f"mahalanobis needs {size + 1} vectors or VI="
+            )
+        return inv(matmul(rows, rows, transpose_a=True) / (count - 1.0))
 
-def _minkowski(x: Any, y: Any, p: Any) -> Any:
-    total = reduce_sum(pow(absolute(x - y), p), -1)
-    return where(equal(total, 0), 0.0, pow(total, 1.0 / p))
-
-
-def _cosine(x: Any, y: Any) -> Any:
-    lengths = sqrt(reduce_sum(x * x, -1)) * sqrt(reduce_sum(y * y, -1))
-    return 1.0 - reduce_sum(x * y, -1) / lengths
-
-
-def _correlation(x: Any, y: Any) -> Any:
-    return _cosine(x - reduce_mean(x, -1, keepdims=True), y - reduce_mean(y, -1, keepdims=True))
-
-
-def _share(counted: Any, among: Any) -> Any:
-    """Return how many of the elements `among` are `counted`; 0 if there are none."""
-    part, whole = (reduce_sum(cast(mask, float64), -1) for mask in (logical_and(counted, among), among))
-    return where(whole > 0, part / where(whole > 0, whole, 1.0), 0.0)
-
-
-def _jaccard(x: Any, y: Any) -> Any:
-    x, y = x != 0, y != 0
-    return _share(x != y, logical_or(x, y))
-
-
-def _jensenshannon(x: Any, y: Any) -> Any:
-    no_law = logical_or(_is_no_law(x), _is_no_law(y))
-    x, y = x / reduce_sum(x, -1, keepdims=True), y / reduce_sum(y, -1, keepdims=True)
-    middle = 0.5 * (x + y)
-    total = reduce_sum(_relative_entropy(x, middle) + _relative_entropy(y, middle), -1)
-    return where(no_law, np.inf, _root(0.5 * total))
-
-
-def _is_no_law(x: Any) -> Any:
-    """Return whether a vector cannot be scaled to probabilities: the distance to it is infinite in SciPy."""
-    return logical_or(reduce_any(x < 0, -1), reduce_all(equal(x, 0), -1))
-
-
-def _relative_entropy(x: Any, y: Any) -> Any:
-    nothing = equal(x, 0)
-    return where(nothing, 0.0, x * log(where(nothing, 1.0, x) / where(nothing, 1.0, y)))
-
-
-METRICS: dict[str, Callable[[Any, Any], Any]] = {
-    "braycurtis": lambda x, y: reduce_sum(absolute(x - y), -1) / reduce_sum(absolute(x + y), -1),
-    "canberra": lambda x, y: reduce_sum(_quotient(absolute(x - y), absolute(x) + absolute(y)), -1),
-    "chebyshev": lambda x, y: reduce_max(absolute(x - y), -1),
-    "cityblock": lambda x, y: reduce_sum(absolute(x - y), -1),
-    "correlation": _correlation,
-    "cosine": _cosine,
-    "euclidean": lambda x, y: _root(reduce_sum((x - y) ** 2, -1)),
-    "hamming": lambda x, y: reduce_mean(cast(x != y, float64), -1),
-    "jaccard": _jaccard,
-    "jensenshannon": _jensenshannon,
-    "sqeuclidean": lambda x, y: reduce_sum((x - y) ** 2, -1),
-}
-"""Distance of vectors in the last dimension, by name."""
-WITH_PARAMETER = {"minkowski": ("p", 2.0), "mahalanobis": ("VI", None), "seuclidean": ("V", None)}
-
-
-def _distance(function: str, metric: Any, parameters: dict[str, Any]) -> Callable[[Any, Any], Any]:
-    known = sorted([*METRICS, *WITH_PARAMETER])
-    if metric not in known:
-        raise ValueError(f"[{function}] metric must be one of {', '.join(known)}, got {metric!r}")
-    name, default = WITH_PARAMETER.get(metric, ("", None))
-    unknown = sorted(set(parameters) - {name})
-    if unknown:
-        raise TypeError(f"[{function}] the metric {metric} has no parameter {unknown[0]!r}")
-    if not name:
-        return METRICS[metric]
-    if default is None and name not in parameters:
-        raise TypeError(
-            f"[{function}] the metric {metric} needs {name}=; it is not estimated from the vectors"
-        )
-    value = floating_operand(parameters.get(name, default))
-    if metric == "minkowski":
-        if np.ndim(value) == 0 and known_values(value) == np.inf:
-            return METRICS["chebyshev"]
-        return lambda x, y: _minkowski(x, y, value)
-    if metric == "seuclidean":
-        return lambda x, y: _root(reduce_sum((x - y) ** 2 / value, -1))
-
-    def mahalanobis(x: Any, y: Any) -> Any:
-        return _root(reduce_sum(matmul(x - y, value) * (x - y), -1))
-
-    return mahalanobis
+    return {"V": variances, "VI": inverse_covariances}
 
 
 def _vectors(function: str, name: str, x: Any) -> Any:
@@ -143,13 +69,14 @@ def cdist(XA: Any, XB: Any, metric: str = "euclidean", **kwargs: Any) -> Any:
         Vectors in rows.
     XB : tensor-like of shape (n, k)
         Vectors in rows.
-    metric : str
-        ``"braycurtis"``, ``"canberra"``, ``"chebyshev"``, ``"cityblock"``, ``"correlation"``, ``"cosine"``,
-        ``"euclidean"``, ``"hamming"``, ``"jaccard"``, ``"jensenshannon"``, ``"mahalanobis"`` (with `VI`),
-        ``"minkowski"`` (with `p`), ``"seuclidean"`` (with `V`) or ``"sqeuclidean"``. ``"hamming"`` and ``"jaccard"``
-        count, so they have no gradient.
+    metric : str or callable
+        ``"braycurtis"``, ``"canberra"``, ``"chebyshev"``, ``"cityblock"``, ``"correlation"``, ``"cosine"``, ``"dice"``,
+        ``"euclidean"``, ``"hamming"``, ``"jaccard"``, ``"jensenshannon"``, ``"mahalanobis"``, ``"minkowski"``,
+        ``"rogerstanimoto"``, ``"russellrao"``, ``"seuclidean"``, ``"sokalsneath"``, ``"sqeuclidean"``, ``"yule"``, one
+        of SciPy's shorter names, or a function of two vectors. Those that count elements have no gradient.
     **kwargs
-        Parameter of the metric.
+        Parameters of the metric: `p` of ``"minkowski"``, `V` of ``"seuclidean"`` and `VI` of ``"mahalanobis"``, which
+        are estimated from all rows if they are left out, and for most metrics `w`, a weight for each column.
 
     Returns
     -------
@@ -174,7 +101,19 @@ def cdist(XA: Any, XB: Any, metric: str = "euclidean", **kwargs: Any) -> Any:
         raise ShapeError(
             f"[cdist] XA and XB must have the same number of columns, got shapes {tuple(a.shape)} and {tuple(b.shape)}"
         )
-    return _distance("cdist", metric, kwargs)(expand_dims(a, 1), expand_dims(b, 0))
+    if callable(metric):
+        return _of_pairs(lambda x, y: metric(x, y, **kwargs), a, b)
+    found = distance_of("cdist", metric, kwargs, a.shape[1], _estimates("cdist", a, b))
+    return found(expand_dims(a, 1), expand_dims(b, 0))
+
+
+def _of_pairs(metric: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Return the values of a user's function of two vectors for all pairs of rows."""
+    rows, columns = a.shape[0], b.shape[0]
+    values = [array_valued(metric)(a[i], b[j]) for i in range(rows) for j in range(columns)]
+    return (
+        reshape(cast(stack(values), float64), (rows, columns)) if values else zeros((rows, columns), float64)
+    )
 
 
 def pdist(X: Any, metric: str = "euclidean", **kwargs: Any) -> Any:
@@ -207,7 +146,12 @@ def pdist(X: Any, metric: str = "euclidean", **kwargs: Any) -> Any:
     """
     x = _vectors("pdist", "X", X)
     rows, columns = np.triu_indices(x.shape[0], 1)
-    return _distance("pdist", metric, kwargs)(gather(x, rows), gather(x, columns))
+    if callable(metric):
+        found = array_valued(lambda i, j: metric(x[i], x[j], **kwargs))
+        values = [found(i, j) for i, j in zip(rows.tolist(), columns.tolist(), strict=True)]
+        return cast(stack(values), float64) if values else zeros((0,), float64)
+    found = distance_of("pdist", metric, kwargs, x.shape[1], _estimates("pdist", x))
+    return found(gather(x, rows), gather(x, columns))
 
 
 def squareform(X: Any) -> Any:

@@ -105,8 +105,8 @@ class Decompositions(MatrixCalls):
                 self._fill_nan(values, self.n)
 
     def _symmetric(self, job: str, matrix: ir.Value, values: ir.Value, work: ir.Value) -> None:
-        """Emit the call for the lower triangle of `matrix`, which the vectors overwrite."""
-        letters = [self.letter(letter) for letter in (job, "L")]
+        """Emit the call for one triangle of `matrix`, which the vectors overwrite."""
+        letters = [self.letter(letter) for letter in (job, "L" if self.kernel.lower else "U")]
         length, integers = self._length_of(work), self.integer(self.symbols["s3"])
         real_work = []
         if self.is_complex:
