@@ -131,7 +131,7 @@ def _bdf_step(field: Field, at: Point, h: Any, scale: Scale) -> Trial:
     numbers = [where(changes, next_order, cast(order, float64)), where(changes, 0.0, count)]
     rows = [differences, *[broadcast_to(x, (1, *new.shape)) for x in numbers]]
     error = where(solution.converged, error, np.nan)
-    return Trial(new, field(new_t, new), concat(rows, 0), error, factor)
+    return Trial(new, field(new_t, new), concat(rows, 0), error, factor, solution.count + 1.0)
 
 
 def _entry(table: Any, order: Any) -> Any:
@@ -184,4 +184,4 @@ def _inside(y: Any, coefficients: Any, x: Any) -> Any:
 @cache
 def bdf_method() -> Method:
     """Return the method."""
-    return Method(_bdf_step, _differences_of_order, _inside, 1, DIFFERENCES + 2, ORDERS, implicit=True)
+    return Method(_bdf_step, _differences_of_order, _inside, 1, DIFFERENCES + 2, ORDERS, True, 1)

@@ -37,7 +37,7 @@ def with_adjoint(
     """
     read = field.read
     as_read = own_handles(read)
-    values, success, steps = integrated(field, method, control, t0, y0, times)
+    values, last, interpolated = integrated(field, method, control, t0, y0, times)
     values, fixed = stop_gradient(values), stop_gradient(times)
 
     def gradient(upstream: Any) -> list[Any]:
@@ -46,7 +46,7 @@ def with_adjoint(
         return [_once(g) for g in found]
 
     made = custom_gradient(lambda *operands: (values, gradient))(y0, t0, times, *as_read)
-    return made, success, steps
+    return made, last, interpolated
 
 
 _once = differentiable_once(

@@ -11,6 +11,7 @@ from jittape.autodiff.custom_gradient import tensors_read
 from jittape.core.dtypes import float64, is_differentiable
 from jittape.core.primitive import active_recorder
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
+from jittape.primitives.elementwise.comparison import logical_not
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.piecewise import sign
 from jittape.primitives.identity import identity, stop_gradient
@@ -32,6 +33,7 @@ from jittape.scipy.integrate.ode_events import (
 )
 from jittape.scipy.integrate.ode_loop import MESSAGES, Control, Steps, integrated, steps_taken
 from jittape.scipy.integrate.ode_methods import RODAS4, Field, Method, explicit_method
+from jittape.scipy.integrate.ode_results import counts_of, solver_result
 from jittape.scipy.integrate.radau_method import radau_method
 from jittape.scipy.scipy_operands import floating_operand, known_values
 
@@ -118,10 +120,8 @@ def _checked_start(function: str, y0: Any) -> Any:
 def _checked_times(t_span: Any, t_eval: Any) -> Any:
     """Return `t_eval` as a tensor; check its order and limits if its values are known."""
     times = _number("solve_ivp", t_eval)
-    if len(times.shape) != 1 or times.shape[0] == 0:
-        raise ShapeError(
-            f"[solve_ivp] t_eval must have one dimension and at least one time, got shape {tuple(times.shape)}"
-        )
+    if len(times.shape) != 1:
+        raise ShapeError(f"[solve_ivp] t_eval must have one dimension, got shape {tuple(times.shape)}")
     if not any_recorded(*t_span, t_eval):
         (t0, t1), t = map(float, t_span), np.asarray(t_eval, np.float64)
         if (t < min(t0, t1)).any() or (t > max(t0, t1)).any():
@@ -197,10 +197,12 @@ def solve_ivp(
     -------
     scipy.optimize.OptimizeResult
         `t`; `y`, float64 or complex128 of shape (n, times); `sol`; `t_events` and `y_events`, for each event its times
-        and the values at them; `success`; `steps`, the number of attempted steps. Events are differentiable, by the
-        implicit function theorem up to the seventh order. With `t_eval` alone, `success` is a bool tensor, and after a
-        failure values are nan. Else there are `status` and `message` too, and after a failure the results end with the
-        last step.
+        and the values at them; `success`; `steps`, the number of attempted steps; `nfev`, `njev` and `nlu`, the numbers
+        of calls of `fun`, of Jacobians and of their factorizations. Those of ``"RK23"``, ``"RK45"`` and ``"DOP853"``
+        are SciPy's up to the last time of `t_eval`, where jittape stops; the other methods compute a Jacobian in each
+        attempt. Events are differentiable, by the implicit function theorem up to the seventh order. With `t_eval`
+        alone, `success` is a bool tensor, and after a failure values are nan. Else there are `status` and `message`
+        too, and after a failure the results end with the last step.
 
     Raises
     ------
@@ -255,14 +257,16 @@ def solve_ivp(
         )
     times = stack([t0, t1]) if times is None else times
     way = with_adjoint if adjoint else integrated
-    values, success, attempts = way(field, solver, control, t0, y0, times)
-    return _result(t=times, y=transpose(values), success=success, steps=attempts)
-
-
-def _result(**fields: Any) -> Any:
-    from scipy.optimize import OptimizeResult
-
-    return OptimizeResult({"sol": None, "t_events": None, "y_events": None, **fields})
+    if not times.shape[0]:
+        _, last, _ = way(field, solver, control, t0, y0, expand_dims(t1, 0))
+        return solver_result(
+            solver, last.attempts, last.calls, t=times, y=times, success=logical_not(last.failed)
+        )
+    values, last, interpolated = way(field, solver, control, t0, y0, times)
+    calls = last.calls + solver.polynomial_calls * interpolated
+    return solver_result(
+        solver, last.attempts, calls, t=times, y=transpose(values), success=logical_not(last.failed)
+    )
 
 
 def _step_by_step(
@@ -296,10 +300,14 @@ def _step_by_step(
     t_events, y_events = [t for t, _ in pairs], [y for _, y in pairs]
     direction = float(control.direction.numpy())
     status = 1 if happened.terminal else -1 if last.failed.numpy() else 0
-    t, y = steps.t, steps.y
     if happened.terminal:
         event, place, number = happened.terminal
         steps = Steps(*[leaf[: number + 1] for leaf in steps])
+    final = Steps(*[leaf[-1] for leaf in steps]) if happened.terminal else last
+    interpolated = steps.t.shape[0] if dense_output else len({i for at in happened.steps for i in at})
+    counts = counts_of(final, method, interpolated)
+    t, y = steps.t, steps.y
+    if happened.terminal:
         t = concat([steps.t[:-1], t_events[event][place : place + 1]], 0)
         y = concat([steps.y[:-1], y_events[event][place : place + 1]], 0)
     solution = DenseSolution(method, steps._replace(t=t), t0, y0, direction)
@@ -311,8 +319,10 @@ def _step_by_step(
         end = float(solution.ts[-1].numpy())
         kept = int((direction * times.numpy() <= direction * end).sum())
         t = times[:kept]
-        y = solution(t)
-    return _result(
+        y = solution(t) if times.shape[0] else t
+    return solver_result(
+        method,
+        *counts,
         t=t,
         y=y,
         sol=solution if dense_output else None,
@@ -321,7 +331,6 @@ def _step_by_step(
         success=status >= 0,
         status=status,
         message=MESSAGES[status],
-        steps=int(last.attempts.numpy()),
     )
 
 

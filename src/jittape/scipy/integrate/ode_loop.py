@@ -18,6 +18,7 @@ from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.piecewise import absolute, maximum, minimum
 from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.identity import stop_gradient
+from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import concat
 from jittape.recording.convert import convert_to_tensor
@@ -68,6 +69,7 @@ class State(NamedTuple):
     failed: Any
     attempts: Any
     accepted: Any
+    calls: Any
 
 
 def _first_size(field: Field, method: Method, control: Control, t: Any, y: Any, f: Any) -> Any:
@@ -115,6 +117,7 @@ def _attempt(field: Field, method: Method, control: Control, s: State) -> State:
         failed=failed,
         attempts=s.attempts + 1,
         accepted=s.accepted + cast(accepted, int64),
+        calls=s.calls + cast(trial.calls, int64),
     )
 
 
@@ -124,7 +127,8 @@ def _start(field: Field, method: Method, control: Control, t0: Any, y0: Any) -> 
     size = _first_size(field, method, control, t0, y0, f0) if first is None else np.float64(first)
     no, zero = np.bool_(False), np.int64(0)
     values = (t0, y0, f0, t0, y0, zeros((method.rows, *y0.shape), dtype=float64), np.float64(1.0))
-    control_values = (stop_gradient(convert_to_tensor(size)), no, no, zero, zero)
+    calls = np.int64(2 if first is None else 1)
+    control_values = (stop_gradient(convert_to_tensor(size)), no, no, zero, zero, calls)
     return State(*[convert_to_tensor(v) for v in (*values, *control_values)])
 
 
@@ -136,7 +140,7 @@ def _polynomial(field: Field, method: Method, s: State) -> Any:
 def integrated(
     field: Field, method: Method, control: Control, t0: Any, y0: Any, times: Any
 ) -> tuple[Any, Any, Any]:
-    """Return the values at `times`, whether the integration succeeded, and the number of attempted steps.
+    """Return the values at `times`, the last state, and the number of steps inside of which there are times.
 
     Values after a failure, beyond the end, and at times that are not in the order of integration are nan.
     """
@@ -161,8 +165,10 @@ def integrated(
         return tuple(reached), where(lost, np.nan, value)
 
     states, values = scan(to, times, initializer=(tuple(start), y0))
-    last = State(*[leaf[-1] for leaf in states])
-    return values, logical_not(last.failed), last.attempts
+    reached = State(*states)
+    inside = maximum(reached.accepted, 1)
+    last = State(*[leaf[-1] for leaf in reached])
+    return values, last, 1 + reduce_sum(cast(inside[1:] != inside[:-1], int64))
 
 
 def _while(field: Field, method: Method, control: Control, going: Any, state: State) -> State:
@@ -173,7 +179,7 @@ def _while(field: Field, method: Method, control: Control, going: Any, state: St
 
 
 class Steps(NamedTuple):
-    """Accepted steps, one a row: their ends and starts, and the polynomials between."""
+    """Accepted steps, one a row: their ends and starts, the polynomials between, and counts up to their ends."""
 
     t: Any
     y: Any
@@ -181,6 +187,8 @@ class Steps(NamedTuple):
     old_y: Any
     polynomial: Any
     step: Any
+    attempts: Any
+    calls: Any
 
 
 def steps_taken(
@@ -220,7 +228,7 @@ def steps_taken(
         count = int(state.accepted.numpy()) - begin
         x = (rows.t - rows.old_t) / rows.step
         y = method.inside(rows.old_y, polynomials, x)  # differentiable in the end of the last step
-        taken = Steps(rows.t, y, rows.old_t, rows.old_y, polynomials, rows.step)
+        taken = Steps(rows.t, y, rows.old_t, rows.old_y, polynomials, rows.step, rows.attempts, rows.calls)
         portions.append(Steps(*[leaf[:count] for leaf in taken]))
         steps = (
             Steps(*[concat(leaves, 0) for leaves in zip(*portions, strict=True)])

@@ -79,7 +79,8 @@ class Point(NamedTuple):
 class Trial(NamedTuple):
     """Result of a trial step: values, right-hand side, rows for the polynomial, and the error in tolerances.
 
-    An error of nan stands for a failed step. The next step, or the next trial, has `factor` times the size.
+    An error of nan stands for a failed step. The next step, or the next trial, has `factor` times the size. The trial
+    evaluated the right-hand side `calls` times.
     """
 
     y: Any
@@ -87,6 +88,7 @@ class Trial(NamedTuple):
     rows: Any
     error: Any
     factor: Any
+    calls: Any
 
 
 Scale = Callable[[Any, Any], Any]
@@ -112,6 +114,10 @@ class Method:
         Number of rows of the coefficients.
     implicit : bool
         Whether a step solves nonlinear equations: its gradient needs the tensors that the right-hand side reads.
+    factorizations : int
+        Number of LU factorizations of a trial, which evaluates one Jacobian if there are any.
+    polynomial_calls : int
+        Number of evaluations of the right-hand side by `polynomial`.
     """
 
     step: Callable[[Field, Point, Any, Scale], Trial]
@@ -121,6 +127,8 @@ class Method:
     rows: int
     degree: int
     implicit: bool = False
+    factorizations: int = 0
+    polynomial_calls: int = 0
 
 
 def root_mean_square(x: Any) -> Any:
@@ -159,10 +167,13 @@ def explicit_method(name: str) -> Method:
         f_new = field(at.t + h, new)
         rows.append(f_new)
         size = error(rows, h, scale(at.y, new))
-        return Trial(new, f_new, stack(rows), size, size_factor(size, order))
+        return Trial(new, f_new, stack(rows), size, size_factor(size, order), count - 1)
 
     if name == "DOP853":
-        return Method(step, _polynomial_of_853(table), _inside_of_853, order, count, 7)
+        extra = len(table.C_EXTRA)
+        return Method(
+            step, _polynomial_of_853(table), _inside_of_853, order, count, 7, polynomial_calls=extra
+        )
 
     def polynomial(field: Field, t: Any, y: Any, new: Any, f_new: Any, k: Any, h: Any) -> Any:
         rows = _rows(k)
@@ -256,7 +267,7 @@ def _rodas_step(field: Field, at: Point, h: Any, scale: Scale) -> Trial:
     new = at.y + _combined((*LAST, 1.0, 1.0), rows)
     f_new = field(at.t + h, new)
     size = root_mean_square(rows[5] / scale(at.y, new))
-    return Trial(new, f_new, expand_dims(at.f, 0), size, size_factor(size, RODAS4.order))
+    return Trial(new, f_new, expand_dims(at.f, 0), size, size_factor(size, RODAS4.order), 6)
 
 
 def _hermite(field: Field, t: Any, y: Any, new: Any, f_new: Any, k: Any, h: Any) -> Any:
@@ -265,4 +276,4 @@ def _hermite(field: Field, t: Any, y: Any, new: Any, f_new: Any, k: Any, h: Any)
     return stack([first, 3.0 * change - 2.0 * first - last, first + last - 2.0 * change])
 
 
-RODAS4 = Method(_rodas_step, _hermite, power_sum, 3, 1, 3)
+RODAS4 = Method(_rodas_step, _hermite, power_sum, 3, 1, 3, factorizations=1)

@@ -105,7 +105,7 @@ def _radau_step(field: Field, at: Point, h: Any, scale: Scale) -> Trial:
     size = root_mean_square(error / units)
     size = where(size < 1.0, size, root_mean_square(lu_solve(filtered.lu, filtered.p, again + rest) / units))
     factor = size_factor(size, ORDER, safety_after(count))
-    return Trial(new, field(at.t + h, new), z, where(converged, size, np.nan), factor)
+    return Trial(new, field(at.t + h, new), z, where(converged, size, np.nan), factor, 3.0 * count + 2.0)
 
 
 def _collocation_polynomial(field: Field, t: Any, y: Any, new: Any, f_new: Any, k: Any, h: Any) -> Any:
@@ -115,4 +115,6 @@ def _collocation_polynomial(field: Field, t: Any, y: Any, new: Any, f_new: Any, 
 @cache
 def radau_method() -> Method:
     """Return the method."""
-    return Method(_radau_step, _collocation_polynomial, power_sum, ORDER, 3, 3, implicit=True)
+    return Method(
+        _radau_step, _collocation_polynomial, power_sum, ORDER, 3, 3, implicit=True, factorizations=2
+    )
