@@ -33,7 +33,7 @@ from jittape.scipy.integrate.ode_events import (
 )
 from jittape.scipy.integrate.ode_loop import MESSAGES, Control, Steps, integrated, steps_taken
 from jittape.scipy.integrate.ode_methods import RODAS4, Field, Method, explicit_method
-from jittape.scipy.integrate.ode_results import counts_of, solver_result
+from jittape.scipy.integrate.ode_options import counts_of, solver_result, step_limits, tolerance_of
 from jittape.scipy.integrate.radau_method import radau_method
 from jittape.scipy.scipy_operands import floating_operand, known_values
 
@@ -244,8 +244,8 @@ def solve_ivp(
     args = tuple(args or ())
     field = _right_hand_side("solve_ivp", fun, args, t0, y0, solver, adjoint)
     rtol = max(rtol, 100 * float(np.finfo(float).eps))
-    first, longest = _step_limits(t_span, first_step, max_step)
-    tolerance = _tolerance("solve_ivp", atol, y0.shape[0])
+    first, longest = step_limits(t_span, first_step, max_step)
+    tolerance = tolerance_of("solve_ivp", atol, y0.shape[0])
     control = Control(rtol, tolerance, first, longest, stop_gradient(sign(t1 - t0)), t1)
     if dense_output or events is not None or (times is None and not adjoint):
         if adjoint:
@@ -348,29 +348,6 @@ def _ordered_times(t: Any) -> Any:
     return times
 
 
-def _tolerance(function: str, atol: Any, size: int) -> Any:
-    """Return the absolute tolerance, one number or one for each component."""
-    found = np.asarray(atol, np.float64)
-    if found.shape not in ((), (size,)):
-        raise ValueError(f"[{function}] atol must be a number or {size} numbers, got shape {found.shape}")
-    if not (found >= 0).all():
-        raise ValueError(f"[{function}] atol must not be negative, got {atol}")
-    return found if found.shape else float(found)
-
-
-def _step_limits(t_span: Any, first_step: Any, max_step: Any) -> tuple[float | None, float]:
-    """Return the sizes of the first and of the largest step."""
-    if not float(max_step) > 0:
-        raise ValueError(f"[solve_ivp] max_step must be positive, got {max_step}")
-    if first_step is None:
-        return None, float(max_step)
-    if not float(first_step) > 0:
-        raise ValueError(f"[solve_ivp] first_step must be positive, got {first_step}")
-    if not any_recorded(*t_span) and float(first_step) > abs(float(t_span[1]) - float(t_span[0])):
-        raise ValueError(f"[solve_ivp] first_step={first_step} is longer than the interval {tuple(t_span)}")
-    return float(first_step), float(max_step)
-
-
 def odeint(
     func: Callable[..., Any],
     y0: Any,
@@ -418,7 +395,7 @@ def odeint(
         "odeint", fun, args if isinstance(args, tuple) else (args,), t0, y0, solver, adjoint
     )
     control = Control(
-        rtol, _tolerance("odeint", atol, y0.shape[0]), None, np.inf, stop_gradient(sign(t1 - t0)), t1
+        rtol, tolerance_of("odeint", atol, y0.shape[0]), None, np.inf, stop_gradient(sign(t1 - t0)), t1
     )
     way = with_adjoint if adjoint else integrated
     return way(field, solver, control, t0, y0, times)[0]
