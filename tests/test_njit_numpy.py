@@ -192,9 +192,9 @@ def test_refusals_name_the_expression(f, args, parts):
 def test_an_error_inside_a_function_of_numpy_shows_the_users_line():
     @njit
     def misuses(x):
-        return np.sum(np.cumprod(x))
+        return np.vdot(x, x)
 
-    with pytest.raises(jt.NoGradientError, match=r"test_njit_numpy\.py.*np\.cumprod\(x\)"):
+    with pytest.raises(jt.NoGradientError, match=r"test_njit_numpy\.py.*np\.vdot\(x, x\)"):
         jt.njit_grad(misuses)(A)
 
 
@@ -236,7 +236,7 @@ def test_norms_second_differences_and_moved_matrices():
 
 @njit
 def spectral(a):
-    return np.linalg.norm(a, 2)
+    return np.linalg.norm(a, 3)
 
 
 @njit
@@ -250,12 +250,12 @@ def column_averages(a):
 
 
 @njit
-def repeated(a):
-    return np.sum(np.repeat(a, 2))
+def ends_added(a):
+    return np.sum(np.ediff1d(a, a))
 
 
-@pytest.mark.parametrize("f", [spectral, third_difference, column_averages, repeated])
+@pytest.mark.parametrize("f", [spectral, third_difference, column_averages, ends_added])
 def test_forms_of_numpy_functions_without_a_derivative_are_refused(f):
-    name = {spectral: "norm", third_difference: "diff", column_averages: "average", repeated: "repeat"}[f]
+    name = {spectral: "norm", third_difference: "diff", column_averages: "average", ends_added: "ediff1d"}[f]
     with pytest.raises(jt.NoGradientError, match=rf"np\..*this form of {name} is not supported"):
         jt.njit_grad(f).inspect(A)

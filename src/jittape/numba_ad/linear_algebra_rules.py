@@ -15,11 +15,12 @@ import numpy as np
 from numba import njit
 
 __all__ = [
-    "cholesky_jvp", "cholesky_vjp", "det_jvp", "det_vjp", "eigenvectors_jvp", "eigenvectors_vjp", "eigvalsh_jvp",
-    "eigvalsh_vjp", "inv_jvp", "inv_vjp", "left_vectors_jvp", "left_vectors_vjp", "logdet_jvp", "logdet_vjp",
-    "lstsq_jvp", "lstsq_matrix_vjp", "lstsq_vector_vjp", "orthogonal_factor_jvp", "orthogonal_factor_vjp", "pinv_jvp",
-    "pinv_vjp", "right_vectors_jvp", "right_vectors_vjp", "singular_values_jvp", "singular_values_vjp", "solve_jvp",
-    "solve_matrix_vjp", "solve_vector_vjp", "triangular_factor_jvp", "triangular_factor_vjp",
+    "cholesky_jvp", "cholesky_vjp", "det_jvp", "det_vjp", "eigenvectors_jvp", "eigenvectors_vjp", "eigvals_jvp",
+    "eigvals_vjp", "eigvalsh_jvp", "eigvalsh_vjp", "general_eigenvectors_jvp", "general_eigenvectors_vjp", "inv_jvp",
+    "inv_vjp", "left_vectors_jvp", "left_vectors_vjp", "logdet_jvp", "logdet_vjp", "lstsq_jvp", "lstsq_matrix_vjp",
+    "lstsq_vector_vjp", "orthogonal_factor_jvp", "orthogonal_factor_vjp", "pinv_jvp", "pinv_vjp", "right_vectors_jvp",
+    "right_vectors_vjp", "singular_values_jvp", "singular_values_vjp", "solve_jvp", "solve_matrix_vjp",
+    "solve_vector_vjp", "triangular_factor_jvp", "triangular_factor_vjp",
 ]  # fmt: skip
 
 jit = njit(nogil=True)
@@ -120,6 +121,38 @@ def eigvalsh_jvp(out: Any, a: Any, a_tangent: Any) -> Any:
     """Return the tangent of ``np.linalg.eigvalsh(a)``."""
     vectors = _eigenvectors(a)
     return np.diag(np.dot(np.dot(np.ascontiguousarray(vectors.T), _symmetric(a_tangent)), vectors))
+
+
+@jit
+def eigvals_vjp(g: Any, out: Any, a: Any) -> Any:
+    """Return the cotangent of ``np.linalg.eigvals(a)`` for real eigenvalues."""
+    vectors = np.ascontiguousarray(np.linalg.eig(a)[1])
+    return _turned(np.dot(vectors * g, np.linalg.inv(vectors)))
+
+
+@jit
+def eigvals_jvp(out: Any, a: Any, a_tangent: Any) -> Any:
+    """Return the tangent of ``np.linalg.eigvals(a)`` for real eigenvalues."""
+    vectors = np.ascontiguousarray(np.linalg.eig(a)[1])
+    return np.diag(np.dot(np.linalg.inv(vectors), np.dot(a_tangent, vectors)))
+
+
+@jit
+def general_eigenvectors_vjp(g: Any, out: Any, a: Any) -> Any:
+    """Return the cotangent of ``np.linalg.eig(a)[1]`` for real eigenvalues and vectors of length 1."""
+    turned = _turned(out)
+    inner = np.dot(turned, g)
+    inner = inner - np.dot(turned, out) * np.diag(inner)
+    inner = inner * _reciprocal_gaps(np.linalg.eig(a)[0])
+    return np.dot(np.dot(_turned(np.linalg.inv(out)), inner), turned)
+
+
+@jit
+def general_eigenvectors_jvp(out: Any, a: Any, a_tangent: Any) -> Any:
+    """Return the tangent of ``np.linalg.eig(a)[1]`` for real eigenvalues and vectors of length 1."""
+    inner = np.dot(np.linalg.inv(out), np.dot(a_tangent, out)) * _reciprocal_gaps(np.linalg.eig(a)[0])
+    moved = np.dot(out, inner)
+    return moved - out * np.sum(out * moved, axis=0)
 
 
 @jit

@@ -132,7 +132,7 @@ ABSOLUTE = "({g} if {0} > 0.0 else -{g} if {0} < 0.0 else 0.0)"
 ONE_OPERAND: dict[str, tuple[str | None, str, str]] = {
     "sqrt": (ROOT_SAFE, "sqrt", "sqrt"),
     "exp": ("{g} * {r}", "exp", "exp"),
-    "exp2": ("{g} * {r} * 0.6931471805599453", "", "exp2"),
+    "exp2": ("{g} * {r} * 0.6931471805599453", "exp2", "exp2"),
     "expm1": ("{g} * ({r} + 1.0)", "expm1", "expm1"),
     "log": ("{g} / {0}", "log", "log"),
     "log2": ("{g} / ({0} * 0.6931471805599453)", "log2", "log2"),
@@ -176,6 +176,8 @@ ONE_OPERAND: dict[str, tuple[str | None, str, str]] = {
     "logical_not": (None, "", "logical_not"),
     "invert": (None, "", "invert"),
     "positive": ("{g}", "", "positive"),
+    "sinc": ("{g} * sinc_slope({0}, {r})", "", "sinc"),
+    "spacing": (None, "", "spacing"),
 }
 
 TWO_OPERANDS: dict[str, tuple[tuple[str | None, str | None], str, str]] = {
@@ -209,7 +211,7 @@ TWO_OPERANDS: dict[str, tuple[tuple[str | None, str | None], str, str]] = {
     "float_power": ((POWER_OF_X, POWER_OF_P), "", "float_power"),
     "fmod": (("{g}", "-{g} * np.trunc({0} / {1})"), "", "fmod"),
     "ldexp": (("math.ldexp({g}, {1})", None), "ldexp", "ldexp"),
-    "nextafter": (("{g}", None), "", "nextafter"),
+    "nextafter": (("{g}", None), "nextafter", "nextafter"),
     "remainder": (("{g}", "-{g} * np.floor({0} / {1})"), "", "remainder"),
     "floor_divide": ((None, None), "", "floor_divide"),
     "logaddexp": (("{g} * np.exp({0} - {r})", "{g} * np.exp({1} - {r})"), "", "logaddexp"),
@@ -217,8 +219,8 @@ TWO_OPERANDS: dict[str, tuple[tuple[str | None, str | None], str, str]] = {
     **{
         name: ((None, None), "", name)
         for name in (
-            "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
-            "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
+            "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "lcm",
+            "left_shift", "right_shift", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
         )
     },
 }  # fmt: skip
@@ -246,9 +248,22 @@ _DRAWN: dict[str, tuple[str | None, ...]] = {
     "random": (),
     "standard_normal": (),
     "randint": (None, None),
+    "standard_exponential": (),
+    "standard_cauchy": (),
     "normal": ("{g}", "{g} * ({r} - {0}) / {1}"),
     "uniform": ("{g} * ({1} - {r}) / ({1} - {0})", "{g} * ({r} - {0}) / ({1} - {0})"),
+    "gumbel": ("{g}", "{g} * ({r} - {0}) / {1}"),
+    "laplace": ("{g}", "{g} * ({r} - {0}) / {1}"),
+    "logistic": ("{g}", "{g} * ({r} - {0}) / {1}"),
+    "lognormal": ("{g} * {r}", "{g} * {r} * (math.log({r}) - {0}) / {1}"),
     "exponential": ("{g} * {r} / {0}",),
+    "rayleigh": ("{g} * {r} / {0}",),
+    "weibull": ("-{g} * {r} * math.log({r}) / {0}",),
+    "power": ("-{g} * {r} * math.log({r}) / {0}",),
+    "pareto": ("-{g} * (1.0 + {r}) * math.log1p({r}) / {0}",),
+    "poisson": (None,),
+    "binomial": (None, None),
+    "geometric": (None,),
 }
 
 DRAWS: dict[Any, Rule] = {

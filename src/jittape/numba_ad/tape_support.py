@@ -10,8 +10,8 @@ from numba import njit, types
 from numba.extending import lower_builtin, type_callable
 
 __all__ = [
-    "accumulate", "add_into", "copy_into", "digamma", "load_array", "overlap", "reserve", "save_array", "state_count",
-    "steps_to_next_state", "trip_count", "unset",
+    "accumulate", "add_into", "copy_into", "digamma", "load_array", "overlap", "reserve", "save_array", "sinc_slope",
+    "state_count", "steps_to_next_state", "trip_count", "unset",
 ]  # fmt: skip
 
 
@@ -65,6 +65,16 @@ def digamma(x: Any) -> Any:
     s = 1.0 / (y * y)
     series = s * (1 / 12 - s * (1 / 120 - s * (1 / 252 - s * (1 / 240 - s * (1 / 132 - s * (691 / 32760))))))
     return total + math.log(y) - 0.5 / y - series
+
+
+@njit(nogil=True)
+def sinc_slope(x: Any, value: Any) -> Any:
+    """Return the derivative of ``np.sinc(x)``, whose value is given; near zero by its power series."""
+    y = math.pi * x
+    if abs(y) > 0.3:
+        return (math.cos(y) - value) / x
+    s = y * y
+    return -math.pi * y * (1 / 3 - s * (1 / 30 - s * (1 / 840 - s * (1 / 45360 - s / 3991680))))
 
 
 @njit(nogil=True)

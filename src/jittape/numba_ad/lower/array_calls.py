@@ -14,10 +14,8 @@ from numba import from_dtype, types
 from jittape.numba_ad.lower.build_ir import Builder, constant, result_type, unified
 from jittape.numba_ad.lower.function_source import PythonObject
 from jittape.numba_ad.lower.whole_arrays import (
-    Lazy,
     as_lazy,
     assign,
-    check_unwritten,
     elementwise,
     evaluated,
     materialize,
@@ -32,9 +30,11 @@ __all__ = [
     "astype",
     "copied",
     "flattened",
+    "literal",
     "numba_dtype",
     "reshaped",
     "transposed",
+    "with_axes",
 ]
 
 
@@ -61,7 +61,8 @@ def as_shape(builder: Builder, shape: Any) -> list[Scalar]:
     return sizes
 
 
-def _literal(builder: Builder, name: str, value: Any) -> int:
+def literal(builder: Builder, name: str, value: Any) -> int:
+    """Return the value of an argument that must be a literal int."""
     if isinstance(value, Constant) and isinstance(value.value, int):
         return value.value
     raise builder.refusal(f"{name} must be a literal int", "Write the number.")
@@ -123,7 +124,7 @@ def transposed(builder: Builder, x: Any, *axes: Any) -> Array:
     if not given or getattr(given[0], "value", 0) is None:
         layout = {"C": "F", "F": "C"}.get(x.type.layout, "A") if rank > 1 else x.type.layout
         return builder.view(x, ".T", [], x.type.copy(layout=layout), x.dims[::-1])
-    order = [_literal(builder, "an axis", axis) % rank for axis in given]
+    order = [literal(builder, "an axis", axis) % rank for axis in given]
     if sorted(order) != list(range(rank)):
         raise builder.refusal("the axes are no order of all axes", "Name each axis once.")
     text = f".transpose(({', '.join(str(axis) for axis in order)},))"
@@ -133,18 +134,18 @@ def transposed(builder: Builder, x: Any, *axes: Any) -> Array:
 def _swapped(builder: Builder, x: Any, one: Any, other: Any) -> Array:
     x = as_array(builder, x)
     order = list(range(x.type.ndim))
-    i, j = [_literal(builder, "an axis", axis) % x.type.ndim for axis in (one, other)]
+    i, j = [literal(builder, "an axis", axis) % x.type.ndim for axis in (one, other)]
     order[i], order[j] = order[j], order[i]
     return transposed(builder, x, tuple([constant(axis) for axis in order]))
 
 
 def _expanded(builder: Builder, x: Any, axis: Any) -> Array:
     x = as_array(builder, x)
-    place = _literal(builder, "axis", axis) % (x.type.ndim + 1)
-    return _with_axes(builder, x, [place])
+    place = literal(builder, "axis", axis) % (x.type.ndim + 1)
+    return with_axes(builder, x, [place])
 
 
-def _with_axes(builder: Builder, x: Array, places: list[int]) -> Array:
+def with_axes(builder: Builder, x: Array, places: list[int]) -> Array:
     """Return a view with axes of size 1 at these places."""
     rank = x.type.ndim + len(places)
     parts = ["None" if i in places else ":" for i in range(rank)]
@@ -162,7 +163,7 @@ def _at_least(rank: int) -> Callable[..., Array]:
             return x
         if (x.type.ndim, rank) != (1, 2):
             raise builder.refusal("this form of atleast is not supported", "Index with None.")
-        return _with_axes(builder, x, [0])
+        return with_axes(builder, x, [0])
 
     return lower
 
@@ -225,91 +226,6 @@ def _in_order(builder: Builder, x: Any) -> Array:
     return x if x.type.layout == "C" else copied(builder, x)
 
 
-def _joined(builder: Builder, arrays: Any, axis: Any = None) -> Array:
-    """Return arrays one after the other along an axis."""
-    lazies = _lazies(builder, arrays)
-    rank = len(lazies[0].dims)
-    place = 0 if axis is None else _literal(builder, "axis", axis) % max(rank, 1)
-    if rank == 0 or any(len(one.dims) != rank for one in lazies):
-        raise builder.refusal("the arrays have different ranks", "Reshape them first.")
-    dims = list(lazies[0].dims)
-    for one in lazies[1:]:
-        for i in range(rank):
-            if i != place:
-                builder.require_equal(dims[i], one.dims[i])
-        dims[place] = builder.binary("Add", dims[place], one.dims[place])
-    result = builder.alloc("joined", _common(builder, lazies), dims, layout=_common_layout(lazies))
-    start: Scalar = constant(0)
-    for one in lazies:
-
-        def copy(indices: list[Scalar], one: Lazy = one, start: Scalar = start) -> None:
-            at = builder.binary("Add", indices[place], start)
-            builder.store(result, [*indices[:place], at, *indices[place + 1 :]], one.element(indices))
-
-        builder.nest(one.dims, copy)
-        start = builder.binary("Add", start, one.dims[place])
-    return result
-
-
-def _lazies(builder: Builder, arrays: Any) -> list[Lazy]:
-    if not isinstance(arrays, tuple) or not arrays:
-        raise builder.refusal("a tuple of arrays is needed here", "Write the arrays in a tuple.")
-    lazies = [as_lazy(builder, one) for one in arrays]
-    for one in lazies:
-        check_unwritten(builder, one)
-    return lazies
-
-
-def _common(builder: Builder, lazies: list[Lazy]) -> Any:
-    return reduce(lambda x, y: result_type(operator.add, [x, y]), [one.dtype for one in lazies])
-
-
-def _common_layout(lazies: list[Lazy]) -> str:
-    """Return the layout of Numba's result of joining arrays."""
-    return "F" if all(one.layout == "F" for one in lazies) else "C"
-
-
-def _stacked(builder: Builder, arrays: Any, axis: Any = None) -> Array:
-    """Return arrays of one shape along a new axis."""
-    lazies = _lazies(builder, arrays)
-    rank = len(lazies[0].dims)
-    place = 0 if axis is None else _literal(builder, "axis", axis) % (rank + 1)
-    for one in lazies[1:]:
-        if len(one.dims) != rank:
-            raise builder.refusal("the arrays have different ranks", "Reshape them first.")
-        for i in range(rank):
-            builder.require_equal(lazies[0].dims[i], one.dims[i])
-    dims = lazies[0].dims
-    count = constant(len(lazies))
-    sizes = [*dims[:place], count, *dims[place:]]
-    result = builder.alloc("stacked", _common(builder, lazies), sizes, layout=_common_layout(lazies))
-    for position, one in enumerate(lazies):
-
-        def copy(indices: list[Scalar], one: Lazy = one, position: int = position) -> None:
-            at = constant(position)
-            builder.store(result, [*indices[:place], at, *indices[place:]], one.element(indices))
-
-        builder.nest(dims, copy)
-    return result
-
-
-def _side_by_side(builder: Builder, arrays: Any) -> Array:
-    rank = len(_lazies(builder, arrays)[0].dims)
-    return _joined(builder, arrays, constant(min(1, rank - 1)))
-
-
-def _rows(builder: Builder, arrays: Any) -> Array:
-    rank = len(_lazies(builder, arrays)[0].dims)
-    return _stacked(builder, arrays) if rank == 1 else _joined(builder, arrays)
-
-
-def _columns(builder: Builder, arrays: Any) -> Array:
-    lazies = _lazies(builder, arrays)
-    if all(len(one.dims) == 1 for one in lazies):
-        return _stacked(builder, arrays, constant(1))
-    return _joined(builder, arrays, constant(1))
-
-
 def _clipped(builder: Builder, x: Any, low: Any, high: Any) -> Any:
     for function, bound in ((np.maximum, low), (np.minimum, high)):
         if getattr(bound, "value", 0) is not None:
@@ -331,6 +247,22 @@ def _passive_number(function: Any) -> Callable[..., Scalar]:
     return lower
 
 
+def _extreme(function: Any) -> Callable[..., Any]:
+    """Return the lowering of ``np.argmax`` or ``np.argmin``."""
+
+    def lower(builder: Builder, a: Any, axis: Any = None) -> Any:
+        array = as_array(builder, a)
+        if axis is None or isinstance(axis, PythonObject):
+            return _passive_number(function)(builder, array)
+        place = literal(builder, "axis", axis) % array.type.ndim
+        dims = [builder.dim(array, i) for i in range(array.type.ndim) if i != place]
+        if not dims:
+            return _passive_number(function)(builder, array)
+        return builder.passive_array(f"np.{function.__name__}({{0}}, {place})", [array], types.intp, dims)
+
+    return lower
+
+
 def _call_text(function: Any, count: int) -> str:
     return f"np.{function.__name__}({', '.join(f'{{{i}}}' for i in range(count))})"
 
@@ -348,11 +280,16 @@ def _places_of(builder: Builder, a: Any, v: Any, side: Any = None) -> Any:
     return builder.op(Rule(text, np.searchsorted, (None, None)), [array, values], "place")
 
 
-def _order(builder: Builder, a: Any) -> Array:
+def _order(builder: Builder, a: Any, kind: Any = None) -> Array:
     array = as_array(builder, a)
     if array.type.ndim != 1:
         raise builder.refusal("only vectors are sorted", "Sort one row after the other.")
-    return builder.passive_array("np.argsort({0})", [array], types.intp, [builder.dim(array, 0)])
+    text = "np.argsort({0})"
+    if kind is not None:
+        if not isinstance(kind, PythonObject):
+            raise builder.refusal("kind must be a literal", "Write 'quicksort' or 'mergesort'.")
+        text = f"np.argsort({{0}}, kind={kind.value!r})"
+    return builder.passive_array(text, [array], types.intp, [builder.dim(array, 0)])
 
 
 def _divided(builder: Builder, x: Any, y: Any) -> tuple[Scalar, Scalar]:
@@ -382,15 +319,10 @@ ARRAY_CALLS: dict[Any, Callable[..., Any]] = {
     np.array: _from_items,
     np.asarray: _as_array,
     np.ascontiguousarray: _in_order,
-    np.concatenate: _joined,
-    np.stack: _stacked,
-    np.hstack: _side_by_side,
-    np.vstack: _rows,
-    np.column_stack: _columns,
     np.full_like: _filled_like,
     np.clip: _clipped,
-    np.argmax: _passive_number(np.argmax),
-    np.argmin: _passive_number(np.argmin),
+    np.argmax: _extreme(np.argmax),
+    np.argmin: _extreme(np.argmin),
     np.array_equal: _passive_number(np.array_equal),
     np.allclose: _passive_number(np.allclose),
     np.searchsorted: _places_of,

@@ -181,9 +181,7 @@ class Builder:
                     str(error), "Use functions and types that Numba supports for scalars."
                 ) from None
             if isinstance(kind, types.Complex):
-                raise self.refusal(
-                    "complex numbers are not supported", "Compute with the real and imaginary parts."
-                )
+                raise self.refusal("complex numbers are not supported", "Compute with two floats.")
             found = Value(self.name(base), kind, self.block)
             if rule is BINARY["Div"] and _is_root(operands[1]):
                 rule = DIVIDE_BY_ROOT
@@ -255,6 +253,8 @@ class Builder:
 
         Its memory is in C order, or in the order of Fortran if `layout` is ``"F"``.
         """
+        if not dims:
+            raise self.refusal("arrays without dimensions are not supported", "Use the number.")
         kind = types.Array(dtype, len(dims), "F" if layout == "F" else "C")
         text = new_array_text(function, [f"{{{i}}}" for i in range(len(dims))], kind)
         root = Root(self.name(base), dtype, self.block)

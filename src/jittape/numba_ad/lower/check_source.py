@@ -17,7 +17,7 @@ from jittape.errors import NoGradientError
 from jittape.numba_ad.lower.build_ir import Builder
 from jittape.numba_ad.lower.control_flow import always_returns, assigned_names, without_loop_else
 from jittape.numba_ad.lower.function_source import PythonObject, Source, read_source
-from jittape.numba_ad.lower.known_calls import inlined_function, known_function
+from jittape.numba_ad.lower.known_calls import inlined_function, known_function, known_method
 from jittape.numba_ad.lower.lower_expressions import REWRITE, WAYS_OUT
 from jittape.numba_ad.lower.lower_loops import Loops
 from jittape.numba_ad.structured_ir import Where
@@ -209,12 +209,10 @@ class _Body:
     def _call(self, node: ast.Call) -> None:
         found = self._resolved(node.func)
         if found is None:
-            if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS_OF_CONTAINERS:
-                self.refuse(
-                    node,
-                    f"the method {node.func.attr} is not supported",
-                    "Use arrays in place of lists and dicts.",
-                )
+            if isinstance(node.func, ast.Attribute) and not known_method(node.func.attr):
+                of_container = node.func.attr in METHODS_OF_CONTAINERS
+                way_out = "Use arrays in place of lists and dicts." if of_container else REWRITE
+                self.refuse(node, f"the method {node.func.attr} is not supported", way_out)
             return
         function = found.value
         if (

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import builtins
 import math
-import operator
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from jittape.numba_ad.lower import inlined_functions
+from jittape.numba_ad.inlined import inlined_functions, inlined_orders, inlined_selections
 from jittape.numba_ad.lower.array_calls import (
     ARRAY_CALLS,
-    as_shape,
     astype,
     copied,
     flattened,
-    numba_dtype,
+    literal,
     reshaped,
     transposed,
 )
-from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, result_type
+from jittape.numba_ad.lower.build_ir import Builder, constant, is_float
 from jittape.numba_ad.lower.function_source import PythonObject
 from jittape.numba_ad.lower.lower_reductions import REDUCTIONS, count_nonzero, reduction
+from jittape.numba_ad.lower.new_arrays import NEW_ARRAYS
+from jittape.numba_ad.lower.passive_calls import (
+    PASSIVE_CALLS,
+    flat_view,
+    nonzero,
+    only_item,
+    rounded,
+    size_of,
+)
 from jittape.numba_ad.lower.rule_calls import RULE_CALLS
 from jittape.numba_ad.lower.whole_arrays import (
     Lazy,
@@ -35,12 +40,11 @@ from jittape.numba_ad.lower.whole_arrays import (
     evaluated,
     matmul,
 )
-from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS, SELECT
+from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
 
 __all__ = [
-    "INLINED_METHODS", "attribute", "call_function", "call_method", "inlined_function", "known_function",
-    "known_method",
+    "attribute", "call_function", "call_method", "inlined_function", "inlined_method", "known_function", "known_method",
 ]  # fmt: skip
 
 WAY_OUT = "Write a loop, or give the function a rule with jt.njit_rule."
@@ -56,35 +60,36 @@ def known_function(function: Any) -> bool:
 
 def inlined_function(function: Any, arguments: list[Any]) -> Any:
     """Return the ``@njit`` function whose source stands for a NumPy function; None without one."""
-    if function is np.interp and arguments:
-        is_number = isinstance(arguments[0], (Value, Constant))
-        return inlined_functions.interpolated if is_number else inlined_functions.interpolated_vector
     try:
-        return INLINED.get(function)
+        found = BY_KIND.get(function)
+        if found is None:
+            return INLINED.get(function)
     except TypeError:
         return None
+    position, of_number, of_array = found
+    is_number = len(arguments) > position and isinstance(arguments[position], (Value, Constant))
+    return of_number if is_number else of_array
+
+
+def inlined_method(name: str, arguments: list[Any]) -> Any:
+    """Return the ``@njit`` function whose source stands for a method of arrays; None without one."""
+    if name == "sort":
+        return inlined_orders.sort_in_place
+    return inlined_function(getattr(np, name), [None, *arguments]) if name in INLINED_METHODS else None
 
 
 def known_method(name: str) -> bool:
     """Return whether `call_method` has a meaning for a method of arrays."""
-    return name in METHODS
+    return name in METHODS or name == "sort" or name in INLINED_METHODS
 
 
 def attribute(builder: Builder, base: Any, name: str) -> Any:
     """Return an attribute of an array or a number; None for an unknown one."""
     if isinstance(base, Array):
-        sizes = (
-            tuple([builder.dim(base, axis) for axis in range(base.type.ndim)])
-            if name in ("shape", "size")
-            else ()
-        )
         if name == "shape":
-            return sizes
+            return tuple([builder.dim(base, axis) for axis in range(base.type.ndim)])
         if name == "size":
-            count: Scalar = constant(1)
-            for size in sizes:
-                count = builder.binary("Mult", size, count)
-            return count
+            return size_of(builder, base)
         if name == "ndim":
             return constant(base.type.ndim)
         if name == "dtype":
@@ -93,6 +98,12 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
             return constant(base.type.dtype.bitwidth // 8)
         if name == "T":
             return transposed(builder, base)
+        if name == "flat":
+            return flat_view(builder, base)
+        if name == "real":
+            return base
+        if name == "nbytes":
+            return builder.binary("Mult", size_of(builder, base), constant(base.type.dtype.bitwidth // 8))
     return None
 
 
@@ -142,101 +153,40 @@ def _name(function: Any) -> str:
     return str(getattr(function, "__name__", function))
 
 
-def _filled(name: str) -> Callable[..., Any]:
-    def allocate(builder: Builder, shape: Any, dtype: Any = None) -> Array:
-        return builder.alloc("array", numba_dtype(builder, dtype), as_shape(builder, shape), name)
-
-    return allocate
-
-
-def _like(name: str) -> Callable[..., Any]:
-    def allocate(builder: Builder, x: Any, dtype: Any = None) -> Array:
-        lazy = as_lazy(builder, x)
-        return builder.alloc(
-            "array",
-            lazy.dtype if dtype is None else numba_dtype(builder, dtype),
-            lazy.dims,
-            name,
-            lazy.layout,
-        )
-
-    return allocate
-
-
-def _full(builder: Builder, shape: Any, value: Any, dtype: Any = None) -> Array:
-    kind = value.type if dtype is None else numba_dtype(builder, dtype)
-    array = builder.alloc("array", kind, as_shape(builder, shape))
-    assign(builder, array, value)
+def _cumsum(builder: Builder, x: Any, axis: Any = None) -> Array:
+    lazy = as_lazy(builder, x)
+    if not is_float(lazy.dtype):
+        raise builder.refusal("np.cumsum is only supported for floats", "Write a loop.")
+    place: int | None = 0
+    if len(lazy.dims) != 1:
+        is_whole = axis is None or isinstance(axis, PythonObject)
+        place = None if is_whole else literal(builder, "axis", axis) % len(lazy.dims)
+    sizes = lazy.dims if place is not None else [size_of(builder, lazy)]
+    array = builder.alloc("cumsum", lazy.dtype, sizes)
+    zero = Constant(0.0, lazy.dtype)
+    if place is None:
+        flat = as_lazy(builder, flattened(builder, x))
+        _sum_up(builder, array, flat, sizes[0], zero, lambda k: k)
+        return array
+    kept, at = [*sizes[:place], *sizes[place + 1 :]], place
+    builder.nest(
+        kept,
+        lambda i: _sum_up(builder, array, lazy, sizes[at], zero, lambda k: [*i[:at], *k, *i[at:]]),
+    )
     return array
 
 
-def _arange(builder: Builder, *bounds: Any) -> Lazy:
-    if not 1 <= len(bounds) <= 3 or not all(isinstance(bound, (Value, Constant)) for bound in bounds):
-        raise builder.refusal("np.arange needs one to three numbers", "Pass start, stop and step.")
-    start, stop = (constant(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
-    step = bounds[2] if len(bounds) == 3 else constant(1)
-    floats = any(is_float(bound.type) for bound in bounds)
-    if floats or len(bounds) == 3:
-        quotient = builder.binary("Div", builder.binary("Sub", stop, start), step)
-        size = builder.op(FUNCTIONS[builtins.int], [builder.op(FUNCTIONS[math.ceil], [quotient])])
-    else:
-        size = builder.binary("Sub", stop, start)
-    if len(bounds) > 1 or floats:
-        size = builder.op(FUNCTIONS[builtins.max], [size, constant(0)])
+def _sum_up(
+    builder: Builder, array: Array, lazy: Lazy, size: Scalar, zero: Scalar, place: Callable[..., list[Scalar]]
+) -> None:
+    """Store the sums of the first elements along an axis; `place` gives the indices of an element."""
 
-    def element(indices: list[Scalar]) -> Scalar:
-        moved = indices[0] if len(bounds) < 3 else builder.binary("Mult", indices[0], step)
-        return builder.binary("Add", moved, start)
-
-    return Lazy([size], types.float64 if floats else types.int64, element, [])
-
-
-def _linspace(builder: Builder, start: Any, stop: Any, num: Any = None) -> Lazy:
-    count = constant(50) if num is None else num
-    last = builder.op(FUNCTIONS[builtins.max], [builder.binary("Sub", count, constant(1)), constant(1)])
-    step = builder.binary("Div", builder.binary("Sub", stop, start), last)
-
-    def element(indices: list[Scalar]) -> Scalar:
-        return builder.binary("Add", start, builder.binary("Mult", step, indices[0]))
-
-    return Lazy([count], types.float64, element, [])
-
-
-def _where(builder: Builder, condition: Any, x: Any, y: Any) -> Any:
-    operands = [condition, x, y]
-    if all(isinstance(one, (Value, Constant)) for one in operands):
-        kind = result_type(operator.add, [x.type, y.type])
-        return builder.op(SELECT, [condition, *[_as_type(builder, one, kind) for one in (x, y)]])
-    kind = result_type(operator.add, [as_lazy(builder, x).dtype, as_lazy(builder, y).dtype])
-    return elementwise(builder, SELECT, [condition, *[_lazy_as_type(builder, one, kind) for one in (x, y)]])
-
-
-def _lazy_as_type(builder: Builder, x: Any, kind: Any) -> Lazy:
-    lazy = as_lazy(builder, x)
-    return replace(lazy, dtype=kind, element=lambda indices: _as_type(builder, lazy.element(indices), kind))
-
-
-def _as_type(builder: Builder, x: Scalar, kind: Any) -> Scalar:
-    if x.type == kind or not is_float(kind):
-        return x
-    if isinstance(x, Constant):
-        return Constant(float(x.value), kind)
-    return builder.op(FUNCTIONS[np.float64 if kind == types.float64 else np.float32], [x])
-
-
-def _cumsum(builder: Builder, x: Any) -> Array:
-    lazy = as_lazy(builder, x)
-    if len(lazy.dims) != 1 or not is_float(lazy.dtype):
-        raise builder.refusal("np.cumsum is only supported for float vectors", "Write a loop.")
-    array = builder.alloc("cumsum", lazy.dtype, lazy.dims)
-
-    def step(indices: list[Scalar], total: Scalar) -> Scalar:
-        following = builder.binary("Add", total, lazy.element(indices))
-        builder.store(array, indices, following)
+    def step(k: list[Scalar], total: Scalar) -> Scalar:
+        following = builder.binary("Add", total, lazy.element(place(k)))
+        builder.store(array, place(k), following)
         return following
 
-    builder.reduce(lazy.dims, Constant(0.0, lazy.dtype), step)
-    return array
+    builder.reduce([size], zero, step)
 
 
 def _length(builder: Builder, x: Any) -> Scalar:
@@ -274,41 +224,44 @@ CALLS: dict[Any, Callable[..., Any]] = {
     builtins.len: _length,
     builtins.print: _print,
     builtins.sum: lambda builder, x: reduction(builder, "sum", x),
-    np.empty: _filled("empty"),
-    np.zeros: _filled("zeros"),
-    np.ones: _filled("ones"),
-    np.empty_like: _like("empty"),
-    np.zeros_like: _like("zeros"),
-    np.ones_like: _like("ones"),
-    np.full: _full,
-    np.arange: _arange,
-    np.linspace: _linspace,
-    np.where: _where,
+    **NEW_ARRAYS,
+    **PASSIVE_CALLS,
     np.cumsum: _cumsum,
     np.dot: _dot,
     np.count_nonzero: count_nonzero,
+    builtins.round: rounded("round", builtins.round),
+    math.gcd: rounded("math.gcd", math.gcd),
+    builtins.pow: lambda builder, x, y: _scalar_function(builder, math.pow, [x, y], {}),
     **ARRAY_CALLS,
     **RULE_CALLS,
     **REDUCTIONS,
 }
 """Functions that are not applied element by element."""
 
+_SOURCES = (inlined_functions, inlined_orders, inlined_selections)
+_OF_MATRICES = ("cond", "matrix_power", "norm")
 INLINED: dict[Any, Any] = {
-    getattr(np, name): getattr(inlined_functions, name)
-    for name in (
-        "append", "average", "convolve", "corrcoef", "correlate", "cov", "cross", "cumprod", "diag", "diff", "eye",
-        "fill_diagonal", "identity", "kron", "median", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd",
-        "nansum", "nanvar", "outer", "percentile", "quantile", "repeat", "roll", "sort", "std", "trace", "trapezoid",
-        "tri", "tril", "triu", "vander", "var",
-    )
-    if hasattr(np, name)
-} | {np.ptp: inlined_functions.peak_to_peak, np.linalg.norm: inlined_functions.norm}  # fmt: skip
+    getattr(np.linalg if name in _OF_MATRICES else np, name): getattr(module, name)
+    for module in _SOURCES
+    for name in module.__all__
+    if hasattr(np, name) or name in _OF_MATRICES
+} | {np.ptp: inlined_functions.peak_to_peak}
 """NumPy functions whose derivatives follow from a source in loops."""
 
-INLINED_METHODS = {
-    name: getattr(inlined_functions, name) for name in ("var", "std", "repeat", "trace", "cumprod")
-} | {"sort": inlined_functions.sort_in_place}
-"""Methods of the same kind."""
+BY_KIND: dict[Any, tuple[int, Any, Any]] = {
+    np.delete: (1, inlined_selections.delete_at, inlined_selections.delete_places),
+    np.insert: (1, inlined_selections.insert_at, inlined_selections.insert_at_places),
+    np.interp: (0, inlined_functions.interpolated, inlined_functions.interpolated_vector),
+    np.nan_to_num: (0, inlined_selections.nan_to_num, inlined_selections.nan_to_num_of_array),
+    np.percentile: (1, inlined_orders.percentile, inlined_orders.percentiles),
+    np.quantile: (1, inlined_orders.quantile, inlined_orders.quantiles),
+    np.repeat: (1, inlined_functions.repeat, inlined_selections.repeat_each),
+    np.take: (1, inlined_selections.take_one, inlined_selections.take_places),
+}
+"""NumPy functions with one source if the argument at a position is a number, and another one if it is an array."""
+
+INLINED_METHODS = {name: getattr(np, name) for name in ("var", "std", "repeat", "trace", "cumprod", "take")}
+"""Methods that are a NumPy function of the array, which has a source."""
 
 METHODS: dict[str, Callable[..., Any]] = {
     **{
@@ -336,6 +289,10 @@ METHODS: dict[str, Callable[..., Any]] = {
     "astype": astype,
     "fill": lambda builder, x, value: assign(builder, x, value),
     "cumsum": _cumsum,
+    "conj": lambda builder, x: x,
+    "conjugate": lambda builder, x: x,
+    "item": only_item,
+    "nonzero": nonzero,
 }
 
 

@@ -14,11 +14,11 @@ from jittape.numba_ad.lower.advanced_indexing import Mask, Places
 from jittape.numba_ad.lower.build_ir import Builder, constant
 from jittape.numba_ad.lower.function_source import NamedItems, PythonObject, Source
 from jittape.numba_ad.lower.known_calls import (
-    INLINED_METHODS,
     attribute,
     call_function,
     call_method,
     inlined_function,
+    inlined_method,
     known_function,
     known_method,
 )
@@ -340,7 +340,7 @@ class Expressions:
             owner = self.expression(node.func.value)
             if not isinstance(owner, PythonObject):
                 arguments, keywords = self._arguments(node)
-                inlined = INLINED_METHODS.get(node.func.attr)
+                inlined = inlined_method(node.func.attr, arguments)
                 if inlined is not None and isinstance(owner, (Array, Lazy)):
                     return self.user_call(node, inlined, [owner, *arguments], keywords, is_library=True)
                 if not known_method(node.func.attr):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from jittape.numba_ad.lower.array_calls import astype
 from jittape.numba_ad.lower.build_ir import Builder, constant, is_float
 from jittape.numba_ad.lower.whole_arrays import Lazy, as_lazy, check_unwritten
 from jittape.numba_ad.scalar_rules import ACCUMULATE, BINARY, COMPARE, FUNCTIONS
@@ -77,7 +78,7 @@ def _reduced(
         return lazy.element(place(indices))
 
     if name in ("min", "max"):
-        if not is_float(lazy.dtype):
+        if lazy.dtype == types.boolean:
             raise builder.refusal(f"{name} of {lazy.dtype} is not supported", "Write a loop.")
         rule = FUNCTIONS[np.minimum if name == "min" else np.maximum]
         for size in dims:
@@ -110,7 +111,7 @@ def _reduced(
     return builder.binary("Div", total, count)
 
 
-def count_nonzero(builder: Builder, x: Any) -> Any:
+def count_nonzero(builder: Builder, x: Any, axis: Any = None) -> Any:
     """Return how many elements are not zero."""
     lazy = as_lazy(builder, x)
     zero = constant(0)
@@ -118,7 +119,11 @@ def count_nonzero(builder: Builder, x: Any) -> Any:
     def element(indices: list[Scalar]) -> Scalar:
         return builder.op(COMPARE["NotEq"], [lazy.element(indices), zero])
 
-    return reduction(builder, "sum", Lazy(lazy.dims, types.boolean, element, lazy.reads))
+    return reduction(builder, "sum", Lazy(lazy.dims, types.boolean, element, lazy.reads), axis)
+
+
+def _sum(builder: Builder, a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    return reduction(builder, "sum", a if dtype is None else astype(builder, a, dtype), axis)
 
 
 REDUCTIONS: dict[Any, Callable[..., Any]] = {
@@ -127,6 +132,7 @@ REDUCTIONS: dict[Any, Callable[..., Any]] = {
     )
     for name in NAMES
 } | {
+    np.sum: _sum,
     np.amax: lambda builder, x: reduction(builder, "max", x),
     np.amin: lambda builder, x: reduction(builder, "min", x),
 }

@@ -9,7 +9,6 @@ from typing import Any
 
 from numba import types
 
-from jittape.numba_ad.lower import inlined_functions
 from jittape.numba_ad.lower.advanced_indexing import Mask, Places
 from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, undefined
 from jittape.numba_ad.lower.control_flow import VALUE
@@ -84,7 +83,7 @@ class Statements(Expressions):
         condition = self.condition(statement.test)
         function = self.frame.source.function
         if (
-            function.__module__ == inlined_functions.__name__
+            function.__module__.startswith("jittape.numba_ad.inlined.")
             and isinstance(condition, Constant)
             and not condition.value
         ):

@@ -68,6 +68,9 @@ def _factors(names: dict[str, tuple[int, Any, str]], function: str, options: str
 
 
 _EIGENSYSTEM = {"eigvalsh": (0, np.linalg.eigvalsh, "n"), "eigenvectors": (1, np.ascontiguousarray, "nn")}
+_GENERAL_EIGENSYSTEM = {
+    "eigvals": (0, np.linalg.eigvalsh, "n"), "general_eigenvectors": (1, np.ascontiguousarray, "nn")
+}  # fmt: skip
 _SINGULAR = {
     "left_vectors": (0, np.ascontiguousarray, "mk"),
     "singular_values": (1, np.linalg.eigvalsh, "k"),
@@ -139,7 +142,7 @@ def _drawn(function: Any, defaults: tuple[float, ...]) -> Callable[..., Any]:
 
 
 def _draw_all(builder: Builder, rule: Rule, parameters: list[Any], dims: list[Scalar]) -> Array:
-    kind = types.int64 if rule.function is np.random.randint else types.float64
+    kind = types.int64 if rule.function.__name__ in INTS else types.float64
     array = builder.alloc("draws", kind, dims)
     builder.nest(dims, lambda indices: builder.store(array, indices, builder.op(rule, parameters, "draw")))
     return array
@@ -162,20 +165,33 @@ def _seeded(builder: Builder, seed: Any) -> PythonObject:
     return PythonObject(None)
 
 
+DEFAULTS: dict[str, tuple[float, ...]] = {
+    "random": (), "standard_normal": (), "standard_exponential": (), "standard_cauchy": (), "randint": (),
+    "normal": (0.0, 1.0), "uniform": (0.0, 1.0), "gumbel": (0.0, 1.0), "laplace": (0.0, 1.0), "logistic": (0.0, 1.0),
+    "lognormal": (0.0, 1.0), "exponential": (1.0,), "rayleigh": (1.0,), "weibull": (), "power": (), "pareto": (),
+    "poisson": (1.0,), "binomial": (), "geometric": (),
+}  # fmt: skip
+"""Defaults of the last parameters of distributions."""
+
+INTS = ("randint", "poisson", "binomial", "geometric")
+"""Distributions of ints."""
+
 RULE_CALLS: dict[Any, Callable[..., Any]] = {
-    np.random.random: _drawn(np.random.random, ()),
-    np.random.standard_normal: _drawn(np.random.standard_normal, ()),
-    np.random.randint: _drawn(np.random.randint, ()),
-    np.random.normal: _drawn(np.random.normal, (0.0, 1.0)),
-    np.random.uniform: _drawn(np.random.uniform, (0.0, 1.0)),
-    np.random.exponential: _drawn(np.random.exponential, (1.0,)),
+    **{
+        getattr(np.random, name): _drawn(getattr(np.random, name), defaults)
+        for name, defaults in DEFAULTS.items()
+    },
+    **{
+        getattr(np.random, name): _drawn(np.random.random, ()) for name in ("random_sample", "ranf", "sample")
+    },
     np.random.rand: _drawn_with_sizes(np.random.random),
     np.random.randn: _drawn_with_sizes(np.random.standard_normal),
     np.random.seed: _seeded,
     **{
         getattr(np.linalg, name): _linear_algebra(name)
-        for name in ("solve", "inv", "det", "cholesky", "eigvalsh")
+        for name in ("solve", "inv", "det", "cholesky", "eigvalsh", "eigvals")
     },
+    np.linalg.eig: _factors(_GENERAL_EIGENSYSTEM, "eig"),
     np.linalg.slogdet: _sign_and_logarithm,
     np.linalg.eigh: _factors(_EIGENSYSTEM, "eigh"),
     np.linalg.svd: _singular,

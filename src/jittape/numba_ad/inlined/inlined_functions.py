@@ -13,9 +13,9 @@ from numba import njit
 
 __all__ = [
     "append", "average", "convolve", "corrcoef", "correlate", "cov", "cross", "cumprod", "diag", "diff", "eye",
-    "fill_diagonal", "identity", "interpolated", "interpolated_vector", "kron", "median", "nancumsum", "nanmax",
-    "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "norm", "outer", "peak_to_peak", "percentile",
-    "quantile", "repeat", "roll", "sort", "std", "trace", "trapezoid", "tri", "tril", "triu", "vander", "var",
+    "fill_diagonal", "identity", "interpolated", "interpolated_vector", "kron", "nancumprod", "nancumsum", "nanmax",
+    "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "norm", "outer", "peak_to_peak", "repeat", "roll",
+    "std", "trace", "trapezoid", "tri", "tril", "triu", "vander", "var",
 ]  # fmt: skip
 
 jit = njit(nogil=True)
@@ -52,12 +52,12 @@ def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
 
 @jit
 def cumprod(a: Any) -> Any:
-    """Return the products of the first elements of a vector."""
-    assert a.ndim == 1
+    """Return the products of the first elements of the flat array."""
+    flat = np.ravel(a)
     result = np.empty(a.size, dtype=a.dtype)
     product = np.ones(1, dtype=a.dtype)[0]
     for i in range(a.size):
-        product *= a[i]
+        product *= flat[i]
         result[i] = product
     return result
 
@@ -232,12 +232,12 @@ def roll(a: Any, shift: Any) -> Any:
 
 @jit
 def repeat(a: Any, repeats: Any) -> Any:
-    """Return each element `repeats` times."""
-    assert a.ndim == 1
+    """Return each element of the flat array `repeats` times."""
+    flat = np.ravel(a)
     result = np.empty(a.size * repeats, dtype=a.dtype)
     for i in range(a.size):
         for j in range(repeats):
-            result[i * repeats + j] = a[i]
+            result[i * repeats + j] = flat[i]
     return result
 
 
@@ -310,7 +310,15 @@ def norm(x: Any, ord: Any = None) -> Any:
     elif x.ndim == 2:  # noqa: RET505
         if ord == 1:
             return np.max(np.sum(np.abs(x), axis=0))
-        else:  # noqa: RET505
+        elif ord == -1:  # noqa: RET505
+            return np.min(np.sum(np.abs(x), axis=0))
+        elif ord == 2:
+            return np.max(np.linalg.svd(x, False)[1])
+        elif ord == -2:
+            return np.min(np.linalg.svd(x, False)[1])
+        elif ord == -np.inf:
+            return np.min(np.sum(np.abs(x), axis=1))
+        else:
             assert ord == np.inf
             return np.max(np.sum(np.abs(x), axis=1))
     elif ord == np.inf:
@@ -326,46 +334,6 @@ def norm(x: Any, ord: Any = None) -> Any:
 
 
 @jit
-def sort(a: Any) -> Any:
-    """Return the sorted elements of a vector."""
-    return a[np.argsort(a)]
-
-
-@jit
-def sort_in_place(a: Any) -> None:
-    """Sort the elements of a vector."""
-    a[:] = a[np.argsort(a)]
-
-
-@jit
-def median(a: Any) -> Any:
-    """Return the median of all elements."""
-    return quantile(a, 0.5)
-
-
-@jit
-def percentile(a: Any, q: Any) -> Any:
-    """Return the percentile `q` of all elements."""
-    return quantile(a, q / 100.0)
-
-
-@jit
-def quantile(a: Any, q: Any) -> Any:
-    """Return the quantile `q` of all elements."""
-    values = a.flatten()
-    values = values[np.argsort(values)]
-    if values.size == 0:
-        return np.nan
-    last = values.size - 1
-    place = q * last
-    k = min(math.floor(place), last)
-    following = min(k + 1, last)
-    if math.isnan(values[last]):
-        return np.nan
-    return values[k] + (values[following] - values[k]) * (place - k)
-
-
-@jit
 def nansum(a: Any) -> Any:
     """Return the sum of all elements that are not nan."""
     return np.sum(np.where(np.isnan(a), 0.0, a))
@@ -375,6 +343,12 @@ def nansum(a: Any) -> Any:
 def nanprod(a: Any) -> Any:
     """Return the product of all elements that are not nan."""
     return np.prod(np.where(np.isnan(a), 1.0, a))
+
+
+@jit
+def nancumprod(a: Any) -> Any:
+    """Return the cumulative products of the flat array with ones in place of nan."""
+    return cumprod(np.where(np.isnan(a), 1.0, a))
 
 
 @jit

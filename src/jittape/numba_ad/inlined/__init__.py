@@ -1,0 +1,1 @@
+"""Sources of NumPy functions, which are derived like the user's functions."""
