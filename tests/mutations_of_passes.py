@@ -145,6 +145,18 @@ PASSES = (
         "a loop overwrites elements that it reads later", "tests/test_memory.py",
     ),
     Mutation(
+        "overwritten operands: readers", "compile/schedule/overwrite_operands.py",
+        "self.last[owner] == number > self.first[owner]",
+        "number > self.first[owner]",
+        "a temporary is written over an operand that a later step reads", "tests/test_overwritten_operands.py",
+    ),
+    Mutation(
+        "overwritten operands: memory", "compile/schedule/memory_planning.py",
+        "if slot not in self.handed_on:",
+        "if slot in self.storage:",
+        "memory that was handed on is free", "tests/test_overwritten_operands.py",
+    ),
+    Mutation(
         "memory planning: lifetimes", "compile/schedule/memory_planning.py",
         "self.storage[slot] >= self.first and last_use[slot] < end:",
         "self.storage[slot] >= self.first and last_use[slot] <= end:",

@@ -87,6 +87,8 @@ def bytes_of_steps(schedule: Any) -> dict[str, np.ndarray[Any, Any]]:
         for storage in step.storages:
             first.setdefault(storage, i)
             last[storage] = i
+        for storage, _ in step.overwritten:  # its memory has the other storage of the pair from now on
+            last[storage] = i - 1
     results, temporaries = np.zeros(count), np.zeros(count)
     for storage, start in first.items():
         if storage >= fixed:

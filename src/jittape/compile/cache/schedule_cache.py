@@ -122,6 +122,8 @@ def store_schedule(key: str, schedule: Schedule) -> None:
         [step.tasks for step in steps],
         [step.work for step in steps],
         [number_of_tile[step.tile] for step in steps],
+        [2 * len(step.overwritten) for step in steps],
+        [storage for step in steps for pair in step.overwritten for storage in pair],
         schedule.offsets,
         schedule.lengths,
     )
@@ -135,8 +137,8 @@ class _Columns(NamedTuple):
     ----------
     kernels, tasks, work, tiles
         For each step; a kernel and a tile by its number, -1 for no tile.
-    storage_counts, size_counts
-        For each step, how many of `storages` and `sizes` it has.
+    storage_counts, size_counts, overwritten_counts
+        For each step, how many of `storages`, `sizes` and `overwritten` it has.
     offsets, lengths
         For each temporary.
     """
@@ -149,6 +151,8 @@ class _Columns(NamedTuple):
     tasks: Sequence[int]
     work: Sequence[int]
     tiles: Sequence[int]
+    overwritten_counts: Sequence[int]
+    overwritten: Sequence[int]
     offsets: Sequence[int]
     lengths: Sequence[int]
 
@@ -204,6 +208,8 @@ def _schedule_of(head: Any, columns: _Columns, program: Program) -> Schedule:
         columns.tasks,
         columns.work,
         [None if number < 0 else tiles[number] for number in columns.tiles],
+        repeat(()),
+        map(_pairs, _parts(columns.overwritten, columns.overwritten_counts)),
     )
     return Schedule(
         program,
@@ -222,3 +228,7 @@ def _parts(values: Sequence[int], counts: Sequence[int]) -> list[tuple[int, ...]
     """Return consecutive parts of `values` with these lengths."""
     together = tuple(values)
     return [together[end - n : end] for n, end in zip(counts, accumulate(counts), strict=True)]
+
+
+def _pairs(flat: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    return tuple(zip(flat[::2], flat[1::2], strict=True))

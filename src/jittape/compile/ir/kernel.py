@@ -142,7 +142,7 @@ class LoopKernel(Kernel):
 
     def in_place(self, read: int, written: int) -> LoopKernel | None:
         """Return the kernel with operand `read` in the memory of operand `written`; None if that changes results."""
-        if not self._reads_only_what_it_writes(read, written):
+        if not self.reads_only_what_it_writes(read, written):
             return None
 
         def moved(address: Address) -> Address:
@@ -165,7 +165,12 @@ class LoopKernel(Kernel):
             reductions=tuple([r._replace(address=moved(r.address)) for r in self.reductions]),
         )
 
-    def _reads_only_what_it_writes(self, read: int, written: int) -> bool:
+    @cached_property
+    def loaded(self) -> frozenset[int]:
+        """The operands, by number, that the kernel reads elements of."""
+        return frozenset([i.address.operand for i in self.instructions if isinstance(i, Load)])
+
+    def reads_only_what_it_writes(self, read: int, written: int) -> bool:
         """Return whether the only element that an iteration reads of both operands is the one that it writes."""
         stores = [s for s in self.stores if s.address.operand == written]
         if len(stores) != 1 or {read, written} & {r.address.operand for r in self.reductions}:
@@ -177,7 +182,11 @@ class LoopKernel(Kernel):
             if isinstance(load, Load) and load.address.operand in (read, written)
         ]
         expected = store.address._replace(operand=read)
-        return not (store.scan or store.scatter) and all(
+        visited = {variable for variable, _ in store.address.linear.terms}
+        is_visited_once = all(f"i{loop}" in visited for loop in range(store.level))
+        if not is_visited_once or any(s.scan or s.scatter for s in self.stores):
+            return False
+        return all(
             load.address == expected and load.mask is None and level == store.level for load, level in loads
         )
 

@@ -31,8 +31,13 @@ def planned(draft: Draft) -> Schedule:
         if owner not in storage:
             storage[owner] = len(program.inputs) + len(results)
             results.append(draft.avals[slot])
-    planner = _Planner(draft.avals, storage, len(program.inputs) + len(results))
-    owners = [draft.owners(step.operands) for step in draft.steps]
+    owners = [draft.owners(step.touched) for step in draft.steps]
+    overwritten = {
+        y: x
+        for step, own in zip(draft.steps, owners, strict=True)
+        for x, y in _pairs(own[len(step.operands) :])
+    }
+    planner = _Planner(draft.avals, storage, len(program.inputs) + len(results), overwritten)
     tiles = planner.place(draft.steps, owners)
     steps = [
         _placed(step, program, [storage[s] for s in own], tiles.get(id(step.tile)))
@@ -58,21 +63,34 @@ def planned(draft: Draft) -> Schedule:
 def _placed(step: UnplacedStep, program: Program, storages: list[int], tile: RowTile | None) -> Step:
     """Return the step with storages for its operands."""
     if step.kernel is not None:
+        count = len(step.operands)
+        operands, overwritten = tuple(storages[:count]), _pairs(storages[count:])
         return KernelStep(
-            step.kernel, tuple(storages), step.sizes, step.ops, step.tasks, step.work, tile, step.bodies
+            step.kernel, operands, step.sizes, step.ops, step.tasks, step.work, tile, step.bodies, overwritten
         )
     avals = tuple([program.avals[s] for s in step.operands])
     n = len(step.operands) - len(step.ops)
     return NumpyStep(step.ops, tuple(storages[:n]), avals[:n], tuple(storages[n:]), avals[n:])
 
 
-class _Planner:
-    """Planner of storages for temporaries, from number `first` on, and of their ranges of the arena."""
+def _pairs(flat: list[int]) -> tuple[tuple[int, int], ...]:
+    return tuple(zip(flat[::2], flat[1::2], strict=True))
 
-    def __init__(self, avals: dict[int, Aval], storage: dict[int, int], first: int) -> None:
+
+class _Planner:
+    """Planner of storages for temporaries, from number `first` on, and of their ranges of the arena.
+
+    `overwritten` has the temporaries that take the range of another one, which ends where they begin.
+    """
+
+    def __init__(
+        self, avals: dict[int, Aval], storage: dict[int, int], first: int, overwritten: dict[int, int]
+    ) -> None:
         self.avals = avals
         self.storage = storage
         self.first = first
+        self.overwritten = overwritten
+        self.handed_on = frozenset(overwritten.values())
         self.offsets: list[int] = []
         self.lengths: list[int] = []
         self.arena = Arena()
@@ -91,14 +109,23 @@ class _Planner:
             for slot in touched:
                 if slot not in self.storage and slot not in moved:
                     nbytes = self.avals[slot].nbytes
-                    self._add(slot, self.arena.take(slot, nbytes), nbytes)
+                    self._add(slot, self._range(self.arena, slot, nbytes), nbytes)
             if tile is not None:
                 tiles[id(tile)] = self._tile(tile, owners[at:end])
             for slot in touched:
                 if slot not in moved and self.storage[slot] >= self.first and last_use[slot] < end:
-                    self.arena.give_back(slot)
+                    self._give_back(self.arena, slot)
             at = end
         return tiles
+
+    def _range(self, arena: Arena, slot: int, nbytes: int) -> int:
+        """Return the place of a new temporary, which may be that of one that ends."""
+        before = self.overwritten.get(slot)
+        return arena.take(slot, nbytes) if before is None else arena.hand_on(before, slot)
+
+    def _give_back(self, arena: Arena, slot: int) -> None:
+        if slot not in self.handed_on:
+            arena.give_back(slot)
 
     def _add(self, slot: int, offset: int, nbytes: int) -> None:
         self.storage[slot] = self.first + len(self.offsets)
@@ -113,10 +140,10 @@ class _Planner:
         for i, slots in enumerate(owners):
             for slot in dict.fromkeys(slots):
                 if slot in tile.moved and slot not in places:
-                    places[slot] = own.take(slot, tile.moved[slot])
+                    places[slot] = self._range(own, slot, tile.moved[slot])
             for slot in dict.fromkeys(slots):
                 if slot in tile.moved and last_use[slot] == i:
-                    own.give_back(slot)
+                    self._give_back(own, slot)
         groups = groups_of(tile.blocks, own.size)
         start = self.arena.take(-1, groups * own.size)
         self.arena.give_back(-1)
@@ -163,6 +190,11 @@ class Arena:
         sure = wanted if type(wanted) is int else nbytes
         self._taken[owner] = _Range(start, wanted, sure)
         return start
+
+    def hand_on(self, owner: int, other: int) -> int:
+        """Give the range of `owner` to `other` and return the offset."""
+        self._taken[other] = self._taken.pop(owner)
+        return self._taken[other].start
 
     def give_back(self, owner: int) -> None:
         """Free the range of `owner`."""

@@ -29,6 +29,7 @@ from jittape.compile.schedule.accumulate_in_gemm import accumulate_in_gemm
 from jittape.compile.schedule.lower_steps import lower_to_steps, release_stacks
 from jittape.compile.schedule.memory_planning import plan_memory, planned
 from jittape.compile.schedule.order_steps import order_steps
+from jittape.compile.schedule.overwrite_operands import overwrite_operands
 from jittape.compile.schedule.steps import Schedule
 from jittape.compile.schedule.tile_rows import tile_rows
 from jittape.compile.schedule.unplaced_steps import Draft
@@ -145,6 +146,8 @@ PASSES: tuple[Pass, ...] = (
     # Before in-place updates: a product that is added to a Variable is an in-place update already.
     Pass("accumulate in GEMM", accumulate_in_gemm, _check_steps),
     Pass("update in place", update_in_place, _check_steps),
+    # After the updates in place, which choose the memory of results.
+    Pass("overwrite operands", overwrite_operands, _check_steps),
     Pass("plan memory", plan_memory, _check_result, is_always_checked=True),
 )
 """The passes in order."""

@@ -214,6 +214,7 @@ class _Placement:
                 step.tasks,
                 step.work,
                 tiles[step.tile],
+                overwritten=tuple([(storages[x], storages[y]) for x, y in step.overwritten]),
             )
             for step in schedule.steps
             if isinstance(step, KernelStep)

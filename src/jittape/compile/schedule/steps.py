@@ -36,6 +36,9 @@ class KernelStep:
         The tile loop that the step belongs to with its neighbors; the tasks are the blocks of rows then.
     bodies : tuple of Schedule
         The bodies of a loop or a branch. The addresses of their tables come before the sizes.
+    overwritten : tuple of (int, int)
+        Pairs of temporaries at the same place: the kernel reads the first, which ends there, in the memory of the
+        second, which it writes. Only the second is among `storages`.
     """
 
     kernel: Kernel
@@ -46,6 +49,7 @@ class KernelStep:
     work: int
     tile: RowTile | None = None
     bodies: tuple[Schedule, ...] = ()
+    overwritten: tuple[tuple[int, int], ...] = ()
 
 
 @value_class
@@ -87,6 +91,11 @@ class NumpyStep:
     def kernel(self) -> None:
         """None: the step has no kernel."""
         return None
+
+    @property
+    def overwritten(self) -> tuple[tuple[int, int], ...]:
+        """None: NumPy writes no result over an operand."""
+        return ()
 
     @property
     def tile(self) -> None:

@@ -44,6 +44,8 @@ class UnplacedStep:
         The tile loop that the step belongs to.
     bodies : tuple of Schedule
         As in `KernelStep`.
+    overwritten : tuple of (int, int)
+        As in `KernelStep`, with slots; the second of a pair is an owner.
     """
 
     depth: int
@@ -58,11 +60,17 @@ class UnplacedStep:
     combining: list[UnplacedStep] = field(default_factory=list)
     tile: TiledRows | None = None
     bodies: tuple[Schedule, ...] = ()
+    overwritten: tuple[tuple[int, int], ...] = ()
 
     @property
     def nest(self) -> LoopNest | None:
         """The loop nest that the kernel was made from."""
         return None if self.placed is None else self.placed.nest
+
+    @property
+    def touched(self) -> tuple[int, ...]:
+        """The operands, followed by the pairs of `overwritten`."""
+        return (*self.operands, *[slot for pair in self.overwritten for slot in pair])
 
     @property
     def effectful(self) -> bool:
@@ -73,7 +81,7 @@ class UnplacedStep:
         name = "NumPy" if self.kernel is None else self.kernel.name
         ops = ", ".join([op.primitive.name for op in self.ops])
         updated = written(self, self.operands)
-        reads = [f"%{slot}" for slot in self.operands if slot not in updated]
+        reads = [f"%{slot}" for slot in self.touched if slot not in updated]
         tasks = f", {self.tasks} tasks" if self.tasks > 1 else ""
         tile = "" if self.tile is None else f", {self.tile.blocks} blocks of rows"
         writes = ", ".join([f"%{slot}" for slot in updated])

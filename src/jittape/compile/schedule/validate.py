@@ -38,9 +38,9 @@ def touched_by(step: Step) -> Touched:
     kernel, storages = step.kernel, step.storages
     if isinstance(kernel, LoopKernel | Gemm | Lapack):
         named = list(zip(storages, [operand[0][0] for operand in kernel.operands], strict=True))
-        read = tuple([s for s, kind in named if kind == "a"])
+        read = tuple([s for s, kind in named if kind == "a"] + [s for s, _ in step.overwritten])
         written = tuple([s for s, kind in named if kind == "r"])
-        if len(read) + len(written) == len(storages):
+        if len(read) + len(written) == len(storages) + len(step.overwritten):
             return Touched(read, (), written)
         return Touched(read, tuple([s for s, kind in named if kind == "u"]), written)
     if isinstance(kernel, Stop):
@@ -65,11 +65,13 @@ def check_schedule(schedule: Schedule, is_body: bool = False) -> Schedule:
     nor an input that is still needed or while the run may end early; a body's inputs that change are buffers of its
     loop, which an early end discards. In a body, a storage that has been read may be updated: `check_versions` checks
     that. Temporaries that are in use at the same time do not overlap in the arena. Every output is written; those of a
-    whole program that share a storage, as equal values may, have one shape and dtype.
+    whole program that share a storage, as equal values may, have one shape and dtype. A kernel that reads what it
+    writes does so in the memory of an input that is given away, or of a temporary that ends with the step.
     """
     touched = [touched_by(step) for step in schedule.steps]
     _check_order(schedule, touched, is_body)
     _check_in_place(schedule, touched, is_body)
+    _check_overwritten(schedule)
     _check_arena(schedule, touched)
     return schedule
 
@@ -170,6 +172,27 @@ def _begins_in(step: Step, position: int, storage: int) -> bool:
     return (position, storage) in [(step.storages[a], step.storages[b]) for a, b in pairs]
 
 
+def _check_overwritten(schedule: Schedule) -> None:
+    """Check that a kernel that reads a result has it in other memory's place, and reads only what it writes then."""
+    inputs = len(schedule.program.inputs)
+    begun = {inputs + result for _, result, is_read in schedule.in_place if is_read}
+    for number, step in enumerate(schedule.steps):
+        if not isinstance(step, KernelStep) or not isinstance(step.kernel, LoopKernel):
+            if step.overwritten:
+                _fail(schedule, number, f"overwrites {step.overwritten} without a loop")
+            continue
+        kernel = step.kernel
+        exchanged = {i for i in kernel.loaded if kernel.operands[i].name[0] == "r"}
+        found = {step.storages[i] for i in exchanged} - begun
+        if found != {storage for _, storage in step.overwritten}:
+            _fail(schedule, number, f"reads the results {sorted(found)} but overwrites {step.overwritten}")
+        for i in exchanged:
+            if not kernel.reads_only_what_it_writes(i, i):
+                _fail(
+                    schedule, number, f"reads elements of storage {step.storages[i]} that it has overwritten"
+                )
+
+
 # ---- the arena -------------------------------------------------------------------------------------------------------
 
 
@@ -196,13 +219,14 @@ def _check_arena(schedule: Schedule, touched: list[Touched]) -> None:
             if storage >= first:
                 begun.setdefault(storage, number)
                 ended[storage] = number
+    _join_overwritten(schedule, begun, ended)
     places: list[_Place] = []
     turns: list[tuple[int, int]] = []
     for tile, group in groupby(schedule.steps, lambda step: step.tile):
         begin, end = len(turns), len(turns) + len(list(group)) - 1
         turns += [(begin, end) if tile is not None else (i, i) for i in range(begin, end + 1)]
         if tile is not None and tile.moved:
-            inner = [_place(schedule, s, begun.pop(s), ended[s]) for s, _ in tile.moved]
+            inner = [_place(schedule, s, begun.pop(s), ended[s]) for s, _ in tile.moved if s in begun]
             start = min([place.start for place in inner])
             if any(place.begin < begin or place.end > end for place in inner):
                 _fail(schedule, begin, "begins a tile loop whose own memory other steps use")
@@ -211,6 +235,22 @@ def _check_arena(schedule: Schedule, touched: list[Touched]) -> None:
             places.append(_Place(begin, end, start, start + hint_of(tile.groups) * region, inner[0].storage))
     places += [_place(schedule, s, turns[a][0], turns[ended[s]][1]) for s, a in begun.items()]
     _check_apart(schedule, places, hint_of(schedule.arena))
+
+
+def _join_overwritten(schedule: Schedule, begun: dict[int, int], ended: dict[int, int]) -> None:
+    """Let a temporary that is written over another one begin where that begins, if both meet in one step and place."""
+    for number, step in enumerate(schedule.steps):
+        for x, y in step.overwritten:
+            if x not in begun or y not in begun or ended[x] != number or begun[y] != number:
+                _fail(
+                    schedule,
+                    number,
+                    f"writes storage {y} over storage {x}, which is in use before or afterwards",
+                )
+            if _place(schedule, x, 0, 0)[:4] != _place(schedule, y, 0, 0)[:4]:
+                _fail(schedule, number, f"writes storage {y} over storage {x}, which is elsewhere")
+            begun[y] = begun.pop(x)
+            del ended[x]
 
 
 def _place(schedule: Schedule, storage: int, begin: int, end: int) -> _Place:

@@ -57,9 +57,9 @@ def check_versions(draft: Draft) -> None:
         return
     done: dict[int, int] = {}
     for number, step in enumerate(draft.steps):
-        owners = draft.owners(step.operands)
+        owners = draft.owners(step.touched)
         starts = _starts(step)
-        for slot, owner in zip(step.operands, owners, strict=True):
+        for slot, owner in zip(step.touched, owners, strict=True):
             own = versions.updaters.get(owner)
             if own is None or number in versions.writers.get(owner, ()):
                 continue
