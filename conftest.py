@@ -2,6 +2,7 @@
 that shows where something is read that was never written.
 """
 
+import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -24,6 +25,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def example_names(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace["jt"] = jt
     doctest_namespace["np"] = np
+    if (
+        "jittape.keras.layers.layer_names" in sys.modules
+    ):  # examples print the names of layers, which are numbered
+        jt.keras.utils.clear_session()
 
 
 @pytest.fixture(scope="session", autouse=True)

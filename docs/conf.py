@@ -36,7 +36,9 @@ autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc sections name the types
 numpydoc_show_class_members = False
 
-doctest_global_setup = "import numpy as np\nimport jittape as jt"
+doctest_global_setup = (
+    "import numpy as np\nimport jittape as jt\njt.keras.utils.clear_session()"
+)
 
 
 sphinx_gallery_conf = {

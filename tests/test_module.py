@@ -260,7 +260,7 @@ def test_dense_begins_as_glorot_says():
 
 def test_dense_options():
     layer = jt.nn.Dense(2, use_bias=False, dtype="float64", input_dim=3)
-    assert names(layer.variables) == ["Dense/kernel:0"]
+    assert names(layer.variables) == [f"{layer.name}/kernel:0"]
     assert layer(np.ones((1, 3))).dtype == jt.float64
     assert layer(np.ones((4, 5, 3))).shape == (4, 5, 2)
     assert layer(np.ones(3)).shape == (2,)

@@ -2,6 +2,7 @@
 
 from jittape import optimizers as optimizers
 from jittape.keras import activations as activations
+from jittape.keras import backend as backend
 from jittape.keras import callbacks as callbacks
 from jittape.keras import constraints as constraints
 from jittape.keras import initializers as initializers
@@ -27,8 +28,8 @@ from jittape.recording.variable import Variable as Variable
 
 __all__ = [
     "Initializer", "Input", "Layer", "Loss", "Metric", "Model", "Optimizer", "Regularizer", "Sequential",
-    "Variable", "activations", "callbacks", "constraints", "initializers", "layers", "losses", "metrics", "models",
-    "optimizers", "preprocessing", "random", "regularizers", "utils",
+    "Variable", "activations", "backend", "callbacks", "constraints", "initializers", "layers", "losses", "metrics",
+    "models", "optimizers", "preprocessing", "random", "regularizers", "utils",
 ]  # fmt: skip
 
 __getattr__ = _lazily(__name__, {})

@@ -1,4 +1,4 @@
-"""``jt.keras.utils``: the seed of all generators, class numbers as vectors, and arrays of sequences."""
+"""``jt.keras.utils``: names of layers, the seed of all generators, class numbers as vectors and sequences."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from jittape.keras.layers.layer_names import clear_session as clear_session
 from jittape.keras.sequence_data import pad_sequences as pad_sequences
 from jittape.keras.sequence_data import timeseries_dataset_from_array as timeseries_dataset_from_array
 from jittape.lazy_names import lazily
 from jittape.random import source
 
-__all__ = ["normalize", "pad_sequences", "set_random_seed", "timeseries_dataset_from_array", "to_categorical"]
+__all__ = [
+    "clear_session",
+    "normalize",
+    "pad_sequences",
+    "set_random_seed",
+    "timeseries_dataset_from_array",
+    "to_categorical",
+]
 
 
 def set_random_seed(seed: int) -> None:

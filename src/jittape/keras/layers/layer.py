@@ -18,6 +18,7 @@ from jittape.execution import init_scope
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras import initializers, regularizers
 from jittape.keras.layers.layer_losses import Losses, Penalty
+from jittape.keras.layers.layer_names import default_name
 from jittape.keras.layers.mask_passing import mask_arguments, masks_of, parameters_of_call, pass_masks
 from jittape.keras.layers.symbolic_outputs import HAVE_VALUES, InGraphs, call_symbolically, is_symbolic
 from jittape.keras.metrics.metric_base import Metric
@@ -52,8 +53,7 @@ _calls = _Calls()
 class Layer(InGraphs, Module):
     """Base class of layers.
 
-    A subclass creates its weights in `build` with `add_weight`, and computes in `call`. The first call of the layer
-    calls `build`.
+    A subclass creates its weights in `build` with `add_weight`, at the first call, and computes in `call`.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Layer(InGraphs, Module):
     dtype : dtype, optional
         Of the weights; `jt.config.default_float` if not given.
     name : str, optional
-        By default the name of the class.
+        By default that of the class and a number, as ``dense_1``; `keras.utils.clear_session` begins anew.
     activity_regularizer : callable, optional
         ``activity_regularizer(result)`` is a loss of each call.
     input_shape : sequence of int, optional
@@ -111,7 +111,7 @@ class Layer(InGraphs, Module):
         if unknown:
             raise unknown_argument(type(self), Layer, next(iter(unknown)))
         self._input_shape = None if input_shape is None else tuple(input_shape)
-        self._name = type(self).__name__ if name is None else name  # any text
+        self._name = default_name(type(self)) if name is None else name  # any text
         self.built = False
         self._dtype = None if dtype is None else as_dtype(dtype)
         self._is_trainable = bool(trainable)
