@@ -1,12 +1,17 @@
 """`value_class` makes the same classes as ``dataclass(frozen=True)``, without the check at run time."""
 
+from __future__ import annotations
+
 import copy
 import dataclasses
+import inspect
 import pickle
+import typing
+from typing import Any, Self
 
 import pytest
 
-from jittape.value_classes import value_class
+from jittape.value_classes import NamedTuple, value_class
 
 
 @value_class
@@ -72,3 +77,41 @@ def test_methods_of_the_class_stay():
     assert Named("a") == Named("b")
     assert hash(Named("a")) == 1
     assert repr(Named("a")) == "own"
+
+
+class Ours(NamedTuple):
+    """A named tuple of ours."""
+
+    first: int
+    second: tuple[str, ...] = ("a",)
+
+    @property
+    def both(self) -> tuple[Any, ...]:
+        return self.first, self.second
+
+    @classmethod
+    def of(cls, first: int) -> Self:
+        return cls(first)
+
+
+class Pythons(typing.NamedTuple):
+    """A named tuple of ours."""
+
+    first: int
+    second: tuple[str, ...] = ("a",)
+
+
+def test_named_tuples_are_those_of_typing():
+    for one, other in ((Ours(1), Pythons(1)), (Ours(2, second=()), Pythons(2, ()))):
+        assert one == other
+        assert repr(one) == repr(other).replace("Pythons", "Ours")
+        assert one._asdict() == other._asdict()
+        assert pickle.loads(pickle.dumps(one)) == copy.copy(one) == one
+    assert Ours.of(3).both == (3, ("a",))
+    for name in ("_fields", "_field_defaults", "__doc__", "__module__", "__bases__"):
+        assert getattr(Ours, name) == getattr(Pythons, name), name
+    assert Ours.__qualname__ == "Ours"
+    assert typing.get_type_hints(Ours) == typing.get_type_hints(Pythons)
+    assert str(inspect.signature(Ours)).replace("'", "") == "(first: int, second: tuple[str, ...] = (a,))"
+    with pytest.raises(TypeError):
+        Ours()

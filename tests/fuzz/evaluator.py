@@ -28,8 +28,7 @@ from jittape.compile.ir.tridiagonal_kernel import TridiagonalSolve
 from jittape.compile.kernels.control.control_driver import ControlDriver, Release, Stop
 from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
 from jittape.compile.rewrite.diagonal_op import DiagonalScatter
-from jittape.compile.schedule.row_tiling import RowTile
-from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
+from jittape.compile.schedule.steps import KernelStep, NumpyStep, RowTile, Schedule
 from jittape.compile.schedule.validate import touched_by
 from jittape.core.forms import Control
 from jittape.core.interpret import run_control, run_op

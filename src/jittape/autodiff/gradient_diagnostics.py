@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from jittape.autodiff.rebinding import rebinding_of
 from jittape.core.dtypes import is_differentiable
@@ -18,6 +18,7 @@ from jittape.recording.user_line import user_line
 from jittape.recording.variable import Variable
 from jittape.transform.differentiate import Path, Seen, TapeView, carries, seen
 from jittape.transform.opaque import opaque_op_between
+from jittape.value_classes import NamedTuple
 
 __all__ = ["GradientQuery", "dependent_slots", "diagnoses", "diagnosis", "explain_missing"]
 

@@ -9,7 +9,6 @@ The edge's key is the old ops with new slot numbers, so a loop reuses the edge w
 
 from __future__ import annotations
 
-from typing import NamedTuple
 from weakref import ref
 
 from jittape.core.config import config
@@ -20,6 +19,7 @@ from jittape.recording.trace import Trace
 from jittape.recording.trie import UNPLACED, Node, path_to
 from jittape.recording.trie_insertion import insert_node
 from jittape.transform.differentiate import Path, TapeView
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Spliced", "splice"]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from jittape.control.body import body_part
 from jittape.core.program import Body, Program
+from jittape.value_classes import NamedTuple
 
 __all__ = ["COUNT", "COUNTED", "WHILE", "Parts", "Pick", "carry", "live_part", "stack"]
 

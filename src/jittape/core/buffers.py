@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from ctypes import c_size_t
 from sys import getrefcount
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from jittape.core.config import config
 from jittape.core.locks import rlock
 from jittape.core.program import Aval
 from jittape.core.tickets import Ticket
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "LARGE",

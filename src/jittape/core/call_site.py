@@ -11,9 +11,10 @@ import os
 from functools import cache, lru_cache
 from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from jittape.core.user_calls import is_of_user
+from jittape.value_classes import NamedTuple
 
 __all__ = ["UNKNOWN", "Site", "is_own", "line_at", "resolved", "site_of", "sites"]
 

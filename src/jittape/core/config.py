@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from jittape.html_report import html_table
 from jittape.lazy_names import MissingName, missing_name, with_missing_names
+from jittape.value_classes import NamedTuple
 
 __all__ = ["TESTED", "Config", "config", "is_traced"]
 

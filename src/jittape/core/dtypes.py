@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jittape.core.config import config
 from jittape.core.user_calls import argument_of_user, named
 from jittape.errors import DTypeError
-from jittape.value_classes import value_class
+from jittape.value_classes import NamedTuple, value_class
 
 __all__ = [
     "BLAS", "EXTENSIONS", "KINDS", "NATIVE", "NATIVE_FLOATS", "NATIVE_NUMBERS", "SUPPORTED", "WEAK_EXAMPLES",

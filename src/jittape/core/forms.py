@@ -7,13 +7,13 @@ corresponds to an element of another. An op without a lowering runs as a NumPy s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jittape.core.program import Op
 from jittape.core.symbolic.memo_keys import memo_keys
-from jittape.value_classes import value_class
+from jittape.value_classes import NamedTuple, value_class
 
 if TYPE_CHECKING:
     from jittape.core.primitive import Primitive

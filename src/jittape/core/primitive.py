@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from jittape.core.forms import Call, Lowering
 from jittape.core.program import Aval, Op
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "INTERRUPTED",

@@ -10,7 +10,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.tickets import WeakValues
 from jittape.core.user_calls import file_shown
 from jittape.errors import ProgramError
-from jittape.value_classes import value_class
+from jittape.value_classes import NamedTuple, value_class
 
 if TYPE_CHECKING:
     from jittape.core.primitive import Primitive

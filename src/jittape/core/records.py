@@ -14,9 +14,11 @@ reads it in an array of `RecordLayout.dtype`. Compiled code reads and writes the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+
+from jittape.value_classes import NamedTuple
 
 __all__ = ["WORD", "BitFields", "Field", "RecordLayout"]
 

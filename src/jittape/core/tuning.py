@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -17,7 +17,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _caches: list[Callable[[], None]] = []
 
 
-@dataclass(repr=False)
+@dataclass(
+    init=False, repr=False
+)  # the class has the defaults; an `__init__` of all fields compiles in 1.5 ms
 class Tuning:
     """Thresholds, by the package that reads them.
 
@@ -88,15 +90,9 @@ class Tuning:
     """Cost of loading or storing an element."""
     gemm_bytes_per_ns: Mapping[str, int] = field(
         default_factory=lambda: {
-            "matrix": 400,
-            "vector": 32,
-            "tiny": 64,
-            "narrow": 128,
-            "dots": 128,
-            "rows": 110,
-            "columns": 110,
+            "matrix": 400, "vector": 32, "tiny": 64, "narrow": 128, "dots": 128, "rows": 110, "columns": 110,
         }
-    )
+    )  # fmt: skip
     """Speed of each form of `Gemm`: multiplications times the bytes of an element, per ns."""
     lapack_bytes_per_ns: int = 40
     """Speed of LAPACK: multiplications times the bytes of an element, per ns."""
@@ -365,6 +361,10 @@ class Tuning:
     newton_tolerance: float = 1e-3
     """Accuracy of Newton's method in units of the tolerance of a step: gradients assume a solved equation."""
     _label = ""  # no annotation: no field
+
+    def __init__(self) -> None:
+        mappings = {f.name: f.default_factory() for f in fields(self) if f.default_factory is not MISSING}
+        vars(self).update(mappings)
 
     @property
     def work_per_thread_ns(self) -> int:

@@ -10,13 +10,14 @@ import ctypes
 import sys
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jittape.core.buffers import LARGE, Buffer, pool
 from jittape.core.config import config
 from jittape.core.program import Aval
+from jittape.value_classes import NamedTuple
 
 __all__ = ["CONTIGUOUS_AND_ALIGNED", "ObjectLayout", "object_layout", "slot_places"]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from jittape.core.config import TESTED, config, is_traced
 from jittape.native.vector_calls import python_call, replace
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "MachineCode",

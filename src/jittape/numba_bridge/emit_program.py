@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from llvmlite import ir
 
 from jittape.compile.cache.emit_kernel import definition_of
-from jittape.compile.ir.table_layouts import ABORTABLE, KERNEL_CALL, LAUNCH_HEAD, POOL, THREAD
-from jittape.compile.kernels.control.control_plan import with_tables
+from jittape.compile.ir.table_layouts import ABORTABLE, KERNEL_CALL, LAUNCH_HEAD, POOL, THREAD, with_tables
 from jittape.compile.llvm.definition import symbol_of
 from jittape.compile.llvm.interrupts import (
     is_aborted,

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from functools import cache
 from sys import getrefcount
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
+
+from jittape.value_classes import NamedTuple
 
 __all__ = ["LOST", "LOST_ROW", "ROW", "references_of_call", "refuse_lost_out", "refuse_lost_outs"]
 

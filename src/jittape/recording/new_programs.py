@@ -11,7 +11,7 @@ import inspect
 import warnings
 from collections.abc import Container, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from jittape.core.program import SourceLine
 from jittape.errors import RecompileWarning
 from jittape.recording.trie import Node
 from jittape.recording.trie_insertion import Marker
+from jittape.value_classes import NamedTuple
 
 __all__ = ["NewProgram", "new_program_at", "place_at", "warn_of_new_program"]
 

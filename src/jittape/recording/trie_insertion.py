@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from jittape.recording.tensor import Tensor
 from jittape.recording.trie import UNPLACED, Node, ScalarInput, trie
 from jittape.recording.user_line import recording_line
 from jittape.transform.templates import Memory, Template, is_pure, types_of
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "ARRAY_AVALS",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from jittape.core.tensor_shape import TensorShape
 from jittape.primitives.indexing import gather, scatter
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
+from jittape.value_classes import NamedTuple
 
 __all__ = ["IndexedSlices", "Scattering"]
 

@@ -24,9 +24,8 @@ from jittape.compile.ir.kernel import Kernel
 from jittape.compile.llvm.blas import host_facts
 from jittape.compile.llvm.loaded_code import CodeHandle
 from jittape.compile.rewrite.bind_constants import bind_constants
-from jittape.compile.schedule.row_tiling import RowTile
 from jittape.compile.schedule.schedule import schedule
-from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule, Step
+from jittape.compile.schedule.steps import KernelStep, NumpyStep, RowTile, Schedule, Step
 from jittape.core.buffers import Buffer
 from jittape.core.config import config
 from jittape.core.locks import cached_property

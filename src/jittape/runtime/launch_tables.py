@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,17 +17,16 @@ from jittape.compile.ir.table_layouts import (
     TILE_HEAD,
     TILE_STEP,
     TILE_TEMPORARY,
+    with_tables,
 )
-from jittape.compile.kernels.control.control_plan import with_tables
 from jittape.compile.llvm.definition import Definition, Effort, FunctionKind
-from jittape.compile.schedule.row_tiling import RowTile
-from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
+from jittape.compile.schedule.steps import KernelStep, NumpyStep, RowTile, Schedule
 from jittape.core.buffers import address_of
 from jittape.core.symbolic.extents import applied
 from jittape.core.tuning import tuning
 from jittape.runtime.threads import MOST, announce_helper, pool_address
 from jittape.runtime.workspace import Layout
-from jittape.value_classes import value_class
+from jittape.value_classes import NamedTuple, value_class
 
 if TYPE_CHECKING:
     from llvmlite import ir

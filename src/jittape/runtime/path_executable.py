@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from jittape.core.buffers import Buffer, owned
@@ -24,6 +24,7 @@ from jittape.core.tuning import tuning
 from jittape.runtime.counters import counters
 from jittape.runtime.gc_pause import gc_paused
 from jittape.runtime.repeated_starts import RepeatedStarts
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "GeneralPathAtStarts",
@@ -395,11 +396,12 @@ def compiled_from(
     """
     with gc_paused():
         # The first compiled program imports LLVM; `import jittape` does not.
-        from jittape.compile.rewrite.bind_constants import bind_constants
         from jittape.runtime.executable import executable_of
 
         began = time.perf_counter()
         if constants is not None:
+            from jittape.compile.rewrite.bind_constants import bind_constants
+
             program = bind_constants(program, constants)
         compiled = executable_of(program, scalars, donated)
     count_program(compiled, began)

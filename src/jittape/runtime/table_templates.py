@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.cache.kernel_cache import registry
-from jittape.compile.ir.table_layouts import ABORTABLE, KERNEL_CALL, LAUNCH_HEAD, TILE_STEP
-from jittape.compile.kernels.control.control_plan import with_tables
-from jittape.compile.schedule.row_tiling import RowTile
-from jittape.compile.schedule.steps import KernelStep
+from jittape.compile.ir.table_layouts import ABORTABLE, KERNEL_CALL, LAUNCH_HEAD, TILE_STEP, with_tables
+from jittape.compile.schedule.steps import KernelStep, RowTile
 from jittape.core.buffers import address_of
 from jittape.core.records import WORD
 from jittape.core.symbolic.extents import Extent, applied

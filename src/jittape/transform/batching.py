@@ -10,7 +10,7 @@ Jacobians use batching: one reverse pass is recorded and runs on a stack of cota
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from jittape.core.builder import Builder, Symbol
 from jittape.core.forms import Map
@@ -19,6 +19,7 @@ from jittape.core.program import Aval, Op
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import broadcast, to_shape
 from jittape.primitives.shape.views import concat_op, sliced
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Shared", "batched", "batched_values", "broadcast_rows"]
 

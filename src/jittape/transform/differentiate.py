@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from jittape.core.builder import Builder, Symbol
 from jittape.core.config import config
@@ -25,6 +25,7 @@ from jittape.errors import NoGradientError, ProgramError
 from jittape.primitives.broadcast import real_op
 from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.transform.templates import Memory, Template, has_pure_rules
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Callback", "Path", "Reverse", "Seen", "TapeView", "carries", "seen"]
 

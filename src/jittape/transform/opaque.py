@@ -8,7 +8,6 @@ None. If it is on one of several paths, the sum over the other paths would be a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from jittape.core.dtypes import is_differentiable
@@ -16,6 +15,7 @@ from jittape.core.forms import Control
 from jittape.core.program import Aval, Body, Op, Program, bodies_of
 from jittape.errors import NoGradientError
 from jittape.transform.differentiate import Path, Seen, TapeView, carries
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Flow", "Follow", "OpaqueRules", "joined", "opaque_op_between", "unknown_among"]
 

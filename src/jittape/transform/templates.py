@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import nullcontext
 from types import FunctionType, NoneType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from jittape.core.symbolic.extents import open_extents
 from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.tuning import tuning
 from jittape.primitives.indexing.index_keys import Picking, Slicing
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Memory", "Template", "has_pure_rules", "is_pure", "types_of"]
 

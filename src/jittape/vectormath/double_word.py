@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "FLOAT32", "FLOAT64", "Layout", "add_words", "clamp", "computed_in_float64", "divide", "fast_two_sum",

@@ -7,10 +7,11 @@ float64, 2**-35 for float32).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from jittape.value_classes import NamedTuple
 from jittape.vectormath.double_word import fast_two_sum, layout, polynomial, two_product, two_sum
 from jittape.vectormath.exp import LN2_PARTS
 

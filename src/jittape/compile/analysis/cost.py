@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from jittape.core.dtypes import info_of
 from jittape.core.forms import Map, Reduce, Scan
 from jittape.core.primitive import Primitive
 from jittape.core.tuning import threshold_cache, tuning
+from jittape.value_classes import NamedTuple
 from jittape.vectormath.counting_math import ComplexCountingMath, CountedValue, CountingMath
 from jittape.vectormath.machine_math import NoFormula, NotInLanes
 from jittape.vectormath.math_namespace import MathNamespace

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from jittape.core.program import Aval, Op
 from jittape.core.symbolic.extent_functions import is_about_at_most
 from jittape.core.symbolic.extents import applied
 from jittape.core.tuning import tuning
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "BatchLoop",

@@ -8,7 +8,6 @@ right-hand sides. No copy is needed if nothing else reads them: see `overwritten
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple
 
 from jittape.compile.analysis.gemm_operands import (
     BatchLoop,
@@ -22,6 +21,7 @@ from jittape.compile.analysis.op_class import OpClass
 from jittape.compile.ir.lapack import DECOMPOSITIONS, FACTORIZATIONS, SOLVES
 from jittape.core.forms import Call
 from jittape.core.program import Aval, Op
+from jittape.value_classes import NamedTuple
 
 __all__ = ["LapackCall", "lapack_call_of", "overwritten"]
 

@@ -8,7 +8,7 @@ results in order.
 from __future__ import annotations
 
 from math import prod, trunc
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from jittape.compile.ir.table_layouts import ON_DEMAND
 from jittape.core.symbolic.extent_functions import is_about_at_most
 from jittape.core.symbolic.extents import applied
 from jittape.core.tuning import tuning
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "Tasks",

@@ -14,13 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from jittape.compile.cache import object_store
 from jittape.compile.cache.fingerprint import covers
-from jittape.compile.ir.instructions import Compute
-from jittape.compile.ir.kernel import Kernel, LoopKernel, NamedKernel, label_of
-from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
+from jittape.compile.ir.kernel import Kernel, NamedKernel, label_of
 from jittape.compile.llvm.built_in_functions import as_function
 from jittape.compile.llvm.compile_pool import mapped
 from jittape.compile.llvm.definition import Definition, Effort, FunctionKind, symbol_of
@@ -31,6 +29,7 @@ from jittape.core.locks import at_rest, lock, rlock
 from jittape.core.primitive import Primitive
 from jittape.core.tuning import tuning
 from jittape.errors import CompileError
+from jittape.value_classes import NamedTuple
 
 if TYPE_CHECKING:
     from llvmlite import ir
@@ -353,14 +352,7 @@ def is_cacheable(kernel: Kernel) -> bool:
 
     The text has only the name of a user's primitive, whose code may change.
     """
-    if isinstance(kernel, ScalarVM):
-        return all(is_builtin(code.primitive) for code in kernel.codes)
-    if not isinstance(kernel, LoopKernel):
-        return True
-    used = [i.primitive for i in kernel.instructions if isinstance(i, Compute)]
-    used += [r.primitive for r in kernel.reductions]
-    used += [s.scatter.combining for s in kernel.stores if s.scatter and s.scatter.combining]
-    return all(is_builtin(primitive) for primitive in used)
+    return all([is_builtin(primitive) for primitive in kernel.primitives])
 
 
 def is_builtin(primitive: Primitive) -> bool:

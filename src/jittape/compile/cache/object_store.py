@@ -27,7 +27,7 @@ import warnings
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jittape.compile.cache.environment import HOST_FILE, environment, host_content, host_name
 from jittape.compile.cache.private_files import BINARY, DIGEST_SIZE, Damaged, digest, is_private, read_private
@@ -36,6 +36,7 @@ from jittape.core.locks import lock
 from jittape.core.tuning import tuning
 from jittape.core.user_calls import stack_level
 from jittape.errors import CacheWarning
+from jittape.value_classes import NamedTuple
 from jittape.version import __version__
 
 __all__ = [

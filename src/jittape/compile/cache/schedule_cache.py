@@ -13,7 +13,7 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, count, repeat
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,14 +24,14 @@ from jittape.compile.ir.hashes import blake2b
 from jittape.compile.ir.kernel import NamedKernel
 from jittape.compile.ir.program_arrays import first_of_each, kinds_of, numbered, operands_of
 from jittape.compile.llvm.blas import blas
-from jittape.compile.schedule.row_tiling import RowTile
-from jittape.compile.schedule.steps import KernelStep, Schedule
+from jittape.compile.schedule.steps import KernelStep, RowTile, Schedule
 from jittape.core.dtypes import as_dtype
 from jittape.core.forms import Call, Control, Decomposition
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op, Program
 from jittape.core.tuning import tuning
 from jittape.primitives.shape.views import Region
+from jittape.value_classes import NamedTuple
 
 __all__ = ["is_known", "is_plain", "load_schedule", "schedule_key", "store_schedule"]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from jittape.compile.analysis.op_class import OpClass
 from jittape.compile.rewrite.scatter_parts import is_small_part
 from jittape.core.forms import View
 from jittape.core.program import Aval, Op, Program
+from jittape.value_classes import NamedTuple
 
 __all__ = ["ScatterMemory", "scatter_memory", "users_of"]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from typing import NamedTuple
 
 from jittape.compile.analysis.op_traits import OpProperties
 from jittape.compile.analysis.uses import Use
 from jittape.compile.ir.index_maps import picks, repeats, times_along, visited
 from jittape.core.locks import cached_property
 from jittape.core.tuning import tuning
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Candidate", "is_read_once", "store_rule"]
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from jittape.core.forms import Index
 from jittape.core.tuning import threshold_cache, tuning
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "EVERYWHERE", "Access", "Condition", "Position", "Quotient", "affine_of_alias", "element_of", "identity",

@@ -19,7 +19,7 @@ are ``p0`` elements apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -87,6 +87,11 @@ class Kernel:
         """The number of loops over data."""
         return sum(line.lstrip().startswith("for ") for line in self.text.splitlines())
 
+    @property
+    def primitives(self) -> Sequence[Primitive]:
+        """The primitives whose code the kernel contains; its text has only their names."""
+        return ()
+
 
 @value_class
 class NamedKernel(Kernel):
@@ -131,6 +136,16 @@ class LoopKernel(Kernel):
     @cached_property
     def text(self) -> str:
         return text_of(self)
+
+    @property
+    def primitives(self) -> Sequence[Primitive]:
+        """The primitives of the instructions, reductions and scatters."""
+        scatters = [store.scatter for store in self.stores]
+        return [
+            *[i.primitive for i in self.instructions if isinstance(i, Compute)],
+            *[reduction.primitive for reduction in self.reductions],
+            *[scatter.combining for scatter in scatters if scatter and scatter.combining],
+        ]
 
     def dtype_of(self, value: int) -> np.dtype[Any]:
         """The dtype of an instruction's value."""

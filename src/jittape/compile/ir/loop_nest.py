@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from jittape.compile.ir.instructions import (
     AffineValue,
@@ -17,6 +16,7 @@ from jittape.compile.ir.instructions import (
     dtype_of,
 )
 from jittape.core.builder import literal_op
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "ConcreteAddress",

@@ -6,6 +6,9 @@ A table is an array of int64. It consists of the records that are declared here;
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from jittape.core.records import BitFields, Field, RecordLayout
 
 __all__ = [
@@ -46,6 +49,7 @@ __all__ = [
     "TILE_HEAD",
     "TILE_STEP",
     "TILE_TEMPORARY",
+    "with_tables",
 ]
 
 # ---- launch tables: see `compile.llvm.driver` ------------------------------------------------------------------------
@@ -198,3 +202,11 @@ CLOCK_LOG = RecordLayout("used", "capacity")
 
 CLOCK_EVENT = RecordLayout("began", "ended", "record", "run")
 """A step that ran: its begin and end in ns, and the addresses of the clock's record and of the run's slot table."""
+
+
+# ---- bodies of a step ------------------------------------------------------------------------------------------------
+
+
+def with_tables(tables: Sequence[Any], plan: Sequence[Any], count: Callable[[int], Any] = int) -> list[Any]:
+    """Return a plan behind the launch tables of its bodies: one for a loop; for a branch their number comes first."""
+    return [*(BODY_COUNT.pack(count=count(len(tables))) if len(tables) > 1 else []), *tables, *plan]

@@ -7,7 +7,8 @@ this process.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Target", "TargetFacts"]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from jittape.value_classes import NamedTuple
 
 if TYPE_CHECKING:
     from llvmlite import ir

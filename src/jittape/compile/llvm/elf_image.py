@@ -14,7 +14,8 @@ import struct
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+
+from jittape.value_classes import NamedTuple
 
 __all__ = ["ElfImage", "load_image"]
 

@@ -11,9 +11,9 @@ import platform
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 from jittape.compile.ir.hashes import blake2b
+from jittape.value_classes import NamedTuple
 
 __all__ = ["RELOCATION", "HostProcessor", "host_key", "host_processor", "remember_host"]
 

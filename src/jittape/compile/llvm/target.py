@@ -12,7 +12,6 @@ import platform
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache
-from typing import NamedTuple
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -23,6 +22,7 @@ from jittape.compile.llvm.external_functions import ExternalFunction, used_by
 from jittape.compile.llvm.host_processor import RELOCATION
 from jittape.compile.llvm.unlocked_calls import emit_object, run_passes
 from jittape.errors import CompileError
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "PROCESSORS",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from jittape.core.primitive import Primitive
 from jittape.core.symbolic.extents import Extent, applied
 from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.tuning import tuning
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Kernels", "Placed"]
 

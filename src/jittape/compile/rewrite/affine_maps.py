@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jittape.core.forms import Index
 from jittape.core.tuning import threshold_cache, tuning
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "AffineMap",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from jittape.compile.rewrite.program_editor import Editor, primitives_of
 from jittape.core.forms import Decomposition, Map
@@ -22,6 +22,7 @@ from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.linalg.triangular import triangular_solve_op
 from jittape.primitives.record_parts import constant_of
 from jittape.primitives.shape.reshaping import matrix_transpose
+from jittape.value_classes import NamedTuple
 
 __all__ = ["split_cholesky_cotangents"]
 

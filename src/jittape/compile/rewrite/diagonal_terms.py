@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.primitives.elementwise.comparison import equal_op, where_op
 from jittape.primitives.record_parts import constant_of
 from jittape.primitives.shape.views import Region, pad_op, slice_op, transpose_op
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Term", "TermWriter"]
 

@@ -7,8 +7,6 @@ is exact except for the sign of zeros.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from jittape.compile.rewrite.program_editor import (
     Editor,
     inner_additions,
@@ -23,6 +21,7 @@ from jittape.core.symbolic.extent_functions import is_about_at_most
 from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import broadcast_to_op
 from jittape.primitives.shape.views import Region, concat_op
+from jittape.value_classes import NamedTuple
 
 __all__ = ["join_parts", "narrow_region"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from jittape.compile.ir.instructions import Compute, Load, Operand
 from jittape.compile.ir.kernel import Gemm, LoopKernel, bits_of
@@ -17,6 +17,7 @@ from jittape.compile.schedule.rules import Rule, broken_rule
 from jittape.compile.schedule.unplaced_steps import Draft, UnplacedStep, first_in_place, written
 from jittape.core.locks import cached_property
 from jittape.core.program import Aval
+from jittape.value_classes import NamedTuple
 
 __all__ = ["accumulate_in_gemm"]
 

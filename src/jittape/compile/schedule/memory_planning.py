@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from jittape.compile.schedule.row_tiling import RowTile, groups_of
-from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule, Step
+from jittape.compile.schedule.row_tiling import groups_of
+from jittape.compile.schedule.steps import KernelStep, NumpyStep, RowTile, Schedule, Step
 from jittape.compile.schedule.unplaced_steps import Draft, TiledRows, UnplacedStep
 from jittape.core.program import ALIGNMENT, Aval, Program
 from jittape.core.symbolic.extent_functions import never_negative
 from jittape.core.symbolic.extents import hint_of
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Arena", "plan_memory", "planned"]
 

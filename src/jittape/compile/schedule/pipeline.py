@@ -8,7 +8,6 @@ them, on the program as recorded.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from jittape.compile.fuse.join_sums import join_sums
 from jittape.compile.kernels.scalar_vm.bytecode import to_bytecode
@@ -40,6 +39,7 @@ from jittape.core.dtypes import NATIVE
 from jittape.core.program import Program, check
 from jittape.core.simplify import PASSES as SIMPLIFICATIONS
 from jittape.errors import ProgramError
+from jittape.value_classes import NamedTuple
 
 __all__ = ["PASSES", "SIMPLIFICATIONS", "Pass", "run_passes", "stages_of"]
 

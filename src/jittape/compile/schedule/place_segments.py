@@ -14,8 +14,7 @@ from typing import Any
 from jittape.compile.ir.kernel import Kernel
 from jittape.compile.schedule.memory_planning import Arena
 from jittape.compile.schedule.program_segments import Segment, segments_of
-from jittape.compile.schedule.row_tiling import RowTile
-from jittape.compile.schedule.steps import Donated, KernelStep, Schedule, Step
+from jittape.compile.schedule.steps import Donated, KernelStep, RowTile, Schedule, Step
 from jittape.compile.schedule.validate import check_schedule
 from jittape.core.program import Op, Program
 from jittape.core.tuning import tuning

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from jittape.compile.ir.program_arrays import first_of_each, numbered, operands_
 from jittape.core.forms import Alias, Assert, CheckedMap, Control, View
 from jittape.core.program import Aval, Op, Program
 from jittape.core.tuning import tuning
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Segment", "segments_of"]
 

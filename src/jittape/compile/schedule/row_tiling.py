@@ -10,8 +10,6 @@ each block, as a sum that is divided into tasks has.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from jittape.compile.ir.instructions import BoundsMask, Load
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
@@ -20,8 +18,9 @@ from jittape.core.program import Aval
 from jittape.core.symbolic.extent_functions import is_about_at_most, whole_quotient
 from jittape.core.symbolic.extents import applied
 from jittape.core.tuning import tuning
+from jittape.value_classes import NamedTuple
 
-__all__ = ["Cut", "Found", "RowTile", "RowTileFinder", "TileStep", "groups_of"]
+__all__ = ["Cut", "Found", "RowTileFinder", "TileStep", "groups_of"]
 
 
 class Cut(NamedTuple):
@@ -47,31 +46,6 @@ class Cut(NamedTuple):
     partial: frozenset[int]
     axis: str = ""
     inner: int = 1
-
-
-@dataclass(frozen=True, eq=False)
-class RowTile:
-    """A tile loop: the blocks of rows that consecutive steps run through together.
-
-    Attributes
-    ----------
-    blocks : int
-        Number of row blocks; the tasks of each step.
-    groups : int
-        Number of tasks of the tile loop, each of `blocks / groups` blocks, rounded up.
-    region : int
-        Bytes of the memory of each group.
-    moved : tuple of (int, int)
-        Storages in that memory, with the bytes of one block.
-    work : int
-        Estimated time of all steps on one thread, in ns.
-    """
-
-    blocks: int
-    groups: int
-    region: int
-    moved: tuple[tuple[int, int], ...]
-    work: int
 
 
 def possible_rows(nest: LoopNest | None, kernel: object, sizes: Sequence[int]) -> list[int]:

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from jittape.compile.ir.kernel import Kernel
-from jittape.compile.schedule.row_tiling import RowTile
 from jittape.core.program import Aval, Op, Program
 from jittape.value_classes import value_class
 
-__all__ = ["Donated", "KernelStep", "NumpyStep", "Schedule", "Step"]
+__all__ = ["Donated", "KernelStep", "NumpyStep", "RowTile", "Schedule", "Step"]
 
 Donated = tuple[tuple[int, int], ...]
 """Inputs and outputs by position: the output may be computed in the input's memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowTile:
+    """A tile loop: the blocks of rows that consecutive steps run through together.
+
+    Attributes
+    ----------
+    blocks : int
+        Number of row blocks; the tasks of each step.
+    groups : int
+        Number of tasks of the tile loop, each of `blocks / groups` blocks, rounded up.
+    region : int
+        Bytes of the memory of each group.
+    moved : tuple of (int, int)
+        Storages in that memory, with the bytes of one block.
+    work : int
+        Estimated time of all steps on one thread, in ns.
+    """
+
+    blocks: int
+    groups: int
+    region: int
+    moved: tuple[tuple[int, int], ...]
+    work: int
 
 
 @value_class

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import chain, groupby
-from typing import NamedTuple
 
 from jittape.compile.ir.kernel import Gemm, LoopKernel
 from jittape.compile.ir.lapack import Lapack
@@ -17,6 +16,7 @@ from jittape.compile.schedule.steps import KernelStep, Schedule, Step
 from jittape.core.program import ALIGNMENT, Aval
 from jittape.core.symbolic.extents import hint_of
 from jittape.errors import ProgramError
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Touched", "check_schedule", "schedule_text", "touched_by"]
 

@@ -7,10 +7,11 @@ the body is traced. Integer arithmetic that overflows wraps around, and so does 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from jittape.core.primitive import active_recorder
 from jittape.core.program import Aval, Op
+from jittape.value_classes import NamedTuple
 
 __all__ = ["AffineInteger", "AffineRecorder", "affine_integer", "traced_integer"]
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from jittape.core.symbolic.polynomials import Terms, polynomial_text
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Guards", "Sign", "position_tests"]
 

@@ -7,7 +7,7 @@ arrays). So an index may change from call to call without changing the path.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from jittape.primitives.indexing.masks import masked_op, unmasked_op
 from jittape.primitives.indexing.slice_starts import is_traced
 from jittape.primitives.shape.views import Region, dynamic_update_slice_op, inverse, permuted, slice_op
 from jittape.typing import Tensor
+from jittape.value_classes import NamedTuple
 
 __all__ = ["PLANS", "getitem", "setitem"]
 

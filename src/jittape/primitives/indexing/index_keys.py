@@ -7,7 +7,7 @@ depends on them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from jittape.errors import InvalidIndexError
 from jittape.primitives.indexing.gather_ops import check_range
 from jittape.primitives.indexing.slice_starts import checked_position, is_traced, traced_range
 from jittape.primitives.shape.views import Region
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Picking", "Selection", "Slicing", "check_mask", "parsed", "selection_of"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from jittape.primitives.record_parts import integer_dtype, require_kinds
 from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import sliced
 from jittape.typing import Tensor, TensorLike
+from jittape.value_classes import NamedTuple
 
 __all__ = ["PLACES", "TopK", "argsort", "argsort_op", "sort", "stable_order", "top_k"]
 

@@ -9,7 +9,7 @@ over minibatches ``x[i:i + 32]`` is one path for all ``i``. If the op itself det
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from jittape.core.symbolic.extents import applied
 from jittape.errors import AxisError, DTypeError, ShapeError
 from jittape.primitives.batched_params import along_axis, in_shape
 from jittape.primitives.broadcast import aligned_shapes, broadcast, to_shape
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "Region",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from jittape.core.program import Aval, Op, Program
 from jittape.core.symbolic.extents import Extent, Extents
@@ -23,6 +23,7 @@ from jittape.runtime.path_executable import (
 )
 from jittape.runtime.repeated_starts import RepeatedStarts
 from jittape.transform.differentiate import Path
+from jittape.value_classes import NamedTuple
 
 __all__ = ["GeneralPath"]
 

@@ -9,10 +9,11 @@ is computed below c and the one from x to 1 above c, and nothing cancels. For `b
 from __future__ import annotations
 
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from jittape.value_classes import NamedTuple
 from jittape.vectormath.gamma_family.betainc import (
     Side,
     difference_of_products,

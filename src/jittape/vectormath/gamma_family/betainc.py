@@ -14,10 +14,11 @@ computed in float64 with fewer nodes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from jittape.value_classes import NamedTuple
 from jittape.vectormath.double_word import (
     FLOAT64,
     add_words,

@@ -7,10 +7,11 @@ formula (DLMF 5.5.3). float32 is computed in float64.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from jittape.value_classes import NamedTuple
 from jittape.vectormath.double_word import (
     divide,
     fast_two_sum,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from jittape.core.forms import Alias, Control, Decomposition, DynamicUpdateSlice
 from jittape.core.program import ALIGNMENT, Aval, Body, Op, Program, is_dynamic_dim
 from jittape.core.records import WORD
 from jittape.core.simplify import simplify
+from jittape.value_classes import NamedTuple
 
 __all__ = ["BranchPlanner"]
 

@@ -23,7 +23,7 @@ from jittape.compile.ir.exchanges import Exchanges
 from jittape.compile.ir.general_band_kernel import GeneralBandSolve
 from jittape.compile.ir.isotonic_kernel import IsotonicBlocks
 from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
-from jittape.compile.ir.table_layouts import BODY_COUNT, BYTECODE_HEAD, CARRY, FIXED, LOOP, STACKED_ROW
+from jittape.compile.ir.table_layouts import BYTECODE_HEAD, CARRY, FIXED, LOOP, STACKED_ROW
 from jittape.compile.ir.tridiagonal_kernel import TridiagonalSolve
 from jittape.compile.kernels.control.branch_plan import BranchPlanner
 from jittape.compile.kernels.control.control_driver import ControlDriver, Plan, arena_cells, is_native
@@ -36,7 +36,7 @@ from jittape.core.records import WORD
 from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
 
-__all__ = ["plan_of", "with_tables"]
+__all__ = ["plan_of"]
 
 
 def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[..., Any]) -> Plan | None:
@@ -64,11 +64,6 @@ def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[...
     if form.kind == "branch":
         return BranchPlanner(run, schedule).plan()
     return _Loop(run, schedule).plan()
-
-
-def with_tables(tables: Sequence[Any], plan: Sequence[Any], count: Callable[[int], Any] = int) -> list[Any]:
-    """Return a plan behind the launch tables of its bodies: one for a loop; for a branch their number comes first."""
-    return [*(BODY_COUNT.pack(count=count(len(tables))) if len(tables) > 1 else []), *tables, *plan]
 
 
 def _scalars(run: Sequence[Op]) -> Plan:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -26,6 +25,7 @@ from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
 from jittape.core.dtypes import float32, info_of
 from jittape.core.tuning import tuning
+from jittape.value_classes import NamedTuple
 
 __all__ = ["Stack", "define_product", "stack"]
 

@@ -5,7 +5,7 @@ It is the counterpart of `canonicalize` for loop nests.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from jittape.compile.analysis.parallelism import tasks_on_demand, work_of_produc
 from jittape.compile.ir.instructions import Operand
 from jittape.compile.ir.kernel import Gemm, bits_of
 from jittape.compile.ir.target_facts import Target
+from jittape.value_classes import NamedTuple
 
 __all__ = ["GemmLowering", "LoweredGemm"]
 

@@ -7,7 +7,6 @@ of degree 7 for small norms. The matrices have contiguous columns, as LAPACK exp
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -18,6 +17,7 @@ from jittape.compile.llvm.ir_helpers import for_range, integer
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue
 from jittape.core.dtypes import float64, info_of
+from jittape.value_classes import NamedTuple
 from jittape.vectormath.matrix_pade import (
     COEFFICIENTS,
     COEFFICIENTS_OF_7,

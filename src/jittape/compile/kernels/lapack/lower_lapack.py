@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from jittape.compile.ir.target_facts import TargetFacts
 from jittape.core.forms import Call
 from jittape.core.program import Aval, Op
 from jittape.core.tuning import tuning
+from jittape.value_classes import NamedTuple
 
 __all__ = ["LoweredLapack", "lower_lapack"]
 

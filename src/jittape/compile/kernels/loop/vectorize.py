@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
@@ -30,6 +29,7 @@ from jittape.compile.ir.instructions import (
 )
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.core.tuning import tuning
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "OBSTACLES",

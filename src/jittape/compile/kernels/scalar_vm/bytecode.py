@@ -13,7 +13,7 @@ with a kind and a count, then that many instructions (`INSTRUCTION` or `LONG_INS
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Body, Op, Program, dead_code_removed
 from jittape.core.records import RecordLayout
 from jittape.core.tuning import tuning
-from jittape.value_classes import value_class
+from jittape.value_classes import NamedTuple, value_class
 
 __all__ = [
     "CONSTANT",
@@ -89,6 +89,11 @@ class ScalarVM(Kernel):
     def loops(self) -> int:
         """The kernel has no loops over data."""
         return 0
+
+    @property
+    def primitives(self) -> Sequence[Primitive]:
+        """The primitives of the instructions."""
+        return [code.primitive for code in self.codes]
 
 
 # ---- which ops ------------------------------------------------------------------------------------------------------

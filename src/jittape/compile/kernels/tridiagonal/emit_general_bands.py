@@ -6,8 +6,6 @@ The scratch memory has a row for each row of the matrix, whose element `below` i
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from llvmlite import ir
 
 from jittape.compile.ir.general_band_kernel import GeneralBandSolve
@@ -17,6 +15,7 @@ from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import alloca_once, for_range, for_steps, integer
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
 from jittape.core.dtypes import info_of
+from jittape.value_classes import NamedTuple
 
 __all__ = ["define_general_band_solve"]
 
