@@ -141,7 +141,8 @@ OPS = [
     Op("log1p", lambda a: np.log1p(np.abs(a))),
     Op("scalar", lambda a: 2 * a - 1.5),
     Op("power", lambda a: np.power(a, 2)),
-    Op("operator_power", lambda a: a**2),  # int8 for bools, for which the function gives int64
+    # int8 for arrays of bools, for which the function gives int64; NumPy's scalars, which no tensor is, give int64 too
+    Op("operator_power", lambda a: (np.asarray(a) if isinstance(a, np.bool_) else a) ** 2),
 ]
 
 

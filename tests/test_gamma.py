@@ -106,6 +106,17 @@ def test_betainc_of_tiny_parameters_keeps_the_digits_of_its_complement():
         assert ulp_error(value, betainc_reference(*map(mp.mpf, point)), np.float64) <= 4, point
 
 
+def test_betainc_at_subnormal_numbers_keeps_its_digits():
+    """The product of x and a + b has few digits there, or none."""
+    x = np.array([5e-324, 3e-322, 1e-310, 2e-290, 1e-200])
+    for a, b in [(0.5, 1.0), (0.01, 0.01), (1e-5, 0.01), (0.5, 1e-10), (1e-300, 1e-300), (2.0, 3.0)]:
+        found = jt.math.betainc(np.float64(a), np.float64(b), x).numpy()
+        with mp.workdps(40):
+            constant = mp.log(mp.beta(a, b) * a) if a > 1e-100 else mp.log(2)
+            wanted = [float(mp.exp(mp.mpf(a) * mp.log(mp.mpf(value)) - constant)) for value in x]
+        np.testing.assert_allclose(found, wanted, rtol=1e-14, err_msg=f"a={a}, b={b}")
+
+
 def test_betainc_and_its_gradient_are_compiled():
     def slope(a, b, x):
         return multiply(betainc_op.bind(a, b, x), betainc_slope_op.bind(a, b, x, order_a=1, order_b=0))

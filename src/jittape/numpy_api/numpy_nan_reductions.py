@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -60,26 +62,43 @@ def without_nan(a: Any, number: complex) -> Any:
     return where(is_nan(a), np.array(number, dtype_of(a)), a) if has_nan(a) else a
 
 
-def _ignoring(number: float, function: Callable[..., Any]) -> Callable[..., Any]:
+def _require_known(name: str, options: dict[str, Any]) -> None:
+    """Raise an error that names the called function, instead of the one that it calls, for an unknown option."""
+    for option in options:
+        if option not in _options_of(name):
+            raise TypeError(f"{name}() got an unexpected keyword argument {option!r}")
+
+
+@cache
+def _options_of(name: str) -> frozenset[str]:
+    return frozenset(inspect.signature(getattr(np, name)).parameters)
+
+
+def _ignoring(number: float, function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return a reduction in which nan counts as `number`."""
 
     def ignoring(a: Any, *args: Any, **kwargs: Any) -> Any:
+        _require_known(name, kwargs)
         return function(without_nan(array_like(a), number), *args, **kwargs)
 
     SUMS.add(ignoring)
     return ignoring
 
 
-def _averaging(function: Callable[..., Any]) -> Callable[..., Any]:
+def _averaging(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return a mean or deviation of the elements that are not nan."""
 
-    def average(a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def average(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        _require_known(name, kwargs)
+        reject(name, out=out)
         a = strong(a)
         if has_nan(a):
-            axis = axis_of("nanmean", a, axis)
+            axis = axis_of(name, a, axis)
             numbers, mask = logical_not(is_nan(a)), kwargs.pop("where", True)
             kwargs["where"] = logical_and(numbers, mask) if is_mask(mask) else numbers
-        return function(a, axis, *args, **kwargs)
+        return function(a, axis, dtype, out, *args, **kwargs)
 
     return average
 
@@ -161,13 +180,13 @@ with_numbers_op = Primitive(
 NAN_REDUCTIONS: dict[Any, Callable[..., Any]] = {
     np.nanargmax: _position(first_greatest, -np.inf, "nanargmax"),
     np.nanargmin: _position(first_least, np.inf, "nanargmin"),
-    np.nancumprod: _ignoring(1, cumulative_adapter(cumprod, "nancumprod")),
-    np.nancumsum: _ignoring(0, cumulative_adapter(cumsum, "nancumsum")),
+    np.nancumprod: _ignoring(1, cumulative_adapter(cumprod, "nancumprod"), "nancumprod"),
+    np.nancumsum: _ignoring(0, cumulative_adapter(cumsum, "nancumsum"), "nancumsum"),
     np.nanmax: _extreme(greatest, -np.inf, "nanmax"),
-    np.nanmean: _averaging(numpy_mean),
+    np.nanmean: _averaging(numpy_mean, "nanmean"),
     np.nanmin: _extreme(least, np.inf, "nanmin"),
-    np.nanprod: _ignoring(1, sum_adapter(reduce_prod, reduce_all, "nanprod")),
-    np.nanstd: _averaging(deviation_adapter(reduce_std, "nanstd")),
-    np.nansum: _ignoring(0, sum_adapter(reduce_sum, reduce_any, "nansum")),
-    np.nanvar: _averaging(deviation_adapter(reduce_variance, "nanvar")),
+    np.nanprod: _ignoring(1, sum_adapter(reduce_prod, reduce_all, "nanprod"), "nanprod"),
+    np.nanstd: _averaging(deviation_adapter(reduce_std, "nanstd"), "nanstd"),
+    np.nansum: _ignoring(0, sum_adapter(reduce_sum, reduce_any, "nansum"), "nansum"),
+    np.nanvar: _averaging(deviation_adapter(reduce_variance, "nanvar"), "nanvar"),
 }

@@ -54,6 +54,8 @@ _RULES = {4: (14, 18.0), 8: (28, 38.0)}
 _GREATEST = 1e150
 #: Up to ``z = _SMALL / max(1, a + b)``, the integral from the end 0 of z is computed.
 _SMALL = 0.25
+#: Binary exponent of the scale of the smallest arguments, and the scale's logarithm in two words.
+_BITS, _LOG_OF_SCALE = 200, (138.62943611198907, -3.3555121496085278e-15)
 #: Rows k, 1 / k of the series for these z.
 _SERIES = tuple([(float(k), 1 / k) for k in range(1, 29)])
 
@@ -180,7 +182,7 @@ def _factor(m: Any, side: Side) -> Scaled:
     for n at n.
     """
     _, p, q, z, rest, n, _ = side
-    exponent, divisor = power_over_gamma_parts(m, p, *_times_sum(m, z, n))
+    exponent, divisor = _power_of_end(m, p, z, n)
     other, other_divisor = power_over_gamma_parts(m, q, *_times_sum(m, rest, n))
     whole, whole_divisor = power_over_gamma_parts(m, n[0], n[0])
     exponent = add_words(m, add_words(m, exponent, other), (-whole[0], -whole[1]))
@@ -188,6 +190,21 @@ def _factor(m: Any, side: Side) -> Scaled:
     divisor = multiply_words(m, multiply_words(m, divisor, other_divisor), n)
     numerator = multiply_words(m, multiply_words(m, power, whole_divisor), (q, 0.0))
     return Scaled(divide(m, numerator, divisor), n_bits)
+
+
+def _power_of_end(m: Any, p: Any, z: tuple[Any, Any], n: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return the parts of ``t**p exp(-t) / gamma(p + 1)`` at t = z n; a z so small that exp(-t) is 1 is scaled.
+
+    Else the product would be subnormal, with few digits or none.
+    """
+    tiny = (z[0] < 2.0**-800) | (z[0] * n[0] < 2.0**-900)
+    scale = m.where(tiny, m.literal(2.0**_BITS, np.float64), 1.0)
+    high, low = _times_sum(m, (z[0] * scale, z[1] * scale), n)
+    empty = tiny & (high < 2.0**-1022)  # p is so small that its power is 1 at any t
+    t = m.where(empty, 2.0**-1022, high), m.where(empty, 0.0, low)
+    exponent, divisor = power_over_gamma_parts(m, p, *t)
+    shift = multiply_words(m, (m.where(tiny, -p, 0.0), 0.0), _LOG_OF_SCALE)
+    return add_words(m, exponent, shift), divisor
 
 
 def _times_sum(m: Any, part: tuple[Any, Any], n: tuple[Any, Any]) -> tuple[Any, Any]:
