@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from mpmath import mp
@@ -115,6 +117,16 @@ def test_betainc_at_subnormal_numbers_keeps_its_digits():
             constant = mp.log(mp.beta(a, b) * a) if a > 1e-100 else mp.log(2)
             wanted = [float(mp.exp(mp.mpf(a) * mp.log(mp.mpf(value)) - constant)) for value in x]
         np.testing.assert_allclose(found, wanted, rtol=1e-14, err_msg=f"a={a}, b={b}")
+
+
+def test_densities_at_subnormal_numbers_are_finite():
+    """Parameters divided by x overflow there, and are multiplied by powers of x that are almost zero."""
+    x = np.array([5e-324, 3e-322, 1e-310, 2e-290, 1e-200])
+    for a in (0.3, 0.5, 1.0):
+        found = jt.grad(lambda x, a=a: jt.reduce_sum(jt.math.betainc(a, np.float64(2.0), x)))(x)
+        np.testing.assert_allclose(found, a * (a + 1) * x ** (a - 1), rtol=1e-12)
+        found = jt.grad(lambda x, a=a: jt.reduce_sum(jt.math.igamma(np.float64(a), x)))(x)
+        np.testing.assert_allclose(found, x ** (a - 1) / math.gamma(a), rtol=1e-12)
 
 
 def test_betainc_and_its_gradient_are_compiled():

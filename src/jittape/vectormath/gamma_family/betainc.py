@@ -78,8 +78,10 @@ def beta_density(m: Any, a: Any, b: Any, x: Any) -> Any:
     dtype = x.dtype
     a, b, x = (m.cast(value, np.float64) for value in (a, b, x))
     side = sides(m, a, b, x)
-    density = divide(m, (side.p, 0.0), multiply_words(m, side.z, side.rest))
-    result = _factor(m, side).times(m, density)
+    scale = m.where(side.z[0] < 2.0**-800, m.literal(2.0**_BITS, np.float64), 1.0)  # p / z may overflow
+    z = side.z[0] * scale, side.z[1] * scale
+    density = divide(m, (side.p, 0.0), multiply_words(m, z, side.rest))
+    result = _factor(m, side).times(m, density) * scale
     infinity, end = m.literal(np.inf, np.float64), m.where(x == 0, a, b)
     other = m.where(x == 0, b, a)
     at_end = m.where(end < 1, infinity, m.where(end > 1, 0.0, other))

@@ -101,7 +101,9 @@ def gamma_density(m: Any, a: Any, x: Any) -> Any:
     dtype = x.dtype
     a, x = m.cast(a, np.float64), m.cast(x, np.float64)
     inner_a, inner_x = _within(m, a), _within(m, x)
-    result = power_over_gamma(m, inner_a, inner_x).times(m, divide(m, (inner_a, 0.0), (inner_x, 0.0)))
+    scale = m.where(inner_x < 2.0**-800, m.literal(2.0**200, np.float64), 1.0)  # a / x may overflow
+    quotient = divide(m, (inner_a, 0.0), (inner_x * scale, 0.0))
+    result = power_over_gamma(m, inner_a, inner_x).times(m, quotient) * scale
     infinity = m.literal(np.inf, np.float64)
     at_zero = m.where(a < 1, infinity, m.where(a > 1, 0.0, m.literal(1, np.float64)))
     result = m.where(x == 0, at_zero, m.where((x == np.inf) | (a == np.inf), 0.0, result))
