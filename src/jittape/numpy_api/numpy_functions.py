@@ -80,7 +80,7 @@ from jittape.numpy_api.numpy_shapes import (
 )
 from jittape.numpy_api.numpy_sorting import SORTING
 from jittape.numpy_api.numpy_statistics import STATISTICS, deviation_adapter
-from jittape.numpy_api.one_call import FRACTIONS, INDEX, ONE_CALLS, PERCENTS, OneCall, arranged
+from jittape.numpy_api.one_call import BY_OPERATOR, FRACTIONS, INDEX, ONE_CALLS, PERCENTS, OneCall, arranged
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import multiply, positive
 from jittape.primitives.elementwise.comparison import where
@@ -377,6 +377,7 @@ _RESULTS: dict[Any, Callable[..., Any]] = {
 
 _OF_INDEX: dict[Any, Callable[..., Any]] = {np.delete: delete_at, np.insert: insert_at, np.take: take_at}
 """Adapters in bodies, which find a number in place of the index."""
+BY_OPERATOR[take_at] = True
 
 ONE_CALLS |= {
     function: OneCall(

@@ -294,7 +294,8 @@ def _elements(a: Any, indices: Any, axis: Any) -> Any:
         indices = np.asarray(indices)
     if axis is None:
         return (a if rank == 1 else reshape(a, -1))[indices]
-    return a[(*(slice(None),) * one_axis("np.take", axis_key(axis), rank), indices)]
+    along = one_axis("np.take", axis_key(axis), rank)
+    return a[(*(slice(None),) * along, indices) if along else indices]
 
 
 def _sliding_window_view(

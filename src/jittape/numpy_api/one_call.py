@@ -18,6 +18,7 @@ from jittape.numpy_api.dtype_objects import DType
 from jittape.numpy_api.numpy_operands import dtype_of, shape_of
 
 __all__ = [
+    "BY_OPERATOR",
     "END",
     "FLAGS",
     "FRACTIONS",
@@ -67,6 +68,8 @@ class OneCall(NamedTuple):
 
 ONE_CALLS: dict[Any, OneCall] = {}
 """How functions are recorded as one call; `numpy_functions` fills the table."""
+BY_OPERATOR: dict[Any, bool] = {}
+"""Bodies of functions whose calls with known indices are recorded as ``x[indices]``: that of ``np.take``."""
 STATICS: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 """The parameters of `OneCall.general` that paths contain, so that equal ones are mostly one object, compared fast."""
 OPERAND, LIST, TUPLE, END, NAMED = (f"\ue000{name}" for name in ("operand", "list", "tuple", "end", "named"))

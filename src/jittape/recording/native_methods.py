@@ -27,6 +27,7 @@ from jittape.core.dtypes import float64, int64
 from jittape.core.primitive import active
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import open_extents
+from jittape.native.array_copy import ARRAY_COPY, copy_function
 from jittape.native.built_in import PYTHON_CALL, TABLE
 from jittape.native.object_layout import object_layout, slot_places
 from jittape.native.switch import MachineCode, NativeMethod
@@ -248,13 +249,12 @@ _KNOWN: dict[str, Any] = {
     "one": 1,
     "empty": (),
     "active": active,
+    "axis": "axis",
     "recorder": "recorder",
     "__call__": "__call__",
     "keepdims": "keepdims",
     "nbytes": "nbytes",
     "shape": "shape",
-    "size": "size",
-    "ndarray.copy": np.ndarray.copy,
     "ARRAY_AVALS": ARRAY_AVALS,
     "PLANS": PLANS,
     "open_extents": open_extents,
@@ -280,8 +280,8 @@ def machine_code() -> MachineCode:
     CompileError
         If LLVM cannot compile them.
     """
-    layout = object_layout()
-    if layout is None or not can_replace():
+    layout, copy = object_layout(), copy_function()
+    if layout is None or copy is None or not can_replace():
         return MachineCode()
     try:
         slots = [(prefix, slot_places(kind, names)) for prefix, kind, names in _SLOTS]
@@ -293,6 +293,7 @@ def machine_code() -> MachineCode:
     kept_for_ever(_KNOWN)
     define(TABLE, address_of(kept_for_ever(_table)))
     define(PYTHON_CALL, python_call())
+    define(ARRAY_COPY, copy)
 
     def new(function: ir.Function) -> ObjectCode:
         from jittape.native.object_code import ObjectCode

@@ -216,6 +216,8 @@ def getitem(x: Any, key: Any) -> Tensor:
         start, stop, _ = key.indices(shape[0])
         if start < stop and stop - start < shape[0]:
             return apply(_slice, (x, start), _rows(shape, stop - start).static)
+    if type(key) is list and key and all([type(i) is int for i in key]):
+        key = np.asarray(key)
     if type(key) is np.ndarray and key.dtype.kind in "iu" and key.ndim and shape and not open_extents:
         return _picked(x, shape, key)
     known = _known_plan(shape, key)

@@ -5,12 +5,21 @@ from __future__ import annotations
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
+from jittape.native.object_code import ObjectCode
 from jittape.native.object_layout import CONTIGUOUS_AND_ALIGNED
 from jittape.recording.machine_code.emit_methods import call_by_position
-from jittape.recording.machine_code.emit_operands import New, recorder
+from jittape.recording.machine_code.emit_operands import (
+    KEY,
+    NBYTES,
+    New,
+    array_copy,
+    kind_of_array,
+    recorder,
+)
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
+from jittape.recording.machine_code.path_tables import LAST_KEYS, LAST_LISTS
 
-__all__ = ["define_getitem"]
+__all__ = ["define_getitem", "getitem"]
 
 _MOST_INDICES = 4096
 """Maximum size of an index array whose range machine code checks."""
@@ -21,7 +30,7 @@ def define_getitem(name: str, is_variable: bool, new: New, function: ir.Function
     code = new(function)
     own, key = function.args
     python = code.block("python")
-    part = code.call_shared("jittape_getitem", lambda shared: _Getitem(new, shared).emit(), own, key)
+    part = getitem(new, code, own, key)
     code.require(code.differ(part, integer(0)), python)
     if is_variable:
         failed = code.block("failed")
@@ -36,18 +45,26 @@ def define_getitem(name: str, is_variable: bool, new: New, function: ir.Function
     call_by_position(code, code.known(name), own, key)
 
 
+def getitem(new: New, code: ObjectCode, x: ir.Value, key: ir.Value) -> ir.Value:
+    """Emit a call of ``getitem(x, key)``, which returns 0 without an error if Python has to record the call."""
+    return code.call_shared("jittape_getitem", lambda shared: _Getitem(new, shared).emit(), x, key)
+
+
 class _Getitem:
-    """The writer of ``getitem(x, key)``, which returns 0 without an error if Python has to record the call."""
+    """The writer of `getitem`."""
 
     def __init__(self, new: New, function: ir.Function) -> None:
         self.new = new
         self.code = code = new(function)
-        self.x, self.key = function.args
+        self.x, given = function.args
+        self.given, self.key = given, given
         self.no, self.refused = code.block("no"), code.block("refused")
         self.operands, self.count = code.words(OPERANDS), code.words(1)
-        # References that the call holds: the trace, the parts of the plan, the plan and the start of a row.
-        self.trace, self.parts, self.plan, self.start = (code.words(1) for _ in range(4))
-        for memory in (self.trace, self.parts, self.plan, self.start):
+        # References that the call holds: the trace, the parts of the plan, the plan, the start of a row and an array.
+        self.held = self.trace, self.parts, self.plan, self.start, self.array = [
+            code.words(1) for _ in range(5)
+        ]
+        for memory in self.held:
             code.write(memory, integer(0))
 
     def emit(self) -> None:
@@ -71,6 +88,7 @@ class _Getitem:
         self._start_of_rows(shape, other)
         builder.branch(planned)
         code.begin(other)
+        self._take_list()
         self._parts_of_key(shape)
         builder.branch(planned)
 
@@ -97,7 +115,7 @@ class _Getitem:
         builder.ret(integer(0))
 
     def _drop_all(self) -> None:
-        for memory in (self.trace, self.parts, self.plan, self.start):
+        for memory in self.held:
             self.code.decref(self.code.read(memory))
 
     def _append(self, operand: ir.Value) -> None:
@@ -124,7 +142,7 @@ class _Getitem:
         code, builder = self.code, self.code.builder
         extent = self._first_extent(shape, self.refused)
         index = code.index(self.key, self.refused)
-        self._require_in_range(index, extent)
+        self._require_in_range(index, extent, self.refused)
         self._begin_at(builder.select(self._is_negative(index), builder.add(index, extent), index))
         parts = code.new_tuple(self.refused, code.incref(shape), code.incref(code.known("int")))
         code.write(self.parts, parts)
@@ -132,11 +150,11 @@ class _Getitem:
     def _is_negative(self, index: ir.Value) -> ir.Value:
         return self.code.builder.icmp_signed("<", index, integer(0))
 
-    def _require_in_range(self, index: ir.Value, extent: ir.Value) -> None:
+    def _require_in_range(self, index: ir.Value, extent: ir.Value, otherwise: ir.Block) -> None:
         builder = self.code.builder
         least = builder.sub(integer(0), extent)
-        self.code.require(builder.icmp_signed(">=", index, least), self.refused)
-        self.code.require(builder.icmp_signed("<", index, extent), self.refused)
+        self.code.require(builder.icmp_signed(">=", index, least), otherwise)
+        self.code.require(builder.icmp_signed("<", index, extent), otherwise)
 
     def _start_of_rows(self, shape: ir.Value, other: ir.Block) -> None:
         """Take the parts and the start of ``x[i:j]``; branch to `other` if the slice is not a proper part."""
@@ -172,6 +190,45 @@ class _Getitem:
             below = builder.icmp_signed("<", least, extent)
             code.write(found, builder.select(below, least, extent))
         return code.read(found)
+
+    def _take_list(self) -> None:
+        """Convert a key that is a list of ints to an array."""
+        code, builder, key, data = self.code, self.code.builder, self.code.words(1), self.code.words(1)
+        code.write(key, self.given)
+        with builder.if_then(code.is_a(self.given, "list"), likely=False):
+            count = code.call("PyList_Size", self.given)
+            code.require(builder.icmp_signed(">", count, integer(0)), self.refused)
+            code.require(builder.icmp_signed("<=", count, integer(_MOST_INDICES)), self.refused)
+            code.write(self.array, self._new_indices(count))
+            code.write(key, code.read(self.array))
+            code.write(data, code.get_unchecked(code.read(self.array), "data"))
+            with code.each_item(self.given) as (i, item):
+                code.require(code.is_a(item, "int"), self.refused)
+                code.write(code.read(data), code.index(item, self.refused), i)
+        self.key = code.read(key)
+
+    def _new_indices(self, count: ir.Value) -> ir.Value:
+        """Return a new array of `count` int64 numbers."""
+        code, builder, last, memory = self.code, self.code.builder, self.code.words(1), self.code.words(1)
+        place = builder.and_(count, integer(len(LAST_LISTS) - 1))
+        other, found = code.block("other_length"), code.block("length")
+        code.write(last, code.call("PyList_GetItem", code.known("LAST_LISTS"), place))
+        code.require(code.is_a(code.read(last), "ndarray"), other)
+        extent = code.read(code.get_unchecked(code.read(last), "shape"))
+        code.require_same(other, (extent, count))
+        builder.branch(found)
+        code.begin(other)
+        code.write(memory, code.attempt(self.refused, "PyLong_FromSsize_t", count))
+        made = code.call_object(code.known("new_indices"), memory, integer(1))
+        code.decref(code.read(memory))
+        code.require(code.differ(made, integer(0)), self.refused)
+        code.write(last, made)
+        code.call("PyList_SetItem", code.known("LAST_LISTS"), place, made)
+        builder.branch(found)
+        code.begin(found)
+        copy = array_copy(code, code.read(last))
+        code.require(code.differ(copy, integer(0)), self.refused)
+        return copy
 
     def _parts_of_key(self, shape: ir.Value) -> None:
         """Take the parts of any other key; its index arrays become operands when the plan is known."""
@@ -230,23 +287,60 @@ class _Getitem:
         code.require_same(self.refused, (dtype, code.known("dtype int64")))
         flags = builder.and_(code.get_unchecked(array, "flags"), integer(CONTIGUOUS_AND_ALIGNED))
         code.require_same(self.refused, (flags, integer(CONTIGUOUS_AND_ALIGNED)))
-        size = code.attempt(self.refused, "PyObject_GetAttr", array, code.known("size"))
-        count = code.size(size)
-        code.decref(size)
-        code.require(builder.icmp_signed("<=", count, integer(_MOST_INDICES)), self.refused)
+        kind = kind_of_array(self.new, code, array)
+        code.require(code.differ(kind, integer(0)), self.refused)
+        key = code.incref(code.item(kind, KEY))
+        count = builder.sdiv(code.size(code.item(kind, NBYTES)), integer(8))
+        code.decref(kind)
+        wrong, after = code.block("wrong"), code.block("indices")
+        code.require(builder.icmp_signed("<=", count, integer(_MOST_INDICES)), wrong)
         data = code.get_unchecked(array, "data")
         with code.each(count) as i:
-            self._require_in_range(code.read(data, i), extent)
-        shape = code.attempt(self.refused, "PyObject_GetAttr", array, code.known("shape"))
-        return code.new_tuple(self.refused, shape, code.incref(dtype))
+            self._require_in_range(code.read(data, i), extent, wrong)
+        builder.branch(after)
+        code.begin(wrong)
+        code.decref(key)
+        builder.branch(self.refused)
+        code.begin(after)
+        return key
+
+    def _last_or_known_plan(self) -> ir.Value:
+        """Return the plan for the parts, mostly the one that was found last, and hold it."""
+        code, builder = self.code, self.code.builder
+        parts = code.read(self.parts)
+        length, other, after = code.length_of(parts), code.block("other_plan"), code.block("plan")
+        mixed = builder.add(code.item(parts, 0), builder.lshr(code.item(parts, 1), integer(1)))
+        place = builder.and_(builder.lshr(mixed, integer(4)), integer(len(LAST_KEYS) - 1))
+        last = code.call("PyList_GetItem", code.known("LAST_KEYS"), place)
+        code.require(code.is_a(last, "tuple"), other)
+        known = code.item(last, 0)
+        code.require_same(other, (code.length_of(known), length))
+        with code.each(length) as i:
+            self._require_same_part(code.item(known, i), code.item(parts, i), other)
+        code.write(self.plan, code.incref(code.item(last, 1)))
+        builder.branch(after)
+        code.begin(other)
+        plan = code.attempt(self.refused, "PyDict_GetItemWithError", code.known("PLANS"), parts)
+        code.write(self.plan, code.incref(plan))
+        entry = code.new_tuple(self.refused, code.incref(parts), code.incref(plan))
+        code.call("PyList_SetItem", code.known("LAST_KEYS"), place, entry)
+        builder.branch(after)
+        code.begin(after)
+        return code.read(self.plan)
+
+    def _require_same_part(self, a: ir.Value, b: ir.Value, otherwise: ir.Block) -> None:
+        """Branch to `otherwise` unless two parts are one object, or tuples with the same bounds of a slice."""
+        code = self.code
+        with code.builder.if_then(code.differ(a, b), likely=False):
+            for part in (a, b):
+                code.require(code.is_a(part, "tuple"), otherwise)
+                code.require_same(otherwise, (code.length_of(part), integer(3)))
+            code.require_same(otherwise, *[(code.item(a, i), code.item(b, i)) for i in range(3)])
 
     def _find_plan(self) -> None:
         """Find the plan and complete the operands: numbers, and index arrays in the places of None."""
         code, builder = self.code, self.code.builder
-        plan = code.attempt(
-            self.refused, "PyDict_GetItemWithError", code.known("PLANS"), code.read(self.parts)
-        )
-        code.write(self.plan, code.incref(plan))
+        plan = self._last_or_known_plan()
         places = code.item(plan, 2)
         with builder.if_then(code.differ(code.length_of(places), integer(0))):
             arrays, following = code.words(OPERANDS), code.words(1)

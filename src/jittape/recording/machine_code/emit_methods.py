@@ -86,9 +86,7 @@ def define_tensor_of_array(new: New, function: ir.Function) -> None:
     _, array = function.args
     python = code.block("python")
     code.require(code.is_a(array, "ndarray"), python)
-    tensor = operand_of(new, code, array)
-    code.require(code.differ(tensor, integer(0)), python)
-    code.builder.ret(tensor)
+    code.builder.ret(operand_of(new, code, array, python))
     code.begin(python)
     call_by_position(code, code.known("Slots.tensor_of_array"), *function.args)
 

@@ -10,6 +10,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import DOUBLE, I64, ObjectCode
 from jittape.numpy_api.one_call import FRACTIONS, INDEX
+from jittape.recording.machine_code.emit_getitem import getitem
 from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
@@ -61,7 +62,7 @@ class _OneCall:
         self.call, self.arguments, self.count, self.kwargs, self.names = function.args
         self.memory = code.words(_FIRST + _PARTS + OPERANDS)
         self.operands = code.element(self.memory, _FIRST + _PARTS)
-        self.refused, self.none = code.block("refused"), code.block("none")
+        self.refused, self.none, self.no = (code.block(name) for name in ("refused", "none", "no"))
         for word in (_LENGTH, _COUNT):
             code.write(self.memory, integer(0), word)
 
@@ -94,7 +95,42 @@ class _OneCall:
         self._drop_operands()
         builder.branch(self.none)
         code.begin(self.none)
+        code.require(code.same(code.call("PyErr_Occurred"), integer(0)), self.no)
+        self._take_by_operator()
+        code.begin(self.no)
         builder.ret(integer(0))
+
+    def _take_by_operator(self) -> None:
+        """Record ``np.take(x, indices)`` as ``x[indices]`` if that is the same."""
+        code, builder, axis = self.code, self.code.builder, self.code.words(1)
+        found = code.call("PyDict_GetItemWithError", code.known("BY_OPERATOR"), code.item(self.call, 0))
+        code.require(code.differ(found, integer(0)), self.no)
+        code.require(builder.icmp_signed(">=", self.count, integer(2)), self.no)
+        code.require(builder.icmp_signed("<=", self.count, integer(3)), self.no)
+        x, indices = code.read(self.arguments), code.read(self.arguments, 1)
+        code.require(code.is_a(x, "Tensor"), self.no)
+        code.require(builder.or_(code.is_a(indices, "ndarray"), code.is_a(indices, "list")), self.no)
+        code.write(axis, code.known("None"))
+        with builder.if_then(code.same(self.count, integer(3))):
+            code.write(axis, code.read(self.arguments, 2))
+        with builder.if_then(code.differ(self.kwargs, integer(0))):
+            code.require_same(self.no, (self.count, integer(2)))
+            code.require_same(self.no, (code.call("PyDict_Size", self.kwargs), integer(1)))
+            code.write(axis, code.call("PyDict_GetItemWithError", self.kwargs, code.known("axis")))
+        with builder.if_then(code.differ(self.names, integer(0))):
+            code.require_same(self.no, (self.count, integer(2)), (code.length_of(self.names), integer(1)))
+            code.require_same(self.no, (code.item(self.names, 0), code.known("axis")))
+            code.write(axis, code.read(self.arguments, 2))
+        first = code.block("first_axis")
+        aval = code.get(x, "_aval", self.no)
+        code.require(code.is_a(aval, "Aval"), self.no)
+        with builder.if_then(code.differ(code.read(axis), code.known("zero")), likely=False):
+            vector = code.same(code.length_of(code.item(aval, 0)), integer(1))
+            by_default = code.same(code.read(axis), code.known("None"))
+            code.require(builder.and_(vector, by_default), self.no)
+        builder.branch(first)
+        code.begin(first)
+        builder.ret(getitem(self.new, code, x, indices))
 
     def _take_arguments(self) -> None:
         code, builder = self.code, self.code.builder

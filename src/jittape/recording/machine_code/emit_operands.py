@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from jittape.compile.llvm.ir_helpers import integer
+from jittape.compile.llvm.ir_helpers import external, integer
+from jittape.native.array_copy import ARRAY_COPY
 from jittape.native.new_buffers import new_buffer
 from jittape.native.object_code import I32, I64, ObjectCode
+from jittape.recording.machine_code.path_tables import LAST_ARRAYS
 
-__all__ = ["New", "is_structure", "new_tensor", "operand_of", "recorder"]
+__all__ = ["KEY", "NBYTES", "New", "array_copy", "copied", "is_structure", "kind_of_array", "new_tensor", "operand_of", "recorder"]
 
 New = Callable[[ir.Function], ObjectCode]
 """A function that returns the code writer of an LLVM function."""
@@ -73,51 +75,93 @@ def _define_is_structure(new: New, function: ir.Function) -> None:
     builder.ret(integer(0))
 
 
-def operand_of(new: New, code: ObjectCode, array: ir.Value) -> ir.Value:
-    """Emit a call of ``operand_of(array)``."""
-    return code.call_shared("jittape_operand_of", lambda function: _define_operand_of(new, function), array)
+def operand_of(new: New, code: ObjectCode, array: ir.Value, python: ir.Block) -> ir.Value:
+    """Return a Tensor with the values of an ndarray; branch to `python` if Python has to convert it."""
+    memory, drop, after = code.words(1), code.block("drop_copy"), code.block("tensor")
+    buffer = copied(new, code, array, memory)
+    code.require(code.differ(buffer, integer(0)), python)
+    known = code.read(memory)
+    slots = {"_slot": code.known("minus one"), "_aval": code.item(known, 0), "_marker": code.item(known, 1)}
+    tensor = new_tensor(code, drop, **slots, _buffer=buffer)
+    code.decref(buffer)
+    code.decref(known)
+    code.builder.branch(after)
+    code.begin(drop)
+    code.decref(buffer)
+    code.decref(known)
+    code.builder.branch(python)
+    code.begin(after)
+    return tensor
 
 
-def _define_operand_of(new: New, function: ir.Function) -> None:
-    """Emit ``operand_of(array)``, which copies an ndarray to a Tensor; it returns 0 if Python has to do it.
+def copied(new: New, code: ObjectCode, array: ir.Value, memory: ir.Value) -> ir.Value:
+    """Emit a call of ``copied(array, memory)``: see `_define_copied`."""
+    return code.call_shared("jittape_copied", lambda shared: _define_copied(new, shared), array, memory)
 
-    Python converts large arrays, and those of a shape and dtype that it has not met.
+
+def _define_copied(new: New, function: ir.Function) -> None:
+    """Emit ``copied(array, memory)``, which copies an ndarray to a Buffer; it returns 0 if Python has to do it.
+
+    It stores the item of `ARRAY_AVALS` in `memory`, a new reference. Python converts large arrays, and those of a shape
+    and dtype that it has not met.
     """
     code = new(function)
-    (array,) = function.args
-    python, drop, found = code.block("python"), code.block("drop"), code.block("found")
-    kind = code.words(1)
-    code.write(kind, code.incref(code.call("PyList_GetItem", code.known("LAST_ARRAY"), integer(0))))
-    other = code.block("other")
-    _require_kind(code, array, code.read(kind), other)
-    code.builder.branch(found)
-    code.begin(other)
-    code.decref(code.read(kind))
-    code.write(kind, _find_kind(code, array, python))
-    code.builder.branch(found)
-    code.begin(found)
-    arguments = code.words(1)
-    code.write(arguments, array)
-    copy = code.call_object(code.known("ndarray.copy"), arguments, integer(1))
+    array, memory = function.args
+    python, drop = code.block("python"), code.block("drop")
+    kind = kind_of_array(new, code, array)
+    code.require(code.differ(kind, integer(0)), python)
+    copy = array_copy(code, array)
     code.require(code.differ(copy, integer(0)), drop)
     objects = (code.known("None"), code.known("False"))
-    nbytes = code.incref(code.item(code.read(kind), _NBYTES))
+    nbytes = code.incref(code.item(kind, NBYTES))
     buffer = new_buffer(code, code.known("Buffer"), copy, nbytes, *objects, drop)
-    minus_one = code.known("minus one")
-    aval, marker = (code.item(code.item(code.read(kind), _KNOWN), i) for i in range(2))
-    tensor = new_tensor(code, drop, _slot=minus_one, _aval=aval, _marker=marker, _buffer=buffer)
-    code.decref(buffer)
-    code.decref(code.read(kind))
-    code.builder.ret(tensor)
+    code.write(memory, code.incref(code.item(kind, _KNOWN)))
+    code.decref(kind)
+    code.builder.ret(buffer)
     code.begin(drop)
-    code.decref(code.read(kind))
+    code.decref(kind)
     code.builder.branch(python)
     code.begin(python)
     code.builder.ret(integer(0))
 
 
-_SHAPE, _DTYPE, _KNOWN, _NBYTES = range(4)
-"""Items of the item of `LAST_ARRAY`; the third one is that of `ARRAY_AVALS`."""
+def array_copy(code: ObjectCode, array: ir.Value) -> ir.Value:
+    """Return a copy of an ndarray in C order, or 0 with an error set."""
+    copy = external(code.function.module, ir.FunctionType(I64, [I64, I32]), ARRAY_COPY)
+    return code.builder.call(copy, (array, ir.Constant(I32, 0)))
+
+
+def kind_of_array(new: New, code: ObjectCode, array: ir.Value) -> ir.Value:
+    """Emit a call of ``kind(array)``, which returns a new reference to an item of `LAST_ARRAYS`, or 0."""
+    return code.call_shared("jittape_kind_of_array", lambda shared: _define_kind(new(shared)), array)
+
+
+def _define_kind(code: ObjectCode) -> None:
+    (array,) = code.function.args
+    python, other = code.block("python"), code.block("other")
+    place = _place_of(code, array)
+    kind = code.call("PyList_GetItem", code.known("LAST_ARRAYS"), place)
+    _require_kind(code, array, kind, other)
+    code.builder.ret(code.incref(kind))
+    code.begin(other)
+    code.builder.ret(_find_kind(code, array, place, python))
+    code.begin(python)
+    code.builder.ret(integer(0))
+
+
+_SHAPE, _DTYPE, _KNOWN, NBYTES, KEY = range(5)
+"""Items of an item of `LAST_ARRAYS`; the third one is that of `ARRAY_AVALS`, and the last one its key."""
+
+
+def _place_of(code: ObjectCode, array: ir.Value) -> ir.Value:
+    """Return the place in `LAST_ARRAYS` of arrays with the shape and dtype of `array`; several kinds may share it."""
+    builder, mixed = code.builder, code.words(1)
+    code.write(mixed, builder.lshr(code.get_unchecked(array, "dtype"), integer(5)))
+    extents = code.get_unchecked(array, "shape")
+    with code.each(builder.zext(code.get_unchecked(array, "ndim", I32), I64)) as i:
+        weighted = builder.mul(code.read(mixed), integer(3))
+        code.write(mixed, builder.add(weighted, builder.add(code.read(extents, i), integer(1))))
+    return builder.and_(code.read(mixed), integer(len(LAST_ARRAYS) - 1))
 
 
 def _require_kind(code: ObjectCode, array: ir.Value, kind: ir.Value, other: ir.Block) -> None:
@@ -132,8 +176,8 @@ def _require_kind(code: ObjectCode, array: ir.Value, kind: ir.Value, other: ir.B
         code.require_same(other, (code.size(code.item(shape, i)), code.read(extents, i)))
 
 
-def _find_kind(code: ObjectCode, array: ir.Value, python: ir.Block) -> ir.Value:
-    """Return the item of `LAST_ARRAY` for a small array with a new reference, and keep it."""
+def _find_kind(code: ObjectCode, array: ir.Value, place: ir.Value, python: ir.Block) -> ir.Value:
+    """Return the item of `LAST_ARRAYS` for a small array with a new reference, and keep it."""
     nbytes = code.attempt(python, "PyObject_GetAttr", array, code.known("nbytes"))
     small = code.block("small")
     size, drop = code.size(nbytes), code.block("drop_nbytes")
@@ -147,17 +191,16 @@ def _find_kind(code: ObjectCode, array: ir.Value, python: ir.Block) -> ir.Value:
     dtype = code.get_unchecked(array, "dtype")
     key = code.new_tuple(drop, shape, code.incref(dtype))
     known = code.call("PyDict_GetItemWithError", code.known("ARRAY_AVALS"), key)
-    code.incref(shape)
-    code.decref(key)
     unknown = code.block("unknown")
     code.require(code.differ(known, integer(0)), unknown)
-    kind = code.new_tuple(drop, shape, code.incref(dtype), code.incref(known), nbytes)
+    parts = [code.incref(part) for part in (shape, dtype, known)]
+    kind = code.new_tuple(drop, *parts, nbytes, key)
     code.incref(kind)
-    code.call("PyList_SetItem", code.known("LAST_ARRAY"), integer(0), kind)
+    code.call("PyList_SetItem", code.known("LAST_ARRAYS"), place, kind)
     after = code.block("kind")
     code.builder.branch(after)
     code.begin(unknown)
-    code.decref(shape)
+    code.decref(key)
     code.builder.branch(drop)
     code.begin(after)
     return kind

@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.machine_code.emit_operands import New, new_tensor, operand_of
+from jittape.recording.machine_code.emit_operands import New, copied, new_tensor
 
 __all__ = ["OPERANDS", "assign", "each_result", "pending_tensor", "record"]
 
@@ -211,7 +211,7 @@ class _Recorder:
         builder.branch(after)
 
         code.begin(other)
-        code.write(part, code.incref(self._part_of_numpy(operand)))
+        code.write(part, self._part_of_numpy(operand))
         builder.branch(after)
 
         code.begin(value)
@@ -229,21 +229,25 @@ class _Recorder:
         return code.read(part)
 
     def _part_of_numpy(self, operand: ir.Value) -> ir.Value:
-        """Return the part of the key for an ndarray, which becomes a Tensor, or for a float64 of NumPy's."""
+        """Return the part of the key for an ndarray, which becomes a Buffer, or for a float64 of NumPy's."""
         code, builder = self.code, self.code.builder
         array, after, part = code.block("array"), code.block("numpy.end"), code.words(1)
         code.require(code.is_a(operand, "np.float64"), array)
         number = code.attempt(self.refused, "PyNumber_Float", operand)
         self._append(self.scalars, self.n_scalars, number)
-        code.write(part, code.known("dtype float64"))
+        code.write(part, code.incref(code.known("dtype float64")))
         builder.branch(after)
 
         code.begin(array)
         code.require(code.is_a(operand, "ndarray"), self.refused)
-        tensor = operand_of(self.new, code, operand)
-        code.require(code.differ(tensor, integer(0)), self.refused)
-        self._append_fresh(tensor)
-        code.write(part, code.get(tensor, "_marker", self.refused))
+        memory = code.words(1)
+        buffer = copied(self.new, code, operand, memory)
+        code.require(code.differ(buffer, integer(0)), self.refused)
+        code.write(self.numbers, integer(0), code.read(self.n_fresh))
+        self._append(self.fresh, self.n_fresh, buffer)
+        known = code.read(memory)
+        code.write(part, code.incref(code.item(known, 1)))
+        code.decref(known)
         builder.branch(after)
         code.begin(after)
         return code.read(part)
@@ -345,19 +349,11 @@ class _Recorder:
         with code.each(code.read(self.n_fresh)) as position:
             operand, number = (code.read(memory, position) for memory in (self.fresh, self.numbers))
             slot = code.item(code.item(inputs, position), 0)
-            buffer = code.incref(code.get(operand, "_buffer", self.failed))
-            self._append_input(buffer)
-            with builder.if_else(code.is_a(operand, "Variable")) as (variable, tensor):
-                with variable:
-                    slots = code.new_tuple(self.failed, code.incref(slot))
-                    entry = code.new_tuple(self.failed, code.incref(operand), slots)
-                    self._set_entry("Trace.variables", number, entry)
-                    code.decref(buffer)
-                with tensor:
-                    entry = code.new_tuple(self.failed, code.incref(slot), code.incref(operand), buffer)
-                    self._set_entry("Trace.imported", number, entry)
-            code.put(operand, "_trace", code.incref(self.trace))
-            code.put(operand, "_slot", code.incref(slot))
+            with builder.if_else(code.is_a(operand, "Buffer")) as (copied_array, value):
+                with copied_array:  # no handle refers to it
+                    self._append_input(operand)
+                with value:
+                    self._import_value(operand, number, slot)
             code.decref(operand)
         with builder.if_then(code.differ(code.read(self.n_fresh), integer(0))):
             most = code.size(code.get(code.known("config"), "Config._max_pending_bytes", self.failed))
@@ -368,6 +364,23 @@ class _Recorder:
             scalar = code.read(self.scalars, position)
             self._append_input(scalar)
             code.decref(scalar)
+
+    def _import_value(self, operand: ir.Value, number: ir.Value, slot: ir.Value) -> None:
+        """Import a Tensor or Variable, whose key in the trace's dictionaries is `number`."""
+        code = self.code
+        buffer = code.incref(code.get(operand, "_buffer", self.failed))
+        self._append_input(buffer)
+        with code.builder.if_else(code.is_a(operand, "Variable")) as (variable, tensor):
+            with variable:
+                slots = code.new_tuple(self.failed, code.incref(slot))
+                entry = code.new_tuple(self.failed, code.incref(operand), slots)
+                self._set_entry("Trace.variables", number, entry)
+                code.decref(buffer)
+            with tensor:
+                entry = code.new_tuple(self.failed, code.incref(slot), code.incref(operand), buffer)
+                self._set_entry("Trace.imported", number, entry)
+        code.put(operand, "_trace", code.incref(self.trace))
+        code.put(operand, "_slot", code.incref(slot))
 
     def _append_input(self, value: ir.Value) -> None:
         inputs = self.code.get(self.trace, "Trace.inputs", self.failed)

@@ -18,7 +18,9 @@ __all__ = [
     "FUNCTION_CALLS",
     "INDICES",
     "INT_OPERAND",
-    "LAST_ARRAY",
+    "LAST_ARRAYS",
+    "LAST_KEYS",
+    "LAST_LISTS",
     "LAST_PLANS",
     "LIST_BEGINS",
     "METHOD_PLANS",
@@ -27,6 +29,7 @@ __all__ = [
     "TENSOR_OPERAND",
     "TUPLE_BEGINS",
     "UFUNC_BODIES",
+    "new_indices",
 ]
 
 FUNCTION_CALLS: dict[Callable[..., Any], tuple[Any, ...]] = {}
@@ -45,8 +48,23 @@ A key consists of the Python function, the names of the keyword arguments or Non
 structure themselves, and a mark for each operand. The plan of a function has a third item: see `plan_function`.
 """
 
-LAST_ARRAY: list[tuple[Any, ...] | None] = [None]
-"""Shape and dtype of the array that a call converted last, its item of `ARRAY_AVALS`, and its size in bytes."""
+LAST_ARRAYS: list[tuple[Any, ...] | None] = [None] * 8
+"""Shape and dtype of an array that a call converted, its item of `ARRAY_AVALS`, its size in bytes, and the item's key.
+
+Shape and dtype determine the place in the list. The number of places is a power of two.
+"""
+
+LAST_LISTS: list[np.ndarray[Any, Any] | None] = [None] * 16
+"""Arrays of int64 of several lengths, which determine the places; machine code copies them for lists of indices."""
+
+
+def new_indices(count: int) -> np.ndarray[Any, Any]:
+    """Return an array for `LAST_LISTS`."""
+    return np.zeros(count, np.int64)
+
+
+LAST_KEYS: list[tuple[Any, ...] | None] = [None] * 16
+"""Plans of keys that machine code found last in `PLANS`, each behind its parts, which it compares by identity."""
 
 LAST_PLANS: list[tuple[Any, ...] | None] = []
 """For each method, by its number: the plan that it found last, and behind it the key.
