@@ -21,6 +21,7 @@ SOURCES = (
     "functions/marshaller.py",
     "native",
     "primitives",
+    "recording/machine_code/emit_array_copies.py",
     "recording/machine_code/emit_calls.py",
     "recording/machine_code/emit_flush.py",
     "recording/machine_code/emit_functions.py",

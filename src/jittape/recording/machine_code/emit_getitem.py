@@ -7,15 +7,9 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
 from jittape.native.object_layout import CONTIGUOUS_AND_ALIGNED
+from jittape.recording.machine_code.emit_array_copies import KEY, NBYTES, array_copy, kind_of_array
 from jittape.recording.machine_code.emit_methods import call_by_position
-from jittape.recording.machine_code.emit_operands import (
-    KEY,
-    NBYTES,
-    New,
-    array_copy,
-    kind_of_array,
-    recorder,
-)
+from jittape.recording.machine_code.emit_operands import New, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
 from jittape.recording.machine_code.path_tables import LAST_KEYS, LAST_LISTS
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
-from jittape.recording.machine_code.emit_operands import New, recorder
-from jittape.recording.machine_code.emit_recorder import each_result
+from jittape.recording.machine_code.emit_operands import New, each_result, recorder
 
 __all__ = ["define_known_gradient"]
 

@@ -11,9 +11,10 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
+from jittape.recording.machine_code.emit_array_copies import operand_of
 from jittape.recording.machine_code.emit_flush import add_live, give, needed_slots
-from jittape.recording.machine_code.emit_operands import New, operand_of, recorder
-from jittape.recording.machine_code.emit_recorder import assign, each_result, record
+from jittape.recording.machine_code.emit_operands import New, each_result, recorder
+from jittape.recording.machine_code.emit_recorder import assign, record
 
 __all__ = [
     "call_by_position",

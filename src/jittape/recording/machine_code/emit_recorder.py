@@ -8,16 +8,14 @@ Python method from the start, so the Python code defines what recording means. `
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.machine_code.emit_operands import New, copied, new_tensor
+from jittape.recording.machine_code.emit_array_copies import copied
+from jittape.recording.machine_code.emit_operands import New, each_result, pending_tensor
 
-__all__ = ["OPERANDS", "assign", "each_result", "pending_tensor", "record"]
+__all__ = ["OPERANDS", "assign", "record"]
 
 OPERANDS = 32
 """Maximum number of operands; Python records calls with more.
@@ -31,33 +29,6 @@ SCALARS = ("float", "int", "bool", "complex")
 def record(new: New, code: ObjectCode, *arguments: ir.Value) -> ir.Value:
     """Emit a call of the recorder: see `_Recorder`."""
     return code.call_shared("jittape_record", lambda function: _Recorder(new, function).emit(), *arguments)
-
-
-def pending_tensor(
-    code: ObjectCode, trace: ir.Value, slot: ir.Value, aval: ir.Value, failed: ir.Block
-) -> ir.Value:
-    """Return a pending Tensor, which the trace knows of; branch to `failed` if there is no memory."""
-    tensor = new_tensor(code, failed, _trace=trace, _slot=slot, _aval=aval)
-    code.attempt(failed, "PyList_Append", code.get(trace, "Trace.pending", failed), tensor)
-    return tensor
-
-
-@contextmanager
-def each_result(
-    code: ObjectCode, trace: ir.Value, results: ir.Value, failed: ir.Block
-) -> Iterator[tuple[ir.Value, ir.Value]]:
-    """Emit a loop over a node's `results`; yield the index and the pending Tensor or None, with a new reference."""
-    none, made = code.known("None"), code.words(1)
-    with code.each(code.length_of(results)) as i:
-        result = code.item(results, i)
-        with code.builder.if_else(code.same(result, none)) as (missing, present):
-            with missing:
-                code.write(made, code.incref(none))
-            with present:
-                code.write(
-                    made, pending_tensor(code, trace, code.item(result, 0), code.item(result, 1), failed)
-                )
-        yield i, code.read(made)
 
 
 def assign(code: ObjectCode, trace: ir.Value, variable: ir.Value, tensor: ir.Value) -> None:

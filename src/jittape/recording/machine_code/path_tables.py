@@ -13,23 +13,27 @@ import numpy as np
 
 __all__ = [
     "BOOL_NEXT",
+    "COPIES",
     "ELEMENTWISE",
     "FLOAT_OPERAND",
     "FUNCTION_CALLS",
     "INDICES",
     "INT_OPERAND",
+    "KEPT_COPIES",
     "LAST_ARRAYS",
     "LAST_KEYS",
     "LAST_LISTS",
     "LAST_PLANS",
     "LIST_BEGINS",
     "METHOD_PLANS",
+    "MOST_KEPT_BYTES",
     "SEQUENCE_ENDS",
     "STRUCTURE",
     "TENSOR_OPERAND",
     "TUPLE_BEGINS",
     "UFUNC_BODIES",
     "new_indices",
+    "new_ring",
 ]
 
 FUNCTION_CALLS: dict[Callable[..., Any], tuple[Any, ...]] = {}
@@ -48,11 +52,24 @@ A key consists of the Python function, the names of the keyword arguments or Non
 structure themselves, and a mark for each operand. The plan of a function has a third item: see `plan_function`.
 """
 
-LAST_ARRAYS: list[tuple[Any, ...] | None] = [None] * 8
-"""Shape and dtype of an array that a call converted, its item of `ARRAY_AVALS`, its size in bytes, and the item's key.
+LAST_ARRAYS: list[tuple[Any, ...] | None] = [None] * 16
+"""Arrays that calls converted: shape, dtype, item of `ARRAY_AVALS`, size in bytes, the item's key, and Buffers.
 
-Shape and dtype determine the place in the list. The number of places is a power of two.
+The last one is None or a list: see `new_ring`. Shape and dtype determine the place. The number of places is a power of
+two.
 """
+KEPT_COPIES = 32
+"""Number of Buffers of a shape and dtype that are kept for later copies: a power of two."""
+MOST_KEPT_BYTES = 4096
+"""Maximum size, in bytes, of Buffers that are kept."""
+COPIES = np.zeros(1, np.int64)
+"""Number of copies of arrays; it determines the Buffer that the next one is written to."""
+
+
+def new_ring() -> list[None]:
+    """Return the list of Buffers in an item of `LAST_ARRAYS`."""
+    return [None] * KEPT_COPIES
+
 
 LAST_LISTS: list[np.ndarray[Any, Any] | None] = [None] * 16
 """Arrays of int64 of several lengths, which determine the places; machine code copies them for lists of indices."""

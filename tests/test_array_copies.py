@@ -1,0 +1,175 @@
+"""Arrays and lists of indices beside tensors on known paths: machine code copies them, to memory that it uses again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+import jittape.numpy as jnp
+from jittape.native import switch
+from jittape.recording.trace import current_trace
+from test_native_recording import calls_of_python
+
+A = np.arange(12.0).reshape(3, 4)
+V = np.arange(6.0)
+
+
+@pytest.fixture(autouse=True)
+def machine_code() -> Iterator[None]:
+    before = switch.is_used()
+    current_trace().flush()
+    switch.use()
+    yield
+    if not before:
+        switch.use_python()
+
+
+ACTIONS: list[Callable[..., tuple[Any, Any]]] = [
+    lambda x, a, indices, places: (jt.constant(a), a.copy()),
+    lambda x, a, indices, places: (x + a, V + a),
+    lambda x, a, indices, places: (a * x, a * V),
+    lambda x, a, indices, places: (np.maximum(a, x), np.maximum(a, V)),
+    lambda x, a, indices, places: (x[indices], V[indices]),
+    lambda x, a, indices, places: (x[places], V[places]),
+    lambda x, a, indices, places: (jt.constant(a).numpy(), a.copy()),
+]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_values_in_use_never_change(seed: int):
+    rng, x = random.Random(seed), jt.constant(V)
+    arrays = [V.copy(), np.zeros(12)[::2], V.astype(np.float32), V.copy()[::-1], np.zeros(6, np.int64)]
+    indices = np.zeros(3, np.int64)
+    kept: list[tuple[Any, np.ndarray[Any, Any]]] = []
+    for _ in range(250):
+        with jt.GradientTape():
+            for _ in range(rng.randint(1, 4)):
+                a = rng.choice(arrays)
+                a[:] = [rng.randint(0, 99) for _ in range(6)]
+                indices[:] = [rng.randrange(-6, 6) for _ in range(3)]
+                places = indices.tolist()
+                made = rng.choice(ACTIONS)(x, a, indices, places)
+                kept.append((made[0], np.array(made[1])))
+                a[:] = -1
+                indices[:] = 0
+                places[0] = 0
+        most = rng.choice([150, 150, 150, 10])
+        while len(kept) > most:
+            found, wanted = kept.pop(rng.randrange(len(kept)))
+            np.testing.assert_array_equal(found, wanted)
+    for found, wanted in kept:
+        np.testing.assert_array_equal(found, wanted)
+
+
+FORMS: dict[str, Callable[..., Any]] = {
+    "x + array": lambda np, x: x + V,
+    "array * x": lambda np, x: V * x,
+    "x[array]": lambda np, x: x[NEGATIVE],
+    "x[list]": lambda np, x: x[[0, -3, 2]],
+    "take array": lambda np, x: np.take(x, NEGATIVE),
+    "take list": lambda np, x: np.take(x, [0, 2, -1]),
+    "take axis=0": lambda np, x: np.take(x, [0, 2], axis=0),
+    "take 0": lambda np, x: np.take(x, [5, 2], 0),
+    "add": lambda np, x: np.add(x, V),
+}
+NEGATIVE = np.array([0, 2, -1])
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_known_paths_run_no_python(name: str):
+    x = jt.constant(V)
+    for namespace in (np, jnp):
+        for _ in range(4):
+            current_trace().step()
+            seen = calls_of_python(lambda: FORMS[name](namespace, x))  # noqa: B023
+        assert not seen
+        for _ in range(3):
+            np.testing.assert_array_equal(FORMS[name](namespace, x), FORMS[name](np, V))
+
+
+KEYS: list[Any] = [
+    [0],
+    [0, -1, 2],
+    [True, False, True],
+    [[0, 1], [2, 0]],
+    [],
+    [0, 5],
+    [0, -4],
+    [1, 2**70],
+    [np.int64(1), 0],
+    [True, 1],
+    [None],
+    np.array([0, -1], np.int32),
+    np.array([[0, 2], [1, 1]]),
+    np.array([0, 3]),
+    np.arange(6)[::2] % 3,
+    np.array(1),
+    np.array([], np.int64),
+    ([0, 1], [1, 2]),
+    list(range(3)) * 40,
+]
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    try:
+        return np.array(call())
+    except (IndexError, TypeError, OverflowError) as error:
+        return IndexError if isinstance(error, IndexError) else TypeError
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: repr(key)[:40])
+def test_keys_select_as_in_numpy(key: Any):
+    x, v = jt.constant(A), jt.constant(V[:3])
+    other = [[1, 2], [0], np.array([1, 0])]
+    calls: list[Callable[[Any, Any, Any], Any]] = [lambda np, a, v: a[key]]
+    if not isinstance(key, tuple):
+        calls += [
+            lambda np, a, v: np.take(a, key, axis=0),
+            lambda np, a, v: np.take(a, key, 1),
+            lambda np, a, v: np.take(a, key),
+            lambda np, a, v: np.take(v, key),
+            lambda np, a, v: np.take(a, key, axis=0, mode="wrap"),
+        ]
+    for number, call in enumerate(calls):
+        wanted = outcome(lambda: call(np, A, V[:3]))  # noqa: B023
+        for i in range(4):
+            with jt.GradientTape():
+                if i % 2:
+                    x[other[i // 2]]
+                found = outcome(lambda: call(jnp if i > 1 else np, x, v))  # noqa: B023
+            if isinstance(wanted, type):
+                assert isinstance(found, type), number
+            else:
+                np.testing.assert_array_equal(found, wanted, err_msg=str(number))
+
+
+def test_a_list_is_read_at_each_call():
+    x, key = jt.constant(V), [0, 1]
+    for i in range(30):
+        key[:] = [i % 6, -1 - i % 5]
+        np.testing.assert_array_equal(x[key], V[key])
+        np.testing.assert_array_equal(np.take(x, key), V[key])
+
+
+def test_gradients_do_not_flow_to_arrays():
+    x, a = jt.Variable(V), V + 1
+    for i in range(5):
+        a += i
+        with jt.GradientTape() as tape:
+            y = jt.reduce_sum((x * a)[[0, 2]] + a[:2])
+        np.testing.assert_array_equal(tape.gradient(y, x), [a[0], 0, a[2], 0, 0, 0])
+
+
+def test_checkpoints_read_arrays_again():
+    x, a = jt.Variable(V), V.copy()
+    f = jt.recompute_grad(lambda x: jt.sin(x * a) * a)
+    for i in range(5):
+        a[:] = V + i
+        with jt.GradientTape() as tape:
+            y = jt.reduce_sum(f(x))
+        np.testing.assert_allclose(tape.gradient(y, x), np.cos(V * a) * a * a)
