@@ -80,3 +80,20 @@ def test_generated_gradients_are_those_of_the_tape(block):
         others = tape.gradient(expected, tensors, unconnected_gradients="zero")
         for one, other in zip(gradients, others, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12, err_msg=text)
+
+
+@numba.njit
+def announced(x, y):
+    print("computed")
+    return x * x * y
+
+
+def test_an_op_of_arrays_prints_once(capfd):
+    op = jt.numba_op(announced, result=lambda x, y: x)
+    x, y = jt.constant([1.0, 2.0], jt.float64), jt.constant([3.0, 4.0], jt.float64)
+    with jt.GradientTape() as tape:
+        tape.watch([x, y])
+        total = jt.reduce_sum(op(x, y))
+    gradients = tape.gradient(total, [x, y])
+    np.testing.assert_allclose(np.stack([one.numpy() for one in gradients]), [[6.0, 16.0], [1.0, 4.0]])
+    assert capfd.readouterr().out.count("computed") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -53,6 +54,18 @@ def recursive(x):
     if x < 1.0:
         return x
     return recursive(x - 1.0) * x
+
+
+@nb.njit
+def factorial(n, x):
+    if n == 0 or not x > 0.0:
+        return x
+    return factorial(n - 1, x) * n
+
+
+@nb.njit
+def cascade(x):
+    return cascade(x * 0.5) if math.fabs(x) > 1.0 else x
 
 
 @nb.njit
@@ -122,6 +135,8 @@ REFUSED = [
     (in_object_mode, "the statement With is not supported. Compute the value before"),
     (of_a_generator, "`generated`: a generator has no gradient. Return the values in an array"),
     (recursive, "`recursive(x - 1.0)`: recursion is not supported. Write a loop"),
+    (factorial, "`factorial(n - 1, x)`: recursion is not supported. Write a loop"),
+    (cascade, "`cascade(x * 0.5)`: recursion is not supported. Write a loop"),
     (one_of_two, "`one_of_two(x - 1.0)`: recursion is not supported. Write a loop"),
     (of_python, "`plain(x)`: the derivative of plain is unknown. Rewrite it with loops"),
     (of_an_unknown_name, "`unknown`: the name unknown is not defined. Define it before"),
@@ -141,6 +156,13 @@ def test_the_gradient_is_refused_when_it_is_made(function: Any, text: str, make:
     with pytest.raises((jt.errors.NoGradientError, TypeError), match=re.escape(text)) as caught:
         make(function)
     assert re.search(r"test_njit_early_errors\.py:\d+: ", str(caught.value))
+
+
+@nb.njit
+def of_the_rank(x):
+    if x.ndim == 2 or x.shape[0] == 0:
+        return of_the_rank(x[0])
+    return np.sum(x * x)
 
 
 @nb.njit
@@ -175,5 +197,6 @@ def of_either(x):
 
 def test_what_types_or_later_lines_decide_is_not_refused() -> None:
     assert jt.njit_grad(types_decide)(3.0) == 6.0
+    jt.njit_grad(of_the_rank)
     assert GRADIENT(2.0) == 12.0
     assert jt.njit_grad(of_either)(2.0) == 3.0

@@ -222,3 +222,132 @@ def test_several_tangents_at_once():
         several(directions[0], changes, x, 0.7)
     with pytest.raises(ValueError, match="tangents must be at least 1"):
         jt.njit_jvp(two_results, tangents=0)
+
+
+@njit
+def tripled(x):
+    return x * x
+
+
+@njit
+def tripled_vjp(g, out, x):
+    return 3.0 * g + 0.0 * x * out
+
+
+TRIPLED = jt.numba_op(tripled, vjp=tripled_vjp)
+
+
+@njit
+def product(x, n):
+    return x * n
+
+
+@njit
+def product_vjp(g, out, x, n):
+    return 5.0 * g + 0.0 * x * n * out
+
+
+PRODUCT = jt.numba_op(product, vjp=(product_vjp, None))
+
+
+@njit
+def weighted(x, w):
+    return x * w
+
+
+@njit
+def weighted_vjp(g, out, x, w):
+    return 7.0 * g + 0.0 * x * w * out
+
+
+WEIGHTED = jt.numba_op(weighted, vjp=(weighted_vjp, None), result=lambda x, w: x)
+
+
+def doubled(x):
+    return 2.0 * x
+
+
+DOUBLED = jt.numba_op(doubled)
+
+
+@njit
+def calls_ops(a, b):
+    return TRIPLED(a[0]) + PRODUCT(a[1], b[0]) + np.sum(WEIGHTED(a, b)) + DOUBLED(b[1])
+
+
+@njit
+def calls_functions(a, b):
+    return tripled(a[0]) + product(a[1], b[0]) + np.sum(weighted(a, b)) + 2.0 * b[1]
+
+
+@pytest.mark.parametrize("f", [calls_ops, calls_functions])
+def test_rules_of_a_numba_op_hold_in_njit_code(f):
+    a, b = np.array([1.0, 2.0]), np.array([4.0, 5.0])
+    value, (a_b, b_b) = jt.njit_value_and_grad(f, argnums=(0, 1))(a, b)
+    assert value == f(a, b)
+    np.testing.assert_allclose(a_b, [3.0 + 7.0, 5.0 + 7.0])
+    np.testing.assert_allclose(b_b, [0.0, 2.0])
+
+
+def test_the_gradient_of_a_function_with_a_rule_is_the_rule():
+    assert jt.njit_grad(tripled)(2.0) == 3.0
+    assert jt.njit_jvp(tripled)(2.0, 5.0) == (25.0, 6.0)
+
+
+@njit
+def two_numbers(g, out, x):
+    return g, out
+
+
+@njit
+def one_number(g, out, x, y):
+    return g
+
+
+@njit
+def a_number_for_an_array(g, out, x):
+    return 1.0
+
+
+@njit
+def of_no_attribute(g, out, x):
+    return g.missing
+
+
+@pytest.mark.parametrize(
+    ("vjp", "argument", "text"),
+    [
+        (two_numbers, 2.0, r"the vjp two_numbers returns UniTuple\(float64 x 2\), but it must be a float"),
+        (
+            one_number,
+            2.0,
+            "the vjp one_number returns float64, but the function has 2 operands. Return a tuple",
+        ),
+        (a_number_for_an_array, np.ones(2), "returns float64, but it must be an array of floats with 1 dim"),
+        (of_no_attribute, 2.0, "Numba does not compile of_no_attribute, the derivative of a rule, for"),
+    ],
+)
+def test_a_rule_of_the_wrong_form_names_the_call(vjp, argument, text):
+    if vjp is one_number:
+        ruled = njit(lambda x, y: x * y)
+        caller = njit(_calls_with_two(ruled))
+    else:
+        ruled = njit(lambda x: x * 2.0)
+        caller = njit(_calls(ruled))
+    jt.njit_rule(ruled, vjp)
+    with pytest.raises(TypeError, match=rf"test_njit_rules\.py:\d+: `return np\.sum.*`: .*{text}"):
+        jt.njit_grad(caller)(argument)
+
+
+def _calls(ruled):
+    def caller(x):
+        return np.sum(ruled(x) * np.ones(1))
+
+    return caller
+
+
+def _calls_with_two(ruled):
+    def caller(x):
+        return np.sum(ruled(x, x) * np.ones(1))
+
+    return caller

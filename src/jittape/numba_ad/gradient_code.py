@@ -22,9 +22,10 @@ from jittape.numba_ad.emit.parallel_loops import PartFunction
 from jittape.numba_ad.emit.statement_text import zeros_like_text
 from jittape.numba_ad.loops.loop_invariants import move_invariants
 from jittape.numba_ad.lower.build_ir import is_float
-from jittape.numba_ad.lower.dead_statements import remove_dead_statements
+from jittape.numba_ad.lower.dead_statements import remove_dead_statements, remove_prints
 from jittape.numba_ad.lower.lower_function import lower_function
 from jittape.numba_ad.recording_plan import Plan, make_plan
+from jittape.numba_ad.rule_forms import check_rules
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Apply,
@@ -64,6 +65,7 @@ def generate(
     purpose: str,
     checkpoint: int | str | None = None,
     tangents: int | None = None,
+    silent: bool = False,
 ) -> GradientCode:
     """Return the code of a gradient.
 
@@ -85,17 +87,22 @@ def generate(
         Length of the segments of time loops.
     tangents : int, optional
         Number of tangents; each tangent argument has them along a first axis.
+    silent : bool, optional
+        Whether the code does not print.
     """
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     tangent_types = argument_types[: len(numbers)] if returned in ("jvp", "tangent") else []
     argument_types = argument_types[len(tangent_types) :]
     _check_differentiated(function, numbers, argument_types, purpose)
     form = lower_function(function, argument_types, purpose)
+    if silent:
+        remove_prints(form.body)
     remove_dead_statements(form)
     move_invariants(form)
     choose_layouts(form)
     wanted = [form.arguments[form.parameters[i]] for i in numbers]
     activity = find_active(form, wanted)
+    check_rules(form, activity, purpose, bool(tangent_types))
     plan = None
     name = f"{form.name}_{returned}"
     parts: list[PartFunction] = []

@@ -10,7 +10,7 @@ from typing import Any
 
 from jittape.numba_ad.structured_ir import Where
 
-__all__ = ["NjitGradient", "function_name", "is_dispatcher", "signature_of"]
+__all__ = ["NjitGradient", "function_name", "is_dispatcher", "register_callable", "signature_of"]
 
 
 class NjitGradient:
@@ -37,9 +37,9 @@ class NjitGradient:
         checkpoint: int | str | None = None,
         tangents: int | None = None,
     ) -> None:
-        from jittape.numba_ad.njit_callable import compute_fingerprint, register
+        from jittape.numba_ad.njit_callable import compute_fingerprint
 
-        register(type(self))
+        register_callable(type(self))
         self._fingerprint_of = compute_fingerprint
         self.function = function
         self.argnums = argnums
@@ -48,6 +48,8 @@ class NjitGradient:
         self.cache = cache
         self.checkpoint = checkpoint
         self.tangents = tangents
+        # Whether the code does not print: another call of the function does.
+        self.silent = False
         self.boundscheck = _boundscheck(function)
         count = len(argnums) if isinstance(argnums, tuple) else 1
         self.tangent_count = count if returned in ("jvp", "tangent") else 0
@@ -245,6 +247,15 @@ class NjitGradient:
 
     def __repr__(self) -> str:
         return f"<jt.NjitGradient {self.__name__}>"
+
+
+def register_callable(kind: type) -> None:
+    """Tell Numba that objects of class `kind` are functions: their attribute `dispatcher`."""
+    from numba import types
+    from numba.extending import typeof_impl
+
+    if kind not in typeof_impl.registry:
+        typeof_impl.register(kind)(lambda value, context: types.Dispatcher(value.dispatcher))
 
 
 def arrays_of(argument: Any) -> list[Any]:

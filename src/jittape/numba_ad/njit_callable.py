@@ -10,7 +10,7 @@ import numba
 from numba import types
 from numba._dispatcher import compute_fingerprint
 from numba.core.errors import NumbaError
-from numba.extending import overload, typeof_impl
+from numba.extending import overload
 
 from jittape.compile.cache.object_store import cache_directory
 from jittape.core.config import config
@@ -23,8 +23,7 @@ from jittape.numba_ad.lower.check_source import check_source
 from jittape.numba_ad.stored_gradients import gradient_key, read_entry, write_entry
 
 __all__ = [
-    "check_derivable", "compute_fingerprint", "front_function", "gradient_code", "gradient_dispatcher", "register",
-    "types_of",
+    "check_derivable", "compute_fingerprint", "front_function", "gradient_code", "gradient_dispatcher", "types_of",
 ]  # fmt: skip
 
 
@@ -59,6 +58,7 @@ def gradient_code(gradient: Any, argument_types: tuple[Any, ...]) -> GradientCod
         gradient.purpose,
         gradient.checkpoint,
         gradient.tangents,
+        gradient.silent,
     )
 
 
@@ -147,9 +147,3 @@ def front_function(gradient: Any) -> Any:
     )
     overload(stub)(namespace["typed"])
     return numba.njit(nogil=True)(eval(f"lambda {names}: stub({names})", {"stub": stub}))
-
-
-def register(kind: type) -> None:
-    """Tell Numba that objects of class `kind` are functions."""
-    if kind not in typeof_impl.registry:
-        typeof_impl.register(kind)(lambda value, context: types.Dispatcher(value.dispatcher))

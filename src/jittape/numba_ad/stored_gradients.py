@@ -94,6 +94,7 @@ def _described(value: Any, seen: dict[Any, int]) -> Any:
     if hasattr(value, "derived"):  # a gradient
         options = (
             value.argnums, value.returned, value.purpose, value.checkpoint, value.tangents, value.boundscheck,
+            value.silent,
         )  # fmt: skip
         return options, _described(value.function, seen)
     if is_jitted(value):

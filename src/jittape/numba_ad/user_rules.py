@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,10 @@ __all__ = ["ArrayRule", "UserRule", "add_rule", "rule_of"]
 
 @dataclass(frozen=True)
 class UserRule:
-    """A function of scalars with the derivative that its user gave; the parts are those of `scalar_rules.Rule`."""
+    """A function of scalars with the derivative that its user gave; the parts are those of `scalar_rules.Rule`.
+
+    `passive` has the numbers of the operands without a derivative.
+    """
 
     name: str
     template: str
@@ -18,13 +22,16 @@ class UserRule:
     vjp: Any
     count: int
     jvp: Any = None
+    passive: tuple[int, ...] = ()
 
     @property
-    def partials(self) -> tuple[str, ...]:
+    def partials(self) -> tuple[str | None, ...]:
         """Texts of the cotangents of the operands."""
         operands = ", ".join(f"{{{i}}}" for i in range(self.count))
         call = f"{self.vjp_name}({{g}}, {{r}}, {operands})"
-        return (call,) if self.count == 1 else tuple([f"{call}[{i}]" for i in range(self.count)])
+        if self.count == 1:
+            return (call,)
+        return tuple([None if i in self.passive else f"{call}[{i}]" for i in range(self.count)])
 
     @property
     def vjp_name(self) -> str:
@@ -55,11 +62,22 @@ class ArrayRule:
 _RULES: dict[Any, UserRule] = {}
 
 
-def add_rule(function: Any, vjp: Any, count: int, jvp: Any = None) -> None:
-    """Give `function` a derivative."""
-    name = f"rule_{len(_RULES)}_{function.__name__}"
+def add_rule(
+    function: Any, vjp: Any, count: int, jvp: Any = None, passive: tuple[int, ...] = (), user: Any = None
+) -> None:
+    """Give `function` a derivative; if there is a `user`, give it to that callable, which calls `function`.
+
+    The function itself gets the derivative of its first user if it has none.
+    """
+    own = re.sub(r"\W", "", function.__name__)  # "lambda" of a lambda
+    name = f"rule_{len(_RULES)}_{own}"
     operands = ", ".join(f"{{{i}}}" for i in range(count))
-    _RULES[function] = UserRule(name, f"{name}({operands})", function, vjp, count, jvp)
+    rule = UserRule(name, f"{name}({operands})", function, vjp, count, jvp, passive)
+    if user is None:
+        _RULES[function] = rule
+    else:
+        _RULES[user] = rule
+        _RULES.setdefault(function, rule)
 
 
 def rule_of(function: Any) -> UserRule | None:

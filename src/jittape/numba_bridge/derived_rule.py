@@ -16,7 +16,7 @@ from jittape.errors import NoGradientError
 from jittape.numba_ad import gradient_of_dispatcher
 from jittape.primitives.broadcast import broadcast_operands, cast_to, promote
 
-__all__ = ["DerivedRule"]
+__all__ = ["DerivedRule", "function_of_text"]
 
 _files = itertools.count()
 
@@ -76,7 +76,9 @@ class DerivedRule:
             (lambda g, out, *operands: operands[position]) if allocates or op._result is not None else None
         )
         vjp_of = None if dispatcher is None else (dispatcher, position, elementwise)
-        return type(op)(_function(text, f"{op.name}_vjp", derived), None, result, vjp_of=vjp_of)._body
+        return type(op)(
+            function_of_text(text, f"{op.name}_vjp", derived=derived), None, result, vjp_of=vjp_of
+        )._body
 
     def _gradient_of(self, kinds: list[Any], names: list[str]) -> tuple[Any, Any, list[str]]:
         """Return the function if it is no derivative, the derived one, and the names of its arguments."""
@@ -85,17 +87,23 @@ class DerivedRule:
             from jittape.numba_bridge.scalar_function import as_dispatcher
 
             dispatcher = as_dispatcher(op._forward)
-            gradient = gradient_of_dispatcher(dispatcher, self._operand, "vjp", purpose, False)
+            gradient = _silent(gradient_of_dispatcher(dispatcher, self._operand, "vjp", purpose, False))
             return dispatcher, gradient.derived((types.float64, *kinds)), ["g", *names]
         # A Hessian is symmetric: the derivative of a cotangent, multiplied by a vector, is a tangent of cotangents.
         dispatcher, number, _ = op._vjp_of
         own, tangent = kinds[2:], kinds[2 + number]
         if self._operand == 0:
-            gradient = gradient_of_dispatcher(dispatcher, number, "tangent", purpose, False)
+            gradient = _silent(gradient_of_dispatcher(dispatcher, number, "tangent", purpose, False))
             return None, gradient.derived((tangent, *own)), ["g", *names[2:]]
-        first = gradient_of_dispatcher(dispatcher, self._operand - 2, "vjp", purpose, False)
-        gradient = gradient_of_dispatcher(first, number + 1, "tangent", purpose, False)
+        first = _silent(gradient_of_dispatcher(dispatcher, self._operand - 2, "vjp", purpose, False))
+        gradient = _silent(gradient_of_dispatcher(first, number + 1, "tangent", purpose, False))
         return None, gradient.derived((tangent, kinds[0], *own)), ["g", names[0], *names[2:]]
+
+
+def _silent(gradient: Any) -> Any:
+    """Return a gradient whose code does not print, as the call of the function did."""
+    gradient.silent = True
+    return gradient
 
 
 def _numba_type(dtype: Any, rank: int) -> Any:
@@ -123,9 +131,9 @@ def _text_on_elements(names: list[str], used: list[str], rank: int) -> str:
     return "\n    ".join(lines) + "\n"
 
 
-def _function(text: str, name: str, derived: Any) -> Any:
+def function_of_text(text: str, name: str, **known: Any) -> Any:
     """Compile the text of a rule; its lines are kept, as the second derivative is derived from them."""
-    namespace: dict[str, Any] = {"derived": derived, "np": np}
+    namespace: dict[str, Any] = {"np": np, **known}
     file = f"<jittape {name} {next(_files)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), namespace)

@@ -19,6 +19,8 @@ from jittape.core.program import Aval
 from jittape.core.user_calls import as_function
 from jittape.errors import NoGradientError
 from jittape.functions.signature import TensorSpec
+from jittape.numba_ad import register_callable
+from jittape.numba_bridge.given_rule import add_numba_rule
 from jittape.primitives.broadcast import as_symbol, broadcast_operands, cast_to, promote
 
 __all__ = ["NumbaOp", "OnArrays", "array_call", "numba_op"]
@@ -52,6 +54,10 @@ class NumbaOp:
         self.operands = tuple(inspect.signature(self._python).parameters)
         self._rules = self._derived_rules() if vjp is None and derive else self._gradient_rules(vjp)
         self._body = (_Elementwise if result is None else OnArrays)(self)
+        self._dispatcher: Any = None
+        register_callable(type(self))
+        if vjp is not None:
+            add_numba_rule(self, vjp)
 
     def __call__(self, *operands: Any) -> Any:
         """Record the op."""
@@ -60,6 +66,15 @@ class NumbaOp:
                 f"{self.name} takes {', '.join(self.operands)}; it was called with {len(operands)} arguments"
             )
         return apply(self._body, operands)
+
+    @property
+    def dispatcher(self) -> Any:
+        """The Numba function that ``@njit`` code calls."""
+        if self._dispatcher is None:
+            from jittape.numba_bridge.scalar_function import as_dispatcher
+
+            self._dispatcher = as_dispatcher(self._forward)
+        return self._dispatcher
 
     def _derived_rules(self) -> tuple[Any, ...]:
         """Return gradient rules that are derived from the function's source at their first use."""

@@ -190,7 +190,10 @@ class BackwardPass:
         name = s.result.name
         call = f"{s.rule.vjp}({', '.join([f'{name}_b', *kept_names(s, self._plan)])})"
         self._writer.line(f"{name}_g = {call}", s.where)
+        passive = () if s.rule.user is None else s.rule.user.passive
         for i, x in enumerate(s.operands):
+            if i in passive:
+                continue
             cotangent = f"{name}_g" if len(s.operands) == 1 else f"{name}_g[{i}]"
             if isinstance(x, Array) and x in self._activity:
                 self._writer.line(f"add_into({x.name}_b, {cotangent})")

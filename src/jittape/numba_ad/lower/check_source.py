@@ -17,7 +17,12 @@ from jittape.errors import NoGradientError
 from jittape.numba_ad.lower.build_ir import Builder
 from jittape.numba_ad.lower.control_flow import always_returns, assigned_names, without_loop_else
 from jittape.numba_ad.lower.function_source import PythonObject, Source, read_source
-from jittape.numba_ad.lower.known_calls import inlined_function, known_function, known_method
+from jittape.numba_ad.lower.known_calls import (
+    inlined_function,
+    is_scalar_function,
+    known_function,
+    known_method,
+)
 from jittape.numba_ad.lower.lower_expressions import REWRITE, WAYS_OUT
 from jittape.numba_ad.lower.lower_loops import Loops
 from jittape.numba_ad.structured_ir import Where
@@ -26,6 +31,7 @@ from jittape.numba_ad.user_rules import rule_of
 __all__ = ["check_source"]
 
 JUMPS = (ast.Return, ast.Break, ast.Continue)
+COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 ATTRIBUTES_OF_TYPES = ("ndim", "shape", "size", "dtype", "itemsize")
 METHODS_OF_CONTAINERS = ("append", "extend", "insert", "pop", "remove", "keys", "values", "items", "update")
 CONSTANTS = (np.ndarray, complex, list, dict, set)
@@ -34,6 +40,8 @@ CONSTANTS = (np.ndarray, complex, list, dict, set)
 
 def check_source(function: Any, purpose: str) -> None:
     """Raise NoGradientError for the first statement or call of an ``@njit`` function that no types make derivable."""
+    if rule_of(function) is not None:
+        return
     _Check(purpose).function(function)
 
 
@@ -127,15 +135,26 @@ class _Body:
                     self._expression(node)
 
     def _depends_on_values(self, test: ast.expr) -> bool:
-        """Return whether a condition certainly depends on the value of an argument, not only on types."""
-        if not isinstance(test, ast.Compare) or not all(
-            isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for op in test.ops
-        ):
+        """Return whether a condition certainly depends on the values of arguments, not only on types."""
+        if isinstance(test, ast.BoolOp):
+            return all(map(self._depends_on_values, test.values))
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self._depends_on_values(test.operand)
+        if not isinstance(test, ast.Compare) or not all(isinstance(op, COMPARISONS) for op in test.ops):
             return False
-        nodes = list(ast.walk(test))
-        if any(isinstance(n, ast.Call) or getattr(n, "attr", "") in ATTRIBUTES_OF_TYPES for n in nodes):
+        sides = [test.left, *test.comparators]
+        if any(isinstance(op, (ast.Eq, ast.NotEq)) for op in test.ops) and not any(map(_is_number, sides)):
+            return False
+        nodes = [node for side in sides for node in ast.walk(side)]
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        if not all(map(self._is_of_numbers, calls)) or any(_is_of_types(node) for node in nodes):
             return False
         return any(isinstance(n, ast.Name) and n.id in self.given for n in nodes)
+
+    def _is_of_numbers(self, call: ast.Call) -> bool:
+        """Return whether a call computes a number from numbers."""
+        found = self._resolved(call.func)
+        return found is not None and is_scalar_function(found.value)
 
     # ---- expressions -----------------------------------------------------------------------------------------------
 
@@ -219,18 +238,36 @@ class _Body:
             known_function(function)
             or inlined_function(function, [None]) is not None
             or hasattr(function, "derived")
+            or rule_of(function) is not None
             or (isinstance(function, type) and hasattr(function, "_fields"))
             or (getattr(function, "__module__", None) or "").startswith("jittape.")
         ):
             return
+        function = getattr(function, "dispatcher", function)  # of a `numba_op`
         if not is_jitted(function):
             name = getattr(function, "__name__", type(function).__name__)
             if not ast.unparse(node.func).endswith("range") and name not in ("enumerate", "zip"):
                 self.refuse(node, f"the derivative of {name} is unknown", WAYS_OUT.get(name, REWRITE))
-        elif rule_of(function) is None:
+        else:
             if function.py_func in self.check.active:
                 self.refuse(node, "recursion is not supported", "Write a loop.")
             self.check.function(function)
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Return whether an expression can only be a number or an array: a literal, or arithmetic."""
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(node.operand)
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
+    return isinstance(node, ast.BinOp) and not isinstance(node.op, (ast.Add, ast.Mult))  # as of tuples
+
+
+def _is_of_types(node: ast.AST) -> bool:
+    """Return whether the types of arguments may decide the value of an expression."""
+    if isinstance(node, ast.Constant):
+        return node.value is None or isinstance(node.value, (str, bool))
+    return isinstance(node, ast.Attribute) and node.attr in ATTRIBUTES_OF_TYPES
 
 
 def _may_come_later(function: Any, name: str) -> bool:

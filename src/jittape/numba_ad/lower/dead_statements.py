@@ -18,10 +18,11 @@ from jittape.numba_ad.structured_ir import (
     Statement,
     Store,
     Value,
+    inner_blocks,
     walk,
 )
 
-__all__ = ["operands_of", "remove_dead_statements"]
+__all__ = ["operands_of", "remove_dead_statements", "remove_prints"]
 
 
 def operands_of(statement: Statement) -> list[Any]:
@@ -93,3 +94,11 @@ def _prune(block: Block, live: set[Any]) -> None:
             continue
         kept.append(statement)
     block.statements = kept
+
+
+def remove_prints(body: Block) -> None:
+    """Remove the statements that print."""
+    for block in [body, *inner_blocks(body)]:
+        block.statements = [
+            s for s in block.statements if not (isinstance(s, Effect) and s.template.startswith("print("))
+        ]

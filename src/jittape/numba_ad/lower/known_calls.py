@@ -44,7 +44,8 @@ from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
 
 __all__ = [
-    "attribute", "call_function", "call_method", "inlined_function", "inlined_method", "known_function", "known_method",
+    "attribute", "call_function", "call_method", "inlined_function", "inlined_method", "is_scalar_function",
+    "known_function", "known_method",
 ]  # fmt: skip
 
 WAY_OUT = "Write a loop, or give the function a rule with jt.njit_rule."
@@ -54,6 +55,14 @@ def known_function(function: Any) -> bool:
     """Return whether `call_function` has a meaning for `function`."""
     try:
         return function in FUNCTIONS or function in CALLS
+    except TypeError:
+        return False
+
+
+def is_scalar_function(function: Any) -> bool:
+    """Return whether `function` computes a number from numbers, or an array element by element."""
+    try:
+        return function in FUNCTIONS
     except TypeError:
         return False
 

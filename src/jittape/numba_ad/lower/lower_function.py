@@ -55,7 +55,12 @@ def lower_function(function: Any, argument_types: list[Any], purpose: str) -> Fu
     variables: dict[str, Any] = {}
     for name, kind in zip(source.parameters, argument_types, strict=True):
         variables[name] = _argument(builder, name, kind, arguments)
-    result = lowering.inline(source, variables, ())
+    rule = rule_of(function)
+    if rule is None:
+        result = lowering.inline(source, variables, ())
+    else:
+        lowering.frame = Frame(source, variables, ())
+        result = lowering.by_rule(source.tree, rule, list(variables.values()), {})
     return Function(
         where, source.function.__name__, source.parameters, arguments, builder.top, result, lowering.sources
     )
@@ -134,7 +139,7 @@ class _Calls(Loops):
         self.frame, self.builder.where = outer, where
         return result
 
-    def _by_rule(self, node: ast.Call, rule: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    def by_rule(self, node: ast.AST, rule: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """Call a function with a rule of the user."""
         arguments = [evaluated(self.builder, x) for x in arguments]
         if keywords or not all(is_scalar(x) or isinstance(x, Array) for x in arguments):
@@ -167,7 +172,9 @@ class _Calls(Loops):
         """Inline an ``@njit`` function, or apply its rule."""
         rule = rule_of(function)
         if rule is not None:
-            return self._by_rule(node, rule, arguments, keywords)
+            return self.by_rule(node, rule, arguments, keywords)
+        if not hasattr(function, "derived"):  # a `numba_op` without a rule of its user calls its function
+            function = getattr(function, "dispatcher", function)
         if function is overlap:
             return self.builder.op(OVERLAP, arguments, "overlap")
         if function is unset:
