@@ -31,7 +31,7 @@ from jittape.autograd import (
 )
 from jittape.autograd.builtins import isinstance as isinstance_of_value
 from jittape.autograd.builtins import type as type_of_value
-from jittape.autograd.extend import Box
+from jittape.autograd.extend import Box, defvjp, primitive
 from jittape.autograd.numpy.numpy_boxes import ArrayBox
 from jittape.autograd.test_util import check_grads, combo_check
 from jittape.autograd.tracer import getval, isbox
@@ -492,3 +492,35 @@ def test_importing_jittape_does_not_import_it():
         "-c", "import sys, jittape; print([m for m in sys.modules if 'jittape.autograd' in m])"
     )
     assert printed.stdout.strip() == "[]"
+
+
+def test_where_takes_its_parameters_by_name_and_keeps_numbers_and_lists_of_python():
+    condition, x, y = [True, False, True], onp.array([1.0, 2.0, 3.0]), onp.array([4.0, 5.0, 6.0])
+    for found in (np.where(condition=condition, x=x, y=y), np.where(condition, x, y=y)):
+        onp.testing.assert_array_equal(found, [1.0, 5.0, 3.0])
+    assert type(np.where(True, 1, 2)) is int
+    assert np.where([True, False], [1, 2], [3, 4]) == [1, 4]
+    onp.testing.assert_array_equal(np.where(condition)[0], [0, 2])
+    gradient = grad(lambda x: np.sum(np.where(condition=x > 1.5, x=x**2, y=y)))(x)
+    onp.testing.assert_array_equal(gradient, [0.0, 4.0, 6.0])
+    with pytest.raises(ValueError, match="either both or neither of x and y should be given"):
+        np.where(condition, x)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        np.where(condition, x, z=y)
+
+
+def test_the_power_zero_has_the_gradient_zero():
+    assert grad(lambda x: np.power(x, 0.0))(0.0) == 0.0
+    assert grad(grad(lambda x: np.power(x, 0.0)))(0.0) == 0.0
+    gradient = grad(lambda x: np.sum(np.power(x, [0, 1, 2])))(onp.array([0.0, 0.0, 3.0]))
+    onp.testing.assert_array_equal(gradient, [0.0, 1.0, 6.0])
+
+
+def test_a_failed_check_names_the_function():
+    @primitive
+    def doubled(x):
+        return x * 2.0
+
+    defvjp(doubled, lambda ans, x: lambda g: g * 2.001)
+    with pytest.raises(AssertionError, match=r"\(VJP\) check of doubled failed"):
+        check_grads(doubled, modes=["rev"])(1.0)

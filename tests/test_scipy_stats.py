@@ -270,6 +270,30 @@ def test_dirichlet_and_multinomial() -> None:
         stats.dirichlet.pdf([0.5], alpha)
 
 
+def test_normal_vectors_with_a_singular_covariance() -> None:
+    """Points outside of the subspace of the covariance have the density 0."""
+    basis = np.array([[1.0, 0.5], [0.2, 2.0], [-1.0, 0.3]])
+    cov = basis @ basis.T
+    x = np.vstack([np.array([[0.3, 0.2], [1.0, -2.0]]) @ basis.T, [[1.0, 0.0, 0.0]]])
+    for method in ("logpdf", "pdf"):
+        ours, wanted = (getattr(lib.multivariate_normal, method) for lib in (stats, scipy.stats))
+        found = ours(x, np.zeros(3), cov, allow_singular=True).numpy()
+        np.testing.assert_allclose(found, wanted(x, np.zeros(3), cov, allow_singular=True), rtol=1e-9)
+        regular = ours(x, cov=cov + np.eye(3), allow_singular=True).numpy()
+        np.testing.assert_allclose(regular, wanted(x, cov=cov + np.eye(3)), rtol=1e-12)
+
+    def total(x: Any, cov: Any) -> Any:
+        return jt.reduce_sum(stats.multivariate_normal.logpdf(x, cov=cov, allow_singular=True))
+
+    inside = x[:2]
+    np.testing.assert_allclose(jt.grad(total)(inside, cov), -inside @ np.linalg.pinv(cov), rtol=1e-9)
+    regular = cov + np.eye(3)
+    expected = jt.grad(lambda c: jt.reduce_sum(stats.multivariate_normal.logpdf(x, cov=c)))(regular)
+    np.testing.assert_allclose(jt.grad(total, 1)(x, regular), expected, rtol=1e-9)
+    indefinite = stats.multivariate_normal.logpdf(x, cov=np.diag([1.0, -1.0, 1.0]), allow_singular=True)
+    assert np.isnan(indefinite.numpy()).all()  # SciPy raises an error
+
+
 @pytest.mark.parametrize("name", sorted(DISCRETE))
 def test_inverses_of_discrete_distributions(name: str) -> None:
     """The values are SciPy's; the gradient of a step function is None, and the reason is given."""

@@ -55,7 +55,7 @@ def get_name(fun: Any) -> str:
     >>> get_name(len)
     'len'
     """
-    return getattr(fun, "__name__", "[unknown name]")
+    return getattr(fun.fun if isinstance(fun, Unary) else fun, "__name__", "[unknown name]")
 
 
 def wrapping(wrapper: Any, function: Any) -> Any:

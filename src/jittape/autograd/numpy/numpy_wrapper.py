@@ -16,6 +16,7 @@ import numpy as np
 from jittape.autograd.containers import as_numpy, holds_boxes
 from jittape.autograd.numpy.numpy_vjps import metadata
 from jittape.autograd.numpy.short_ways import RECORDERS, SHORT, as_operand
+from jittape.autograd.numpy.where_and_power import power_of, where_of
 from jittape.autograd.wrap_util import wrapping
 from jittape.core.primitive import apply
 from jittape.core.traced_scalar import TracedScalar
@@ -276,6 +277,7 @@ _RECORDERS: dict[Any, Function] = {
     np.full: _full,
     np.maximum: _balanced(np.maximum, lambda x, y: apply(_maximum_op, (x, y))),
     np.minimum: _balanced(np.minimum, lambda x, y: apply(_minimum_op, (x, y))),
+    np.power: power_of(_ufunc_recorder(np.power)),
     np.select: _select,
     np.std: _std,
 }
@@ -354,5 +356,6 @@ OWN: dict[str, Any] = {
     "make_diagonal": make_diagonal,
     "metadata": metadata,
     "r_": _Joined(np.r_, _row),
+    "where": where_of(wrapped(np.where)),
 }
 """Names of ``jittape.autograd.numpy`` that are not wrapped functions of NumPy's."""

@@ -6,20 +6,26 @@ import math
 from typing import Any
 
 from jittape.core.primitive import apply
+from jittape.core.user_calls import as_flag
 from jittape.errors import ShapeError
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, square, subtract
-from jittape.primitives.elementwise.comparison import equal, where
+from jittape.primitives.elementwise.comparison import equal, greater, less, logical_or, where
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
-from jittape.primitives.elementwise.exponential import exp, log
+from jittape.primitives.elementwise.exponential import exp, log, sqrt
+from jittape.primitives.elementwise.piecewise import absolute
 from jittape.primitives.elementwise.special import digamma, lgamma, xlogy
+from jittape.primitives.identity import stop_gradient
 from jittape.primitives.linalg.cholesky import cholesky
 from jittape.primitives.linalg.einsum import diag_part
+from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.linalg.matrices import diag
 from jittape.primitives.linalg.triangular import triangular_solve
-from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.primitives.reduce.reductions import reduce_max, reduce_min, reduce_sum
 from jittape.primitives.shape.creation import eye
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, matrix_transpose, reshape
+from jittape.primitives.spectra.eigh import eigh
 from jittape.scipy.scipy_operands import floating_operand
 from jittape.typing import Tensor, TensorLike
 
@@ -52,8 +58,35 @@ def _mvn_logpdf(x: Any, mean: Any, cov: Any) -> Any:
     return reshape(negative(add(multiply(0.5, whitened), constant)), lead)
 
 
+def _mvn_singular_logpdf(x: Any, mean: Any, cov: Any) -> Any:
+    """Return the density on the subspace that the covariance spans; the limits are SciPy's."""
+    n = mean.shape[-1]
+    cov = _covariance(cov, n)
+    values, vectors = eigh(multiply(0.5, add(cov, matrix_transpose(cov))))  # its gradient is symmetric
+    limit = multiply(_EIGENVALUE_LIMITS[values.dtype.name], reduce_max(absolute(values)))
+    spanned = greater(values, limit)
+    some = where(spanned, values, 1.0)
+    along = matmul(reshape(subtract(x, mean), (-1, n)), vectors)
+    whitened = reduce_sum(where(spanned, divide(square(along), some), 0.0), -1)
+    rank = reduce_sum(cast(spanned, values.dtype))
+    constant = add(multiply(rank, LOG_TWO_PI), reduce_sum(log(some)))
+    distance = sqrt(reduce_sum(where(spanned, 0.0, square(stop_gradient(along))), -1))
+    inside = logical_or(less(distance, multiply(1e3, limit)), equal(rank, float(n)))
+    value = where(inside, multiply(-0.5, add(constant, whitened)), -math.inf)
+    value = where(less(reduce_min(values), negative(limit)), math.nan, value)
+    return reshape(value, subtract(x, mean).shape[:-1])
+
+
+_EIGENVALUE_LIMITS = {"float32": 1e3 * 2.0**-23, "float64": 1e6 * 2.0**-52}
+"""Size of an eigenvalue, relative to the greatest one, up to which SciPy takes it for zero."""
+
+
 def _mvn_pdf(x: Any, mean: Any, cov: Any) -> Any:
     return exp(_mvn_logpdf(x, mean, cov))
+
+
+def _mvn_singular_pdf(x: Any, mean: Any, cov: Any) -> Any:
+    return exp(_mvn_singular_logpdf(x, mean, cov))
 
 
 def _mvn_entropy(mean: Any, cov: Any) -> Any:
@@ -65,7 +98,8 @@ class MultivariateNormal:
     """The multivariate normal distribution, differentiable in the value, the mean and the covariance.
 
     Its methods take `mean` (zeros by default) and `cov`, a matrix, a vector of variances, or one variance. Only the
-    lower triangle of `cov` is read. It must be positive definite: a singular covariance raises a `LinAlgError`.
+    lower triangle of `cov` is read. It must be positive definite: a singular covariance raises a `LinAlgError`, unless
+    `allow_singular` is true. The density is then that on the subspace of the covariance, and 0 outside.
 
     Examples
     --------
@@ -85,13 +119,27 @@ class MultivariateNormal:
             )
         return mean, cov
 
-    def logpdf(self, x: TensorLike, mean: TensorLike | None = None, cov: TensorLike = 1.0) -> Tensor:
+    def logpdf(
+        self,
+        x: TensorLike,
+        mean: TensorLike | None = None,
+        cov: TensorLike = 1.0,
+        allow_singular: bool = False,
+    ) -> Tensor:
         """Return the logarithm of the density of the vectors in the last dimension of `x`."""
-        return apply(_mvn_logpdf, self._operands("logpdf", x, mean, cov))
+        body = _mvn_singular_logpdf if as_flag("allow_singular", allow_singular) else _mvn_logpdf
+        return apply(body, self._operands("logpdf", x, mean, cov))
 
-    def pdf(self, x: TensorLike, mean: TensorLike | None = None, cov: TensorLike = 1.0) -> Tensor:
+    def pdf(
+        self,
+        x: TensorLike,
+        mean: TensorLike | None = None,
+        cov: TensorLike = 1.0,
+        allow_singular: bool = False,
+    ) -> Tensor:
         """Return the density of the vectors in the last dimension of `x`."""
-        return apply(_mvn_pdf, self._operands("pdf", x, mean, cov))
+        body = _mvn_singular_pdf if as_flag("allow_singular", allow_singular) else _mvn_pdf
+        return apply(body, self._operands("pdf", x, mean, cov))
 
     def entropy(self, mean: TensorLike | None = None, cov: TensorLike = 1.0) -> Tensor:
         """Return the differential entropy."""
