@@ -466,3 +466,38 @@ def test_a_concrete_function_of_unknown_rank():
         power(jt.constant(10.0), b=3)
     with pytest.raises(TypeError):
         power(jt.constant(10))
+
+
+# ---- functions that need values --------------------------------------------------------------------------------------
+
+
+def next_of(n: Any) -> Any:
+    return n // 2 if jt.reduce_all(n % 2 == 0) else 3 * n + 1
+
+
+@pytest.mark.parametrize(
+    ("signature", "signatures", "runs"), [([jt.TensorSpec([None], jt.int64)], 1, 2), (None, 2, 3)]
+)
+def test_a_function_that_needs_values_is_traced_for_no_other_length(signature, signatures, runs):
+    function = jt.function(next_of, input_signature=signature)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", jt.FunctionWarning)
+        for length in (5, 7, 12, 1, 2, 3, 30):
+            for numbers in (np.arange(length), 2 * np.arange(length)):
+                np.testing.assert_array_equal(function(numbers), next_of(numbers))
+    assert len(caught) == len(function.signatures()) == signatures
+    assert function.trace_count == runs
+    assert "n: int64[?]" in function.explain()
+
+
+def test_a_length_that_needs_no_values_keeps_its_trace():
+    @jt.function
+    def function(x: Any) -> Any:
+        return x if x.shape[0] > 20 or jt.reduce_sum(x) > 0.0 else -x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jt.FunctionWarning)
+        for length in (30, 31, 32, 5, 6, 7, 40):
+            x = np.linspace(-3.0, 1.0, length)
+            np.testing.assert_array_equal(function(x), x if length > 20 else -x)
+    assert [one.recorded == "" for one in function.signatures()] == [True, True, False, False, False]

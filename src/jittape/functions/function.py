@@ -233,6 +233,8 @@ class Function(FunctionInterface):
             needed: ValueNeeded | None = None
             if general is None:
                 trace, needed = self._trace(owner, call, keys, names)
+                if isinstance(trace, Uncompiled):
+                    keys = self._families.recorded(call, keys, trace)
             else:
                 trace, keys = general
             values = () if isinstance(trace, Uncompiled) else trace.specialized

@@ -32,6 +32,7 @@ from jittape.functions.python_function import (
     tests_object_identity,
 )
 from jittape.functions.signature import SPECIALIZABLE, Call, shared_leaves
+from jittape.functions.trace_report import Uncompiled
 from jittape.functions.variable_arguments import to_pin, variable_positions, with_variable_placeholders
 from jittape.recording.extent_trace import ExtentTrace
 from jittape.recording.tensor import Tensor
@@ -231,17 +232,17 @@ class Families:
     def __init__(self, open_axes: Sequence[tuple[int, int]] = ()) -> None:
         self._open_axes = open_axes
         self._families: dict[Any, _Family] = {}
-        self._derived: dict[Any, Concrete] = {}
+        self._derived: dict[Any, Concrete | Uncompiled] = {}
 
-    def known(self, key: Any) -> Concrete | None:
+    def known(self, key: Any) -> Concrete | Uncompiled | None:
         """Return the trace with this key that a general trace gave before; None without one."""
         return self._derived.get(key)
 
     def traces(self) -> list[Concrete]:
         """Return all traces that a general trace gave."""
-        return list(self._derived.values())
+        return [trace for trace in self._derived.values() if isinstance(trace, Concrete)]
 
-    def derived(self, key: Any, call: Call, keys: tuple[Any, ...]) -> Concrete | None:
+    def derived(self, key: Any, call: Call, keys: tuple[Any, ...]) -> Concrete | Uncompiled | None:
         """Return the trace for a call from a general trace; None without one. The table keeps it under `key`."""
         found = self._of(call, keys).trace_at(call, keys)
         if found is not None:
@@ -258,6 +259,13 @@ class Families:
         ``trace(may_create, extents, avals)`` runs the Python function with these avals for the arguments.
         """
         return self._of(call, keys).generalized(call, keys, trace)
+
+    def recorded(self, call: Call, keys: tuple[Any, ...], trace: Uncompiled) -> tuple[Any, ...]:
+        """Record calls with other extents, too, if the values that `trace` needs were needed for all extents.
+
+        Returns the keys of these calls, with unknown extents, or else `keys`.
+        """
+        return self._of(call, keys).recorded(keys, trace)
 
     def open(self, call: Call, keys: tuple[Any, ...], axes: Sequence[tuple[int, int]]) -> None:
         """Leave these extents open in the first general trace for such calls."""
@@ -280,16 +288,25 @@ class _Family:
         self._first = first
         self.open_axes = open_axes
         self._variants: list[GeneralTrace] = []
+        self._needed: Varying | None = None
+        self._uncompiled: Uncompiled | None = None
         self._failures = 0
         self._numbers: set[Any] = set()
 
-    def trace_at(self, call: Call, keys: tuple[Any, ...]) -> Concrete | None:
+    def recorded(self, keys: tuple[Any, ...], trace: Uncompiled) -> tuple[Any, ...]:
+        """Do what `Families.recorded` does."""
+        if self._needed is None or self._variants:
+            return keys
+        self._uncompiled = trace
+        return self._needed.open_keys()
+
+    def trace_at(self, call: Call, keys: tuple[Any, ...]) -> Concrete | Uncompiled | None:
         """Return the trace for a call from a general trace whose guards hold; None without one."""
         for general in self._variants:
             found = general.at(keys)
             if found is not None:
                 return found if found.holds(call.leaves) else None
-        return None
+        return self._uncompiled
 
     def generalized(
         self, call: Call, keys: tuple[Any, ...], trace: Callable[[bool, Extents, dict[int, Aval]], Concrete]
@@ -336,11 +353,10 @@ class _Family:
         except _PositionError as error:
             self._numbers |= error.numbers
             return None, not extents.is_pinned
-        except (
-            Exception,
-            ValueNeeded,
-            VariableNeeded,
-        ):  # an error of the user's is raised by the ordinary trace that follows
+        except ValueNeeded:
+            self._needed = varying
+            return None, False
+        except (Exception, VariableNeeded):  # the ordinary trace that follows raises the user's error
             return None, False
         finally:
             extents.close()
