@@ -1,4 +1,4 @@
-"""Nodes of derived paths are no work for the garbage collector, and garbage that it finds once the trie drops them."""
+"""Nodes of the trie are no work for the garbage collector, and garbage that it finds once the trie drops them."""
 
 import gc
 import weakref
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.recording.trie import Node, trie
+from jittape.recording.trie import Node, _known, trie
 
 pytestmark = pytest.mark.skipif(not hasattr(gc, "freeze"), reason="another implementation of Python")
 
@@ -66,3 +66,96 @@ def test_pruned_nodes_are_collected():
         jt.config.max_trie_nodes = before
     gc.collect()
     assert sum(ref() is not None for ref in seen) <= 3
+
+
+# ---- recorded nodes --------------------------------------------------------------------------------------------------
+
+
+def recorded_nodes() -> list[Node]:
+    return [node for node in trie._walk() if node.derivation is None]
+
+
+def unrolled(n: int) -> float:
+    """Run a program of its own for each `n`, with keys, inputs and a gradient of every kind."""
+    x = jt.Variable(1.0)
+    with jt.GradientTape() as tape:
+        y = x
+        for _ in range(n):
+            y = jt.sin(y) * 1.5 + jt.reshape(y, ())
+    return float(tape.gradient(y, x))
+
+
+def test_the_collector_does_not_visit_recorded_nodes():
+    unrolled(5)
+    nodes = recorded_nodes()
+    assert len(nodes) > 20
+    assert not any(map(gc.is_tracked, nodes))
+    assert not any(gc.is_tracked(node.children) for node in nodes if node.children)
+    repeated = [node for node in nodes if node.n_ops > 12]
+    assert repeated
+    for node in repeated[:-2]:
+        assert not any(map(gc.is_tracked, (node.ops, *node.ops, node.inputs, *node.inputs))), node.ops
+
+
+def test_the_collector_visits_recorded_nodes_again_when_all_paths_are_dropped():
+    unrolled(5)
+    nodes = recorded_nodes()
+    trie.clear()
+    assert all(map(gc.is_tracked, nodes))
+    assert all(gc.is_tracked(node.children) for node in nodes if node.children)
+
+
+@pytest.mark.parametrize("drop", ["clear", "prune"])
+def test_dropped_recorded_nodes_are_collected(drop):
+    unrolled(6)
+    seen = []
+    for node in recorded_nodes():
+        content = node.notes = Content()
+        node.shortcuts = {"cycle": node}
+        seen.append(weakref.ref(content))
+    del node, content
+    if drop == "clear":
+        trie.clear()
+    before = jt.config.max_trie_nodes
+    try:
+        jt.config.max_trie_nodes = 10
+        for i in range(30):  # also for all that remembers the latest path
+            step(1000 + i)
+            with jt.GradientTape() as tape:
+                y = jt.exp(jt.Variable(float(i)))
+            float(tape.gradient(y, tape.watched_variables()[0]))
+    finally:
+        jt.config.max_trie_nodes = before
+    _known.node = None
+    gc.collect()
+    # The trie may still have some of them.
+    assert sum(ref() is not None for ref in seen) < len(seen) / 2
+
+
+def test_nodes_below_a_dropped_node_are_collected():
+    seen = []
+    x = jt.constant(0.5)
+    y = jt.tan(x)
+    trie.clear()
+    for _ in range(5):
+        y = jt.cos(y) * 3.0
+        node = y._trace.node
+        content = node.notes = Content()
+        seen.append(weakref.ref(content))
+    float(y)
+    del y, x, node, content
+    float(jt.sin(jt.constant(1.0)))
+    gc.collect()
+    assert [ref() for ref in seen] == [None] * 5
+
+
+def test_ops_of_one_line_share_it():
+    y = jt.constant(0.5)
+    for _ in range(3):
+        y = jt.sinh(y) * 1.5
+    nodes, at = [], y._trace.node
+    while at is not None:
+        nodes.append(at)
+        at = at.parent
+    lines = {id(node.source): node.source for node in nodes if node.source is not None}
+    assert [line.called for line in lines.values()] == ["multiply", "sinh"]

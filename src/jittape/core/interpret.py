@@ -85,11 +85,17 @@ def run_ops(program: Program, run: Sequence[Op], operands: list[Any]) -> list[np
     """
     if isinstance(run[0].primitive.lowering, Control):
         return run_control(program, run, operands)
-    return [run_op(program, run[0], operands)]
+    return [_evaluated(program, run[0], operands)]
 
 
+@np.errstate(all="ignore")
 def run_op(program: Program, op: Op, operands: list[Any]) -> np.ndarray[Any, Any]:
-    """Evaluate one op, under ``np.errstate(all="ignore")``.
+    """Evaluate one op, without NumPy's warnings."""
+    return _evaluated(program, op, operands)
+
+
+def _evaluated(program: Program, op: Op, operands: list[Any]) -> np.ndarray[Any, Any]:
+    """Evaluate one op under ``np.errstate(all="ignore")``.
 
     Exceptions get a note that names the op and its source line. Messages about matrices and indices that an op does not
     accept start with the function that the line calls instead of the op.
@@ -131,7 +137,8 @@ def run_control(program: Program, run: Sequence[Op], operands: list[Any]) -> lis
     result_indices = [dict(op.params)["result_index"] for op in run]
     del params["result_index"]
     try:
-        results = [np.asarray(result) for result in form.run(operands, result_indices, **params)]
+        with np.errstate(all="ignore"):
+            results = [np.asarray(result) for result in form.run(operands, result_indices, **params)]
     except Exception as error:
         error.add_note(f"in op {run[0].primitive.name}, recorded at {run[0].source or 'an unknown line'}")
         raise

@@ -18,7 +18,7 @@ from jittape.core.buffers import Buffer
 from jittape.core.config import config
 from jittape.core.program import Aval, Op, Program, SourceLine, dead_code_removed
 from jittape.core.user_calls import frame_of_user
-from jittape.runtime.gc_tracking import track, track_tree
+from jittape.runtime.gc_tracking import track, track_tree, untrack
 from jittape.transform.differentiate import Callback, Path, Reverse
 
 if TYPE_CHECKING:
@@ -254,6 +254,7 @@ class Trie:
         root = self._roots.get(place)
         if root is None:
             root = self._roots.setdefault(place, Node(None))
+            untrack(root)
         if len(self.places) >= _KNOWN_PLACES:
             self.forget_places()
         self._known_code[id(code)] = code
@@ -276,6 +277,7 @@ class Trie:
         """Return a root that no other path shares; call `forget` when it is not needed any more."""
         root = Node(None)
         self._separate_roots[id(root)] = root
+        untrack(root)
         return root
 
     def forget(self, root: Node) -> None:
@@ -303,6 +305,7 @@ class Trie:
                 if last_use[id(child)] <= oldest:
                     del node.children[key]
                     track(child, key)
+        track(*[root for root in self._roots.values() if not root.children])
         self._roots = {place: root for place, root in self._roots.items() if root.children}
         self.forget_places()
         before = self.n_nodes
@@ -324,14 +327,11 @@ class Trie:
 
     def _walk(self) -> Iterator[Node]:
         """Yield the roots and all nodes below them, parents first."""
-        return _below([*self._roots.values(), *self._separate_roots.values()])
-
-
-def _below(stack: list[Node]) -> Iterator[Node]:
-    while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(node.children.values())
+        stack = [*self._roots.values(), *self._separate_roots.values()]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(node.children.values())
 
 
 trie = Trie()

@@ -26,6 +26,7 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor
 from jittape.recording.trie import UNPLACED, Node, ScalarInput, trie
 from jittape.recording.user_line import recording_line
+from jittape.runtime.gc_tracking import untrack, untrack_child
 from jittape.transform.templates import Memory, Template, is_pure, types_of
 from jittape.value_classes import NamedTuple
 
@@ -227,12 +228,15 @@ class _Call(NamedTuple):
         node.takes_scalars_as_given, node.conversions = self.takes_scalars_as_given, self.conversions
         result, results = self.result, self.results
         operands = key[2:]
-        node.set_ops(tuple(template.at(template.slots(first, operands), node.source)), template.avals)
+        ops = tuple(template.at(template.slots(first, operands), node.source))
+        node.set_ops(ops, template.avals)
         node.n_slots = first + template.n_new
         imported_symbols = template.n_new - len(inputs) - len(template.ops)
         if imported_symbols or inputs:
             scalars = [(first + slot, aval, None) for slot, aval, _ in inputs]
             node.inputs = (*(_array_inputs(operands, first) if imported_symbols else ()), *scalars)
+        for value in (ops, *ops, node.inputs, *node.inputs):
+            untrack(value)  # plain data, in no cycle
         if result is not None:
             node.slot, node.aval = first + result[0], result[1]
         if results is not None:
@@ -274,6 +278,7 @@ def insert_node(parent: Node, key: tuple[Any, ...], node: Node) -> Node:
         kept = parent.children.setdefault(key, node)
     if kept is node:
         trie.added(node)
+        untrack_child(parent, key, node)
     return kept
 
 

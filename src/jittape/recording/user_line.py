@@ -14,6 +14,10 @@ __all__ = ["call_of_user", "layer_calls", "line_of_error", "recording_line", "us
 
 layer_calls: set[CodeType] = set()
 """Code of the methods whose `self` is a layer, a loss or a metric; the classes add their own."""
+_lines: dict[tuple[SourceLine, str, str], CallLine] = {}
+"""Lines of recorded ops, by line, function and layer: the 100,000 ops of a loop share the few lines of its body."""
+_LINES = 4096
+"""Maximum number of lines that are kept."""
 
 
 def user_line() -> SourceLine | None:
@@ -29,10 +33,17 @@ def recording_line() -> SourceLine | None:
     line = user_line()
     if line is None:
         return None
-    call = CallLine(*line)
-    call.called = called_name()
-    if layer_calls and (layer := _layer_called()):
-        call.layer = layer
+    layer = _layer_called() if layer_calls else ""
+    key = line, called_name(), layer
+    call = _lines.get(key)
+    if call is None:
+        call = CallLine(*line)
+        call.called = key[1]
+        if layer:
+            call.layer = layer
+        if len(_lines) >= _LINES:
+            _lines.clear()
+        call = _lines.setdefault(key, call)
     return call
 
 

@@ -107,8 +107,7 @@ class IndexSets:
             return
         if all(slot in self.known for slot in op.args):
             operands = [self.known[slot] for slot in op.args]
-            with np.errstate(all="ignore"):
-                self.known[op.out] = run_op(self.program, op, operands)
+            self.known[op.out] = run_op(self.program, op, operands)
 
     def _sets_of(self, op: Op, varied: Sequence[int]) -> Sets:
         form = op.primitive.lowering

@@ -131,6 +131,8 @@ class Reverse:
         Loops and branches: all results of one run between sources and targets, by the slot that the walk reaches last.
     stacked : dict of int to list of Symbol
         Cotangents of values stacked by loops of unknown length; the gradient of the loop adds them up.
+    lines : dict of int to GradientLine
+        Lines of the appended ops, by identity of the line of the differentiated op.
     """
 
     steps: tuple[tuple[Op, tuple[int, ...]], ...]
@@ -140,6 +142,7 @@ class Reverse:
     called: set[int] = field(default_factory=set)
     runs: Mapping[int, tuple[Op, ...]] = field(default_factory=dict)
     stacked: dict[int, list[Symbol]] = field(default_factory=dict)
+    lines: dict[int, GradientLine] = field(default_factory=dict)
 
     @classmethod
     def between(cls, path: Path, tracked: Seen, targets: Sequence[int], sources: Sequence[int]) -> Reverse:
@@ -205,7 +208,7 @@ class Reverse:
                 cotangents.setdefault(dict(one.params)["result_index"], []).extend(found)
         if not cotangents:
             return
-        builder.source = _line_of_gradient(op)
+        builder.source = self._line_of_gradient(op)
         operands = [Symbol(slot, self.avals[slot]) for slot in op.args]
         parts = form.vjp(cotangents, along, operands, **params)
         for i, part in parts.items():
@@ -233,7 +236,7 @@ class Reverse:
                 f"No gradient is defined for {op.primitive.name}, recorded at {op.source or 'an unknown line'}; "
                 "wrap it with jt.custom_gradient, or stop the path there with jt.stop_gradient"
             )
-        builder.source = _line_of_gradient(op)
+        builder.source = self._line_of_gradient(op)
         given = (cotangent.slot, op.out, *op.args)
         same = () if len(set(given)) == len(given) else tuple([given.index(slot) for slot in given])
         avals = map(self.avals.__getitem__, given[1:])
@@ -250,6 +253,18 @@ class Reverse:
             if rule.part is not None:
                 number, aval = rule.part
                 self._accumulate(builder, op.args[i], Symbol(slots[number], aval))
+
+    def _line_of_gradient(self, op: Op) -> GradientLine | None:
+        """Return the line of the ops that the gradient of an op appends; ops of one line share it."""
+        source = op.source
+        if source is None:
+            return None
+        line = self.lines.get(id(source))
+        if line is None:
+            line = self.lines[id(source)] = tuple.__new__(GradientLine, source)
+            if isinstance(source, CallLine | GradientLine) and source.layer:
+                line.layer = source.layer
+        return line
 
     def _run_rule(
         self, builder: Builder, op: Op, operand: int, cotangent: Symbol, given: tuple[int, ...]
@@ -314,15 +329,6 @@ class _Rule(NamedTuple):
         if part is None:
             return cls(template, None)
         return cls(template, (template.slots(first, given).index(part.slot), part.aval))
-
-
-def _line_of_gradient(op: Op) -> GradientLine | None:
-    if op.source is None:
-        return None
-    line = tuple.__new__(GradientLine, op.source)
-    if isinstance(op.source, CallLine | GradientLine) and op.source.layer:
-        line.layer = op.source.layer
-    return line
 
 
 _rules: Memory[tuple[_Rule, ...]] = Memory()

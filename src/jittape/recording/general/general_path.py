@@ -14,7 +14,7 @@ from jittape.recording.general.path_edges import Edge, is_same_content
 from jittape.recording.general.path_replay import replayed
 from jittape.recording.trie import Key, Node, ScalarInput, parts_of, path_to, trie
 from jittape.recording.trie_insertion import Marker, marker_for
-from jittape.runtime.gc_tracking import untrack
+from jittape.runtime.gc_tracking import untrack, untrack_child
 from jittape.runtime.path_executable import (
     GeneralPathExecutable,
     GeneralProgram,
@@ -114,11 +114,8 @@ class GeneralPath:
             node.parent = parent
             kept = parent.children.setdefault(key, node)
             if kept is node:
-                untrack(node)
-                untrack(key)
+                untrack_child(parent, key, node)
                 untrack(node.aval)
-                if parent is not self.base:
-                    untrack(parent.children)
                 trie.added(node)
             parent = kept
         return True
