@@ -531,21 +531,21 @@ def test_an_explicit_vjp_wins():
 
 
 @njit
-def spacing(x):
-    return np.spacing(x)
+def mantissa(x):
+    return math.frexp(x)[0]
 
 
 def test_a_gradient_that_cannot_be_derived_names_the_way_out():
-    op = jt.numba_op(spacing)
-    assert float(op(np.float64(3.0))) == np.spacing(3.0)
+    op = jt.numba_op(mantissa)
+    assert float(op(np.float64(3.0))) == 0.75
     with pytest.raises(
         jt.NoGradientError,
-        match=r"(?s)spacing, recorded at .*test_numba_op.py:\d+.*np.spacing.*vjp=\.\.\.",
+        match=r"(?s)mantissa, recorded at .*test_numba_op.py:\d+.*math.frexp.*vjp=\.\.\.",
     ):
         watched(op, np.array([3.0]))
 
 
-@pytest.mark.parametrize("function", [spacing, njit(lambda x: x * x)])
+@pytest.mark.parametrize("function", [mantissa, njit(lambda x: x * x)])
 def test_each_sentence_about_a_gradient_that_cannot_be_derived_ends(function):
     with pytest.raises(
         jt.NoGradientError, match=r"(rule with jt\.njit_rule|Use `def`)\. Or pass the derivative"
