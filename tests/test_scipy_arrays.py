@@ -454,15 +454,41 @@ def test_convolutions_refuse() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda x: interpolate.CubicSpline(x, 1j * x),
+        lambda x: interpolate.CubicSpline(1j * x, x),
+        lambda x: interpolate.PchipInterpolator(x, 1j * x),
         lambda x: interpolate.PchipInterpolator(x, x)(0.5 + 1j),
-        lambda x: interpolate.PPoly(1j * x.reshape(1, -1), np.arange(5.0)),
         lambda x: interpolate.PPoly(x.reshape(1, -1), np.arange(5.0))(0.5j),
     ],
 )
 def test_interpolation_does_not_drop_imaginary_parts(call):
     with pytest.raises(jt.DTypeError, match=r"^\[(CubicSpline|PchipInterpolator|PPoly)\] complex numbers"):
         call(np.arange(4.0))
+
+
+@pytest.mark.parametrize(
+    "end", ["not-a-knot", "natural", "clamped", "periodic", ((1, [2j, 1]), (2, [1.0, 0]))]
+)
+def test_complex_splines_and_lines(end: Any) -> None:
+    x, points = np.array([0.0, 0.5, 1.5, 2.0, 3.0]), np.array([[-0.5, 0.0, 0.7], [1.5, 2.9, 3.5]])
+    y = np.exp(1j * x)[:, None] * np.array([1.0, 2.0 - 1j])
+    y[-1] = y[0]
+    found, wanted = (lib.CubicSpline(x, y, bc_type=end) for lib in (interpolate, scipy.interpolate))
+    np.testing.assert_allclose(found(points).numpy(), wanted(points), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(found.c.numpy(), wanted.c, rtol=1e-12, atol=1e-13)
+    for ours, theirs in (
+        (found.derivative(), wanted.derivative()),
+        (found.antiderivative(), wanted.antiderivative()),
+    ):
+        np.testing.assert_allclose(ours(points).numpy(), theirs(points), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(found.integrate(0.2, 2.5).numpy(), wanted.integrate(0.2, 2.5), rtol=1e-12)
+    line, expected = (lib.interp1d(x, y, axis=0) for lib in (interpolate, scipy.interpolate))
+    np.testing.assert_allclose(line(points[1, :2]).numpy(), expected(points[1, :2]), rtol=1e-12)
+
+    def length(x: Any, y: Any, at: Any) -> Any:
+        value = interpolate.CubicSpline(x, y, bc_type="natural")(at)
+        return jt.reduce_sum(jt.math.real(value * jt.math.conj(value)))
+
+    jt.check_gradient(length, x, y, points)
 
 
 def test_arguments_of_scipy_in_its_order() -> None:

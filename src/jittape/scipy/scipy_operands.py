@@ -27,6 +27,7 @@ __all__ = [
     "floating_operand",
     "known_values",
     "real_operands",
+    "wide_tensor",
 ]
 
 
@@ -70,6 +71,12 @@ def float64_tensor(function: str, x: Any) -> Any:
             f"[{function}] complex numbers are not supported, got {x.dtype.name}: use the real and the imaginary parts"
         )
     return cast(x, float64)
+
+
+def wide_tensor(x: Any) -> Any:
+    """Return an argument as a tensor of float64 or complex128."""
+    x = convert_to_tensor(floating_operand(x))
+    return cast(x, complex128 if x.dtype.kind == "c" else float64)
 
 
 def known_values(x: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jittape.primitives.elementwise.comparison import where
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.piecewise import absolute
 from jittape.primitives.linalg.tridiagonal import tridiagonal_solve
 from jittape.primitives.reduce.reductions import reduce_sum
@@ -55,7 +56,9 @@ def periodic_slopes(h: Any, m: Any) -> Any:
     zero = 0.0 * corner
     diagonals = stack([concat([right[:-1], zero], 0), diagonal, concat([zero, left[1:]], 0)])
     column = concat([corner, 0.0 * main[1:-1], right[-1:]], 0)
-    solved = tridiagonal_solve(diagonals, concat([rhs, reshape(column, (-1, 1))], 1))
+    solved = tridiagonal_solve(
+        cast(diagonals, rhs.dtype), concat([rhs, cast(reshape(column, (-1, 1)), rhs.dtype)], 1)
+    )
     y, q = solved[:, :-1], solved[:, -1:]
     factor = (y[:1] + ratio * y[-1:]) / (1.0 + q[:1] + ratio * q[-1:])
     slopes = y - q * factor

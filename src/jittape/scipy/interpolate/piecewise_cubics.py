@@ -13,6 +13,7 @@ import numpy as np
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.primitives.elementwise.comparison import logical_and, logical_not, logical_or, where
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.piecewise import absolute, sign
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.indexing.sorting import argsort
@@ -30,15 +31,16 @@ from jittape.scipy.interpolate.piecewise_polynomials import (
     pieces_at,
     shaped_as_points,
 )
-from jittape.scipy.scipy_operands import float64_tensor, floating_operand, known_values
+from jittape.scipy.scipy_operands import float64_tensor, floating_operand, known_values, wide_tensor
 
 __all__ = ["Akima1DInterpolator", "CubicSpline", "PchipInterpolator", "interp1d"]
 
 
 def _knots(function: str, x: Any, y: Any, axis: int) -> tuple[Any, Any]:
-    """Return knots and values as float64 tensors, the values with `axis` first."""
+    """Return knots and values as tensors, the values with `axis` first; splines and lines take complex ones."""
     given = x
-    x, y = (float64_tensor(function, v) for v in (x, y))
+    x = float64_tensor(function, x)
+    y = wide_tensor(y) if function in ("CubicSpline", "interp1d") else float64_tensor(function, y)
     if len(x.shape) != 1 or x.shape[0] < 2:
         raise ShapeError(f"[{function}] x must be a vector of at least 2 numbers, got shape {tuple(x.shape)}")
     axis = as_int("axis", axis)
@@ -208,7 +210,7 @@ class CubicSpline(_Piecewise):
         above = concat([reshape(b0, (1,)), flat[:-1], flat[:1] * 0.0], 0)
         below = concat([flat[:1] * 0.0, flat[1:], reshape(b1, (1,))], 0)
         rhs = concat([reshape(r0, (1, -1)), right, reshape(r1, (1, -1))], 0)
-        return tridiagonal_solve(stack([above, diagonal, below]), rhs)
+        return tridiagonal_solve(cast(stack([above, diagonal, below]), rhs.dtype), rhs)
 
 
 def _end_condition(end: Any) -> Any:

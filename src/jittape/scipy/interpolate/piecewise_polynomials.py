@@ -19,7 +19,7 @@ from jittape.primitives.reduce.reductions import reduce_all
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.shape.reshaping import reshape
-from jittape.scipy.scipy_operands import float64_tensor, known_values
+from jittape.scipy.scipy_operands import float64_tensor, known_values, wide_tensor
 
 __all__ = ["PPoly", "ascending", "extrapolation", "into_period", "pieces_at", "shaped_as_points"]
 
@@ -89,7 +89,7 @@ class PPoly:
     ShapeError
         If `c` and `x` do not fit.
     DTypeError
-        For complex coefficients, knots or points.
+        For complex knots or points.
     ValueError
         If the knots do not ascend.
 
@@ -102,7 +102,7 @@ class PPoly:
     """
 
     def __init__(self, c: Any, x: Any, extrapolate: bool | str | None = None, axis: int = 0) -> None:
-        self.c, self.x = (float64_tensor("PPoly", v) for v in (c, x))
+        self.c, self.x = wide_tensor(c), float64_tensor("PPoly", x)
         if len(self.x.shape) != 1 or len(self.c.shape) < 2 or self.c.shape[1] != self.x.shape[0] - 1:
             raise ShapeError(
                 f"[PPoly] c must have shape (k + 1, m, ...) for m + 1 knots, got {tuple(self.c.shape)} and "
@@ -170,7 +170,7 @@ class PPoly:
         Raises
         ------
         DTypeError
-            For complex numbers.
+            For complex limits.
         """
         whole, beyond = self.antiderivative(), extrapolation("PPoly", extrapolate, self.extrapolate)
         if beyond != "periodic":
