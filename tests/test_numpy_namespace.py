@@ -249,6 +249,12 @@ WRITES += [
     lambda np, a: np.einsum(a, [0, 1], [0, 1], out=a),
     lambda np, a: np.cumsum(a, axis=1, out=a),
     lambda np, a: np.clip(a, 2, 5, out=a),
+    lambda np, a: np.add.at(a, [0, 2, 2], [1, 2, 3, 4]),
+    lambda np, a: np.subtract.at(a, ([0, 0, 1], [1, 1, 2]), [1.0, 2.0, 3.0]),
+    lambda np, a: np.multiply.at(a, (slice(None), [0, 1, 1]), 3.0),
+    lambda np, a: np.maximum.at(a, a > 5, 8.5),
+    lambda np, a: np.power.at(a, [1, 1, 1], [[2.0], [0.5], [3.0]]),
+    lambda np, a: np.negative.at(a, [2, 2, 0]),
 ]
 
 
@@ -266,6 +272,35 @@ def test_a_function_that_writes(position):
     np.testing.assert_array_equal(v.numpy(), a)
     assert t.dtype == np.float64
     assert before.tolist() == np.arange(12.0).reshape(3, 4).tolist()
+
+
+def test_at_casts_as_numpy_and_differentiates():
+    for ufunc, value in ((np.add, 0.5), (np.multiply, 1.5), (np.bitwise_xor, 5)):
+        expected, found = np.arange(4), jnp.arange(4)
+        variable = jt.Variable(np.arange(4))
+        ufunc.at(expected, [0, 1, 1], value)
+        getattr(jnp, ufunc.__name__).at(found, [0, 1, 1], value)
+        ufunc.at(variable, [0, 1, 1], value)
+        np.testing.assert_array_equal(found.numpy(), expected)
+        np.testing.assert_array_equal(variable.numpy(), expected)
+
+    def total(x, index):
+        sums, products = jnp.zeros(3), jnp.ones(3)
+        jnp.add.at(sums, index, x)
+        jnp.multiply.at(products, [0, 2, 2, 2], x)
+        return jnp.sum(sums**2) + jnp.sum(products)
+
+    x, index = np.array([1.5, -0.5, 2.0, 3.0]), jt.constant([0, 1, 1, 2])
+    jt.check_gradient(lambda x: total(x, index), x)
+    traced = jt.function(total)
+    for _ in range(2):
+        assert float(traced(x, index)) == float(total(x, index))
+    with pytest.raises(
+        TypeError, match=r"\[np.multiply.at\] indices that are tensors are recorded for add, maximum"
+    ):
+        jnp.multiply.at(jnp.ones(3), index, x)
+    with pytest.raises(IndexError):
+        jnp.add.at(jnp.ones(3), [3], 1.0)
 
 
 def test_joined_tensors_and_writes_differentiate():

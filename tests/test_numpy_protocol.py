@@ -337,7 +337,7 @@ def in_place(t: Any) -> None:
         (lambda t: np.linalg.norm(jt.cast(t, "float16"), 2), "must have one of the dtypes .*, got float16"),
         (
             lambda t: np.add.at(t, 0, 1.0),
-            "np.add.at would write into its operand; use jt.tensor_scatter_nd_add",
+            "np.add.at would write into its operand; call add.at of jittape.numpy",
         ),
         (lambda t: np.subtract.reduce(t, where=X > 0, initial=0), "has no neutral element"),
         (lambda t: np.put(t, 0, 1.0), "np.put would write into its operand: use jt.tensor_scatter_nd_update"),

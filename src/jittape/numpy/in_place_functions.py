@@ -11,13 +11,14 @@ import numpy as np
 from jittape.core.user_calls import named, shown
 from jittape.errors import ShapeError
 from jittape.numpy.array_arguments import as_operand, dtype_found
+from jittape.numpy_api.numpy_ufunc_methods import value_after_at
 from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.comparison import where as select
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.reshaping import broadcast_to, one_axis, reshape
 from jittape.recording.operators import Operators
 
-__all__ = ["IN_PLACE"]
+__all__ = ["IN_PLACE", "at_method"]
 
 
 def _written(a: Any) -> Any:
@@ -102,6 +103,17 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     grid = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
     grid[along] = indices
     arr[tuple(grid)] = values
+
+
+def at_method(ufunc: np.ufunc) -> Callable[..., None]:
+    """Return ``ufunc.at`` for tensors and Variables."""
+
+    def at(a: Any, indices: Any, *b: Any) -> None:
+        target = _written(a)
+        operands = [as_operand(x, "b", weak=False) for x in b]
+        target[...] = value_after_at(ufunc, _value(target), indices, *operands)
+
+    return at
 
 
 IN_PLACE: dict[str, Callable[..., Any]] = {

@@ -17,6 +17,7 @@ import numpy as np
 
 from jittape.errors import DTypeError
 from jittape.numpy.array_arguments import as_operand, as_result, check_device, operands_of
+from jittape.numpy.in_place_functions import at_method
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_operands import with_out
 from jittape.numpy_api.numpy_protocol import (
@@ -184,9 +185,11 @@ def _with_methods(made: Any, ufunc: np.ufunc) -> Callable[..., Any]:
     for attribute in ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature"):
         setattr(made, attribute, getattr(ufunc, attribute))
     if ufunc.nin == 2 and ufunc.signature is None:
-        methods = ("outer",) if ufunc.nout > 1 else ("reduce", "accumulate", "reduceat", "outer", "at")
+        methods = ("outer",) if ufunc.nout > 1 else ("reduce", "accumulate", "reduceat", "outer")
         for method in methods:
             setattr(made, method, _method(ufunc, method, made.__module__))
+    if ufunc.nout == 1 and ufunc.signature is None:
+        made.at = _described_method(at_method(ufunc), ufunc, "at", made.__module__)
     return made
 
 
@@ -200,11 +203,16 @@ def _method(ufunc: np.ufunc, method: str, module: str) -> Callable[..., Any]:
             kwargs["out"] = (kwargs["out"],)
         return as_result(array_ufunc(ufunc, method, *inputs, *args[count:], **kwargs))
 
+    return _described_method(call, ufunc, method, module)
+
+
+def _described_method(call: Any, ufunc: np.ufunc, method: str, module: str) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = f"{ufunc.__name__}.{method}"
     call.__code__ = call.__code__.replace(co_name=call.__name__, co_qualname=call.__name__)
     call.__module__ = module
     call.__doc__ = f"Record ``{ufunc.__name__}.{method}``; see `numpy.ufunc.{method}`."
-    return call
+    described: Callable[..., Any] = call
+    return described
 
 
 # ---- functions -------------------------------------------------------------------------------------------------------

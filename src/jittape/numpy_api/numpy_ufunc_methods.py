@@ -1,7 +1,8 @@
-"""Methods of NumPy's ufuncs on tensors: reduce, accumulate, outer and reduceat."""
+"""Methods of NumPy's ufuncs on tensors: reduce, accumulate, outer, reduceat and at."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 from warnings import catch_warnings, simplefilter
@@ -12,6 +13,7 @@ from jittape.core.dtypes import as_dtype
 from jittape.errors import DTypeError, ShapeError
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_operands import (
+    array_like,
     converted,
     dtype_of,
     given,
@@ -26,10 +28,18 @@ from jittape.numpy_api.numpy_shapes import numpy_concatenate, numpy_stack
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
+from jittape.primitives.indexing.gather import gather
 from jittape.primitives.indexing.getitem import getitem
-from jittape.primitives.shape.reshaping import expand_dims, one_axis, reshape, transpose
+from jittape.primitives.indexing.scatter import (
+    tensor_scatter_nd_add,
+    tensor_scatter_nd_max,
+    tensor_scatter_nd_min,
+    tensor_scatter_nd_sub,
+    tensor_scatter_nd_update,
+)
+from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, one_axis, reshape, transpose
 
-__all__ = ["LOGICAL", "REDUCTIONS", "combined_dtype", "dtype_beside", "ufunc_method"]
+__all__ = ["LOGICAL", "REDUCTIONS", "combined_dtype", "dtype_beside", "ufunc_method", "value_after_at"]
 
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: FUNCTIONS[np.sum],
@@ -72,13 +82,16 @@ def ufunc_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
     Raises
     ------
     TypeError
-        For ``ufunc.at``, which writes, and for ufuncs that do not map two operands to one result.
+        For ``ufunc.at`` unless it writes to a Variable, and for ufuncs that do not map two operands to one result.
     """
     name = f"{ufunc.__name__}.{method}"
     if method == "at":
+        if hasattr(inputs[0], "value"):  # a Variable
+            inputs[0].assign(value_after_at(ufunc, *inputs))
+            return None
         raise TypeError(
-            f"np.{name} would write into its operand; use jt.tensor_scatter_nd_add or another scatter function, "
-            "or x.numpy() to leave the tape"
+            f"np.{name} would write into its operand; call {ufunc.__name__}.at of jittape.numpy, which writes to a "
+            "tensor or a jt.Variable, or jt.tensor_scatter_nd_add or another scatter function"
         )
     results = (1, 2) if method == "outer" else (1,)
     if ufunc.nin != 2 or ufunc.nout not in results or ufunc.signature is not None:
@@ -273,3 +286,58 @@ def _reduceat(ufunc: np.ufunc, name: str, array: Any, places: Any, axis: int = 0
     ]
     shape = shape_of(a)
     return numpy_stack(parts, axis) if parts else np.zeros([*shape[:axis], 0, *shape[axis + 1 :]], dtype)
+
+
+# ---- at --------------------------------------------------------------------------------------------------------------
+
+_SCATTERS: dict[np.ufunc, Callable[..., Any]] = {
+    np.add: tensor_scatter_nd_add,
+    np.maximum: tensor_scatter_nd_max,
+    np.minimum: tensor_scatter_nd_min,
+    np.subtract: tensor_scatter_nd_sub,
+}
+"""Functions that combine elements in place, also those whose position occurs several times."""
+
+
+def value_after_at(ufunc: np.ufunc, a: Any, indices: Any, *values: Any) -> Any:
+    """Return the value of `a` after ``ufunc.at(a, indices, *values)``; `indices` are those of ``a[indices]``."""
+    name = f"{ufunc.__name__}.at"
+    if ufunc.nout != 1 or ufunc.signature is not None or len(values) != ufunc.nin - 1:
+        raise ValueError(f"[np.{name}] needs {ufunc.nin - 1} operands after the indices, got {len(values)}")
+    a = identity(a)
+    shape, dtype = shape_of(a), dtype_of(a)
+    numbers = np.arange(math.prod(shape)).reshape(shape)
+    positions: Any = getitem(identity(numbers), indices) if _is_recorded(indices) else numbers[indices]
+    flat, places = reshape(a, (-1,)), reshape(positions, (-1,))
+    others = [reshape(broadcast_to(array_like(x), shape_of(positions)), (-1,)) for x in values]
+    sample = ufunc(np.zeros(0, dtype), *[np.zeros(0, dtype_of(x)) for x in others]).dtype
+    scatter, recorded = _SCATTERS.get(ufunc), hasattr(positions, "aval")
+    orders = dtype.kind in "iuf" or (dtype.kind == "c" and ufunc in (np.add, np.subtract))
+    if scatter and orders and (sample == dtype or (recorded and np.can_cast(sample, dtype, "same_kind"))):
+        return reshape(scatter(flat, expand_dims(places, -1), cast(others[0], dtype)), shape)
+    if recorded:
+        raise TypeError(
+            f"[np.{name}] indices that are tensors are recorded for {', '.join(f.__name__ for f in _SCATTERS)} of "
+            f"operands in one dtype only, got {dtype.name} and a result of {sample.name}; use indices.numpy()"
+        )
+    for chosen in _rounds(positions.ravel()):
+        at = positions.ravel()[chosen]
+        new = ufunc(gather(flat, at), *[gather(x, chosen) for x in others])
+        flat = tensor_scatter_nd_update(flat, at[:, None], cast(new, dtype))
+    return reshape(flat, shape)
+
+
+def _is_recorded(indices: Any) -> bool:
+    if isinstance(indices, (tuple, list)):
+        return any(_is_recorded(i) for i in indices)
+    return hasattr(indices, "aval")
+
+
+def _rounds(positions: Any) -> list[Any]:
+    """Return the places of the first, the second, ... occurrence of each position."""
+    order = np.argsort(positions, kind="stable")
+    ordered = positions[order]
+    start = np.searchsorted(ordered, ordered)
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order)) - start
+    return [np.nonzero(number == k)[0] for k in range(int(number.max(initial=-1)) + 1)]
