@@ -6,12 +6,12 @@ import difflib
 import inspect
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.core.user_calls import shown
+from jittape.core.user_calls import as_int, shown
 
 __all__ = [
     "BELOW_ONE",
@@ -21,9 +21,12 @@ __all__ = [
     "UNIT",
     "Interval",
     "flag",
+    "listed",
     "number",
+    "numbers",
     "optional_number",
     "optional_whole_number",
+    "shape_of_weight",
     "unknown_argument",
 ]
 
@@ -92,6 +95,54 @@ def optional_whole_number(owner: str, name: str, value: Any) -> int | None:
     if value < 1:
         raise ValueError(f"{owner}: `{name}` must be at least 1, got {value}")
     return int(value)
+
+
+def listed(owner: str, name: str, value: Any) -> list[Any]:
+    """Return the elements of a list, tuple or array.
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    """
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+        raise TypeError(f"{owner}: `{name}` must be a list, got {_shown(value)}")
+    return list(value)
+
+
+def shape_of_weight(owner: str, shape: Any) -> tuple[int, ...]:
+    """Return the shape of a weight as a tuple.
+
+    Raises
+    ------
+    TypeError
+        If it is not a list of ints.
+    ValueError
+        If an extent is negative.
+    """
+    extents = tuple([as_int(f"{owner}: `shape`", n) for n in listed(owner, "shape", shape)])
+    if any(n < 0 for n in extents):
+        raise ValueError(f"{owner}: `shape` must not be negative, got {extents}")
+    return extents
+
+
+def numbers(owner: str, name: str, value: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """Return a number, or lists of numbers, as an array of a real dtype.
+
+    Raises
+    ------
+    TypeError
+        If it contains anything else.
+    """
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf" and array.dtype.type.__module__ != "ml_dtypes":
+            raise TypeError
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{owner}: `{name}` must be a number or a list of numbers, got {_shown(value)}"
+        ) from None
+    return array.astype(dtype)
 
 
 def flag(owner: str, name: str, value: Any) -> bool:

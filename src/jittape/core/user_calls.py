@@ -372,6 +372,8 @@ def as_function(argument: str, value: Any) -> Any:
 def as_flag(argument: str, value: Any) -> bool:
     """Return `value`, given as `argument`, as True or False."""
     try:
+        if isinstance(value, str):
+            raise ValueError
         return bool(value)
     except ValueError:
         raise named(TypeError(f"{argument} must be True or False, got {shown(value)}")) from None

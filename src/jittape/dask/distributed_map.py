@@ -65,6 +65,10 @@ def map(
     [0, 1, 4, 9]
     """
     function = packed_function(f, "dask.map")
+    if not isinstance(tasks, Iterable):
+        raise TypeError(
+            f"[dask.map] tasks must be an iterable of arguments, got {tasks!r}: write [task] for one"
+        )
     connected = connected_client(client, "dask.map")
     from distributed import as_completed
 

@@ -125,9 +125,8 @@ class Combined(Ordered):
         [0, 1, 0, 1, 2, 2]
         """
         require_callable("interleave", "map_func", map_func)
-        cycle = (
-            _CYCLE if cycle_length in (None, -1) else at_least_1("interleave", "cycle_length", cycle_length)
-        )
+        automatic = cycle_length is None or as_int("cycle_length", cycle_length) == -1
+        cycle = _CYCLE if automatic else at_least_1("interleave", "cycle_length", cycle_length)
         block = 1 if block_length is None else at_least_1("interleave", "block_length", block_length)
         sources = self._datasets("interleave", map_func)
         spec = self._spec_of_datasets(map_func)

@@ -38,7 +38,8 @@ class Order:
     """
 
     def __init__(self, seed: int | None, fixed: bool) -> None:
-        self.seed, self.fixed, self.begun = None if seed is None else as_int("seed", seed), fixed, 0
+        self.seed = None if seed is None else as_int("seed", seed) & 0xFFFF_FFFF_FFFF_FFFF
+        self.fixed, self.begun = fixed, 0
         self._start = _drawn() if fixed and seed is None else 0
 
     def start(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jittape.core.argument_checks import listed
 from jittape.core.dtypes import as_dtype
 from jittape.core.tensor_shape import TensorShape
 from jittape.core.user_calls import named
@@ -216,7 +217,7 @@ def pad_and_stack(elements: Sequence[Any], shapes: Any, values: Any) -> Any:
 def _padded_shape(parts: Sequence[Tensor], shape: Any) -> list[int]:
     """Return the shape that holds all of `parts`; None and -1 in `shape` are their greatest extents."""
     extents: list[int] = [max(lengths) for lengths in zip(*[part.shape for part in parts], strict=False)]
-    given = list(extents if shape is None else shape)
+    given = extents if shape is None else listed("Dataset.padded_batch", "padded_shapes", shape)
     if {part.ndim for part in parts} == {len(given)}:
         given = [n if g in (None, -1) else int(g) for g, n in zip(given, extents, strict=True)]
         if all([g >= n for g, n in zip(given, extents, strict=True)]):

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from jittape.core.argument_checks import listed
 from jittape.core.dtypes import as_dtype, float32
 from jittape.numpy_api.dtype_objects import DType, dtype_object
 from jittape.recording.convert import convert_to_tensor
@@ -128,7 +129,7 @@ def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, nam
     --------
     >>> jt.debugging.assert_rank_in([[1.0, 2.0]], [0, 2])
     """
-    shape, wanted = _shape_of(x), tuple([_as_rank(rank) for rank in ranks])
+    shape, wanted = _shape_of(x), tuple([_as_rank(rank) for rank in listed("assert_rank_in", "ranks", ranks)])
     if len(shape) not in wanted:
         text = f"Tensor must have rank in {wanted}.  Received rank {len(shape)}, shape {shape}"
         _fail(ValueError, message, text)

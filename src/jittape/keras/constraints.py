@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jittape.core.user_calls import as_float
 from jittape.keras.true_and_predicted import TINY
 from jittape.lazy_names import lazily
 from jittape.module import snake_case
@@ -93,7 +94,8 @@ class MinMaxNorm(Constraint):
     def __init__(
         self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: Any = 0
     ) -> None:
-        self.min_value, self.max_value, self.rate, self.axis = min_value, max_value, rate, axis
+        self.min_value, self.max_value, self.axis = min_value, max_value, axis
+        self.rate = as_float("rate", rate)
 
     def __call__(self, w: Any) -> Any:
         """Return the weights with norms nearer to the range."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jittape import random
-from jittape.core.argument_checks import FINITE, NOT_NEGATIVE, POSITIVE, number
+from jittape.core.argument_checks import FINITE, NOT_NEGATIVE, POSITIVE, number, numbers, shape_of_weight
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
 from jittape.errors import ShapeError
@@ -79,12 +79,13 @@ class Constant(Initializer):
 
     def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
         """Return the value in each element."""
-        array = np.asarray(self.value, _dtype(dtype))
-        if array.ndim and array.shape != tuple(shape):
-            raise ShapeError(
-                f"[Constant] a value of shape {array.shape} cannot initialize a weight of shape {tuple(shape)}"
-            )
-        return tensor_with(np.array(np.broadcast_to(array, tuple(shape))))
+        array, extents = (
+            numbers("Constant", "value", self.value, _dtype(dtype)),
+            shape_of_weight("Constant", shape),
+        )
+        if array.ndim and array.shape != extents:
+            raise ShapeError(f"[Constant] value of shape {array.shape} cannot initialize a weight {extents}")
+        return tensor_with(np.array(np.broadcast_to(array, extents)))
 
 
 class Zeros(Constant):
@@ -132,9 +133,10 @@ class Identity(Initializer):
 
     def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
         """Return the matrix."""
-        if len(shape) != 2:
-            raise ShapeError(f"[Identity] the weight must be a matrix, got shape {tuple(shape)}")
-        return tensor_with(self.gain * np.eye(*shape, dtype=_dtype(dtype)))
+        extents = shape_of_weight(type(self).__name__, shape)
+        if len(extents) != 2:
+            raise ShapeError(f"[Identity] the weight must be a matrix, got shape {extents}")
+        return tensor_with(self.gain * np.eye(*extents, dtype=_dtype(dtype)))
 
 
 class RandomNormal(Initializer):
@@ -255,7 +257,7 @@ class VarianceScaling(Initializer):
 
     def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
         """Draw the numbers."""
-        inputs, outputs = _fans(shape)
+        inputs, outputs = _fans(shape_of_weight(type(self).__name__, shape))
         fan = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
         variance = self.scale / max(1.0, fan)
         if self.distribution == "uniform":
@@ -334,16 +336,14 @@ class Orthogonal(Initializer):
 
     def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
         """Draw the matrix; all dimensions but the last count as rows."""
+        shape = shape_of_weight(type(self).__name__, shape)
         if len(shape) < 2:
-            raise ShapeError(
-                f"[Orthogonal] the weight must have at least 2 dimensions, got shape {tuple(shape)}"
-            )
+            raise ShapeError(f"[Orthogonal] the weight must have at least 2 dimensions, got shape {shape}")
         rows, columns = math.prod(shape[:-1]), shape[-1]
         size = max(rows, columns), min(rows, columns)
-        drawn = random.normal(size, dtype="float64", seed=self.seed).numpy()
-        q, r = np.linalg.qr(drawn)
+        q, r = np.linalg.qr(random.normal(size, dtype="float64", seed=self.seed).numpy())
         q = q * np.sign(np.diagonal(r))
-        matrix = (q.T if rows < columns else q).reshape(tuple(shape))
+        matrix = (q.T if rows < columns else q).reshape(shape)
         return cast(multiply(self.gain, tensor_with(np.ascontiguousarray(matrix))), _dtype(dtype))
 
 

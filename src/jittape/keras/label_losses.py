@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from jittape.core.user_calls import as_float
 from jittape.errors import ShapeError
 from jittape.keras.loss_base import FunctionLoss
 from jittape.keras.true_and_predicted import as_tensor, class_numbers
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
-from jittape.primitives.elementwise.comparison import equal, greater, less, logical_and, logical_not, where
+from jittape.primitives.elementwise.comparison import (
+    equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    where,
+)
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.hyperbolic import softplus
@@ -55,7 +63,7 @@ def categorical_generalized_cross_entropy(y_true: TensorLike, y_pred: TensorLike
     array([1.], dtype=float32)
     """
     op = "categorical_generalized_cross_entropy"
-    if not 0 < q < 1:
+    if not 0 < as_float("q", q) < 1:
         raise ValueError(f"[{op}] q must be between 0 and 1, got {q}")
     labels: Any = class_numbers(y_true)
     predicted: Any = as_tensor(y_pred)
@@ -189,4 +197,4 @@ class Circle(FunctionLoss):
 
     def counted(self, y_true: Any, losses: Any) -> Any:
         """Return which losses are positive."""
-        return greater(losses, 0.0)
+        return logical_not(less_equal(losses, 0.0))  # nan counts

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.keras.true_and_predicted import TINY, class_numbers, matched, predicted_tensor
+from jittape.core.user_calls import as_float
+from jittape.keras.true_and_predicted import TINY, class_numbers, matched, matched_shapes, predicted_tensor
 from jittape.primitives.broadcast import normalized_axes
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
 from jittape.primitives.elementwise.comparison import not_equal, where
@@ -60,21 +61,22 @@ def binary_crossentropy(
     Raises
     ------
     ShapeError
-        If the numbers of dimensions differ, or the shapes do not broadcast.
+        If the shapes differ, except for a last dimension of length 1.
 
     Examples
     --------
     >>> jt.keras.losses.binary_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]).numpy().round(4)
     array([0.6931], dtype=float32)
     """
-    y_true, y_pred = matched("binary_crossentropy", y_true, y_pred)
+    y_true, y_pred = matched_shapes("binary_crossentropy", y_true, y_pred)
     return reduce_mean(_binary(_smoothed(y_true, label_smoothing), y_pred, from_logits), axis)
 
 
 def _smoothed(y_true: Any, smoothing: float, axis: int | None = None, op: str = "") -> Any:
     """Return labels moved towards equal probabilities: of two classes, or of those along `axis`."""
     classes = 2 if axis is None else y_true.shape[normalized_axes(op, axis, y_true.ndim)[0]]
-    return add(multiply(y_true, 1.0 - smoothing), smoothing / classes) if smoothing else y_true
+    fraction = as_float("label_smoothing", smoothing)
+    return add(multiply(y_true, 1.0 - fraction), fraction / max(classes, 1)) if fraction else y_true
 
 
 def _binary(y_true: Any, y_pred: Any, from_logits: bool) -> Any:
@@ -108,14 +110,14 @@ def binary_focal_crossentropy(
     Raises
     ------
     ShapeError
-        If the numbers of dimensions differ.
+        If the shapes differ, except for a last dimension of length 1.
 
     Examples
     --------
     >>> jt.keras.losses.binary_focal_crossentropy([[1.0]], [[0.9]]).numpy().round(6)
     array([0.001054], dtype=float32)
     """
-    y_true, y_pred = matched("binary_focal_crossentropy", y_true, y_pred)
+    y_true, y_pred = matched_shapes("binary_focal_crossentropy", y_true, y_pred)
     y_true = _smoothed(y_true, label_smoothing)
     y_pred = sigmoid(y_pred) if from_logits else y_pred
     rest = subtract(1.0, y_true)
@@ -149,14 +151,14 @@ def categorical_crossentropy(
     Raises
     ------
     ShapeError
-        If the numbers of dimensions differ, or the shapes do not broadcast.
+        If the shapes differ, except for a last dimension of length 1.
 
     Examples
     --------
     >>> jt.keras.losses.categorical_crossentropy([[0.0, 1.0]], [[0.25, 0.75]]).numpy().round(4)
     array([0.2877], dtype=float32)
     """
-    y_true, y_pred = matched("categorical_crossentropy", y_true, y_pred)
+    y_true, y_pred = matched_shapes("categorical_crossentropy", y_true, y_pred)
     y_true = _smoothed(y_true, label_smoothing, axis, "categorical_crossentropy")
     if from_logits:
         return softmax_cross_entropy_with_logits(y_true, y_pred, axis)

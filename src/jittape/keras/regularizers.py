@@ -63,8 +63,11 @@ class L1L2(Regularizer):
 
     def __call__(self, x: Any) -> Any:
         """Return the penalty of a weight."""
+        sizes = multiply(self.l1, reduce_sum(absolute(x))) if self.l1 else None
+        if sizes is not None and not self.l2:
+            return sizes
         squares = multiply(self.l2, reduce_sum(square(x)))
-        return add(multiply(self.l1, reduce_sum(absolute(x))), squares) if self.l1 else squares
+        return squares if sizes is None else add(sizes, squares)
 
     def get_config(self) -> dict[str, Any]:
         """Return the constructor arguments as plain values."""

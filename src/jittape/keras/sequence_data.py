@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.user_calls import as_int
+from jittape.core.user_calls import as_array, as_int
 from jittape.data import Dataset
 from jittape.errors import ShapeError
 
@@ -53,10 +53,15 @@ def pad_sequences(
         raise ValueError("[pad_sequences] sequences must be a list of lists or arrays of numbers")
     rows = [np.asarray(s) for s in sequences]
     length = max(map(len, rows), default=0) if maxlen is None else as_int("maxlen", maxlen)
+    if length < 0:
+        raise ValueError(f"[pad_sequences] maxlen must not be negative, got {length}")
     shapes = {row.shape[1:] for row in rows if len(row)}
     if len(shapes) > 1:
         raise ValueError(f"[pad_sequences] elements of sequences must have one shape, got {sorted(shapes)}")
-    result = np.full((len(rows), length, *next(iter(shapes), ())), value, dtype)
+    filler = as_array("value", value)
+    if filler.ndim:
+        raise ValueError(f"[pad_sequences] value must be a number, got {value!r}")
+    result = np.full((len(rows), length, *next(iter(shapes), ())), filler, dtype)
     for i, row in enumerate(rows):
         if not len(row) or not length:
             continue

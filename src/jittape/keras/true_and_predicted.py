@@ -24,6 +24,7 @@ __all__ = [
     "class_numbers",
     "greatest_predictions",
     "matched",
+    "matched_shapes",
     "of_class",
     "predicted_tensor",
     "same_rank",
@@ -97,6 +98,24 @@ def matched(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     """Return both in the dtype of `y_pred`; their ranks become equal; see `same_rank`."""
     y_pred = predicted_tensor(y_pred)
     return same_rank(op, cast(as_tensor(y_true), y_pred.aval.dtype), y_pred)
+
+
+def matched_shapes(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Return both as `matched` does.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ then: TensorFlow's cross-entropies do not broadcast, other losses do.
+    """
+    y_true, y_pred = matched(op, y_true, y_pred)
+    shapes = tuple(y_true.shape), tuple(y_pred.shape)
+    if shapes[0] != shapes[1]:
+        raise ShapeError(
+            f"[{op}] y_true and y_pred must have the same shape, got {shapes[0]} and {shapes[1]}: y_true needs a value "
+            "for each prediction; sparse_categorical_crossentropy takes class numbers"
+        )
+    return y_true, y_pred
 
 
 def greatest_predictions(op: str, y_pred: Any, k: int) -> Any:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.user_calls import as_array, as_int
 from jittape.keras.layers.layer_names import clear_session as clear_session
 from jittape.keras.sequence_data import pad_sequences as pad_sequences
 from jittape.keras.sequence_data import timeseries_dataset_from_array as timeseries_dataset_from_array
 from jittape.lazy_names import lazily
+from jittape.primitives.broadcast import normalized_axes
 from jittape.random import source
 
 __all__ = [
@@ -76,11 +78,11 @@ def to_categorical(x: Any, num_classes: int | None = None) -> np.ndarray[Any, An
     array([[1., 0., 0.],
            [0., 0., 1.]])
     """
-    classes = np.asarray(x)
+    classes = as_array("x", x)
     if classes.ndim > 1 and classes.shape[-1] == 1:
         classes = classes[..., 0]
     numbers = classes.astype(np.int64)
-    count = int(numbers.max(initial=-1)) + 1 if num_classes is None else num_classes
+    count = int(numbers.max(initial=-1)) + 1 if num_classes is None else as_int("num_classes", num_classes)
     if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
         raise ValueError(
             f"[to_categorical] x must be classes from 0 to {count - 1}, got {numbers.min()} to {numbers.max()}"
@@ -109,8 +111,11 @@ def normalize(x: Any, axis: int = -1, order: Any = 2) -> np.ndarray[Any, Any]:
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
-    array = np.asarray(x)
-    norms = np.linalg.norm(array, order, axis, keepdims=True)
+    array = as_array("x", x)
+    (along,) = normalized_axes("normalize", as_int("axis", axis), array.ndim)
+    if order is not None and not isinstance(order, (int, float)):
+        raise TypeError(f"[normalize] order must be a number, got {order!r}")
+    norms = np.linalg.norm(array, order, along, keepdims=True)
     return array / np.where(norms == 0, 1, norms)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from jittape.core.dtypes import is_floating
 from jittape.core.user_calls import as_float
-from jittape.errors import DTypeError
+from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import greater_equal, where
 from jittape.random.stateful import uniform
@@ -55,8 +55,23 @@ def dropout(
     values = x if isinstance(x, Operators) else convert_to_tensor(x)
     if not is_floating(values.aval.dtype):
         raise DTypeError(f"[dropout] x must have a floating dtype, got {values.dtype.name}; cast it first")
+    if noise_shape is not None:
+        _check_noise_shape(values.shape, noise_shape)
     draw = uniform(values.shape if noise_shape is None else noise_shape, dtype=values.dtype, seed=seed)
     return dropped(values, share, draw)
+
+
+def _check_noise_shape(shape: Any, noise_shape: Any) -> None:
+    """Raise `ShapeError` unless a mask of `noise_shape` broadcasts to `shape`; other errors are those of `uniform`."""
+    extents = getattr(noise_shape, "tolist", lambda: noise_shape)()
+    if not isinstance(extents, (list, tuple)) or not all(isinstance(n, int) for n in extents):
+        return
+    pairs = zip(reversed(extents), reversed(tuple(shape)), strict=False)
+    if len(extents) > len(shape) or any(m not in (1, n) for m, n in pairs):
+        raise ShapeError(
+            f"[dropout] noise_shape {tuple(extents)} must broadcast to the shape {tuple(shape)} of x: give 1 or the "
+            "length for each dimension"
+        )
 
 
 def dropped(values: Any, share: float, draw: Any) -> Tensor:

@@ -115,12 +115,16 @@ def inverse_power_of_two(m: Any, like: Any, n_bits: Any) -> Any:
 
 
 def times_power_of_two(m: Any, y: Any, n_bits: Any) -> Any:
-    """Return ``y * 2**n``, rounded once; n may exceed the range of normal exponents by a factor of two."""
+    """Return ``y * 2**n``, rounded once; n may exceed the range of normal exponents by a factor of two.
+
+    The last product is not contracted with a sum that follows: it may overflow, and ``exp(inf) - inf`` must be nan.
+    """
     form = layout(y)
     exponents = n_bits - (form.shift_bits - 2 * form.bias)
     half = exponents >> 1
     rest = exponents - half
-    return (y * m.bitcast(half << form.mantissa, y.dtype)) * m.bitcast(rest << form.mantissa, y.dtype)
+    scaled = y * m.bitcast(half << form.mantissa, y.dtype)
+    return m.rounded_multiply(scaled, m.bitcast(rest << form.mantissa, y.dtype))
 
 
 def _tail(r: Any) -> Any:

@@ -95,6 +95,14 @@ class Attention(Layer):
                 f"layer {self.name!r} takes a list of queries, values and, optionally, keys, got {found}"
             )
 
+    def _masks(self, mask: Any) -> list[Any]:
+        """Return the masks of the queries and of the values."""
+        if not isinstance(mask, (list, tuple)) or len(mask) not in (2, 3):
+            raise ValueError(
+                f"layer {self.name!r} takes as mask a list of the masks of queries and values, got {shown(mask)}"
+            )
+        return list(mask[:2])
+
     def _build(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._require_list(args[0] if args else kwargs.get("inputs"))
         super()._build(args, kwargs)
@@ -133,7 +141,7 @@ class Attention(Layer):
         self._require_list(inputs)
         query, value, key = (*inputs, inputs[1])[:3]
         scores = self._scores(query, key)
-        of_query, of_value = (None, None) if mask is None else tuple(mask)[:2]
+        of_query, of_value = (None, None) if mask is None else self._masks(mask)
         seen = None if of_value is None else expand_dims(of_value, -2)
         weights = _weights(scores, seen, use_causal_mask)
         if training and self.dropout:
@@ -170,6 +178,10 @@ class AdditiveAttention(Attention):
 
     def build(self, input_shape: Any) -> None:
         """Create the scale."""
+        if not all(input_shape):
+            raise ShapeError(
+                f"layer {self.name!r} takes queries and values of shape (batch, length, features), got {input_shape}"
+            )
         if self.use_scale:
             self.scale = self.add_weight((input_shape[0][-1],), "glorot_uniform", name="scale")
 
@@ -302,6 +314,8 @@ class MultiHeadAttention(Layer):
         use_causal_mask : bool
             Whether query i sees only the keys up to i.
         """
+        if value is None:
+            raise TypeError(f"layer {self.name!r} needs a value; for self-attention, give the query twice")
         value = self._as_inputs(value)
         key = value if key is None else self._as_inputs(key)
         if not len(query.shape) == len(value.shape) == len(key.shape) >= 3:

@@ -8,13 +8,17 @@ from typing import Any, ClassVar
 
 from jittape.core.argument_checks import FINITE, NOT_NEGATIVE, number, optional_number
 from jittape.core.dtypes import float_limits
+from jittape.core.user_calls import as_int
+from jittape.errors import ShapeError
 from jittape.keras.activations import elu, relu
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.weight_options import weight_options, with_options
+from jittape.keras.true_and_predicted import as_tensor
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
 from jittape.primitives.elementwise.comparison import logical_or, where
 from jittape.primitives.elementwise.piecewise import maximum, minimum
 from jittape.primitives.nn.activation import leaky_relu, softmax
+from jittape.primitives.shape.reshaping import reshape
 
 __all__ = [
     "ELU", "Add", "Average", "LeakyReLU", "Maximum", "Minimum", "Multiply", "PReLU", "ReLU", "Softmax", "Subtract",
@@ -140,11 +144,16 @@ class PReLU(Layer):
         super().__init__(**options)
         self._alpha = weight_options(alpha_initializer, alpha_regularizer, alpha_constraint)
         given = () if shared_axes is None else shared_axes
-        self.shared_axes = tuple(given) if isinstance(given, Sequence) else (given,)
+        listing = given if isinstance(given, Sequence) else [given]
+        self.shared_axes = tuple([as_int("shared_axes", axis) for axis in listing])
         self.alpha: Any = None
 
     def build(self, input_shape: Any) -> None:
         """Create the factors for inputs of this shape."""
+        if not all(0 < axis < len(input_shape) for axis in self.shared_axes):
+            raise ValueError(
+                f"layer {self.name!r}: shared_axes must be from 1 to {len(input_shape) - 1}, got {self.shared_axes}"
+            )
         shape = [1 if i in self.shared_axes else int(n) for i, n in enumerate(input_shape) if i]
         self.alpha = self._alpha.add_to(self, tuple(shape), "alpha")
 
@@ -188,7 +197,21 @@ class _Merge(Layer):
         """Return the combination of all `inputs`."""
         if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
             raise ValueError(f"layer {self.name!r} takes a list of at least two inputs, got {inputs!r}")
-        return reduce(type(self).combine, inputs)
+        return reduce(type(self).combine, self._aligned([as_tensor(x) for x in inputs]))
+
+    def _aligned(self, inputs: list[Any]) -> list[Any]:
+        """Return the inputs with equal ranks, with dimensions of length 1 added after that of the batch."""
+        shapes = [tuple(x.shape) for x in inputs]
+        if () in shapes or len({shape[0] for shape in shapes}) > 1:
+            raise ShapeError(
+                f"layer {self.name!r} takes inputs of one batch, got the shapes {' and '.join(map(str, shapes))}: use "
+                "operators, such as +, to broadcast over the batch"
+            )
+        rank = max(map(len, shapes))
+        return [
+            x if len(shape) == rank else reshape(x, (shape[0], *[1] * (rank - len(shape)), *shape[1:]))
+            for x, shape in zip(inputs, shapes, strict=True)
+        ]
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """Return where one of the masks is True; None if an input has no mask."""

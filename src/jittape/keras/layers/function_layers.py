@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from jittape.core.argument_checks import numbers
+from jittape.core.user_calls import as_int
 from jittape.data import Dataset
+from jittape.errors import ShapeError
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.symbolic_outputs import OPERATORS, Symbolic
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
@@ -149,8 +153,10 @@ class Normalization(Layer):
             raise ValueError("[Normalization] give both mean and variance, or neither of them")
         self.axis = axis if axis is None or isinstance(axis, Sequence) else (axis,)
         self.invert = bool(invert)
-        self.mean = None if mean is None else np.asarray(mean, self.dtype)
-        self.variance = None if variance is None else np.asarray(variance, self.dtype)
+        self.mean = None if mean is None else numbers("Normalization", "mean", mean, self.dtype)
+        self.variance = (
+            None if variance is None else numbers("Normalization", "variance", variance, self.dtype)
+        )
 
     def adapt(self, data: Any) -> None:
         """Compute the moments of an array, or of the batches of a dataset.
@@ -175,10 +181,31 @@ class Normalization(Layer):
             raise ValueError(
                 f"layer {self.name!r} has no moments: call adapt(data) before, or give mean and variance"
             )
-        mean, deviation = constant(self.mean), maximum(sqrt(constant(self.variance)), 1e-7)
+        mean, variance = [self._along_axes(x, inputs.shape) for x in (self.mean, self.variance)]
+        deviation = maximum(sqrt(variance), 1e-7)
         if self.invert:
             return add(mean, multiply(inputs, deviation))
         return divide(subtract(inputs, mean), deviation)
+
+    def _along_axes(self, moments: Any, shape: Any) -> Any:
+        """Return moments in a shape that broadcasts to that of the inputs: their dimensions are those of `axis`."""
+        ndim = len(shape)
+        axes = sorted([as_int("axis", axis) for axis in self.axis or ()])
+        if not all(-ndim <= axis < ndim for axis in axes):
+            raise ShapeError(
+                f"layer {self.name!r}: axis {axes} does not exist in inputs of shape {tuple(shape)}"
+            )
+        kept = [axis % ndim for axis in axes]
+        expected = tuple([n if i in kept else 1 for i, n in enumerate(shape)])
+        found = moments
+        if moments.ndim and moments.ndim != ndim:
+            found = moments.reshape(expected) if moments.size == math.prod(expected) else moments
+        if found.ndim and found.shape != expected:
+            raise ShapeError(
+                f"layer {self.name!r} has moments of shape {moments.shape}, which do not fit axis {axes} of inputs of "
+                f"shape {tuple(shape)}"
+            )
+        return constant(found)
 
 
 class Operation(Layer):

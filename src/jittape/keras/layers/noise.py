@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from jittape import random
-from jittape.core.argument_checks import BELOW_ONE, NOT_NEGATIVE, number
+from jittape.core.argument_checks import BELOW_ONE, NOT_NEGATIVE, listed, number
 from jittape.core.dtypes import is_floating
 from jittape.errors import DTypeError
 from jittape.keras.layers.data_formats import format_name, format_of, require_dimensions
@@ -66,7 +66,9 @@ class Dropout(Layer):
     def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **options: Any) -> None:
         super().__init__(**options)
         self.rate = number("Dropout", "rate", rate, BELOW_ONE)
-        self.noise_shape = None if noise_shape is None else tuple(noise_shape)
+        self.noise_shape = (
+            None if noise_shape is None else tuple(listed("Dropout", "noise_shape", noise_shape))
+        )
         self.seed = seed
         self.seed_generator = generator_of(seed)
 

@@ -262,7 +262,10 @@ class GroupNormalization(_Normalization):
 
     def build(self, input_shape: Any) -> None:
         """Create the weights for inputs of this shape."""
-        channels = int(input_shape[_normalized_axis(self, self.axis, len(input_shape))])
+        axis = _normalized_axis(self, self.axis, len(input_shape))
+        if axis == 0:
+            raise ValueError(f"layer {self.name!r}: axis must not be 0, that of the batch, got {self.axis}")
+        channels = int(input_shape[axis])
         groups = channels if self.groups == -1 else self.groups
         if groups < 1 or channels % groups:
             raise ValueError(

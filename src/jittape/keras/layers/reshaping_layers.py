@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from jittape.core.argument_checks import listed
 from jittape.core.user_calls import as_int
 from jittape.keras.activations import activation_of, linear
 from jittape.keras.layers.data_formats import format_name, format_of
@@ -291,7 +292,7 @@ class Permute(Layer):
 
     def __init__(self, dims: Sequence[int], **options: Any) -> None:
         super().__init__(**options)
-        self.dims = tuple(as_int("dims", dim) for dim in dims)
+        self.dims = tuple(as_int("dims", dim) for dim in listed("Permute", "dims", dims))
         if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
             raise ValueError(
                 f"[Permute] dims must contain each number from 1 to {len(self.dims)}, got {dims}"

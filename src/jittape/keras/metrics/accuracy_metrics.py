@@ -32,7 +32,7 @@ __all__ = [
 
 
 def _matches(y_true: Any, y_pred: Any) -> Any:
-    y_true, y_pred = same_rank("Accuracy", y_true, cast(y_pred, y_true.dtype))
+    y_true, y_pred = same_rank("Accuracy", cast(y_true, y_pred.dtype), y_pred)
     return cast(equal(y_true, y_pred), "float32")
 
 
@@ -79,6 +79,10 @@ def _top_matches(op: str, y_true: Any, y_pred: Any, k: int, from_sorted_ids: boo
 
 def _top_class_matches(op: str, y_true: Any, y_pred: Any, k: int) -> Any:
     y_true, y_pred = same_rank(op, as_tensor(y_true), as_tensor(y_pred))
+    if y_true.shape[:-1] != y_pred.shape[:-1]:
+        raise ShapeError(
+            f"[{op}] y_true and y_pred must differ in their classes only, got {y_true.shape} and {y_pred.shape}"
+        )
     found = cast(top_k(y_pred, k)[1], "int64")
     return cast(reduce_any(equal(expand_dims(argmax(y_true, -1), -1), found), -1), "float32")
 

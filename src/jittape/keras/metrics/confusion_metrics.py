@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
+from jittape.core.argument_checks import numbers
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.keras.metrics.metric_base import Metric
@@ -52,9 +51,14 @@ class Counts(Metric):
     labels = False
     """Whether the last dimension has labels that are counted separately."""
 
+    _limited = True
+    """Whether thresholds must be between 0 and 1."""
+
     def __init__(self, thresholds: Any, name: str | None, dtype: Any) -> None:
         super().__init__(dtype, name)
-        self._thresholds = np.asarray(thresholds, self.dtype).ravel()
+        self._thresholds = numbers(type(self).__name__, "thresholds", thresholds, self.dtype).ravel()
+        if self._limited and not all(0 <= x <= 1 or x == EXCLUDED for x in self._thresholds):
+            raise ValueError(f"[{type(self).__name__}] thresholds must be between 0 and 1, got {thresholds}")
         if not len(self._thresholds):
             raise ValueError(f"[{type(self).__name__}] thresholds must not be empty")
         self._add_counts([len(self._thresholds)])

@@ -67,6 +67,8 @@ class AUC(Counts):
 
     direction = "up"
 
+    _limited = False  # `_thresholds` checks them, and adds one below 0 and one above 1
+
     def __init__(
         self,
         num_thresholds: int = 200,
@@ -82,7 +84,7 @@ class AUC(Counts):
     ) -> None:
         if curve not in ("ROC", "PR"):
             raise ValueError(f"[AUC] curve must be 'ROC' or 'PR', got {curve!r}")
-        if summation_method not in _HEIGHTS:
+        if summation_method not in list(_HEIGHTS):
             raise ValueError(
                 f"[AUC] summation_method must be one of {', '.join(_HEIGHTS)}, got {summation_method!r}"
             )
@@ -93,7 +95,8 @@ class AUC(Counts):
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch of labels 0 and 1 and of probabilities or logits."""
-        y_pred = sigmoid(y_pred) if self.from_logits else as_tensor(y_pred)
+        # A prediction below 0 is one of 0: the first threshold, below 0, counts it.
+        y_pred = sigmoid(y_pred) if self.from_logits else maximum(as_tensor(y_pred), 0)
         if self.labels:
             self._require_labels(y_pred.shape)
         super().update_state(y_true, y_pred, sample_weight)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jittape.core.user_calls import as_int
+from jittape.core.user_calls import as_float, as_int
 from jittape.keras.metrics.confusion_metrics import Counts
 from jittape.keras.true_and_predicted import as_tensor, of_class
 from jittape.primitives.elementwise.arithmetic import add
@@ -31,7 +31,7 @@ class _OperatingPoint(Counts):
         count, owner = as_int("num_thresholds", num_thresholds), type(self).__name__
         if count < 1:
             raise ValueError(f"[{owner}] num_thresholds must be positive, got {num_thresholds}")
-        if not 0 <= value <= 1:
+        if not 0 <= as_float(self.required, value) <= 1:
             raise ValueError(f"[{owner}] {self.required} must be from 0 to 1, got {value}")
         self.value, self.num_thresholds = value, count
         self.class_id = None if class_id is None else as_int("class_id", class_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from jittape.core.argument_checks import listed
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.keras.metrics.metric_base import Metric
@@ -77,11 +78,12 @@ class IoU(Metric):
     ) -> None:
         super().__init__("int64" if dtype is None else dtype, name)
         self.num_classes = as_int("num_classes", num_classes)
-        self.target_class_ids = [as_int("target_class_ids", number) for number in target_class_ids]
+        given = listed(type(self).__name__, "target_class_ids", target_class_ids)
+        self.target_class_ids = [as_int("target_class_ids", number) for number in given]
         if not self.target_class_ids or not all(0 <= i < self.num_classes for i in self.target_class_ids):
             raise ValueError(
                 f"[{type(self).__name__}] target_class_ids must be classes from 0 to below {num_classes}, got "
-                f"{list(target_class_ids)}"
+                f"{given}"
             )
         self.ignore_class, self.axis = ignore_class, axis
         self.sparse_y_true, self.sparse_y_pred = sparse_y_true, sparse_y_pred

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jittape.core.argument_checks import FINITE, NOT_NEGATIVE, POSITIVE, flag, number
+from jittape.core.argument_checks import FINITE, NOT_NEGATIVE, POSITIVE, Interval, flag, listed, number
 from jittape.core.dtypes import float64
 from jittape.core.primitive import apply
 from jittape.optimizers.schedules.rates import LearningRateSchedule
@@ -151,6 +151,10 @@ def _inverse_time(step: Any, first: Any, steps: Any, decay: Any, staircase: bool
     return divide(first, add(1.0, multiply(decay, _periods(step, steps, staircase))))
 
 
+def _numbers(owner: str, name: str, values: Any, allowed: Interval) -> list[float]:
+    return [number(owner, f"{name}[{i}]", x, allowed) for i, x in enumerate(listed(owner, name, values))]
+
+
 class PiecewiseConstantDecay(LearningRateSchedule):
     """``values[0]`` up to and with step ``boundaries[0]``, then ``values[1]`` up to and with ``boundaries[1]``, ...
 
@@ -177,8 +181,8 @@ class PiecewiseConstantDecay(LearningRateSchedule):
     def __init__(
         self, boundaries: Sequence[float], values: Sequence[float], name: str = "PiecewiseConstant"
     ) -> None:
-        self.boundaries = [number(name, f"boundaries[{i}]", b, FINITE) for i, b in enumerate(boundaries)]
-        self.values = [number(name, f"values[{i}]", v, NOT_NEGATIVE) for i, v in enumerate(values)]
+        self.boundaries = _numbers(name, "boundaries", boundaries, FINITE)
+        self.values = _numbers(name, "values", values, NOT_NEGATIVE)
         self.name = name
         if len(self.boundaries) != len(self.values) - 1:
             raise ValueError(

@@ -13,7 +13,8 @@ import numpy as np
 
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
-from jittape.primitives.broadcast import broadcast_operands, conj, promote, require_equal
+from jittape.errors import ShapeError
+from jittape.primitives.broadcast import conj, promote, require_equal
 from jittape.primitives.record_parts import common, neutral, one, same_of_kinds
 from jittape.typing import Tensor, TensorLike
 
@@ -223,8 +224,13 @@ def positive(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _add_n_body(*operands: Any) -> Any:
-    total, *others = broadcast_operands(*promote(*operands), op="add_n")
+    total, *others = promote(*operands)
     for x in others:
+        if tuple(x.shape) != tuple(total.shape):
+            raise ShapeError(
+                f"[add_n] inputs must have one shape, got {tuple(total.shape)} and {tuple(x.shape)}: reshape or "
+                "broadcast_to them, or use +"
+            )
         total = add(total, x)
     return total
 
@@ -239,6 +245,8 @@ def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
 
     Raises
     ------
+    ShapeError
+        If the shapes differ.
     ValueError
         If the list is empty.
 

@@ -151,7 +151,7 @@ def coordinates(op: str, indices: Any, ndim: int, batch_dims: int = 0) -> list[A
 
 def _gather_nd(params: Any, indices: Any, batch_dims: int, ignores: bool) -> Any:
     params = as_symbol(params)
-    if params.shape[:batch_dims] != indices.shape[:batch_dims]:
+    if not 0 <= batch_dims <= len(params.shape) or params.shape[:batch_dims] != indices.shape[:batch_dims]:
         raise ShapeError(
             f"[gather_nd] batch_dims={batch_dims} does not fit params {params.shape} and indices {indices.shape}"
         )

@@ -354,6 +354,7 @@ def confusion_matrix(
     if size < 0:
         raise named(ValueError(f"num_classes must not be negative, got {size}"))
     pairs = [
-        integer_array("labels", np.asarray(x)) if isinstance(x, list) else x for x in (labels, predictions)
+        integer_array(argument, as_array(argument, x)) if isinstance(x, list) else x
+        for argument, x in (("labels", labels), ("predictions", predictions))
     ]
     return apply(_confusion_body, (*pairs, 1 if weights is None else weights), (size, as_dtype(dtype)))

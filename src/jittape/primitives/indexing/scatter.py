@@ -42,18 +42,20 @@ __all__ = [
 
 
 def _scatter_nd(indices: Any, updates: Any, shape: tuple[int, ...], ignores: bool) -> Any:
+    if any(n < 0 for n in shape):
+        raise ShapeError(f"[scatter_nd] shape must not be negative, got {shape}")
     where = coordinates("scatter_nd", indices, len(shape))
     return _added("scatter_nd", as_symbol(updates), where, shape, ignores)
 
 
 def _fitted(op: str, updates: Any, indices: list[Any], shape: tuple[int, ...]) -> Any:
     expected = (*indices[0].shape, *shape[len(indices) :])
-    try:
-        return broadcast(updates, expected)
-    except ShapeError:
+    if updates.shape and updates.shape != expected:
         raise ShapeError(
-            f"[{op}] updates of shape {updates.shape} do not fit the shape {expected} of the selected elements"
-        ) from None
+            f"[{op}] updates of shape {updates.shape} do not fit the shape {expected} of the selected elements; "
+            "reshape or broadcast_to them"
+        )
+    return broadcast(updates, expected)
 
 
 def _added(op: str, updates: Any, indices: list[Any], shape: tuple[int, ...], ignores: bool = False) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from jittape.core.dtypes import int64
 from jittape.core.primitive import apply
 from jittape.core.symbolic.extent_functions import index_of
@@ -175,7 +177,7 @@ def strided_slice(
     key = tuple(
         [_entry(*part, {n: bool(m >> i & 1) for n, m in masks.items()}) for i, part in enumerate(parts)]
     )
-    plain = isinstance(input_, (list, tuple, bool, int, float, complex))
+    plain = isinstance(input_, (list, tuple, bool, int, float, complex, np.generic))
     source = identity(input_) if plain else input_
     shape_of(source)
     try:

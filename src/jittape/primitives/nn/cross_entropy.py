@@ -56,8 +56,24 @@ def _alike(op: str, labels: Any, logits: Any, *others: Any) -> tuple[Any, ...]:
     return broadcast_operands(*promote(labels, logits, *others), op=op)
 
 
+def _require_equal_shapes(op: str, labels: Any, logits: Any) -> None:
+    """Raise `ShapeError` if `labels` and `logits` differ in shape: a broadcast loss is a mistake, as in TensorFlow."""
+    shapes = [() if isinstance(x, WeakScalar) else tuple(x.shape) for x in (labels, logits)]
+    if shapes[0] != shapes[1]:
+        raise ShapeError(
+            f"[{op}] labels and logits must have the same shape, got {shapes[0]} and {shapes[1]}: reshape or "
+            "broadcast_to one of them"
+        )
+
+
 def _softmax_cross_entropy_body(labels: Any, logits: Any, axis: int) -> Any:
+    shape = () if isinstance(logits, WeakScalar) else tuple(logits.shape)
     labels, logits = _alike("softmax_cross_entropy_with_logits", labels, logits)
+    if tuple(logits.shape) != shape:
+        raise ShapeError(
+            f"[softmax_cross_entropy_with_logits] labels must broadcast to the shape {shape} of logits, but both "
+            f"together have the shape {tuple(logits.shape)}: reshape labels, or broadcast_to logits"
+        )
     x, axes = shifted("softmax_cross_entropy_with_logits", logits, axis)
     log_total = log(reduce_sum(exp(x), axes, keepdims=True))
     # A class of probability 0 contributes 0, even if its logit is -inf.
@@ -74,7 +90,7 @@ def softmax_cross_entropy_with_logits(
     labels : tensor
         Probabilities of the classes; they should sum to 1. A gradient flows through them as well.
     logits : tensor
-        Unscaled log-probabilities, with the same shape.
+        Unscaled log-probabilities, of the shape to which `labels` broadcasts.
     axis : int
         The dimension of the classes.
 
@@ -83,7 +99,7 @@ def softmax_cross_entropy_with_logits(
     DTypeError
         If `labels` or `logits` is complex.
     ShapeError
-        If the shapes do not broadcast.
+        If `labels` does not broadcast to the shape of `logits`.
 
     Examples
     --------
@@ -192,6 +208,7 @@ def sparse_softmax_cross_entropy_with_logits(
 
 
 def _sigmoid_cross_entropy_body(labels: Any, logits: Any) -> Any:
+    _require_equal_shapes("sigmoid_cross_entropy_with_logits", labels, logits)
     z, x = _alike("sigmoid_cross_entropy_with_logits", labels, logits)
     # max(x, 0) and -abs(x) with one condition: their kinks at 0 cancel, as in TensorFlow.
     above = greater_equal(x, 0)
@@ -216,7 +233,7 @@ def sigmoid_cross_entropy_with_logits(
     DTypeError
         If `labels` or `logits` is complex.
     ShapeError
-        If the shapes do not broadcast.
+        If the shapes of `labels` and `logits` differ.
 
     Examples
     --------
@@ -229,6 +246,7 @@ def sigmoid_cross_entropy_with_logits(
 
 
 def _weighted_cross_entropy_body(labels: Any, logits: Any, weight: Any) -> Any:
+    _require_equal_shapes("weighted_cross_entropy_with_logits", labels, logits)
     z, x, weight = _alike("weighted_cross_entropy_with_logits", labels, logits, weight)
     log_weight = add(multiply(subtract(weight, 1), z), 1)
     above = greater_equal(x, 0)
@@ -257,7 +275,7 @@ def weighted_cross_entropy_with_logits(
     DTypeError
         If `labels`, `logits` or `pos_weight` is complex.
     ShapeError
-        If the shapes do not broadcast.
+        If the shapes of `labels` and `logits` differ.
 
     Examples
     --------

@@ -245,6 +245,11 @@ def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Tens
 
 def _log_poisson_body(targets: Any, log_input: Any, full: bool) -> Any:
     targets, x = promote(targets, floating(log_input))
+    if tuple(targets.shape) != tuple(x.shape):
+        raise ShapeError(
+            f"[log_poisson_loss] targets and log_input must have the same shape, got {tuple(targets.shape)} and "
+            f"{tuple(x.shape)}: reshape or broadcast_to one of them"
+        )
     loss = subtract(exp(x), multiply(x, targets))
     if not full:
         return loss
@@ -274,7 +279,7 @@ def log_poisson_loss(
     Raises
     ------
     ShapeError
-        If the shapes do not broadcast.
+        If the shapes differ.
 
     Examples
     --------

@@ -46,20 +46,20 @@ def _pooled(x: Any, op: str, kind: str, layout: Layout, size: tuple[int, ...], s
 
 def _greatest(x: Any, windows: Windows) -> Any:
     """Return the greatest element of each window. The first of equal elements gets the gradient."""
-    taps = windows.taps(windows.pad(x))
+    taps = windows.taps(windows.pad(x), True)
     if windows.is_padded:
         lowest = broadcast(literal(-np.inf, x.dtype), taps[0].shape)
-        inside = windows.taps(windows.pad(_ones(windows, bool_)))
+        inside = windows.taps(windows.pad(_ones(windows, bool_)), True)
         taps = [where(mask, tap, lowest) for mask, tap in zip(inside, taps, strict=True)]
     return reduce(maximum, taps)
 
 
 def _mean(x: Any, windows: Windows) -> Any:
     """Return the mean of the elements of the array in each window; padding does not count."""
-    total = reduce(add, windows.taps(windows.pad(x)))
+    total = reduce(add, windows.taps(windows.pad(x), True))
     if not windows.is_padded:
         return divide(total, math.prod(windows.kernel))
-    return divide(total, reduce(add, windows.taps(windows.pad(_ones(windows, x.dtype)))))
+    return divide(total, reduce(add, windows.taps(windows.pad(_ones(windows, x.dtype)), True)))
 
 
 def _ones(windows: Windows, dtype: np.dtype[Any]) -> Any:

@@ -186,16 +186,26 @@ class Windows(NamedTuple):
         offsets = [before for before, _ in self.padding]
         return placed(x, (0, *offsets, 0), (shape[0], *sizes, shape[-1]))
 
-    def regions(self) -> Iterator[Region]:
-        """Yield the part of the padded array that each position of the window sees."""
+    def regions(self, of_elements: bool = False) -> Iterator[Region]:
+        """Yield the part of the padded array that each position of the window sees.
+
+        With `of_elements`, yield only parts with elements of the array: a window much larger than it has few of them.
+        """
         axes = tuple(range(1, len(self.kernel) + 1))
-        for position in itertools.product(*map(range, self.kernel)):
-            offsets = tuple([p * d for p, d in zip(position, self.dilations, strict=True)])
+        starts = [range(0, k * d, d) for k, d in zip(self.kernel, self.dilations, strict=True)]
+        if of_elements:
+            starts = [self._starts_at_elements(axis, found) for axis, found in enumerate(starts)]
+        for offsets in itertools.product(*starts):
             yield Region(axes, offsets, self.outputs, self.strides)
 
-    def taps(self, padded: Any) -> list[Any]:
-        """Return the taps of a padded array, each of shape ``(batch, *outputs, channels)``."""
-        return [slice_op.bind(padded, region=region) for region in self.regions()]
+    def _starts_at_elements(self, axis: int, starts: range) -> range:
+        before, last = self.padding[axis][0], (self.outputs[axis] - 1) * self.strides[axis]
+        seen = [s for s in starts if s < before + self.extents[axis] and s + last >= before]
+        return range(seen[0], seen[-1] + 1, starts.step) if seen else starts
+
+    def taps(self, padded: Any, of_elements: bool = False) -> list[Any]:
+        """Return the taps of a padded array, each of shape ``(batch, *outputs, channels)``; see `regions`."""
+        return [slice_op.bind(padded, region=region) for region in self.regions(of_elements)]
 
     def spread(self, taps: Sequence[Any]) -> list[Any]:
         """Return each tap at its place in zeros of the padded shape; their sum is the adjoint of `taps`."""

@@ -14,6 +14,7 @@ from jittape.core.builder import literal
 from jittape.core.dtypes import int64
 from jittape.core.forms import Decomposition, Map, Scan
 from jittape.core.primitive import Primitive, apply
+from jittape.core.user_calls import as_flag
 from jittape.primitives.batched_params import along_axis
 from jittape.primitives.broadcast import as_symbol, axis_key, broadcast, cast_to, conj, require_equal
 from jittape.primitives.elementwise.arithmetic import (
@@ -143,6 +144,10 @@ def _scan(op: Primitive, x: Any, axis: int, exclusive: bool, reverse: bool, star
     return flipped(out, (a,)) if reverse else out
 
 
+def _options(axis: Any, exclusive: Any, reverse: Any) -> tuple[Any, bool, bool]:
+    return axis_key(axis), as_flag("exclusive", exclusive), as_flag("reverse", reverse)
+
+
 def _cumsum_body(x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
     return _scan(cumsum_op, x, axis, exclusive, reverse, 0.0)
 
@@ -175,7 +180,7 @@ def cumsum(
     >>> jt.cumsum([1.0, 2.0, 3.0], exclusive=True, reverse=True).numpy()
     array([5., 3., 0.], dtype=float32)
     """
-    return apply(_cumsum_body, (x,), (axis_key(axis), exclusive, reverse))
+    return apply(_cumsum_body, (x,), _options(axis, exclusive, reverse))
 
 
 def _cumprod_body(x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
@@ -208,7 +213,7 @@ def cumprod(
     >>> jt.math.cumprod([1.0, 2.0, 3.0]).numpy()
     array([1., 2., 6.], dtype=float32)
     """
-    return apply(_cumprod_body, (x,), (axis_key(axis), exclusive, reverse))
+    return apply(_cumprod_body, (x,), _options(axis, exclusive, reverse))
 
 
 # ---- cumulative logsumexp --------------------------------------------------------------------------------------------
@@ -343,4 +348,4 @@ def cumulative_logsumexp(
     >>> jt.math.cumulative_logsumexp([0.0, 0.0, 200.0]).numpy().round(3)
     array([  0.   ,   0.693, 200.   ], dtype=float32)
     """
-    return apply(_cumulative_logsumexp_body, (x,), (axis_key(axis), exclusive, reverse))
+    return apply(_cumulative_logsumexp_body, (x,), _options(axis, exclusive, reverse))

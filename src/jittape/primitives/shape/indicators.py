@@ -112,6 +112,8 @@ def sequence_mask(
     ------
     DTypeError
         If `lengths` is not an integer.
+    ValueError
+        If `maxlen` is negative.
 
     Examples
     --------
@@ -122,4 +124,7 @@ def sequence_mask(
     if maxlen is None:
         known = as_array("lengths", lengths, "give maxlen")
         maxlen = int(np.max(known, initial=0)) if known.dtype.kind in "iu" else 0
-    return apply(_sequence_mask, (lengths,), (max(as_int("maxlen", maxlen), 0), as_dtype(dtype)))
+    size = as_int("maxlen", maxlen)
+    if size < 0:
+        raise named(ValueError(f"maxlen must not be negative, got {size}"))
+    return apply(_sequence_mask, (lengths,), (size, as_dtype(dtype)))
