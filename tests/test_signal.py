@@ -167,6 +167,16 @@ def test_a_short_time_transform_without_a_window() -> None:
     np.testing.assert_allclose(back, x, atol=1e-14)
 
 
+@pytest.mark.parametrize("kind", [2, 3, 4])
+@pytest.mark.parametrize("norm", [None, "ortho"])
+def test_compiled_cosine_transforms_of_one_element(kind: int, norm: str | None) -> None:
+    for transform in (jt.signal.dct, jt.signal.idct):
+        values = [jt.function(transform)(jt.constant([[3.0]]), kind, norm=norm).numpy() for _ in range(3)]
+        np.testing.assert_allclose(values[2], values[0])
+        x = jt.constant([[3.0]])
+        np.testing.assert_allclose(values[0], [transform(x, kind, norm=norm).numpy() for _ in range(3)][2])
+
+
 @pytest.mark.parametrize("kind", [1, 2, 3, 4])
 def test_inverse_cosine_transforms(kind: int) -> None:
     factor = 2 * (SHAPE[-1] - 1) if kind == 1 else 2 * SHAPE[-1]

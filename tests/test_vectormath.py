@@ -86,6 +86,20 @@ def check_accuracy(name: str, dtype: Any, reference: Any, arguments: list[np.nda
         assert error_of(reference, numpy_value, dtype, *point) <= limit + 1, (point, numpy_value)
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_infinite_result_stays_infinite_in_a_sum(name):
+    x = np.array([inf, -inf, 800.0, -800.0, 0.0, nan, 1.5, 3e8])
+    found = Compiled(lambda m, v, w: getattr(m, name)(v) - w, [x.dtype, x.dtype])
+    value = np.asarray(getattr(NUMPY, name)(x))
+    for other in (inf, -inf, 1.0):  # exp(inf) * 1.0 - inf, contracted, was -inf
+        w = np.full_like(x, other)
+        with np.errstate(all="ignore"):
+            assert_same(
+                np.where(np.isfinite(value - w), 0, found(x, w)),
+                np.where(np.isfinite(value - w), 0, value - w),
+            )
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_are_accurate(name, dtype):

@@ -32,6 +32,7 @@ from tensorflow_programs import (
     steps_of_ones_own,
     tensors_and_variables,
     training,
+    unusual_arguments,
 )
 
 VALUES = Path(__file__).with_name("values.json")
@@ -53,6 +54,7 @@ PAGES = (
     steps_of_ones_own,
     functional_models,
     guide_pages,
+    unusual_arguments,
 )
 
 Program = Callable[[Any], Any]

@@ -288,6 +288,15 @@ def as_int(argument: str, value: Any) -> int:
         raise named(TypeError(f"{argument} must be an int, got {shown(value)}")) from None
 
 
+def require_ints(argument: str, value: Any) -> None:
+    """Raise `TypeError` if a value, or one of a tuple, is None, a text or a float in place of an int."""
+    if any(
+        x is None or isinstance(x, (str, float, tuple))
+        for x in (value if isinstance(value, tuple) else (value,))
+    ):
+        raise named(TypeError(f"{argument} must be an int or a sequence of ints, got {shown(value)}"))
+
+
 def as_float(argument: str, value: Any) -> float:
     """Return `value`, given as `argument`, as a Python float."""
     try:

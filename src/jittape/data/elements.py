@@ -11,7 +11,7 @@ import numpy as np
 from jittape.core.argument_checks import listed
 from jittape.core.dtypes import as_dtype
 from jittape.core.tensor_shape import TensorShape
-from jittape.core.user_calls import named
+from jittape.core.user_calls import as_int, named
 from jittape.errors import ShapeError
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor, tensor_of
@@ -219,7 +219,9 @@ def _padded_shape(parts: Sequence[Tensor], shape: Any) -> list[int]:
     extents: list[int] = [max(lengths) for lengths in zip(*[part.shape for part in parts], strict=False)]
     given = extents if shape is None else listed("Dataset.padded_batch", "padded_shapes", shape)
     if {part.ndim for part in parts} == {len(given)}:
-        given = [n if g in (None, -1) else int(g) for g, n in zip(given, extents, strict=True)]
+        given = [
+            n if g in (None, -1) else as_int("padded_shapes", g) for g, n in zip(given, extents, strict=True)
+        ]
         if all([g >= n for g, n in zip(given, extents, strict=True)]):
             return given
     raise ShapeError(

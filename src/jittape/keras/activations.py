@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.user_calls import as_float
 from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.comparison import greater, less_equal, where
@@ -48,7 +49,7 @@ def relu(x: Any, negative_slope: float = 0.0, max_value: float | None = None, th
     >>> jt.keras.activations.relu([-1.0, 2.0, 5.0], max_value=3.0).numpy()
     array([0., 2., 3.], dtype=float32)
     """
-    if not (negative_slope or threshold):
+    if not (as_float("negative_slope", negative_slope) or as_float("threshold", threshold)):
         result = nn.relu(x)
     else:
         below = multiply(subtract(x, threshold), negative_slope) if negative_slope else 0.0

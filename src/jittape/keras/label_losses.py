@@ -143,6 +143,7 @@ def circle(
     >>> loss.numpy().round(2)
     array([0. , 6.4, 0. ], dtype=float32)
     """
+    gamma, margin = as_float("gamma", gamma), as_float("margin", margin)
     own: Any = as_tensor(y_pred)
     labels: Any = class_numbers(y_true)
     others: Any = own if ref_embeddings is None else cast(as_tensor(ref_embeddings), own.aval.dtype)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.core.user_calls import as_float
+from jittape.core.user_calls import as_float, as_int
+from jittape.errors import ShapeError
 from jittape.keras.true_and_predicted import TINY, class_numbers, matched, matched_shapes, predicted_tensor
 from jittape.primitives.broadcast import normalized_axes
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
@@ -236,10 +237,15 @@ def sparse_categorical_crossentropy(
     >>> jt.keras.losses.sparse_categorical_crossentropy([1], [[0.25, 0.75]]).numpy().round(4)
     array([0.2877], dtype=float32)
     """
-    y_pred = moveaxis(predicted_tensor(y_pred), axis, -1)
+    y_pred = moveaxis(predicted_tensor(y_pred), as_int("axis", axis), -1)
     labels = class_numbers(y_true, NOT_WHOLE)
     if labels.ndim == y_pred.ndim and labels.shape[-1] == 1:
         labels = squeeze(labels, -1)
+    if tuple(labels.shape) != tuple(y_pred.shape[:-1]):
+        raise ShapeError(
+            "[sparse_categorical_crossentropy] labels must have the shape of y_pred without the classes, got "
+            f"{tuple(labels.shape)} and {tuple(y_pred.shape)}"
+        )
     counted = None
     if ignore_class is not None:
         counted = not_equal(labels, ignore_class)

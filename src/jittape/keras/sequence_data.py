@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,9 @@ def pad_sequences(
     for name, place in (("padding", padding), ("truncating", truncating)):
         if place not in ("pre", "post"):
             raise ValueError(f"[pad_sequences] {name} must be 'pre' or 'post', got {place!r}")
-    if not all(hasattr(s, "__len__") and not isinstance(s, str) for s in sequences):
+    if not isinstance(sequences, Iterable) or not all(
+        hasattr(s, "__len__") and not isinstance(s, str) for s in sequences
+    ):
         raise ValueError("[pad_sequences] sequences must be a list of lists or arrays of numbers")
     rows = [np.asarray(s) for s in sequences]
     length = max(map(len, rows), default=0) if maxlen is None else as_int("maxlen", maxlen)

@@ -260,8 +260,8 @@ def _contracted(a: tuple[int, ...], b: tuple[int, ...], axes: Any) -> tuple[tupl
         if not 0 <= axes <= min(len(a), len(b)):
             raise ShapeError(f"[tensordot] axes={axes} is too many for shapes {a} and {b}")
         return tuple(range(len(a) - axes, len(a))), tuple(range(axes))
-    if axes is None:
-        raise TypeError("[tensordot] axes must be an int or a pair of axes, got None")
+    if not isinstance(axes, tuple) or not all(isinstance(pair, (int, tuple)) for pair in axes):
+        raise TypeError(f"[tensordot] axes must be an int or a pair of axes, got {axes}")
     both = tuple([(pair,) if isinstance(pair, int) else tuple(pair) for pair in axes])
     if len(both) != 2 or len(both[0]) != len(both[1]):
         raise ShapeError(f"[tensordot] axes must name equally many dimensions of both operands, got {axes!r}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jittape.core.primitive import apply
-from jittape.core.user_calls import as_int, named
+from jittape.core.user_calls import as_int, named, require_ints
 from jittape.errors import InvalidArgumentError, ShapeError
 from jittape.primitives.broadcast import aligned_shapes, as_symbol, broadcast, one_axis_key, promote, to_shape
 from jittape.primitives.shape.reshaping import hashable, one_axis
@@ -179,6 +179,7 @@ def split(
     [array([1], dtype=int32), array([2, 3, 4], dtype=int32)]
     """
     sizes = hashable(num_or_size_splits)
+    require_ints("num_or_size_splits", sizes)
     parts = len(sizes) if isinstance(sizes, tuple) else sizes
     if num is not None and as_int("num", num) != parts:
         raise named(InvalidArgumentError(f"num is {num}, but num_or_size_splits gives {parts} parts"))

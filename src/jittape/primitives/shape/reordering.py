@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jittape.core.primitive import apply
+from jittape.core.user_calls import require_ints
 from jittape.errors import ShapeError
 from jittape.primitives.broadcast import as_symbol, axis_key, normalized_axes, to_shape
 from jittape.primitives.shape.reshaping import hashable, one_axis
@@ -115,4 +116,6 @@ def roll(
     >>> jt.roll([1, 2, 3, 4], 1, axis=0).numpy()
     array([4, 1, 2, 3], dtype=int32)
     """
-    return apply(_roll, (input,), (hashable(shift), axis_key(axis)))
+    by = hashable(shift)
+    require_ints("shift", by)
+    return apply(_roll, (input,), (by, axis_key(axis)))
