@@ -38,6 +38,7 @@ __all__ = [
     "refuse_deferred",
     "refuse_masked",
     "remedy_without_values",
+    "require_ints",
     "shown",
     "stack_level",
     "ufunc_name",
