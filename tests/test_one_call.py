@@ -274,3 +274,60 @@ def test_a_number_among_arrays_has_numpys_dtype(namespace):
     for sparse in (False, True):
         found = namespace.meshgrid(x, 2, sparse=sparse)
         assert [grid.dtype for grid in found] == [np.float32, np.int64]
+
+
+@pytest.mark.parametrize("namespace", [np, jnp], ids=["np", "jnp"])
+def test_shapes_and_numbers_that_follow_are_those_of_numpy(namespace: Any):
+    seen: set[str] = set()
+    for a in (A, A[0], np.float64(2.0), np.ones((0, 3)), np.ones((2, 3, 4), np.int32)):
+        x, v = jt.constant(a), jt.Variable(a)
+        for value in (x, v, x * 2):
+            for ask in (namespace.shape, namespace.ndim, namespace.size):
+                found = ask(value)
+                assert (found, type(found)) == (
+                    wanted := getattr(np, ask.__name__)(a),
+                    type(wanted),
+                )
+        seen |= calls_of_python(lambda: (namespace.shape(x), namespace.size(x)))  # noqa: B023
+        assert namespace.size(x * 2, None) == np.size(a)
+        if np.ndim(a):
+            assert namespace.size(x, axis=0) == np.size(a, 0)
+    assert not seen
+    for ask in (namespace.shape, namespace.size):
+        with pytest.raises(TypeError):
+            ask()
+        with pytest.raises(TypeError):
+            ask(jt.constant(A), no_such=1)
+
+
+def test_sorts_keep_the_parameters_of_the_array_api():
+    x = jt.constant(A)
+    for _ in range(3):
+        for name in ("sort", "argsort"):
+            function, wanted = getattr(jnp, name), getattr(np, name)
+            np.testing.assert_array_equal(function(x), wanted(A))
+            np.testing.assert_array_equal(function(x, 0), wanted(A, 0))
+            np.testing.assert_array_equal(function(x, axis=None), wanted(A, axis=None))
+            np.testing.assert_array_equal(
+                function(x, descending=True), wanted(-A) if name == "argsort" else -np.sort(-A)
+            )
+            np.testing.assert_array_equal(function(x, stable=True), wanted(A, stable=True))
+            with pytest.raises((TypeError, ValueError)):
+                function(x, 5)
+            with pytest.raises(TypeError):
+                function(x, no_such=1)
+            for _ in range(3):
+                current_trace().step()
+                seen = calls_of_python(lambda: function(x))  # noqa: B023
+            assert not seen
+
+
+def test_asarray_copies_arrays_and_keeps_tensors():
+    a = A.copy()
+    for i in range(3):
+        a[:] = A + i
+        x = jnp.asarray(a)
+        a[:] = 0
+        np.testing.assert_array_equal(x, A + i)
+        assert jnp.asarray(x) is x
+        assert jnp.array(x) is not x

@@ -18,6 +18,7 @@ from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
 from jittape.primitives.shape import creation
 from jittape.primitives.shape.reshaping import broadcast_to, reshape
+from jittape.recording.convert import constant
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, any_recorded
 
@@ -65,6 +66,13 @@ def asarray(
     ValueError
         For ``copy=False`` if `a` is neither a tensor nor an array that cannot change.
     """
+    if (
+        dtype is None and order is None and device is None and copy is None
+    ):  # 0.25 µs for an array instead of 3.5
+        if a.__class__ is np.ndarray:
+            return constant(a)
+        if a.__class__ is Tensor:
+            return a
     check_device(device)
     _check_order(order)
     tensor = as_tensor(a, dtype)

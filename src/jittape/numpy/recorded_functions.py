@@ -27,12 +27,17 @@ from jittape.numpy_api.numpy_protocol import (
     array_ufunc,
 )
 from jittape.numpy_api.one_call import ONE_CALLS, one_call
-from jittape.recording.machine_code.known_paths import references_of_caller, take_function, take_ufunc
-from jittape.recording.machine_code.path_tables import UFUNC_BODIES
+from jittape.recording.machine_code.known_paths import (
+    references_of_caller,
+    take_fact,
+    take_function,
+    take_ufunc,
+)
+from jittape.recording.machine_code.path_tables import FACTS, UFUNC_BODIES
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
-__all__ = ["described", "is_recorded", "recorded"]
+__all__ = ["described", "in_one_call", "is_recorded", "recorded"]
 
 _ARRAYS = (
     "A a a1 a2 append ar ar1 ar2 arr array ary b condition element f filt fp m p prepend prototype q seq_of_zeros "
@@ -62,8 +67,11 @@ def recorded(function: Any, module: str, name: str) -> Callable[..., Any]:
     adapter = _named(FUNCTIONS.get(function) or _on_values(function), name)
     made = _einsum(adapter) if function is np.einsum else _function(adapter, *_roles(function))
     if function not in ONE_CALLS:
-        return described(made, function, module, name)
-    taken = described(_in_one_call(function, made), function, module, name)
+        fact = described(made, function, module, name)
+        if function in FACTS:
+            take_fact(fact, function)
+        return fact
+    taken = described(in_one_call(function, made), function, module, name)
     take_function(taken, function)
     return taken
 
@@ -285,7 +293,7 @@ def _function(
     return call
 
 
-def _in_one_call(function: Any, general: Callable[..., Any]) -> Callable[..., Any]:
+def in_one_call(function: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that records calls of tensors and structure as one call, and others as `general` does.
 
     Machine code takes its calls on known paths.

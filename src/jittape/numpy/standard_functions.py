@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 from jittape.core.user_calls import as_flag, named, shown
 from jittape.numpy.array_arguments import as_operand, as_result, check_device, fresh
+from jittape.numpy.recorded_functions import in_one_call
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.arithmetic import subtract
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.shape.reshaping import one_axis, reshape
+from jittape.recording.machine_code.known_paths import take_function
 
 __all__ = ["FREQUENCIES", "STANDARD"]
 
@@ -91,13 +94,21 @@ def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -
     return fresh(np.fft.rfftfreq(n, d).astype(np.float64 if dtype is None else as_dtype(dtype)))
 
 
+def _taken(function: Any, general: Any) -> Any:
+    """Return `general`, but record calls as one call where it does what a `function` of NumPy does."""
+    made: Any = wraps(general)(in_one_call(function, general))
+    made.__code__ = made.__code__.replace(co_name=general.__name__, co_qualname=general.__name__)
+    take_function(made, function)
+    return made
+
+
 FREQUENCIES: dict[str, Callable[..., Any]] = {"fftfreq": fftfreq, "rfftfreq": rfftfreq}
 """Functions of ``jittape.numpy.fft`` besides the transforms."""
 STANDARD: dict[str, Callable[..., Any]] = {
-    "argsort": argsort,
+    "argsort": _taken(np.argsort, argsort),
     "cumulative_prod": _cumulative(np.cumprod, 1, "cumulative_prod"),
     "cumulative_sum": _cumulative(np.cumsum, 0, "cumulative_sum"),
-    "sort": sort,
+    "sort": _taken(np.sort, sort),
 }
 """Functions of ``jittape.numpy`` that keep their own signatures."""
 for _function in STANDARD.values():

@@ -7,6 +7,7 @@ reductions are in `numpy_reductions`, those that change shapes in `numpy_shapes`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -224,6 +225,8 @@ def _angle(z: Any, deg: Any = False) -> Any:
 
 def _size(a: Any, axis: Any = None) -> int:
     shape = shape_of(a)
+    if axis is None:
+        return math.prod(shape)
     return int(
         np.prod([shape[i] for i in normalized_axes("np.size", axis_key(axis), len(shape))], dtype=np.int64)
     )

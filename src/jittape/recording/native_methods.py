@@ -209,6 +209,7 @@ _CALLS = {
     "unary": "emit_functions.define_unary",
     "binary": "emit_functions.define_binary",
     "function": "emit_functions.define_function",
+    "fact": "emit_functions.define_fact",
     "planned": "emit_planned.define_planned",
 }
 """Functions that emit the code that takes the calls of functions of `jittape` and `jittape.numpy`, by its name."""

@@ -23,6 +23,7 @@ SOURCES = (
     "primitives",
     "recording/machine_code/emit_array_copies.py",
     "recording/machine_code/emit_calls.py",
+    "recording/machine_code/emit_facts.py",
     "recording/machine_code/emit_flush.py",
     "recording/machine_code/emit_functions.py",
     "recording/machine_code/emit_getitem.py",

@@ -10,6 +10,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import external, integer
 from jittape.native.built_in import PYTHON_CALL
 from jittape.native.object_code import I64, ObjectCode
+from jittape.recording.machine_code.emit_facts import fact
 from jittape.recording.machine_code.emit_one_call import one_call
 from jittape.recording.machine_code.emit_operands import New
 from jittape.recording.machine_code.emit_protocols import record_ufunc
@@ -18,6 +19,7 @@ __all__ = [
     "call_of_function",
     "count_of",
     "define_binary",
+    "define_fact",
     "define_function",
     "define_unary",
     "return_or_run",
@@ -82,6 +84,15 @@ def define_function(new: New, function: ir.Function) -> None:
     code.begin(operand)
     code.require(code.is_a(code.read(found), "Tensor"), python)
     return_or_run(code, one_call(new, code, call, arguments, count, integer(0), names), python)
+
+
+def define_fact(new: New, function: ir.Function) -> None:
+    """Emit the call of a function that asks for the shape of a Tensor, or for a number that follows from it."""
+    code = new(function)
+    python = code.block("python")
+    code.require_same(python, (count_of(code), integer(1)), (function.args[3], integer(0)))
+    kind = call_of_function(code, python)
+    return_or_run(code, fact(new, code, kind, code.read(function.args[1])), python)
 
 
 def count_of(code: ObjectCode) -> ir.Value:

@@ -10,6 +10,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import DOUBLE, I64, ObjectCode
 from jittape.numpy_api.one_call import FRACTIONS, INDEX
+from jittape.recording.machine_code.emit_facts import fact
 from jittape.recording.machine_code.emit_getitem import getitem
 from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
@@ -33,13 +34,20 @@ def define_array_function(new: New, function: ir.Function) -> None:
     code.require(code.is_a(args, "tuple"), python)
     code.require(code.is_a(kwargs, "dict"), python)
     called = code.read(arguments, 0)
-    call = code.attempt(python, "PyDict_GetItemWithError", code.known("ONE_CALLS"), called)
-    by_position = code.builder.add(args, integer(code.places["items"]))
     is_empty = code.same(code.call("PyDict_Size", kwargs), integer(0))
+    other = code.block("other")
+    call = code.attempt(other, "PyDict_GetItemWithError", code.known("ONE_CALLS"), called)
+    by_position = code.builder.add(args, integer(code.places["items"]))
     kwargs = code.builder.select(is_empty, integer(0), kwargs)
     result = one_call(new, code, call, by_position, code.length_of(args), kwargs, integer(0))
     code.require(code.differ(result, integer(0)), python)
     code.builder.ret(result)
+    code.begin(other)
+    kind = code.attempt(python, "PyDict_GetItemWithError", code.known("FACTS"), called)
+    code.require(code.builder.and_(is_empty, code.same(code.length_of(args), integer(1))), python)
+    found = fact(new, code, kind, code.item(args, 0))
+    code.require(code.differ(found, integer(0)), python)
+    code.builder.ret(found)
     code.begin(python)
     call_python(new, code, code.known("Operators.__array_function__"), *function.args)
 

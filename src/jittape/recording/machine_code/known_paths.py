@@ -27,9 +27,9 @@ from jittape.primitives.elementwise import (
 )
 from jittape.primitives.elementwise import trigonometric as trig
 from jittape.primitives.linalg.matmul import matmul_body
-from jittape.recording.machine_code.path_tables import FUNCTION_CALLS, UFUNC_BODIES
+from jittape.recording.machine_code.path_tables import FACTS, FUNCTION_CALLS, UFUNC_BODIES
 
-__all__ = ["references_of_caller", "take_function", "take_ufunc"]
+__all__ = ["references_of_caller", "take_fact", "take_function", "take_ufunc"]
 
 _OPS: dict[np.ufunc, Any] = {
     np.absolute: piecewise.absolute_op,
@@ -110,6 +110,12 @@ def take_function(function: FunctionType, numpy_function: Any) -> None:
     """
     FUNCTION_CALLS[function] = (*ONE_CALLS[numpy_function], int(numpy_function is np.einsum))
     take_calls(function, "function")
+
+
+def take_fact(function: FunctionType, numpy_function: Any) -> None:
+    """Let machine code answer calls of `function`, which does what `numpy_function` among `FACTS` does."""
+    FUNCTION_CALLS[function] = FACTS[numpy_function]
+    take_calls(function, "fact")
 
 
 def references_of_caller() -> int:

@@ -15,6 +15,7 @@ __all__ = [
     "BOOL_NEXT",
     "COPIES",
     "ELEMENTWISE",
+    "FACTS",
     "FLOAT_OPERAND",
     "FUNCTION_CALLS",
     "INDICES",
@@ -27,7 +28,10 @@ __all__ = [
     "LIST_BEGINS",
     "METHOD_PLANS",
     "MOST_KEPT_BYTES",
+    "RANK",
     "SEQUENCE_ENDS",
+    "SHAPE",
+    "SIZE",
     "STRUCTURE",
     "TENSOR_OPERAND",
     "TUPLE_BEGINS",
@@ -36,14 +40,18 @@ __all__ = [
     "new_ring",
 ]
 
-FUNCTION_CALLS: dict[Callable[..., Any], tuple[Any, ...]] = {}
-"""Calls that functions record: see `take_ufunc` and `take_function` of `known_paths`, and `planned_functions`."""
+FUNCTION_CALLS: dict[Callable[..., Any], Any] = {}
+"""What calls record: see `take_ufunc`, `take_function` and `take_fact` of `known_paths`, and `planned_functions`."""
 
 UFUNC_BODIES: dict[np.ufunc, tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any] | None]] = {}
 """Bodies and parameters of ufuncs by whatever dtypes; Python records where no such edge exists.
 
 The third item is the body of a power of an int, whose parameter is the int.
 """
+
+SHAPE, RANK, SIZE = range(3)
+FACTS: dict[Any, int] = {np.shape: SHAPE, np.ndim: RANK, np.size: SIZE}
+"""Functions that ask for what is known of a tensor without its values."""
 
 METHOD_PLANS: dict[tuple[Any, ...], tuple[Any, ...] | bool] = {}
 """Body and parameters that a call of a method or function records; False if it does anything else.
