@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 FUNCTION_CALLS: dict[Callable[..., Any], Any] = {}
-"""What calls record: see `take_ufunc`, `take_function` and `take_fact` of `known_paths`, and `planned_functions`."""
+"""Records of calls: see `take_ufunc`, `take_function` and `take_fact` of `known_paths`, and `planned_functions`."""
 
 UFUNC_BODIES: dict[np.ufunc, tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any] | None]] = {}
 """Bodies and parameters of ufuncs by whatever dtypes; Python records where no such edge exists.
