@@ -120,13 +120,16 @@ class Run:
                             self.heap.poison(cells[storage])
 
     def _last_uses_of(self, schedule: Schedule) -> list[list[int]]:
-        """Return for each step the temporaries that no later one uses."""
+        """Return for each step the temporaries that no later one uses, and whose memory no other one takes over."""
         known = self._last_uses.get(id(schedule))
         if known is None:
             first = len(schedule.program.inputs) + len(schedule.results)
             last = {}
             for number, step in enumerate(schedule.steps):
                 last.update({s: number for own in touched_by(step) for s in own if s >= first})
+            for step in schedule.steps:
+                for before, _ in step.overwritten:
+                    last.pop(before, None)
             found: list[list[int]] = [[] for _ in schedule.steps]
             for storage, number in last.items():
                 found[number].append(storage)
