@@ -51,6 +51,7 @@ def interpret(program: Program, inputs: Sequence[Any], failures: list[int] | Non
 def _run_program(program: Program, values: dict[int, Any], failures: list[int] | None) -> None:
     """Add the outputs to the `values` of the inputs; all others are dropped after their last use."""
     last_use = _last_uses(program)
+    ending = sorted(last_use, key=last_use.__getitem__, reverse=True)
     runs = runs_of(program.ops)
     for position, op in enumerate(program.ops):
         run = runs.get(op.out, (op,)) if runs else (op,)
@@ -62,8 +63,8 @@ def _run_program(program: Program, values: dict[int, Any], failures: list[int] |
                 results = _results_or_none(program, run, operands, failures)
             for other, result in zip(run, results, strict=True):
                 values[other.out] = result
-        for slot in last_use.get(position, ()):
-            del values[slot]
+        while ending and last_use[ending[-1]] == position:
+            del values[ending.pop()]
 
 
 def _results_or_none(
@@ -163,8 +164,8 @@ def not_finite(array: np.ndarray[Any, Any]) -> str:
     return f"Tensor had {kinds} values ({nans + infinities} of {array.size}{at})"
 
 
-def _last_uses(program: Program) -> dict[int, list[int]]:
-    """Return, by op position, the slots that are not used after it."""
+def _last_uses(program: Program) -> dict[int, int]:
+    """Return, for each slot but the outputs, the position of the op after which it is not used."""
     last: dict[int, int] = {}
     for position, (_, args, _, out, _) in enumerate(program.ops):
         last[out] = position
@@ -172,10 +173,4 @@ def _last_uses(program: Program) -> dict[int, list[int]]:
             last[slot] = position
     for slot in program.outputs:
         last.pop(slot, None)
-    drops: dict[int, list[int]] = {}
-    for slot, position in last.items():
-        if position in drops:
-            drops[position].append(slot)
-        else:
-            drops[position] = [slot]
-    return drops
+    return last

@@ -77,6 +77,12 @@ class Kernel:
     def name(self) -> str:
         return "k" + blake2b((self.text + tuning.label).encode(), digest_size=8).hexdigest()
 
+    @cached_property
+    def positions(self) -> tuple[list[int], ...]:
+        """The numbers of the operands that are read, updated, and written."""
+        kinds = [operand.name[0] for operand in self.operands]
+        return tuple([[i for i, kind in enumerate(kinds) if kind == wanted] for wanted in "aur"])
+
     @property
     def listing(self) -> str:
         """The name and the text, for display."""
@@ -184,6 +190,16 @@ class LoopKernel(Kernel):
     def loaded(self) -> frozenset[int]:
         """The operands, by number, that the kernel reads elements of."""
         return frozenset([i.address.operand for i in self.instructions if isinstance(i, Load)])
+
+    @cached_property
+    def loaded_results(self) -> frozenset[int]:
+        """The operands among `loaded` that the kernel writes."""
+        return frozenset([i for i in self.loaded if self.operands[i].name[0] == "r"])
+
+    @cached_property
+    def overwritten_early(self) -> list[int]:
+        """Those of `loaded_results` of which an iteration reads other elements than the one that it writes."""
+        return [i for i in self.loaded_results if not self.reads_only_what_it_writes(i, i)]
 
     def reads_only_what_it_writes(self, read: int, written: int) -> bool:
         """Return whether the only element that an iteration reads of both operands is the one that it writes."""

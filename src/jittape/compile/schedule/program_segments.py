@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jittape.compile.ir.program_arrays import first_of_each, numbered, operands_of
+from jittape.compile.ir.program_arrays import first_of_each, kinds_of, numbered, operands_of
 from jittape.core.forms import Alias, Assert, CheckedMap, Control, View
 from jittape.core.program import Aval, Op, Program
 from jittape.core.tuning import tuning
@@ -101,8 +101,7 @@ class _Graph(NamedTuple):
 
 def _graph_of(program: Program) -> _Graph | None:
     """Return the arrays of a program; None if an op can end the run or has a body."""
-    # By identity of the parameters, which most ops share.
-    alike = numbered([(op.primitive, id(op.params), op.source, op.source.__class__) for op in program.ops])
+    alike = kinds_of(program.ops, with_lines=True)
     different = [program.ops[i] for i in first_of_each(alike)]
     if any(op.primitive.effectful or isinstance(op.primitive.lowering, _WHOLE) for op in different):
         return None

@@ -7,6 +7,7 @@ It does not analyze which elements the loops of a kernel touch.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from itertools import chain, groupby
 
 from jittape.compile.ir.kernel import Gemm, LoopKernel
@@ -37,12 +38,12 @@ def touched_by(step: Step) -> Touched:
         return Touched(step.storages, (), step.results)
     kernel, storages = step.kernel, step.storages
     if isinstance(kernel, LoopKernel | Gemm | Lapack):
-        named = list(zip(storages, [operand[0][0] for operand in kernel.operands], strict=True))
-        read = tuple([s for s, kind in named if kind == "a"] + [s for s, _ in step.overwritten])
-        written = tuple([s for s, kind in named if kind == "r"])
-        if len(read) + len(written) == len(storages) + len(step.overwritten):
-            return Touched(read, (), written)
-        return Touched(read, tuple([s for s, kind in named if kind == "u"]), written)
+        read, updated, written = kernel.positions
+        own = [storages[i] for i in read]
+        if step.overwritten:
+            own += [storage for storage, _ in step.overwritten]
+        changed = tuple([storages[i] for i in updated]) if updated else ()
+        return Touched(tuple(own), changed, tuple([storages[i] for i in written]))
     if isinstance(kernel, Stop):
         return Touched(storages)
     if isinstance(kernel, Release):
@@ -182,15 +183,14 @@ def _check_overwritten(schedule: Schedule) -> None:
                 _fail(schedule, number, f"overwrites {step.overwritten} without a loop")
             continue
         kernel = step.kernel
-        exchanged = {i for i in kernel.loaded if kernel.operands[i].name[0] == "r"}
+        exchanged = kernel.loaded_results
+        if not exchanged and not step.overwritten:
+            continue
         found = {step.storages[i] for i in exchanged} - begun
         if found != {storage for _, storage in step.overwritten}:
             _fail(schedule, number, f"reads the results {sorted(found)} but overwrites {step.overwritten}")
-        for i in exchanged:
-            if not kernel.reads_only_what_it_writes(i, i):
-                _fail(
-                    schedule, number, f"reads elements of storage {step.storages[i]} that it has overwritten"
-                )
+        for i in kernel.overwritten_early:
+            _fail(schedule, number, f"reads elements of storage {step.storages[i]} that it has overwritten")
 
 
 # ---- the arena -------------------------------------------------------------------------------------------------------
@@ -219,25 +219,28 @@ def _check_arena(schedule: Schedule, touched: list[Touched]) -> None:
             if storage >= first:
                 begun.setdefault(storage, number)
                 ended[storage] = number
-    _join_overwritten(schedule, begun, ended)
+    spans = dict(enumerate(map(_span, schedule.offsets, schedule.lengths), first))
+    _join_overwritten(schedule, spans, begun, ended)
     places: list[_Place] = []
     turns: list[tuple[int, int]] = []
     for tile, group in groupby(schedule.steps, lambda step: step.tile):
         begin, end = len(turns), len(turns) + len(list(group)) - 1
         turns += [(begin, end) if tile is not None else (i, i) for i in range(begin, end + 1)]
         if tile is not None and tile.moved:
-            inner = [_place(schedule, s, begun.pop(s), ended[s]) for s, _ in tile.moved if s in begun]
+            inner = [_Place(begun.pop(s), ended[s], *spans[s], s) for s, _ in tile.moved if s in begun]
             start = min([place.start for place in inner])
             if any(place.begin < begin or place.end > end for place in inner):
                 _fail(schedule, begin, "begins a tile loop whose own memory other steps use")
             region = hint_of(tile.region)
             _check_apart(schedule, inner, start + region)
             places.append(_Place(begin, end, start, start + hint_of(tile.groups) * region, inner[0].storage))
-    places += [_place(schedule, s, turns[a][0], turns[ended[s]][1]) for s, a in begun.items()]
+    places += [_Place(turns[a][0], turns[ended[s]][1], *spans[s], s) for s, a in begun.items()]
     _check_apart(schedule, places, hint_of(schedule.arena))
 
 
-def _join_overwritten(schedule: Schedule, begun: dict[int, int], ended: dict[int, int]) -> None:
+def _join_overwritten(
+    schedule: Schedule, spans: Mapping[int, tuple[int, int]], begun: dict[int, int], ended: dict[int, int]
+) -> None:
     """Let a temporary that is written over another one begin where that begins, if both meet in one step and place."""
     for number, step in enumerate(schedule.steps):
         for x, y in step.overwritten:
@@ -247,16 +250,16 @@ def _join_overwritten(schedule: Schedule, begun: dict[int, int], ended: dict[int
                     number,
                     f"writes storage {y} over storage {x}, which is in use before or afterwards",
                 )
-            if _place(schedule, x, 0, 0)[:4] != _place(schedule, y, 0, 0)[:4]:
+            if spans[x] != spans[y]:
                 _fail(schedule, number, f"writes storage {y} over storage {x}, which is elsewhere")
             begun[y] = begun.pop(x)
             del ended[x]
 
 
-def _place(schedule: Schedule, storage: int, begin: int, end: int) -> _Place:
-    number = storage - len(schedule.program.inputs) - len(schedule.results)
-    start, length = hint_of(schedule.offsets[number]), hint_of(schedule.lengths[number])
-    return _Place(begin, end, start, start + max(1, length), storage)
+def _span(offset: int, length: int) -> tuple[int, int]:
+    """Return the first byte of a temporary and the byte after it, for the present values of extents."""
+    start = hint_of(offset)
+    return start, start + max(1, hint_of(length))
 
 
 def _check_apart(schedule: Schedule, places: list[_Place], end: int) -> None:
