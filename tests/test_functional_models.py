@@ -73,7 +73,7 @@ def test_fit_takes_several_inputs(kind):
     x = [numbers(8, 3), numbers(8, 2)]
     given = dict(zip("ab", x, strict=True)) if kind is dict else kind(x)
     assert np.isfinite(model.fit(given, numbers(8, 1), verbose=0).history["loss"]).all()
-    np.testing.assert_allclose(model.predict(given, verbose=0), model(x), rtol=1e-6)
+    np.testing.assert_allclose(model.predict(given, verbose=0), model(x), rtol=1e-6, atol=1e-6)
 
 
 def test_open_lengths():
@@ -197,3 +197,13 @@ def test_a_shape_refuses_what_is_no_integer_dtype_and_no_index():
         jt.shape([1.0], out_type=jt.float32)
     with pytest.raises(IndexError, match=r"\[getitem\] index 5 is out of bounds for axis 0 with size 1"):
         jt.shape([1.0])[5]
+
+
+def test_the_length_of_the_batch_is_shown():
+    x = keras.Input(batch_shape=(16, 3, 2))
+    y = layers.Reshape((6,))(x)
+    model = keras.Model(x, layers.Dense(2)(y) * 2.0)
+    assert (x.shape, y.shape, model.output_shape) == ((16, 3, 2), (16, 6), (16, 2))
+    assert keras.Input((3,), batch_size=4).shape == (4, 3)
+    assert keras.models.clone_model(model).input_shape == (16, 3, 2)
+    assert model(np.ones((5, 3, 2), "float32")).shape == (5, 2)  # as in TensorFlow

@@ -70,11 +70,12 @@ LEFT_OUT = (
     ),
     LeftOut(
         "resource variant dtypes.resource dtypes.variant queue OptionalSpec NoneTensorSpec "
-        "TensorArraySpec TypeSpec type_spec_from_value types make_ndarray make_tensor_proto "
+        "TensorArraySpec TypeSpec type_spec_from_value make_ndarray make_tensor_proto "
         "dtypes.experimental",
         "there are no types besides tensors of numbers",
         "jt.Tensor, jt.Variable and jt.TensorSpec",
     ),
+    LeftOut("types", "types for annotations are in one module", "TensorLike and Tensor of jittape.typing"),
     LeftOut(
         "DeviceSpec tpu xla config.*device* config.LogicalDevice* config.PhysicalDevice config.experimental* "
         "config.optimizer sysconfig test.gpu_device_name test.is_* debugging.*device_placement keras.device",
@@ -118,7 +119,7 @@ LEFT_OUT = (
     LeftOut(
         "summary profiler keras.visualization",
         "events are not written to files",
-        "jt.stats, jt.explain and jt.keras.callbacks",
+        "jt.profile, jt.stats, jt.keras.callbacks.CSVLogger and the history of fit",
     ),
     LeftOut(
         "image audio extract_volume_patches keras.applications keras.datasets "
@@ -178,7 +179,8 @@ LEFT_OUT = (
     ),
     LeftOut(
         "experimental",
-        "there are no experimental parts; NumPy's functions work on tensors",
+        "its parts have lasting names",
+        "jt.numpy for tf.experimental.numpy; NumPy's functions work on tensors too",
     ),
     LeftOut(
         "keras.layers.Dot keras.layers.dot keras.layers.InputSpec keras.InputSpec "
@@ -198,7 +200,7 @@ LEFT_OUT = (
     LeftOut("keras.callbacks.*", "this callback is missing", "jt.keras.callbacks.Callback"),
     LeftOut(
         "keras.models.*", "models are classes and are not stored",
-        "jt.Module.save_weights, jt.train.Checkpoint and the class of the model",
+        "model.save_weights, jt.train.Checkpoint and the class of the model",
     ),
     LeftOut(
         "keras.optimizers.LossScaleOptimizer", "every optimizer scales the loss",
@@ -206,6 +208,11 @@ LEFT_OUT = (
     ),
     LeftOut("keras.optimizers.legacy", "optimizers have one form", "the same name in jt.keras.optimizers"),
     LeftOut("keras.optimizers.*", "this optimizer is missing", "jt.keras.optimizers.Optimizer"),
+    LeftOut(
+        "keras.utils.plot_model keras.utils.model_to_dot", "pictures of models are not drawn",
+        "model.summary(), or jt.plot for pictures of programs",
+    ),
+    LeftOut("keras.ops", "operations have one name", "jt, jt.math, jt.nn and jt.numpy"),
     LeftOut("keras.utils.*", "this tool is missing", "NumPy"),
     LeftOut(
         "keras.*",

@@ -91,7 +91,13 @@ def write(path: WeightsPath, variables: Mapping[str, Variable]) -> None:
     publish(Path(os.path.realpath(target)), lambda file: form.pack(target, arrays, file))
 
 
-def load(path: WeightsPath, owner: str, weights: Mapping[str, Variable], remedy: str) -> None:
+def load(
+    path: WeightsPath,
+    owner: str,
+    weights: Mapping[str, Variable],
+    remedy: str,
+    open_file: Callable[[WeightsPath], contextlib.AbstractContextManager[dict[str, Entry]]] | None = None,
+) -> None:
     """Load the values that `save` wrote, into all Variables or none.
 
     Parameters
@@ -100,6 +106,8 @@ def load(path: WeightsPath, owner: str, weights: Mapping[str, Variable], remedy:
         As for `save`. The names, shapes and dtypes must be those of the file.
     remedy : str
         Remedy for the error if they do not match.
+    open_file : callable, optional
+        In place of `opened`, for another format.
 
     Raises
     ------
@@ -108,7 +116,7 @@ def load(path: WeightsPath, owner: str, weights: Mapping[str, Variable], remedy:
     OSError
         If the file cannot be read.
     """
-    with opened(path) as entries:
+    with (opened if open_file is None else open_file)(path) as entries:
         problems = list(_problems(owner, entries, weights))
         if problems:
             raise WeightsError(

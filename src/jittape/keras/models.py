@@ -110,7 +110,7 @@ def _clone_of_graph(model: Model, clone_of: Callable[[Any], Any]) -> Model:
     """Return a functional model with the calls of `model`, of other layers."""
     graph: Any = model._graph
     new: dict[int, Any] = {
-        id(x): Input(x.extents, dtype=x.dtype, name=x.name) if isinstance(x, Input) else x
+        id(x): Input(x.extents, x.batch, x.dtype, x.name) if isinstance(x, Input) else x
         for x in leaves_of(graph.inputs)
     }
     layers: dict[int, Any] = {}

@@ -232,8 +232,8 @@ class ModelCheckpoint(_Monitor):
     Parameters
     ----------
     filepath : str or path
-        Ends in ``.npz``, or in ``.safetensors`` if the package safetensors is installed. It may contain ``{epoch}``,
-        counted from 1, and the names of the values of an epoch, such as ``{val_loss:.2f}``.
+        Ends in ``.npz``, or in ``.safetensors`` or ``.weights.h5`` if safetensors or h5py is installed. It may contain
+        ``{epoch}``, counted from 1, and the names of the values of an epoch, such as ``{val_loss:.2f}``.
     monitor : str, default "val_loss"
         Name of the value that `save_best_only` compares.
     verbose : int
@@ -281,9 +281,9 @@ class ModelCheckpoint(_Monitor):
     ) -> None:
         super().__init__(monitor, mode)
         self.filepath = os.fspath(filepath)
-        if not self.filepath.endswith((".npz", ".safetensors")):
+        if not self.filepath.endswith((".npz", ".safetensors", ".h5")):
             raise ValueError(
-                f"[ModelCheckpoint] filepath must end in .npz or .safetensors, got {self.filepath!r}: the "
+                f"[ModelCheckpoint] filepath must end in .npz, .safetensors or .weights.h5, got {self.filepath!r}: the "
                 "files contain weights, which Model.load_weights reads"
             )
         self.verbose, self.save_best_only = verbose, bool(save_best_only)

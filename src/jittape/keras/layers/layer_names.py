@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from itertools import count
 
-__all__ = ["clear_session", "default_name"]
+__all__ = ["clear_session", "default_name", "snake_case"]
 
 _COUNTERS: dict[str, count[int]] = {}
 """For each kind of layer, the number of the next one without a name."""
 
 
+def snake_case(kind: type) -> str:
+    """Return the name of a class as Keras writes it: ``LSTMCell`` is ``lstm_cell``, and ``Conv2D`` is ``conv2d``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=\w)(?=[A-Z][a-z])", "_", kind.__name__.strip("_")).lower()
+
+
 def default_name(kind: type) -> str:
     """Return the name of a new layer of this class, as in Keras: ``dense``, then ``dense_1``."""
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=\w)(?=[A-Z][a-z])", "_", kind.__name__.strip("_")).lower()
+    name = snake_case(kind)
     number = next(_COUNTERS.setdefault(name, count()))
     return f"{name}_{number}" if number else name
 

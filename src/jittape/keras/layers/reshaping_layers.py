@@ -41,12 +41,12 @@ class Input(Symbolic, Layer):
     shape : sequence of int
         Without the batch dimension; None for an extent that is open.
     batch_size : int, optional
-        Ignored; for compatibility with TensorFlow.
+        Length of the batch, which shapes show. A call may have another one, as in TensorFlow.
     dtype : dtype, optional
         `jt.config.default_float` if not given.
     name : str, optional
     batch_shape : sequence of int or None, optional
-        In place of `shape`: the length of the batch, which is ignored, and the shape.
+        In place of `shape`: `batch_size`, and the shape.
 
     Raises
     ------
@@ -87,13 +87,14 @@ class Input(Symbolic, Layer):
         if shape is None:
             if not isinstance(batch_shape, Sequence) or not batch_shape:
                 raise ValueError(f"[Input] batch_shape must be a list of ints, got {batch_shape!r}")
-            shape = batch_shape[1:]  # type: ignore[assignment]
+            batch_size, *shape = batch_shape  # type: ignore[assignment]
         extents = hashable(shape)
         if not isinstance(extents, tuple) or not all(
             n is None or (isinstance(n, int) and n >= 0) for n in extents
         ):
             raise ValueError(f"[Input] shape must be a list of ints of at least 0, or None, got {shape!r}")
         self.extents = extents
+        self.batch = None if batch_size is None else as_int("batch_size", batch_size)
 
     @AttributeOfGraph
     def input(self) -> Any:

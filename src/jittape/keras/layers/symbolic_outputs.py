@@ -141,14 +141,16 @@ class Symbolic:
 
     examples: Any
     """Two tensors that differ in the open extents."""
+    batch: int | None = None
+    """The length of the batch that an `Input` was given; calls with another length are possible."""
 
     __array_ufunc__ = None
 
     @property
     def shape(self) -> tuple[int | None, ...]:
-        """The extents; None for that of the batch, and for those that an `Input` leaves open."""
+        """The extents; None for those that an `Input` leaves open, as it does for the batch by default."""
         pairs = zip(*(x.shape[1:] for x in self.examples), strict=True)
-        return (None, *(m if m == n else None for m, n in pairs))
+        return (self.batch, *(m if m == n else None for m, n in pairs))
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(  # a TypeError or ValueError would be taken for numbers that do not fit
@@ -176,6 +178,7 @@ class SymbolicOutput(Symbolic):
 
     def __init__(self, call: SymbolicCall, number: int, examples: Any) -> None:
         self.call, self.number, self.examples = call, number, examples
+        self.batch = next((x.batch for x in call.symbols()), None)
 
     @property
     def dtype(self) -> Any:
@@ -201,7 +204,7 @@ class SymbolicMask(Symbolic):
     """The mask of a symbolic output, which has a shape and no values; layers receive it automatically."""
 
     def __init__(self, of: SymbolicOutput, examples: Any) -> None:
-        self.of, self.examples = of, examples
+        self.of, self.examples, self.batch = of, examples, of.batch
 
     def __repr__(self) -> str:
         return f"<SymbolicMask of {self.of.name!r}: shape={self.shape}>"

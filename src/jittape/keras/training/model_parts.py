@@ -10,6 +10,7 @@ from jittape.core.user_calls import as_int
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.symbolic_outputs import AttributeOfGraph, leaves_of, mapped
 from jittape.keras.training.functional_graph import FunctionalGraph
+from jittape.keras.training.h5_weights import is_h5, load_h5, save_h5
 from jittape.module import Module
 
 __all__ = ["ModelParts"]
@@ -152,7 +153,8 @@ class ModelParts:
         Parameters
         ----------
         filepath : str or path
-            Ends in ``.npz`` or ``.safetensors``.
+            Ends in ``.npz`` or ``.safetensors``, or in ``.weights.h5``, for Keras too, if the package
+            h5py is installed.
         overwrite : bool
             Whether an existing file is replaced.
         max_shard_size : None
@@ -173,7 +175,10 @@ class ModelParts:
             raise FileExistsError(
                 f"[save_weights] {os.fspath(filepath)!r} exists; give another filepath, or overwrite=True"
             )
-        Module.save_weights(self, filepath)  # type: ignore[arg-type]
+        if is_h5(filepath):
+            save_h5(filepath, self)
+        else:
+            Module.save_weights(self, filepath)  # type: ignore[arg-type]
 
     def load_weights(self, filepath: str | os.PathLike[str], skip_mismatch: bool = False) -> None:
         """Load the values that `save_weights` wrote, into all Variables or none; see `jt.Module.load_weights`.
@@ -188,7 +193,10 @@ class ModelParts:
                 "[load_weights] skip_mismatch must be False: names and shapes must match; to take over a part, read "
                 "the file with np.load and assign to the weights of a layer with set_weights"
             )
-        Module.load_weights(self, filepath)  # type: ignore[arg-type]
+        if is_h5(filepath):
+            load_h5(filepath, self)
+        else:
+            Module.load_weights(self, filepath)  # type: ignore[arg-type]
 
     # ---- text --------------------------------------------------------------------------------------------------------
 
