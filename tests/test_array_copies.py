@@ -76,6 +76,9 @@ FORMS: dict[str, Callable[..., Any]] = {
     "take axis=0": lambda np, x: np.take(x, [0, 2], axis=0),
     "take 0": lambda np, x: np.take(x, [5, 2], 0),
     "add": lambda np, x: np.add(x, V),
+    "x.take(array)": lambda np, x: x.take(NEGATIVE),
+    "x.take(list)": lambda np, x: x.take([1, -2]),
+    "x.take(int)": lambda np, x: x.take(-2),
 }
 NEGATIVE = np.array([0, 2, -1])
 
@@ -112,6 +115,8 @@ KEYS: list[Any] = [
     np.array([], np.int64),
     ([0, 1], [1, 2]),
     list(range(3)) * 40,
+    2,
+    -4,
 ]
 
 
@@ -133,6 +138,8 @@ def test_keys_select_as_in_numpy(key: Any):
             lambda np, a, v: np.take(a, key, 1),
             lambda np, a, v: np.take(a, key),
             lambda np, a, v: np.take(v, key),
+            lambda np, a, v: v.take(key),
+            lambda np, a, v: a.take(key),
             lambda np, a, v: np.take(a, key, axis=0, mode="wrap"),
         ]
     for number, call in enumerate(calls):

@@ -245,6 +245,11 @@ class _Argument:
         code, builder = self.code, self.code.builder
         leads = code.differ(self.leads, integer(0))
         sequence = code.block("sequence")
+        with self._if(self._is_tensor(self.value)):
+            with builder.if_then(code.differ(self.name, integer(0))):
+                found = code.call("PyDict_GetItemWithError", code.known("OPERAND_NAMES"), self.name)
+                code.require(code.differ(found, integer(0)), self.no)
+            self._append_operand(self.value)
         plain = builder.icmp_signed("<", self.numbers, integer(FRACTIONS))
         with_floats = builder.and_(plain, builder.icmp_signed(">", self.numbers, integer(0)))
         is_float = builder.and_(code.is_a(self.value, "float"), with_floats)
@@ -257,11 +262,6 @@ class _Argument:
         is_real = builder.or_(code.is_a(self.value, "float"), code.is_a(self.value, "int"))
         with self._if(builder.and_(builder.and_(leads, is_real), builder.not_(plain))):
             self._require_in_range()
-            self._append_operand(self.value)
-        with self._if(self._is_tensor(self.value)):
-            with builder.if_then(code.differ(self.name, integer(0))):
-                found = code.call("PyDict_GetItemWithError", code.known("OPERAND_NAMES"), self.name)
-                code.require(code.differ(found, integer(0)), self.no)
             self._append_operand(self.value)
         with self._if(code.same(self.value, code.known("None"))):
             self._append_part(self.value)
