@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.record_parts import same_float
 from jittape.primitives.reduce.reductions import max_op
 from jittape.runtime import executable as executable_module
+from jittape.runtime import launch_tables
 from jittape.runtime.executable import CompiledExecutable, executable_of
 from processes import run_python
 from programs import program_of
@@ -317,3 +318,22 @@ def test_the_first_small_programs_of_a_process_are_kept(monkeypatch: pytest.Monk
     assert (first.is_cached, again.is_cached, later.is_cached) == (False, True, False)
     assert values(first, X) == values(again, X) == values(later, X)
     assert again.schedule.steps[0].ops == ()
+
+
+def test_numbers_of_64_bits_are_kept() -> None:
+    """The bits of a negative float, which are a size of bytecode, are a number above the range of int64."""
+    bits = int(np.float64(-1.5).view(np.uint64))
+    program = program_of(chain, X)
+    made = executable_of(program, frozenset()).schedule
+    step = made.steps[0]
+    assert isinstance(step, KernelStep)
+    sizes = (bits, -3, 2**63 - 1, -(2**63))
+    changed = replace(made, steps=(replace(step, sizes=sizes), *made.steps[1:]))
+    schedule_cache.store_schedule("p" + "0" * 32, changed)
+    again = schedule_cache.load_schedule("p" + "0" * 32, program)
+    assert again is not None
+    (kept, *_) = again.steps
+    assert isinstance(kept, KernelStep)
+    assert [n % 2**64 for n in kept.sizes] == [n % 2**64 for n in sizes]
+    for numbers in (sizes, kept.sizes):
+        assert launch_tables._as_words(list(numbers)).tolist() == [bits - 2**64, *sizes[1:]]
