@@ -658,3 +658,33 @@ def test_arguments_of_a_manager(tmp_path, options, kind, text):
         managed(tmp_path, **options)
     with pytest.raises(TypeError, match=r"must be a jt\.train\.Checkpoint"):
         jt.train.CheckpointManager(3, tmp_path, 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda one: one.save(3), r"\[save\] file_prefix must be a path.*got 3"),
+        (lambda one: one.restore(3), r"\[restore\] .*must be a path.*got 3"),
+        (lambda one: jt.train.load_checkpoint(3), r"\[load_checkpoint\] .*must be a path.*got 3"),
+        (
+            lambda one: jt.train.latest_checkpoint(None),
+            r"\[latest_checkpoint\] checkpoint_dir must be a path",
+        ),
+        (
+            lambda one: jt.train.CheckpointManager(one, None, 3),
+            r"\[CheckpointManager\] directory must be a path",
+        ),
+        (
+            lambda one: jt.train.CheckpointManager(one, "x", 3, checkpoint_name=3),
+            "checkpoint_name must be a path",
+        ),
+        (lambda one: jt.train.CheckpointManager(one, "x", 3, "often"), "must be a number, got 'often'"),
+        (
+            lambda one: jt.train.CheckpointManager(one, "x", 3).save("a"),
+            "checkpoint_number must be an int, got 'a'",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(call, message):
+    with pytest.raises(TypeError, match=message):
+        call(jt.train.Checkpoint(v=jt.Variable(1.0)))

@@ -16,6 +16,7 @@ import numpy as np
 
 from tensorflow_programs import (
     automatic_differentiation,
+    cells_of_guides,
     core_models,
     corners_of_functions,
     corners_of_modules,
@@ -55,6 +56,7 @@ PAGES = (
     functional_models,
     guide_pages,
     unusual_arguments,
+    cells_of_guides,
 )
 
 Program = Callable[[Any], Any]

@@ -28,6 +28,7 @@ __all__ = [
     "as_float",
     "as_function",
     "as_int",
+    "as_path",
     "called_name",
     "file_shown",
     "frame_of_user",
@@ -370,6 +371,13 @@ def refuse_masked(value: Any) -> None:
             "Cannot convert a masked array to a tensor, which has no mask: give x.filled(number), or x.data and choose "
             "with jt.where(x.mask, ...)"
         )
+
+
+def as_path(argument: str, value: Any) -> str:
+    """Return `value`, given as `argument`, as the name of a file or folder."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise named(TypeError(f"{argument} must be a path, a str or os.PathLike, got {shown(value)}"))
+    return os.fspath(value)
 
 
 def as_function(argument: str, value: Any) -> Any:

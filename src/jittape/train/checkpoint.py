@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jittape.core.attachments import attached
+from jittape.core.user_calls import as_path
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.recording.variable import Variable
 from jittape.train.checkpoint_files import CheckpointState, file_of, require_file, write_state
@@ -120,7 +121,7 @@ class Checkpoint(Owner):
         OSError
             If the file cannot be written. Earlier checkpoints remain, and so does the counter.
         """
-        path = self._save_as(os.fspath(file_prefix), None)
+        path = self._save_as(as_path("file_prefix", file_prefix), None)
         write_state(os.path.dirname(path), CheckpointState(path, (path,)))
         return path
 
@@ -153,7 +154,7 @@ class Checkpoint(Owner):
             `file_prefix`, for `read` and `restore`.
         """
         write(file_of(file_prefix), variables_at(self))
-        return os.fspath(file_prefix)
+        return as_path("file_prefix", file_prefix)
 
     # ---- reading -----------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.core.dtypes import as_dtype
+from jittape.core.user_calls import as_path
 from jittape.errors import NotFoundError, WeightsError
 from jittape.weights import WeightsPath, opened, publish
 
@@ -34,13 +35,13 @@ STATE_FILE = "checkpoint"
 
 def file_of(path: WeightsPath) -> str:
     """Return the name of the file of a checkpoint: ``.npz`` is appended unless it is there."""
-    name = os.fspath(path)
+    name = as_path("the name of the checkpoint", path)
     return name if name.endswith(".npz") else f"{name}.npz"
 
 
 def _existing(path: WeightsPath) -> str:
     """Return the file of a checkpoint, or of the latest one in a folder."""
-    name = os.fspath(path)
+    name = as_path("the name of the checkpoint", path)
     if os.path.isdir(name):
         latest = latest_checkpoint(name)
         if latest is None:
@@ -57,7 +58,7 @@ def require_file(path: WeightsPath) -> str:
     IsADirectoryError, NotFoundError
         With the remedy.
     """
-    name = os.fspath(path)
+    name = as_path("the name of the checkpoint", path)
     if os.path.isdir(name):
         raise IsADirectoryError(
             errno.EISDIR, "a checkpoint is a file; jt.train.latest_checkpoint(folder) names the latest", name
@@ -271,7 +272,7 @@ def get_checkpoint_state(checkpoint_dir: WeightsPath) -> CheckpointState | None:
     ...     print(os.path.basename(jt.train.get_checkpoint_state(folder).model_checkpoint_path))
     ckpt-1
     """
-    folder = os.fspath(checkpoint_dir)
+    folder = as_path("checkpoint_dir", checkpoint_dir)
     source = os.path.join(folder, STATE_FILE)
     if not os.path.isfile(source):
         return None

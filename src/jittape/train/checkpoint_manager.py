@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from jittape.core.argument_checks import NOT_NEGATIVE, optional_number
+from jittape.core.user_calls import as_int, as_path
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.train.checkpoint import Checkpoint
 from jittape.train.checkpoint_files import (
@@ -82,10 +84,12 @@ class CheckpointManager:
         if checkpoint_interval is not None and step_counter is None:
             raise ValueError("`step_counter` should be passed if `checkpoint_interval` is not None.")
         self._checkpoint = checkpoint
-        self._directory = os.fspath(directory)
+        self._directory = as_path("directory", directory)
         self._max_to_keep = max_to_keep
-        self._hours = keep_checkpoint_every_n_hours
-        self._prefix = os.path.join(self._directory, checkpoint_name)
+        self._hours = optional_number(
+            "CheckpointManager", "keep_checkpoint_every_n_hours", keep_checkpoint_every_n_hours, NOT_NEGATIVE
+        )
+        self._prefix = os.path.join(self._directory, as_path("checkpoint_name", checkpoint_name))
         self._step_counter = step_counter
         self._interval = checkpoint_interval
         self._init_fn = init_fn
@@ -148,7 +152,7 @@ class CheckpointManager:
             passed = step - self._last_step
             if passed == 0 or (check_interval and passed < (self._interval or 0)):
                 return None
-        number = None if checkpoint_number is None else int(checkpoint_number)
+        number = None if checkpoint_number is None else as_int("checkpoint_number", checkpoint_number)
         path = self._checkpoint._save_as(self._prefix, number)
         self._times.pop(path, None)
         self._times[path] = time.time()
