@@ -118,6 +118,8 @@ def test_a_training_loop_compiles_for_all_lengths():
 
 def test_a_thousand_lengths_need_three_kernels():
     w = jt.Variable(np.zeros((3, 1)))
+    for n in (40, 60, 70, 80):
+        float(linear(*data(n), w))
     before = sum(counters_of_kernels())
     for n in range(100, 1100):
         linear(*data(n), w)
@@ -307,3 +309,27 @@ def test_lengths_of_slices_with_a_step_and_of_bodies_are_derived(name):
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12)
     assert derived >= 2  # two samples may leave open how a length is rounded
+
+
+@pytest.mark.parametrize(("limit", "interpreted"), [(1000, 0), (100_000, 1)])
+def test_long_loops_of_a_length_without_a_derived_schedule_are_not_interpreted(
+    override_tuning, limit, interpreted
+):
+    """The length is a product of numbers of the program by accident; the kernels of other lengths serve it."""
+    override_tuning(interpreted_loop_ops=limit)
+
+    def step(length: int) -> int:
+        x = jt.ones([length, 4, 32], jt.float64)
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            last = jt.scan(lambda a, row: jt.tanh(a * 0.5 + row), x, jt.zeros([4, 32], jt.float64))[-1]
+            loss = jt.reduce_sum(last)
+        gradient = tape.gradient(loss, x)
+        before = counters.interpreted_runs
+        float(jt.reduce_sum(gradient))
+        return counters.interpreted_runs - before
+
+    for length in (101, 103, 107, 109):
+        step(length)
+    assert step(113) == 0
+    assert step(128) == interpreted

@@ -82,6 +82,7 @@ class PathExecutable:
         "scalars",
         "visits",
     )
+    _compiler_speed = 1
 
     def __init__(
         self,
@@ -164,7 +165,8 @@ class PathExecutable:
 
     def _is_new(self) -> bool:
         """Return whether the program has run too rarely to be compiled."""
-        return self.visits <= config.compile_after and not _has_long_loops(self.program)
+        most = tuning.interpreted_loop_ops // self._compiler_speed
+        return self.visits <= config.compile_after and _ops_in_loops(self.program) <= most
 
     def _note_starts(self, inputs: list[Any]) -> None:
         """Keep the starts of slices at the first visit, as long as they repeat."""
@@ -267,6 +269,7 @@ class GeneralPathExecutable(PathExecutable):
     """
 
     __slots__ = ("_general", "_values")
+    _compiler_speed = 5  # other lengths have the kernels: an LSTM of 128 steps takes 9 ms, interpreted 35
 
     def __init__(self, general: GeneralProgram, values: Sequence[int]) -> None:
         super().__init__(_UNKNOWN, general.picks, general.scalars, general.donated)
@@ -322,11 +325,6 @@ def compiled_paths() -> list[PathExecutable]:
     """Return the paths that are compiled now, the oldest first."""
     paths = dict.fromkeys([known() for known in list(_paths)])
     return [path for path in paths if path is not None and path.compiled is not None]
-
-
-def _has_long_loops(program: Program) -> bool:
-    """Return whether the interpreter would take longer for the loops of a program than the compiler."""
-    return _ops_in_loops(program) > tuning.interpreted_loop_ops
 
 
 def _ops_in_loops(program: Program) -> int:
