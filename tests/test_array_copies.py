@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -180,3 +181,12 @@ def test_checkpoints_read_arrays_again():
         with jt.GradientTape() as tape:
             y = jt.reduce_sum(f(x))
         np.testing.assert_allclose(tape.gradient(y, x), np.cos(V * a) * a * a)
+
+
+def test_copies_of_many_lengths_keep_the_count_of_none():
+    arrays = [np.zeros(n) for n in range(600, 640)]
+    before = sys.getrefcount(None)
+    for _ in range(30):
+        for array in arrays:
+            jt.constant(array)
+    assert abs(sys.getrefcount(None) - before) < 600

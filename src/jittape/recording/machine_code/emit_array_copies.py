@@ -180,10 +180,13 @@ def _find_kind(code: ObjectCode, array: ir.Value, place: ir.Value, python: ir.Bl
     code.require(code.differ(known, integer(0)), unknown)
     parts = [code.incref(part) for part in (shape, dtype, known)]
     ring = code.words(1)
-    code.write(ring, code.known("None"))
-    with code.builder.if_then(code.builder.icmp_signed("<=", size, integer(MOST_KEPT_BYTES))):
-        code.write(ring, code.call_object(code.known("new_ring"), ring, integer(0)))
-        code.require(code.differ(code.read(ring), integer(0)), drop)
+    is_kept = code.builder.icmp_signed("<=", size, integer(MOST_KEPT_BYTES))
+    with code.builder.if_else(is_kept) as (kept, dropped):
+        with kept:
+            code.write(ring, code.call_object(code.known("new_ring"), ring, integer(0)))
+            code.require(code.differ(code.read(ring), integer(0)), drop)
+        with dropped:
+            code.write(ring, code.incref(code.known("None")))
     kind = code.new_tuple(drop, *parts, nbytes, key, code.read(ring))
     code.incref(kind)
     code.call("PyList_SetItem", code.known("LAST_ARRAYS"), place, kind)
