@@ -481,8 +481,14 @@ def test_the_configuration_of_a_layer():
     config = Linear(7, name="first", trainable=False).get_config()
     assert config == {"name": "first", "trainable": False, "dtype": "float32", "units": 7}
     assert Linear.from_config(config).units == 7
-    with pytest.raises(NotImplementedError, match="Dense has arguments and must define get_config"):
-        layers.Dense(3).get_config()
+    del Linear.get_config
+    with pytest.raises(NotImplementedError, match="Linear has arguments and must define get_config"):
+        Linear(7).get_config()
+    for part in (layers.Dense(3), jt.keras.Sequential([layers.Dense(3)])):
+        with pytest.raises(
+            NotImplementedError, match=r"has no config: call its class again, or use .*clone_model"
+        ):
+            part.get_config()
 
 
 @pytest.mark.parametrize("backwards", [False, True])

@@ -18,7 +18,7 @@ from jittape.execution import init_scope
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras import initializers, regularizers
 from jittape.keras.layers.layer_losses import Losses, Penalty
-from jittape.keras.layers.layer_names import default_name
+from jittape.keras.layers.layer_names import default_name, missing_config
 from jittape.keras.layers.mask_passing import mask_arguments, masks_of, parameters_of_call, pass_masks
 from jittape.keras.layers.symbolic_outputs import HAVE_VALUES, InGraphs, call_symbolically, is_symbolic
 from jittape.keras.metrics.metric_base import Metric
@@ -281,7 +281,7 @@ class Layer(InGraphs, Module):
         """
         kind = type(self)
         if kind.get_config is Layer.get_config and kind.__init__ is not Layer.__init__:
-            raise NotImplementedError(f"{kind.__name__} has arguments and must define get_config()")
+            raise missing_config(kind)
         return {"name": self.name, "trainable": self.trainable, "dtype": self.dtype.name}
 
     @classmethod
