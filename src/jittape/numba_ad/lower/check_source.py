@@ -230,6 +230,8 @@ class _Body:
         if found is None:
             if isinstance(node.func, ast.Attribute) and not known_method(node.func.attr):
                 of_container = node.func.attr in METHODS_OF_CONTAINERS
+                if not of_container and _root_name(node.func) not in self.local_names:
+                    return  # of a module that may be imported later
                 way_out = "Use arrays in place of lists and dicts." if of_container else REWRITE
                 self.refuse(node, f"the method {node.func.attr} is not supported", way_out)
             return
@@ -252,6 +254,13 @@ class _Body:
             if function.py_func in self.check.active:
                 self.refuse(node, "recursion is not supported", "Write a loop.")
             self.check.function(function)
+
+
+def _root_name(node: ast.expr) -> str:
+    """Return the name whose attribute is meant; an empty text for an attribute of another expression."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_number(node: ast.expr) -> bool:
