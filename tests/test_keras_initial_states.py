@@ -56,3 +56,16 @@ def test_an_input_layer_declares_the_shape():
         assert (model.built, model.count_params()) == (True, 15)
     with pytest.raises(ValueError, match="either shape or batch_shape"):
         layers.InputLayer()
+
+
+def test_examples_leave_no_states_behind():
+    """A stateful layer begins with zeros after it has been called with an `Input`, and keeps its states there."""
+    x = np.random.default_rng(1).normal(size=(2, 6, 3))
+    plain = layers.SimpleRNN(4, bias_initializer="ones", dtype="float64")
+    stateful = layers.SimpleRNN(4, bias_initializer="ones", stateful=True, dtype="float64")
+    model = jt.keras.Sequential([layers.Input(batch_shape=(2, None, 3)), stateful])
+    plain(x)
+    plain.set_weights(stateful.get_weights())
+    model(x[:, :4])
+    jt.keras.Sequential([layers.Input((None, 3)), stateful])
+    np.testing.assert_allclose(model(x[:, 4:]), plain(x), rtol=1e-6)

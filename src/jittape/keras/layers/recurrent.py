@@ -21,6 +21,7 @@ from jittape.keras.layers.own_cells import (
     sizes_of,
 )
 from jittape.keras.layers.recurrent_cells import GRUCell, LSTMCell, RecurrentCell, SimpleRNNCell
+from jittape.keras.layers.symbolic_outputs import runs_on_examples
 from jittape.keras.layers.weight_options import with_attributes_of
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import where
@@ -100,8 +101,7 @@ class RNN(Layer):
         self.return_sequences, self.return_state = bool(return_sequences), bool(return_state)
         self.go_backwards, self.stateful = bool(go_backwards), bool(stateful)
         self.zero_output_for_mask = bool(zero_output_for_mask)
-        known = seed is None and not self._is_own
-        self.seed_generator = cell.seed_generator if known else generator_of(seed)
+        self.seed_generator = generator_of(seed) if self._is_own or seed is not None else cell.seed_generator
         self._own_units: int | None = None
         self.last_states = UserList[Variable]()  # no list, as the states are no weights
         rates = (0.0, 0.0) if self._is_own else (cell.dropout, cell.recurrent_dropout)
@@ -128,12 +128,15 @@ class RNN(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Create the weights of the cell for sequences of this shape."""
-        if len(input_shape) != 3:
-            raise ValueError(
-                f"layer {self.name!r} takes inputs of shape (batch, time, features), got shape {tuple(input_shape)}"
-            )
+        self._require_sequences(input_shape)
         if not self.cell.built and not self._is_own:
             self.cell.build(input_shape)
+
+    def _require_sequences(self, shape: Any) -> None:
+        if len(shape) != 3:
+            raise ValueError(
+                f"layer {self.name!r} takes inputs of shape (batch, time, features), got shape {tuple(shape)}"
+            )
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """Return the mask of the outputs of all steps; None for the last output and for states."""
@@ -157,10 +160,7 @@ class RNN(Layer):
         training : bool, optional
             Whether to drop parts of the inputs and of the state.
         """
-        if len(inputs.shape) != 3:
-            raise ValueError(
-                f"layer {self.name!r} takes inputs of shape (batch, time, features), got shape {inputs.shape}"
-            )
+        self._require_sequences(inputs.shape)
         batch, time, _ = inputs.shape
         if not time:
             raise ValueError(
@@ -199,7 +199,7 @@ class RNN(Layer):
         else:
             last = list(foldl(step, projected, states))
             result = last[0]
-        for variable, state in zip(self.last_states, last, strict=False):
+        for variable, state in zip(() if runs_on_examples() else self.last_states, last, strict=False):
             variable.assign(state)
         return (result, *of_structure(self.cell.state_size, last)) if self.return_state else result
 
@@ -277,7 +277,7 @@ class RNN(Layer):
         return of_structure(self.cell.state_size, initial_states(self.cell, batch_size, self.dtype))
 
     def _initial(self, given: Any, batch: int, dtype: Any) -> tuple[Any, ...]:
-        if self.stateful:
+        if self.stateful and not runs_on_examples():
             remembered = self._remembered(batch, dtype)
             if given is None:
                 return remembered

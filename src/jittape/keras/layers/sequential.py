@@ -9,7 +9,7 @@ from typing import Any
 
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.reshaping_layers import Input
-from jittape.keras.layers.symbolic_outputs import call_symbolically
+from jittape.keras.layers.symbolic_outputs import call_symbolically, on_examples
 from jittape.module import Module
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor
@@ -130,8 +130,9 @@ class Sequential(Layer):
                     f"[Sequential.build] {self.name!r} needs an input_shape: its first layer is no Input"
                 )
             x = Input(input_shape[1:], dtype=self.dtype).examples[0]
-            for layer in self.layers:
-                x = self._apply(layer, x, False)
+            with on_examples():
+                for layer in self.layers:
+                    x = self._apply(layer, x, False)
 
     def _build(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Let the call that follows build the layers."""

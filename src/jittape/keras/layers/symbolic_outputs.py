@@ -7,7 +7,9 @@ results are never read, and returns a `SymbolicOutput` that knows the call and t
 from __future__ import annotations
 
 import operator
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,7 +21,8 @@ from jittape.recording.variable import Variable
 
 __all__ = [
     "HAVE_VALUES", "OPEN_LENGTHS", "OPERATORS", "AttributeOfGraph", "InGraphs", "Symbolic", "SymbolicCall",
-    "SymbolicMask", "SymbolicOutput", "call_symbolically", "is_symbolic", "leaves_of", "mapped",
+    "SymbolicMask", "SymbolicOutput", "call_symbolically", "is_symbolic", "leaves_of", "mapped", "on_examples",
+    "runs_on_examples",
 ]  # fmt: skip
 
 HAVE_VALUES = frozenset((Tensor, Variable, np.ndarray))
@@ -27,6 +30,24 @@ HAVE_VALUES = frozenset((Tensor, Variable, np.ndarray))
 
 OPEN_LENGTHS = 64, 128
 """Extents of the two examples where an `Input` has None: several windows fit, and halves stay whole."""
+
+
+_thread = threading.local()
+
+
+@contextmanager
+def on_examples() -> Iterator[None]:
+    """Tell layers that their inputs are examples: a layer with ``stateful=True`` keeps no states of them."""
+    before, _thread.on_examples = runs_on_examples(), True
+    try:
+        yield
+    finally:
+        _thread.on_examples = before
+
+
+def runs_on_examples() -> bool:
+    """Return whether this thread calls layers with examples."""
+    return getattr(_thread, "on_examples", False)
 
 
 def mapped(function: Callable[[Any], Any], structure: Any) -> Any:
@@ -96,7 +117,9 @@ class SymbolicCall:
         return self.args[0]
 
     def _result(self, number: int) -> Any:
-        return self.layer(*self._example(self.args, number), **self._example(self.kwargs, number))
+        args, kwargs = self._example(self.args, number), self._example(self.kwargs, number)
+        with on_examples():
+            return self.layer(*args, **kwargs)
 
     def _example(self, structure: Any, number: int) -> Any:
         if type(structure) is dict and structure.get("training"):
