@@ -91,7 +91,7 @@ def test_an_operand_that_ends_gives_its_memory(function, count, arrays):
 
 def test_steps_of_a_row_tile_write_over_their_own_blocks(override_tuning):
     override_tuning(row_tile_cached_bytes=1 << 12, row_tile_bytes=1 << 10, row_tile_step_bytes=1 << 6)
-    operands = rng.normal(size=(512, 8)), rng.normal(size=(8, 8))
+    operands = rng.normal(size=(2048, 8)), rng.normal(size=(8, 8)) / 64
     program = simplify(program_of(long_chain, *operands))
     found = schedule(program)
     (tile,) = {step.tile for step in found.steps if step.tile is not None}
@@ -124,6 +124,8 @@ def test_elements_that_are_read_later_are_not_overwritten(monkeypatch):
     monkeypatch.setattr(LoopKernel, "reads_only_what_it_writes", lambda self, read, written: True)
     wrong = made(transposed)
     monkeypatch.undo()
+    number = overwriting(wrong)
+    wrong = with_step(wrong, number, kernel=replace(wrong.steps[number].kernel))  # without what it has cached
     with pytest.raises(ProgramError, match="reads elements of storage .* that it has overwritten"):
         check_schedule(wrong)
 
