@@ -169,12 +169,7 @@ ARITHMETIC = (
     binary("squared_difference", ar.squared_difference, lambda x, y: (x - y) ** 2, normal(SHAPE, (4,))),
     binary("floor_divide", dv.floor_divide, np.floor_divide, signed(0.3, 3.0, SHAPE, SHAPE), wrt=()),
     binary("mod", dv.mod, np.remainder, lambda rng: (rng.uniform(2.1, 2.9, 5), rng.uniform(0.95, 1.04, 5))),
-    binary(
-        "add_n",
-        lambda x, y: ar.add_n([x, y, x]),
-        lambda x, y: 2 * x + y,
-        normal(SHAPE, SHAPE),
-    ),
+    Row("add_n", lambda x, y: ar.add_n([x, y, x]), normal(SHAPE, SHAPE), lambda x, y: 2 * x + y),
     unary("negative", ar.negative, np.negative, normal(SHAPE), analytic=True),
     unary("positive", ar.positive, np.positive, normal(SHAPE), analytic=True),
     unary("square", ar.square, np.square, normal(SHAPE), analytic=True),

@@ -331,11 +331,16 @@ INDEXING = (
         lambda rng: (*rows(4)(rng), rng.standard_normal((4, 3))),
         added,
     ),
-    Row("scatter_update rows", sc.scatter_update, lambda rng: (*rows(4)(rng), rng.standard_normal(3)), put),
+    Row(
+        "scatter_update rows",
+        sc.scatter_update,
+        lambda rng: (*rows(4)(rng), rng.standard_normal((4, 3))),
+        put,
+    ),
     Row(
         "scatter_sub rows",
         sc.scatter_sub,
-        lambda rng: (*rows(4)(rng), rng.standard_normal(3)),
+        lambda rng: (*rows(4)(rng), rng.standard_normal((4, 3))),
         lambda x, i, v: added(x, i, -v),
     ),
     *(
