@@ -22,6 +22,8 @@ MIXED = np.triu(POSITIVE) + np.tril(RNG.normal(size=(4, 4)), -1)
 B = RNG.normal(size=(4, 3))
 BANDS = np.array([[4.0, 5.0, 6.0, 7.0], [1.0, 0.5, -1.0, 0.0]])
 TALL = RNG.normal(size=(5, 3))
+INDEFINITE = np.array([[1.0, 2.0], [0.5, -4.0]])
+STACK = np.random.default_rng(5).normal(size=(2, 5, 3))
 
 
 def flat(result: Any) -> list[Any]:
@@ -54,7 +56,15 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "lu": lambda m: m.lu(A),
     "lu indices": lambda m: m.lu(A, p_indices=True),
     "lu permuted": lambda m: m.lu(A, permute_l=True),
+    "lu tall": lambda m: (*m.lu(TALL), *m.lu(TALL, True), m.lu(TALL.astype("f4"), p_indices=True)[0]),
+    "lu tall of rank 1": lambda m: m.lu(np.outer([1.0, -2.0, 3.0, 2.0, 1.0], [1.0, 2.0, 4.0])),
+    "lu tall zero": lambda m: m.lu(np.zeros((4, 2))),
+    "lu wide": lambda m: (*m.lu(TALL.T), *m.lu(TALL.T * (1 + 2j), permute_l=True)),
+    "lu stack": lambda m: (*m.lu(STACK), *m.lu(np.swapaxes(STACK, 1, 2)), *m.lu_factor(STACK)),
+    "lu_factor": lambda m: (*m.lu_factor(A[::-1]), *m.lu_factor(TALL), *m.lu_factor(TALL.T)),
     "lu_solve": lambda m: m.lu_solve(m.lu_factor(A), B),
+    "lu_solve SciPy's": lambda m: m.lu_solve(scipy.linalg.lu_factor(A[::-1]), B),
+    "lu_solve SciPy's transpose": lambda m: m.lu_solve(scipy.linalg.lu_factor(A[::-1]), B, 1),
     "lu_solve transpose": lambda m: m.lu_solve(m.lu_factor(A), B, trans=1),
     "lu_solve adjoint": lambda m: m.lu_solve(m.lu_factor(A + 1j * A.T), B[:, 0], 2),
     "pinv": lambda m: m.pinv(TALL),
@@ -78,6 +88,8 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "solve_triangular lower": lambda m: m.solve_triangular(A, B, lower=True, unit_diagonal=True),
     "solve_triangular complex": lambda m: [m.solve_triangular(A + 1j * POSITIVE, B, trans=t) for t in (1, 2)],
     "sqrtm": lambda m: m.sqrtm(POSITIVE),
+    "sqrtm complex": lambda m: (m.sqrtm([[1, 1], [0, -4]]), m.sqrtm(np.float32([[-4]])), m.sqrtm(-POSITIVE)),
+    "logm complex": lambda m: m.logm(np.array([[1.0, 1.0], [0.0, -4.0]])),
     "svd values": lambda m: m.svd(TALL, compute_uv=False),
     "svdvals": lambda m: m.svdvals(TALL),
     "toeplitz": lambda m: (m.toeplitz(B[:, 0]), m.toeplitz([1.0, 2.0, 3.0], [9.0, 7.0])),
@@ -130,6 +142,8 @@ GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "expm": (lambda a: total(linalg.expm(a / 4)), (A,)),
     "lstsq": (lambda a, b: total(linalg.lstsq(a, b)[0]), (TALL, TALL[:, 0] ** 2)),
     "lu": (lambda a: total(linalg.lu(a)[1]) + total(linalg.lu(a)[2]), (A,)),
+    "lu tall": (lambda a: total(linalg.lu(a)[1]) + total(linalg.lu(a)[2]), (TALL,)),
+    "lu wide": (lambda a: total(linalg.lu(a)[1]) + total(linalg.lu_factor(a)[0]), (TALL.T,)),
     "lu_solve": (lambda a, b: total(linalg.lu_solve(linalg.lu_factor(a), b)), (A, B)),
     "lu_solve transpose": (lambda a, b: total(linalg.lu_solve(linalg.lu_factor(a), b, 1)), (A, B)),
     "pinv": (lambda a: total(linalg.pinv(a)), (TALL,)),
@@ -138,6 +152,8 @@ GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "solve sym": (lambda a, b: total(linalg.solve(a, b, assume_a="sym")), (A, B)),
     "solve_triangular": (lambda a, b: total(linalg.solve_triangular(a, b, trans="T")), (A, B)),
     "sqrtm": (lambda a: total(linalg.sqrtm(a)), (POSITIVE,)),
+    "sqrtm complex": (lambda a: total(jt.math.imag(linalg.sqrtm(jt.cast(a, "complex128")))), (INDEFINITE,)),
+    "logm complex": (lambda a: total(jt.math.imag(linalg.logm(jt.cast(a, "complex128")))), (INDEFINITE,)),
     "toeplitz": (lambda c, r: total(linalg.toeplitz(c, r)), (B[:, 0], B[:3, 1])),
 }
 
@@ -170,7 +186,10 @@ WRONG_SHAPES = {
         A, np.eye(2)
     ),
     "[lu_factor] a must have at least 2 dimensions": lambda: linalg.lu_factor(1.0),
-    "[lu] a must be square": lambda: linalg.lu(np.ones((3, 2))),
+    "[lu] a must have at least 2 dimensions": lambda: linalg.lu(np.ones(3)),
+    "[lu_solve] the factors must be square, and have a pivot for each row, got shapes (5, 3) and (3,)": (
+        lambda: linalg.lu_solve(linalg.lu_factor(TALL), np.ones(5))
+    ),
     "[svd] a must have at least 2 dimensions": lambda: linalg.svd(np.ones(3)),
     "[polar] a must have at least 2 dimensions": lambda: linalg.polar([1.0, 2.0]),
     "[eigvals] a must be square": lambda: linalg.eigvals(TALL),
@@ -315,3 +334,13 @@ def test_refusals() -> None:
         linalg.inv(A, assume_a="pos")
     with pytest.raises(jt.LinAlgError):
         linalg.cholesky(-POSITIVE).numpy()
+
+
+def test_roots_of_a_type_that_depends_on_values() -> None:
+    """Where values are unknown a real matrix keeps its dtype; else the gradient passes through the complex root."""
+    matrix = np.array([[1.0, 1.0], [0.0, -4.0]])
+    slope = jt.grad(lambda a: jt.math.imag(linalg.sqrtm(a))[1, 1])(jt.constant(matrix))
+    assert float(slope[1, 1]) == pytest.approx(-0.25)
+    assert np.isnan(jt.function(linalg.sqrtm)(matrix).numpy()).all()
+    with pytest.raises(ValueError, match=r"\[lu_solve\] pivots must be from 0 to 1, got pivots\[1\] = 2"):
+        linalg.lu_solve((np.eye(2), [1, 2]), [1.0, 2.0]).numpy()

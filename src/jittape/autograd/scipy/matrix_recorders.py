@@ -12,6 +12,7 @@ from jittape.autograd.containers import as_tensor
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.primitives.elementwise.complex_numbers import conj
 from jittape.primitives.shape.reshaping import expand_dims, matrix_transpose, reshape
+from jittape.scipy.linalg import roots_and_logarithms
 
 __all__ = ["RECORDERS"]
 
@@ -67,8 +68,8 @@ RECORDERS: dict[str, Callable[..., Any]] = {
     "det": _of_one(linalg.det),
     "expm": lambda A: linalg.expm(as_tensor(A)),
     "inv": _of_one(linalg.inv),
-    "logm": lambda A: linalg.logm(as_tensor(A)),
+    "logm": lambda A: roots_and_logarithms.logm(as_tensor(A)),
     "solve": _solve,
     "solve_triangular": _solve_triangular,
-    "sqrtm": lambda A: linalg.sqrtm(as_tensor(A)),
+    "sqrtm": lambda A: roots_and_logarithms.sqrtm(as_tensor(A)),
 }

@@ -38,7 +38,7 @@ from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.primitives.shape.views import sliced
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["LU", "lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve"]
+__all__ = ["LU", "lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve", "lu_with_pivots", "order_of_pivots"]
 
 
 def unit_lower(factors: Any) -> Any:
@@ -79,13 +79,40 @@ lu_op = Primitive(
 """Both factors in one matrix, as LAPACK returns them: the derivative of the packed factors."""
 
 
-def _permutation(packed: Any, inverted: bool = False) -> Any:
-    """Return the row of the matrix that each row of the factors comes from, or the inverse permutation."""
+def _interchanges(packed: Any) -> Any:
+    """Return the row that LAPACK exchanges each row with."""
     n = packed.shape[-1]
     rows = to_shape(sliced(packed, len(packed.shape) - 2, n, 1), (*packed.shape[:-2], n))
     targets = cast_to(real(rows), int64)
     # The number of a pivot that LAPACK finds among nans may be out of range.
-    return exchanged(minimum(maximum(targets, filled(targets, 0)), filled(targets, max(n - 1, 0))), inverted)
+    return minimum(maximum(targets, filled(targets, 0)), filled(targets, max(n - 1, 0)))
+
+
+def _permutation(packed: Any, inverted: bool = False) -> Any:
+    """Return the row of the matrix that each row of the factors comes from, or the inverse permutation."""
+    return exchanged(_interchanges(packed), inverted)
+
+
+def _lu_with_pivots(x: Any) -> tuple[Any, Any]:
+    a = matrix_operand("lu", "input", x)
+    require_square("lu", "input", a)
+    packed = lu_factor_op.bind(a)
+    return lu_op.bind(a, packed), cast_to(_interchanges(packed), int32)
+
+
+def lu_with_pivots(a: TensorLike) -> tuple[Tensor, Tensor]:
+    """Return both factors of square matrices in one matrix, and LAPACK's pivots, the row each row is exchanged with."""
+    result: tuple[Tensor, Tensor] = apply(_lu_with_pivots, (a,))
+    return result
+
+
+def _order_of_pivots(pivots: Any, op: str, argument: str) -> Any:
+    return exchanged(checked_integers(op, argument, pivots, pivots.shape[-1]))
+
+
+def order_of_pivots(pivots: TensorLike, op: str, argument: str) -> Tensor:
+    """Return the permutation of rows after LAPACK's exchanges; a pivot that is no row raises an error."""
+    return apply(_order_of_pivots, (pivots,), (op, argument))
 
 
 class LU(NamedTuple):

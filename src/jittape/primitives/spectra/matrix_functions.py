@@ -1,8 +1,9 @@
 """Functions of square matrices: exponential, principal square root and principal logarithm.
 
 Each function has a record, and its derivative in a direction has another one. The gradient of the function is its
-derivative at the adjoint matrix in the direction of the cotangent. The derivative has rules of its own, so derivatives
-of any order exist. None of them divides by differences of eigenvalues.
+derivative in the direction of the adjoint cotangent, and the adjoint of that. (The derivative at the adjoint matrix is
+the same, except on the branch cut, where roots and logarithms jump.) The derivative has rules of its own, so
+derivatives of any order exist. None of them divides by differences of eigenvalues.
 """
 
 from __future__ import annotations
@@ -66,14 +67,13 @@ def _records(
             return decompose_stack(name, lambda ab: derivative(ab[..., :n], ab[..., n:]), pairs)
 
     def x_vjp(g: Any, out: Any, x: Any, direction: Any) -> Any:
-        # The other rule is the derivative at x^H in the direction g. Its derivative with respect to x^H, in the
-        # direction of the adjoint of `direction`, is a block of the derivative for matrices of twice the size. It is
+        # The second derivative, in two directions, is a block of the derivative for matrices of twice the size. It is
         # symmetric in the two directions; `g` is where the operation is linear, for tangents need no value of it.
-        x, direction, zero = adjoint(x), adjoint(direction), filled(x, 0)
+        g, zero = adjoint(g), filled(x, 0)
         blocks = concat([concat([x, direction], -1), concat([zero, x], -1)], -2)
         directions = concat([concat([g, zero], -1), concat([zero, g], -1)], -2)
         upper = split(derivative_op.bind(blocks, directions), 2, -2)[0]
-        return split(upper, 2, -1)[1]
+        return adjoint(split(upper, 2, -1)[1])
 
     pairs_op = Primitive(
         f"{name}_pairs",
@@ -87,7 +87,7 @@ def _records(
         f"{name}_derivative",
         abstract_eval=lambda x, direction: same_stack(name, x, direction),
         impl=lambda x, direction: pairs_impl(np.concatenate([x, direction], -1)),
-        vjp=(x_vjp, lambda g, out, x, direction: derivative_op.bind(adjoint(x), g)),
+        vjp=(x_vjp, lambda g, out, x, direction: adjoint(derivative_op.bind(x, adjoint(g)))),
         lowering=Decomposition(lambda x, direction: pairs_op.bind(concat([x, direction], -1))),
         batch=alike(),
     )
@@ -95,7 +95,7 @@ def _records(
         name,
         abstract_eval=abstract_eval,
         impl=impl,
-        vjp=(lambda g, out, x: derivative_op.bind(adjoint(x), g),),
+        vjp=(lambda g, out, x: adjoint(derivative_op.bind(x, adjoint(g))),),
         lowering=Call(name, failure=failure),
         batch=alike(),
     )

@@ -9,14 +9,17 @@ from jittape.scipy.linalg.matrix_equations import solve_continuous_lyapunov as s
 from jittape.scipy.linalg.matrix_equations import solve_discrete_lyapunov as solve_discrete_lyapunov
 from jittape.scipy.linalg.matrix_equations import solve_lyapunov as solve_lyapunov
 from jittape.scipy.linalg.matrix_equations import solve_sylvester as solve_sylvester
+from jittape.scipy.linalg.pivoted_systems import lu as lu
+from jittape.scipy.linalg.pivoted_systems import lu_factor as lu_factor
+from jittape.scipy.linalg.pivoted_systems import lu_solve as lu_solve
+from jittape.scipy.linalg.roots_and_logarithms import logm as logm
+from jittape.scipy.linalg.roots_and_logarithms import sqrtm as sqrtm
 from jittape.scipy.linalg.scipy_factors import cho_factor as cho_factor
 from jittape.scipy.linalg.scipy_factors import cholesky as cholesky
 from jittape.scipy.linalg.scipy_factors import eig as eig
 from jittape.scipy.linalg.scipy_factors import eigh as eigh
 from jittape.scipy.linalg.scipy_factors import eigvals as eigvals
 from jittape.scipy.linalg.scipy_factors import eigvalsh as eigvalsh
-from jittape.scipy.linalg.scipy_factors import lu as lu
-from jittape.scipy.linalg.scipy_factors import lu_factor as lu_factor
 from jittape.scipy.linalg.scipy_factors import polar as polar
 from jittape.scipy.linalg.scipy_factors import qr as qr
 from jittape.scipy.linalg.scipy_factors import svd as svd
@@ -41,13 +44,10 @@ from jittape.scipy.linalg.systems import cho_solve as cho_solve
 from jittape.scipy.linalg.systems import det as det
 from jittape.scipy.linalg.systems import expm as expm
 from jittape.scipy.linalg.systems import inv as inv
-from jittape.scipy.linalg.systems import logm as logm
 from jittape.scipy.linalg.systems import lstsq as lstsq
-from jittape.scipy.linalg.systems import lu_solve as lu_solve
 from jittape.scipy.linalg.systems import pinv as pinv
 from jittape.scipy.linalg.systems import solve as solve
 from jittape.scipy.linalg.systems import solve_triangular as solve_triangular
-from jittape.scipy.linalg.systems import sqrtm as sqrtm
 
 __all__ = [
     "block_diag",

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.primitives.elementwise.complex_numbers import cast, real
-from jittape.primitives.indexing.gather import gather
-from jittape.primitives.indexing.sorting import argsort
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.linalg import cholesky as cholesky_functions
-from jittape.primitives.linalg import lu as lu_functions
 from jittape.primitives.linalg import qr as qr_functions
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.linalg.matrices import adjoint, band_part, diag
 from jittape.primitives.linalg.triangular import triangular_solve
-from jittape.primitives.shape.creation import eye
 from jittape.primitives.spectra import eig as eig_functions
 from jittape.primitives.spectra import eigh as eigh_functions
 from jittape.primitives.spectra import svd as svd_functions
@@ -21,8 +17,7 @@ from jittape.scipy.linalg.matrix_arguments import matrix_argument, require_rows,
 from jittape.scipy.linalg.scipy_options import with_scipy_options
 
 __all__ = [
-    "cho_factor", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "lu", "lu_factor", "polar", "qr",
-    "svd", "svdvals",
+    "cho_factor", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "polar", "qr", "svd", "svdvals",
 ]  # fmt: skip
 
 
@@ -88,69 +83,6 @@ def cho_factor(a: Any, lower: bool = False) -> tuple[Any, bool]:
     array([1., 1.])
     """
     return cholesky(square_argument("cho_factor", "a", a), lower), bool(lower)
-
-
-@with_scipy_options
-def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> tuple[Any, ...]:
-    """Factorize a square matrix as ``P @ L @ U`` by partial pivoting.
-
-    Parameters
-    ----------
-    a : tensor-like of shape (..., m, m)
-        Rectangular matrices raise an error.
-    permute_l : bool
-        Return ``P @ L`` and U.
-    p_indices : bool
-        Return, in place of P, the indices p with ``a = L[p] @ U``.
-
-    Raises
-    ------
-    ShapeError
-        If `a` has fewer than two dimensions, or is not square in its last two dimensions.
-
-    Examples
-    --------
-    >>> from jittape.scipy import linalg
-    >>> p, l, u = linalg.lu([[0.0, 2.0], [4.0, 0.0]])
-    >>> (p @ l @ u).numpy()
-    array([[0., 2.],
-           [4., 0.]])
-    """
-    a = matrix_argument(a)
-    packed, order = lu_functions.lu(a)
-    n = a.shape[-1]
-    identity = eye(n, dtype=a.aval.dtype)
-    lower, upper = band_part(packed, -1, 0), band_part(packed, 0, -1)
-    lower = lower - band_part(packed, 0, 0) + identity
-    positions = argsort(order, axis=-1)
-    if permute_l:
-        return matmul(gather(identity, positions), lower), upper
-    return (positions if p_indices else gather(real(identity), positions)), lower, upper
-
-
-@with_scipy_options
-def lu_factor(a: Any) -> tuple[Any, Any]:
-    """Return both factors in one matrix, and the order of the rows, for `lu_solve`.
-
-    The order is a permutation: ``a[order] = L @ U``. SciPy returns exchanges of rows.
-
-    Parameters
-    ----------
-    a : array_like of shape (n, n)
-
-    Raises
-    ------
-    ShapeError
-        If `a` has fewer than two dimensions, or is not square in its last two dimensions.
-
-    Examples
-    --------
-    >>> from jittape.scipy import linalg
-    >>> linalg.lu_solve(linalg.lu_factor([[0.0, 2.0], [4.0, 0.0]]), [2.0, 4.0]).numpy()
-    array([1., 1.])
-    """
-    packed, order = lu_functions.lu(matrix_argument(a))
-    return packed, order
 
 
 @with_scipy_options

@@ -10,12 +10,9 @@ from jittape.core.dtypes import float64
 from jittape.errors import ShapeError
 from jittape.primitives.elementwise.complex_numbers import conj
 from jittape.primitives.elementwise.piecewise import absolute
-from jittape.primitives.indexing.gather import gather
-from jittape.primitives.indexing.sorting import argsort
 from jittape.primitives.linalg import determinants
 from jittape.primitives.linalg import solve as solve_functions
 from jittape.primitives.linalg.cholesky import cholesky_solve
-from jittape.primitives.linalg.lu import lu_solve as solve_with_order
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.linalg.matrices import adjoint, band_part, set_diag
 from jittape.primitives.linalg.triangular import triangular_solve
@@ -30,15 +27,14 @@ from jittape.scipy.linalg.scipy_factors import cholesky
 from jittape.scipy.linalg.scipy_options import with_scipy_options
 
 __all__ = [
-    "cho_solve", "det", "expm", "hermitian_of", "inv", "logm", "lstsq", "lu_solve", "pinv", "solve",
-    "solve_triangular", "sqrtm",
+    "cho_solve", "columns_of", "det", "expm", "hermitian_of", "inv", "lstsq", "pinv", "solve", "solve_triangular",
 ]  # fmt: skip
 
 STRUCTURES = ("gen", "general", "sym", "symmetric", "her", "hermitian", "pos", "positive definite", "diagonal",
               "tridiagonal", "banded", "upper triangular", "lower triangular")  # fmt: skip
 
 
-def _columns(function: str, a: Any, b: Any) -> tuple[Any, bool]:
+def columns_of(function: str, a: Any, b: Any) -> tuple[Any, bool]:
     """Return right-hand sides in columns, and whether `b` is one vector."""
     require_rows(function, a)
     b = matrix_argument(b)
@@ -88,7 +84,7 @@ def solve(a: Any, b: Any, lower: bool = False, assume_a: str | None = None, tran
     if assume_a is not None and assume_a not in STRUCTURES:
         raise ValueError(f"[solve] assume_a must be one of {', '.join(STRUCTURES)}, got {assume_a!r}")
     a = matrix_argument(a)
-    rhs, vector = _columns("solve", a, b)
+    rhs, vector = columns_of("solve", a, b)
     if transposed and a.aval.dtype.kind == "c":
         raise NotImplementedError(
             "[solve] transposed=True is not defined for complex matrices; transpose a first"
@@ -152,7 +148,7 @@ def solve_triangular(a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_d
     if trans not in (0, 1, 2, "N", "T", "C"):
         raise ValueError(f"[solve_triangular] trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
     a = matrix_argument(a)
-    rhs, vector = _columns("solve_triangular", a, b)
+    rhs, vector = columns_of("solve_triangular", a, b)
     if unit_diagonal:
         a = set_diag(a, ones(a.shape[:-1], dtype=a.aval.dtype))
     if trans in (1, "T"):
@@ -185,45 +181,8 @@ def cho_solve(c_and_lower: Any, b: Any) -> Any:
     """
     c, lower = c_and_lower
     c = matrix_argument(c)
-    rhs, vector = _columns("cho_solve", c, b)
+    rhs, vector = columns_of("cho_solve", c, b)
     x = cholesky_solve(c if lower else adjoint(c), rhs)
-    return squeeze(x, -1) if vector else x
-
-
-@with_scipy_options
-def lu_solve(lu_and_piv: Any, b: Any, trans: Any = 0) -> Any:
-    """Solve a system from the result of `lu_factor` of this package.
-
-    Parameters
-    ----------
-    lu_and_piv : tuple
-        Result of `lu_factor`.
-    b : array_like of shape (n,) or (n, k)
-        Right-hand sides.
-    trans : {0, 1, 2, "N", "T", "C"}
-        Solve with the matrix, its transpose, or its adjoint. SciPy takes the numbers only.
-
-    Raises
-    ------
-    ShapeError
-        If the rows of `b` do not fit the matrix.
-
-    Examples
-    --------
-    >>> from jittape.scipy import linalg
-    >>> linalg.lu_solve(linalg.lu_factor(np.diag([2.0, 4.0])), [1.0, 1.0]).numpy().round(4)
-    array([0.5 , 0.25])
-    """
-    if trans not in (0, 1, 2, "N", "T", "C"):
-        raise ValueError(f"[lu_solve] trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
-    packed, order = lu_and_piv
-    rhs, vector = _columns("lu_solve", packed, b)
-    if trans in (0, "N"):
-        x = solve_with_order(packed, order, rhs)
-    else:
-        half = solve_triangular(packed, rhs, trans=trans)
-        x = solve_triangular(packed, half, trans=trans, lower=True, unit_diagonal=True)
-        x = gather(x, argsort(order, axis=-1), axis=-2, batch_dims=len(packed.shape) - 2)
     return squeeze(x, -1) if vector else x
 
 
@@ -258,7 +217,7 @@ def lstsq(a: Any, b: Any, cond: float | None = None) -> tuple[Any, Any, Any, Any
     if cond is not None:
         raise ValueError("[lstsq] cond= is not recorded; use pinv(a, rtol=cond) @ b")
     a = matrix_argument(a)
-    rhs, vector = _columns("lstsq", a, b)
+    rhs, vector = columns_of("lstsq", a, b)
     x = lstsq_functions.lstsq(a, rhs, fast=False)
     squares = reduce_sum(absolute(rhs - matmul(a, x)) ** 2, -2)
     squares = squares if a.shape[-2] > a.shape[-1] else zeros((0,), dtype=float64)
@@ -366,49 +325,3 @@ def expm(A: Any) -> Any:
            [0., 1.]])
     """
     return matrix_functions.expm(matrix_argument(A))
-
-
-@with_scipy_options
-def sqrtm(A: Any) -> Any:
-    """Return the principal square root. A real matrix without a real root gives nan: make it complex.
-
-    Parameters
-    ----------
-    A : array_like of shape (n, n)
-
-    Raises
-    ------
-    ShapeError
-        If `A` has fewer than two dimensions, or is not square in its last two dimensions.
-
-    Examples
-    --------
-    >>> from jittape.scipy import linalg
-    >>> linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]]).numpy()
-    array([[2., 0.],
-           [0., 3.]])
-    """
-    return matrix_functions.sqrtm(matrix_argument(A))
-
-
-@with_scipy_options
-def logm(A: Any) -> Any:
-    """Return the principal logarithm. A real matrix without a real logarithm gives nan: make it complex.
-
-    Parameters
-    ----------
-    A : array_like of shape (n, n)
-
-    Raises
-    ------
-    ShapeError
-        If `A` has fewer than two dimensions, or is not square in its last two dimensions.
-
-    Examples
-    --------
-    >>> from jittape.scipy import linalg
-    >>> linalg.logm([[1.0, 0.0], [0.0, 1.0]]).numpy()
-    array([[0., 0.],
-           [0., 0.]])
-    """
-    return matrix_functions.logm(matrix_argument(A))
