@@ -28,6 +28,7 @@ KNOWN = (
     "n.linalg.norm(x, axis=1, keepdims=True)", "n.linalg.slogdet(x)", "n.linalg.svd(x, full_matrices=False)",
     "n.median(x, axis=0)", "n.meshgrid(v, w)", "n.nanmean(x, 1)", "n.pad(x, ((1, 0), (0, 2)))",
     "n.pad(x, (1, 2), 'reflect')", "n.pad(v, 1, mode='edge')", "n.percentile(v, 30)", "n.polyval(v, w)",
+    "n.percentile(v, (30, 60.5))", "n.quantile(x, f)", "n.quantile(x, [0.25, 0.5], axis=0)",
     "n.power(x, 2)", "n.power(x, y)", "n.ptp(x, axis=0)", "n.quantile(x, 0.25, axis=0)", "n.repeat(x, 2, axis=1)",
     "n.resize(x, (2, 5))", "n.roll(x, 1, axis=0)", "n.round(x, 1)", "n.split(x, (1, 2))", "n.stack([x, y], axis=-1)",
     "n.std(x, axis=0, ddof=1)", "n.sum(x, dtype=np.float32)", "n.take(x, t, axis=1)", "n.take(v, -2)",
@@ -40,7 +41,8 @@ REFUSED = (
     "n.sum(x, where=x > y)", "n.average(x, axis=0, weights=[1.0, 2.0, 3.0])", "n.repeat(v, np.array([1, 0, 2]))",
     "n.repeat(v[:2], t)", "n.take(x, [0, 2], axis=1)", "n.take(x, -2)",
     "n.take(x, k)", "n.take(x, k[None], 0)", "n.take(x, 1, mode='wrap')",
-    "n.quantile(x, [0.25, 0.5], axis=0)", "n.quantile(v, q=0.5)", "n.where(v > w)[0]",
+    "n.quantile(x, f[::-1])", "n.percentile(v, [5] * 20)", "n.percentile(x, k)", "n.quantile(v, q=0.5)",
+    "n.where(v > w)[0]",
     "n.unique(v)", "n.select([x > y, x < y], [x, y], 5.0)", "n.insert(v, 1, [7.0, 8.0])", "n.insert(x, 1, 7.0, axis=1)",
     "n.insert(v, 3, 7.0)", "n.insert(v, 1, 7)", "n.delete(x, -1, axis=0)", "n.delete(v, [0, 1])", "n.delete(v, obj=1)",
     "n.piecewise(v, [v > w], [1.0, 2.0])", "n.pad(v, 9, mode='wrap')", "n.histogram(v, 3)[0]",
@@ -57,6 +59,7 @@ def variables(dtype: Any = np.float64) -> dict[str, Any]:
         "y": a.T,
         "v": a[0],
         "w": a[1],
+        "f": np.array([0.25, 0.75]),
         "k": np.array([2, 1, 0]),
         "t": np.array([2, 0]),
         "m": A > 1,
@@ -64,7 +67,7 @@ def variables(dtype: Any = np.float64) -> dict[str, Any]:
 
 
 def tensors(dtype: Any = np.float64) -> dict[str, Any]:
-    return {name: a if name == "k" else jt.constant(a) for name, a in variables(dtype).items()}
+    return {name: a if name in ("f", "k") else jt.constant(a) for name, a in variables(dtype).items()}
 
 
 def compiled(text: str) -> Callable[[Any, dict[str, Any]], Any]:
@@ -156,6 +159,40 @@ def test_indices_and_fractions_are_checked_and_not_kept(namespace: Any):
                 namespace.percentile(x, 100 * bad)
         with pytest.raises(np.exceptions.AxisError):
             namespace.delete(x, place, axis=1)
+
+
+def quantile_on_one_line(namespace: Any, x: Any, q: Any) -> None:
+    """Record a call on a path that depends on nothing but the kind of the numbers."""
+    current_trace().step()
+    namespace.quantile(x, q)
+
+
+@pytest.mark.parametrize("namespace", [np, jnp])
+def test_lists_and_arrays_of_fractions_are_checked_and_not_kept(namespace: Any):
+    a = np.arange(6.0, dtype=np.float32)
+    x, array, numbers, kept = jt.constant(a), np.zeros(2), [0.0, 1.0], []
+    for i in range(40):
+        current_trace().step()
+        numbers[:] = array[:] = i % 11 / 10, i % 7 / 6
+        for q in (numbers, tuple(numbers), array, [i % 2, 1], [i % 2, 0.5]):
+            found, wanted = namespace.quantile(x, q), np.quantile(a, q)
+            assert found.dtype == wanted.dtype
+            kept.append((found, wanted))
+        array[:] = numbers[:] = 2.0, 2.0  # the calls have copied them
+        for found, wanted in kept[-5:]:
+            np.testing.assert_array_equal(found.numpy(), wanted)
+        for bad in (1.5, -0.1, float("nan"), -1, 2, 2**80):
+            array[:] = 0.5, bad
+            for good, q in (
+                ([0.5, type(bad)(0)], [0.5, bad]),
+                ((0.5, 1.0), (0.5, bad)),
+                (np.ones(2), array),
+                (np.ones(1), array[1:]),
+                ([np.array(0.5)], [np.array(bad)]),
+            ):
+                quantile_on_one_line(namespace, x, good)
+                with pytest.raises((ValueError, TypeError), match="must be"):
+                    quantile_on_one_line(namespace, x, q)
 
 
 def test_arrays_and_lists_that_change_are_read_each_time():

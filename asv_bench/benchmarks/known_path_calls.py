@@ -25,7 +25,7 @@ FORMS = {
     "np": "sum(x) sum(a,axis=0) sum(a,axis=1,keepdims=True) mean(a,axis=(0,1)) exp(x) add(x,y) add(x,array) "
     "clip(x,0.0,2.0) where(b,x,y) dot(x,y) concatenate([x,y]) stack([x,y],axis=1) reshape(a,(4,3)) transpose(a) "
     "sort(x) take(x,3) take(x,[0,3]) take(a,[0,2],axis=0) take(x,picked) tile(x,2) outer(x,y) median(x) "
-    "percentile(x,30) split(x,3) shape(x)",
+    "percentile(x,30) percentile(x,[25,75]) split(x,3) shape(x)",
     "jt": "jt.reduce_sum(x) jt.reduce_sum(a,axis=0) jt.reduce_max(a,axis=1,keepdims=True) jt.exp(x) jt.multiply(x,y) "
     "jt.add(x,array) jt.matmul(a,a,transpose_b=True) jt.stack([x,y]) jt.concat([x,y],0) jt.cast(x,jt.float32) "
     "jt.reshape(a,[4,3]) jt.transpose(a) jt.gather(x,t) jt.where(b,x,0.0) jt.clip_by_value(x,0.0,2.0) jt.split(x,3) "

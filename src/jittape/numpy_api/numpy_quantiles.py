@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.builder import WeakScalar
 from jittape.core.primitive import apply
 from jittape.core.user_calls import shown
 from jittape.errors import DTypeError
@@ -33,6 +34,7 @@ from jittape.primitives.identity import identity
 from jittape.primitives.indexing.gather import take_along_axis
 from jittape.primitives.indexing.sorting import sort
 from jittape.primitives.reduce.reductions import reduce_any, reduce_sum
+from jittape.primitives.shape.joining import stack
 from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, reshape, transpose
 
 __all__ = ["QUANTILES", "numpy_median"]
@@ -158,6 +160,7 @@ def _quantile(name: str, scale: float, ignore_nan: bool) -> Callable[..., Any]:
             raise ValueError(
                 f"[np.{name}] {shown(method)} is not a valid method. Use one of: {sorted(METHODS)}"
             )
+        q = _stacked(q)
         kind: Any = getattr(q, "kind", type(q)) if is_number(q) else dtype_of(strong(q))
         dtype = _dtype_of_quantiles(name, dtype_of(a), kind, method)
         q = _probabilities(name, q, scale)
@@ -175,6 +178,15 @@ def _dtype_of_quantiles(name: str, dtype: Any, kind: Any, method: str) -> Any:
         return reference(np.zeros(1, dtype), probe, method=method).dtype
     except TypeError as error:
         raise DTypeError(f"[np.{name}] {error}") from None
+
+
+def _stacked(q: Any) -> Any:
+    """Return `q`, and numbers in a body that stand in a list as a vector of their dtype."""
+    if q.__class__ not in (list, tuple) or not any([x.__class__ is WeakScalar for x in q]):
+        return q
+    numbers = [strong(x) for x in q]
+    dtype = np.result_type(*map(dtype_of, numbers))
+    return stack([cast(x, dtype) for x in numbers])
 
 
 def _probabilities(name: str, q: Any, scale: float) -> Any:

@@ -50,8 +50,8 @@ class OneCall(NamedTuple):
         Number of leading parameters that are operands, never structure.
     numbers : int
         Python numbers that are operands, except as the first argument: 0 none, 1 floats, 2 also the ints among the
-        leading parameters; `FRACTIONS` and `PERCENTS` ints and floats in a range; `INDEX` an index of a vector, and
-        floats behind it. Arrays are operands unless their values are read.
+        leading parameters; `FRACTIONS` and `PERCENTS` ints and floats in a range, and lists and arrays of them;
+        `INDEX` an index of a vector, and floats behind it. Arrays are operands unless their values are read.
     results : callable or None
         Converts a tuple of results.
     last : list
@@ -79,7 +79,7 @@ OPERAND_NAMES = dict.fromkeys(("a", "b", "fp", "p", "v", "weights", "x", "x1", "
 FRACTIONS, PERCENTS, INDEX = 3, 4, 5
 """`OneCall.numbers` of functions whose second argument is from 0 to 1, from 0 to 100, or an index of a vector.
 
-Python records calls with arrays of such numbers, and those with numbers out of range.
+Python records calls with arrays of indices, and those with numbers out of range.
 """
 _FLAGS = "bias compute_uv copy equal_nan full_matrices hermitian increasing keepdims rowvar subok upper"
 FLAGS = dict.fromkeys(_FLAGS.split())
@@ -176,13 +176,13 @@ def _flattened(
         if numbers == INDEX and i > 1:
             numbers = 1
         if numbers >= FRACTIONS:
-            is_number = leads and kind in _REAL and _is_in_range(value, numbers, args[0])
+            is_number = leads and _is_in_range(value, numbers, args[0])
         else:
             is_number = (kind is float and numbers > 0) or (kind is int and leads and numbers == 2)
         if is_number or (kind in types and (numbers < FRACTIONS or kind is not np.ndarray)):
             operands.append(value)
             parts.append(OPERAND)
-        elif kind in _SEQUENCES and value and all([x.__class__ in types for x in value]):
+        elif kind in _SEQUENCES and value and _are_operands(value, types, numbers if leads else 0):
             operands += value
             parts += [LIST if kind is list else TUPLE, *[OPERAND] * len(value), END]
         elif value is None or (not leads and is_structure(value)):
@@ -216,10 +216,22 @@ def _kept(static: tuple[Any, ...]) -> tuple[Any, ...]:
     return STATICS.setdefault(static, static)
 
 
+def _are_operands(values: Any, types: Any, numbers: int) -> bool:
+    """Return whether all items of a list or tuple are operands."""
+    if numbers in (FRACTIONS, PERCENTS) and values[0].__class__ in _REAL:
+        return len(values) <= _MOST_FRACTIONS and all(
+            [x.__class__ in _REAL and _is_in_range(x, numbers, None) for x in values]
+        )
+    return all([x.__class__ in types for x in values])
+
+
 def _is_in_range(value: Any, numbers: int, first: Any) -> bool:
-    """Return whether a number is in the range that `OneCall.numbers` gives."""
+    """Return whether numbers are in the range that `OneCall.numbers` gives."""
     if numbers != INDEX:
-        return 0 <= value <= (1 if numbers == FRACTIONS else 100)
+        kind, most = type(value), 1 if numbers == FRACTIONS else 100
+        if kind is np.ndarray:
+            return value.dtype.kind in "fiu" and bool(np.all((value >= 0) & (value <= most)))
+        return kind in _REAL and bool(0 <= value <= most)
     shape: Any = first._aval.shape if hasattr(first, "_aval") and not open_extents else ()
     return type(value) is int and len(shape) == 1 and -shape[0] <= value < shape[0]
 
@@ -235,5 +247,7 @@ def is_structure(value: Any) -> bool:
 _STRUCTURE = frozenset((int, str, type, DType, type(None)))
 _SEQUENCES = frozenset((list, tuple))
 _REAL = frozenset((int, float))
+_MOST_FRACTIONS = 16
+"""Maximum number of operands that a list of fractions or percentages becomes."""
 _INDICES = frozenset(("indices", "obj"))
 """Keyword arguments whose ints change from call to call."""
