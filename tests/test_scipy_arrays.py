@@ -113,9 +113,8 @@ def test_linear_interpolation(fill: Any) -> None:
     x, y, points = np.cumsum(rng.uniform(0.5, 1.5, 6)), rng.normal(size=(2, 6)), rng.uniform(-1, 8, 30)
     points[:6] = x
     wanted = scipy.interpolate.interp1d(x, y, bounds_error=False, fill_value=fill)(points)
-    np.testing.assert_allclose(
-        interpolate.interp1d(x, y, fill_value=fill)(points).numpy(), wanted, rtol=1e-12
-    )
+    found = interpolate.interp1d(x, y, bounds_error=False, fill_value=fill)(points)
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12)
     jt.check_gradient(
         lambda x, y: jt.reduce_sum(interpolate.interp1d(x, y, fill_value="extrapolate")(points[6:])), x, y
     )
@@ -136,8 +135,6 @@ def test_interpolation_refuses() -> None:
     assert np.isnan(interpolate.CubicSpline([0.0, 1.0], unknown, bc_type="periodic")(0.5))
     with pytest.raises(ValueError, match="method must be 'akima' or 'makima'"):
         interpolate.Akima1DInterpolator([0.0, 1.0], [1.0, 2.0], method="other")
-    with pytest.raises(ValueError, match=r"\[interp1d\] kind must be 'linear'"):
-        interpolate.interp1d([0.0, 1.0], [1.0, 2.0], kind="cubic")
     with pytest.raises(ValueError, match="nu must not be negative"):
         interpolate.CubicSpline([0.0, 1.0], [1.0, 2.0])(0.5, -1)
     with pytest.raises(ValueError, match=r"\[PPoly\] extrapolate must be a bool or 'periodic', got 'no'"):
@@ -501,8 +498,6 @@ def test_arguments_of_scipy_in_its_order() -> None:
     ):
         found, wanted = (m.interp1d(x, y, *more)(points) for m in (interpolate, scipy.interpolate))
         np.testing.assert_array_equal(found.numpy(), wanted)
-    with pytest.raises(ValueError, match="leave out bounds_error"):
-        interpolate.interp1d(x, y, bounds_error=True)
     np.testing.assert_allclose(
         signal.convolve(x, y, "same", "direct"), scipy.signal.convolve(x, y, "same"), atol=1e-12
     )

@@ -1,10 +1,10 @@
 """Interpolation under SciPy's names (``jittape.scipy.interpolate``)."""
 
 from jittape.lazy_names import lazily as _lazily
+from jittape.scipy.interpolate.interpolation_kinds import interp1d as interp1d
 from jittape.scipy.interpolate.piecewise_cubics import Akima1DInterpolator as Akima1DInterpolator
 from jittape.scipy.interpolate.piecewise_cubics import CubicSpline as CubicSpline
 from jittape.scipy.interpolate.piecewise_cubics import PchipInterpolator as PchipInterpolator
-from jittape.scipy.interpolate.piecewise_cubics import interp1d as interp1d
 from jittape.scipy.interpolate.piecewise_polynomials import PPoly as PPoly
 
 __all__ = ["Akima1DInterpolator", "CubicSpline", "PPoly", "PchipInterpolator", "interp1d"]

@@ -16,7 +16,6 @@ from jittape.primitives.elementwise.comparison import logical_and, logical_not, 
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.piecewise import absolute, sign
 from jittape.primitives.indexing.gather import gather
-from jittape.primitives.indexing.sorting import argsort
 from jittape.primitives.linalg.tridiagonal import tridiagonal_solve
 from jittape.primitives.reduce.reductions import reduce_max
 from jittape.primitives.shape.joining import concat, stack
@@ -31,16 +30,16 @@ from jittape.scipy.interpolate.piecewise_polynomials import (
     pieces_at,
     shaped_as_points,
 )
-from jittape.scipy.scipy_operands import float64_tensor, floating_operand, known_values, wide_tensor
+from jittape.scipy.scipy_operands import float64_tensor, floating_operand, wide_tensor
 
-__all__ = ["Akima1DInterpolator", "CubicSpline", "PchipInterpolator", "interp1d"]
+__all__ = ["Akima1DInterpolator", "CubicSpline", "PchipInterpolator"]
 
 
 def _knots(function: str, x: Any, y: Any, axis: int) -> tuple[Any, Any]:
-    """Return knots and values as tensors, the values with `axis` first; splines and lines take complex ones."""
+    """Return knots and values as tensors, the values with `axis` first; splines take complex ones."""
     given = x
     x = float64_tensor(function, x)
-    y = wide_tensor(y) if function in ("CubicSpline", "interp1d") else float64_tensor(function, y)
+    y = wide_tensor(y) if function == "CubicSpline" else float64_tensor(function, y)
     if len(x.shape) != 1 or x.shape[0] < 2:
         raise ShapeError(f"[{function}] x must be a vector of at least 2 numbers, got shape {tuple(x.shape)}")
     axis = as_int("axis", axis)
@@ -48,19 +47,7 @@ def _knots(function: str, x: Any, y: Any, axis: int) -> tuple[Any, Any]:
         raise ShapeError(
             f"[{function}] y must have {x.shape[0]} elements along axis {axis}, as x, got shape {tuple(y.shape)}"
         )
-    y = moveaxis(y, axis, 0)
-    if function == "interp1d":
-        return _sorted_knots(given, x, y)
-    return ascending(function, given, x, strictly=True), y
-
-
-def _sorted_knots(given: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Return knots in ascending order, and their values."""
-    known = known_values(given)
-    if known is not None and (np.diff(known) >= 0).all():
-        return x, y
-    order = argsort(x, stable=True)
-    return gather(x, order), gather(y, order)
+    return ascending(function, given, x, strictly=True), moveaxis(y, axis, 0)
 
 
 class _Piecewise:
@@ -338,77 +325,3 @@ class Akima1DInterpolator(_Piecewise):
         total = left + right
         weighted = right / total * m[1:-2] + left / total * m[2:-1]
         return where(total > 1e-9 * reduce_max(total), weighted, 0.5 * (m[3:] + m[:-3]))
-
-
-class interp1d(_Piecewise):
-    """Linear interpolation.
-
-    Parameters
-    ----------
-    x, y
-        As for `CubicSpline`; `x` need not be sorted.
-    kind : str
-        Must be ``"linear"`` or 1: the classes of this module are the others.
-    axis : int
-        Dimension of the knots; the last one by default.
-    copy, assume_sorted
-        Ignored.
-    bounds_error : bool, optional
-        Must not be True: points outside have the value `fill_value`. SciPy raises an error by default.
-    fill_value : float, pair of floats, or "extrapolate"
-        Value outside, or below and above; nan by default.
-
-    Raises
-    ------
-    ValueError
-        For another kind, or ``bounds_error=True``.
-
-    Examples
-    --------
-    >>> from jittape.scipy import interpolate
-    >>> float(interpolate.interp1d([0.0, 1.0], [0.0, 3.0])(0.5))
-    1.5
-    """
-
-    def __init__(
-        self,
-        x: Any,
-        y: Any,
-        kind: str | int = "linear",
-        axis: int = -1,
-        copy: bool = True,
-        bounds_error: bool | None = None,
-        fill_value: Any = np.nan,
-        assume_sorted: bool = False,
-    ) -> None:
-        if bounds_error:
-            raise ValueError("[interp1d] leave out bounds_error: points outside have the value fill_value")
-        if kind not in ("linear", 1):
-            raise ValueError(
-                f"[interp1d] kind must be 'linear', got {kind!r}; use CubicSpline or PchipInterpolator"
-            )
-        self._fill = fill_value
-        super().__init__(x, y, axis, True)
-
-    def _slopes_at_knots(self, h: Any, m: Any) -> Any:
-        return m
-
-    @property
-    def c(self) -> Any:
-        """Refused, as `interp1d` of SciPy has no coefficients."""
-        raise AttributeError("interp1d has no coefficients, derivative or integral; use PPoly or CubicSpline")
-
-    def _evaluated(self, piece: Any, w: Any, nu: int) -> Any:
-        chord = gather(self._slopes, piece)
-        value = gather(self._values, piece) + w * chord
-        if isinstance(self._fill, str):
-            return value
-        low, high = self._fill if isinstance(self._fill, tuple) else (self._fill, self._fill)
-        n = self.x.shape[0]
-        below = logical_and(reshape(piece == 0, (-1, 1)), w < 0)
-        above = logical_and(reshape(piece == n - 2, (-1, 1)), w > self.x[-1] - self.x[-2])
-        return where(below, low, where(above, high, value))
-
-    def __call__(self, x: Any) -> Any:  # type: ignore[override]
-        """Evaluate the interpolant at the points `x`."""
-        return super().__call__(x)
