@@ -30,7 +30,8 @@ KNOWN = (
     "n.pad(x, (1, 2), 'reflect')", "n.pad(v, 1, mode='edge')", "n.percentile(v, 30)", "n.polyval(v, w)",
     "n.percentile(v, (30, 60.5))", "n.quantile(x, f)", "n.quantile(x, [0.25, 0.5], axis=0)",
     "n.power(x, 2)", "n.power(x, y)", "n.ptp(x, axis=0)", "n.quantile(x, 0.25, axis=0)", "n.repeat(x, 2, axis=1)",
-    "n.resize(x, (2, 5))", "n.roll(x, 1, axis=0)", "n.round(x, 1)", "n.split(x, (1, 2))", "n.stack([x, y], axis=-1)",
+    "n.resize(x, (2, 5))", "n.interp(v, f, f)", "n.dot(v, k)", "n.where(m, x, k)", "n.hstack([v, k])",
+    "n.roll(x, 1, axis=0)", "n.round(x, 1)", "n.split(x, (1, 2))", "n.stack([x, y], axis=-1)",
     "n.std(x, axis=0, ddof=1)", "n.sum(x, dtype=np.float32)", "n.take(x, t, axis=1)", "n.take(v, -2)",
     "n.tile(x, (2, 1))", "n.trapezoid(v, w)", "n.tril(x)", "n.trunc(x)", "n.unwrap(v)", "n.var(x, axis=(0, 1))",
     "n.where(m, x, 0.0)", "n.zeros_like(x)",
@@ -195,16 +196,21 @@ def test_lists_and_arrays_of_fractions_are_checked_and_not_kept(namespace: Any):
                     quantile_on_one_line(namespace, x, q)
 
 
-def test_arrays_and_lists_that_change_are_read_each_time():
+@pytest.mark.parametrize("namespace", [np, jnp])
+def test_arrays_and_lists_that_change_are_read_each_time(namespace: Any):
     x, rows = jt.constant(np.arange(3.0)), np.zeros(3)
     parts: list[Any] = [x, x]
     for i in range(50):
         rows[:] = i
         parts[1] = x * float(i)
         current_trace().step()
-        assert np.dot(x, rows).numpy() == 3.0 * i
-        assert np.stack([x, rows]).numpy()[1].tolist() == [i] * 3
-        assert np.concatenate(parts).numpy()[3:].tolist() == [0.0, i, 2.0 * i]
+        dot, between = namespace.dot(x, rows), namespace.interp(x, np.arange(3.0), rows)
+        stack = namespace.stack([x, rows])
+        rows[:] = -1  # the calls have copied them
+        assert dot.numpy() == 3.0 * i
+        assert between.numpy().tolist() == [i] * 3
+        assert stack.numpy()[1].tolist() == [i] * 3
+        assert namespace.concatenate(parts).numpy()[3:].tolist() == [0.0, i, 2.0 * i]
 
 
 def test_variables_are_read_in_their_latest_version():
@@ -368,3 +374,5 @@ def test_asarray_copies_arrays_and_keeps_tensors():
         np.testing.assert_array_equal(x, A + i)
         assert jnp.asarray(x) is x
         assert jnp.array(x) is not x
+        assert jnp.copy(x) is not x
+        assert jnp.array(x, ndmin=3).shape == (1, *A.shape)

@@ -182,6 +182,29 @@ def test_lists_and_arrays_are_read_at_each_call():
         values[:] = before
 
 
+def test_arrays_are_converted_at_each_call():
+    values = V.copy()
+    for i in range(12):
+        values[:] = V * i
+        tensor = record(jt.convert_to_tensor, values)
+        values[:] = -1
+        np.testing.assert_array_equal(tensor, V * i)
+    with pytest.raises(TypeError, match="dtype object"):
+        jt.convert_to_tensor(np.array([None]))
+
+
+def test_constants_like_a_tensor_have_no_gradient():
+    x = jt.constant(V)
+    for _ in range(4):
+        with jt.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            ones = jt.ones_like(x)
+            total = jt.reduce_sum(ones * x + jt.zeros_like(x, dtype="float32"))
+        assert tape.gradient(total, x).numpy().tolist() == [1.0] * 3
+        with pytest.warns(jt.errors.UnconnectedGradientWarning):
+            assert tape.gradient(ones, x) is None
+
+
 def test_other_operands_and_parameters_take_their_own_paths():
     for i in range(4):
         for dtype in ("float64", "float32", "int64"):

@@ -51,7 +51,10 @@ def array(
     like: Any = None,
 ) -> Tensor:
     """Return a tensor of the elements of nested sequences, an array or a tensor; see `numpy.array`."""
-    tensor = asarray(object, dtype, order, copy=copy)
+    if object.__class__ is Tensor and dtype is None and copy is True and order == "K":
+        tensor = identity(object)
+    else:
+        tensor = asarray(object, dtype, order, copy=copy)
     missing = operator.index(ndmin) - len(tensor.shape)
     return tensor if missing <= 0 else reshape(tensor, (*(1,) * missing, *tensor.shape))
 
@@ -101,7 +104,7 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Tensor:
     """Return a tensor with the values of `a`; see `numpy.copy`."""
     _check_order(order)
-    return identity(as_tensor(a))
+    return identity(a if a.__class__ is Tensor else as_tensor(a))
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:

@@ -179,10 +179,11 @@ def _flattened(
             is_number = leads and _is_in_range(value, numbers, args[0])
         else:
             is_number = (kind is float and numbers > 0) or (kind is int and leads and numbers == 2)
-        if is_number or (kind in types and (numbers < FRACTIONS or kind is not np.ndarray)):
+        is_operand = numbers < FRACTIONS and leads if kind is np.ndarray else kind in types
+        if is_number or is_operand:
             operands.append(value)
             parts.append(OPERAND)
-        elif kind in _SEQUENCES and value and _are_operands(value, types, numbers if leads else 0):
+        elif kind in _SEQUENCES and value and _are_operands(value, types, numbers, leads):
             operands += value
             parts += [LIST if kind is list else TUPLE, *[OPERAND] * len(value), END]
         elif value is None or (not leads and is_structure(value)):
@@ -216,13 +217,14 @@ def _kept(static: tuple[Any, ...]) -> tuple[Any, ...]:
     return STATICS.setdefault(static, static)
 
 
-def _are_operands(values: Any, types: Any, numbers: int) -> bool:
+def _are_operands(values: Any, types: Any, numbers: int, leads: bool) -> bool:
     """Return whether all items of a list or tuple are operands."""
-    if numbers in (FRACTIONS, PERCENTS) and values[0].__class__ in _REAL:
+    if leads and numbers in (FRACTIONS, PERCENTS) and values[0].__class__ in _REAL:
         return len(values) <= _MOST_FRACTIONS and all(
             [x.__class__ in _REAL and _is_in_range(x, numbers, None) for x in values]
         )
-    return all([x.__class__ in types for x in values])
+    arrays = np.ndarray if leads and numbers < FRACTIONS else None
+    return all([x.__class__ in types or x.__class__ is arrays for x in values])
 
 
 def _is_in_range(value: Any, numbers: int, first: Any) -> bool:

@@ -24,7 +24,7 @@ from jittape.core.symbolic.memo_keys import decisive_keys, memo_keys
 from jittape.core.user_calls import argument_of_user, named
 from jittape.errors import DTypeError
 from jittape.primitives.identity import identity_op
-from jittape.recording.convert import convert_to_tensor
+from jittape.recording.convert import converted_array
 from jittape.recording.tensor import Tensor
 from jittape.recording.trie import UNPLACED, Node, ScalarInput, trie
 from jittape.recording.user_line import recording_line
@@ -350,7 +350,7 @@ _LIMIT = 4096
 def operand_of(array: Any) -> Any:
     """Return an ndarray as a tensor with the marker that machine code needs to import it; any other operand unchanged.
 
-    A large array that is read-only is not copied. ``x * array`` takes 4.1 µs; with `convert_to_tensor`, and recorded by
+    A large array that is read-only is not copied. ``x * array`` takes 4.1 µs; with `converted_array`, and recorded by
     Python, it takes 7.5 µs.
     """
     if array.__class__ is not np.ndarray:
@@ -358,7 +358,7 @@ def operand_of(array: Any) -> Any:
     known = ARRAY_AVALS.get((array.shape, array.dtype)) or _new_entry(array)
     is_small = array.nbytes < LARGE
     if known is None or not (is_small or array.flags.writeable):
-        tensor = convert_to_tensor(array)
+        tensor = converted_array(array)
         marked(tensor)
         return tensor
     aval, marker = known

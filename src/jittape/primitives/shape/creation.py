@@ -167,9 +167,9 @@ def _filled_like(x: Any, number: int, dtype: np.dtype[Any] | None) -> Any:
 
 def _like(number: int, input: Any, dtype: Any) -> Any:
     wanted = None if dtype is None else as_dtype(dtype)
-    if isinstance(input, (bool, int, float, complex, list, tuple)):
+    if not isinstance(input, np.ndarray):
         return apply(_filled_like, (input,), (number, wanted))
-    return apply(_constant, (), (number, shape_of(input), input.dtype if wanted is None else wanted))
+    return apply(_constant, (), (number, input.shape, input.dtype if wanted is None else wanted))
 
 
 def zeros_like(input: TensorLike, dtype: Any = None, name: str | None = None) -> Tensor:

@@ -69,7 +69,7 @@ FUNCTIONS: dict[str, dict[int, str]] = {
         STRUCTURE: "reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum"
     },
     "reduce.statistics": {STRUCTURE: "count_nonzero reduce_logsumexp reduce_std reduce_variance"},
-    "shape.creation": {STRUCTURE: "fill"},
+    "shape.creation": {STRUCTURE: "fill ones_like zeros_like"},
     "shape.joining": {STRUCTURE: "concat split stack unstack"},
     "shape.reordering": {STRUCTURE: "reverse roll"},
     "shape.reshaping": {STRUCTURE: "broadcast_to expand_dims matrix_transpose reshape squeeze transpose"},
