@@ -19,6 +19,7 @@ from jittape.autograd.containers import (
     subval,
     subvals,
 )
+from jittape.autograd.deprecated_rules import add_deprecated_rules
 from jittape.autograd.products import make_vjp_of, zeros_of
 from jittape.autograd.tracer import Box, notrace_primitive
 from jittape.autograd.vector_spaces import VSpace, vspace
@@ -93,6 +94,7 @@ def primitive(f_raw: Function) -> Function:
 
     functools.update_wrapper(f_wrapped, f_raw)
     f_wrapped.fun = f_raw  # type: ignore[attr-defined]
+    add_deprecated_rules(f_wrapped, defvjp, vspace)
     return f_wrapped
 
 

@@ -229,6 +229,7 @@ def make_ggnvp(f: Function, g: Function = _half_squared_norm, f_argnum: int = 0)
         f_jvp = make_jvp_of(fun, x)
         return lambda v: f_vjp(g_hvp(f_jvp(v)[1]))
 
+    of_point.__name__ = "_make_ggnvp"
     made: Function = unary_to_nary(of_point)(f, f_argnum)
     return made
 
@@ -262,6 +263,7 @@ def hessian_tensor_product(fun: Function, argnum: int = 0) -> Function:
         *args, vector = args  # type: ignore[assignment]
         return _tensordot(of_fun(*args, **kwargs), vector)
 
+    vector_dot_grad.__name__ = "vector_dot_grad"
     product: Function = grad(vector_dot_grad, argnum)
     return product
 
@@ -300,6 +302,7 @@ def tensor_jacobian_product(fun: Function, argnum: int = 0) -> Function:
         *args, vector = args  # type: ignore[assignment]
         return _tensordot(vector, fun(*args, **kwargs))
 
+    vector_dot_fun.__name__ = "vector_dot_fun"
     product: Function = jacobian(vector_dot_fun, argnum)
     return product
 

@@ -8,6 +8,12 @@ from typing import Any
 
 __all__ = ["Unary", "get_name", "root_of", "unary_to_nary", "wrapping"]
 
+DOC = """\
+    {name} of function {of} with respect to argument number {argnum}. Takes the
+    same arguments as {of} but returns the {name}.
+    """
+"""Docstring of a derived function, as in autograd."""
+
 
 class Unary:
     """A function of its varied arguments only.
@@ -113,9 +119,7 @@ def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Any]:
 
         name, of = operator.__name__, get_name(fun)
         nary_f.__name__ = nary_f.__qualname__ = f"{name}_of_{of}_wrt_argnum_{argnum}"
-        nary_f.__doc__ = (
-            f"Return the {name} of {of} with respect to argument {argnum}; the arguments are those of {of}."
-        )
+        nary_f.__doc__ = DOC.format(name=name, of=of, argnum=argnum)
         nary_f._autograd_root = root  # type: ignore[attr-defined]
         return nary_f
 

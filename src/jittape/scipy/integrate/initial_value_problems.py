@@ -36,6 +36,7 @@ from jittape.scipy.integrate.ode_methods import RODAS4, Field, Method, explicit_
 from jittape.scipy.integrate.ode_options import counts_of, solver_result, step_limits, tolerance_of
 from jittape.scipy.integrate.radau_method import radau_method
 from jittape.scipy.scipy_operands import floating_operand, known_values
+from jittape.scipy.scipy_parameters import in_scipys_order
 
 __all__ = ["odeint", "solve_ivp"]
 
@@ -348,14 +349,25 @@ def _ordered_times(t: Any) -> Any:
     return times
 
 
+ODEINT = 1.49012e-8
+"""SciPy's tolerances of `odeint`."""
+
+
+@in_scipys_order(
+    "func y0 t args Dfun col_deriv full_output ml mu rtol atol tcrit h0 hmax hmin ixpr mxstep mxhnil mxordn mxords "
+    "printmessg tfirst",
+    hint=", or use solve_ivp; Jacobians are exact",
+    ignored="col_deriv ml mu h0 ixpr mxstep mxhnil mxordn mxords printmessg",
+    Dfun=None, full_output=0, tcrit=None, hmax=0.0, hmin=0.0,
+)  # fmt: skip
 def odeint(
     func: Callable[..., Any],
     y0: Any,
     t: Any,
     args: Any = (),
     tfirst: bool = False,
-    rtol: float = 1.49012e-8,
-    atol: Any = 1.49012e-8,
+    rtol: float | None = None,
+    atol: Any = None,
     method: str = "DOP853",
     adjoint: bool = False,
 ) -> Any:
@@ -369,7 +381,7 @@ def odeint(
         Values at ``t[0]``; a number counts as a vector of one.
     t : tensor-like
         Times in ascending or descending order. Others raise an error or, if their values are unknown, give nan.
-    args, tfirst, rtol, atol
+    args, rtol, atol, tfirst
         As in `scipy.integrate.odeint`.
     method, adjoint
         As in `solve_ivp`; SciPy's method LSODA is not here, use ``"BDF"`` for stiff systems.
@@ -394,8 +406,8 @@ def odeint(
     field = _right_hand_side(
         "odeint", fun, args if isinstance(args, tuple) else (args,), t0, y0, solver, adjoint
     )
-    control = Control(
-        rtol, tolerance_of("odeint", atol, y0.shape[0]), None, np.inf, stop_gradient(sign(t1 - t0)), t1
-    )
+    rtol, atol = (ODEINT if given is None else given for given in (rtol, atol))
+    tolerance = tolerance_of("odeint", atol, y0.shape[0])
+    control = Control(rtol, tolerance, None, np.inf, stop_gradient(sign(t1 - t0)), t1)
     way = with_adjoint if adjoint else integrated
     return way(field, solver, control, t0, y0, times)[0]

@@ -17,6 +17,7 @@ from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.shape.reshaping import broadcast_to, reshape
 from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.scipy_operands import floating_operand
+from jittape.scipy.scipy_parameters import in_scipys_order
 
 __all__ = ["cumulative_trapezoid", "fixed_quad", "quad", "simpson", "trapezoid"]
 
@@ -50,6 +51,13 @@ def _is_infinite(x: Any) -> bool:
     return isinstance(x, (int, float, np.floating)) and bool(np.isinf(x))
 
 
+@in_scipys_order(
+    "func a b args full_output epsabs epsrel limit points weight wvar wopts maxp1 limlst complex_func",
+    hint=": the points are fixed, and panels= sets their number",
+    ignored="limlst maxp1",
+    full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, limit=50, points=None, weight=None, wvar=None, wopts=None,
+    complex_func=False,
+)  # fmt: skip
 def quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), *, panels: int = 20) -> tuple[Any, Any]:
     """Integrate a function from `a` to `b` with the Gauss-Kronrod rule of 21 points in each of `panels` equal parts.
 

@@ -29,6 +29,7 @@ from jittape.recording.trace import Trace
 from jittape.scipy.optimize.implicit_function import Problem, start_vector
 from jittape.scipy.optimize.minimization import free_components, refuse_derivatives
 from jittape.scipy.scipy_operands import array_valued, floating_operand
+from jittape.scipy.scipy_parameters import in_scipys_order
 from jittape.transforms.gradients import grad
 from jittape.transforms.jacobians import jacobian
 
@@ -44,6 +45,13 @@ LOSSES: dict[str, Callable[[Any], Any]] = {
 """Loss of a squared residual: SciPy's definitions."""
 
 
+@in_scipys_order(
+    "fun x0 jac bounds method ftol xtol gtol x_scale loss f_scale diff_step tr_solver tr_options jac_sparsity max_nfev "
+    "verbose args kwargs callback workers",
+    hint="; the Jacobian is exact, and args= has the parameters",
+    ignored="diff_step jac_sparsity workers",
+    tr_solver=None, tr_options=None, verbose=0, kwargs=None, callback=None,
+)  # fmt: skip
 def least_squares(
     fun: Callable[..., Any],
     x0: Any,
@@ -132,6 +140,12 @@ def least_squares(
     return result
 
 
+@in_scipys_order(
+    "f xdata ydata p0 sigma absolute_sigma check_finite bounds method jac",
+    hint="; the Jacobian is exact",
+    ignored="check_finite",
+    jac=None, full_output=False, nan_policy=None,
+)  # fmt: skip
 def curve_fit(
     f: Callable[..., Any],
     xdata: Any,
@@ -229,6 +243,6 @@ def _covariance(slopes: Any, method: str) -> Any:
             message = (
                 "[curve_fit] the covariance of the parameters could not be estimated: J has no full rank"
             )
-            warnings.warn(message, OptimizeWarning, stacklevel=3)
+            warnings.warn(message, OptimizeWarning, stacklevel=4)
             return convert_to_tensor(np.full((n, n), np.inf))
     return inv(matmul(transpose(slopes), slopes))

@@ -12,6 +12,7 @@ from jittape.primitives.shape.reordering import reverse
 from jittape.primitives.signal.fourier import fftnd, ifftnd
 from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.scipy_operands import floating_operand
+from jittape.scipy.scipy_parameters import in_scipys_order
 
 __all__ = ["MODES", "central_part", "convolve", "correlate", "fftconvolve"]
 
@@ -102,6 +103,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
     return central_part("convolve", _full(a, b), tuple(a.shape), tuple(b.shape), mode)
 
 
+@in_scipys_order("in1 in2 mode axes", hint="; jittape.autograd.scipy.signal.convolve has axes=", axes=None)
 def fftconvolve(in1: Any, in2: Any, mode: str = "full") -> Any:
     """Do as `convolve`.
 

@@ -1,0 +1,74 @@
+"""SciPy's parameters by position, and those that functions of `jittape.scipy` do not have."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.optimize
+import scipy.signal
+
+from jittape.scipy import integrate, optimize, signal
+
+MODULES = {"integrate": integrate, "optimize": optimize, "signal": signal}
+NAMES = [
+    "integrate.quad",
+    "integrate.odeint",
+    "optimize.least_squares",
+    "optimize.curve_fit",
+    "signal.fftconvolve",
+]
+
+
+def line(x: Any, a: Any, b: Any) -> Any:
+    return a * x + b
+
+
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "integrate.quad": (lambda x: x**2, 0.0, 1.0),
+    "integrate.odeint": (lambda y, t: -y, [1.0], [0.0, 1.0]),
+    "optimize.least_squares": (lambda x: x - 3.0, [0.0]),
+    "optimize.curve_fit": (line, np.arange(4.0), np.array([1.0, 3.0, 5.0, 7.5])),
+    "signal.fftconvolve": (np.arange(3.0), np.ones(2)),
+}
+
+
+def first(result: Any) -> Any:
+    result = result.x if hasattr(result, "x") else result
+    return np.asarray(result[0] if isinstance(result, tuple) else result)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_by_position(name: str) -> None:
+    """Each of SciPy's defaults may be given by position; another value counts, is ignored, or is refused by name."""
+    module, function = name.split(".")
+    ours, theirs = getattr(MODULES[module], function), getattr(getattr(scipy, module), function)
+    parameters = list(inspect.signature(theirs).parameters.values())
+    wanted = first(theirs(*ARGUMENTS[name]))
+    given = list(ARGUMENTS[name])
+    for parameter in [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD][len(given) :]:
+        given.append(None if parameter.name == "jac" else parameter.default)
+        np.testing.assert_allclose(first(ours(*given)), wanted, atol=1e-6)
+    with pytest.raises(TypeError, match="given twice|multiple values"):
+        ours(*ARGUMENTS[name], **{parameters[0].name: 1.0})
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [
+        ("integrate.quad", "epsabs", 1e-3),
+        ("integrate.quad", "points", [0.5]),
+        ("integrate.odeint", "full_output", 1),
+        ("integrate.odeint", "Dfun", lambda y, t: -np.eye(1)),
+        ("optimize.least_squares", "kwargs", {"a": 1.0}),
+        ("optimize.curve_fit", "full_output", True),
+        ("signal.fftconvolve", "axes", [0]),
+    ],
+)
+def test_parameters_that_are_refused(name: str, option: str, value: Any) -> None:
+    module, function = name.split(".")
+    with pytest.raises(NotImplementedError, match=rf"\[{function}\] {option} is not supported; leave it out"):
+        getattr(MODULES[module], function)(*ARGUMENTS[name], **{option: value})
