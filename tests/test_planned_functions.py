@@ -205,6 +205,31 @@ def test_constants_like_a_tensor_have_no_gradient():
             assert tape.gradient(ones, x) is None
 
 
+def test_rows_of_lists_and_arrays_are_checked_and_not_kept():
+    m, v = jt.constant(M), jt.Variable(M)
+    places, array = [0, 0], np.zeros(2, np.int64)
+
+    def gather(x: Any, indices: Any) -> Any:
+        return record(jt.gather, x, indices)
+
+    for i in range(12):
+        places[:] = array[:] = i % 3, -1 - i % 2
+        wanted = M[places]
+        found = [gather(x, indices) for x in (m, v) for indices in (places, array)]
+        places[:] = array[:] = 0, 0  # the calls have copied them
+        for rows in found:
+            np.testing.assert_array_equal(rows, wanted)
+        for bad in ([0, 3], [-4, 0], np.array([0, 3]), [0, 2**70]):
+            with pytest.raises((IndexError, OverflowError)):
+                gather(m, bad)
+        for wrong in ([0, 1.0], np.array([0.0, 1.0])):
+            with pytest.raises(TypeError):
+                gather(m, wrong)
+        np.testing.assert_array_equal(gather(m, [False, True]), M[:2])
+        np.testing.assert_array_equal(record(jt.gather, m, [3, 0], None, 1), M[:, [3, 0]])
+    assert "shape" not in calls_of_python(lambda: gather(m, [0, 1]))  # which the function asks for
+
+
 def test_other_operands_and_parameters_take_their_own_paths():
     for i in range(4):
         for dtype in ("float64", "float32", "int64"):

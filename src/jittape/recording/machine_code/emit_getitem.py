@@ -13,7 +13,7 @@ from jittape.recording.machine_code.emit_operands import New, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
 from jittape.recording.machine_code.path_tables import LAST_KEYS, LAST_LISTS
 
-__all__ = ["define_getitem", "getitem"]
+__all__ = ["define_getitem", "getitem", "rows_of"]
 
 _MOST_INDICES = 4096
 """Maximum size of an index array whose range machine code checks."""
@@ -101,12 +101,16 @@ class _Getitem:
         )
         self._drop_all()
         builder.ret(made)
+        self._return_nothing()
+
+    def _return_nothing(self) -> None:
+        code = self.code
         code.begin(self.refused)
         self._drop_all()
-        builder.branch(self.no)
+        code.builder.branch(self.no)
         code.begin(self.no)
         code.call("PyErr_Clear")
-        builder.ret(integer(0))
+        code.builder.ret(integer(0))
 
     def _drop_all(self) -> None:
         for memory in self.held:
@@ -350,3 +354,31 @@ class _Getitem:
                     code.write(following, position)
                     code.write(operand, code.read(arrays, position))
                 self._append(code.read(operand))
+
+
+def rows_of(new: New, code: ObjectCode, x: ir.Value, given: ir.Value) -> ir.Value:
+    """Emit a call of ``rows(x, given)``, which returns an array of int64 that selects rows of `x`, or 0.
+
+    It returns a new reference to an array, which is `given` or made of a list of ints.
+    """
+    return code.call_shared("jittape_rows", lambda shared: _Rows(new, shared).emit(), x, given)
+
+
+class _Rows(_Getitem):
+    """The writer of `rows_of`."""
+
+    def emit(self) -> None:
+        code, builder = self.code, self.code.builder
+        is_tensor = builder.or_(code.is_a(self.x, "Tensor"), code.is_a(self.x, "Variable"))
+        code.require(is_tensor, self.no)
+        extents = code.call("PyList_Size", code.known("open_extents"))
+        code.require_same(self.no, (extents, integer(0)))
+        aval = code.get(self.x, "_aval", self.no)
+        code.require(code.is_a(aval, "Aval"), self.no)
+        extent = self._first_extent(code.item(aval, 0), self.refused)
+        self._take_list()
+        code.decref(self._aval_of_indices(self.key, extent))
+        found = code.incref(self.key)
+        self._drop_all()
+        builder.ret(found)
+        self._return_nothing()

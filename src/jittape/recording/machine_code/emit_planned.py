@@ -9,12 +9,13 @@ from __future__ import annotations
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
-from jittape.native.object_code import ObjectCode
+from jittape.native.object_code import I64, ObjectCode
 from jittape.recording.machine_code.emit_calls import find_plan
 from jittape.recording.machine_code.emit_functions import call_of_function, count_of, return_or_run
+from jittape.recording.machine_code.emit_getitem import rows_of
 from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
-from jittape.recording.machine_code.path_tables import ELEMENTWISE, INDICES
+from jittape.recording.machine_code.path_tables import ELEMENTWISE, INDICES, ROWS
 
 __all__ = ["define_planned"]
 
@@ -89,13 +90,32 @@ class _Planned:
         code.write(self.memory, code.known("None"), _FIRST)
         code.write(self.memory, integer(1), _LENGTH)
         mode = code.index(code.item(self.call, 1), self.refused)
-        with code.each(self.count) as i:
-            self._take(code.read(self.arguments, i), integer(0), mode)
+        with builder.if_else(self._has_known_rows(mode), likely=False) as (known, others):
+            with known:
+                x, given = (code.read(self.arguments, i) for i in range(2))
+                rows = rows_of(self.new, code, x, given)
+                code.require(code.differ(rows, integer(0)), self.refused)
+                self._take(x, integer(0), mode)
+                self._take(rows, integer(0), integer(ELEMENTWISE))
+                code.decref(rows)
+            with others, code.each(self.count) as i:
+                self._take(code.read(self.arguments, i), integer(0), mode)
         with builder.if_then(code.differ(self.names, integer(0)), likely=False):
             code.write(self.memory, self.names, _FIRST)
             with code.each(code.length_of(self.names)) as i:
                 value = code.read(self.arguments, builder.add(self.count, i))
                 self._take(value, code.item(self.names, i), mode)
+
+    def _has_known_rows(self, mode: ir.Value) -> ir.Value:
+        """Return whether the arguments are any one and a list or array of indices along its first axis."""
+        code, builder, found = self.code, self.code.builder, self.code.words(1)
+        code.write(found, integer(0))
+        two = builder.and_(code.same(self.count, integer(2)), code.same(self.names, integer(0)))
+        with builder.if_then(builder.and_(two, code.same(mode, integer(ROWS)))):
+            indices = code.read(self.arguments, 1)
+            known = builder.or_(code.is_a(indices, "list"), code.is_a(indices, "ndarray"))
+            code.write(found, builder.zext(known, I64))
+        return code.differ(code.read(found), integer(0))
 
     def _take(self, *value_name_mode: ir.Value) -> None:
         code = self.code
@@ -181,7 +201,8 @@ class _Argument:
                 self._end_with_operand(mark)
         # The values of indices are data, which no key may contain.
         named = code.differ(self.name, integer(0))
-        code.require(builder.or_(named, code.differ(self.mode, integer(INDICES))), self.no)
+        is_structure_too = builder.icmp_signed("<", self.mode, integer(INDICES))
+        code.require(builder.or_(named, is_structure_too), self.no)
         with builder.if_then(code.is_a(self.value, "bool")):
             self._append_part(code.known("BOOL_NEXT"))  # True equals 1
             self._append_part(self.value)

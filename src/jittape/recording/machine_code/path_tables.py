@@ -29,6 +29,7 @@ __all__ = [
     "METHOD_PLANS",
     "MOST_KEPT_BYTES",
     "RANK",
+    "ROWS",
     "SEQUENCE_ENDS",
     "SHAPE",
     "SIZE",
@@ -104,9 +105,9 @@ TENSOR_OPERAND, FLOAT_OPERAND, INT_OPERAND = (object() for _ in range(3))
 BOOL_NEXT, LIST_BEGINS, TUPLE_BEGINS, SEQUENCE_ENDS = (object() for _ in range(4))
 """Marks in the keys of functions: before a bool, which may equal an int, and around the items of a list or tuple."""
 
-STRUCTURE, ELEMENTWISE, INDICES = range(3)
+STRUCTURE, ELEMENTWISE, INDICES, ROWS = range(4)
 """How a function takes ints, lists and arrays.
 
 They are structure, except arrays, which Python handles; ints and arrays are operands; or Python handles them all,
-unless they have a name.
+unless they have a name. `ROWS` are such, but a list or array as the last of two arguments has the indices of rows.
 """

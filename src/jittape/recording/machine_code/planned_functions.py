@@ -14,6 +14,7 @@ from jittape.recording.machine_code.path_tables import (
     ELEMENTWISE,
     FUNCTION_CALLS,
     INDICES,
+    ROWS,
     STRUCTURE,
 )
 
@@ -43,7 +44,7 @@ FUNCTIONS: dict[str, dict[int, str]] = {
     "elementwise.special": {ELEMENTWISE: "digamma lgamma xdivy xlog1py xlogy"},
     "elementwise.trigonometric": {ELEMENTWISE: "acos asin atan atan2 cos sin tan"},
     "identity": {ELEMENTWISE: "identity stop_gradient"},
-    "indexing.gather": {INDICES: "gather gather_nd"},
+    "indexing.gather": {ROWS: "gather", INDICES: "gather_nd"},
     "indexing.masks": {ELEMENTWISE: "where"},
     "indexing.repetition": {STRUCTURE: "pad repeat tile"},
     "indexing.sorting": {STRUCTURE: "argsort sort top_k"},
