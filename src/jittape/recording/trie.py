@@ -266,10 +266,10 @@ class Trie:
         self.places.clear()
         self._known_code.clear()
 
-    def added(self, node: Node) -> None:
-        """Count a new node, and prune the trie if there are too many nodes."""
+    def added(self, node: Node, count: int = 1) -> None:
+        """Count a new node, with nodes below it `count` nodes, and prune the trie if there are too many nodes."""
         node.stamp = self.clock
-        self.n_nodes += 1
+        self.n_nodes += count
         if self.n_nodes > max(config._max_trie_nodes, 2 * self._kept):
             self.prune()
 

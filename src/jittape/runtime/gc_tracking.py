@@ -10,9 +10,10 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["track", "track_tree", "untrack", "untrack_child"]
+__all__ = ["track", "track_tree", "untrack", "untrack_child", "untrack_path"]
 
 
 def _nothing(value: Any) -> None:
@@ -33,6 +34,20 @@ def untrack_child(parent: Any, key: Any, child: Any) -> None:
         untrack(child)
         untrack(key)
         untrack(parent.children)
+
+
+def untrack_path(parent: Any, edges: Sequence[tuple[Any, Any]]) -> None:
+    """Exclude the nodes of a new path with their keys and avals, as `untrack_child` does.
+
+    Most keys and avals are those of other paths, and excluded already: a test takes a tenth of the time of a call.
+    """
+    found = [node.aval for _, node in edges]
+    if not gc.is_tracked(parent):
+        found.append(parent.children)
+        for key, node in edges:
+            found += (node, key, node.children)
+    for value in filter(gc.is_tracked, found):
+        untrack(value)
 
 
 def track(*values: Any) -> None:

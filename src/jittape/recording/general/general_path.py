@@ -9,12 +9,12 @@ from jittape.core.program import Aval, Op, Program
 from jittape.core.symbolic.extents import Extent, Extents
 from jittape.core.symbolic.plain_numbers import numbers_of
 from jittape.errors import ProgramError
-from jittape.recording.general.derived_node import derived_node
+from jittape.recording.general.derived_node import FixedContents, VaryingContents, derived_edges
 from jittape.recording.general.path_edges import Edge, is_same_content
 from jittape.recording.general.path_replay import replayed
-from jittape.recording.trie import Key, Node, ScalarInput, parts_of, path_to, trie
-from jittape.recording.trie_insertion import Marker, marker_for
-from jittape.runtime.gc_tracking import untrack, untrack_child
+from jittape.recording.trie import Key, Node, parts_of, path_to, trie
+from jittape.recording.trie_insertion import Marker
+from jittape.runtime.gc_tracking import untrack, untrack_child, untrack_path
 from jittape.runtime.path_executable import (
     GeneralPathExecutable,
     GeneralProgram,
@@ -23,42 +23,11 @@ from jittape.runtime.path_executable import (
 )
 from jittape.runtime.repeated_starts import RepeatedStarts
 from jittape.transform.differentiate import Path
-from jittape.value_classes import NamedTuple
 
 __all__ = ["GeneralPath"]
 
 _MOST_EXECUTABLES = 64
 """Maximum number of general executables of a path, one for each flush and set of live values."""
-
-
-class _Fixed(NamedTuple):
-    """The contents of a node that do not depend on extents.
-
-    `markers` are the positions of the markers with extents in the key, and whether each is trainable.
-    """
-
-    markers: tuple[tuple[int, bool | None], ...]
-    scalars: tuple[ScalarInput, ...]
-    takes_scalars_as_given: bool
-    conversions: tuple[type, ...] | None
-    slot: int
-    n_slots: int
-    n_inputs: int
-    n_ops: int
-    source: Any
-    is_whole_gradient: bool
-    unknown: tuple[int, ...]
-    notes: dict[Any, str] | None
-
-
-class _Varying(NamedTuple):
-    """The contents of a node that may depend on extents. The key has avals in place of markers with extents."""
-
-    key: tuple[Any, ...]
-    inputs: tuple[tuple[int, Aval, bool | None], ...]
-    aval: Aval
-    results: tuple[tuple[int, Aval] | None, ...] | None
-    nbytes: int
 
 
 class GeneralPath:
@@ -96,7 +65,7 @@ class GeneralPath:
         keys = [key for key, _ in edges]
         self._fixed = [_fixed(key, node) for key, node in zip(keys, self._nodes, strict=True)]
         varying = [_varying(key, node) for key, node in zip(keys, self._nodes, strict=True)]
-        self._varying_at: Callable[..., Sequence[_Varying] | None] = extents.function(tuple(varying))
+        self._varying_at: Callable[..., Sequence[VaryingContents] | None] = extents.function(tuple(varying))
         self._all_ops_at: Callable[..., Any] = extents.function(
             tuple([(n.ops, n.op_avals) for n in self._nodes])
         )
@@ -109,8 +78,18 @@ class GeneralPath:
         found = self._edges_at(values)
         if found is None:
             return False
+        key, first = found[0]
+        if self.base.children.setdefault(key, first) is first:  # with all nodes below it
+            untrack_path(self.base, found)
+            trie.added(first, len(found))
+        else:
+            self._merge(found)
+        return True
+
+    def _merge(self, edges: Sequence[Edge]) -> None:
+        """Insert the nodes of edges that the trie has not."""
         parent = self.base
-        for key, node in found:
+        for key, node in edges:
             node.parent = parent
             kept = parent.children.setdefault(key, node)
             if kept is node:
@@ -118,7 +97,6 @@ class GeneralPath:
                 untrack(node.aval)
                 trie.added(node)
             parent = kept
-        return True
 
     def agrees(self, values: Sequence[int], edges: Sequence[Edge]) -> bool | None:
         """Return whether the nodes for these values equal recorded ones; None if a guard fails."""
@@ -135,21 +113,7 @@ class GeneralPath:
     def _edges_at(self, values: Sequence[int]) -> list[Edge] | None:
         """Return the edges for these values, whose nodes are not in the trie yet; None if a guard fails."""
         found = self._varying_at(*values)
-        if found is None:
-            return None
-        made: list[Edge] = []
-        parent, derivation = self.base, (self, values)
-        for fixed, varying in zip(self._fixed, found, strict=True):
-            key, inputs, aval, results, nbytes = varying
-            if fixed.markers:
-                parts: list[Any] = list(key)
-                for position, trainable in fixed.markers:
-                    parts[position] = marker_for(parts[position], trainable)
-                key = tuple(parts)
-            node = derived_node(parent, inputs, aval, results, nbytes, derivation, *fixed[1:])
-            made.append((key, node))
-            parent = node
-        return made
+        return None if found is None else derived_edges(self.base, self._fixed, found, (self, values))
 
     def number_of(self, node: Node) -> int:
         """Return the number of a derived node among those of its length."""
@@ -213,14 +177,14 @@ class GeneralPath:
         return general(program_at, tuple(picks), scalars, donated, starts, at_starts)
 
 
-def _fixed(key: tuple[Any, ...], node: Node) -> _Fixed:
+def _fixed(key: tuple[Any, ...], node: Node) -> tuple[Sequence[tuple[int, bool | None]], FixedContents]:
     markers = [(i, part.trainable) for i, part in enumerate(key) if _varies(part)]
-    return _Fixed(tuple(markers), *[getattr(node, name) for name in _Fixed._fields[1:]])
+    return tuple(markers), FixedContents(*[getattr(node, name) for name in FixedContents._fields])
 
 
-def _varying(key: tuple[Any, ...], node: Node) -> _Varying:
+def _varying(key: tuple[Any, ...], node: Node) -> VaryingContents:
     parts = tuple([part.aval if _varies(part) else part for part in key])
-    return _Varying(parts, *[getattr(node, name) for name in _Varying._fields[1:]])
+    return VaryingContents(parts, *[getattr(node, name) for name in VaryingContents._fields[1:]])
 
 
 def _varies(part: Any) -> bool:
