@@ -42,6 +42,18 @@ def test_the_collector_does_not_visit_nodes_of_derived_paths():
     assert not any(gc.is_tracked(node.children) for node in inner)
 
 
+def test_a_new_length_leaves_few_objects_to_the_collector():
+    lengths = [4001 + 2 * i for i in range(40)]
+    for n in lengths[:20]:
+        step(n)
+    gc.collect()
+    before = len(gc.get_objects())
+    for n in lengths[20:]:
+        step(n)
+    gc.collect()
+    assert (len(gc.get_objects()) - before) / 20 < 10
+
+
 def test_the_collector_visits_them_again_when_all_paths_are_dropped():
     nodes = derived_nodes()
     trie.clear()

@@ -64,9 +64,12 @@ _markers: dict[tuple[Aval, bool | None], Marker] = {}
 
 def marker_for(aval: Aval, trainable: bool | None) -> Marker:
     """Return the marker of an input; `trainable` is None if the input is not a Variable."""
-    marker = _markers.get((aval, trainable))
+    kind = aval, trainable
+    marker = _markers.get(kind)
     if marker is None:
-        marker = _markers.setdefault((aval, trainable), Marker(aval, trainable))
+        marker = _markers.setdefault(kind, Marker(aval, trainable))
+        for value in (kind, aval, marker):
+            untrack(value)  # kept for ever
     return marker
 
 
@@ -376,5 +379,8 @@ def _new_entry(array: np.ndarray[Any, Any]) -> tuple[Aval, Marker] | None:
     if len(ARRAY_AVALS) >= _LIMIT:
         ARRAY_AVALS.clear()
     aval = Aval(array.shape, as_dtype(dtype))
-    entry = ARRAY_AVALS[array.shape, dtype] = (aval, marker_for(aval, None))
+    kind, entry = (array.shape, dtype), (aval, marker_for(aval, None))
+    ARRAY_AVALS[kind] = entry
+    untrack(kind)
+    untrack(entry)
     return entry

@@ -45,7 +45,7 @@ def untrack_path(parent: Any, edges: Sequence[tuple[Any, Any]]) -> None:
     if not gc.is_tracked(parent):
         found.append(parent.children)
         for key, node in edges:
-            found += (node, key, node.children)
+            found += (node, key, node.children, node.inputs, *node.inputs)
     for value in filter(gc.is_tracked, found):
         untrack(value)
 

@@ -36,6 +36,7 @@ from jittape.core.symbolic.plain_numbers import numbers_of
 from jittape.core.tuning import tuning
 from jittape.errors import ProgramError
 from jittape.runtime.executable import CompiledExecutable, counts_of_origins, executable_of
+from jittape.runtime.gc_tracking import untrack
 from jittape.runtime.launch_tables import LaunchTable, kernels_of
 from jittape.runtime.path_executable import count_program
 from jittape.runtime.table_templates import TableTemplate
@@ -319,6 +320,8 @@ class _Derived(CompiledExecutable):
         self.memory = memory
         self._layout = layout.with_results(memory.results)
         self._segments = variant.segments(code, numbers)
+        for plain in (memory, *[part for part in self._segments if isinstance(part, LaunchTable)]):
+            untrack(plain)
         self._drive = registry.driver()
         self.free_workspaces = []
         self._has_run = False

@@ -284,15 +284,18 @@ class GeneralPathExecutable(PathExecutable):
             self._program = self._general.program_at(*self._values)
         return self._program
 
+    def _own_program(self) -> Program:
+        return self.program
+
     def _prepare(self, compiled: CompiledExecutable, inputs: list[Any]) -> CompiledExecutable:
         if compiled.is_provisional:
-            found = self._general.compiled_at(self._values, lambda: self.program, True)
+            found = self._general.compiled_at(self._values, self._own_program, True)
             compiled = found or compiled_from(self.program, self.scalars, self._donated)
             self._keep(compiled)
         return super()._prepare(compiled, inputs)
 
     def _derived(self) -> Any:
-        compiled = self._general.compiled_at(self._values, lambda: self.program)
+        compiled = self._general.compiled_at(self._values, self._own_program)
         if compiled is not None:
             self._keep(compiled)
             self._lacks_fast_run = True  # most lengths are met once: the second visit makes the fast path

@@ -1,4 +1,4 @@
-"""`derived_edges`: the edges of a general path, with nodes made in two thirds of the time of `Node` and its attributes."""
+"""`derived_edges`: the edges of a general path, made in two thirds of the time of `Node` and its attributes."""
 
 from __future__ import annotations
 

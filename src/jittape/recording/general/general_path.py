@@ -81,6 +81,7 @@ class GeneralPath:
         key, first = found[0]
         if self.base.children.setdefault(key, first) is first:  # with all nodes below it
             untrack_path(self.base, found)
+            untrack(values)
             trie.added(first, len(found))
         else:
             self._merge(found)
@@ -151,6 +152,7 @@ class GeneralPath:
             if len(self._executables) >= _MOST_EXECUTABLES:
                 self._executables.clear()
             known = self._executables[at, key] = self._general_executable(self._nodes[at], key, inputs)
+        untrack(key)
         return GeneralPathExecutable(known, values)
 
     def _general_executable(self, node: Node, key: Key, inputs: Sequence[Any]) -> GeneralProgram:
