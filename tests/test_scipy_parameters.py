@@ -11,6 +11,7 @@ import scipy.integrate
 import scipy.optimize
 import scipy.signal
 
+import jittape as jt
 from jittape.scipy import integrate, optimize, signal
 
 MODULES = {"integrate": integrate, "optimize": optimize, "signal": signal}
@@ -72,3 +73,24 @@ def test_parameters_that_are_refused(name: str, option: str, value: Any) -> None
     module, function = name.split(".")
     with pytest.raises(NotImplementedError, match=rf"\[{function}\] {option} is not supported; leave it out"):
         getattr(MODULES[module], function)(*ARGUMENTS[name], **{option: value})
+
+
+@pytest.mark.parametrize("kind", [np.array, jt.constant, np.float32])
+def test_infinite_limits_of_any_type(kind: Any) -> None:
+    for a, b in ((0.0, np.inf), (-np.inf, 0.0), (-np.inf, np.inf), (np.inf, 0.0)):
+        found = integrate.quad(lambda x: jt.exp(-x * x), kind(a), kind(b))[0]
+        np.testing.assert_allclose(found, scipy.integrate.quad(lambda x: np.exp(-x * x), a, b)[0], rtol=1e-6)
+
+
+def test_numbers_in_place_of_vectors() -> None:
+    found = optimize.fixed_point(lambda x, a: a * jt.cos(x), 0.5, args=(1.0,))
+    assert found.shape == ()
+    np.testing.assert_allclose(found, scipy.optimize.fixed_point(np.cos, 0.5), rtol=1e-12)
+    slope = jt.grad(lambda a: optimize.fixed_point(lambda x, a: a * jt.cos(x), 0.5, args=(a,)))(
+        np.float64(1.0)
+    )
+    root = float(found)
+    np.testing.assert_allclose(slope, np.cos(root) / (1 + np.sin(root)), rtol=1e-9)
+    assert optimize.fixed_point(jt.cos, [0.5, 0.6]).shape == (2,)
+    for name in ("convolve", "correlate", "fftconvolve"):
+        assert float(getattr(signal, name)(2.0, 3.0)) == 6.0

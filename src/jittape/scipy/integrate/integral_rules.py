@@ -16,7 +16,7 @@ from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.shape.reshaping import broadcast_to, reshape
 from jittape.recording.convert import convert_to_tensor
-from jittape.scipy.scipy_operands import floating_operand
+from jittape.scipy.scipy_operands import floating_operand, known_values
 from jittape.scipy.scipy_parameters import in_scipys_order
 
 __all__ = ["cumulative_trapezoid", "fixed_quad", "quad", "simpson", "trapezoid"]
@@ -48,7 +48,8 @@ def _gauss_weights() -> Any:
 
 
 def _is_infinite(x: Any) -> bool:
-    return isinstance(x, (int, float, np.floating)) and bool(np.isinf(x))
+    known = known_values(x)
+    return known is not None and known.ndim == 0 and known.dtype.kind == "f" and bool(np.isinf(known))
 
 
 @in_scipys_order(
@@ -69,7 +70,8 @@ def quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), *, panels: in
     func : callable
         ``func(x, *args)`` of an array of points, elementwise, by jittape's operations.
     a, b : float or tensor
-        Limits. Infinite ones must be numbers; ``x = t / (1 - t**2)`` or ``x = a + t / (1 - t)`` maps them.
+        Limits. Infinite ones must be known while the code runs; ``x = t / (1 - t**2)`` or ``x = a + t / (1 - t)`` maps
+        them.
     args : tuple
         Further arguments of `func`.
     panels : int
@@ -90,6 +92,7 @@ def quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), *, panels: in
     panels = as_int("panels", panels)
     if panels < 1:
         raise ValueError(f"[quad] panels must be at least 1, got {panels}")
+    a, b = (float(known_values(limit)) if _is_infinite(limit) else limit for limit in (a, b))
     if _is_infinite(a) and _is_infinite(b) and a == b:
         return convert_to_tensor(np.float64(0.0)), convert_to_tensor(np.float64(0.0))
     if (_is_infinite(a) and a > 0) or (_is_infinite(b) and b < 0):

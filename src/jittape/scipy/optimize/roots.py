@@ -10,10 +10,11 @@ import numpy as np
 from jittape.core.dtypes import float64, int64
 from jittape.functions.signature import TensorSpec
 from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.optimize.implicit_function import Problem, start_vector
 from jittape.scipy.optimize.minimization import number, refuse_derivatives
-from jittape.scipy.scipy_operands import array_valued
+from jittape.scipy.scipy_operands import array_valued, float64_tensor
 from jittape.transforms.gradients import grad
 from jittape.transforms.jacobians import jacobian
 
@@ -191,8 +192,8 @@ def fixed_point(
     Parameters
     ----------
     func : callable
-        Function of a vector by jittape's operations, with a result of the same shape.
-    x0 : tensor-like of shape (n,)
+        Function of a vector by jittape's operations, with a result of the same shape; of a number if `x0` is one.
+    x0 : tensor-like of shape (n,) or ()
         Start; no gradient flows to it.
     args : tuple
         Parameters. Within a `jt.function`, all tensors that `func` uses must be here.
@@ -202,7 +203,7 @@ def fixed_point(
     Returns
     -------
     Tensor
-        A float64 vector, differentiable in everything that `func` reads.
+        In the shape of `x0`, float64, differentiable in everything that `func` reads.
 
     Raises
     ------
@@ -216,16 +217,21 @@ def fixed_point(
     >>> round(float(optimize.fixed_point(jt.cos, [1.0])[0]), 6)
     0.739085
     """
-    func, start = array_valued(func), start_vector("fixed_point", x0)
-    problem = Problem("fixed_point", lambda x, *args: func(x, *args) - x, args)
+    shape, start = tuple(float64_tensor("fixed_point", x0).shape), start_vector("fixed_point", x0)
+    given = array_valued(func)
+
+    def of_vector(x: Any, *args: Any) -> Any:
+        return given(x, *args) if shape else reshape(given(reshape(x, ()), *args), (1,))
+
+    problem = Problem("fixed_point", lambda x, *args: of_vector(x, *args) - x, args)
 
     def run(x0: Any, *args: Any) -> tuple[Any, ...]:
         from scipy.optimize import fixed_point as scipy_fixed_point
 
         x = scipy_fixed_point(
-            lambda x: _array(func(convert_to_tensor(np.asarray(x)), *args)), x0, xtol=xtol, maxiter=maxiter,
+            lambda x: _array(of_vector(convert_to_tensor(np.asarray(x)), *args)), x0, xtol=xtol, maxiter=maxiter,
             method=method,
         )  # fmt: skip
         return x, np.ones(x.shape, bool)
 
-    return problem.solution(run, start)[0]
+    return reshape(problem.solution(run, start)[0], shape)

@@ -24,9 +24,9 @@ def _operands(function: str, in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
     a, b = (convert_to_tensor(floating_operand(x)) for x in (in1, in2))
     if mode not in MODES:
         raise ValueError(f"[{function}] mode must be one of {', '.join(MODES)}, got {mode!r}")
-    if len(a.shape) != len(b.shape) or not len(a.shape):
+    if len(a.shape) != len(b.shape):
         raise ShapeError(
-            f"[{function}] both arrays must have the same number of dimensions, at least 1, got shapes "
+            f"[{function}] both arrays must have the same number of dimensions, got shapes "
             f"{tuple(a.shape)} and {tuple(b.shape)}"
         )
     if 0 in tuple(a.shape) or 0 in tuple(b.shape):
@@ -36,6 +36,8 @@ def _operands(function: str, in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
 
 
 def _full(a: Any, b: Any) -> Any:
+    if not len(a.shape):
+        return a * b
     lengths = [m + n - 1 for m, n in zip(a.shape, b.shape, strict=True)]
     axes = list(range(len(lengths)))
     product = fftnd(a, lengths, axes) * fftnd(b, lengths, axes)
