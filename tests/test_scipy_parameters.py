@@ -94,3 +94,16 @@ def test_numbers_in_place_of_vectors() -> None:
     assert optimize.fixed_point(jt.cos, [0.5, 0.6]).shape == (2,)
     for name in ("convolve", "correlate", "fftconvolve"):
         assert float(getattr(signal, name)(2.0, 3.0)) == 6.0
+
+
+def test_structured_arrays_name_the_op_and_the_field() -> None:
+    record = np.zeros(3, dtype=[("a", "f8"), ("b", "i4")])
+    for op, call in {
+        "sin": jt.sin,
+        "np.add": lambda x: x + jt.ones(3),
+        "where": lambda x: jt.where(True, x, 0),
+    }.items():
+        with pytest.raises(
+            jt.DTypeError, match=rf"\[{op}\] .*Cannot convert .*; take a field, such as x\['a'\]"
+        ):
+            call(record)

@@ -302,9 +302,9 @@ def _refuse_lossy(array: np.ndarray[Any, Any], dtype: np.dtype[Any], value: Any)
 
 def _from_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     if kind_of(value.dtype) not in KINDS:
-        raise DTypeError(
-            f"Cannot convert an array of dtype {value.dtype} to a tensor; give one of a numeric dtype"
-        )
+        names = value.dtype.names
+        way_out = f"take a field, such as x[{names[0]!r}]" if names else "give one of a numeric dtype"
+        raise DTypeError(f"Cannot convert an array of dtype {value.dtype} to a tensor; {way_out}")
     refuse_masked(value)
     wanted = as_dtype(value.dtype) if dtype is None else dtype
     if value.dtype == wanted:
