@@ -210,7 +210,11 @@ def test_class_weights_are_sample_weights(one_hot):
         (lambda: fit(callbacks.EarlyStopping), TypeError, r"write EarlyStopping\(\)"),
         (lambda: callbacks.EarlyStopping(mode="up"), ValueError, "mode must be"),
         (lambda: callbacks.ReduceLROnPlateau(factor=1.0), ValueError, "less than 1"),
-        (lambda: callbacks.ModelCheckpoint("model.keras"), ValueError, r"\.npz or \.safetensors"),
+        (
+            lambda: callbacks.ModelCheckpoint("model.keras"),
+            ValueError,
+            r"\.npz, \.safetensors or \.weights\.h5",
+        ),
         (lambda: callbacks.ModelCheckpoint("model.npz", save_freq=0), ValueError, "at least 1"),
         (lambda: callbacks.LambdaCallback(on_epoch=print), TypeError, "'on_epoch' is none of"),
         (lambda: callbacks.LambdaCallback(on_epoch_end=3), TypeError, "must be callable"),

@@ -181,7 +181,7 @@ def test_layers_of_a_model_by_name():
     model = keras.Sequential([keras.Input(batch_shape=(None, 4)), *layers])
     assert model.get_layer("hidden") is layers[0]
     assert model.get_layer(index=1) is layers[1]
-    with pytest.raises(ValueError, match="has no layer of the name 'x'; its layers are 'hidden', 'Dense'"):
+    with pytest.raises(ValueError, match="has no layer of the name 'x'; its layers are 'hidden', 'dense'"):
         model.get_layer("x")
     with pytest.raises(ValueError, match="has no layer at index 2"):
         model.get_layer(index=2)

@@ -410,7 +410,7 @@ def test_a_line_of_several_layers_names_them() -> None:
         model.fit(x, y, epochs=4, verbose=0)  # by layer
     remarks = found(profile, "verbose=0)  # by " + "layer").remarks
     (by_layer,) = [text for text in remarks if text.startswith("kernel time by layer: ")]
-    for name in ("layers[0] (Dense)", "layers[1] (Dense)", "binary_crossentropy", "updates"):
+    for name in ("layers[0] (dense)", "layers[1] (dense_1)", "binary_crossentropy", "updates"):
         assert name in by_layer
 
 

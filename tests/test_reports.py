@@ -51,7 +51,7 @@ def test_modules():
     model = jt.nn.Sequential([jt.nn.Dense(16), jt.nn.Dense(2)])
     model(jt.ones([4, 3]))
     caption, rows = cells(model)
-    assert caption == "Sequential 'Sequential': 4 variables, 98 trainable numbers"
+    assert caption == "Sequential 'sequential': 4 variables, 98 trainable numbers"
     assert rows[1:3] == [
         ["layers.0.kernel", "float32[3, 16]", "48", "True"],
         ["layers.0.bias", "float32[16]", "16", "True"],

@@ -611,7 +611,7 @@ def arena_of(call: Any) -> int:
     """The bytes of temporaries of what `call` runs."""
     from jittape.runtime.counters import counters
 
-    for _ in range(3):
+    for _ in range(6):  # each block that copies arrays in machine code makes another program
         call()
     return int(counters.last.compiled.schedule.arena)
 

@@ -32,7 +32,11 @@ def can_replace() -> bool:
 
 def python_call() -> int:
     """Return the address of the vectorcall that runs a function's code: a new function has it."""
-    address: int = _words(lambda: None)[_place()]
+
+    def new() -> None:
+        """Do nothing; the word is read while this exists."""
+
+    address: int = _words(new)[_place()]
     return address
 
 
@@ -88,6 +92,7 @@ def _called_type() -> type:
     for name in ("__doc__", "__module__"):  # those of the function, not of its type
         setattr(made, name, vars(FunctionType)[name])
     copyreg.pickle(made, _name_of)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))  # functions do not count their references to it
     return made
 
 

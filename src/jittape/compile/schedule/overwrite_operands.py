@@ -10,12 +10,9 @@ from jittape.compile.schedule.rules import Rule, broken_rule
 from jittape.compile.schedule.unplaced_steps import Draft, UnplacedStep
 from jittape.core.program import is_dynamic_dim
 from jittape.core.symbolic.extent_functions import is_about_at_most
+from jittape.core.tuning import tuning
 
 __all__ = ["overwrite_operands"]
-
-_SMALL = 1 << 16
-"""Maximum size, in bytes, of arrays that have memory of their own. In place, a loop over 1,024 numbers may take longer:
-a step of a network with such arrays 6.7 instead of 6.4 µs."""
 
 
 def overwrite_operands(draft: Draft) -> None:
@@ -130,5 +127,5 @@ _RULES: tuple[Rule[_Pair], ...] = (
     Rule("sizes are equal", _have_equal_sizes),
     Rule("dtypes are equal", lambda p: p.draft.avals[p.x].dtype == p.draft.avals[p.y].dtype),
     Rule("the kernel reads each element before it writes it", lambda p: p.kernel is not None),
-    Rule("it is large", lambda p: not is_about_at_most(p.draft.avals[p.y].nbytes, _SMALL)),
+    Rule("it is large", lambda p: not is_about_at_most(p.draft.avals[p.y].nbytes, tuning.separate_bytes)),
 )
