@@ -304,6 +304,7 @@ def test_no_memory_is_held_after_a_memory_error(compiled: bool) -> None:
     run(
         f"""
 import ctypes, gc, resource
+import llvmlite.binding  # a process with a filled cache loads it late
 def pages(i):
     ctypes.CDLL(None).malloc_trim(0)  # where no new mapping is to be had, malloc keeps what it frees
     return int(open("/proc/self/statm").read().split()[i]) * resource.getpagesize() // 2**20

@@ -132,7 +132,7 @@ VARIABLE = jt.Variable([1.0, 2.0])
             TypeError,
             r"^\[cast\] dtype: Cannot convert 'flaot' to a dtype; give",
         ),
-        (lambda: jt.zeros_like("x"), TypeError, r"^\[zeros_like\] input: must be a tensor"),
+        (lambda: jt.zeros_like("x"), TypeError, r"^\[zeros_like\] input: Cannot convert 'x' to a tensor"),
         (lambda: jt.pad(VECTOR, 3), ValueError, r"^\[pad\] paddings must be a pair"),
         (lambda: jt.pad(VECTOR, [[1, 1]], "EDGE"), ValueError, r"^\[pad\] mode must be one of CONSTANT"),
         (lambda: jt.range(float("nan")), ValueError, r"^\[range\] start, limit and delta must be finite"),

@@ -22,6 +22,7 @@ SOURCES = (
     "native",
     "primitives",
     "recording/machine_code/emit_array_copies.py",
+    "recording/machine_code/emit_call_arguments.py",
     "recording/machine_code/emit_calls.py",
     "recording/machine_code/emit_facts.py",
     "recording/machine_code/emit_flush.py",
