@@ -69,9 +69,8 @@ def asarray(
     ValueError
         For ``copy=False`` if `a` is neither a tensor nor an array that cannot change.
     """
-    if (
-        dtype is None and order is None and device is None and copy is None
-    ):  # 0.25 µs for an array instead of 3.5
+    # 0.25 µs for an array instead of 3.5.
+    if dtype is None and order is None and device is None and copy is None:
         if a.__class__ is np.ndarray:
             return constant(a)
         if a.__class__ is Tensor:

@@ -24,7 +24,7 @@ from jittape.compile.ir.hashes import blake2b
 from jittape.compile.ir.kernel import NamedKernel
 from jittape.compile.ir.program_arrays import first_of_each, kinds_of, numbered, operands_of
 from jittape.compile.llvm.blas import blas
-from jittape.compile.schedule.steps import KernelStep, RowTile, Schedule
+from jittape.compile.schedule.steps import KernelStep, RowTile, Schedule, pairs_of
 from jittape.core.dtypes import as_dtype
 from jittape.core.forms import Call, Control, Decomposition
 from jittape.core.primitive import Primitive
@@ -209,7 +209,7 @@ def _schedule_of(head: Any, columns: _Columns, program: Program) -> Schedule:
         columns.work,
         [None if number < 0 else tiles[number] for number in columns.tiles],
         repeat(()),
-        map(_pairs, _parts(columns.overwritten, columns.overwritten_counts)),
+        map(pairs_of, _parts(columns.overwritten, columns.overwritten_counts)),
     )
     return Schedule(
         program,
@@ -228,7 +228,3 @@ def _parts(values: Sequence[int], counts: Sequence[int]) -> list[tuple[int, ...]
     """Return consecutive parts of `values` with these lengths."""
     together = tuple(values)
     return [together[end - n : end] for n, end in zip(counts, accumulate(counts), strict=True)]
-
-
-def _pairs(flat: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    return tuple(zip(flat[::2], flat[1::2], strict=True))

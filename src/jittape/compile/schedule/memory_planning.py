@@ -6,7 +6,7 @@ from bisect import bisect
 from collections.abc import Sequence
 
 from jittape.compile.schedule.row_tiling import groups_of
-from jittape.compile.schedule.steps import KernelStep, NumpyStep, RowTile, Schedule, Step
+from jittape.compile.schedule.steps import KernelStep, NumpyStep, RowTile, Schedule, Step, pairs_of
 from jittape.compile.schedule.unplaced_steps import Draft, TiledRows, UnplacedStep
 from jittape.core.program import ALIGNMENT, Aval, Program
 from jittape.core.symbolic.extent_functions import never_negative
@@ -35,7 +35,7 @@ def planned(draft: Draft) -> Schedule:
     overwritten = {
         y: x
         for step, own in zip(draft.steps, owners, strict=True)
-        for x, y in _pairs(own[len(step.operands) :])
+        for x, y in pairs_of(own[len(step.operands) :])
     }
     planner = _Planner(draft.avals, storage, len(program.inputs) + len(results), overwritten)
     tiles = planner.place(draft.steps, owners)
@@ -64,17 +64,13 @@ def _placed(step: UnplacedStep, program: Program, storages: list[int], tile: Row
     """Return the step with storages for its operands."""
     if step.kernel is not None:
         count = len(step.operands)
-        operands, overwritten = tuple(storages[:count]), _pairs(storages[count:])
+        operands, overwritten = tuple(storages[:count]), pairs_of(storages[count:])
         return KernelStep(
             step.kernel, operands, step.sizes, step.ops, step.tasks, step.work, tile, step.bodies, overwritten
         )
     avals = tuple([program.avals[s] for s in step.operands])
     n = len(step.operands) - len(step.ops)
     return NumpyStep(step.ops, tuple(storages[:n]), avals[:n], tuple(storages[n:]), avals[n:])
-
-
-def _pairs(flat: list[int]) -> tuple[tuple[int, int], ...]:
-    return tuple(zip(flat[::2], flat[1::2], strict=True))
 
 
 class _Planner:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jittape.compile.ir.kernel import Kernel
 from jittape.core.program import Aval, Op, Program
 from jittape.value_classes import value_class
 
-__all__ = ["Donated", "KernelStep", "NumpyStep", "RowTile", "Schedule", "Step"]
+__all__ = ["Donated", "KernelStep", "NumpyStep", "RowTile", "Schedule", "Step", "pairs_of"]
 
 Donated = tuple[tuple[int, int], ...]
 """Inputs and outputs by position: the output may be computed in the input's memory."""
@@ -167,3 +168,8 @@ class Schedule:
     arena: int
     in_place: tuple[tuple[int, int, bool], ...]
     spare: tuple[Kernel, ...]
+
+
+def pairs_of(flat: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of `KernelStep.overwritten` that stand one after the other."""
+    return tuple(zip(flat[::2], flat[1::2], strict=True))

@@ -42,10 +42,8 @@ def save_h5(path: str | os.PathLike[str], model: Any) -> None:
         If the model has no weights, or HDF5 does not have a dtype.
     """
     library = _h5py()
-    weights, names = dict[str, Variable](), dict[str, str]()
-    for place, layer, variables in _places(model):
-        names[f"{place}/vars".lstrip("/")] = str(layer.name)
-        weights |= {f"{place}/vars/{i}".lstrip("/"): variable for i, variable in enumerate(variables)}
+    weights = paths_in_keras(model)
+    names = {f"{place}/vars".lstrip("/"): str(layer.name) for place, layer, _ in _places(model)}
     if not weights:
         raise WeightsError(
             f"{model.name!r} has no weights to save in {path}: call it once, or begin with an Input"

@@ -28,10 +28,12 @@ __all__ = [
     "as_array",
     "as_shape",
     "astype",
+    "call_text",
     "copied",
     "flattened",
     "literal",
     "numba_dtype",
+    "passive_number",
     "reshaped",
     "transposed",
     "with_axes",
@@ -236,12 +238,12 @@ def _clipped(builder: Builder, x: Any, low: Any, high: Any) -> Any:
     return x
 
 
-def _passive_number(function: Any) -> Callable[..., Scalar]:
+def passive_number(name: str, function: Any) -> Callable[..., Scalar]:
     """Return the lowering of a function of arrays whose result is an int or a bool."""
 
     def lower(builder: Builder, *operands: Any) -> Scalar:
         arrays = [evaluated(builder, one) for one in operands]
-        rule = Rule(_call_text(function, len(arrays)), function, (None,) * len(arrays))
+        rule = Rule(call_text(name, len(arrays)), function, (None,) * len(arrays))
         return builder.op(rule, arrays, function.__name__)
 
     return lower
@@ -253,18 +255,19 @@ def _extreme(function: Any) -> Callable[..., Any]:
     def lower(builder: Builder, a: Any, axis: Any = None) -> Any:
         array = as_array(builder, a)
         if axis is None or isinstance(axis, PythonObject):
-            return _passive_number(function)(builder, array)
+            return passive_number(f"np.{function.__name__}", function)(builder, array)
         place = literal(builder, "axis", axis) % array.type.ndim
         dims = [builder.dim(array, i) for i in range(array.type.ndim) if i != place]
         if not dims:
-            return _passive_number(function)(builder, array)
+            return passive_number(f"np.{function.__name__}", function)(builder, array)
         return builder.passive_array(f"np.{function.__name__}({{0}}, {place})", [array], types.intp, dims)
 
     return lower
 
 
-def _call_text(function: Any, count: int) -> str:
-    return f"np.{function.__name__}({', '.join(f'{{{i}}}' for i in range(count))})"
+def call_text(name: str, count: int) -> str:
+    """Return the template of a call with `count` operands."""
+    return f"{name}({', '.join(f'{{{i}}}' for i in range(count))})"
 
 
 def _places_of(builder: Builder, a: Any, v: Any, side: Any = None) -> Any:
@@ -323,8 +326,8 @@ ARRAY_CALLS: dict[Any, Callable[..., Any]] = {
     np.clip: _clipped,
     np.argmax: _extreme(np.argmax),
     np.argmin: _extreme(np.argmin),
-    np.array_equal: _passive_number(np.array_equal),
-    np.allclose: _passive_number(np.allclose),
+    np.array_equal: passive_number("np.array_equal", np.array_equal),
+    np.allclose: passive_number("np.allclose", np.allclose),
     np.searchsorted: _places_of,
     np.argsort: _order,
 }

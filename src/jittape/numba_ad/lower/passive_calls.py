@@ -12,8 +12,10 @@ from numba import types
 from jittape.numba_ad.lower.array_calls import (
     as_array,
     as_shape,
+    call_text,
     literal,
     numba_dtype,
+    passive_number,
     reshaped,
     transposed,
     with_axes,
@@ -30,28 +32,14 @@ __all__ = ["PASSIVE_CALLS", "at_least_3d", "flat_view", "nonzero", "only_item", 
 # ---- numbers and arrays without derivatives ----
 
 
-def _call_text(name: str, count: int) -> str:
-    return f"{name}({', '.join(f'{{{i}}}' for i in range(count))})"
-
-
 def rounded(name: str, function: Any) -> Callable[..., Any]:
     """Return the lowering of a function of each element whose other arguments are numbers."""
 
     def lower(builder: Builder, *operands: Any) -> Any:
-        rule = Rule(_call_text(name, len(operands)), function, (None,) * len(operands))
+        rule = Rule(call_text(name, len(operands)), function, (None,) * len(operands))
         if any(isinstance(x, (Array, Lazy)) for x in operands):
             return elementwise(builder, rule, list(operands))
         return builder.op(rule, list(operands), "rounded")
-
-    return lower
-
-
-def _number(name: str, function: Any) -> Callable[..., Scalar]:
-    """Return the lowering of a function of arrays whose result is an int or a bool."""
-
-    def lower(builder: Builder, *operands: Any) -> Scalar:
-        arrays = [evaluated(builder, one) for one in operands]
-        return builder.op(Rule(_call_text(name, len(arrays)), function, (None,) * len(arrays)), arrays, "n")
 
     return lower
 
@@ -61,7 +49,7 @@ def _vector(name: str, kind: Any) -> Callable[..., Array]:
 
     def lower(builder: Builder, *operands: Any) -> Array:
         arrays = [evaluated(builder, one) for one in operands]
-        return builder.passive_array(_call_text(name, len(arrays)), arrays, kind, [None])  # type: ignore[list-item]
+        return builder.passive_array(call_text(name, len(arrays)), arrays, kind, [None])  # type: ignore[list-item]
 
     return lower
 
@@ -71,7 +59,7 @@ def _pair(name: str) -> Callable[..., tuple[Array, ...]]:
 
     def lower(builder: Builder, *operands: Any) -> tuple[Array, ...]:
         arrays = [evaluated(builder, one) for one in operands]
-        text = _call_text(name, len(arrays))
+        text = call_text(name, len(arrays))
         return tuple(
             [builder.passive_array(f"{text}[{i}]", arrays, types.intp, [None]) for i in (0, 1)]  # type: ignore[list-item]
         )
@@ -303,9 +291,9 @@ PASSIVE_CALLS: dict[Any, Callable[..., Any]] = {
     np.isneginf: rounded("np.isneginf", np.isneginf),
     np.isposinf: rounded("np.isposinf", np.isposinf),
     np.angle: rounded("np.angle", np.angle),
-    np.nanargmax: _number("np.nanargmax", np.nanargmax),
-    np.nanargmin: _number("np.nanargmin", np.nanargmin),
-    np.linalg.matrix_rank: _number("np.linalg.matrix_rank", np.linalg.matrix_rank),
+    np.nanargmax: passive_number("np.nanargmax", np.nanargmax),
+    np.nanargmin: passive_number("np.nanargmin", np.nanargmin),
+    np.linalg.matrix_rank: passive_number("np.linalg.matrix_rank", np.linalg.matrix_rank),
     np.flatnonzero: _vector("np.flatnonzero", types.intp),
     **{
         getattr(np, name): _vector(f"np.{name}", types.float64)

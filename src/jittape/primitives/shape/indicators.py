@@ -75,9 +75,8 @@ def one_hot(
     found = None if dtype is None else as_dtype(dtype)
     if dtype is None and on_value is None and off_value is None:
         found = default_dtype(float)
-    one, zero = (
-        (1, 0) if found is None or found.kind != "f" else (1.0, 0.0)
-    )  # a float needs no conversion: 0.6 µs
+    # A float needs no conversion: 0.6 µs.
+    one, zero = (1, 0) if found is None or found.kind != "f" else (1.0, 0.0)
     on = one if on_value is None else on_value
     off = zero if off_value is None else off_value
     extent = as_int("depth", depth)

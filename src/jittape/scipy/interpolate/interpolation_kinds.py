@@ -10,7 +10,6 @@ from jittape.core.dtypes import float64, int64
 from jittape.core.forms import Decomposition
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
-from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import broadcast_operands, cast_to
@@ -27,7 +26,7 @@ from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.shape.reshaping import broadcast_to, reshape
 from jittape.scipy.interpolate.b_splines import BSplineFit
 from jittape.scipy.interpolate.piecewise_cubics import CubicSpline
-from jittape.scipy.interpolate.piecewise_polynomials import ascending, shaped_as_points
+from jittape.scipy.interpolate.piecewise_polynomials import ascending, shaped_as_points, values_at_knots
 from jittape.scipy.scipy_operands import float64_tensor, known_values, wide_tensor
 
 __all__ = ["interp1d"]
@@ -149,13 +148,7 @@ class interp1d:
                 f"[interp1d] x must be a vector of at least {least} numbers for kind={self._kind!r}, got shape "
                 f"{tuple(knots.shape)}"
             )
-        axis = as_int("axis", axis)
-        if not -len(y.shape) <= axis < len(y.shape) or y.shape[axis] != knots.shape[0]:
-            raise ShapeError(
-                f"[interp1d] y must have {knots.shape[0]} elements along axis {axis}, as x, got shape {tuple(y.shape)}"
-            )
-        self.axis = axis % len(y.shape)
-        values = moveaxis(y, axis, 0)
+        values, self.axis = values_at_knots("interp1d", knots, y, axis)
         known = known_values(x)
         if not assume_sorted and (known is None or not (np.diff(known) >= 0).all()):
             order = argsort(knots, stable=True)
@@ -174,10 +167,7 @@ class interp1d:
         if not extrapolates:
             pair = isinstance(fill_value, tuple) and len(fill_value) == 2
             self._fill = tuple(map(self._filler, fill_value if pair else (fill_value, fill_value)))
-        elif self._kind in (
-            "previous",
-            "next",
-        ):  # nothing precedes the first knot, nothing follows the last one
+        elif self._kind in ("previous", "next"):  # nothing precedes the first knot or follows the last one
             self._fill = (np.nan, self._values[-1]) if self._kind == "previous" else (self._values[0], np.nan)
         else:
             self._fill = ()

@@ -19,7 +19,6 @@ from jittape.primitives.indexing.gather import gather
 from jittape.primitives.linalg.tridiagonal import tridiagonal_solve
 from jittape.primitives.reduce.reductions import reduce_max
 from jittape.primitives.shape.joining import concat, stack
-from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.shape.reshaping import reshape
 from jittape.scipy.interpolate.periodic_splines import nan_without_period, periodic_slopes, require_period
 from jittape.scipy.interpolate.piecewise_polynomials import (
@@ -29,6 +28,7 @@ from jittape.scipy.interpolate.piecewise_polynomials import (
     into_period,
     pieces_at,
     shaped_as_points,
+    values_at_knots,
 )
 from jittape.scipy.scipy_operands import float64_tensor, floating_operand, wide_tensor
 
@@ -42,12 +42,8 @@ def _knots(function: str, x: Any, y: Any, axis: int) -> tuple[Any, Any]:
     y = wide_tensor(y) if function == "CubicSpline" else float64_tensor(function, y)
     if len(x.shape) != 1 or x.shape[0] < 2:
         raise ShapeError(f"[{function}] x must be a vector of at least 2 numbers, got shape {tuple(x.shape)}")
-    axis = as_int("axis", axis)
-    if not -len(y.shape) <= axis < len(y.shape) or y.shape[axis] != x.shape[0]:
-        raise ShapeError(
-            f"[{function}] y must have {x.shape[0]} elements along axis {axis}, as x, got shape {tuple(y.shape)}"
-        )
-    return ascending(function, given, x, strictly=True), moveaxis(y, axis, 0)
+    values, _ = values_at_knots(function, x, y, axis)
+    return ascending(function, given, x, strictly=True), values
 
 
 class _Piecewise:

@@ -21,7 +21,15 @@ from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.shape.reshaping import reshape
 from jittape.scipy.scipy_operands import float64_tensor, known_values, wide_tensor
 
-__all__ = ["PPoly", "ascending", "extrapolation", "into_period", "pieces_at", "shaped_as_points"]
+__all__ = [
+    "PPoly",
+    "ascending",
+    "extrapolation",
+    "into_period",
+    "pieces_at",
+    "shaped_as_points",
+    "values_at_knots",
+]
 
 
 def ascending(function: str, given: Any, x: Any, strictly: bool) -> Any:
@@ -62,6 +70,22 @@ def pieces_at(x: Any, points: Any) -> tuple[Any, Any]:
     found = searchsorted(x, points, side="right") - 1
     piece = where(found < 0, 0, where(found > n - 2, n - 2, found))
     return piece, logical_and(points >= x[0], points <= x[-1])
+
+
+def values_at_knots(function: str, x: Any, y: Any, axis: Any) -> tuple[Any, int]:
+    """Return the values of `y` with dimension `axis`, that of the knots, first, and `axis` counted from the start.
+
+    Raises
+    ------
+    ShapeError
+        If that dimension does not exist, or has another length than the knots.
+    """
+    axis = as_int("axis", axis)
+    if not -len(y.shape) <= axis < len(y.shape) or y.shape[axis] != x.shape[0]:
+        raise ShapeError(
+            f"[{function}] y must have {x.shape[0]} elements along axis {axis}, as x, got shape {tuple(y.shape)}"
+        )
+    return moveaxis(y, axis, 0), axis % len(y.shape)
 
 
 def shaped_as_points(value: Any, lead: tuple[int, ...], trail: tuple[int, ...], axis: int) -> Any:

@@ -24,8 +24,9 @@ __all__ = ["lu", "lu_factor", "lu_solve"]
 
 
 def _unit_lower(packed: Any) -> Any:
-    """Return the square lower factor, with ones on the diagonal."""
-    return band_part(packed, -1, 0) - band_part(packed, 0, 0) + eye(packed.shape[-1], dtype=packed.dtype)
+    """Return the lower factor, with ones on the diagonal."""
+    rows, columns = packed.shape[-2:]
+    return band_part(packed, -1, 0) - band_part(packed, 0, 0) + eye(rows, columns, dtype=packed.dtype)
 
 
 def _rows(a: Any, order: Any) -> Any:
@@ -87,9 +88,7 @@ def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> tuple[Any
     a = matrix_argument(a)
     packed, _, order = _factors("lu", a)
     rows, columns = a.shape[-2:]
-    low = packed[..., :rows]
-    identity = eye(rows, dtype=a.dtype)
-    lower = band_part(low, -1, 0) - band_part(low, 0, 0) + identity[:, : min(rows, columns)]
+    identity, lower = eye(rows, dtype=a.dtype), _unit_lower(packed[..., :rows])
     upper = band_part(packed[..., :columns, :], 0, -1)
     positions = argsort(order, axis=-1)
     if permute_l:
