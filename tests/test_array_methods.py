@@ -45,6 +45,7 @@ CALLS = {
     "conjugate": [()],
     "dot": [(np.ones(4),), (np.ones((4, 2)),)],
     "argsort": [(), (0,)],
+    "compress": [([True, False, True], 0), ([True] * 5,)],
     "nonzero": [()],
     "item": [],
     "tolist": [()],
@@ -111,7 +112,37 @@ def test_sort_and_fill_write(axis):
 
 def test_every_method_is_compared():
     methods = {n for n, f in inspect.getmembers(ArrayMethods, inspect.isfunction) if not n.startswith("_")}
-    assert methods - {"sort", "fill", "searchsorted"} <= CALLS.keys()
+    assert methods - {"sort", "fill", "searchsorted", *PARTLY_ORDERED, "choose"} <= CALLS.keys()
+
+
+PARTLY_ORDERED = ("partition", "argpartition")
+
+
+@pytest.mark.parametrize("kth", [1, [0, 2]])
+@pytest.mark.parametrize("axis", [-1, 0])
+def test_partition_puts_the_named_places_in_order(kth, axis):
+    places = np.atleast_1d(kth)
+    expected = np.sort(FLOATS, axis).take(places, axis)
+    x = jt.Variable(FLOATS)
+    order = np.asarray(x.argpartition(kth, axis))
+    np.testing.assert_array_equal(np.take_along_axis(FLOATS, order, axis).take(places, axis), expected)
+    assert x.partition(kth, axis) is None
+    np.testing.assert_array_equal(x.numpy().take(places, axis), expected)
+
+
+def test_choose():
+    number, choices = np.array([0, 1, 3]), [np.arange(3.0), np.arange(3.0) * 10]
+    same(jt.constant(number).choose(choices, mode="clip"), number.choose(choices, mode="clip"))
+    with pytest.raises(ValueError, match="choice"):
+        jt.constant(number).choose(choices)
+
+
+def test_each_attribute_of_an_ndarray_exists_or_has_advice():
+    x = jt.constant(FLOATS)
+    for name in dir(FLOATS):
+        if not name.startswith("__") and not hasattr(x, name):
+            with pytest.raises(AttributeError, match=f"^Tensor has no '{name}': .*x"):
+                getattr(x, name)
 
 
 def test_methods_record():

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 __all__ = [
     "ATTRIBUTES_LEFT_OUT",
+    "NUMPY_MEMORY",
     "PYTORCH_AND_JAX",
     "ForeignName",
     "advice_for",
@@ -82,6 +83,15 @@ PYTORCH_AND_JAX = {
     "block_until_ready": "use x.numpy(), which runs pending operations",
 }
 """Attributes of PyTorch's and JAX's tensors, and what to use instead."""
+
+NUMPY_MEMORY = {
+    "base ctypes data flags setflags strides": "the memory of tensors is jittape's own; x.numpy() is an array",
+    "byteswap getfield setfield view": "a tensor has one dtype; use jt.bitcast(x, dtype) or x.astype(dtype)",
+    "dump dumps tofile": "use pickle, or the method of x.numpy()",
+    "put": "use jittape.numpy.put(x, indices, values), or x[i] = value",
+    "resize": "a tensor keeps its size; use x.reshape(shape) or np.resize(x, shape)",
+}
+"""Attributes of NumPy's arrays that show or change their memory, and what to use instead."""
 
 _SHAPES_AND_DTYPES = {
     "cast flatten from_tensors to_tensors placeholder_value most_specific_common_supertype "

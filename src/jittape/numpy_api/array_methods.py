@@ -296,6 +296,18 @@ class ArrayMethods:
         """Return where elements of `v` belong in the sorted vector; see `numpy.searchsorted`."""
         return np.searchsorted(self, v, side, sorter)
 
+    def argpartition(self: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+        """Return the indices that partition the tensor; see `numpy.argpartition`."""
+        return _adapter(np.argpartition)(self, kth, axis, kind, order)
+
+    def choose(self: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        """Return the elements of `choices` that the tensor numbers; see `numpy.choose`."""
+        return _into(out, np.choose, self, choices, mode=mode)
+
+    def compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        """Return the slices where `condition` is true; see `numpy.compress`."""
+        return _into(out, np.compress, condition, self, axis)
+
     def __contains__(self: Any, value: Any) -> bool:
         """Return whether an element equals `value`, as NumPy does; pending operations run."""
         found = self == value
@@ -309,6 +321,11 @@ class ArrayMethods:
         if axis is None:
             raise TypeError("sort() needs the axis as an int; reshape the tensor to one dimension first")
         self[...] = _adapter(np.sort)(self, axis, kind, order, stable=stable)
+
+    def partition(self: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> None:
+        """Partition the tensor in place along an axis; see `numpy.ndarray.partition`. The write is recorded."""
+        self._require_kept()
+        self[...] = _adapter(np.partition)(self, kth, axis, kind, order)
 
     def fill(self: Any, value: Any) -> None:
         """Assign `value` to all elements; see `numpy.ndarray.fill`. The write is recorded."""

@@ -16,7 +16,7 @@ import numpy as np
 from jittape.core.buffers import Buffer
 from jittape.core.primitive import active
 from jittape.errors import ScalarError
-from jittape.foreign_names import PYTORCH_AND_JAX, with_foreign_names
+from jittape.foreign_names import NUMPY_MEMORY, PYTORCH_AND_JAX, with_foreign_names
 from jittape.numpy_api.array_methods import ArrayMethods
 from jittape.primitives.elementwise import arithmetic, bits, comparison, division, piecewise, powers
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
@@ -45,7 +45,7 @@ def _protocol() -> Any:
     return import_module("jittape.numpy_api.numpy_protocol")
 
 
-@with_foreign_names(PYTORCH_AND_JAX)
+@with_foreign_names(PYTORCH_AND_JAX, NUMPY_MEMORY)
 class Operators(StaticInfo, ArrayMethods):
     """The base of Tensor and Variable: operators that record, and conversions that run pending operations."""
 
