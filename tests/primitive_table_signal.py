@@ -12,6 +12,7 @@ from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.complex_numbers import complex as complex_of
 from jittape.primitives.elementwise.complex_numbers import imag, real
 from jittape.primitives.signal import cosine as co
+from jittape.primitives.signal import direct_convolution as dc
 from jittape.primitives.signal import fourier as fo
 from jittape.primitives.signal import frames as fr
 from jittape.primitives.signal import frequencies as fq
@@ -185,4 +186,17 @@ FRAMES = (
     ),
 )
 
-ROWS: tuple[Row, ...] = (*transforms(), *cosines(), *FRAMES)
+
+def convolutions() -> Iterator[Row]:
+    for mode in ("full", "valid"):
+        yield Row(
+            f"direct_convolution {mode}",
+            lambda x, y, mode=mode: dc.direct_convolution(x, y, 1, mode),
+            normal((7,), (3,)),
+            lambda x, y, mode=mode: np.convolve(x, y, mode),
+            dtypes=FLOATS,
+            rtol=ROUNDING,
+        )
+
+
+ROWS: tuple[Row, ...] = (*transforms(), *cosines(), *FRAMES, *convolutions())

@@ -66,7 +66,6 @@ def test_parameters_by_position(name: str) -> None:
         ("integrate.odeint", "Dfun", lambda y, t: -np.eye(1)),
         ("optimize.least_squares", "kwargs", {"a": 1.0}),
         ("optimize.curve_fit", "full_output", True),
-        ("signal.fftconvolve", "axes", [0]),
     ],
 )
 def test_parameters_that_are_refused(name: str, option: str, value: Any) -> None:

@@ -296,7 +296,9 @@ class ArrayMethods:
         """Return where elements of `v` belong in the sorted vector; see `numpy.searchsorted`."""
         return np.searchsorted(self, v, side, sorter)
 
-    def argpartition(self: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+    def argpartition(
+        self: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+    ) -> Any:
         """Return the indices that partition the tensor; see `numpy.argpartition`."""
         return _adapter(np.argpartition)(self, kth, axis, kind, order)
 

@@ -1,11 +1,23 @@
 """Convolutions under SciPy's names (``jittape.scipy.signal``)."""
 
 from jittape.lazy_names import lazily as _lazily
+from jittape.scipy.signal.convolutions import choose_conv_method as choose_conv_method
 from jittape.scipy.signal.convolutions import convolve as convolve
 from jittape.scipy.signal.convolutions import correlate as correlate
 from jittape.scipy.signal.convolutions import fftconvolve as fftconvolve
+from jittape.scipy.signal.convolutions import oaconvolve as oaconvolve
+from jittape.scipy.signal.convolutions_2d import convolve2d as convolve2d
+from jittape.scipy.signal.convolutions_2d import correlate2d as correlate2d
 
-__all__ = ["convolve", "correlate", "fftconvolve"]
+__all__ = [
+    "choose_conv_method",
+    "convolve",
+    "convolve2d",
+    "correlate",
+    "correlate2d",
+    "fftconvolve",
+    "oaconvolve",
+]
 
 __getattr__ = _lazily(__name__, {})
 
