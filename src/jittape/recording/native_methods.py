@@ -222,7 +222,7 @@ _KNOWN: dict[str, Any] = {
     **{
         kind.__name__: kind for kind in (tuple, list, dict, slice, str, float, int, bool, complex, np.ndarray)
     },
-    "np.float64": np.float64,
+    "np.generic.item": np.generic.item,
     "np.power": np.power,
     "dtype float64": float64,
     "dtype int64": int64,

@@ -61,9 +61,10 @@ class Node:
     scalars : tuple of ScalarInput
         Python scalars of the call, which are the last inputs. `takes_scalars_as_given`: each scalar is one input, in
         order, and any value fits.
-    conversions : tuple of type, or None
-        What machine code makes of each scalar, if each is one input, in order: `int` for an int64, `float` for an int
-        that becomes a float64, `object` for the scalar as it is. None if Python converts the scalars.
+    conversions : tuple of type or (int, int), or None
+        What machine code makes of each scalar, if each is one input, in order: `int` for an int64, the least and the
+        greatest number for any other integer dtype, `float` for an int that becomes a float or complex, `object` for
+        the scalar as it is. None if Python converts the scalars.
     ops, op_avals : tuples of Op and Aval
         Ops that the edge added, and the avals of their results.
     slot, aval : int, Aval
@@ -131,7 +132,7 @@ class Node:
         self.inputs: tuple[tuple[int, Aval, bool | None], ...] = ()
         self.scalars: tuple[ScalarInput, ...] = ()
         self.takes_scalars_as_given = False
-        self.conversions: tuple[type, ...] | None = None
+        self.conversions: tuple[type | tuple[int, int], ...] | None = None
         self._ops: tuple[Op, ...] | None = ()
         self._op_avals: tuple[Aval, ...] = ()
         self.results: tuple[tuple[int, Aval] | None, ...] | None = None

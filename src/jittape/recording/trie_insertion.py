@@ -16,7 +16,7 @@ import numpy as np
 from jittape.core.buffers import LARGE, Buffer, copied
 from jittape.core.builder import Builder, Symbol, WeakScalar
 from jittape.core.config import config
-from jittape.core.dtypes import KINDS, as_dtype, float64, int64, kind_of
+from jittape.core.dtypes import KINDS, as_dtype, int64, kind_of
 from jittape.core.primitive import any_dtype, recording_with
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import open_extents
@@ -208,7 +208,7 @@ class _Call(NamedTuple):
     inputs: tuple[tuple[int, Aval, bool | None], ...]
     scalars: tuple[ScalarInput, ...]
     takes_scalars_as_given: bool
-    conversions: tuple[type, ...] | None
+    conversions: tuple[type | tuple[int, int], ...] | None
     result: tuple[int, Aval] | None
     results: tuple[tuple[int, Aval] | None, ...] | None
 
@@ -322,7 +322,8 @@ class _ScalarInputs:
             if symbol is None:
                 symbol = made[dtype] = self.builder.new_slot(Aval((), dtype))
                 self.inputs.append((symbol.slot, symbol.aval))
-                self.wanted.append((position, dtype if dtype.kind in "iu" or part is int else None))
+                is_checked = isinstance(part, type) and (dtype.kind in "iu" or part is int)
+                self.wanted.append((position, dtype if is_checked else None))
             return symbol
 
         return WeakScalar(part, resolve) if isinstance(part, type) else resolve(part)
@@ -340,7 +341,18 @@ class _ScalarInputs:
         node.conversions = tuple(kinds) if in_order and None not in kinds else None  # type: ignore[arg-type]
 
 
-_MACHINE_CONVERSIONS: dict[np.dtype[Any], type] = {int64: int, float64: float}
+_OTHER_INTS = ("int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64")
+
+
+_MACHINE_CONVERSIONS: dict[np.dtype[Any], type | tuple[int, int]] = {
+    int64: int,
+    **{
+        as_dtype(name): (int(np.iinfo(name).min), min(int(np.iinfo(name).max), 2**63 - 1))
+        for name in _OTHER_INTS
+    },
+    **dict.fromkeys(map(as_dtype, ("float16", "float32", "float64", "complex64", "complex128")), float),
+}
+"""How machine code converts numbers by the dtype of the input: see `Node.conversions`."""
 
 
 # ---- arrays as operands ----------------------------------------------------------------------------------------------

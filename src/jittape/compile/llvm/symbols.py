@@ -43,6 +43,7 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyLong_AsSsize_t": 64,
     "PyLong_FromSsize_t": 64,
     "PyNumber_Float": 64,
+    "PyNumber_Index": 64,
     "PyNumber_Power": 64,
     "PyObject_GetAttr": 64,
     "PyObject_SetAttr": 32,

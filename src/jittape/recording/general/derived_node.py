@@ -21,7 +21,7 @@ class FixedContents(NamedTuple):
 
     scalars: tuple[ScalarInput, ...]
     takes_scalars_as_given: bool
-    conversions: tuple[type, ...] | None
+    conversions: tuple[type | tuple[int, int], ...] | None
     slot: int
     n_slots: int
     n_inputs: int

@@ -200,17 +200,33 @@ class _Recorder:
         return code.read(part)
 
     def _part_of_numpy(self, operand: ir.Value) -> ir.Value:
-        """Return the part of the key for an ndarray, which becomes a Buffer, or for a float64 of NumPy's."""
+        """Return the part of the key for an ndarray, which becomes a Buffer, or for a scalar of NumPy's."""
         code, builder = self.code, self.code.builder
-        array, after, part = code.block("array"), code.block("numpy.end"), code.words(1)
-        code.require(code.is_a(operand, "np.float64"), array)
-        number = code.attempt(self.refused, "PyNumber_Float", operand)
-        self._append(self.scalars, self.n_scalars, number)
-        code.write(part, code.incref(code.known("dtype float64")))
+        scalar, array, after, part = (
+            *(code.block(n) for n in ("scalar", "array", "numpy.end")),
+            code.words(1),
+        )
+        builder.cbranch(code.is_a(operand, "ndarray"), array, scalar)
+        code.begin(scalar)
+        known = code.attempt(
+            self.refused, "PyDict_GetItemWithError", code.known("NUMPY_SCALARS"), code.type_of(operand)
+        )
+        number, kind = code.words(1), code.item(known, 1)
+        code.write(number, operand)
+        with builder.if_else(code.same(kind, code.known("float"))) as (is_float, is_other):
+            with is_float:
+                code.write(number, code.call("PyNumber_Float", operand))
+            with is_other, builder.if_else(code.same(kind, code.known("int"))) as (is_int, is_other):
+                with is_int:
+                    code.write(number, code.call("PyNumber_Index", operand))
+                with is_other:
+                    code.write(number, code.call_object(code.known("np.generic.item"), number, integer(1)))
+        code.require(code.differ(code.read(number), integer(0)), self.refused)
+        self._append(self.scalars, self.n_scalars, code.read(number))
+        code.write(part, code.incref(code.item(known, 0)))
         builder.branch(after)
 
         code.begin(array)
-        code.require(code.is_a(operand, "ndarray"), self.refused)
         memory = code.words(1)
         buffer = copied(self.new, code, operand, memory)
         code.require(code.differ(buffer, integer(0)), self.refused)
@@ -309,6 +325,12 @@ class _Recorder:
             with builder.if_then(code.same(wanted, code.known("int"))):
                 code.require(code.is_a(scalar, "int"), self.refused)
                 code.index(scalar, self.refused)
+            with builder.if_then(code.is_a(wanted, "tuple")):
+                code.require(code.is_a(scalar, "int"), self.refused)
+                number = code.index(scalar, self.refused)
+                low, high = (code.index(code.item(wanted, i), self.refused) for i in range(2))
+                code.require(builder.icmp_signed(">=", number, low), self.refused)
+                code.require(builder.icmp_signed("<=", number, high), self.refused)
             with builder.if_then(code.same(wanted, code.known("float"))):
                 code.write(self.scalars, code.attempt(self.refused, "PyNumber_Float", scalar), position)
                 code.decref(scalar)

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.dtypes import as_dtype
+
 __all__ = [
     "BOOL_NEXT",
     "COPIES",
@@ -28,6 +30,7 @@ __all__ = [
     "LIST_BEGINS",
     "METHOD_PLANS",
     "MOST_KEPT_BYTES",
+    "NUMPY_SCALARS",
     "RANK",
     "ROWS",
     "SEQUENCE_ENDS",
@@ -59,6 +62,17 @@ METHOD_PLANS: dict[tuple[Any, ...], tuple[Any, ...] | bool] = {}
 
 A key consists of the Python function, the names of the keyword arguments or None, and the arguments: those that are
 structure themselves, and a mark for each operand. The plan of a function has a third item: see `plan_function`.
+"""
+
+_SCALARS = (
+    "bool float16 float32 float64 complex64 complex128 int8 int16 int32 int64 uint8 uint16 uint32 uint64"
+)
+NUMPY_SCALARS: dict[type, tuple[np.dtype[Any], type]] = {
+    np.dtype(name).type: (as_dtype(name), type(np.zeros((), name).item())) for name in _SCALARS.split()
+}
+"""Dtypes of NumPy's scalars, which become run-time inputs, and the types of the Python numbers that equal them.
+
+Their method `item` takes 0.2 µs, the conversion to an int or float 0.02.
 """
 
 LAST_ARRAYS: list[tuple[Any, ...] | None] = [None] * 16
