@@ -33,6 +33,7 @@ KNOWN = (
     "n.resize(x, (2, 5))", "n.interp(v, f, f)", "n.dot(v, k)", "n.where(m, x, k)", "n.hstack([v, k])",
     "n.roll(x, 1, axis=0)", "n.round(x, 1)", "n.split(x, (1, 2))", "n.stack([x, y], axis=-1)",
     "n.std(x, axis=0, ddof=1)", "n.sum(x, dtype=np.float32)", "n.take(x, t, axis=1)", "n.take(v, -2)",
+    "n.take(x, [0, 2], axis=1)", "n.take(x, k[:2], -1)", "n.take(x, 1, 1)",
     "n.tile(x, (2, 1))", "n.trapezoid(v, w)", "n.tril(x)", "n.trunc(x)", "n.unwrap(v)", "n.var(x, axis=(0, 1))",
     "n.where(m, x, 0.0)", "n.zeros_like(x)",
 )  # fmt: skip
@@ -40,7 +41,7 @@ KNOWN = (
 REFUSED = (
     "n.where(x > y, 1, 2)", "n.where(x > y, 0.1, 0.2)", "n.full_like(x, 2)", "n.dot(x, 2)", "n.kron(2, x)",
     "n.sum(x, where=x > y)", "n.average(x, axis=0, weights=[1.0, 2.0, 3.0])", "n.repeat(v, np.array([1, 0, 2]))",
-    "n.repeat(v[:2], t)", "n.take(x, [0, 2], axis=1)", "n.take(x, -2)",
+    "n.repeat(v[:2], t)", "n.take(x, -2)",
     "n.take(x, k)", "n.take(x, k[None], 0)", "n.take(x, 1, mode='wrap')",
     "n.quantile(x, f[::-1])", "n.percentile(v, [5] * 20)", "n.percentile(x, k)", "n.quantile(v, q=0.5)",
     "n.where(v > w)[0]",

@@ -240,6 +240,7 @@ _KNOWN: dict[str, Any] = {
     "True": True,
     "False": False,
     "Ellipsis": Ellipsis,
+    "slice(None)": slice(None),
     "CLEARED": CLEARED,
     "LARGE": LARGE,
     "LOOP": LOOP,

@@ -19,7 +19,7 @@ from jittape.core.symbolic.extents import open_extents
 from jittape.errors import DTypeError, InvalidIndexError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, broadcast_operands, cast_to, to_shape
 from jittape.primitives.elementwise.comparison import where
-from jittape.primitives.indexing.gather_ops import check_range, gather_op, integer_index, scatter_update_op
+from jittape.primitives.indexing.gather_ops import gather_op, integer_index, scatter_update_op
 from jittape.primitives.indexing.index_keys import Picking, Slicing, check_mask, parsed, selection_of
 from jittape.primitives.indexing.masks import masked_op, unmasked_op
 from jittape.primitives.indexing.slice_starts import is_traced
@@ -86,11 +86,14 @@ class Plan(NamedTuple):
         Those of the call.
     operands : tuple of int or None
         Operands of the call behind `x` and the start of a row or of rows. None stands for the next array of the key.
+    extents : tuple of int
+        Extents of the axes that the arrays of the key index, in order: an index must be below.
     """
 
     body: Callable[..., Any]
     static: tuple[Any, ...]
     operands: tuple[int | None, ...]
+    extents: tuple[int, ...] = ()
 
 
 PLANS: dict[tuple[Any, ...], Plan] = {}
@@ -130,19 +133,33 @@ def _rows(shape: tuple[int, ...], size: int) -> Plan:
     return known
 
 
+def _plain(part: Any) -> Any:
+    """Return a part of a key with Python's ints in place of NumPy's, and an array in place of a list of ints."""
+    kind = type(part)
+    if kind is slice:
+        return slice(
+            *[int(b) if isinstance(b, np.integer) else b for b in (part.start, part.stop, part.step)]
+        )
+    if kind is list and part and all([type(i) is int for i in part]):
+        return np.asarray(part)
+    return int(part) if isinstance(part, np.integer) else part
+
+
 def _index_aval(part: Any) -> Aval | None:
-    """Return the aval of an index array whose values the analysis of a key does not read, else None."""
+    """Return the aval of an index array, else None."""
+    if type(part) is np.ndarray:
+        return Aval(part.shape, part.dtype) if part.ndim and part.dtype.kind in "iu" else None
     aval = getattr(part, "aval", None)
     return aval if aval.__class__ is Aval and aval.dtype.kind in "iu" else None
 
 
 def _known_plan(shape: tuple[int, ...], key: Any) -> tuple[Plan, list[Any]] | None:
-    """Return the plan and the index tensors of a key of plain ints, slices, None, Ellipsis and tensors, or None."""
+    """Return the plan and the index arrays of a key of ints, slices, None, Ellipsis and arrays of ints, or None."""
     if open_extents:  # to hash an extent would make the trace less general
         return None
     parts: list[Any] = [shape]
     arrays: list[Any] = []
-    given = key if type(key) is tuple else (key,)
+    given = list(map(_plain, key if type(key) is tuple else (key,)))
     for part in given:
         if type(part) is slice:
             for bound in (part.start, part.stop, part.step):
@@ -160,26 +177,25 @@ def _known_plan(shape: tuple[int, ...], key: Any) -> tuple[Plan, list[Any]] | No
             arrays.append(part)
         else:
             return None
-    known = PLANS.get(tuple(parts))
-    return (known or _new_plan(tuple(parts), shape, key)), arrays
+    plan = PLANS.get(tuple(parts)) or _new_plan(tuple(parts), shape, key)
+    for array, extent in zip(arrays, plan.extents, strict=False):
+        if type(array) is np.ndarray and array.size and (array.min() < -extent or array.max() >= extent):
+            parsed("getitem", shape, key)  # raises the error
+    return plan, arrays
 
 
 def _new_plan(parts: tuple[Any, ...], shape: tuple[int, ...], key: Any) -> Plan:
     structure, operands = parsed("getitem", shape, key)
     places = tuple([x if type(x) is int else None for x in operands])
-    return _kept(parts, Plan(_body_of(structure), (structure,), places))
+    extents: tuple[int, ...] = ()
+    if isinstance(structure, Picking):
+        picks = zip(structure.axes, operands[len(operands) - len(structure.axes) :], strict=True)
+        extents = tuple([structure.slicing.shape[axis] for axis, x in picks if type(x) is not int])
+    return _kept(parts, Plan(_body_of(structure), (structure,), places, extents))
 
 
 def _body_of(structure: Slicing | Picking) -> Callable[..., Any]:
     return _slice if isinstance(structure, Slicing) else _pick
-
-
-def _picked(x: Any, shape: tuple[int, ...], key: np.ndarray[Any, Any]) -> Any:
-    """Record ``x[key]`` for an array of integers."""
-    check_range("getitem", key, 0, shape[0])
-    parts = (shape, Aval(key.shape, key.dtype))
-    known = PLANS.get(parts) or _new_plan(parts, shape, key)
-    return apply(known.body, (x, key), known.static)
 
 
 def getitem(x: Any, key: Any) -> Tensor:
@@ -199,6 +215,10 @@ def getitem(x: Any, key: Any) -> Tensor:
         If an index is out of range: immediately if its value is known, when the result is read if it is a tensor.
     """
     shape = _plain_shape(x)
+    if isinstance(key, np.integer) or (
+        type(key) is slice and (type(key.start) not in _PLAIN or type(key.stop) not in _PLAIN)
+    ):
+        key = _plain(key)
     if type(key) is int and shape and not open_extents:
         size = shape[0]
         if not -size <= key < size:
@@ -216,13 +236,9 @@ def getitem(x: Any, key: Any) -> Tensor:
         start, stop, _ = key.indices(shape[0])
         if start < stop and stop - start < shape[0]:
             return apply(_slice, (x, start), _rows(shape, stop - start).static)
-    if type(key) is list and key and all([type(i) is int for i in key]):
-        key = np.asarray(key)
-    if type(key) is np.ndarray and key.dtype.kind in "iu" and key.ndim and shape and not open_extents:
-        return _picked(x, shape, key)
     known = _known_plan(shape, key)
     if known is not None:
-        (body, static, places), arrays = known
+        (body, static, places, _), arrays = known
         if not arrays:
             return apply(body, (x, *places), static)
         following = iter(arrays)

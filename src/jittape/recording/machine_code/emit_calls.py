@@ -9,10 +9,10 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.machine_code.emit_getitem import getitem
 from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
 from jittape.recording.machine_code.emit_recorder import record
+from jittape.recording.machine_code.emit_take import take_by_operator
 
 __all__ = ["define_method", "define_property", "find_plan"]
 
@@ -62,21 +62,13 @@ class _Method:
         call_python(self.new, code, self.in_python, self.own, self.arguments, self.count, self.names)
 
     def _take_by_operator(self) -> None:
-        """Return ``x[indices]`` for ``x.take(indices)`` of a vector, if machine code records it."""
+        """Return the result of ``x.take(indices, axis)`` if machine code records it."""
         code, builder, otherwise = self.code, self.code.builder, self.code.block("no_take")
         code.require_same(otherwise, (self.in_python, code.known("ArrayMethods.take")))
         code.require_same(otherwise, (code.call("PyErr_Occurred"), integer(0)))
-        code.require_same(otherwise, (self.count, integer(1)), (self.names, integer(0)))
-        indices = code.read(self.arguments)
-        known = builder.or_(code.is_a(indices, "ndarray"), code.is_a(indices, "list"))
-        code.require(builder.or_(known, code.is_a(indices, "int")), otherwise)
-        code.require(code.is_a(self.own, "Tensor"), otherwise)
-        aval = code.get(self.own, "_aval", otherwise)
-        code.require(code.is_a(aval, "Aval"), otherwise)
-        code.require_same(otherwise, (code.length_of(code.item(aval, 0)), integer(1)))
-        part = getitem(self.new, code, self.own, indices)
-        code.require(code.differ(part, integer(0)), otherwise)
-        builder.ret(part)
+        found = take_by_operator(self.new, code, self.own, self.arguments, self.count, integer(0), self.names)
+        code.require(code.differ(found, integer(0)), otherwise)
+        builder.ret(found)
         code.begin(otherwise)
 
     def _take_arguments(self) -> ir.Value:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
-from jittape.native.object_code import ObjectCode
+from jittape.native.object_code import I32, I64, ObjectCode
 from jittape.native.object_layout import CONTIGUOUS_AND_ALIGNED
-from jittape.recording.machine_code.emit_array_copies import KEY, NBYTES, array_copy, kind_of_array
+from jittape.recording.machine_code.emit_array_copies import KEY, kind_of_array
 from jittape.recording.machine_code.emit_methods import call_by_position
 from jittape.recording.machine_code.emit_operands import New, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
 from jittape.recording.machine_code.path_tables import LAST_KEYS, LAST_LISTS
 
-__all__ = ["define_getitem", "getitem", "rows_of"]
+__all__ = ["Getitem", "define_getitem", "getitem"]
 
 _MOST_INDICES = 4096
 """Maximum size of an index array whose range machine code checks."""
+_MOST_KEPT = 16
+"""Maximum number of ints and arrays that the call makes; Python records keys with more."""
 
 
 def define_getitem(name: str, is_variable: bool, new: New, function: ir.Function) -> None:
@@ -41,24 +43,24 @@ def define_getitem(name: str, is_variable: bool, new: New, function: ir.Function
 
 def getitem(new: New, code: ObjectCode, x: ir.Value, key: ir.Value) -> ir.Value:
     """Emit a call of ``getitem(x, key)``, which returns 0 without an error if Python has to record the call."""
-    return code.call_shared("jittape_getitem", lambda shared: _Getitem(new, shared).emit(), x, key)
+    return code.call_shared("jittape_getitem", lambda shared: Getitem(new, shared).emit(), x, key)
 
 
-class _Getitem:
+class Getitem:
     """The writer of `getitem`."""
 
     def __init__(self, new: New, function: ir.Function) -> None:
         self.new = new
         self.code = code = new(function)
         self.x, given = function.args
-        self.given, self.key = given, given
+        self.key = code.words(1)
+        code.write(self.key, given)
         self.no, self.refused = code.block("no"), code.block("refused")
         self.operands, self.count = code.words(OPERANDS), code.words(1)
-        # References that the call holds: the trace, the parts of the plan, the plan, the start of a row and an array.
-        self.held = self.trace, self.parts, self.plan, self.start, self.array = [
-            code.words(1) for _ in range(5)
-        ]
-        for memory in self.held:
+        # References that the call holds: the trace, the parts of the plan, the plan, and numbers and arrays.
+        self.trace, self.parts, self.plan = self.held = [code.words(1) for _ in range(3)]
+        self.kept, self.n_kept, self.place = code.words(_MOST_KEPT), code.words(1), code.words(1)
+        for memory in (*self.held, self.n_kept, self.place):
             code.write(memory, integer(0))
 
     def emit(self) -> None:
@@ -72,33 +74,31 @@ class _Getitem:
         code.require(code.is_a(aval, "Aval"), self.refused)
         shape = code.item(aval, 0)
 
-        row, rows, other, planned = (code.block(name) for name in ("row", "rows", "other", "planned"))
-        builder.cbranch(code.is_a(self.key, "int"), row, rows)
+        names = ("row", "rows", "others", "number", "other", "planned")
+        row, rows, others, number, other, planned = (code.block(name) for name in names)
+        given = code.read(self.key)
+        builder.cbranch(code.is_a(given, "int"), row, rows)
         code.begin(row)
         self._start_of_row(shape)
         builder.branch(planned)
         code.begin(rows)
-        code.require(code.is_a(self.key, "slice"), other)
+        code.require(code.is_a(given, "slice"), others)
         self._start_of_rows(shape, other)
         builder.branch(planned)
+        code.begin(others)
+        builder.cbranch(self._is_numpy_int(given), number, other)
+        code.begin(number)
+        code.write(self.key, self._int(given))
+        builder.branch(row)
         code.begin(other)
-        self._take_list()
         self._parts_of_key(shape)
         builder.branch(planned)
 
         code.begin(planned)
         self._find_plan()
         plan = code.read(self.plan)
-        made = record(
-            self.new,
-            code,
-            code.read(self.trace),
-            code.item(plan, 0),
-            self.operands,
-            code.read(self.count),
-            code.item(plan, 1),
-            integer(0),
-        )
+        call = code.read(self.trace), code.item(plan, 0), self.operands, code.read(self.count)
+        made = record(self.new, code, *call, code.item(plan, 1), integer(0))
         self._drop_all()
         builder.ret(made)
         self._return_nothing()
@@ -113,8 +113,34 @@ class _Getitem:
         code.builder.ret(integer(0))
 
     def _drop_all(self) -> None:
+        code = self.code
         for memory in self.held:
-            self.code.decref(self.code.read(memory))
+            code.decref(code.read(memory))
+        with code.each(code.read(self.n_kept)) as i:
+            code.decref(code.read(self.kept, i))
+
+    def _keep(self, value: ir.Value) -> ir.Value:
+        """Hold a new reference until the call ends, and return the object."""
+        code, builder, count = self.code, self.code.builder, self.code.read(self.n_kept)
+        with builder.if_then(builder.icmp_signed(">=", count, integer(_MOST_KEPT)), likely=False):
+            code.decref(value)
+            builder.branch(self.refused)
+        code.write(self.kept, value, count)
+        code.write(self.n_kept, builder.add(count, integer(1)))
+        return value
+
+    def _is_numpy_int(self, value: ir.Value) -> ir.Value:
+        code, found = self.code, self.code.words(1)
+        code.write(found, integer(0))
+        known = code.call("PyDict_GetItemWithError", code.known("NUMPY_SCALARS"), code.type_of(value))
+        with code.builder.if_then(code.differ(known, integer(0))):
+            is_int = code.same(code.item(known, 1), code.known("int"))
+            code.write(found, code.builder.zext(is_int, I64))
+        return code.differ(code.read(found), integer(0))
+
+    def _int(self, value: ir.Value) -> ir.Value:
+        """Return the Python int that equals one of NumPy's, borrowed."""
+        return self._keep(self.code.attempt(self.refused, "PyNumber_Index", value))
 
     def _append(self, operand: ir.Value) -> None:
         code = self.code
@@ -123,10 +149,16 @@ class _Getitem:
         code.write(self.operands, operand, count)
         code.write(self.count, code.builder.add(count, integer(1)))
 
+    def _mix(self, *parts: ir.Value) -> None:
+        """Let objects determine the place of the plan in `LAST_KEYS`."""
+        code, builder = self.code, self.code.builder
+        for part in parts:
+            address = builder.lshr(part, integer(4))
+            code.write(self.place, builder.add(builder.mul(code.read(self.place), integer(3)), address))
+
     def _begin_at(self, start: ir.Value) -> None:
         code = self.code
-        code.write(self.start, code.attempt(self.refused, "PyLong_FromSsize_t", start))
-        self._append(code.read(self.start))
+        self._append(self._keep(code.attempt(self.refused, "PyLong_FromSsize_t", start)))
 
     def _first_extent(self, shape: ir.Value, otherwise: ir.Block) -> ir.Value:
         code = self.code
@@ -139,11 +171,12 @@ class _Getitem:
         """Take the parts and the start of ``x[i]``."""
         code, builder = self.code, self.code.builder
         extent = self._first_extent(shape, self.refused)
-        index = code.index(self.key, self.refused)
+        index = code.index(code.read(self.key), self.refused)
         self._require_in_range(index, extent, self.refused)
         self._begin_at(builder.select(self._is_negative(index), builder.add(index, extent), index))
-        parts = code.new_tuple(self.refused, code.incref(shape), code.incref(code.known("int")))
-        code.write(self.parts, parts)
+        kind = code.known("int")
+        code.write(self.parts, code.new_tuple(self.refused, code.incref(shape), code.incref(kind)))
+        self._mix(shape, kind)
 
     def _is_negative(self, index: ir.Value) -> ir.Value:
         return self.code.builder.icmp_signed("<", index, integer(0))
@@ -157,7 +190,7 @@ class _Getitem:
     def _start_of_rows(self, shape: ir.Value, other: ir.Block) -> None:
         """Take the parts and the start of ``x[i:j]``; branch to `other` if the slice is not a proper part."""
         code, builder = self.code, self.code.builder
-        start, stop, step = (self._bound(self.key, i) for i in range(3))
+        start, stop, step = (self._bound(code.read(self.key), i) for i in range(3))
         code.require_same(other, (step, code.known("None")))
         extent = self._first_extent(shape, other)
         first = self._clipped(start, integer(0), extent)
@@ -168,14 +201,18 @@ class _Getitem:
         number = code.attempt(self.refused, "PyLong_FromSsize_t", size)
         parts = code.new_tuple(self.refused, code.incref(shape), code.incref(code.known("slice")), number)
         code.write(self.parts, parts)
+        self._mix(shape, number)
 
     def _bound(self, part: ir.Value, position: int) -> ir.Value:
         """Return a bound of a slice, borrowed: an int or None."""
-        code = self.code
-        bound = code.load(part, code.places["slice_start"] + 8 * position)
-        plain = code.builder.or_(code.is_a(bound, "int"), code.same(bound, code.known("None")))
-        code.require(plain, self.refused)
-        return bound
+        code, bound = self.code, self.code.words(1)
+        code.write(bound, code.load(part, code.places["slice_start"] + 8 * position))
+        given = code.read(bound)
+        plain = code.builder.or_(code.is_a(given, "int"), code.same(given, code.known("None")))
+        with code.builder.if_then(code.builder.not_(plain), likely=False):
+            code.require(self._is_numpy_int(given), self.refused)
+            code.write(bound, self._int(given))
+        return code.read(bound)
 
     def _clipped(self, bound: ir.Value, default: ir.Value, extent: ir.Value) -> ir.Value:
         """Return a bound counted from the start, as `slice.indices` does for a positive step."""
@@ -189,31 +226,34 @@ class _Getitem:
             code.write(found, builder.select(below, least, extent))
         return code.read(found)
 
-    def _take_list(self) -> None:
-        """Convert a key that is a list of ints to an array."""
-        code, builder, key, data = self.code, self.code.builder, self.code.words(1), self.code.words(1)
-        code.write(key, self.given)
-        with builder.if_then(code.is_a(self.given, "list"), likely=False):
-            count = code.call("PyList_Size", self.given)
+    def _indices(self, given: ir.Value, otherwise: ir.Block) -> ir.Value:
+        """Return an array of indices, borrowed, which may be given as a list of ints; branch for any other value."""
+        code, builder, found = self.code, self.code.builder, self.code.words(1)
+        code.write(found, given)
+        with builder.if_then(code.is_a(given, "list")):
+            count = code.call("PyList_Size", given)
             code.require(builder.icmp_signed(">", count, integer(0)), self.refused)
             code.require(builder.icmp_signed("<=", count, integer(_MOST_INDICES)), self.refused)
-            code.write(self.array, self._new_indices(count))
-            code.write(key, code.read(self.array))
-            code.write(data, code.get_unchecked(code.read(self.array), "data"))
-            with code.each_item(self.given) as (i, item):
+            code.write(found, self._keep(self._new_indices(count)))
+            data = code.get_unchecked(code.read(found), "data")
+            with code.each_item(given) as (i, item):
                 code.require(code.is_a(item, "int"), self.refused)
-                code.write(code.read(data), code.index(item, self.refused), i)
-        self.key = code.read(key)
+                code.write(data, code.index(item, self.refused), i)
+        code.require(code.is_a(code.read(found), "ndarray"), otherwise)
+        return code.read(found)
 
     def _new_indices(self, count: ir.Value) -> ir.Value:
-        """Return a new array of `count` int64 numbers."""
+        """Return an array of `count` int64 numbers that nothing else refers to: mostly that of a former call."""
         code, builder, last, memory = self.code, self.code.builder, self.code.words(1), self.code.words(1)
-        place = builder.and_(count, integer(len(LAST_LISTS) - 1))
+        at = builder.add(count, code.read(self.n_kept))
+        place = builder.and_(at, integer(len(LAST_LISTS) - 1))
         other, found = code.block("other_length"), code.block("length")
         code.write(last, code.call("PyList_GetItem", code.known("LAST_LISTS"), place))
         code.require(code.is_a(code.read(last), "ndarray"), other)
         extent = code.read(code.get_unchecked(code.read(last), "shape"))
         code.require_same(other, (extent, count))
+        references = code.get_unchecked(code.read(last), "references", I32)
+        code.require_same(other, (references, ir.Constant(I32, code.places["held"])))
         builder.branch(found)
         code.begin(other)
         code.write(memory, code.attempt(self.refused, "PyLong_FromSsize_t", count))
@@ -224,33 +264,32 @@ class _Getitem:
         code.call("PyList_SetItem", code.known("LAST_LISTS"), place, made)
         builder.branch(found)
         code.begin(found)
-        copy = array_copy(code, code.read(last))
-        code.require(code.differ(copy, integer(0)), self.refused)
-        return copy
+        return code.incref(code.read(last))
 
     def _parts_of_key(self, shape: ir.Value) -> None:
         """Take the parts of any other key; its index arrays become operands when the plan is known."""
-        code, builder = self.code, self.code.builder
-        is_tuple = code.is_a(self.key, "tuple")
-        length = builder.select(is_tuple, code.length_of(self.key), integer(1))
+        code, builder, key = self.code, self.code.builder, self.code.read(self.key)
+        is_tuple = code.is_a(key, "tuple")
+        length = builder.select(is_tuple, code.length_of(key), integer(1))
         parts = code.attempt(self.refused, "PyTuple_New", builder.add(length, integer(1)))
         code.write(self.parts, parts)
         code.fill(parts, 0, code.incref(shape))
+        self._mix(shape)
         with code.each(length) as i:
             part = code.words(1)
-            code.write(part, self.key)
+            code.write(part, key)
             with builder.if_then(is_tuple):
-                code.write(part, code.item(self.key, i))
-            code.fill(parts, builder.add(i, integer(1)), self._part(code.read(part), shape, is_tuple))
+                code.write(part, code.item(key, i))
+            code.fill(parts, builder.add(i, integer(1)), self._part(code.read(part)))
 
-    def _part(self, part: ir.Value, shape: ir.Value, is_tuple: ir.Value) -> ir.Value:
+    def _part(self, part: ir.Value) -> ir.Value:
         """Return the part of the plan's key for a part of the key, with a new reference."""
         code, builder, found = self.code, self.code.builder, self.code.words(1)
         plain = builder.or_(code.is_a(part, "int"), code.same(part, code.known("None")))
         plain = builder.or_(plain, code.same(part, code.known("Ellipsis")))
         is_tensor = builder.or_(code.is_a(part, "Tensor"), code.is_a(part, "Variable"))
-        cases = [code.block(name) for name in ("plain", "slice", "tensor", "array", "after")]
-        numbers, ranges, tensors, arrays, after = cases
+        cases = [code.block(name) for name in ("plain", "slice", "tensor", "array", "scalar", "after")]
+        numbers, ranges, tensors, arrays, scalars, after = cases
         for condition, case in ((plain, numbers), (code.is_a(part, "slice"), ranges), (is_tensor, tensors)):
             following = code.block("following")
             builder.cbranch(condition, case, following)
@@ -258,57 +297,64 @@ class _Getitem:
         builder.branch(arrays)
 
         code.begin(numbers)
+        self._mix(part)
         code.write(found, code.incref(part))
         builder.branch(after)
         code.begin(ranges)
         bounds = [self._bound(part, i) for i in range(3)]
+        self._mix(*bounds)
         code.write(found, code.new_tuple(self.refused, *map(code.incref, bounds)))
         builder.branch(after)
         code.begin(tensors)
-        aval = code.get(part, "_aval", self.refused)
-        code.write(found, code.incref(aval))
+        code.write(found, code.incref(code.get(part, "_aval", self.refused)))
         self._append(part)
         builder.branch(after)
         code.begin(arrays)
-        code.require(code.same(is_tuple, ir.Constant(is_tuple.type, 0)), self.refused)
-        code.write(found, self._aval_of_indices(part, self._first_extent(shape, self.refused)))
-        self._append(part)
+        array = self._indices(part, scalars)
+        code.write(found, self._aval_of_indices(array))
+        self._append(array)
+        builder.branch(after)
+        code.begin(scalars)
+        code.require(self._is_numpy_int(part), self.refused)
+        code.write(found, code.incref(self._int(part)))
         builder.branch(after)
         code.begin(after)
         return code.read(found)
 
-    def _aval_of_indices(self, array: ir.Value, extent: ir.Value) -> ir.Value:
-        """Return the shape and dtype of an array of indices that are in range."""
-        code, builder = self.code, self.code.builder
-        code.require(code.is_a(array, "ndarray"), self.refused)
+    def _aval_of_indices(self, array: ir.Value) -> ir.Value:
+        """Return the shape and dtype of an array of indices with a new reference."""
+        code = self.code
         dtype = code.get_unchecked(array, "dtype")
         code.require_same(self.refused, (dtype, code.known("dtype int64")))
-        flags = builder.and_(code.get_unchecked(array, "flags"), integer(CONTIGUOUS_AND_ALIGNED))
+        flags = code.builder.and_(code.get_unchecked(array, "flags"), integer(CONTIGUOUS_AND_ALIGNED))
         code.require_same(self.refused, (flags, integer(CONTIGUOUS_AND_ALIGNED)))
+        rank = code.get_unchecked(array, "ndim", I32)
+        code.require(code.differ(rank, ir.Constant(I32, 0)), self.refused)
         kind = kind_of_array(self.new, code, array)
         code.require(code.differ(kind, integer(0)), self.refused)
         key = code.incref(code.item(kind, KEY))
-        count = builder.sdiv(code.size(code.item(kind, NBYTES)), integer(8))
         code.decref(kind)
-        wrong, after = code.block("wrong"), code.block("indices")
-        code.require(builder.icmp_signed("<=", count, integer(_MOST_INDICES)), wrong)
-        data = code.get_unchecked(array, "data")
-        with code.each(count) as i:
-            self._require_in_range(code.read(data, i), extent, wrong)
-        builder.branch(after)
-        code.begin(wrong)
-        code.decref(key)
-        builder.branch(self.refused)
-        code.begin(after)
         return key
+
+    def _require_indices(self, array: ir.Value, extent: ir.Value) -> None:
+        """Refuse an array of too many indices, or with one that is out of range."""
+        code, builder, count = self.code, self.code.builder, self.code.words(1)
+        code.write(count, integer(1))
+        extents = code.get_unchecked(array, "shape")
+        with code.each(builder.zext(code.get_unchecked(array, "ndim", I32), I64)) as i:
+            code.write(count, builder.mul(code.read(count), code.read(extents, i)))
+        few = builder.icmp_signed("<=", code.read(count), integer(_MOST_INDICES))
+        code.require(few, self.refused)
+        data = code.get_unchecked(array, "data")
+        with code.each(code.read(count)) as i:
+            self._require_in_range(code.read(data, i), extent, self.refused)
 
     def _last_or_known_plan(self) -> ir.Value:
         """Return the plan for the parts, mostly the one that was found last, and hold it."""
         code, builder = self.code, self.code.builder
         parts = code.read(self.parts)
         length, other, after = code.length_of(parts), code.block("other_plan"), code.block("plan")
-        mixed = builder.add(code.item(parts, 0), builder.lshr(code.item(parts, 1), integer(1)))
-        place = builder.and_(builder.lshr(mixed, integer(4)), integer(len(LAST_KEYS) - 1))
+        place = builder.and_(code.read(self.place), integer(len(LAST_KEYS) - 1))
         last = code.call("PyList_GetItem", code.known("LAST_KEYS"), place)
         code.require(code.is_a(last, "tuple"), other)
         known = code.item(last, 0)
@@ -339,7 +385,7 @@ class _Getitem:
         """Find the plan and complete the operands: numbers, and index arrays in the places of None."""
         code, builder = self.code, self.code.builder
         plan = self._last_or_known_plan()
-        places = code.item(plan, 2)
+        places, extents = code.item(plan, 2), code.item(plan, 3)
         with builder.if_then(code.differ(code.length_of(places), integer(0))):
             arrays, following = code.words(OPERANDS), code.words(1)
             code.write(following, integer(0))
@@ -351,34 +397,10 @@ class _Getitem:
                 code.write(operand, place)
                 with builder.if_then(code.same(place, code.known("None"))):
                     position = builder.add(code.read(following), integer(1))
+                    array = code.read(arrays, position)
+                    with builder.if_then(code.is_a(array, "ndarray")):
+                        extent = code.item(extents, code.read(following))
+                        self._require_indices(array, code.index(extent, self.refused))
                     code.write(following, position)
-                    code.write(operand, code.read(arrays, position))
+                    code.write(operand, array)
                 self._append(code.read(operand))
-
-
-def rows_of(new: New, code: ObjectCode, x: ir.Value, given: ir.Value) -> ir.Value:
-    """Emit a call of ``rows(x, given)``, which returns an array of int64 that selects rows of `x`, or 0.
-
-    It returns a new reference to an array, which is `given` or made of a list of ints.
-    """
-    return code.call_shared("jittape_rows", lambda shared: _Rows(new, shared).emit(), x, given)
-
-
-class _Rows(_Getitem):
-    """The writer of `rows_of`."""
-
-    def emit(self) -> None:
-        code, builder = self.code, self.code.builder
-        is_tensor = builder.or_(code.is_a(self.x, "Tensor"), code.is_a(self.x, "Variable"))
-        code.require(is_tensor, self.no)
-        extents = code.call("PyList_Size", code.known("open_extents"))
-        code.require_same(self.no, (extents, integer(0)))
-        aval = code.get(self.x, "_aval", self.no)
-        code.require(code.is_a(aval, "Aval"), self.no)
-        extent = self._first_extent(code.item(aval, 0), self.refused)
-        self._take_list()
-        code.decref(self._aval_of_indices(self.key, extent))
-        found = code.incref(self.key)
-        self._drop_all()
-        builder.ret(found)
-        self._return_nothing()

@@ -16,10 +16,10 @@ from jittape.recording.machine_code.emit_call_arguments import (
     take_argument,
 )
 from jittape.recording.machine_code.emit_facts import fact
-from jittape.recording.machine_code.emit_getitem import getitem
 from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_operands import New, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
+from jittape.recording.machine_code.emit_take import take_by_operator
 
 __all__ = ["define_array_function", "one_call"]
 
@@ -109,40 +109,23 @@ class _OneCall:
         builder.ret(integer(0))
 
     def _take_by_operator(self) -> None:
-        """Record ``np.take(x, indices)`` as ``x[indices]`` if that is the same."""
-        code, builder, axis = self.code, self.code.builder, self.code.words(1)
+        """Return the result of ``np.take(x, indices, axis)`` if machine code records it."""
+        code, builder = self.code, self.code.builder
         found = code.call("PyDict_GetItemWithError", code.known("BY_OPERATOR"), code.item(self.call, 0))
         code.require(code.differ(found, integer(0)), self.no)
-        code.require(builder.icmp_signed(">=", self.count, integer(2)), self.no)
-        code.require(builder.icmp_signed("<=", self.count, integer(3)), self.no)
-        x, indices = code.read(self.arguments), code.read(self.arguments, 1)
-        code.require(code.is_a(x, "Tensor"), self.no)
-        code.require(builder.or_(code.is_a(indices, "ndarray"), code.is_a(indices, "list")), self.no)
-        code.write(axis, code.known("None"))
-        with builder.if_then(code.same(self.count, integer(3))):
-            code.write(axis, code.read(self.arguments, 2))
-        with builder.if_then(code.differ(self.kwargs, integer(0))):
-            code.require_same(self.no, (self.count, integer(2)))
-            code.require_same(self.no, (code.call("PyDict_Size", self.kwargs), integer(1)))
-            code.write(axis, code.call("PyDict_GetItemWithError", self.kwargs, code.known("axis")))
-        with builder.if_then(code.differ(self.names, integer(0))):
-            code.require_same(self.no, (self.count, integer(2)), (code.length_of(self.names), integer(1)))
-            code.require_same(self.no, (code.item(self.names, 0), code.known("axis")))
-            code.write(axis, code.read(self.arguments, 2))
-        first = code.block("first_axis")
-        aval = code.get(x, "_aval", self.no)
-        code.require(code.is_a(aval, "Aval"), self.no)
-        with builder.if_then(code.differ(code.read(axis), code.known("zero")), likely=False):
-            vector = code.same(code.length_of(code.item(aval, 0)), integer(1))
-            by_default = code.same(code.read(axis), code.known("None"))
-            code.require(builder.and_(vector, by_default), self.no)
-        builder.branch(first)
-        code.begin(first)
-        builder.ret(getitem(self.new, code, x, indices))
+        code.require(builder.icmp_signed(">", self.count, integer(0)), self.no)
+        later = builder.add(self.arguments, integer(8)), builder.sub(self.count, integer(1))
+        x = code.read(self.arguments)
+        builder.ret(take_by_operator(self.new, code, x, *later, self.kwargs, self.names))
 
     def _take_arguments(self) -> None:
         code, builder = self.code, self.code.builder
         leading, numbers = (code.index(code.item(self.call, i), self.refused) for i in (2, 3))
+        several = builder.and_(code.same(numbers, integer(INDEX)), builder.icmp_signed(">", self.count, integer(1)))
+        with builder.if_then(several, likely=False):  # values of arrays of indices are no operands
+            indices = code.read(self.arguments, 1)
+            is_list = builder.or_(code.is_a(indices, "ndarray"), code.is_a(indices, "list"))
+            code.require(builder.not_(is_list), self.refused)
         with code.each(self.count) as i:
             leads = builder.zext(builder.icmp_signed("<", i, leading), ir.IntType(64))
             value = code.read(self.arguments, i)

@@ -95,7 +95,7 @@ def new_ring() -> list[None]:
 
 
 LAST_LISTS: list[np.ndarray[Any, Any] | None] = [None] * 16
-"""Arrays of int64 of several lengths, which determine the places; machine code copies them for lists of indices."""
+"""Arrays of int64 of several lengths, which determine the places; machine code writes lists of indices to them."""
 
 
 def new_indices(count: int) -> np.ndarray[Any, Any]:

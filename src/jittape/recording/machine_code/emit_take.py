@@ -1,0 +1,124 @@
+"""Machine code of ``np.take(x, indices, axis)``, which records ``x[..., indices]``, and of indices of rows."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from jittape.compile.llvm.ir_helpers import integer
+from jittape.native.object_code import ObjectCode
+from jittape.recording.machine_code.emit_getitem import Getitem, getitem
+from jittape.recording.machine_code.emit_operands import New
+
+__all__ = ["rows_of", "take_by_operator"]
+
+
+def take_by_operator(new: New, code: ObjectCode, *call: ir.Value) -> ir.Value:
+    """Emit a call of ``take(x, arguments, count, kwargs, names)``, which returns 0 without an error if Python records.
+
+    The arguments are those behind the tensor; those by name are in the dictionary `kwargs` or in the tuple `names`.
+    """
+    return code.call_shared("jittape_take", lambda shared: _Take(new, shared).emit(), *call)
+
+
+class _Take:
+    """The writer of `take_by_operator`. The indices are an int, a list or an array."""
+
+    def __init__(self, new: New, function: ir.Function) -> None:
+        self.new = new
+        self.code = code = new(function)
+        self.x, self.arguments, self.count, self.kwargs, self.names = function.args
+        self.no, self.failed = code.block("no"), code.block("failed")
+
+    def emit(self) -> None:
+        code, builder = self.code, self.code.builder
+        code.require(builder.icmp_signed(">", self.count, integer(0)), self.no)
+        indices = code.read(self.arguments)
+        is_list = builder.or_(code.is_a(indices, "ndarray"), code.is_a(indices, "list"))
+        code.require(builder.or_(is_list, code.is_a(indices, "int")), self.no)
+        code.require(code.is_a(self.x, "Tensor"), self.no)
+        along = self._position(self._axis())
+        later, key = code.block("later"), code.words(1)
+        with builder.if_then(code.same(along, integer(0))):
+            builder.ret(getitem(self.new, code, self.x, indices))
+        builder.branch(later)
+        code.begin(later)
+        code.write(key, code.attempt(self.failed, "PyTuple_New", builder.add(along, integer(1))))
+        with code.each(along) as i:
+            code.fill(code.read(key), i, code.incref(code.known("slice(None)")))
+        code.fill(code.read(key), along, code.incref(indices))
+        part = getitem(self.new, code, self.x, code.read(key))
+        code.decref(code.read(key))
+        builder.ret(part)
+        code.begin(self.failed)
+        code.call("PyErr_Clear")
+        builder.branch(self.no)
+        code.begin(self.no)
+        builder.ret(integer(0))
+
+    def _axis(self) -> ir.Value:
+        """Return the axis, or None if it is not given."""
+        code, builder, axis = self.code, self.code.builder, self.code.words(1)
+        code.write(axis, code.known("None"))
+        with builder.if_then(code.differ(self.count, integer(1))):
+            code.require_same(self.no, (self.count, integer(2)))
+            code.write(axis, code.read(self.arguments, 1))
+        with builder.if_then(code.differ(self.kwargs, integer(0))):
+            code.require_same(self.no, (self.count, integer(1)))
+            code.require_same(self.no, (code.call("PyDict_Size", self.kwargs), integer(1)))
+            given = code.call("PyDict_GetItemWithError", self.kwargs, code.known("axis"))
+            code.require(code.differ(given, integer(0)), self.no)
+            code.write(axis, given)
+        with builder.if_then(code.differ(self.names, integer(0))):
+            code.require_same(self.no, (self.count, integer(1)), (code.length_of(self.names), integer(1)))
+            code.require_same(self.no, (code.item(self.names, 0), code.known("axis")))
+            code.write(axis, code.read(self.arguments, 1))
+        return code.read(axis)
+
+    def _position(self, axis: ir.Value) -> ir.Value:
+        """Return the number of the axis in the shape; None is the only axis of a vector."""
+        code, builder, along = self.code, self.code.builder, self.code.words(1)
+        aval = code.get(self.x, "_aval", self.no)
+        code.require(code.is_a(aval, "Aval"), self.no)
+        rank = code.length_of(code.item(aval, 0))
+        with builder.if_else(code.same(axis, code.known("None"))) as (by_default, given):
+            with by_default:
+                code.require_same(self.no, (rank, integer(1)))
+                code.write(along, integer(0))
+            with given:
+                code.require(code.is_a(axis, "int"), self.no)
+                found = code.index(axis, self.failed)
+                negative = builder.icmp_signed("<", found, integer(0))
+                code.write(along, builder.select(negative, builder.add(found, rank), found))
+        found = code.read(along)
+        code.require(builder.icmp_signed(">=", found, integer(0)), self.no)
+        code.require(builder.icmp_signed("<", found, rank), self.no)
+        return found
+
+
+def rows_of(new: New, code: ObjectCode, x: ir.Value, given: ir.Value) -> ir.Value:
+    """Emit a call of ``rows(x, given)``, which returns an array of int64 that selects rows of `x`, or 0.
+
+    It returns a new reference to an array, which is `given` or made of a list of ints.
+    """
+    return code.call_shared("jittape_rows", lambda shared: _Rows(new, shared).emit(), x, given)
+
+
+class _Rows(Getitem):
+    """The writer of `rows_of`."""
+
+    def emit(self) -> None:
+        code, builder = self.code, self.code.builder
+        is_tensor = builder.or_(code.is_a(self.x, "Tensor"), code.is_a(self.x, "Variable"))
+        code.require(is_tensor, self.no)
+        extents = code.call("PyList_Size", code.known("open_extents"))
+        code.require_same(self.no, (extents, integer(0)))
+        aval = code.get(self.x, "_aval", self.no)
+        code.require(code.is_a(aval, "Aval"), self.no)
+        extent = self._first_extent(code.item(aval, 0), self.refused)
+        array = self._indices(code.read(self.key), self.refused)
+        code.decref(self._aval_of_indices(array))
+        self._require_indices(array, extent)
+        found = code.incref(array)
+        self._drop_all()
+        builder.ret(found)
+        self._return_nothing()
