@@ -121,7 +121,9 @@ class _OneCall:
     def _take_arguments(self) -> None:
         code, builder = self.code, self.code.builder
         leading, numbers = (code.index(code.item(self.call, i), self.refused) for i in (2, 3))
-        several = builder.and_(code.same(numbers, integer(INDEX)), builder.icmp_signed(">", self.count, integer(1)))
+        several = builder.and_(
+            code.same(numbers, integer(INDEX)), builder.icmp_signed(">", self.count, integer(1))
+        )
         with builder.if_then(several, likely=False):  # values of arrays of indices are no operands
             indices = code.read(self.arguments, 1)
             is_list = builder.or_(code.is_a(indices, "ndarray"), code.is_a(indices, "list"))
