@@ -482,13 +482,8 @@ def test_the_configuration_of_a_layer():
     assert config == {"name": "first", "trainable": False, "dtype": "float32", "units": 7}
     assert Linear.from_config(config).units == 7
     del Linear.get_config
-    with pytest.raises(NotImplementedError, match="Linear has arguments and must define get_config"):
-        Linear(7).get_config()
-    for part in (layers.Dense(3), jt.keras.Sequential([layers.Dense(3)])):
-        with pytest.raises(
-            NotImplementedError, match=r"has no config: call its class again, or use .*clone_model"
-        ):
-            part.get_config()
+    with pytest.raises(NotImplementedError, match=r"Linear was created by passing .* Define get_config"):
+        Linear(np.ones(7)).get_config()
 
 
 @pytest.mark.parametrize("backwards", [False, True])

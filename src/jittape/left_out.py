@@ -184,23 +184,21 @@ LEFT_OUT = (
     ),
     LeftOut(
         "keras.layers.Dot keras.layers.dot keras.layers.InputSpec keras.InputSpec "
-        "keras.layers.Wrapper keras.layers.serialize keras.layers.deserialize",
+        "keras.layers.Wrapper",
         "these parts of functional models are missing",
         "jt.keras.layers.Input, jt.keras.layers.Lambda and jt.keras.layers.Layer",
     ),
     LeftOut(
         "keras.layers.*", "this layer is missing", "jt.keras.layers.Layer with a method call of your own"
     ),
-    LeftOut("keras.metrics.*", "this metric is missing", "jt.keras.metrics.Mean of a function of your own"),
     LeftOut("keras.losses.*", "this loss is missing", "a function of y_true and y_pred"),
     LeftOut("keras.activations.*", "this activation is missing", "jt.nn and jt.math"),
     LeftOut("keras.initializers.*", "this initializer is missing", "a function of shape and dtype"),
     LeftOut("keras.regularizers.*", "this regularizer is missing", "jt.keras.regularizers.Regularizer"),
-    LeftOut("keras.constraints.*", "this constraint is missing", "a function of the weight"),
     LeftOut("keras.callbacks.*", "this callback is missing", "jt.keras.callbacks.Callback"),
     LeftOut(
-        "keras.models.*", "models are classes and are not stored",
-        "model.save_weights, jt.train.Checkpoint and the class of the model",
+        "keras.models.*", "models are not stored as one file",
+        "model.to_json() and model.save_weights, or jt.train.Checkpoint",
     ),
     LeftOut(
         "keras.optimizers.LossScaleOptimizer", "every optimizer scales the loss",
@@ -255,7 +253,7 @@ _FOREIGN = {
 _MODULES = (
     "nn", "math", "linalg", "random", "signal", "bitwise", "optimizers", "debugging", "nest", "train", "data", "test",
     "autodiff", "plot", "keras", "keras.layers", "keras.losses", "keras.metrics", "keras.initializers",
-    "keras.constraints", "keras.callbacks",
+    "keras.constraints", "keras.callbacks", "keras.saving",
 )  # fmt: skip
 """Public modules in which a missing name is searched."""
 

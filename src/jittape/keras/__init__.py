@@ -13,6 +13,7 @@ from jittape.keras import models as models
 from jittape.keras import preprocessing as preprocessing
 from jittape.keras import random as random
 from jittape.keras import regularizers as regularizers
+from jittape.keras import saving as saving
 from jittape.keras import utils as utils
 from jittape.keras.initializers import Initializer as Initializer
 from jittape.keras.layers import Input as Input
@@ -29,7 +30,7 @@ from jittape.recording.variable import Variable as Variable
 __all__ = [
     "Initializer", "Input", "Layer", "Loss", "Metric", "Model", "Optimizer", "Regularizer", "Sequential",
     "Variable", "activations", "backend", "callbacks", "constraints", "initializers", "layers", "losses", "metrics",
-    "models", "optimizers", "preprocessing", "random", "regularizers", "utils",
+    "models", "optimizers", "preprocessing", "random", "regularizers", "saving", "utils",
 ]  # fmt: skip
 
 __getattr__ = _lazily(__name__, {})

@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 
 from jittape.core.user_calls import as_float
+from jittape.keras.saving.named_objects import deserializer
+from jittape.keras.saving.named_objects import name_or_config as serialize
+from jittape.keras.saving.object_configs import identified
+from jittape.keras.saving.registered_objects import BUILTIN_FUNCTIONS
 from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.comparison import greater, less_equal, where
@@ -18,8 +22,9 @@ from jittape.primitives.elementwise.piecewise import minimum
 from jittape.primitives.nn import activation as nn
 
 __all__ = [
-    "elu", "exponential", "gelu", "get", "hard_sigmoid", "leaky_relu", "linear", "log_softmax", "mish", "relu", "relu6",
-    "selu", "sigmoid", "silu", "softmax", "softplus", "softsign", "swish", "tanh",
+    "deserialize", "elu", "exponential", "gelu", "get", "hard_sigmoid", "leaky_relu", "linear", "log_softmax",
+    "mish", "relu", "relu6", "selu", "serialize", "sigmoid", "silu", "softmax", "softplus", "softsign", "swish",
+    "tanh",
 ]  # fmt: skip
 
 Activation = Callable[[Any], Any]
@@ -347,6 +352,7 @@ ACTIVATIONS: dict[str, Activation] = {
     "tanh": tanh,
 }
 """Activations that layers accept by name."""
+BUILTIN_FUNCTIONS |= ACTIVATIONS
 
 
 def get(identifier: Any) -> Activation:
@@ -378,6 +384,7 @@ def activation_of(owner: str, given: Activation | str | None) -> Activation | No
     ValueError
         If there is none.
     """
+    given = identified(given)
     if given is None or callable(given):
         return given
     if not isinstance(given, str) or given not in ACTIVATIONS:
@@ -385,6 +392,9 @@ def activation_of(owner: str, given: Activation | str | None) -> Activation | No
             f"[{owner}] Unknown activation {given!r}; known are {', '.join(ACTIVATIONS)}, or give a function"
         )
     return None if given == "linear" else ACTIVATIONS[given]
+
+
+deserialize = deserializer(get)
 
 
 __getattr__ = _lazily(__name__, {})

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from jittape.core.user_calls import as_float
+from jittape.keras.saving.named_objects import deserializer
+from jittape.keras.saving.object_configs import identified
+from jittape.keras.saving.object_configs import serialize_keras_object as serialize
+from jittape.keras.saving.serializable import Serializable
 from jittape.keras.true_and_predicted import TINY
 from jittape.lazy_names import lazily
 from jittape.module import snake_case
@@ -15,12 +19,12 @@ from jittape.primitives.elementwise.piecewise import clip_by_value, maximum
 from jittape.primitives.reduce.reductions import reduce_sum
 
 __all__ = [
-    "Constraint", "MaxNorm", "MinMaxNorm", "NonNeg", "UnitNorm", "get", "max_norm", "min_max_norm", "non_neg",
-    "unit_norm",
+    "Constraint", "MaxNorm", "MinMaxNorm", "NonNeg", "UnitNorm", "deserialize", "get", "max_norm", "min_max_norm",
+    "non_neg", "serialize", "unit_norm",
 ]  # fmt: skip
 
 
-class Constraint:
+class Constraint(Serializable):
     """Base class of constraints: ``constraint(weight)`` returns the weight that is stored.
 
     Examples
@@ -32,18 +36,11 @@ class Constraint:
     array([0., 2.], dtype=float32)
     """
 
+    _namespace = "keras.constraints"
+
     def __call__(self, w: Any) -> Any:
         """Return the weight. Subclasses must define this method."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(w)")
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constraint as plain values."""
-        return dict(vars(self))
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Constraint:
-        """Return a constraint with the arguments that `get_config` gave."""
-        return cls(**config)
 
 
 def _norms(w: Any, axis: Any) -> Any:
@@ -169,6 +166,7 @@ def get(identifier: Any) -> Any:
     >>> jt.keras.constraints.get("max_norm").max_value
     2
     """
+    identifier = identified(identifier)
     if isinstance(identifier, str):
         if identifier not in _BY_NAME:
             raise ValueError(
@@ -180,6 +178,9 @@ def get(identifier: Any) -> Any:
     if identifier is not None and not callable(identifier):
         raise TypeError(f"a constraint must be a function of the weight, got {identifier!r}")
     return identifier
+
+
+deserialize = deserializer(get)
 
 
 __getattr__ = lazily(__name__, {})

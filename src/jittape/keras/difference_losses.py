@@ -228,7 +228,7 @@ class Huber(FunctionLoss):
         self,
         delta: float = 1.0,
         reduction: str | None = "sum_over_batch_size",
-        name: str | None = None,
+        name: str | None = "huber_loss",
         dtype: Any = None,
     ) -> None:
         super().__init__(reduction, name, dtype, delta=number("Huber", "delta", delta, POSITIVE))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,10 @@ from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
 from jittape.errors import ShapeError
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
+from jittape.keras.saving.named_objects import deserializer
+from jittape.keras.saving.object_configs import identified
+from jittape.keras.saving.object_configs import serialize_keras_object as serialize
+from jittape.keras.saving.serializable import Serializable
 from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -24,14 +27,15 @@ from jittape.recording.convert import constant as tensor_with
 __all__ = [
     "Constant", "GlorotNormal", "GlorotUniform", "HeNormal", "HeUniform", "Identity", "IdentityInitializer",
     "Initializer", "LecunNormal", "LecunUniform", "Ones", "Orthogonal", "OrthogonalInitializer", "RandomNormal",
-    "RandomUniform", "TruncatedNormal", "VarianceScaling", "Zeros", "constant", "get", "glorot_normal",
-    "glorot_uniform", "he_normal", "he_uniform", "identity", "lecun_normal", "lecun_uniform", "ones",
-    "orthogonal", "random_normal", "random_uniform", "truncated_normal", "variance_scaling", "zeros",
+    "RandomUniform", "TruncatedNormal", "VarianceScaling", "Zeros", "constant", "deserialize", "get",
+    "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "identity", "lecun_normal", "lecun_uniform",
+    "ones", "orthogonal", "random_normal", "random_uniform", "serialize", "truncated_normal", "variance_scaling",
+    "zeros",
 ]  # fmt: skip
 
 
 @with_foreign_names(ATTRIBUTES_LEFT_OUT["keras.initializers.Initializer"])
-class Initializer:
+class Initializer(Serializable):
     """Base class of initializers: ``initializer(shape, dtype)`` returns a tensor.
 
     Examples
@@ -43,18 +47,11 @@ class Initializer:
     array([[2.]], dtype=float32)
     """
 
+    _namespace = "keras.initializers"
+
     def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
         """Return initial values of a weight."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(shape, dtype)")
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor arguments as plain values."""
-        return {n: getattr(self, n) for n in inspect.signature(type(self)).parameters if hasattr(self, n)}
-
-    @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Initializer:
-        """Create an initializer from the result of `get_config`."""
-        return cls(**config)
 
 
 def _dtype(dtype: Any) -> np.dtype[Any]:
@@ -384,6 +381,7 @@ def get(identifier: Any) -> Any:
     >>> jt.keras.initializers.get("ones")([2]).numpy()
     array([1., 1.], dtype=float32)
     """
+    identifier = identified(identifier)
     name = re.sub("(?<!^)(?=[A-Z])", "_", identifier).lower() if isinstance(identifier, str) else ""
     if name in _CLASSES:  # "GlorotUniform" has the name "glorot_uniform"
         return _CLASSES[name]()
@@ -411,6 +409,8 @@ random_uniform = RandomUniform
 truncated_normal = TruncatedNormal
 variance_scaling = VarianceScaling
 zeros = Zeros
+
+deserialize = deserializer(get)
 
 
 __getattr__ = _lazily(__name__, {})

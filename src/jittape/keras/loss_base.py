@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from jittape.core.dtypes import as_dtype
 from jittape.core.symbolic.extents import applied
 from jittape.errors import ShapeError
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
+from jittape.keras.saving.serializable import Serializable
 from jittape.keras.tensor_masks import MASKS, as_mask, mask_of
 from jittape.keras.true_and_predicted import argument_as_tensor
 from jittape.primitives.elementwise.arithmetic import multiply
@@ -25,7 +27,7 @@ _REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", 
 
 
 @with_foreign_names(ATTRIBUTES_LEFT_OUT["keras.losses.Loss"])
-class Loss:
+class Loss(Serializable):
     """Base class of losses: ``loss(y_true, y_pred)`` reduces what `call` returns for each example.
 
     Parameters
@@ -51,6 +53,10 @@ class Loss:
     >>> Cubed()(jt.constant([[1.0], [2.0]]), jt.constant([[2.0], [4.0]])).numpy().item()
     4.5
     """
+
+    _namespace = "keras.losses"
+    _base_arguments = "name reduction"
+    _left_out = "dtype"
 
     def __init__(
         self, name: str | None = None, reduction: str | None = "sum_over_batch_size", dtype: Any = None
@@ -84,18 +90,13 @@ class Loss:
         counted = self.counted(y_true, losses)
         return reduce_masked(op, losses, y_pred, sample_weight, self.reduction, counted)
 
+    def _config_of(self, home: type) -> dict[str, Any]:
+        config = super()._config_of(home)
+        return config if self.dtype is None else config | {"dtype": as_dtype(self.dtype).name}
+
     def counted(self, y_true: Any, losses: Any) -> Any:
         """Return which of the `losses` count in a mean, as a tensor of bool of their shape; None for all."""
         return None
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor arguments as plain values."""
-        return {"name": self.name, "reduction": self.reduction}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Loss:
-        """Return a loss with the arguments that `get_config` gave."""
-        return cls(**config)
 
 
 layer_calls.add(Loss.__call__.__code__)
@@ -174,7 +175,3 @@ class FunctionLoss(Loss):
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Return the loss of each example."""
         return type(self).function(y_true, y_pred, **self._arguments)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor arguments as plain values."""
-        return super().get_config() | self._arguments

@@ -49,6 +49,10 @@ from jittape.keras.probability_losses import (
     sparse_categorical_crossentropy,
     tversky,
 )
+from jittape.keras.saving.named_objects import deserializer
+from jittape.keras.saving.object_configs import identified
+from jittape.keras.saving.object_configs import serialize_keras_object as serialize
+from jittape.keras.saving.registered_objects import BUILTIN_FUNCTIONS
 from jittape.keras.true_and_predicted import as_tensor
 from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.comparison import not_equal
@@ -56,15 +60,15 @@ from jittape.primitives.elementwise.comparison import not_equal
 __all__ = [
     "KLD", "MAE", "MAPE", "MSE", "MSLE", "BinaryCrossentropy", "BinaryFocalCrossentropy",
     "CategoricalCrossentropy", "CategoricalFocalCrossentropy", "CategoricalGeneralizedCrossEntropy",
-    "CategoricalHinge", "Circle", "CosineSimilarity", "Dice", "Hinge", "Huber", "KLDivergence", "LogCosh",
-    "Loss", "MeanAbsoluteError", "MeanAbsolutePercentageError", "MeanSquaredError",
-    "MeanSquaredLogarithmicError", "Poisson", "SparseCategoricalCrossentropy", "SquaredHinge", "Tversky",
-    "binary_crossentropy", "binary_focal_crossentropy", "categorical_crossentropy",
-    "categorical_focal_crossentropy", "categorical_generalized_cross_entropy", "categorical_hinge", "circle",
-    "cosine_similarity", "dice", "get", "hinge", "huber", "kl_divergence", "kld", "kullback_leibler_divergence",
-    "log_cosh", "logcosh", "mae", "mape", "mean_absolute_error", "mean_absolute_percentage_error",
-    "mean_squared_error", "mean_squared_logarithmic_error", "mse", "msle", "poisson",
-    "sparse_categorical_crossentropy", "squared_hinge", "tversky",
+    "CategoricalHinge", "Circle", "CosineSimilarity", "Dice", "Hinge", "Huber", "KLDivergence", "LogCosh", "Loss",
+    "MeanAbsoluteError", "MeanAbsolutePercentageError", "MeanSquaredError", "MeanSquaredLogarithmicError",
+    "Poisson", "SparseCategoricalCrossentropy", "SquaredHinge", "Tversky", "binary_crossentropy",
+    "binary_focal_crossentropy", "categorical_crossentropy", "categorical_focal_crossentropy",
+    "categorical_generalized_cross_entropy", "categorical_hinge", "circle", "cosine_similarity", "deserialize",
+    "dice", "get", "hinge", "huber", "kl_divergence", "kld", "kullback_leibler_divergence", "log_cosh", "logcosh",
+    "mae", "mape", "mean_absolute_error", "mean_absolute_percentage_error", "mean_squared_error",
+    "mean_squared_logarithmic_error", "mse", "msle", "poisson", "serialize", "sparse_categorical_crossentropy",
+    "squared_hinge", "tversky",
 ]  # fmt: skip
 
 
@@ -373,6 +377,7 @@ def get(identifier: Any) -> Any:
     >>> jt.keras.losses.get("mse")([1.0], [3.0]).numpy().item()
     4.0
     """
+    identifier = identified(identifier)
     if callable(identifier):
         return identifier
     if isinstance(identifier, str):
@@ -399,6 +404,10 @@ mae = mean_absolute_error
 mape = mean_absolute_percentage_error
 mse = mean_squared_error
 msle = mean_squared_logarithmic_error
+
+BUILTIN_FUNCTIONS |= {name: globals()[name] for name in _FUNCTIONS}
+
+deserialize = deserializer(get)
 
 
 __getattr__ = _lazily(__name__, {})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from jittape.keras.layers.layer import Layer
@@ -11,10 +12,14 @@ from jittape.keras.layers.sequential import Sequential as SequentialLayers
 from jittape.keras.layers.symbolic_outputs import leaves_of, mapped
 from jittape.keras.layers.wrapper_layers import unbuilt
 from jittape.keras.model import Model
+from jittape.keras.saving.object_configs import deserialize_keras_object
+from jittape.keras.saving.registered_objects import OTHER_NAMES
 from jittape.keras.training.functional_graph import FunctionalGraph
 from jittape.lazy_names import lazily as _lazily
 
-__all__ = ["Model", "Sequential", "clone_model"]
+__all__ = ["Model", "Sequential", "clone_model", "model_from_json"]
+
+OTHER_NAMES["Functional"] = Model
 
 
 class Sequential(SequentialLayers, Model):
@@ -39,11 +44,37 @@ class Sequential(SequentialLayers, Model):
     True
     """
 
+    _namespace = "keras"
+
     def _required_graph(self, name: str) -> FunctionalGraph:
         """Return the graph from the `Input` to the last layer."""
         if self._input is None or not self.layers:
             return super()._required_graph(name)
         return FunctionalGraph(self._input, self._output)
+
+
+def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
+    """Return a model with new weights, as `to_json` of a model described it.
+
+    Parameters
+    ----------
+    json_string : str
+    custom_objects : dict, optional
+        Classes and functions of the user by their names.
+
+    Raises
+    ------
+    TypeError
+        If a class or function is unknown.
+
+    Examples
+    --------
+    >>> layers = jt.keras.layers
+    >>> model = jt.keras.Sequential([layers.Input((3,)), layers.Dense(2, "tanh")])
+    >>> jt.keras.models.model_from_json(model.to_json()).count_params()
+    8
+    """
+    return deserialize_keras_object(json.loads(json_string), custom_objects)
 
 
 def clone_model(

@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from jittape.core.argument_checks import NOT_NEGATIVE, number
+from jittape.keras.saving.named_objects import deserializer
+from jittape.keras.saving.object_configs import identified
+from jittape.keras.saving.object_configs import serialize_keras_object as serialize
+from jittape.keras.saving.serializable import Serializable
 from jittape.lazy_names import lazily as _lazily
 from jittape.primitives.elementwise.arithmetic import add, multiply, square
 from jittape.primitives.elementwise.piecewise import absolute
 from jittape.primitives.reduce.reductions import reduce_sum
 
 __all__ = [
-    "L1", "L1L2", "L2", "Regularizer", "get", "l1", "l1_l2", "l2",
+    "L1", "L1L2", "L2", "Regularizer", "deserialize", "get", "l1", "l1_l2", "l2", "serialize",
 ]  # fmt: skip
 
 
-class Regularizer:
+class Regularizer(Serializable):
     """Base class of regularizers: ``regularizer(weight)`` returns a scalar to add to the loss.
 
     Examples
@@ -27,10 +31,7 @@ class Regularizer:
     0.20000000298023224
     """
 
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Regularizer:
-        """Return a regularizer with the arguments that `get_config` gave."""
-        return cls(**config)
+    _namespace = "keras.regularizers"
 
     def __call__(self, x: Any) -> Any:
         """Return the penalty of a weight."""
@@ -69,10 +70,6 @@ class L1L2(Regularizer):
         squares = multiply(self.l2, reduce_sum(square(x)))
         return squares if sizes is None else add(sizes, squares)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor arguments as plain values."""
-        return {"l1": self.l1, "l2": self.l2}
-
 
 class L1(L1L2):
     """``l1 * sum(abs(x))``.
@@ -95,10 +92,6 @@ class L1(L1L2):
 
     def __init__(self, l1: float = 0.01) -> None:
         super().__init__(l1=l1)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor arguments as plain values."""
-        return {"l1": self.l1}
 
 
 class L2(L1L2):
@@ -123,10 +116,6 @@ class L2(L1L2):
     def __init__(self, l2: float = 0.01) -> None:
         super().__init__(l2=l2)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor arguments as plain values."""
-        return {"l2": self.l2}
-
 
 def get(identifier: Any) -> Any:
     """Return the regularizer with this name (``"l1"``, ``"l2"``, ``"l1_l2"``); a callable or None as it is.
@@ -146,6 +135,7 @@ def get(identifier: Any) -> Any:
     >>> jt.keras.regularizers.get("l2").get_config()
     {'l2': 0.01}
     """
+    identifier = identified(identifier)
     named: dict[str, Any] = {
         "l1": L1,
         "l2": L2,
@@ -164,6 +154,8 @@ def get(identifier: Any) -> Any:
 l1 = L1
 l1_l2 = L1L2
 l2 = L2
+
+deserialize = deserializer(get)
 
 
 __getattr__ = _lazily(__name__, {})

@@ -9,6 +9,14 @@ import numpy as np
 
 from jittape.core.user_calls import as_array, as_int
 from jittape.keras.layers.layer_names import clear_session as clear_session
+from jittape.keras.saving import CustomObjectScope as CustomObjectScope
+from jittape.keras.saving import custom_object_scope as custom_object_scope
+from jittape.keras.saving import deserialize_keras_object as deserialize_keras_object
+from jittape.keras.saving import get_custom_objects as get_custom_objects
+from jittape.keras.saving import get_registered_name as get_registered_name
+from jittape.keras.saving import get_registered_object as get_registered_object
+from jittape.keras.saving import register_keras_serializable as register_keras_serializable
+from jittape.keras.saving import serialize_keras_object as serialize_keras_object
 from jittape.keras.sequence_data import pad_sequences as pad_sequences
 from jittape.keras.sequence_data import timeseries_dataset_from_array as timeseries_dataset_from_array
 from jittape.lazy_names import lazily
@@ -16,9 +24,17 @@ from jittape.primitives.broadcast import normalized_axes
 from jittape.random import source
 
 __all__ = [
+    "CustomObjectScope",
     "clear_session",
+    "custom_object_scope",
+    "deserialize_keras_object",
+    "get_custom_objects",
+    "get_registered_name",
+    "get_registered_object",
     "normalize",
     "pad_sequences",
+    "register_keras_serializable",
+    "serialize_keras_object",
     "set_random_seed",
     "timeseries_dataset_from_array",
     "to_categorical",

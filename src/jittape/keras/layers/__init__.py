@@ -90,6 +90,8 @@ from jittape.keras.layers.reshaping_layers import Reshape as Reshape
 from jittape.keras.layers.sequential import Sequential as Sequential
 from jittape.keras.layers.wrapper_layers import Bidirectional as Bidirectional
 from jittape.keras.layers.wrapper_layers import TimeDistributed as TimeDistributed
+from jittape.keras.saving.object_configs import deserialize_keras_object as deserialize
+from jittape.keras.saving.object_configs import serialize_keras_object as serialize
 from jittape.lazy_names import lazily as _lazily
 
 __all__ = [
@@ -199,9 +201,11 @@ __all__ = [
     "add",
     "average",
     "concatenate",
+    "deserialize",
     "maximum",
     "minimum",
     "multiply",
+    "serialize",
     "subtract",
 ]  # fmt: skip
 

@@ -13,7 +13,7 @@ from jittape.core.user_calls import as_int, shown
 from jittape.errors import ShapeError
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.noise import drop, generator_of
-from jittape.keras.layers.weight_options import weight_options
+from jittape.keras.layers.weight_options import weight_options, with_options
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.comparison import less_equal, logical_and, where
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -190,6 +190,7 @@ class AdditiveAttention(Attention):
         return reduce_sum(sums if self.scale is None else multiply(sums, self.scale), -1)
 
 
+@with_options(kernel="_kernel", bias="_bias")
 class MultiHeadAttention(Layer):
     """Several attentions over projections of queries, keys and values (Vaswani et al. 2017).
 

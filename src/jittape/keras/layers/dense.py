@@ -55,6 +55,8 @@ class Dense(Layer):
 
     takes_floats = True
 
+    _left_out = "input_dim"
+
     def __init__(
         self,
         units: int,

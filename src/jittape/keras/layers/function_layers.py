@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from jittape.primitives.elementwise.exponential import sqrt
 from jittape.primitives.elementwise.piecewise import maximum
 from jittape.recording.convert import constant
 
-__all__ = ["Identity", "Lambda", "Normalization", "Rescaling"]
+__all__ = ["Identity", "Lambda", "Normalization", "Operation", "Rescaling"]
 
 
 class Identity(Layer):
@@ -221,9 +221,51 @@ class Operation(Layer):
         super().__init__(name=operation)
         self.operation, self.is_swapped = operation, is_swapped
 
+    def as_keras(self, name: str) -> dict[str, Any]:
+        """Return the operation of Keras that computes the same, as plain values."""
+        kind = _KERAS_OPERATIONS[self.operation]
+        found = {"module": "keras.src.ops.numpy", "class_name": kind, "config": {"name": name}}
+        return found | {"registered_name": kind}
+
+    @classmethod
+    def of_keras(cls, stored: Mapping[str, Any]) -> Operation | None:
+        """Return the operator that Keras's operation is, None for a layer.
+
+        Raises
+        ------
+        NotImplementedError
+            If there is no such operator.
+        """
+        if not str(stored.get("module")).startswith("keras.src.ops"):
+            return None
+        kind = stored["class_name"]
+        for operation, known in _KERAS_OPERATIONS.items():
+            if kind == known:
+                return cls(operation)
+        raise NotImplementedError(
+            f"the config has Keras's operation {kind}, and jittape reads {', '.join(_KERAS_OPERATIONS.values())}: "
+            "make the model with a layer of your own in its place"
+        )
+
     def call(self, *operands: Any) -> Any:
         """Return the result of the operator."""
         return OPERATORS[self.operation](*(reversed(operands) if self.is_swapped else operands))
+
+
+_KERAS_OPERATIONS = {
+    "add": "Add",
+    "sub": "Subtract",
+    "mul": "Multiply",
+    "truediv": "TrueDivide",
+    "floordiv": "FloorDivide",
+    "mod": "Mod",
+    "pow": "Power",
+    "matmul": "Matmul",
+    "neg": "Negative",
+    "abs": "Absolute",
+    "getitem": "GetItem",
+}
+"""Names of Keras's operations by those of operators."""
 
 
 def _as_method(operation: str, is_swapped: bool = False) -> Callable[..., Any]:

@@ -22,10 +22,15 @@ class _Spatial(Layer):
 
     spatial: ClassVar[int]
 
-    def __init__(self, data_format: str | None, options: dict[str, Any]) -> None:
+    def __init__(self, data_format: str | None = None, **options: Any) -> None:
         super().__init__(**options)
         self._format = format_of(type(self).__name__, data_format, self.spatial)
         self.data_format = format_name(self._format)
+
+    def _value_of(self, name: str) -> Any:
+        """Return an argument; that of one dimension is not nested, as in Keras."""
+        value = super()._value_of(name)
+        return value[0] if self.spatial == 1 and name in ("padding", "cropping", "size") else value
 
     def _spread(self, inputs: Any, parts: Sequence[Any], other: Any) -> list[Any]:
         """Return one of `parts` for each spatial dimension of the inputs, and `other` for batch and channels."""
@@ -54,7 +59,7 @@ class _ZeroPadding(_Spatial):
     """Zeros before and after the spatial dimensions."""
 
     def __init__(self, padding: Any = 1, data_format: str | None = None, **options: Any) -> None:
-        super().__init__(data_format, options)
+        super().__init__(data_format, **options)
         self.padding = _ends(type(self).__name__, "padding", padding, self.spatial)
 
     def call(self, inputs: Any) -> Tensor:
@@ -66,7 +71,7 @@ class _Cropping(_Spatial):
     """The inside of the spatial dimensions."""
 
     def __init__(self, cropping: Any = 1, data_format: str | None = None, **options: Any) -> None:
-        super().__init__(data_format, options)
+        super().__init__(data_format, **options)
         self.cropping = _ends(type(self).__name__, "cropping", cropping, self.spatial)
 
     def call(self, inputs: Any) -> Tensor:
@@ -92,7 +97,7 @@ class _UpSampling(_Spatial):
     def __init__(
         self, size: Any = 2, data_format: str | None = None, interpolation: str = "nearest", **options: Any
     ) -> None:
-        super().__init__(data_format, options)
+        super().__init__(data_format, **options)
         owner = type(self).__name__
         if interpolation != "nearest":
             raise ValueError(
@@ -210,6 +215,8 @@ class Cropping1D(_Cropping):
     (1, 2, 1)
     """
 
+    _left_out = "data_format"
+
     spatial = 1
 
 
@@ -218,7 +225,7 @@ class Cropping2D(_Cropping):
 
     Parameters
     ----------
-    cropping : int or sequence
+    cropping : int or sequence, default 0
         Number of elements cut off, at both ends of all dimensions; or for each dimension a number or a pair.
     data_format : str, optional
         ``"channels_last"`` or ``"channels_first"``.
@@ -231,11 +238,14 @@ class Cropping2D(_Cropping):
 
     Examples
     --------
-    >>> jt.keras.layers.Cropping2D()(jt.ones([1, 4, 4, 1])).shape
+    >>> jt.keras.layers.Cropping2D(1)(jt.ones([1, 4, 4, 1])).shape
     (1, 2, 2, 1)
     """
 
     spatial = 2
+
+    def __init__(self, cropping: Any = 0, data_format: str | None = None, **options: Any) -> None:
+        super().__init__(cropping, data_format, **options)
 
 
 class Cropping3D(_Cropping):
@@ -284,6 +294,8 @@ class UpSampling1D(_UpSampling):
     >>> jt.keras.layers.UpSampling1D()(jt.ones([1, 4, 1])).shape
     (1, 8, 1)
     """
+
+    _left_out = "data_format interpolation"
 
     spatial = 1
 
@@ -334,5 +346,7 @@ class UpSampling3D(_UpSampling):
     >>> jt.keras.layers.UpSampling3D()(jt.ones([1, 4, 4, 4, 1])).shape
     (1, 8, 8, 8, 1)
     """
+
+    _left_out = "interpolation"
 
     spatial = 3

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,10 +17,18 @@ from jittape.execution import init_scope
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras import initializers, regularizers
 from jittape.keras.layers.layer_losses import Losses, Penalty
-from jittape.keras.layers.layer_names import default_name, missing_config
+from jittape.keras.layers.layer_names import default_name
 from jittape.keras.layers.mask_passing import mask_arguments, masks_of, parameters_of_call, pass_masks
-from jittape.keras.layers.symbolic_outputs import HAVE_VALUES, InGraphs, call_symbolically, is_symbolic
+from jittape.keras.layers.symbolic_outputs import (
+    HAVE_VALUES,
+    InGraphs,
+    call_symbolically,
+    is_symbolic,
+)
 from jittape.keras.metrics.metric_base import Metric
+from jittape.keras.saving.built_shapes import BuiltShapes, noted
+from jittape.keras.saving.object_configs import serialize_keras_object
+from jittape.keras.saving.serializable import Serializable
 from jittape.keras.tensor_masks import MASKS, mask_of, set_mask
 from jittape.module import Module, parts_of
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -50,7 +57,7 @@ _calls = _Calls()
 
 
 @with_foreign_names(ATTRIBUTES_LEFT_OUT["keras.layers.Layer"])
-class Layer(InGraphs, Module):
+class Layer(InGraphs, BuiltShapes, Serializable, Module):
     """Base class of layers.
 
     A subclass creates its weights in `build` with `add_weight`, at the first call, and computes in `call`.
@@ -96,6 +103,9 @@ class Layer(InGraphs, Module):
 
     _makes_masks: ClassVar[bool] = False
     _keeps_order = True
+    _namespace = "keras.layers"
+    _base_arguments = "name trainable dtype"
+    _left_out = "activity_regularizer input_shape"
 
     def __init__(
         self,
@@ -271,23 +281,10 @@ class Layer(InGraphs, Module):
         for variable, array in zip(variables, arrays, strict=True):
             variable.assign(array)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of `Layer` that this layer was made with, for ``{**super().get_config(), ...}``.
-
-        Raises
-        ------
-        NotImplementedError
-            If the class does not define `get_config`.
-        """
-        kind = type(self)
-        if kind.get_config is Layer.get_config and kind.__init__ is not Layer.__init__:
-            raise missing_config(kind)
-        return {"name": self.name, "trainable": self.trainable, "dtype": self.dtype.name}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Layer:
-        """Return a layer with the arguments that `get_config` gave."""
-        return cls(**config)
+    def _config_of(self, home: type) -> dict[str, Any]:
+        config = super()._config_of(home)
+        regularizer = serialize_keras_object(self._activity_regularizer)
+        return config if regularizer is None else config | {"activity_regularizer": regularizer}
 
     # ---- losses ------------------------------------------------------------------------------------------------------
 
@@ -312,7 +309,7 @@ class Layer(InGraphs, Module):
         super().__init_subclass__(**options)
         build = vars(cls).get("build")
         if build is not None:
-            cls.build = _noted(build)  # type: ignore[method-assign]
+            cls.build = noted(build)  # type: ignore[method-assign]
         if "compute_mask" in vars(cls):
             cls.supports_masking = cls._makes_masks = True
 
@@ -409,12 +406,3 @@ class Layer(InGraphs, Module):
 
 
 layer_calls.add(Layer.__call__.__code__)
-
-
-def _noted(build: Callable[..., None]) -> Callable[..., None]:
-    @wraps(build)
-    def build_and_note(self: Layer, *args: Any, **kwargs: Any) -> None:
-        build(self, *args, **kwargs)
-        self.built = True
-
-    return build_and_note

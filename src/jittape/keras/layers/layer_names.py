@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import count
 
-__all__ = ["clear_session", "default_name", "missing_config", "snake_case"]
+__all__ = ["clear_session", "default_name", "snake_case"]
 
 _COUNTERS: dict[str, count[int]] = {}
 """For each kind of layer, the number of the next one without a name."""
@@ -21,16 +21,6 @@ def default_name(kind: type) -> str:
     name = snake_case(kind)
     number = next(_COUNTERS.setdefault(name, count()))
     return f"{name}_{number}" if number else name
-
-
-def missing_config(kind: type) -> NotImplementedError:
-    """Return the error for a class of layers or models without a method `get_config` of its own."""
-    if kind.__module__.startswith("jittape."):
-        return NotImplementedError(
-            f"{kind.__name__} of jt.keras has no config: call its class again, or use jt.keras.models.clone_model "
-            "or pickle; get_config is for your own layers"
-        )
-    return NotImplementedError(f"{kind.__name__} has arguments and must define get_config()")
 
 
 def clear_session() -> None:

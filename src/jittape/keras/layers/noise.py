@@ -92,6 +92,8 @@ class _SpatialDropout(Dropout):
 
     spatial: ClassVar[int]
 
+    _left_out = "noise_shape"
+
     def __init__(
         self, rate: float, seed: int | None = None, data_format: str | None = None, **options: Any
     ) -> None:
@@ -124,6 +126,8 @@ class SpatialDropout1D(_SpatialDropout):
     >>> jt.keras.layers.SpatialDropout1D(0.5)(jt.ones([2, 3, 4])).shape
     (2, 3, 4)
     """
+
+    _left_out = "data_format"
 
     spatial = 1
 

@@ -8,6 +8,7 @@ from typing import Any
 from jittape.core.argument_checks import NOT_NEGATIVE, UNIT, number
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
+from jittape.keras import initializers
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.weight_options import weight_options, with_options
 from jittape.keras.true_and_predicted import as_tensor
@@ -127,16 +128,19 @@ class BatchNormalization(_Normalization):
         self.momentum = number("BatchNormalization", "momentum", momentum, UNIT)
         self.moving_mean: Variable | None = None
         self.moving_variance: Variable | None = None
-        self._moving = moving_mean_initializer, moving_variance_initializer
+        self.moving_mean_initializer = initializers.get(moving_mean_initializer)
+        self.moving_variance_initializer = initializers.get(moving_variance_initializer)
 
     def build(self, input_shape: Any) -> None:
         """Create the weights and the moving averages."""
         axis = _normalized_axis(self, self.axis, len(input_shape))
         shape = (int(input_shape[axis]),)
         self._add_scale_and_offset(shape)
-        self.moving_mean = self.add_weight(shape, self._moving[0], trainable=False, name="moving_mean")
+        self.moving_mean = self.add_weight(
+            shape, self.moving_mean_initializer, trainable=False, name="moving_mean"
+        )
         self.moving_variance = self.add_weight(
-            shape, self._moving[1], trainable=False, name="moving_variance"
+            shape, self.moving_variance_initializer, trainable=False, name="moving_variance"
         )
 
     def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Tensor:

@@ -23,6 +23,7 @@ from jittape.keras.layers.own_cells import (
 from jittape.keras.layers.recurrent_cells import GRUCell, LSTMCell, RecurrentCell, SimpleRNNCell
 from jittape.keras.layers.symbolic_outputs import runs_on_examples
 from jittape.keras.layers.weight_options import with_attributes_of
+from jittape.keras.saving.serializable import arguments_known
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -107,6 +108,18 @@ class RNN(Layer):
         rates = (0.0, 0.0) if self._is_own else (cell.dropout, cell.recurrent_dropout)
         self.dropout = number(owner, "dropout", dropout, BELOW_ONE) or rates[0]
         self.recurrent_dropout = number(owner, "recurrent_dropout", recurrent_dropout, BELOW_ONE) or rates[1]
+
+    def _config_of(self, home: type) -> dict[str, Any]:
+        """Return the arguments of `RNN`, and those of the cell in place of a cell that the layer has made itself."""
+        config = super()._config_of(home)
+        for name in ("dropout", "recurrent_dropout", "seed"):
+            if config.get(name) == getattr(self.cell, name, None):
+                config.pop(name, None)
+        if "units" not in arguments_known(home):
+            return config
+        of_cell = self.cell.get_config()
+        del config["cell"]
+        return config | {name: of_cell[name] for name in of_cell if name not in self._base_arguments.split()}
 
     @property
     def units(self) -> int:

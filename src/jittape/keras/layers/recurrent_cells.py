@@ -17,6 +17,7 @@ from jittape.keras.activations import activation_of, linear
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.noise import drop, generator_of
 from jittape.keras.layers.weight_options import weight_options, with_options
+from jittape.keras.saving.object_configs import serialize_keras_object
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.shape.creation import zeros
@@ -143,6 +144,8 @@ class SimpleRNNCell(RecurrentCell):
     ((2, 3), 1)
     """
 
+    _left_out = "recurrent_activation"
+
     def __init__(self, units: int, activation: Any = "tanh", use_bias: bool = True, **options: Any) -> None:
         if "recurrent_activation" in options:
             raise TypeError(
@@ -216,6 +219,11 @@ class LSTMCell(RecurrentCell):
         self.unit_forget_bias = unit_forget_bias
         if unit_forget_bias:
             self._bias = self._bias._replace(initializer=_Forgetful(self._bias.initializer, self.units))
+
+    def _config_of(self, home: type) -> dict[str, Any]:
+        config = super()._config_of(home)
+        given = getattr(self._bias.initializer, "other", self._bias.initializer)
+        return config | {"bias_initializer": serialize_keras_object(given)}
 
     def step(self, projected: Any, states: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the next output and the next cell state."""

@@ -96,6 +96,23 @@ class Input(Symbolic, Layer):
         self.extents = extents
         self.batch = None if batch_size is None else as_int("batch_size", batch_size)
 
+    _name_in_configs = "InputLayer"
+
+    def _config_of(self, home: type) -> dict[str, Any]:
+        """Return the arguments that Keras has; one that jittape lacks is False."""
+        shape, lacking = (self.batch, *self.extents), {"sparse": False, "ragged": False}
+        return {
+            "batch_shape": shape,
+            "dtype": self.dtype.name,
+            **lacking,
+            "name": self.name,
+            "optional": False,
+        }
+
+    def get_build_config(self) -> None:
+        """Return None: there is nothing to build."""
+        return
+
     @AttributeOfGraph
     def input(self) -> Any:
         """The symbolic input itself."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.reshaping_layers import Input
 from jittape.keras.layers.symbolic_outputs import call_symbolically, on_examples
+from jittape.keras.saving.object_configs import deserialize_keras_object, serialize_keras_object
+from jittape.keras.saving.registered_objects import CustomObjectScope
 from jittape.module import Module
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor
@@ -88,6 +90,39 @@ class Sequential(Layer):
             for layer in self.layers:
                 self._output = call_symbolically(layer, (self._output,), {})
         return last
+
+    def _config_of(self, home: type) -> dict[str, Any]:
+        names = ("name", "trainable", "dtype")
+        layers = self.layers if self._input is None else [self._input, *self.layers]
+        stored = {"layers": [serialize_keras_object(layer) for layer in layers]}
+        shape = {} if self._input is None else {"build_input_shape": self._input.shape}
+        return {name: self._value_of(name) for name in names} | stored | shape
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Self:
+        """Return a model with new weights and the layers of the config that `get_config` gave.
+
+        Parameters
+        ----------
+        config : dict
+        custom_objects : dict, optional
+            Classes and functions of the user by their names.
+
+        Raises
+        ------
+        TypeError
+            If a class is unknown, or the class of the model has another constructor.
+        """
+        with CustomObjectScope(custom_objects):
+            if "layers" not in config:
+                return super().from_config(config)
+            layers = [deserialize_keras_object(layer) for layer in config["layers"]]
+        model = cls(layers, name=config.get("name"))
+        model._is_trainable = config.get("trainable", True)
+        shape = config.get("build_input_shape")
+        if model._input is None and shape is not None:
+            model.build(shape)
+        return model
 
     @property
     def input_shape(self) -> tuple[int | None, ...]:

@@ -9,6 +9,7 @@ from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.layer_losses import Losses
 from jittape.keras.layers.noise import generator_of
 from jittape.keras.layers.recurrent import RNN
+from jittape.keras.saving.object_configs import serialize_keras_object
 from jittape.module import parts_of
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.shape.joining import concat, stack
@@ -87,6 +88,15 @@ class Bidirectional(Layer):
         for one in (self.forward_layer, self.backward_layer):  # as in Keras
             one.zero_output_for_mask = one.return_sequences
         self.return_sequences, self.return_state = layer.return_sequences, layer.return_state
+
+    def _config_of(self, home: type) -> dict[str, Any]:
+        parts = {
+            "merge_mode": self.merge_mode,
+            "layer": self.forward_layer,
+            "backward_layer": self.backward_layer,
+        }
+        names = self._base_arguments.split()
+        return {name: self._value_of(name) for name in names} | serialize_keras_object(parts)
 
     def build(self, input_shape: Any) -> None:
         """Build both layers."""

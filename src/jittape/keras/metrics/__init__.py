@@ -73,6 +73,7 @@ from jittape.keras.metrics.metric_base import Mean as Mean
 from jittape.keras.metrics.metric_base import MeanMetricWrapper as MeanMetricWrapper
 from jittape.keras.metrics.metric_base import Metric as Metric
 from jittape.keras.metrics.metric_base import Sum as Sum
+from jittape.keras.metrics.metric_registry import deserialize as deserialize
 from jittape.keras.metrics.metric_registry import get as get
 from jittape.keras.metrics.operating_points import PrecisionAtRecall as PrecisionAtRecall
 from jittape.keras.metrics.operating_points import RecallAtPrecision as RecallAtPrecision
@@ -88,6 +89,7 @@ from jittape.keras.metrics.regression_metrics import PearsonCorrelation as Pears
 from jittape.keras.metrics.regression_metrics import R2Score as R2Score
 from jittape.keras.metrics.regression_metrics import concordance_correlation as concordance_correlation
 from jittape.keras.metrics.regression_metrics import pearson_correlation as pearson_correlation
+from jittape.keras.saving.object_configs import serialize_keras_object as serialize
 from jittape.lazy_names import lazily as _lazily
 
 __all__ = [
@@ -150,6 +152,7 @@ __all__ = [
     "categorical_focal_crossentropy",
     "categorical_hinge",
     "concordance_correlation",
+    "deserialize",
     "get",
     "hinge",
     "huber",
@@ -167,6 +170,7 @@ __all__ = [
     "msle",
     "pearson_correlation",
     "poisson",
+    "serialize",
     "sparse_categorical_accuracy",
     "sparse_categorical_crossentropy",
     "sparse_top_k_categorical_accuracy",

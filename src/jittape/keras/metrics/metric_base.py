@@ -12,6 +12,8 @@ from jittape.core.dtypes import as_dtype
 from jittape.execution import init_scope
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras import initializers
+from jittape.keras.saving.object_configs import serialize_keras_object
+from jittape.keras.saving.serializable import Serializable
 from jittape.keras.tensor_masks import as_mask, mask_of, weights_with_mask
 from jittape.keras.true_and_predicted import as_tensor
 from jittape.module import Module, snake_case
@@ -29,7 +31,7 @@ __all__ = ["Mean", "MeanMetricWrapper", "Metric", "Sum"]
 
 
 @with_foreign_names(ATTRIBUTES_LEFT_OUT["keras.metrics.Metric"])
-class Metric(Module):
+class Metric(Serializable, Module):
     """Base class of metrics.
 
     A subclass creates its sums with `add_weight` and defines `update_state` and `result`.
@@ -67,6 +69,8 @@ class Metric(Module):
     direction: ClassVar[str | None] = None
 
     _keeps_order = True
+    _namespace = "keras.metrics"
+    _base_arguments = "name dtype"
 
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
         super().__init__()
@@ -118,15 +122,6 @@ class Metric(Module):
         """Begin again."""
         for variable in self.variables:
             variable.assign(np.zeros(variable.shape, variable.dtype))
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of `Metric` that this metric was made with, for ``{**super().get_config(), ...}``."""
-        return {"name": self.name, "dtype": self.dtype.name}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Metric:
-        """Return a metric with the arguments that `get_config` gave."""
-        return cls(**config)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Add a batch and return the value.
@@ -245,8 +240,17 @@ class MeanMetricWrapper(Mean):
     def __init__(
         self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any
     ) -> None:
-        super().__init__(getattr(fn, "__name__", None) if name is None else name, dtype)
+        super().__init__(name, dtype)
         self._fn, self._arguments = fn, kwargs
+
+    def _config_of(self, home: type) -> dict[str, Any]:
+        config = super()._config_of(home)
+        return (
+            config | serialize_keras_object({"fn": self._fn} | self._arguments) if "fn" in config else config
+        )
+
+    def _value_of(self, name: str) -> Any:
+        return serialize_keras_object(self._fn) if name == "fn" else super()._value_of(name)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
         """Add a batch of true and predicted values; where the mask of `y_pred` is False, they do not count."""

@@ -17,9 +17,11 @@ from jittape.keras.metrics import (
     regression_metrics,
 )
 from jittape.keras.metrics.metric_base import MeanMetricWrapper, Metric
+from jittape.keras.saving.named_objects import deserializer
+from jittape.keras.saving.object_configs import identified
 from jittape.module import snake_case
 
-__all__ = ["get"]
+__all__ = ["deserialize", "get"]
 
 _MODULES = (
     metric_base, loss_metrics, regression_metrics, accuracy_metrics, confusion_metrics, curve_metrics, operating_points,
@@ -73,6 +75,7 @@ def get(identifier: Any) -> Any:
     >>> jt.keras.metrics.get("mae").name
     'mean_absolute_error'
     """
+    identifier = identified(identifier)
     if isinstance(identifier, Metric):
         return identifier
     if isinstance(identifier, type) and issubclass(identifier, Metric):
@@ -81,7 +84,10 @@ def get(identifier: Any) -> Any:
     if found is not None:
         return found()
     if callable(identifier):
-        return MeanMetricWrapper(identifier)
+        return MeanMetricWrapper(identifier, getattr(identifier, "__name__", None))
     raise ValueError(
         f"there is no metric {identifier!r}; there are {', '.join(_CLASSES)}, or give a function"
     )
+
+
+deserialize = deserializer(get)

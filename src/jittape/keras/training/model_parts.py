@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from jittape.core.user_calls import as_int
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.symbolic_outputs import AttributeOfGraph, leaves_of, mapped
+from jittape.keras.saving.object_configs import serialize_keras_object
+from jittape.keras.saving.registered_objects import CustomObjectScope
 from jittape.keras.training.functional_graph import FunctionalGraph
+from jittape.keras.training.graph_config import config_of_graph, graph_of_config, is_graph_config
 from jittape.keras.training.h5_weights import is_h5, load_h5, save_h5
 from jittape.module import Module
 
@@ -30,6 +34,9 @@ class ModelParts:
     """Methods of `Model` that look up its parts."""
 
     _graph: FunctionalGraph | None = None
+
+    _namespace: ClassVar[str] = "keras"
+    _left_out: ClassVar[str] = "inputs outputs"
 
     layers: Any = DirectLayers()
     metrics: Any
@@ -121,6 +128,65 @@ class ModelParts:
             )
         layer: Layer = found[0]
         return layer
+
+    # ---- configs -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _name_in_configs(self) -> str:
+        return type(self).__name__ if self._graph is None else "Functional"
+
+    def get_build_config(self) -> Any:
+        """Return None for a model whose config has the shapes of its inputs."""
+        return super().get_build_config() if self._graph is None else None  # type: ignore[misc]
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the layers of a functional model and their calls, or the arguments of a class of your own."""
+        if self._graph is None:
+            config: dict[str, Any] = super().get_config()  # type: ignore[misc]
+            return config
+        model: Any = self
+        return {"name": self.name, "trainable": model.trainable, **config_of_graph(self._graph)}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
+        """Return a model with new weights, as the config that `get_config` gave describes it.
+
+        Parameters
+        ----------
+        config : dict
+        custom_objects : dict, optional
+            Classes and functions of the user by their names.
+
+        Raises
+        ------
+        TypeError
+            If a class or function is unknown.
+
+        Examples
+        --------
+        >>> x = jt.keras.Input((3,))
+        >>> model = jt.keras.Model(x, jt.keras.layers.Dense(2)(x) + 1.0)
+        >>> jt.keras.Model.from_config(model.get_config())(jt.zeros([1, 3])).numpy()
+        array([[1., 1.]], dtype=float32)
+        """
+        kind: Any = cls
+        with CustomObjectScope(custom_objects):
+            if not is_graph_config(config):
+                return super().from_config(config)  # type: ignore[misc]
+            model = kind(*graph_of_config(config), name=config.get("name"))
+        if config.get("trainable") is False:
+            model._is_trainable = False
+        return model
+
+    def to_json(self, **kwargs: Any) -> str:
+        """Return the class and the config of the model as JSON text, for `jt.keras.models.model_from_json`.
+
+        Parameters
+        ----------
+        **kwargs
+            Arguments of `json.dumps`.
+        """
+        return json.dumps(serialize_keras_object(self), **kwargs)
 
     # ---- settings ----------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ __all__ = ["DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableCo
 class _Depthwise(Convolution):
     """Convolution of each channel with its own filters."""
 
+    _left_out = "groups kernel_initializer kernel_regularizer kernel_constraint"
+
     def __init__(
         self,
         kernel_size: int | Sequence[int],
@@ -153,6 +155,8 @@ class DepthwiseConv1D(_Depthwise):
     (1, 3, 8)
     """
 
+    _left_out = "filters"
+
     spatial = 1
 
 
@@ -181,6 +185,8 @@ class DepthwiseConv2D(_Depthwise):
     >>> jt.keras.layers.DepthwiseConv2D(3, depth_multiplier=2)(jt.ones([1, 5, 5, 4])).shape
     (1, 3, 3, 8)
     """
+
+    _left_out = "filters"
 
     spatial = 2
 

@@ -16,6 +16,8 @@ __all__ = ["Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose"]
 class _Transposed(Convolution):
     """The adjoint of a convolution as a layer; the size of the result follows from the size of the input."""
 
+    _left_out = "groups"
+
     def __init__(
         self,
         filters: int,
