@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from jittape.numba_ad.lower.build_ir import is_float
+from jittape.numba_ad.lower.numba_types import is_float
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Apply,

@@ -21,9 +21,9 @@ from jittape.numba_ad.emit.join_temporaries import join_temporaries
 from jittape.numba_ad.emit.parallel_loops import PartFunction
 from jittape.numba_ad.emit.statement_text import zeros_like_text
 from jittape.numba_ad.loops.loop_invariants import move_invariants
-from jittape.numba_ad.lower.build_ir import is_float
 from jittape.numba_ad.lower.dead_statements import remove_dead_statements, remove_prints
 from jittape.numba_ad.lower.lower_function import lower_function
+from jittape.numba_ad.lower.numba_types import is_float
 from jittape.numba_ad.recording_plan import Plan, make_plan
 from jittape.numba_ad.rule_forms import check_rules
 from jittape.numba_ad.structured_ir import (

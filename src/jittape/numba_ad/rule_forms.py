@@ -6,7 +6,7 @@ from typing import Any
 
 from numba import types
 
-from jittape.numba_ad.lower.build_ir import result_type
+from jittape.numba_ad.lower.numba_types import result_type
 from jittape.numba_ad.structured_ir import Apply, Array, Function, Op, Statement, walk
 from jittape.numba_ad.user_rules import UserRule
 

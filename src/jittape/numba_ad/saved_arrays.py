@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from numba import types
 
 from jittape.numba_ad.loops.index_order import sum_of
-from jittape.numba_ad.lower.build_ir import is_float
+from jittape.numba_ad.lower.numba_types import is_float
 from jittape.numba_ad.structured_ir import (
     Array,
     Block,

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 
 from jittape.numba_ad.loops.index_order import sum_of
-from jittape.numba_ad.lower.build_ir import new_array_text
 from jittape.numba_ad.lower.dead_statements import operands_of
+from jittape.numba_ad.lower.numba_types import new_array_text
 from jittape.numba_ad.structured_ir import (
     Alloc,
     Array,

@@ -7,7 +7,7 @@ from typing import Any
 
 from numba import types
 
-from jittape.numba_ad.lower.build_ir import is_float
+from jittape.numba_ad.lower.numba_types import is_float
 from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.saved_arrays import STACKS, SavedArray
 from jittape.numba_ad.structured_ir import Apply, Array

@@ -10,7 +10,7 @@ from numba import types
 from jittape.numba_ad.activity import Activity
 from jittape.numba_ad.emit.kept_arrays import STACKS, PopArray, kept_copies, kept_names
 from jittape.numba_ad.emit.statement_text import index_text, most_text, text_of, zeros_like_text, zeros_text
-from jittape.numba_ad.lower.build_ir import is_float
+from jittape.numba_ad.lower.numba_types import is_float
 from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.structured_ir import (
     Alloc,

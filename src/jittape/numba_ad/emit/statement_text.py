@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.numba_ad.lower.build_ir import new_array_text
+from jittape.numba_ad.lower.numba_types import new_array_text
 from jittape.numba_ad.structured_ir import Alloc, Apply, Dim, Effect, Load, Op, Resize, Statement, Store, View
 
 __all__ = ["element", "index_text", "most_text", "resize_text", "text_of", "zeros_like_text", "zeros_text"]

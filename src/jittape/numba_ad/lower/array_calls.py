@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numba import from_dtype, types
 
-from jittape.numba_ad.lower.build_ir import Builder, constant, result_type, unified
+from jittape.numba_ad.lower.build_ir import Builder, constant
 from jittape.numba_ad.lower.function_source import PythonObject
+from jittape.numba_ad.lower.numba_types import result_type, unified
 from jittape.numba_ad.lower.whole_arrays import (
     as_lazy,
     assign,

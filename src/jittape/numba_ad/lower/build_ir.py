@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 import re
@@ -11,10 +10,9 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.core.errors import NumbaError
-from numba.core.registry import cpu_target
 
 from jittape.errors import NoGradientError
+from jittape.numba_ad.lower.numba_types import is_float, new_array_text, result_type, unified
 from jittape.numba_ad.scalar_rules import BINARY, COMPARE, DIVIDE_BY_ROOT, FUNCTIONS, UNARY
 from jittape.numba_ad.structured_ir import (
     Alloc,
@@ -39,9 +37,7 @@ from jittape.numba_ad.structured_ir import (
     Where,
 )
 
-__all__ = [
-    "Builder", "constant", "is_float", "is_scalar_type", "new_array_text", "result_type", "undefined", "unified",
-]  # fmt: skip
+__all__ = ["Builder", "constant", "undefined"]
 
 ROOTS = (FUNCTIONS[math.sqrt], FUNCTIONS[np.sqrt])
 """Rules of square roots."""
@@ -54,62 +50,12 @@ FOLDED = (
 """Functions of rules that are computed here if all operands are ints or bools."""
 
 
-@functools.cache
-def _load_implementations() -> None:
-    """Let Numba import its NumPy functions; it does so when it compiles for the first time."""
-    cpu_target.target_context.refresh()
-
-
-def result_type(function: Any, operands: list[Any]) -> Any:
-    """Return the type that Numba gives to ``function(*operands)``; raise TypeError without one."""
-    _load_implementations()
-    context = cpu_target.typing_context
-    context.refresh()
-    if function is operator.pow and is_float(operands[0]) and isinstance(operands[1], types.IntegerLiteral):
-        return operands[0]
-    try:
-        known = context._lookup_global(function)
-        known = function if known is None and type(function).__module__ == "_operator" else known
-        known = known or context.resolve_value_type(function)
-        signature = context.resolve_function_type(known, tuple(operands), {})
-    except (NumbaError, KeyError, ValueError) as error:
-        raise TypeError(str(error).strip().splitlines()[0]) from None
-    if signature is None:
-        raise TypeError(f"Numba has no {function} for ({', '.join(str(t) for t in operands)})")
-    return signature.return_type
-
-
 def operand_types(operands: list[Scalar]) -> list[Any]:
     """Return the types of operands; that of an int literal is literal, as ``x ** 2`` is another function in Numba."""
     return [
         types.literal(x.value) if isinstance(x, Constant) and x.type == types.int64 else x.type
         for x in operands
     ]
-
-
-def new_array_text(function: str, sizes: list[str], kind: Any) -> str:
-    """Return the text that makes an array of this Numba type."""
-    turned = kind.layout == "F" and kind.ndim > 1
-    shape = "".join(f"{size}, " for size in (sizes[::-1] if turned else sizes))
-    return f"np.{function}(({shape}), dtype=np.{kind.dtype})" + (".T" if turned else "")
-
-
-def unified(one: Any, other: Any) -> Any:
-    """Return the type that holds values of both types; None without one."""
-    return one if one == other else cpu_target.typing_context.unify_types(one, other)
-
-
-def is_scalar_type(function: Any, operands: list[Any]) -> bool:
-    """Return whether Numba's type of ``function(*operands)`` is a number."""
-    try:
-        return isinstance(result_type(function, operands), types.Number)
-    except TypeError:
-        return True
-
-
-def is_float(one: Any) -> bool:
-    """Return whether a Numba type is float32 or float64."""
-    return isinstance(one, types.Float)
 
 
 def _is_root(one: Scalar) -> bool:

@@ -19,10 +19,11 @@ from jittape.numba_ad.lower.array_calls import (
     reshaped,
     transposed,
 )
-from jittape.numba_ad.lower.build_ir import Builder, constant, is_float
+from jittape.numba_ad.lower.build_ir import Builder, constant
 from jittape.numba_ad.lower.function_source import PythonObject
 from jittape.numba_ad.lower.lower_reductions import REDUCTIONS, count_nonzero, reduction
 from jittape.numba_ad.lower.new_arrays import NEW_ARRAYS
+from jittape.numba_ad.lower.numba_types import is_float
 from jittape.numba_ad.lower.passive_calls import (
     PASSIVE_CALLS,
     flat_view,

@@ -9,7 +9,7 @@ from typing import Any
 from numba import types
 from numba.extending import is_jitted
 
-from jittape.numba_ad.lower.build_ir import Builder, constant, is_scalar_type
+from jittape.numba_ad.lower.build_ir import Builder, constant
 from jittape.numba_ad.lower.control_flow import (
     RETURNED,
     VALUE,
@@ -23,6 +23,7 @@ from jittape.numba_ad.lower.control_flow import (
 from jittape.numba_ad.lower.function_source import NamedItems, PythonObject, Source, read_source
 from jittape.numba_ad.lower.lower_expressions import REWRITE, WAYS_OUT, Frame, Unusable, is_scalar
 from jittape.numba_ad.lower.lower_loops import Loops
+from jittape.numba_ad.lower.numba_types import is_scalar_type
 from jittape.numba_ad.lower.whole_arrays import assign, evaluated
 from jittape.numba_ad.scalar_rules import Rule
 from jittape.numba_ad.structured_ir import (

@@ -11,7 +11,7 @@ import numba
 from numba import types
 
 from jittape.numba_ad.lower.array_names import is_live
-from jittape.numba_ad.lower.build_ir import constant, undefined, unified
+from jittape.numba_ad.lower.build_ir import constant, undefined
 from jittape.numba_ad.lower.carried_arrays import CarriedArrays, check_origins
 from jittape.numba_ad.lower.control_flow import (
     VALUE,
@@ -21,6 +21,7 @@ from jittape.numba_ad.lower.control_flow import (
 )
 from jittape.numba_ad.lower.lower_expressions import Unusable, is_scalar
 from jittape.numba_ad.lower.lower_statements import REBOUND, Statements, no_value
+from jittape.numba_ad.lower.numba_types import unified
 from jittape.numba_ad.scalar_rules import FUNCTIONS
 from jittape.numba_ad.structured_ir import (
     Array,

@@ -10,7 +10,8 @@ import numpy as np
 from numba import types
 
 from jittape.numba_ad.lower.array_calls import astype
-from jittape.numba_ad.lower.build_ir import Builder, constant, is_float
+from jittape.numba_ad.lower.build_ir import Builder, constant
+from jittape.numba_ad.lower.numba_types import is_float
 from jittape.numba_ad.lower.whole_arrays import Lazy, as_lazy, check_unwritten
 from jittape.numba_ad.scalar_rules import ACCUMULATE, BINARY, COMPARE, FUNCTIONS
 from jittape.numba_ad.structured_ir import Constant, Scalar

@@ -10,12 +10,13 @@ from typing import Any
 from numba import types
 
 from jittape.numba_ad.lower.advanced_indexing import Mask, Places
-from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, undefined
+from jittape.numba_ad.lower.build_ir import Builder, constant, undefined
 from jittape.numba_ad.lower.control_flow import VALUE
 from jittape.numba_ad.lower.function_source import NamedItems, PythonObject
 from jittape.numba_ad.lower.lower_expressions import REWRITE, WAYS_OUT, Expressions, Unusable, is_scalar
 from jittape.numba_ad.lower.lower_subscripts import subscript
 from jittape.numba_ad.lower.merged_arrays import merged_arrays
+from jittape.numba_ad.lower.numba_types import is_float
 from jittape.numba_ad.lower.whole_arrays import assign, evaluated
 from jittape.numba_ad.structured_ir import (
     Array,

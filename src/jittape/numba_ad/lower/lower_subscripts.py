@@ -9,8 +9,9 @@ from typing import Any
 from numba import types
 
 from jittape.numba_ad.lower.advanced_indexing import Mask, Places, selection
-from jittape.numba_ad.lower.build_ir import constant, result_type
+from jittape.numba_ad.lower.build_ir import constant
 from jittape.numba_ad.lower.function_source import PythonObject
+from jittape.numba_ad.lower.numba_types import result_type
 from jittape.numba_ad.lower.whole_arrays import Lazy
 from jittape.numba_ad.structured_ir import Array, Constant, Value
 

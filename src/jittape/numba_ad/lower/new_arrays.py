@@ -14,8 +14,9 @@ import numpy as np
 from numba import types
 
 from jittape.numba_ad.lower.array_calls import as_array, as_shape, literal, numba_dtype
-from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, result_type
+from jittape.numba_ad.lower.build_ir import Builder, constant
 from jittape.numba_ad.lower.lower_reductions import reduction
+from jittape.numba_ad.lower.numba_types import is_float, result_type
 from jittape.numba_ad.lower.passive_calls import at_least_3d, nonzero
 from jittape.numba_ad.lower.whole_arrays import Lazy, as_lazy, assign, check_unwritten, elementwise, evaluated
 from jittape.numba_ad.scalar_rules import FUNCTIONS, SELECT

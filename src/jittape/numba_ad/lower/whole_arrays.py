@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from jittape.numba_ad.lower.build_ir import Builder, constant, is_float, result_type
+from jittape.numba_ad.lower.build_ir import Builder, constant
+from jittape.numba_ad.lower.numba_types import is_float, result_type
 from jittape.numba_ad.scalar_rules import ACCUMULATE, BINARY, Rule
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
 
