@@ -130,7 +130,8 @@ def gather(
             check_range("gather", known, along % len(shape), shape[along])
         except InvalidIndexError as error:
             raise named(error) from None
-    return apply(_gather, (params, known), (along, batch_dims))
+    one = indices if type(indices) is int else known  # a number is an input, which takes no memory
+    return apply(_gather, (params, one), (along, batch_dims))
 
 
 def coordinates(op: str, indices: Any, ndim: int, batch_dims: int = 0) -> list[Any]:

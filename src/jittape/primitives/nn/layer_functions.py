@@ -166,8 +166,9 @@ rows_op = Primitive(
 """Numbers of rows of a table, from 0; other numbers are an error."""
 
 
-def _row_numbers(ids: Any, rows: int) -> Any:
-    return rows_op.bind(index_operand("embedding_lookup", as_symbol(ids)), rows=rows)
+def _looked_up(params: Any, ids: Any) -> Any:
+    params, ids = as_symbol(params), index_operand("embedding_lookup", as_symbol(ids))
+    return gather(params, rows_op.bind(ids, rows=params.shape[0]) if params.shape else ids)
 
 
 def embedding_lookup(
@@ -202,10 +203,14 @@ def embedding_lookup(
            [1., 2.],
            [3., 4.]], dtype=float32)
     """
-    known, shape = known_indices(ids), shape_of(params)
-    if known is not None and shape:
-        _check_rows(known, shape[0])
-    rows = gather(params, apply(_row_numbers, (ids,), (shape[0],)) if known is None and shape else ids)
+    known = known_indices(ids)
+    if known is None:
+        rows = apply(_looked_up, (params, ids))
+    else:
+        shape = shape_of(params)
+        if shape:
+            _check_rows(known, shape[0])
+        rows = gather(params, ids)
     if max_norm is None:
         return rows
     return clip_by_norm(rows, max_norm, axes=tuple(range(len(shape_of(ids)), len(rows.shape))))

@@ -52,7 +52,7 @@ class Getitem:
     def __init__(self, new: New, function: ir.Function) -> None:
         self.new = new
         self.code = code = new(function)
-        self.x, given = function.args
+        self.x, given = function.args[:2]
         self.key = code.words(1)
         code.write(self.key, given)
         self.no, self.refused = code.block("no"), code.block("refused")

@@ -15,7 +15,7 @@ from jittape.recording.machine_code.emit_functions import call_of_function, coun
 from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
 from jittape.recording.machine_code.emit_take import rows_of
-from jittape.recording.machine_code.path_tables import ELEMENTWISE, INDICES, ROWS
+from jittape.recording.machine_code.path_tables import ARRAYS, ELEMENTWISE, INDICES, ROWS
 
 __all__ = ["define_planned"]
 
@@ -23,7 +23,9 @@ _PARTS = 48
 """Maximum number of parts of a key, marks included; Python records calls with more."""
 _LENGTH, _COUNT, _HAS_TENSOR, _FIRST = 0, 1, 2, 3
 """Words of the memory of a call: number of parts, number of operands, whether one is a tensor, parts and operands."""
-_PLAN = 3
+_OPERAND = -1
+"""The way in which an argument is taken that is an operand whatever its type is: see `ELEMENTWISE`."""
+_PLAN = 4
 """Number of items of a plan, which stand before the parts in the list of a function's last plan."""
 
 
@@ -72,8 +74,9 @@ class _Planned:
         code.begin(planned)
         trace = recorder(code, drop)
         found = code.read(plan)
-        call = (trace, code.item(found, 0), self.operands, code.read(self.memory, _COUNT))
-        result = record(self.new, code, *call, code.item(found, 1), integer(0))
+        operands, count = self._ordered(code.item(found, 3), drop)
+        call = (trace, code.item(found, 0), operands, count, code.item(found, 1), integer(0))
+        result = record(self.new, code, *call)
         code.decref(trace)
         code.require(code.differ(result, integer(0)), drop)
         self._drop_operands()
@@ -85,18 +88,39 @@ class _Planned:
         self._drop_operands()
         builder.ret(integer(0))
 
+    def _ordered(self, order: ir.Value, otherwise: ir.Block) -> tuple[ir.Value, ir.Value]:
+        """Return the operands of the recorded call, borrowed, and their number; `order` is the plan's."""
+        code, builder, call = self.code, self.code.builder, self.code.words(2)
+        code.write(call, self.operands)
+        code.write(call, code.read(self.memory, _COUNT), 1)
+        with builder.if_then(code.differ(order, code.known("None")), likely=False):
+            ordered, count = code.words(OPERANDS), code.length_of(order)
+            code.require(builder.icmp_signed("<=", count, integer(OPERANDS)), otherwise)
+            with code.each(count) as i:
+                entry, operand = code.item(order, i), code.words(1)
+                with builder.if_else(code.is_a(entry, "tuple")) as (constant, given):
+                    with constant:
+                        code.write(operand, code.item(entry, 0))
+                    with given:
+                        code.write(operand, code.read(self.operands, code.size(entry)))
+                code.write(ordered, code.read(operand), i)
+            code.write(call, ordered)
+            code.write(call, count, 1)
+        return code.read(call), code.read(call, 1)
+
     def _take_arguments(self) -> None:
         code, builder = self.code, self.code.builder
         code.write(self.memory, code.known("None"), _FIRST)
         code.write(self.memory, integer(1), _LENGTH)
         mode = code.index(code.item(self.call, 1), self.refused)
-        with builder.if_else(self._has_known_rows(mode), likely=False) as (known, others):
+        axis = code.words(1)
+        with builder.if_else(self._has_known_rows(mode, axis), likely=False) as (known, others):
             with known:
                 x, given = (code.read(self.arguments, i) for i in range(2))
-                rows = rows_of(self.new, code, x, given)
+                rows = rows_of(self.new, code, x, given, code.read(axis))
                 code.require(code.differ(rows, integer(0)), self.refused)
                 self._take(x, integer(0), mode)
-                self._take(rows, integer(0), integer(ELEMENTWISE))
+                self._take(rows, integer(0), integer(_OPERAND))
                 code.decref(rows)
             with others, code.each(self.count) as i:
                 self._take(code.read(self.arguments, i), integer(0), mode)
@@ -106,14 +130,24 @@ class _Planned:
                 value = code.read(self.arguments, builder.add(self.count, i))
                 self._take(value, code.item(self.names, i), mode)
 
-    def _has_known_rows(self, mode: ir.Value) -> ir.Value:
-        """Return whether the arguments are any one and a list or array of indices along its first axis."""
+    def _has_known_rows(self, mode: ir.Value, axis: ir.Value) -> ir.Value:
+        """Return whether the arguments are any one and an index, or a list or array of indices, along an axis.
+
+        `axis` is memory for the axis, an int: that of the keyword argument, or 0.
+        """
         code, builder, found = self.code, self.code.builder, self.code.words(1)
         code.write(found, integer(0))
-        two = builder.and_(code.same(self.count, integer(2)), code.same(self.names, integer(0)))
-        with builder.if_then(builder.and_(two, code.same(mode, integer(ROWS)))):
-            indices = code.read(self.arguments, 1)
-            known = builder.or_(code.is_a(indices, "list"), code.is_a(indices, "ndarray"))
+        code.write(axis, code.known("zero"))
+        two = builder.and_(code.same(self.count, integer(2)), code.same(mode, integer(ROWS)))
+        with builder.if_then(two):
+            with builder.if_then(code.differ(self.names, integer(0))):
+                code.require_same(self.refused, (code.length_of(self.names), integer(1)))
+                code.require_same(self.refused, (code.item(self.names, 0), code.known("axis")))
+                code.write(axis, code.read(self.arguments, 2))
+                code.require(code.is_a(code.read(axis), "int"), self.refused)
+            indices, known = code.read(self.arguments, 1), ir.Constant(ir.IntType(1), 0)
+            for kind in ("list", "ndarray", "int"):
+                known = builder.or_(known, code.is_a(indices, kind))
             code.write(found, builder.zext(known, I64))
         return code.differ(code.read(found), integer(0))
 
@@ -161,14 +195,17 @@ class _Planned:
             code.decref(code.read(self.operands, i))
 
     def _return(self, result: ir.Value, plan: ir.Value) -> None:
-        """Return a result, or the list of a tuple of results if the plan says so; release the plan."""
-        code, builder = self.code, self.code.builder
-        as_list = code.same(code.item(plan, 2), code.known("list"))
-        code.decref(plan)
-        with builder.if_then(builder.and_(as_list, code.is_a(result, "tuple")), likely=False):
-            made = code.call("PySequence_List", result)
+        """Return a result, or what the plan makes of a tuple of results; release the plan."""
+        code, builder, convert = self.code, self.code.builder, self.code.item(plan, 2)
+        converts = builder.and_(code.differ(convert, code.known("None")), code.is_a(result, "tuple"))
+        with builder.if_then(converts, likely=False):
+            memory = code.words(1)
+            code.write(memory, result)
+            made = code.call_object(convert, memory, integer(1))
             code.decref(result)
+            code.decref(plan)
             builder.ret(made)
+        code.decref(plan)
         builder.ret(result)
 
 
@@ -188,16 +225,19 @@ class _Argument:
 
     def emit(self) -> None:
         code, builder = self.code, self.code.builder
-        elementwise = code.same(self.mode, integer(ELEMENTWISE))
+        takes = {
+            "float": ir.Constant(ir.IntType(1), 1),
+            "int": code.same(self.mode, integer(ELEMENTWISE)),
+            "ndarray": builder.or_(*(code.same(self.mode, integer(n)) for n in (ARRAYS, ELEMENTWISE))),
+        }
         is_tensor = builder.or_(code.is_a(self.value, "Tensor"), code.is_a(self.value, "Variable"))
         with builder.if_then(is_tensor, likely=True):
             code.write(self.memory, integer(1), _HAS_TENSOR)
             self._end_with_operand("TENSOR_OPERAND")
+        with builder.if_then(code.same(self.mode, integer(_OPERAND)), likely=False):
+            self._end_with_operand("TENSOR_OPERAND")
         for kind, mark in (("float", "FLOAT_OPERAND"), ("int", "INT_OPERAND"), ("ndarray", "TENSOR_OPERAND")):
-            is_operand = code.is_a(self.value, kind)
-            if kind != "float":
-                is_operand = builder.and_(is_operand, elementwise)
-            with builder.if_then(is_operand):
+            with builder.if_then(builder.and_(code.is_a(self.value, kind), takes[kind])):
                 self._end_with_operand(mark)
         # The values of indices are data, which no key may contain.
         named = code.differ(self.name, integer(0))

@@ -95,30 +95,47 @@ class _Take:
         return found
 
 
-def rows_of(new: New, code: ObjectCode, x: ir.Value, given: ir.Value) -> ir.Value:
-    """Emit a call of ``rows(x, given)``, which returns an array of int64 that selects rows of `x`, or 0.
+def rows_of(new: New, code: ObjectCode, *x_given_axis: ir.Value) -> ir.Value:
+    """Emit a call of ``rows(x, given, axis)``: an index of `x` along an axis, or an array of int64 of several, or 0.
 
-    It returns a new reference to an array, which is `given` or made of a list of ints.
+    It returns a new reference to an int or array in range, which is `given` or made of a list of ints.
     """
-    return code.call_shared("jittape_rows", lambda shared: _Rows(new, shared).emit(), x, given)
+    return code.call_shared("jittape_rows", lambda shared: _Rows(new, shared).emit(), *x_given_axis)
 
 
 class _Rows(Getitem):
     """The writer of `rows_of`."""
 
     def emit(self) -> None:
-        code, builder = self.code, self.code.builder
+        code, builder, found = self.code, self.code.builder, self.code.words(1)
         is_tensor = builder.or_(code.is_a(self.x, "Tensor"), code.is_a(self.x, "Variable"))
         code.require(is_tensor, self.no)
         extents = code.call("PyList_Size", code.known("open_extents"))
         code.require_same(self.no, (extents, integer(0)))
         aval = code.get(self.x, "_aval", self.no)
         code.require(code.is_a(aval, "Aval"), self.no)
-        extent = self._first_extent(code.item(aval, 0), self.refused)
-        array = self._indices(code.read(self.key), self.refused)
-        code.decref(self._aval_of_indices(array))
-        self._require_indices(array, extent)
-        found = code.incref(array)
+        extent = self._extent(code.item(aval, 0))
+        given = code.read(self.key)
+        code.write(found, given)
+        with builder.if_else(code.is_a(given, "int")) as (one, several):
+            with one:
+                self._require_in_range(code.index(given, self.refused), extent, self.refused)
+            with several:
+                array = self._indices(given, self.refused)
+                code.decref(self._aval_of_indices(array))
+                self._require_indices(array, extent)
+                code.write(found, array)
+        code.incref(code.read(found))
         self._drop_all()
-        builder.ret(found)
+        builder.ret(code.read(found))
         self._return_nothing()
+
+    def _extent(self, shape: ir.Value) -> ir.Value:
+        """Return the extent of the axis; refuse an axis that the shape does not have."""
+        code, builder = self.code, self.code.builder
+        axis, rank = code.index(code.function.args[2], self.refused), code.length_of(shape)
+        self._require_in_range(axis, rank, self.refused)
+        along = builder.select(self._is_negative(axis), builder.add(axis, rank), axis)
+        extent = code.item(shape, along)
+        code.require(code.is_a(extent, "int"), self.refused)
+        return code.index(extent, self.refused)

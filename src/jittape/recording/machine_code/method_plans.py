@@ -12,11 +12,14 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from jittape.core.config import config
 from jittape.core.primitive import active_recorder, replace_recorder
 from jittape.recording.machine_code.path_tables import (
     BOOL_NEXT,
     FLOAT_OPERAND,
+    FUNCTION_CALLS,
     INT_OPERAND,
+    LAST_PLANS,
     LIST_BEGINS,
     METHOD_PLANS,
     SEQUENCE_ENDS,
@@ -24,7 +27,7 @@ from jittape.recording.machine_code.path_tables import (
     TUPLE_BEGINS,
 )
 
-__all__ = ["plan_function", "plan_method"]
+__all__ = ["drop_plans", "plan_function", "plan_method"]
 
 _MOST = 4096
 """Maximum number of plans; then all are dropped. An entry takes some 300 bytes."""
@@ -48,13 +51,13 @@ class _Found(Exception):
 
 
 class _Results(_Operand):
-    """The results of a call, of which a function may only make a list."""
+    """The results of a call, of which a function may only make a list, a tuple or a named tuple."""
 
-    def __init__(self) -> None:
-        self.item = _Operand()
+    def __init__(self, count: int) -> None:
+        self.items = [_Operand() for _ in range(count)]
 
     def __iter__(self) -> Iterator[_Operand]:
-        return iter((self.item,))
+        return iter(self.items)
 
 
 class _OneCall:
@@ -63,9 +66,9 @@ class _OneCall:
     intervals: Sequence[Any] = ()
     traced_in: Any = None
 
-    def __init__(self) -> None:
+    def __init__(self, count: int) -> None:
         self.call: tuple[Any, ...] | None = None
-        self.result = _Results()
+        self.result = _Results(count)
 
     def apply(
         self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()
@@ -83,15 +86,28 @@ def plan_method(key: tuple[Any, ...]) -> tuple[Any, ...] | bool:
     """Return the plan for a key of `METHOD_PLANS`, and add it: the method runs with a recorder of one call."""
     import_module("jittape.numpy_api.numpy_functions")  # its adapters are imported by the true recorder
     plan = _planned(key, [_Operand()])
-    return _kept(key, plan[:2] if isinstance(plan, tuple) and plan[2] is None else False)
+    return _kept(key, plan[:2] if isinstance(plan, tuple) and plan[2:] == (None, None) else False)
 
 
 def plan_function(key: tuple[Any, ...]) -> tuple[Any, ...] | bool:
     """Return the plan for the call of a function, as `plan_method` does.
 
-    Its third item is the type `list` if the function makes a list of the results, else None.
+    Its third item converts a tuple of results, or is None. Its fourth item is None if the operands are those of the
+    call. Otherwise it has the number of an operand, or a constant in a tuple, for each operand of the recorded call.
     """
     return _kept(key, _planned(key, []))
+
+
+def drop_plans() -> None:
+    """Forget all plans, whose parameters may depend on settings."""
+    METHOD_PLANS.clear()
+    LAST_PLANS[:] = [None] * len(LAST_PLANS)
+    for call in FUNCTION_CALLS.values():
+        if isinstance(call, tuple) and isinstance(call[0], list):
+            call[0][0] = None
+
+
+config.on_change(drop_plans)
 
 
 def _kept(key: tuple[Any, ...], plan: tuple[Any, ...] | bool) -> tuple[Any, ...] | bool:
@@ -102,41 +118,75 @@ def _kept(key: tuple[Any, ...], plan: tuple[Any, ...] | bool) -> tuple[Any, ...]
 
 
 def _planned(key: tuple[Any, ...], own: list[Any]) -> tuple[Any, ...] | bool:
-    """Return body, parameters and conversion of the call that a function records; `own` is the method's tensor."""
+    """Return body, parameters, conversion and operands of the call that a function records.
+
+    `own` is the method's tensor. The function runs with other numbers a second time: none may be in the parameters, or
+    in a constant.
+    """
+    for count in range(1, _MOST_RESULTS + 1):
+        plan = _run(key, own, count, 0)
+        if plan is not None:
+            return plan if _run(key, own, count, 1) == plan else False
+    return False
+
+
+_MOST_RESULTS = 3
+"""Maximum number of results of a function that returns a tuple."""
+
+
+def _run(key: tuple[Any, ...], own: list[Any], count: int, numbers: int) -> tuple[Any, ...] | None:
+    """Return the plan, or None if the function does anything else than to return the `count` results of one call."""
     function, names, *parts = key
     operands = [*own]
     following = iter(parts)
-    arguments = [_argument(part, following, operands) for part in following]
+    arguments = [_argument(part, following, operands, numbers) for part in following]
     by_position = len(arguments) - len(names or ())
     given = dict(zip(names or (), arguments[by_position:], strict=True))
-    recorder, before = _OneCall(), active_recorder()
+    recorder, before = _OneCall(count), active_recorder()
     replace_recorder(recorder)
     try:
         result = function(*own, *arguments[:by_position], **given)
     except Exception:  # also errors of bad arguments, which the function raises again
-        return False
+        return None
     finally:
         replace_recorder(before)
     if recorder.call is None:
-        return False
+        return None
     body, arrays, static = recorder.call
-    if len(arrays) != len(operands) or not all(a is o for a, o in zip(arrays, operands, strict=True)):
-        return False
+    order = _order(arrays, operands)
     if result is recorder.result:
-        return body, static, None
-    is_list = result.__class__ is list and len(result) == 1 and result[0] is recorder.result.item
-    return (body, static, list) if is_list else False
+        return None if order is False else (body, static, None, order)
+    items = recorder.result.items
+    if order is False or not isinstance(result, (list, tuple)) or [*result] != items:
+        return None
+    if result.__class__ is tuple:
+        return (body, static, None, order) if count > 1 else None
+    if result.__class__ is list:
+        return (body, static, list, order) if count == 1 else None
+    return body, static, getattr(result.__class__, "_make", None), order
 
 
-_MAKERS: dict[Any, Callable[[], Any]] = {
-    TENSOR_OPERAND: _Operand,
-    FLOAT_OPERAND: lambda: float("1.5"),  # another object each time
-    INT_OPERAND: lambda: int("1000003"),
+def _order(arrays: tuple[Any, ...], operands: list[Any]) -> tuple[Any, ...] | bool | None:
+    """Return which operand each of the recorded call is, None if they are the same, False if one is anything else."""
+    if len(arrays) == len(operands) and all(a is o for a, o in zip(arrays, operands, strict=True)):
+        return None
+    places = {id(operand): i for i, operand in enumerate(operands)}
+    found = tuple([places.get(id(a), (a,)) for a in arrays])
+    is_known = all(type(n) is int or type(n[0]) in _NUMBERS for n in found)
+    return found if is_known and len({n for n in found if type(n) is int}) == len(operands) else False
+
+
+_NUMBERS = frozenset((int, float))
+
+_MAKERS: dict[Any, Callable[[int], Any]] = {
+    TENSOR_OPERAND: lambda number: _Operand(),
+    FLOAT_OPERAND: lambda number: float(("1.5", "2.75")[number]),  # another object each time
+    INT_OPERAND: lambda number: int(("1000003", "1000005")[number]),
 }
 _SEQUENCES: dict[Any, type] = {LIST_BEGINS: list, TUPLE_BEGINS: tuple}
 
 
-def _argument(part: Any, following: Iterator[Any], operands: list[Any]) -> Any:
+def _argument(part: Any, following: Iterator[Any], operands: list[Any], numbers: int) -> Any:
     """Return the argument that a part of a key stands for; add it to the `operands` if it is one."""
     if part.__class__ is not object:
         return part
@@ -144,6 +194,6 @@ def _argument(part: Any, following: Iterator[Any], operands: list[Any]) -> Any:
         return next(following)
     if part in _SEQUENCES:
         items = iter(partial(next, following), SEQUENCE_ENDS)
-        return _SEQUENCES[part]([_argument(item, following, operands) for item in items])
-    operands.append(_MAKERS[part]())
+        return _SEQUENCES[part]([_argument(item, following, operands, numbers) for item in items])
+    operands.append(_MAKERS[part](numbers))
     return operands[-1]

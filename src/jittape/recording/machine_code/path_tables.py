@@ -14,6 +14,7 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 
 __all__ = [
+    "ARRAYS",
     "BOOL_NEXT",
     "COPIES",
     "ELEMENTWISE",
@@ -61,7 +62,7 @@ METHOD_PLANS: dict[tuple[Any, ...], tuple[Any, ...] | bool] = {}
 """Body and parameters that a call of a method or function records; False if it does anything else.
 
 A key consists of the Python function, the names of the keyword arguments or None, and the arguments: those that are
-structure themselves, and a mark for each operand. The plan of a function has a third item: see `plan_function`.
+structure themselves, and a mark for each operand. The plan of a function has two more items: see `plan_function`.
 """
 
 _SCALARS = (
@@ -119,9 +120,10 @@ TENSOR_OPERAND, FLOAT_OPERAND, INT_OPERAND = (object() for _ in range(3))
 BOOL_NEXT, LIST_BEGINS, TUPLE_BEGINS, SEQUENCE_ENDS = (object() for _ in range(4))
 """Marks in the keys of functions: before a bool, which may equal an int, and around the items of a list or tuple."""
 
-STRUCTURE, ELEMENTWISE, INDICES, ROWS = range(4)
+STRUCTURE, ARRAYS, ELEMENTWISE, INDICES, ROWS = range(5)
 """How a function takes ints, lists and arrays.
 
-They are structure, except arrays, which Python handles; ints and arrays are operands; or Python handles them all,
-unless they have a name. `ROWS` are such, but a list or array as the last of two arguments has the indices of rows.
+They are structure, except arrays, which Python handles; only arrays are operands; ints and arrays are operands; or
+Python handles them all, unless they have a name. `ROWS` are such, but an int, list or array as the last of two
+arguments is an index, or are the indices, along an axis.
 """

@@ -1,7 +1,7 @@
 """Functions of `jittape` whose calls machine code records: see `jittape.recording.machine_code.emit_planned`.
 
-Each of them records one call, whose body and parameters depend on nothing but the arguments that are no operands: not
-on settings such as ``jt.config.default_float``.
+Each of them records one call, whose body and parameters depend on nothing but settings, such as
+``jt.config.default_float``, and the arguments that are no operands. None of them checks the values of operands.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from types import FunctionType
 
 from jittape.native.switch import take_calls
 from jittape.recording.machine_code.path_tables import (
+    ARRAYS,
     ELEMENTWISE,
     FUNCTION_CALLS,
     INDICES,
@@ -22,59 +23,247 @@ __all__ = ["FUNCTIONS", "take_loaded_functions"]
 
 FUNCTIONS: dict[str, dict[int, str]] = {
     "elementwise.arithmetic": {
-        STRUCTURE: "add_n",
+        STRUCTURE: "add_n polyval",
         ELEMENTWISE: "add multiply negative positive square squared_difference subtract",
     },
-    "elementwise.bessel": {ELEMENTWISE: "bessel_j0 bessel_j1 bessel_y0 bessel_y1"},
+    "elementwise.bessel": {
+        ELEMENTWISE: "bessel_j0 bessel_j1 bessel_y0 bessel_y1",
+    },
     "elementwise.bits": {
-        ELEMENTWISE: "bitwise_and bitwise_or bitwise_xor invert is_finite is_inf is_nan left_shift right_shift"
+        STRUCTURE: "bitcast",
+        ELEMENTWISE: "bitwise_and bitwise_or bitwise_xor invert is_finite is_inf is_nan left_shift right_shift",
     },
     "elementwise.comparison": {
         ELEMENTWISE: "equal greater greater_equal less less_equal logical_and logical_not logical_or logical_xor "
-        "not_equal"
+        "not_equal",
     },
-    "elementwise.complex_numbers": {STRUCTURE: "cast", ELEMENTWISE: "angle complex conj imag real"},
-    "elementwise.division": {ELEMENTWISE: "divide divide_no_nan floor_divide mod multiply_no_nan reciprocal"},
-    "elementwise.error_functions": {ELEMENTWISE: "erf erfc erfcinv erfcx erfinv log_ndtr ndtr ndtri"},
-    "elementwise.exponential": {ELEMENTWISE: "exp expm1 log log1p rsqrt sqrt"},
-    "elementwise.hyperbolic": {ELEMENTWISE: "acosh asinh atanh cosh log_sigmoid sigmoid sinh softplus tanh"},
-    "elementwise.modified_bessel": {ELEMENTWISE: "bessel_i0 bessel_i0e bessel_i1 bessel_i1e"},
-    "elementwise.piecewise": {ELEMENTWISE: "absolute ceil clip_by_value floor maximum minimum round sign"},
-    "elementwise.powers": {STRUCTURE: "pow"},
-    "elementwise.special": {ELEMENTWISE: "digamma lgamma xdivy xlog1py xlogy"},
-    "elementwise.trigonometric": {ELEMENTWISE: "acos asin atan atan2 cos sin tan"},
-    "identity": {ELEMENTWISE: "identity stop_gradient"},
-    "indexing.gather": {ROWS: "gather", INDICES: "gather_nd"},
-    "indexing.masks": {ELEMENTWISE: "where"},
-    "indexing.repetition": {STRUCTURE: "pad repeat tile"},
-    "indexing.sorting": {STRUCTURE: "argsort sort top_k"},
-    "indexing.strided": {STRUCTURE: "slice_"},
-    "linalg.cholesky": {STRUCTURE: "cholesky cholesky_solve"},
-    "linalg.determinants": {STRUCTURE: "det logdet"},
-    "linalg.einsum": {STRUCTURE: "diag_part einsum trace"},
-    "linalg.matmul": {STRUCTURE: "matmul matvec tensordot"},
-    "linalg.matrices": {STRUCTURE: "band_part cross diag set_diag"},
-    "linalg.solve": {STRUCTURE: "inv solve"},
-    "linalg.triangular": {STRUCTURE: "triangular_solve"},
+    "elementwise.complex_numbers": {
+        STRUCTURE: "cast",
+        ELEMENTWISE: "angle complex conj imag real",
+    },
+    "elementwise.division": {
+        ELEMENTWISE: "divide divide_no_nan floor_divide mod multiply_no_nan reciprocal",
+    },
+    "elementwise.error_functions": {
+        ELEMENTWISE: "erf erfc erfcinv erfcx erfinv log_ndtr ndtr ndtri",
+    },
+    "elementwise.exponential": {
+        ELEMENTWISE: "exp expm1 log log1p rsqrt sqrt",
+    },
+    "elementwise.gamma_beta": {
+        ELEMENTWISE: "betaln gamma gammaln",
+    },
+    "elementwise.hyperbolic": {
+        ELEMENTWISE: "acosh asinh atanh cosh log_sigmoid sigmoid sinh softplus tanh",
+    },
+    "elementwise.incomplete_beta": {
+        ELEMENTWISE: "betainc",
+    },
+    "elementwise.incomplete_gamma": {
+        ELEMENTWISE: "igamma igammac random_gamma_grad",
+    },
+    "elementwise.integrals": {
+        ELEMENTWISE: "dawsn expint fresnel_cos fresnel_sin spence",
+    },
+    "elementwise.modified_bessel": {
+        ELEMENTWISE: "bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_k0 bessel_k0e bessel_k1 bessel_k1e",
+    },
+    "elementwise.piecewise": {
+        ELEMENTWISE: "absolute ceil clip_by_value floor maximum minimum round sign",
+    },
+    "elementwise.powers": {
+        STRUCTURE: "pow",
+    },
+    "elementwise.smooth_functions": {
+        ELEMENTWISE: "logcosh sinc",
+    },
+    "elementwise.special": {
+        ELEMENTWISE: "digamma lgamma xdivy xlog1py xlogy zeta",
+    },
+    "elementwise.trigonometric": {
+        ELEMENTWISE: "acos asin atan atan2 cos sin tan",
+    },
+    "elementwise.truncation": {
+        STRUCTURE: "saturate_cast",
+        ELEMENTWISE: "nextafter truncatediv truncatemod",
+    },
+    "identity": {
+        ELEMENTWISE: "identity stop_gradient",
+    },
+    "indexing.binary_search": {
+        ARRAYS: "searchsorted",
+    },
+    "indexing.gather": {
+        INDICES: "gather_nd",
+        ROWS: "gather",
+    },
+    "indexing.isotonic": {
+        STRUCTURE: "isotonic_regression",
+    },
+    "indexing.masks": {
+        ELEMENTWISE: "where",
+    },
+    "indexing.partitions": {
+        STRUCTURE: "invert_permutation",
+    },
+    "indexing.repetition": {
+        STRUCTURE: "pad repeat tile",
+    },
+    "indexing.scatter": {
+        STRUCTURE: "scatter_nd tensor_scatter_nd_add tensor_scatter_nd_max tensor_scatter_nd_min "
+        "tensor_scatter_nd_sub tensor_scatter_nd_update",
+    },
+    "indexing.sorting": {
+        STRUCTURE: "argsort sort top_k",
+    },
+    "indexing.strided": {
+        STRUCTURE: "slice_",
+    },
+    "indexing.unsorted_segments": {
+        STRUCTURE: "unsorted_segment_max unsorted_segment_mean unsorted_segment_min unsorted_segment_prod "
+        "unsorted_segment_sqrt_n unsorted_segment_sum",
+    },
+    "linalg.banded": {
+        STRUCTURE: "banded_triangular_solve",
+    },
+    "linalg.cholesky": {
+        STRUCTURE: "cholesky cholesky_solve",
+    },
+    "linalg.determinants": {
+        STRUCTURE: "det logdet slogdet",
+    },
+    "linalg.einsum": {
+        STRUCTURE: "diag_part trace",
+        ARRAYS: "einsum",
+    },
+    "linalg.lu": {
+        STRUCTURE: "lu lu_matrix_inverse lu_reconstruct lu_solve",
+    },
+    "linalg.matmul": {
+        ARRAYS: "matmul matvec outer tensordot",
+    },
+    "linalg.matrices": {
+        STRUCTURE: "adjoint band_part cross diag set_diag tensor_diag tensor_diag_part",
+    },
+    "linalg.matrix_products": {
+        STRUCTURE: "matrix_power multi_dot vander",
+        ARRAYS: "inner kron vecdot",
+    },
+    "linalg.qr": {
+        STRUCTURE: "qr",
+    },
+    "linalg.solve": {
+        STRUCTURE: "inv",
+        ARRAYS: "solve",
+    },
+    "linalg.tensor_equations": {
+        STRUCTURE: "tensorinv tensorsolve",
+    },
+    "linalg.triangular": {
+        STRUCTURE: "triangular_solve",
+    },
     "nn.activation": {
-        STRUCTURE: "elu gelu l2_normalize leaky_relu log_softmax relu relu6 selu silu softmax softsign"
+        STRUCTURE: "elu gelu l2_normalize leaky_relu log_softmax relu relu6 selu silu softmax softsign",
+    },
+    "nn.average_pooling": {
+        STRUCTURE: "avg_pool1d avg_pool2d avg_pool3d",
+    },
+    "nn.convolution": {
+        STRUCTURE: "conv1d conv2d conv3d",
     },
     "nn.cross_entropy": {
-        STRUCTURE: "l2_loss sigmoid_cross_entropy_with_logits softmax_cross_entropy_with_logits "
-        "sparse_softmax_cross_entropy_with_logits"
+        STRUCTURE: "sparse_softmax_cross_entropy_with_logits",
+        ARRAYS: "l2_loss sigmoid_cross_entropy_with_logits softmax_cross_entropy_with_logits "
+        "weighted_cross_entropy_with_logits",
     },
-    "nn.layer_functions": {STRUCTURE: "bias_add"},
-    "reduce.cumulative": {STRUCTURE: "cumprod cumsum cumulative_logsumexp"},
-    "reduce.extremum_indices": {STRUCTURE: "argmax argmin"},
+    "nn.gradient_clipping": {
+        STRUCTURE: "global_norm",
+    },
+    "nn.depthwise_convolution": {
+        STRUCTURE: "depthwise_conv2d",
+    },
+    "nn.layer_functions": {
+        STRUCTURE: "crelu log_poisson_loss",
+        ARRAYS: "batch_normalization bias_add",
+        INDICES: "embedding_lookup",
+    },
+    "nn.pooling": {
+        STRUCTURE: "max_pool1d max_pool2d max_pool3d",
+    },
+    "nn.top_classes": {
+        STRUCTURE: "in_top_k",
+    },
+    "reduce.cumulative": {
+        STRUCTURE: "cumprod cumsum cumulative_logsumexp",
+    },
+    "reduce.extremum_indices": {
+        STRUCTURE: "argmax argmin",
+    },
+    "reduce.multivariate_gamma": {
+        STRUCTURE: "lbeta multigammaln",
+    },
     "reduce.reductions": {
-        STRUCTURE: "reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum"
+        STRUCTURE: "reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum",
     },
-    "reduce.statistics": {STRUCTURE: "count_nonzero reduce_logsumexp reduce_std reduce_variance"},
-    "shape.creation": {STRUCTURE: "fill ones_like zeros_like"},
-    "shape.joining": {STRUCTURE: "concat split stack unstack"},
-    "shape.reordering": {STRUCTURE: "reverse roll"},
-    "shape.reshaping": {STRUCTURE: "broadcast_to expand_dims matrix_transpose reshape squeeze transpose"},
-    "spectra.norms": {STRUCTURE: "norm"},
+    "reduce.statistics": {
+        STRUCTURE: "count_nonzero is_non_decreasing is_strictly_increasing moments reduce_logsumexp reduce_std "
+        "reduce_variance zero_fraction",
+    },
+    "shape.blocks": {
+        STRUCTURE: "depth_to_space space_to_depth",
+    },
+    "shape.creation": {
+        STRUCTURE: "fill linspace ones_like zeros_like",
+    },
+    "shape.indicators": {
+        ARRAYS: "one_hot sequence_mask",
+    },
+    "shape.joining": {
+        STRUCTURE: "meshgrid split unstack",
+        ARRAYS: "concat stack",
+    },
+    "shape.reordering": {
+        STRUCTURE: "reverse roll",
+    },
+    "shape.reshaping": {
+        STRUCTURE: "broadcast_to ensure_shape expand_dims matrix_transpose reshape squeeze transpose",
+    },
+    "signal.cosine": {
+        STRUCTURE: "dct idct",
+    },
+    "signal.fourier": {
+        STRUCTURE: "fft fft2d fft3d ifft ifft2d ifft3d",
+    },
+    "signal.frames": {
+        STRUCTURE: "overlap_and_add",
+    },
+    "signal.frequencies": {
+        STRUCTURE: "fftshift ifftshift",
+    },
+    "signal.real_fourier": {
+        STRUCTURE: "irfft irfft2d irfft3d rfft rfft2d rfft3d",
+    },
+    "spectra.eig": {
+        STRUCTURE: "eig eigvals",
+    },
+    "spectra.eigh": {
+        STRUCTURE: "eigh eigvalsh",
+    },
+    "spectra.lstsq": {
+        STRUCTURE: "lstsq",
+    },
+    "spectra.matrix_functions": {
+        STRUCTURE: "expm logm sqrtm",
+    },
+    "spectra.norms": {
+        STRUCTURE: "matrix_norm norm reduce_euclidean_norm vector_norm",
+    },
+    "spectra.pseudoinverse": {
+        STRUCTURE: "cond matrix_rank pinv",
+    },
+    "spectra.svd": {
+        STRUCTURE: "svd svdvals",
+    },
 }
 """Names of the functions by module of `jittape.primitives`, and by how they take ints, lists and arrays."""
 
