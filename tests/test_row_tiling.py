@@ -90,6 +90,13 @@ def side_by_side(x: Any) -> Any:
     return subtract(both, broadcast_back(sum_op.bind(both, axes=(1,)), both.shape, (1,)))
 
 
+def stacked_rows(x: Any) -> Any:
+    """The rows of the tile loop are the columns of the result."""
+    total = sum_op.bind(exp(x), axes=(1,))
+    squares = sum_op.bind(square(divide(x, broadcast_back(total, x.shape, (1,)))), axes=(1,))
+    return concat_op.bind(*[jt.reshape(y, (1, x.shape[0])) for y in (exp(total), sin(squares))], axis=0)
+
+
 PROGRAMS: list[tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = [
     (softmax, ((97, 13),)),
     (hessian_product, ((1010, 7), (7, 1), (7, 1))),
@@ -98,6 +105,7 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = [
     (running, ((60, 11),)),
     (beside_running, ((1010, 7), (7, 1), (1010, 3))),
     (side_by_side, ((90, 5),)),
+    (stacked_rows, ((96, 7),)),
 ]
 
 
@@ -131,6 +139,13 @@ def test_values_in_row_tiles_and_the_same_bits_on_two_threads(
     for value, other, wanted in zip(alone, together, interpret(program, arrays), strict=True):
         np.testing.assert_allclose(value, wanted, rtol=1e-12, atol=1e-13)
         assert value.tobytes() == other.tobytes()
+
+
+@pytest.mark.usefixtures("small_tiles")
+def test_columns_of_a_result_are_written_in_the_tile() -> None:
+    program = program_of(stacked_rows, normal(96, 7))
+    (members,) = tiles_of(program)
+    assert len(members) == len(schedule(program).steps)
 
 
 @pytest.mark.usefixtures("small_tiles")

@@ -115,7 +115,7 @@ def test_lanes_fill_vectors_of_the_widest_dtype(masks: Masks) -> None:
     ("function", "obstacle"),
     [
         (lambda x, at: transpose_op.bind(x, perm=(1, 0)), NOT_ADJACENT),
-        (lambda x, at: slice_op.bind(x, region=Region((1,), (0,), (20,), (2,))), NOT_ADJACENT),
+        (lambda x, at: slice_op.bind(x, region=Region((1,), (0,), (6,), (10,))), NOT_ADJACENT),
         (lambda x, at: jt.gather(x, at, axis=1), NOT_ADJACENT),
         (lambda x, at: cumsum_op.bind(x, axis=1), "a scan runs along the innermost loop"),
         (lambda x, at: pad_op.bind(x, region=SPACED, shape=(50, 120)), NOT_ADJACENT),
@@ -160,7 +160,7 @@ def test_distant_elements_under_expensive_mathematics_are_put_into_lanes(dtype: 
 def test_cheap_loops_over_distant_elements_are_left_to_llvm(masks: Masks) -> None:
     """Each element would be loaded by itself, for nothing."""
     masks(True)
-    kernel = kernel_of(lambda x: multiply(strided(x, 2, 0), 3.0), np.ones(50))
+    kernel = kernel_of(lambda x: multiply(strided(x, 10, 0), 3.0), np.ones(250))
     assert vectorize.strided_loads(kernel)
     assert obstacle_to_lanes(kernel) == NOT_ADJACENT
 

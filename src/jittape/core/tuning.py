@@ -260,6 +260,8 @@ class Tuning:
     2.1 s instead of 2.2. Where LLVM vectorizes them, it takes 3.3 s instead of 4.8."""
     strided_load_cost: int = 20
     """Minimum cost of a vectorized loop for each load of elements that are not adjacent, which is one load per lane."""
+    window_stride: int = 8
+    """Maximum distance of elements that vectors read and write in windows; a vector has as many windows."""
     heavy_loop_cost: int = 320
     """Maximum cost of a loop that handles two vectors at a time; one vector of a larger loop has enough parallelism."""
     vector_loop_loads: int = 10

@@ -16,6 +16,7 @@ from jittape.compile.ir.instructions import (
     dtype_of,
 )
 from jittape.core.builder import literal_op
+from jittape.core.tuning import tuning
 from jittape.value_classes import NamedTuple
 
 __all__ = [
@@ -44,6 +45,13 @@ class ConcreteLinear(NamedTuple):
     def values(self) -> list[int]:
         """Return the numbers of the instructions among the variables."""
         return [int(v[1:]) for v, _, _ in self.terms if isinstance(v, str)]
+
+    def narrow_stride(self, axis: int) -> int:
+        """Return the factor of a loop if vectors of its elements are accessed in windows, otherwise 1."""
+        for variable, factor, _ in self.terms:
+            if variable == axis and factor.__class__ is int and 1 < factor <= tuning.window_stride:
+                return factor
+        return 1
 
     def renumbered(self, value: Callable[[int], int]) -> ConcreteLinear:
         """Return the sum with other numbers of instructions."""

@@ -101,11 +101,17 @@ def first_lanes(builder: ir.IRBuilder, count: ir.Value, lanes: int) -> ir.Value:
 
 
 def masked_load(
-    builder: ir.IRBuilder, kind: ir.VectorType, place: ir.Value, mask: ir.Value, align: int
+    builder: ir.IRBuilder,
+    kind: ir.VectorType,
+    place: ir.Value,
+    mask: ir.Value,
+    align: int,
+    others: ir.Value | None = None,
 ) -> ir.Value:
-    """Load the lanes of the mask of the vector at `place`; the others are zero."""
+    """Load the lanes of the mask of the vector at `place`; the other lanes are those of `others`, or zero."""
     mask = repeated(builder, mask, kind.count // mask.type.count)
-    return _masked(builder, "load", kind, place, align, mask, ir.Constant(kind, None))
+    others = ir.Constant(kind, None) if others is None else others
+    return _masked(builder, "load", kind, place, align, mask, others)
 
 
 def masked_store(builder: ir.IRBuilder, value: ir.Value, place: ir.Value, mask: ir.Value, align: int) -> None:

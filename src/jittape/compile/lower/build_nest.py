@@ -141,7 +141,10 @@ class NestBuilder:
             access = identity(operand.shape)
             index = form.index(number, operands, out, **dict(op.params))
             place = viewed(access, index, out.shape, op.args)
-            address = self._address(op.out, place)._replace(part=number)
+            address = self._address(op.out, place)
+            # Columns of narrow rows share a pointer, so that they are written together.
+            if address.linear.narrow_stride(len(self.nest.extents) - 1) == 1:
+                address = address._replace(part=number)
             self.nest.stores.append(Store(address, self._value((slot, access))))
 
     def add_copy(self, op: Op) -> None:

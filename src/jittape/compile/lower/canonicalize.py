@@ -128,8 +128,10 @@ def _key(nest: LoopNest) -> tuple[Any, tuple[int, ...], list[int]]:
     numbers: dict[tuple[int, int], int] = {}
     large_offsets: list[int] = []
 
+    innermost = len(nest.extents) - 1
+
     def with_small_offset(linear: ConcreteLinear) -> ConcreteLinear:
-        if -tuning.structural_offset_limit <= linear.offset <= tuning.structural_offset_limit:
+        if _is_known_offset(linear, innermost):
             return linear
         large_offsets.append(linear.offset)
         return linear._replace(offset=tuning.structural_offset_limit + 1)
@@ -150,6 +152,12 @@ def _key(nest: LoopNest) -> tuple[Any, tuple[int, ...], list[int]]:
     reductions = [(*number(r.address), r.primitive, r.params, *r[3:]) for r in nest.reductions]
     key = nest.extents, tuple(instructions), tuple(stores), tuple(reductions)
     return key, tuple([slot for slot, _ in numbers]), large_offsets
+
+
+def _is_known_offset(linear: ConcreteLinear, innermost: int) -> bool:
+    """Return whether the offset is part of a kernel's text. Merging loops does not change the answer."""
+    limit = tuning.structural_offset_limit
+    return -limit <= linear.offset <= limit or 0 <= linear.offset < linear.narrow_stride(innermost)
 
 
 # ---- merging loops -------------------------------------------------------------------------------------------------
@@ -360,9 +368,12 @@ class _Canonicalizer:
 
     def _linear(self, linear: ConcreteLinear) -> Linear:
         terms: list[tuple[str, Factor]] = []
+        innermost = self.depth - 1
+        narrow = linear.narrow_stride(innermost)
         for variable, factor, structural in linear.terms:
             name = variable if isinstance(variable, str) else f"i{variable}"
-            terms.append((name, factor if structural else self._symbol("s", factor)))
-        if abs(linear.offset) <= tuning.structural_offset_limit:
+            known = structural or (variable == innermost and factor == narrow)
+            terms.append((name, factor if known else self._symbol("s", factor)))
+        if _is_known_offset(linear, innermost):
             return Linear(tuple(terms), None, linear.fixed + linear.offset)
         return Linear(tuple(terms), self._symbol("o", linear.offset), linear.fixed)

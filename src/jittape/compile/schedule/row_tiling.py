@@ -34,6 +34,8 @@ class Cut(NamedTuple):
         Slots that every block may read all of.
     partial : frozenset of int
         Slots that every block has a result for.
+    across : frozenset of int
+        Results of the program whose columns are the rows of the step.
     axis : str
         For a product, the extent that is cut.
     inner : int
@@ -44,6 +46,7 @@ class Cut(NamedTuple):
     writes: frozenset[int]
     whole: frozenset[int]
     partial: frozenset[int]
+    across: frozenset[int] = frozenset()
     axis: str = ""
     inner: int = 1
 
@@ -66,6 +69,7 @@ def cut_nest(nest: LoopNest, sizes: Mapping[int, int], rows: int) -> Cut | None:
     whole: set[int] = set()
     writes: set[int] = set()
     partial: set[int] = set()
+    across: set[int] = set()
     everywhere = _ranges(nest, None)
     for instruction in nest.instructions:
         if isinstance(instruction, Load):
@@ -75,9 +79,13 @@ def cut_nest(nest: LoopNest, sizes: Mapping[int, int], rows: int) -> Cut | None:
     for store in nest.stores:
         if store.scan is not None and store.scan.axis == 0:
             return None
-        if not _stays(store.address.linear, everywhere, rows, sizes[store.address.slot]):
+        slot, linear = store.address[:2]
+        if _stays(linear, everywhere, rows, sizes[slot]):
+            writes.add(slot)
+        elif store.scatter is None and _is_column(linear, rows, sizes[slot]):
+            across.add(slot)
+        else:
             return None
-        writes.add(store.address.slot)
     for r in nest.reductions:
         slot, linear = r.address[:2]
         if 0 in r.axes:
@@ -86,7 +94,10 @@ def cut_nest(nest: LoopNest, sizes: Mapping[int, int], rows: int) -> Cut | None:
             writes.add(slot)
         else:
             return None
-    return Cut(frozenset(reads - whole), frozenset(writes), frozenset(whole), frozenset(partial))
+    if not across.isdisjoint(reads | whole | writes | partial):
+        return None
+    reads -= whole
+    return Cut(*[frozenset(slots) for slots in (reads, writes, whole, partial, across)])  # type: ignore[arg-type]
 
 
 def _ranges(nest: LoopNest, mask: int | None) -> list[tuple[int, int]]:
@@ -125,6 +136,14 @@ def _stays(linear: ConcreteLinear, ranges: Sequence[tuple[int, int]], rows: int,
             ends = [factor * n for n in ranges[variable]]
             first, last = first + min(ends), last + max(ends)
     return step == length and first >= 0 and last < length
+
+
+def _is_column(linear: ConcreteLinear, rows: int, size: int) -> bool:
+    """Return whether the outermost loop is at a column of an array with rows of `rows` elements."""
+    if size % rows or (linear.offset + linear.fixed) % rows:
+        return False
+    factors = {variable: factor for variable, factor, _ in linear.terms}
+    return factors.pop(0, 0) == 1 and all(v.__class__ is int and f % rows == 0 for v, f in factors.items())
 
 
 def cut_product(
@@ -169,7 +188,7 @@ def cut_product(
     ):
         inside = size_of[slot] == stride * rows and offset + extent <= stride
         (reads if inside else whole).add(slot)
-    return Cut(frozenset(reads - whole), written, frozenset(whole), partial, axis, inner)
+    return Cut(frozenset(reads - whole), written, frozenset(whole), partial, axis=axis, inner=inner)
 
 
 def _cut_of_multiples(m: int, k: int, rows: int) -> tuple[str, int]:
@@ -236,8 +255,8 @@ class Found(NamedTuple):
 
     @property
     def whole(self) -> frozenset[int]:
-        """The slots that every block may read all of."""
-        return frozenset().union(*[cut.whole for _, cut in self.members])
+        """The slots that every block may access all of."""
+        return frozenset().union(*[cut.whole | cut.across for _, cut in self.members])
 
 
 class RowTileFinder:
@@ -319,6 +338,8 @@ class RowTileFinder:
         members: list[tuple[int, Cut]] = []
         written: set[int] = set()
         partial: set[int] = set()
+        read: set[int] = set()
+        across: set[int] = set()
         late: set[int] = set()  # written by steps after the tile loop
         for i in range(first, len(self.steps)):
             step = self.steps[i]
@@ -333,12 +354,16 @@ class RowTileFinder:
                 or not owners.isdisjoint(late)
                 or not cut.whole.isdisjoint(written | partial)
                 or not cut.reads.isdisjoint(partial)
+                or not cut.across.isdisjoint(written | partial | read)
+                or not across.isdisjoint(cut.reads | cut.whole | cut.writes | cut.partial)
             ):
                 late |= owners
                 continue
             members.append((i, cut))
             written |= cut.writes
             partial |= cut.partial
+            read |= cut.reads | cut.whole
+            across |= cut.across
         return members
 
     def _measured(self, rows: int, members: list[tuple[int, Cut]]) -> tuple[Found | None, int]:
@@ -378,8 +403,10 @@ class RowTileFinder:
             elif isinstance(step.kernel, Gemm):
                 cut = cut_product(step.kernel, step.sizes, step.operands, self._size, rows)
             if cut is not None:
-                reads, writes, whole, partial = map(self._owners_of, cut[:4])
-                cut = Cut(reads - whole, writes, whole, partial, cut.axis, cut.inner)
+                reads, writes, whole, partial, across = map(self._owners_of, cut[:5])
+                cut = Cut(reads - whole, writes, whole, partial, across, cut.axis, cut.inner)
+                if not all(slot in self.outside for slot in across):
+                    cut = None
             self._cuts[i, rows] = cut
         return self._cuts[i, rows]
 

@@ -214,7 +214,8 @@ def _is_added_to(e: _Exchange) -> bool:
 
 
 def _may_be_read_by_later_blocks(e: _Exchange) -> bool:
-    return e.step.tile is not None and e.x in e.step.tile.whole
+    tile = e.step.tile
+    return tile is not None and (e.x in tile.whole or e.owner in tile.whole)
 
 
 _COPY_RULES: tuple[Rule[_Exchange], ...] = (

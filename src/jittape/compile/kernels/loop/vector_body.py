@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,10 +12,12 @@ from llvmlite import ir
 from jittape.compile.ir.instructions import Address, Instruction, KernelLoad, Linear
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop.scalar_body import NO_WRAP, ScalarBody
+from jittape.compile.kernels.loop.strided_vectors import load_column, store_columns
 from jittape.compile.kernels.loop.vectorize import (
     Lanes,
     addresses_of,
     loads_of,
+    narrow_stride,
     reads_ahead,
     strided_loads,
     strided_stores,
@@ -30,6 +33,12 @@ __all__ = ["VectorBody"]
 def _row(address: Address) -> Address:
     """Return the address without its known offset; addresses of one row differ in it only."""
     return address._replace(linear=address.linear._replace(fixed=0))
+
+
+def _block(address: Address, stride: int) -> Address:
+    """Return the address of the first of the `stride` adjacent elements to which an element of a column belongs."""
+    fixed = address.linear.fixed
+    return address._replace(linear=address.linear._replace(fixed=fixed - fixed % stride))
 
 
 class VectorBody(ScalarBody):
@@ -61,6 +70,9 @@ class VectorBody(ScalarBody):
         self._rows_before: dict[Address, tuple[ir.Value, ir.Type]] = {}
         # The rows whose elements are not adjacent, and how far apart these are.
         self._strides: dict[Address, ir.Value] = {}
+        # The number of columns that are written to a block of narrow rows (see `_block`), and those that wait.
+        self._columns_written: Counter[Address] = Counter()
+        self._waiting: dict[Address, list[tuple[int, ir.Value]]] = {}
         # Values that are loaded before the loop's body, and stores that follow it.
         self._ahead: dict[Instruction, IRValue] = {}
         self._late: list[Callable[[], None]] | None = None
@@ -82,6 +94,8 @@ class VectorBody(ScalarBody):
         self._find_rows_before()
         strided = [*[load.address for load in strided_loads(self.kernel)], *strided_stores(self.kernel)]
         self._strides = {_row(address): self._step(address.linear) for address in strided}
+        columns = [(a, narrow_stride(self.kernel, a)) for a in strided_stores(self.kernel)]
+        self._columns_written = Counter([_block(a, s) for a, s in columns if s is not None])
         first = integer(0)
         if written_twice(self.kernel):
             first = self._whole_vectors(count, start, body)
@@ -225,7 +239,13 @@ class VectorBody(ScalarBody):
             yield number, builder.gep(first, [ahead], inbounds=True, source_etype=kind)
 
     def _load_strided(self, address: Address, dtype: np.dtype[Any], mask: ir.Value | None) -> IRValue:
-        """Emit loads of single elements."""
+        """Emit the load of a column of narrow rows, or loads of single elements."""
+        stride = narrow_stride(self.kernel, address)
+        if stride is not None:
+            place, kind = self._place_of_lanes(_row(address)), like(memory_type(dtype), self.width)
+            fixed = address.linear.fixed
+            column = load_column(self.builder, place, kind, stride, fixed, mask, dtype.itemsize)
+            return self.from_memory(column, dtype)
         builder, kind = self.builder, memory_type(dtype)
         loaded: ir.Value = ir.Constant(like(kind, self.width), ir.Undefined)
         for lane, (_, place) in enumerate(self._strided_lanes(address, kind, mask)):
@@ -234,8 +254,20 @@ class VectorBody(ScalarBody):
         return self.from_memory(loaded, dtype)
 
     def _store_strided(self, address: Address, value: IRValue, mask: ir.Value | None) -> None:
-        """Emit stores of single elements; instead of a lane that does not exist, the first one is stored again."""
+        """Emit stores of single elements; instead of a lane that does not exist, the first one is stored again.
+
+        Columns of narrow rows wait for the last column of their row that is written.
+        """
         vector, kind = self.in_memory(value), memory_type(value.dtype)
+        stride = narrow_stride(self.kernel, address)
+        if stride is not None:
+            block = _block(address, stride)
+            self._waiting.setdefault(block, []).append((address.linear.fixed % stride, vector))
+            if len(self._waiting[block]) == self._columns_written[block]:
+                columns = dict(self._waiting.pop(block))
+                place = self._place_of_lanes(block)
+                store_columns(self.builder, place, columns, stride, mask, value.dtype.itemsize)
+            return
         for number, place in self._strided_lanes(address, kind, mask):
             element = self.builder.extract_element(vector, number)
             self.builder.store(element, place, align=value.dtype.alignment)

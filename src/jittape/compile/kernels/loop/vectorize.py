@@ -38,6 +38,7 @@ __all__ = [
     "cost_of_innermost",
     "lanes_in",
     "loads_of",
+    "narrow_stride",
     "obstacle_to_lanes",
     "reads_ahead",
     "strided_loads",
@@ -129,29 +130,37 @@ def _varying_terms(kernel: LoopKernel, linear: Linear) -> list[tuple[str, Factor
     ]
 
 
+def _stride_of(kernel: LoopKernel, address: Address) -> Factor | None:
+    """Return how far elements along the innermost loop are apart; None if not equally far."""
+    terms = _varying_terms(kernel, address.linear)
+    return terms[0][1] if [name for name, _ in terms] == [f"i{kernel.depth - 1}"] else None
+
+
+def narrow_stride(kernel: LoopKernel, address: Address) -> int | None:
+    """Return how far elements along the innermost loop are apart if vectors of them are accessed in windows."""
+    stride = _stride_of(kernel, address)
+    return stride if isinstance(stride, int) and 2 <= stride <= tuning.window_stride else None
+
+
 def strided_loads(kernel: LoopKernel) -> list[KernelLoad]:
     """Return the loads of elements that are not adjacent along the innermost loop, but equally far apart."""
-    loads = [(load, _varying_terms(kernel, load.address.linear)) for load in loads_of(kernel)]
-    innermost = f"i{kernel.depth - 1}"
-    return [load for load, terms in loads if [name for name, _ in terms] == [innermost] and terms[0][1] != 1]
+    return [load for load in loads_of(kernel) if _stride_of(kernel, load.address) not in (None, 1)]
 
 
 def strided_stores(kernel: LoopKernel) -> list[Address]:
     """Return where the innermost loop writes elements that are not adjacent, but equally far apart."""
-    innermost = f"i{kernel.depth - 1}"
     written = [store.address for store in kernel.stores if store.level == kernel.depth]
-    pairs = [(address, _varying_terms(kernel, address.linear)) for address in written]
-    return [
-        address for address, terms in pairs if [name for name, _ in terms] == [innermost] and terms[0][1] != 1
-    ]
+    return [address for address in written if _stride_of(kernel, address) not in (None, 1)]
 
 
 def _has_distant_elements(kernel: LoopKernel) -> bool:
     """Return whether elements are not adjacent, except where expensive mathematics pays for access one by one."""
     loads, written = strided_loads(kernel), strided_stores(kernel)
     dtypes = [*[load.dtype for load in loads], *[kernel.operands[a.operand].dtype for a in written]]
+    places = [*[load.address for load in loads], *written]
+    single = [place for place in places if narrow_stride(kernel, place) is None]
     if dtypes and (
-        cost_of_innermost(kernel) < tuning.strided_load_cost * len(dtypes)
+        cost_of_innermost(kernel) < tuning.strided_load_cost * len(single)
         or any(load.mask is not None for load in loads)
         or any(dtype.kind == "c" for dtype in dtypes)
     ):
