@@ -156,8 +156,10 @@ def _key(nest: LoopNest) -> tuple[Any, tuple[int, ...], list[int]]:
 
 def _is_known_offset(linear: ConcreteLinear, innermost: int) -> bool:
     """Return whether the offset is part of a kernel's text. Merging loops does not change the answer."""
-    limit = tuning.structural_offset_limit
-    return -limit <= linear.offset <= limit or 0 <= linear.offset < linear.narrow_stride(innermost)
+    limit, offset = tuning.structural_offset_limit, linear.offset
+    if -limit <= offset <= limit:
+        return True
+    return offset.__class__ is int and limit < offset < linear.narrow_stride(innermost)
 
 
 # ---- merging loops -------------------------------------------------------------------------------------------------
