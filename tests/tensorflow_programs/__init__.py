@@ -28,6 +28,8 @@ from tensorflow_programs import (
     hands_on,
     layers_and_callbacks,
     masked_sequences,
+    pages_of_functions,
+    pages_of_values,
     pipelines,
     sequences,
     steps_of_ones_own,
@@ -57,6 +59,8 @@ PAGES = (
     guide_pages,
     unusual_arguments,
     cells_of_guides,
+    pages_of_functions,
+    pages_of_values,
 )
 
 Program = Callable[[Any], Any]
