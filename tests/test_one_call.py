@@ -36,6 +36,11 @@ KNOWN = (
     "n.take(x, [0, 2], axis=1)", "n.take(x, k[:2], -1)", "n.take(x, 1, 1)",
     "n.tile(x, (2, 1))", "n.trapezoid(v, w)", "n.tril(x)", "n.trunc(x)", "n.unwrap(v)", "n.var(x, axis=(0, 1))",
     "n.where(m, x, 0.0)", "n.zeros_like(x)",
+    "n.broadcast_to(v, [2, 3])", "n.expand_dims(x, [0, 3])", "n.gradient(v, 0.5)", "n.gradient(x, 0.5, 0.25)",
+    "n.linalg.pinv(x, 1e-3)", "n.linalg.pinv(x, rcond=1e-3)", "n.moveaxis(x, [0, 1], [1, 0])", "n.polyval(v, 2.5)",
+    "n.pad(x, [(1, 0), [0, 2]])", "n.reshape(x, [1, 9])", "n.roll(x, [1, 1], axis=[0, 1])",
+    "n.select([m, m], [x, y])", "n.split(v, [1, 2])", "n.tensordot(x, y, ([0, 1], [0, 1]))",
+    "n.tensordot(x, y, axes=([0], [0]))", "n.transpose(x, [1, 0])", "n.trapezoid(x, dx=0.25, axis=0)",
 )  # fmt: skip
 """Calls that machine code records by itself."""
 REFUSED = (
@@ -48,8 +53,10 @@ REFUSED = (
     "n.unique(v)", "n.select([x > y, x < y], [x, y], 5.0)", "n.insert(v, 1, [7.0, 8.0])", "n.insert(x, 1, 7.0, axis=1)",
     "n.insert(v, 3, 7.0)", "n.insert(v, 1, 7)", "n.delete(x, -1, axis=0)", "n.delete(v, [0, 1])", "n.delete(v, obj=1)",
     "n.piecewise(v, [v > w], [1.0, 2.0])", "n.pad(v, 9, mode='wrap')", "n.histogram(v, 3)[0]",
-    "n.einsum(x, [0, 1], [1, 0])", "n.block([[x, y], [y, x]])",
-    "n.append(v, 1.0)", "n.nan_to_num(x, nan=0.5)", "n.linspace(v, w, 4)", "n.median(x, axis=np.int64(1))",
+    "n.einsum(x, [0, 1], [1, 0])", "n.block([[x, y], [y, x]])", "n.repeat(v, [1, 0, 2])",
+    "n.append(v, 1.0)", "n.nan_to_num(x, nan=0.5)", "n.repeat(v, [True, False, True])",
+    "n.broadcast_to(v, [np.int64(2), 3])", "n.average(v, weights=[1, 2, 3])",
+    "n.linspace(v, w, 4)", "n.median(x, axis=np.int64(1))",
 )  # fmt: skip
 """Calls with other arguments, or of functions that read values."""
 
@@ -265,6 +272,34 @@ def test_errors_are_those_of_the_function():
             with pytest.raises(wanted):
                 compiled(text)(namespace, names)
     assert np.median(names["x"]).numpy() == np.median(A)
+
+
+def test_lists_and_numbers_are_those_of_the_call():
+    names = tensors()
+    shape, axes, parts = [1, 9], [1, 0], [1, 2]
+    for i in range(9):
+        shape[:], axes[:], parts[:] = [(1, 9), (9, 1), (3, 3)][i % 3], [(1, 0), (0, 1)][i % 2], (1 + i % 2, 2)
+        step = (0.5, 0.25, 2.0)[i % 3]
+        for namespace in (np, jnp):
+            current_trace().step()
+            found = (
+                namespace.reshape(names["x"], shape),
+                namespace.transpose(names["x"], axes),
+                namespace.split(names["v"], parts),
+                namespace.trapezoid(names["v"], dx=step),
+                namespace.polyval(names["v"], step),
+                namespace.tensordot(names["x"], names["y"], (axes, [0, 1])),
+            )
+            wanted = (
+                np.reshape(A, shape),
+                np.transpose(A, axes),
+                np.split(A[0], parts),
+                np.trapezoid(A[0], dx=step),
+                np.polyval(A[0], step),
+                np.tensordot(A, A.T, (axes, [0, 1])),
+            )
+            for one, other in zip(found, wanted, strict=True):
+                assert_same(one, [*other] if isinstance(other, list) else np.asarray(other))
 
 
 def test_true_is_no_axis():

@@ -461,7 +461,7 @@ def test_numbers_that_a_function_adds_are_not_those_of_the_plan():
         np.testing.assert_allclose(record(jt.nn.leaky_relu, -v), -V * 0.2)
         np.testing.assert_allclose(record(jt.nn.silu, v, slope), V / (1 + np.exp(-V * slope)))
         np.testing.assert_allclose(
-            record(lambda: jt.linalg.diag(v, padding_value=slope))[0], np.r_[V[0], slope, slope]
+            record(lambda n=slope: jt.linalg.diag(v, padding_value=n))[0], np.r_[V[0], slope, slope]
         )
         np.testing.assert_allclose(record(jt.math.polyval, [v, 1, slope], v), (V + 1 / V) * V**2 + slope)
 

@@ -360,12 +360,16 @@ _OPERANDS: dict[Any, tuple[int, int]] = {
     np.delete: (2, INDEX),
     np.einsum: (0, 0),
     np.full_like: (2, 1),
+    np.gradient: (1, 1),
     np.insert: (3, INDEX),
     np.interp: (3, 0),
     np.isclose: (2, 1),
+    np.linalg.pinv: (1, 1),
+    np.polyval: (2, 1),
     **dict.fromkeys((np.nanquantile, np.quantile), (2, FRACTIONS)),
     **dict.fromkeys((np.nanpercentile, np.percentile), (2, PERCENTS)),
     np.take: (2, INDEX),
+    np.trapezoid: (1, 1),
     np.where: (3, 2),
 }
 """`OneCall.leading` and `OneCall.numbers` of functions other than those of one operand."""

@@ -91,8 +91,8 @@ def arranged(
 ) -> Callable[..., Any]:
     """Return the `adapter` of the function `name` as a body whose parameters are the arguments of a call.
 
-    `OPERAND` stands for each operand. A list or tuple of operands begins with a mark and ends with `END`. `NAMED`
-    begins the named arguments, each after its name. The last parameter is the number of operands.
+    `OPERAND` stands for each operand. A list begins with a mark and ends with `END`, and so does a tuple with operands
+    or lists. `NAMED` begins the named arguments, each after its name. The last parameter is the number of operands.
     """
 
     def called(*operands_and_static: Any) -> Any:
@@ -114,7 +114,7 @@ def _argument(part: Any, parts: Iterator[Any], operands: Iterator[Any]) -> Any:
     if part == OPERAND:
         return next(operands)
     if part in (LIST, TUPLE):
-        values = [next(operands) for _ in iter(partial(next, parts), END)]
+        values = [_argument(item, parts, operands) for item in iter(partial(next, parts), END)]
         return values if part == LIST else tuple(values)
     return part
 
@@ -183,11 +183,10 @@ def _flattened(
         if is_number or is_operand:
             operands.append(value)
             parts.append(OPERAND)
-        elif kind in _SEQUENCES and value and _are_operands(value, types, numbers, leads):
-            operands += value
-            parts += [LIST if kind is list else TUPLE, *[OPERAND] * len(value), END]
         elif value is None or (not leads and is_structure(value)):
             parts.append(value)
+        elif (found := _sequence(value, types, numbers, leads, operands)) is not None:
+            parts += found
         else:
             return None
     if kwargs:
@@ -201,6 +200,11 @@ def _flattened(
             kind is bool and name in FLAGS
         ):
             parts += [name, value]
+        elif (
+            name not in _INDICES
+            and (found := _sequence(value, types, call.numbers, False, operands)) is not None
+        ):
+            parts += [name, *found]
         else:
             return None
     if len(parts) == len(operands):
@@ -217,14 +221,29 @@ def _kept(static: tuple[Any, ...]) -> tuple[Any, ...]:
     return STATICS.setdefault(static, static)
 
 
-def _are_operands(values: Any, types: Any, numbers: int, leads: bool) -> bool:
-    """Return whether all items of a list or tuple are operands."""
-    if leads and numbers in (FRACTIONS, PERCENTS) and values[0].__class__ in _REAL:
-        return len(values) <= _MOST_FRACTIONS and all(
-            [x.__class__ in _REAL and _is_in_range(x, numbers, None) for x in values]
-        )
-    arrays = np.ndarray if leads and numbers < FRACTIONS else None
-    return all([x.__class__ in types or x.__class__ is arrays for x in values])
+def _sequence(values: Any, types: Any, numbers: int, leads: bool, operands: list[Any]) -> list[Any] | None:
+    """Return the parts of a list or tuple of operands and structure, and add its operands; None if it is none."""
+    kind = values.__class__
+    if kind not in _SEQUENCES or not 0 < len(values) <= _MOST_ITEMS:
+        return None
+    fractions = leads and numbers in (FRACTIONS, PERCENTS)
+    parts: list[Any] = [LIST if kind is list else TUPLE]
+    for x in values:
+        is_array = x.__class__ is np.ndarray and leads and numbers < FRACTIONS
+        if x.__class__ in types or is_array or (fractions and _is_fraction(x, numbers)):
+            operands.append(x)
+            parts.append(OPERAND)
+        elif not leads and is_structure(x):
+            parts.append(x)
+        elif (found := _sequence(x, types, numbers, leads, operands)) is not None:
+            parts += found
+        else:
+            return None
+    return [*parts, END] if len(parts) <= _MOST_ITEMS else None
+
+
+def _is_fraction(x: Any, numbers: int) -> bool:
+    return x.__class__ in _REAL and _is_in_range(x, numbers, None)
 
 
 def _is_in_range(value: Any, numbers: int, first: Any) -> bool:
@@ -249,7 +268,7 @@ def is_structure(value: Any) -> bool:
 _STRUCTURE = frozenset((int, str, type, DType, type(None)))
 _SEQUENCES = frozenset((list, tuple))
 _REAL = frozenset((int, float))
-_MOST_FRACTIONS = 16
-"""Maximum number of operands that a list of fractions or percentages becomes."""
+_MOST_ITEMS = 16
+"""Maximum number of items of a list or tuple that becomes operands and structure, of one with more items for each."""
 _INDICES = frozenset(("indices", "obj"))
 """Keyword arguments whose ints change from call to call."""

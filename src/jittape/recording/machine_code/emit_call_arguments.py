@@ -169,10 +169,9 @@ class _Argument:
         return code.differ(code.read(flag), integer(0))
 
     def _take_sequence(self) -> None:
-        """Append the operands in a list or tuple."""
+        """Append the operands and the structure in a list or tuple."""
         code, builder = self.code, self.code.builder
         a_list = code.block("list")
-        code.require(code.same(self.name, integer(0)), self.no)
         code.require(code.is_a(self.value, "tuple"), a_list)
         code.require(code.differ(code.length_of(self.value), integer(0)), self.no)
         self._append_part(code.known("TUPLE"))
@@ -189,20 +188,9 @@ class _Argument:
         self._append_part(code.known("END"))
 
     def _append_item(self, item: ir.Value) -> None:
-        code, builder, tensor = self.code, self.code.builder, self.code.block("tensor")
-        numbers, others = code.block("numbers"), code.block("others")
-        with builder.if_then(builder.not_(self._is_tensor(item)), likely=False):
-            builder.cbranch(self._are_fractions(), numbers, others)
-            code.begin(numbers)
-            is_real = builder.or_(code.is_a(item, "float"), code.is_a(item, "int"))
-            code.require(is_real, self.no)
-            self._require_in_range(item)
-            builder.branch(tensor)
-            code.begin(others)
-            code.require(code.is_a(item, "ndarray"), self.no)
-        builder.branch(tensor)
-        code.begin(tensor)
-        self._append_operand(item)
+        code, call = self.code, (self.memory, item, integer(0), self.leads, self.numbers)
+        taken = take_argument(self.new, code, *call)
+        code.require(code.differ(taken, integer(0)), self.no)
 
     def _append_part(self, part: ir.Value) -> None:
         appended = append_part(self.new, self.code, self.memory, part)
