@@ -171,7 +171,7 @@ def _order(arrays: tuple[Any, ...], operands: list[Any]) -> tuple[Any, ...] | bo
     if len(arrays) == len(operands) and all(a is o for a, o in zip(arrays, operands, strict=True)):
         return None
     places = {id(operand): i for i, operand in enumerate(operands)}
-    found = tuple([places.get(id(a), (a,)) for a in arrays])
+    found: tuple[Any, ...] = tuple([places.get(id(a), (a,)) for a in arrays])
     is_known = all(type(n) is int or type(n[0]) in _NUMBERS for n in found)
     return found if is_known and len({n for n in found if type(n) is int}) == len(operands) else False
 
