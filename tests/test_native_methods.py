@@ -141,6 +141,36 @@ def test_known_paths_of_methods_run_no_python(name: str):
     assert not seen
 
 
+def test_methods_take_arrays_with_their_values_of_now():
+    a = np.arange(9.0).reshape(3, 3) + 1
+    x, b, rows = jt.constant(a), np.ones(3), np.eye(3)
+    calls: tuple[Callable[[Any], Any], ...] = (
+        lambda x: x.dot(b),
+        lambda x: x.dot(rows),
+        lambda x: x @ b,
+        lambda x: x @ rows,
+        lambda x: x**b,
+        lambda x: (x * 1).dot(rows.astype(np.float32)),
+    )
+    for call in calls:
+        for i in range(4):
+            b += 0.5
+            rows[0, i % 3] = i
+            current_trace().step()
+            found: list[Any] = []
+            seen = calls_of_python(lambda: found.append(call(x)))  # noqa: B023
+            wanted = call(a)
+            rows[2] += 1  # after the call
+            np.testing.assert_allclose(found[0], wanted)
+            assert found[0].dtype == wanted.dtype
+        assert not seen & {"apply", "dot", "__matmul__", "__pow__"}
+    for bad in (np.array(["a", "b", "c"]), np.array([None, 1, 2])):
+        with pytest.raises(TypeError):
+            x.dot(bad)
+        with pytest.raises(TypeError):
+            x @ bad
+
+
 def test_plans_hold_nothing():
     x = jt.constant(np.ones((2, 3)))
     axes, limit = (0, 1), float("0.25")

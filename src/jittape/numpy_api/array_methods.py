@@ -277,9 +277,8 @@ class ArrayMethods:
     def dot(self, b: Any, out: Any = None) -> Any:
         """Return the product with `b`; see `numpy.dot`."""
         if out is None:
-            return (
-                apply(_adapter(np.dot), (self, b), ()) if hasattr(b, "_aval") else _adapter(np.dot)(self, b)
-            )
+            is_operand = hasattr(b, "_aval") or b.__class__ is np.ndarray
+            return apply(_adapter(np.dot), (self, b), ()) if is_operand else _adapter(np.dot)(self, b)
         return _into(out, np.dot, self, b)
 
     def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:

@@ -102,6 +102,8 @@ _METHODS_OF_ARRAYS = (
 )
 _PROPERTIES = "T imag mT real"
 _OPERATORS = "__abs__ __matmul__ __pow__ __rmatmul__"
+_OF_ARRAYS = ("dot", "__matmul__", "__pow__")
+"""Methods that take an ndarray as an operand, whatever its values are."""
 _OPS = {
     "add": arithmetic.add_op,
     "sub": arithmetic.subtract_op,
@@ -195,7 +197,7 @@ def _methods() -> list[_Method]:
     of_arrays: tuple[type, str] = ArrayMethods, _METHODS_OF_ARRAYS
     for kind, names in (of_arrays, (Operators, _OPERATORS)):
         for name in names.split():
-            arguments = f"{kind.__name__}.{name}", len(methods), name == "clip"
+            arguments = f"{kind.__name__}.{name}", len(methods), name == "clip", name in _OF_ARRAYS
             methods.append(_Method(kind, name, BY_NAMES, "emit_calls.define_method", arguments))
     for name in _PROPERTIES.split():
         arguments = f"ArrayMethods.{name}", len(methods)

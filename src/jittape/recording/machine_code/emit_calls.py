@@ -20,22 +20,28 @@ _ARGUMENTS = 4
 """Maximum number of arguments besides the tensor; Python records calls with more."""
 
 
-def define_method(name: str, number: int, ints: bool, new: New, function: ir.Function) -> None:
-    """Emit a method that records one call: `name` is that of the Python method, `ints` whether ints are operands."""
+def define_method(name: str, number: int, ints: bool, arrays: bool, new: New, function: ir.Function) -> None:
+    """Emit a method that records one call: `name` is that of the Python method.
+
+    `ints` and `arrays` say whether ints and arrays are operands.
+    """
     code = new(function)
-    arguments = (code.known(name), integer(number), integer(int(ints)), *function.args)
+    arguments = (code.known(name), integer(number), integer(ints + 2 * arrays), *function.args)
     code.builder.ret(
         code.call_shared("jittape_method", lambda shared: _Method(new, shared).emit(), *arguments)
     )
 
 
 class _Method:
-    """The writer of ``method(in_python, number, ints, own, arguments, count, names)``, the shared code of methods."""
+    """The writer of ``method(in_python, number, takes, own, arguments, count, names)``, the shared code of methods.
+
+    `takes` has bit 0 if ints are operands, and bit 1 if arrays are.
+    """
 
     def __init__(self, new: New, function: ir.Function) -> None:
         self.new = new
         self.code = code = new(function)
-        self.in_python, self.number, self.ints, self.own, self.arguments, self.count, self.names = (
+        self.in_python, self.number, self.takes, self.own, self.arguments, self.count, self.names = (
             function.args
         )
         self.python = code.block("python")
@@ -99,9 +105,10 @@ class _Method:
         """Return the mark of an operand, 0 for another value."""
         code, builder, mark = self.code, self.code.builder, integer(0)
         is_tensor = builder.or_(code.is_a(value, "Tensor"), code.is_a(value, "Variable"))
-        is_int = builder.and_(code.is_a(value, "int"), code.differ(self.ints, integer(0)))
+        ints, arrays = (code.differ(builder.and_(self.takes, integer(bit)), integer(0)) for bit in (1, 2))
         for found, name in (
-            (is_int, "INT_OPERAND"),
+            (builder.and_(code.is_a(value, "int"), ints), "INT_OPERAND"),
+            (builder.and_(code.is_a(value, "ndarray"), arrays), "TENSOR_OPERAND"),
             (code.is_a(value, "float"), "FLOAT_OPERAND"),
             (is_tensor, "TENSOR_OPERAND"),
         ):
