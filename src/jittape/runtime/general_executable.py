@@ -146,7 +146,7 @@ class GeneralExecutable:
         """Return whether the passes may run with extents that have these values."""
         if self._failures >= _MOST_FAILURES or self._collisions >= _MOST_COLLISIONS:
             return False
-        if len(self._variants) >= _MOST_VARIANTS or min(values) <= 1:
+        if len(self._variants) >= _MOST_VARIANTS or min(values) <= tuning.unrolled_elements:
             return False
         return self._numbers.isdisjoint(values)  # else they are in no general position
 

@@ -9,7 +9,7 @@ of the kernel.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +19,7 @@ from jittape.compile.ir.operand_maps import index_of
 from jittape.core.forms import Alias
 from jittape.core.program import Aval, Op
 from jittape.core.symbolic.extent_functions import is_about_at_most
-from jittape.core.symbolic.extents import applied
+from jittape.core.symbolic.extents import Extent, applied
 from jittape.core.tuning import tuning
 from jittape.value_classes import NamedTuple
 
@@ -207,9 +207,10 @@ def block_sizes(product: Product, unpacked: bool) -> tuple[int, int, int]:
     total = math.prod(extents)
     if (
         unpacked
-        and not is_about_at_most(total, tuning.unpacked_gemm_multiplications)
-        and 1 < min(extents) <= tuning.cut_gemm_extent
         and not _slow(product)
+        and not is_about_at_most(total, tuning.unpacked_gemm_multiplications)
+        and any([n <= tuning.cut_gemm_extent for n in _plain_first(extents)])
+        and min(extents) > 1
     ):
         longest = extents.index(max(extents))
         extents[longest] = applied(_piece_of, extents[longest], total // extents[longest])
@@ -219,6 +220,11 @@ def block_sizes(product: Product, unpacked: bool) -> tuple[int, int, int]:
 def _piece_of(extent: int, others: int) -> int:
     """Return the extent of the pieces that the longest extent of a product is cut into."""
     return min(extent, max(16, tuning.gemm_piece_multiplications // others // 16 * 16))
+
+
+def _plain_first(extents: Iterable[Any]) -> list[Any]:
+    """Return extents with plain numbers first: if one of them decides, a schedule serves all values of the others."""
+    return sorted(extents, key=lambda n: n.__class__ is Extent)
 
 
 def _slow(product: Product) -> bool:
@@ -239,7 +245,7 @@ def wants_rows(products: Sequence[Product]) -> bool:
     fits = all(
         [
             is_about_at_most(p.rows * p.columns * p.inner, tuning.unpacked_gemm_multiplications)
-            and any([n > tuning.small_gemm_extent for n in (p.rows, p.columns, p.inner)])
+            and any(n > tuning.small_gemm_extent for n in _plain_first((p.rows, p.columns, p.inner)))
             for p in products
         ]
     )
@@ -249,13 +255,16 @@ def wants_rows(products: Sequence[Product]) -> bool:
 def form_of(product: Product, dtype: np.dtype[Any], wide: bool) -> str:
     """Return the form of the kernel, see `kernel.Gemm`; `wide` means 32 registers of 64 bytes."""
     extents = product.rows, product.columns, product.inner
-    if dtype.kind == "f" and all([n <= tuning.small_gemm_extent for n in extents]):
+    if dtype.kind == "f" and all(n <= tuning.small_gemm_extent for n in _plain_first(extents)):
         return "tiny"
-    few = product.inner <= tuning.short_gemm_extent or (
-        product.rows <= tuning.short_gemm_extent and not product.y.transposed
-    )
-    narrow = tuning.small_gemm_extent < product.columns <= tuning.narrow_gemm_columns
-    if dtype == np.float64 and narrow and few:
+    if (
+        dtype == np.float64
+        and tuning.small_gemm_extent < product.columns <= tuning.narrow_gemm_columns
+        and (
+            product.inner <= tuning.short_gemm_extent
+            or (not product.y.transposed and product.rows <= tuning.short_gemm_extent)
+        )
+    ):
         return "narrow"
     if dtype.kind == "f" and _is_skinny(product):
         return f"dots{_block_side(product)}"
@@ -291,11 +300,9 @@ def _form_with_column(product: Product, dtype: np.dtype[Any]) -> str:
 
 
 def _is_skinny(product: Product) -> bool:
-    rows, columns = product.rows, product.columns
-    contiguous = product.y.transposed and not product.x.transposed
     return (
-        contiguous
-        and 1 < min(rows, columns) <= max(rows, columns) <= tuning.short_gemm_extent
+        _slow(product)
+        and all(1 < n <= tuning.short_gemm_extent for n in _plain_first((product.rows, product.columns)))
         and tuning.skinny_gemm_summands[0] <= product.inner <= tuning.skinny_gemm_summands[1]
     )
 

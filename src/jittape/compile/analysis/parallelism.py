@@ -90,8 +90,8 @@ def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     partial = [r for r in kernel.reductions if 0 in r.axes]
     row_by_row = any(r.in_memory for r in partial)
     extent = applied(_task_extent, total, work, kernel.depth == 1, row_by_row)
-    # Several partial results take memory and a step that adds them.
-    if partial and is_about_at_most(total, extent):
+    # Several partial results take memory and a step that adds them. One partial result is the same sum.
+    if partial and is_about_at_most(total, extent, exact_if_true=True):
         return Tasks(1, total)
     extent = applied(min, extent, total)
     return Tasks(applied(_tasks_of, total, extent), extent)
@@ -144,7 +144,7 @@ def rows_at_a_time(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
     if (
         rows < 0
         or extents[-1] > tuning.grouped_row_elements
-        or not is_about_at_most(tuning.grouped_min_elements, prod(extents))
+        or prod(extents) < tuning.grouped_min_elements  # exact, as the order of a sum depends on it
         or kernel.stores
     ):
         return 1

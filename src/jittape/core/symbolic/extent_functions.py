@@ -26,16 +26,19 @@ def converted(function: Callable[..., Any], value: Any, dtype: np.dtype[Any]) ->
     return applied(function, value, dtype)
 
 
-def is_about_at_most(value: Any, limit: Any) -> bool:
+def is_about_at_most(value: Any, limit: Any, exact_if_true: bool = False) -> bool:
     """Return whether ``value <= limit``, for a decision on which only the speed depends.
 
     The answer for extents may serve other values at which it is wrong by less than ``tuning.length_slack``, or a larger
-    factor in the first run of a length, so that fewer lengths need schedules of their own.
+    factor in the first run of a length, so that fewer lengths need schedules of their own. With `exact_if_true`, only
+    the answer False may, since results for larger values depend on it.
     """
     holds = bool(hint_of(value) <= hint_of(limit))
     extent = value if value.__class__ is Extent else limit
     if extent.__class__ is not Extent or not extent._owner.is_open:
         return holds
+    if holds and exact_if_true:
+        return bool(value <= limit)
     less, more, symbol = (value, limit, "<=") if holds else (limit, value, "<")
     left, right = [v._source if v.__class__ is Extent else f"({v!r})" for v in (less, more)]
     first, second = terms_of(less), terms_of(more)
