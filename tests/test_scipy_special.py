@@ -15,10 +15,18 @@ import scipy.special
 
 import jittape as jt
 from jittape.scipy import special
-from jittape.scipy.special.complex_steps import COMPLEX_STEPS
-from jittape.scipy.special.ufunc_bodies import BODIES
+from jittape.scipy.special.complex_steps import COMPLEX_STEPS, NOT_REAL
+from jittape.scipy.special.scipy_steps import STEPS
+from jittape.scipy.special.ufunc_bodies import BODIES as ALL_BODIES
+from jittape.scipy.special.ufunc_bodies import RECORDS
 from jittape.scipy.special.ufunc_calls import call_ufunc
 
+BODIES = {
+    name: body
+    for name, body in ALL_BODIES.items()
+    if name != "kelvin" and (name not in RECORDS or name in STEPS)
+}
+"""Bodies without those of `test_scipy_steps.py`."""
 POSITIVE = (0.3, 3.0)
 UNIT = (0.1, 0.9)
 RANGES: dict[str, tuple[tuple[float, float], ...]] = {
@@ -278,7 +286,7 @@ def test_numbers_lists_and_small_dtypes() -> None:
     )
 
 
-@pytest.mark.parametrize("name", sorted(COMPLEX_STEPS))
+@pytest.mark.parametrize("name", sorted(set(COMPLEX_STEPS) - set(RECORDS) - set(NOT_REAL) | {"wofz"}))
 def test_complex_numbers(name: str) -> None:
     """Values and dtypes are SciPy's; differences along both axes give the holomorphic derivative."""
     ufunc, function = getattr(scipy.special, name), getattr(special, name)
@@ -316,12 +324,10 @@ def test_real_arguments_of_a_function_of_complex_numbers() -> None:
 
 def test_refusals_name_the_function_and_the_way_out() -> None:
     x = jt.constant(np.ones(2))
-    with pytest.raises(TypeError, match=r"scipy.special.airy is not recorded.*x.numpy\(\)"):
-        scipy.special.airy(x)
     with pytest.raises(TypeError, match="cannot record into an array"):
         scipy.special.erf(x, out=np.zeros(2))
-    with pytest.raises(jt.DTypeError, match=r"scipy.special.jv\] is recorded for real numbers only"):
-        scipy.special.jv(1.0, jt.constant([1j]))
+    with pytest.raises(jt.DTypeError, match=r"scipy.special.betainc\] is recorded for real numbers only"):
+        scipy.special.betainc(1.0, 1.0, jt.constant([1j]))
     with pytest.raises(TypeError, match=r"\[erf\] out= is not supported"):
         special.erf(x, out=x)
     with pytest.raises(TypeError, match=r"\[betainc\] takes 3 arguments \(a, b, x\), got 1"):

@@ -6,10 +6,13 @@ DLMF 25.12. The derivatives of `psi` are not elementary and SciPy has no functio
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from jittape.core.primitive import Primitive
 from jittape.errors import NoGradientError
@@ -22,12 +25,18 @@ from jittape.primitives.elementwise.arithmetic import (
     subtract,
     zero_dominant_multiply,
 )
+from jittape.primitives.elementwise.comparison import less, where
+from jittape.primitives.elementwise.complex_numbers import real
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import exp, log
 from jittape.primitives.record_parts import same_of_kinds
-from jittape.scipy.special.scipy_steps import scipy_value
+from jittape.scipy.special.bessel_steps import BESSEL, spherical_value
+from jittape.scipy.special.elliptic_steps import ELLIPTIC
+from jittape.scipy.special.other_steps import OTHERS
+from jittape.scipy.special.polynomial_steps import POLYNOMIALS
+from jittape.scipy.special.scipy_steps import COMPLEX, STEPS, scipy_step, scipy_value
 
-__all__ = ["COMPLEX_STEPS"]
+__all__ = ["COMPLEX_STEPS", "NOT_REAL", "REAL_ARGUMENTS", "complex_body"]
 
 Slope = Callable[..., Any]
 _TWO = 2 / math.sqrt(math.pi)
@@ -61,7 +70,7 @@ def _log_ndtr_slope(out: Any, z: Any) -> Any:
     return multiply(_BELL, exp(subtract(multiply(-0.5, square(z)), out)))
 
 
-COMPLEX_STEPS: dict[str, Primitive] = {
+COMPLEX_STEPS: dict[str, Any] = {
     "dawsn": _step("dawsn", lambda out, z: subtract(1.0, multiply(2.0, multiply(z, out)))),
     "erf": _step("erf", _gauss(-1.0, _TWO)),
     "erfc": _step("erfc", _gauss(-1.0, -_TWO)),
@@ -85,4 +94,130 @@ COMPLEX_STEPS: dict[str, Primitive] = {
     ),
     "xlogy": _step("xlogy", lambda out, x, y: log(y), lambda out, x, y: divide(x, y)),
 }
-"""Records by SciPy's name."""
+"""Records by SciPy's name; a tuple has one for each result."""
+
+
+# ---- functions of a complex argument after real ones -----------------------------------------------------------------
+
+
+def _complex_value(name: str, reals: int, output: int | None, *arrays: Any) -> Any:
+    """Return SciPy's value, which takes the first `reals` arguments as real numbers."""
+    if name.startswith("spherical"):
+        return spherical_value(name, arrays[0].real, arrays[1])
+    found = _computed(name, [x.real if i < reals else x for i, x in enumerate(arrays)], output)
+    return np.asarray(found).astype(arrays[0].dtype, copy=False)
+
+
+def _computed(name: str, arrays: list[Any], output: int | None) -> Any:
+    from scipy import special
+
+    if name == "lambertw":
+        arrays = [arrays[0], arrays[1].real.astype(np.int64), float(arrays[2].real.min())]
+    with np.errstate(all="ignore"):
+        found = getattr(special, name)(*arrays)
+    return found if output is None else found[output]
+
+
+def _alike(name: str, record: Any, vjp: Any = None) -> Any:
+    """Return the record of a function of complex numbers with the slopes of that of real ones."""
+    if isinstance(record, tuple):
+        return tuple([_alike(name, part) for part in record])
+    number = record.name.removeprefix(f"scipy_{name}")
+    output = int(number[1:]) if number else None
+    return Primitive(
+        f"scipy_complex_{name}{number}",
+        abstract_eval=same_of_kinds(name, "c"),
+        impl=partial(_complex_value, name, REAL_ARGUMENTS.get(name, 0), output),
+        vjp=record.vjp if vjp is None else vjp,
+        batch=alike(),
+    )
+
+
+def _mixed(name: str, arguments: str, *slopes: Slope | None, output: int | None = None) -> Any:
+    return _alike(name, scipy_step(name, arguments, *slopes, output=output))
+
+
+def _difference(name: str, factor: complex) -> Slope:
+    """Return the derivative of a Hankel function: half the difference of its neighbors, plus `factor` times itself."""
+
+    def formula(out: Any, v: Any, z: Any) -> Any:
+        below, above = (COMPLEX_STEPS[name].bind(add(v, by), z) for by in (-1.0, 1.0))
+        return add(multiply(0.5, subtract(below, above)), multiply(factor, out))
+
+    return formula
+
+
+def _fresnel(name: str, side: complex) -> tuple[Any, Any]:
+    """Return the records of the modified Fresnel integrals of a real number.
+
+    Below 0, SciPy's values are those of another function, so the slope is nan.
+    """
+    constant = cmath.exp(-side * math.pi / 4) / math.sqrt(math.pi)
+
+    def of_integral(out: Any, x: Any) -> Any:
+        return where(less(real(x), 0), math.nan, negative(exp(multiply(side, square(x)))))
+
+    def of_product(out: Any, x: Any) -> Any:
+        found = subtract(multiply(-2 * side, multiply(x, out)), constant)
+        return where(less(real(x), 0), math.nan, found)
+
+    return tuple([_mixed(name, "x", f, output=i) for i, f in enumerate((of_integral, of_product))])
+
+
+POLYNOMIALS_OF_ONE = ("chebyc", "chebys", "chebyt", "chebyu", "laguerre", "legendre", "sh_chebyt", "sh_chebyu",
+                      "sh_legendre")  # fmt: skip
+REAL_ARGUMENTS = {
+    **dict.fromkeys(
+        ["hankel1", "hankel1e", "hankel2", "hankel2e", "hyp0f1", "iv", "ive", "jv", "jve", "kv"], 1
+    ),
+    **dict.fromkeys(["kve", "yv", "yve", "modfresnelm", "modfresnelp"], 1),
+    **dict.fromkeys(["spherical_in", "spherical_jn", "spherical_kn", "spherical_yn"], 1),
+    **{f"eval_{name}": 1 for name in POLYNOMIALS_OF_ONE},
+    "eval_gegenbauer": 2,
+    "eval_genlaguerre": 2,
+    "eval_jacobi": 3,
+    "hyp1f1": 2,
+    "hyp2f1": 3,
+}
+"""Number of first arguments that must be real."""
+COMPLEX_STEPS |= {
+    "rgamma": _step("rgamma", lambda out, z: negative(multiply(out, COMPLEX_STEPS["psi"].bind(z)))),
+    "wrightomega": _step("wrightomega", lambda out, z: divide(out, add(out, 1.0))),
+    "lambertw": _mixed(
+        "lambertw",
+        "z k tol",
+        lambda out, z, k, tol: reciprocal(multiply(exp(out), add(out, 1.0))),
+        None,
+        None,
+    ),
+    "hankel1": _mixed("hankel1", "v z", None, _difference("hankel1", 0.0)),
+    "hankel1e": _mixed("hankel1e", "v z", None, _difference("hankel1e", -1j)),
+    "hankel2": _mixed("hankel2", "v z", None, _difference("hankel2", 0.0)),
+    "hankel2e": _mixed("hankel2e", "v z", None, _difference("hankel2e", 1j)),
+    "modfresnelm": _fresnel("modfresnelm", -1j),
+    "modfresnelp": _fresnel("modfresnelp", 1j),
+    **{
+        name: _alike(name, STEPS[name])
+        for name in ("hyp0f1", "hyp1f1", "hyp2f1", "iv", "jv", "kv", "kve", "yv")
+    },
+    **{name: _mixed(name, "v z", None, None) for name in ("ive", "jve", "yve")},
+    **{name: _alike(name, ELLIPTIC[name]) for name in ("elliprc", "elliprd", "elliprf")},
+    **{name: _alike(name, OTHERS[name]) for name in ("elliprg", "elliprj", "shichi", "sici")},
+    **{name: _alike(name, POLYNOMIALS[name]) for name in REAL_ARGUMENTS if name.startswith("eval_")},
+    **{name: _alike(name, BESSEL[name]) for name in REAL_ARGUMENTS if name.startswith("spherical")},
+    "airy": _alike("airy", BESSEL["airy"]),
+    "airye": tuple([_mixed("airye", "z", None, output=i) for i in range(4)]),
+}
+NOT_REAL = ("hankel1", "hankel1e", "hankel2", "hankel2e", "lambertw", "modfresnelm", "modfresnelp", "wofz")
+"""Functions that are complex for real numbers."""
+
+
+def complex_body(name: str, *operands: Any) -> Any:
+    """Record the function `name` on operands of one complex dtype and shape."""
+    record = COMPLEX_STEPS[name]
+    if isinstance(record, tuple):
+        return tuple([part.bind(*operands) for part in record])
+    return record.bind(*operands)
+
+
+COMPLEX.update({name: partial(complex_body, name) for name in COMPLEX_STEPS})

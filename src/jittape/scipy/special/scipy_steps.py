@@ -33,15 +33,22 @@ from jittape.primitives.elementwise.incomplete_gamma import gamma_density_op, ra
 from jittape.primitives.elementwise.piecewise import maximum, sign
 from jittape.primitives.record_parts import same_real_float
 
-__all__ = ["STEPS", "call_step", "scipy_value"]
+__all__ = ["COMPLEX", "REAL", "STEPS", "Slope", "call_step", "no_slope", "scipy_step", "scipy_value"]
+
+Slope = Callable[..., Any]
+REAL: dict[str, Callable[..., Any]] = {}
+"""Bodies of the functions of real numbers, by SciPy's name; filled by `jittape.scipy.special.ufunc_bodies`."""
+COMPLEX: dict[str, Callable[..., Any]] = {}
+"""Bodies of the functions of complex numbers; filled by `jittape.scipy.special.complex_steps`."""
 
 
-def scipy_value(name: str, *arrays: Any) -> Any:
-    """Return the value of SciPy's ufunc `name` in the dtype of the arrays."""
+def scipy_value(name: str, *arrays: Any, output: int | None = None) -> Any:
+    """Return the value of SciPy's ufunc `name`, or one of its outputs, in the dtype of the arrays."""
     from scipy import special
 
     with np.errstate(all="ignore"):
-        return np.asarray(getattr(special, name)(*arrays)).astype(arrays[0].dtype, copy=False)
+        found = getattr(special, name)(*arrays)
+        return np.asarray(found if output is None else found[output]).astype(arrays[0].dtype, copy=False)
 
 
 def _hyp1f1_value(a: Any, b: Any, x: Any) -> Any:
@@ -61,7 +68,9 @@ def _hyp1f1_value(a: Any, b: Any, x: Any) -> Any:
     return value
 
 
-def _no_slope(name: str, argument: str) -> Callable[..., Any]:
+def no_slope(name: str, argument: str) -> Callable[..., Any]:
+    """Return the gradient rule that raises an error, which names the function and its argument."""
+
     def rule(*operands: Any) -> Any:
         raise NoGradientError(
             f"[{name}] has no derivative with respect to {argument}; pass a constant or jt.stop_gradient({argument})"
@@ -70,23 +79,27 @@ def _no_slope(name: str, argument: str) -> Callable[..., Any]:
     return rule
 
 
-def _step(
-    name: str, arguments: str, *slopes: Callable[..., Any] | None, impl: Callable[..., Any] | None = None
+def scipy_step(
+    name: str,
+    arguments: str,
+    *slopes: Slope | None,
+    impl: Callable[..., Any] | None = None,
+    output: int | None = None,
 ) -> Primitive:
     """Return the record of a function; ``slope(out, *operands)`` is a derivative, None is an error.
 
-    SciPy's ufunc computes the value unless `impl` does.
+    SciPy's ufunc computes the value, or its result number `output`, unless `impl` does.
     """
 
-    def rule(slope: Callable[..., Any]) -> Callable[..., Any]:
+    def rule(slope: Slope) -> Slope:
         return lambda g, out, *operands: zero_dominant_multiply(g, slope(out, *operands))
 
     names = arguments.split()
-    vjp = [_no_slope(name, a) if s is None else rule(s) for a, s in zip(names, slopes, strict=True)]
+    vjp = [no_slope(name, a) if s is None else rule(s) for a, s in zip(names, slopes, strict=True)]
     return Primitive(
-        f"scipy_{name}",
+        f"scipy_{name}" if output is None else f"scipy_{name}_{output}",
         abstract_eval=same_real_float(name),
-        impl=impl or partial(scipy_value, name),
+        impl=impl or partial(scipy_value, name, output=output),
         vjp=tuple(vjp),
         batch=alike(),
     )
@@ -94,7 +107,7 @@ def _step(
 
 def call_step(name: str, *operands: Any) -> Any:
     """Record the function `name` on operands of one dtype and shape."""
-    return STEPS[name].bind(*operands)
+    return (COMPLEX if operands[0].dtype.kind == "c" else REAL)[name](*operands)
 
 
 def _gamma_density(a: Any, y: Any) -> Any:
@@ -150,42 +163,44 @@ def _ndtri_exp_slope(out: Any, y: Any) -> Any:
 
 
 STEPS: dict[str, Primitive] = {
-    "betaincinv": _step(
+    "betaincinv": scipy_step(
         "betaincinv",
         "a b y",
         _beta_slope(1, 0),
         _beta_slope(0, 1),
         lambda out, a, b, p: reciprocal(_beta_density(a, b, out)),
     ),
-    "betainccinv": _step(
+    "betainccinv": scipy_step(
         "betainccinv",
         "a b y",
         _beta_slope(1, 0),
         _beta_slope(0, 1),
         lambda out, a, b, p: negative(reciprocal(_beta_density(a, b, out))),
     ),
-    "expn": _step("expn", "n x", None, _expn_slope),
-    "gammaincinv": _step(
+    "expn": scipy_step("expn", "n x", None, _expn_slope),
+    "gammaincinv": scipy_step(
         "gammaincinv",
         "a y",
         lambda out, a, p: random_gamma_grad(a, out),
         lambda out, a, p: reciprocal(_gamma_density(a, out)),
     ),
-    "gammainccinv": _step(
+    "gammainccinv": scipy_step(
         "gammainccinv",
         "a y",
         lambda out, a, p: random_gamma_grad(a, out),
         lambda out, a, p: negative(reciprocal(_gamma_density(a, out))),
     ),
-    "hyp0f1": _step("hyp0f1", "v z", None, lambda out, v, z: divide(call_step("hyp0f1", add(v, 1), z), v)),
-    "hyp1f1": _step("hyp1f1", "a b x", None, None, _hyp1f1_slope, impl=_hyp1f1_value),
-    "hyp2f1": _step("hyp2f1", "a b c z", None, None, None, _hyp2f1_slope),
-    "iv": _step("iv", "v z", None, _half_sum("iv", add, 0.5)),
-    "ive": _step("ive", "v z", None, _ive_slope),
-    "jv": _step("jv", "v z", None, _half_sum("jv", subtract, 0.5)),
-    "kv": _step("kv", "v z", None, _half_sum("kv", add, -0.5)),
-    "kve": _step("kve", "v z", None, _kve_slope),
-    "ndtri_exp": _step("ndtri_exp", "y", _ndtri_exp_slope),
-    "yv": _step("yv", "v z", None, _half_sum("yv", subtract, 0.5)),
+    "hyp0f1": scipy_step(
+        "hyp0f1", "v z", None, lambda out, v, z: divide(call_step("hyp0f1", add(v, 1), z), v)
+    ),
+    "hyp1f1": scipy_step("hyp1f1", "a b x", None, None, _hyp1f1_slope, impl=_hyp1f1_value),
+    "hyp2f1": scipy_step("hyp2f1", "a b c z", None, None, None, _hyp2f1_slope),
+    "iv": scipy_step("iv", "v z", None, _half_sum("iv", add, 0.5)),
+    "ive": scipy_step("ive", "v z", None, _ive_slope),
+    "jv": scipy_step("jv", "v z", None, _half_sum("jv", subtract, 0.5)),
+    "kv": scipy_step("kv", "v z", None, _half_sum("kv", add, -0.5)),
+    "kve": scipy_step("kve", "v z", None, _kve_slope),
+    "ndtri_exp": scipy_step("ndtri_exp", "y", _ndtri_exp_slope),
+    "yv": scipy_step("yv", "v z", None, _half_sum("yv", subtract, 0.5)),
 }
 """Records by SciPy's name."""

@@ -34,6 +34,7 @@ from jittape.primitives.elementwise.comparison import (
     not_equal,
     where,
 )
+from jittape.primitives.elementwise.complex_numbers import complex
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import exp, expm1, log, log1p, sqrt
 from jittape.primitives.elementwise.hyperbolic import atanh
@@ -46,7 +47,12 @@ from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.identity import stop_gradient
 from jittape.primitives.record_parts import filled
 from jittape.scipy.special import gamma_bodies
-from jittape.scipy.special.scipy_steps import STEPS
+from jittape.scipy.special.bessel_steps import BESSEL
+from jittape.scipy.special.elliptic_steps import ELLIPTIC
+from jittape.scipy.special.law_steps import LAWS
+from jittape.scipy.special.other_steps import OTHERS
+from jittape.scipy.special.polynomial_steps import POLYNOMIALS
+from jittape.scipy.special.scipy_steps import REAL, STEPS
 
 __all__ = ["BODIES", "central_power", "log_ratio_times"]
 
@@ -304,8 +310,20 @@ def _gdtrc(a: Any, b: Any, x: Any) -> Any:
     return where(less(x, 0), NAN, gamma_bodies.gammaincc(b, multiply(a, x)))
 
 
+def _kelvin(x: Any) -> tuple[Any, ...]:
+    pairs = (("ber", "bei"), ("ker", "kei"), ("berp", "beip"), ("kerp", "keip"))
+    return tuple([complex(*[RECORDS[name].bind(x) for name in pair]) for pair in pairs])
+
+
 def _step(name: str) -> Callable[..., Any]:
-    return lambda *operands: STEPS[name].bind(*operands)
+    record = RECORDS[name]
+    if isinstance(record, tuple):
+        return lambda *operands: tuple([part.bind(*operands) for part in record])
+    return record.bind
+
+
+RECORDS: dict[str, Any] = {**STEPS, **ELLIPTIC, **POLYNOMIALS, **LAWS, **BESSEL, **OTHERS}
+"""Records of the functions that SciPy computes, by SciPy's name; a tuple has one for each result."""
 
 
 BODIES: dict[str, Callable[..., Any]] = {
@@ -379,6 +397,8 @@ BODIES: dict[str, Callable[..., Any]] = {
     "xlogy": _xlogy,
     "y0": bessel.bessel_y0,
     "y1": bessel.bessel_y1,
-    **{name: _step(name) for name in STEPS},
+    "kelvin": _kelvin,
+    **{name: _step(name) for name in RECORDS},
 }
 """Body of each ufunc by the name of SciPy's ufunc."""
+REAL.update(BODIES)
