@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jittape.scipy.special.ufunc_functions import ufunc_function
+from jittape.scipy.special.ufunc_factory import ufunc_function
 
 __all__ = [
     "bdtr", "bdtrc", "bdtri", "bdtrik", "bdtrin", "btdtria", "btdtrib", "chdtri", "chdtriv", "chndtr", "chndtridf",

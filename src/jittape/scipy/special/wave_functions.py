@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jittape.scipy.special.ufunc_functions import jv, ufunc_function
+from jittape.scipy.special.ufunc_factory import ufunc_function
+from jittape.scipy.special.ufunc_functions import jv
 
 __all__ = [
     "agm", "airy", "airye", "bei", "beip", "ber", "berp", "besselpoly", "cbrt", "cosdg", "cotdg", "ellipe",
