@@ -182,7 +182,7 @@ def test_single_batches():
             other.evaluate(X, Y, verbose=0, return_dict=True), rel=1e-5
         )
     np.testing.assert_array_equal(model.predict_on_batch(X), model.predict(X, verbose=0))
-    with pytest.raises(RuntimeError, match="must be compiled before train_on_batch"):
+    with pytest.raises(ValueError, match="must be compiled before train_on_batch"):
         keras.Sequential([keras.layers.Dense(1)]).train_on_batch(X, Y)
 
 

@@ -113,7 +113,7 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
     trace = current_trace()
     variables = [v for v in _variables_read(trace, before, leaves) if v.trainable]
     if variables and not _takes_variables(grad_fn):
-        names = ", ".join(v.name for v in variables)
+        names = ", ".join(v._label for v in variables)
         raise TypeError(
             "@tf.custom_gradient grad_fn must accept keyword argument 'variables', "
             f"since function uses variables: {names}"

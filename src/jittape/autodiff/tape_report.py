@@ -30,7 +30,7 @@ class TapeReport:
         rows = [("state", f"{state}, persistent" if self._persistent else state)]
         if trace is None:
             return rows
-        names = [f"'{variable.name}'" for variable in interval.watched_variables()]
+        names = [f"'{variable._label}'" for variable in interval.watched_variables()]
         rows += [
             ("watches", ", ".join([*names[:5], *(["..."] if len(names) > 5 else [])]) or "no Variable"),
             ("recorded", f"{_recorded(interval, trace.node.n_slots):,} values"),

@@ -149,7 +149,7 @@ class ConcreteFunction:
         if changed is not None:
             variable, shape = changed
             raise DTypeError(
-                f"this concrete function is for shape {shape} of the Variable {variable.name!r}, which is now "
+                f"this concrete function is for shape {shape} of the Variable {variable._label!r}, which is now "
                 f"{variable._aval.shape}; call the function itself, or get_concrete_function again"
             )
         if given is None:

@@ -40,7 +40,7 @@ def pretty_signature(
     if isinstance(trace, Uncompiled):
         return "\n".join([*lines, "  unknown: the function is recorded at each call", "Captures:", "  None"])
     outputs = trace.structured_result() if outputs is None else outputs
-    captures = [f"  {v.name}: Variable {v._aval}" for v in outer_variables(trace)]
+    captures = [f"  {v._label}: Variable {v._aval}" for v in outer_variables(trace)]
     return "\n".join([*lines, f"  {_text(outputs)}", "Captures:", *(captures or ["  None"])])
 
 

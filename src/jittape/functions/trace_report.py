@@ -77,7 +77,7 @@ def described_leaves(
     texts = list(map(describe_key, keys))
     if isinstance(trace, Concrete):
         for i, variable in trace.variables.pinned.items():
-            texts[i] = f"<Variable {variable.name!r}>"
+            texts[i] = f"<Variable {variable._label!r}>"
     return tuple(zip(names, texts, strict=True))
 
 

@@ -161,10 +161,7 @@ class History(Callback):
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Append the values of an epoch."""
         self.epoch.append(epoch)
-        # As in Keras, names are in alphabetical order, those of the validation last.
-        for name, value in sorted(
-            (logs or {}).items(), key=lambda item: (item[0].startswith("val_"), item[0])
-        ):
+        for name, value in (logs or {}).items():
             self.history.setdefault(name, []).append(value)
 
 

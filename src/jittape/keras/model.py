@@ -82,6 +82,7 @@ class Model(ModelParts, SingleBatches, Layer):
         self._factor: float | None = None
         self._metrics = CompiledMetrics()
         self._steps: dict[str, Callable[..., Any]] = {}
+        self._orders: dict[tuple[str, ...], list[str]] = {}
         self._eagerly = False
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
@@ -138,7 +139,7 @@ class Model(ModelParts, SingleBatches, Layer):
         compiled = compiled_parts(self._output_names(), loss, loss_weights, metrics, weighted_metrics)
         self.optimizer, (self.loss, self._factor, self._metrics) = chosen, compiled
         self._eagerly = bool(run_eagerly)
-        self._steps = {}
+        self._steps, self._orders = {}, {}
 
     @property
     def metrics(self) -> list[Any]:
@@ -298,10 +299,8 @@ class Model(ModelParts, SingleBatches, Layer):
 
         Raises
         ------
-        RuntimeError
-            Before `compile`.
         ValueError
-            If there are no batches.
+            Before `compile`, or if there are no batches.
         """
         self._require_compiled("fit")
         epochs, initial_epoch = as_int("epochs", epochs), as_int("initial_epoch", initial_epoch)
@@ -321,7 +320,7 @@ class Model(ModelParts, SingleBatches, Layer):
             logs = run_batches(self, "train", batches, calls, verbose, f"Epoch {epoch + 1}/{epochs}")
             if (rows_of_epoch := validation(epoch + 1)) is not None:
                 found = self._evaluated(rows_of_epoch, calls)
-                logs |= {f"val_{name}": value for name, value in found.items()}
+                logs |= {f"val_{name}": found[name] for name in sorted(found)}
             finish_line(logs, verbose)
             calls.call("on_epoch_end", epoch, logs)
             if self.stop_training:
@@ -368,6 +367,7 @@ class Model(ModelParts, SingleBatches, Layer):
         ValueError, DTypeError
             If arrays have different numbers of rows, or do not fit the model.
         """
+        self._require_compiled("evaluate")
         calls = CallbackList(callbacks, self, verbose=verbose)
         batches = some_batches((x, y, sample_weight), batch_size, "evaluate", steps)
         logs = self._evaluated(batches, calls, verbose, "Evaluation")
@@ -403,6 +403,6 @@ class Model(ModelParts, SingleBatches, Layer):
 
     def _require_compiled(self, method: str) -> None:
         if self.optimizer is None:
-            raise RuntimeError(
+            raise ValueError(
                 f"model {self.name!r} must be compiled before {method}: call model.compile(optimizer, loss)"
             )

@@ -367,7 +367,7 @@ class Optimizer(KeepsStep, Printed):
             If a Variable has never been updated. Nothing is changed in this case.
         """
         variables = checked_variables(var_list, "finalize_variable_values")
-        unknown = [v.name for v in variables if not self.knows(v)]
+        unknown = [v._label for v in variables if not self.knows(v)]
         if self.use_ema and unknown:
             raise ValueError(f"finalize_variable_values: {self.name} has no averages of {unknown}")
         for variable in variables if self.use_ema else ():

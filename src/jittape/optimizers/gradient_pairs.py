@@ -73,7 +73,7 @@ def checked_pairs(grads_and_vars: Any) -> tuple[list[Pair], list[Variable]]:
     variables = [v for _, v in pairs]
     _check_distinct(variables, "add up its gradients with jt.add_n")
     kept = [(_fitting(g, v), v) for g, v in pairs if g is not None]
-    missing = [v.name for g, v in pairs if g is None]
+    missing = [v._label for g, v in pairs if g is None]
     if not kept:
         raise ValueError(f"No gradients provided for any variable: {missing}")
     if missing:
@@ -110,7 +110,7 @@ def _described(value: Any) -> str:
 
 def _check_distinct(variables: Sequence[Variable], advice: str) -> None:
     if len({id(v) for v in variables}) < len(variables):
-        name = next(v.name for i, v in enumerate(variables) if any(v is other for other in variables[:i]))
+        name = next(v._label for i, v in enumerate(variables) if any(v is other for other in variables[:i]))
         raise ValueError(f"{name!r} occurs more than once among the variables; {advice}")
 
 
@@ -118,8 +118,8 @@ def _check_dtype(variable: Variable) -> None:
     if not is_trained(variable):
         advice = "; keep real and imaginary part in two Variables" if variable.aval.dtype.kind == "c" else ""
         raise TypeError(
-            f"{variable.name!r} is {variable.dtype.name}; an optimizer updates Variables of float16, bfloat16, float32 "
-            f"and float64{advice}"
+            f"{variable._label!r} is {variable.dtype.name}; an optimizer updates Variables of float16, bfloat16, "
+            f"float32 and float64{advice}"
         )
 
 
@@ -128,17 +128,17 @@ def _fitting(gradient: Any, variable: Variable) -> Any:
     _check_dtype(variable)
     if isinstance(gradient, IndexedSlices):
         raise TypeError(
-            f"the gradient for {variable.name!r} is IndexedSlices; give it as a tensor of all rows"
+            f"the gradient for {variable._label!r} is IndexedSlices; give it as a tensor of all rows"
         )
     if not isinstance(gradient, Operators):
         gradient = convert_to_tensor(gradient, dtype_hint=variable.aval.dtype)
     if gradient.aval.shape != variable.aval.shape:
         raise ValueError(
-            f"the gradient for {variable.name!r} has shape {gradient.shape}, the variable {variable.shape}; "
+            f"the gradient for {variable._label!r} has shape {gradient.shape}, the variable {variable.shape}; "
             "pair them as zip(gradients, variables)"
         )
     if not np.can_cast(gradient.aval.dtype, variable.aval.dtype, "same_kind"):
         raise TypeError(
-            f"{variable.name!r} is {variable.dtype.name}, it cannot take a {gradient.dtype.name} gradient"
+            f"{variable._label!r} is {variable.dtype.name}, it cannot take a {gradient.dtype.name} gradient"
         )
     return gradient

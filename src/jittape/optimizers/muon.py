@@ -120,7 +120,7 @@ class Muon(Adam):
     """Which update a Variable gets depends on its name."""
 
     def _uses_adam(self, variable: Variable) -> bool:
-        name = variable.name
+        name = variable._label
         return (
             len(variable.aval.shape) != 2
             or (self.exclude_embeddings and "embedding" in name.lower())

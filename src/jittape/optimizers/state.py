@@ -145,7 +145,7 @@ class Stateful(StateFile):
         changed = variable._declared is not None and variable._aval.shape != shape
         if changed and self._positions[variable._serial] in [position for _, position in self._state]:
             raise ValueError(
-                f"{self.name} has state of shape {shape} for the Variable {variable.name!r}, which has shape "
+                f"{self.name} has state of shape {shape} for the Variable {variable._label!r}, which has shape "
                 f"{variable._aval.shape} now; make a new optimizer, or assign a value of the former shape"
             )
         return True
@@ -225,7 +225,7 @@ class Stateful(StateFile):
             Another shape.
         """
         v, kind = reference_variable, "variable" if name is None else name
-        own = f"{self.name}/{v.name.removesuffix(':0')}/{kind}"
+        own = f"{self.name}/{v._label.removesuffix(':0')}/{kind}"
         extents = v.aval.shape if shape is None else tuple(shape)
         return self._added((kind, self.position(v)), extents, initializer, work_dtype(v), own)
 

@@ -60,7 +60,7 @@ class WeightDecay(Stateful):
         if position not in self._decayed:
             self._decayed[position] = not (
                 any(variable is other for other in self._undecayed)
-                or any(re.search(pattern, variable.name) for pattern in self._undecayed_names)
+                or any(re.search(pattern, variable._label) for pattern in self._undecayed_names)
             )
         return self._decayed[position]
 

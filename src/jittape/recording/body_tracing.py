@@ -325,7 +325,7 @@ class BodyTrace(SymbolicTrace):
     def assign(self, variable: Variable, value: Tensor) -> None:
         """Raise an error for an assignment in a body."""
         raise ControlFlowError(
-            f"[{self.op}] the body assigns variable '{variable.name}' at {user_line()}: a compiled loop or branch "
+            f"[{self.op}] the body assigns variable '{variable._label}' at {user_line()}: a compiled loop or branch "
             "changes nothing outside; return the new value and assign the result"
         )
 

@@ -233,7 +233,7 @@ class ChangingShape(StaticInfo):
 
     def _refuse(self, shape: tuple[int, ...]) -> NoReturn:
         """Raise the ValueError of an assigned value with another shape."""
-        start = f"Cannot assign value to variable '{self.name}': "
+        start = f"Cannot assign value to variable '{self._label}': "  # type: ignore[attr-defined]
         if self._declared is None:
             raise ValueError(
                 f"{start}Shape mismatch. The variable shape {self.shape}, and the assigned value shape {shape} are "

@@ -95,6 +95,7 @@ class Variable(ChangingShape, Scattering):
         "_declared",
         "_name",
         "_number",
+        "_path",
         "_tracing",
         "_trainable",
     )
@@ -131,6 +132,7 @@ class Variable(ChangingShape, Scattering):
         self._tracing: Any = None
         self._trainable = bool(trainable)
         self._name = f"{current_prefix()}{name or 'Variable'}:0"
+        self._path: str | None = None
         self.constraint = constraint
 
     def __init_subclass__(cls) -> None:
@@ -151,6 +153,18 @@ class Variable(ChangingShape, Scattering):
     @name.setter
     def name(self, name: str) -> None:
         self._name = name
+
+    @property
+    def path(self) -> str:
+        """Names of the layers that a weight belongs to, and its name; for other Variables, the name without ``:0``."""
+        name = self.name
+        return self._path or name.removesuffix(":0")
+
+    @property
+    def _label(self) -> str:
+        """What messages call it: the path of a weight of a layer, or else the name."""
+        name = self.name
+        return self._path or name
 
     @property
     def constraint(self) -> Callable[[Any], Any] | None:
@@ -305,7 +319,7 @@ class Variable(ChangingShape, Scattering):
         """Return `tensor` with the Variable's dtype."""
         if not np.can_cast(tensor._aval.dtype, self._aval.dtype, "same_kind"):
             raise TypeError(
-                f"Cannot assign value to variable '{self.name}': a value of dtype {tensor.dtype.name} does not "
+                f"Cannot assign value to variable '{self._label}': a value of dtype {tensor.dtype.name} does not "
                 f"cast to {self.dtype.name} by the same-kind rule; use jt.cast(value, {self.dtype.name!r})"
             )
         fitted: Tensor = cast_to_dtype(tensor, self._aval.dtype)
@@ -351,19 +365,26 @@ class Variable(ChangingShape, Scattering):
 
     def __repr__(self) -> str:
         if active_recorder().traced_in is not None:
-            return f"<jt.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+            return f"<jt.Variable '{self._label}' shape={self.shape} dtype={self.dtype.name}>"
         array = self.numpy()
         text = str(array) if array.ndim == 0 else repr(array)
-        return f"<jt.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={text}>"
+        return f"<jt.Variable '{self._label}' shape={self.shape} dtype={self.dtype.name}, numpy={text}>"
 
     def _repr_html_(self) -> str:
         trainable = "trainable" if self.trainable else "not trainable"
         if active_recorder().traced_in is not None:
             return html_table(repr(self), [])
-        return html_table(f"Variable '{self.name}', {trainable}", summary_of(self.numpy()))
+        return html_table(f"Variable '{self._label}', {trainable}", summary_of(self.numpy()))
 
     def __reduce__(self) -> Any:
-        return _unpickled, (self.numpy(), self.trainable, self.name, self.constraint, self._declared)
+        return _unpickled, (
+            self.numpy(),
+            self.trainable,
+            self.name,
+            self.constraint,
+            self._declared,
+            self._path,
+        )
 
 
 def placeholder_for(variable: Variable, tracing: Any) -> Variable:
@@ -383,10 +404,12 @@ def placeholder_for(variable: Variable, tracing: Any) -> Variable:
     return placeholder
 
 
-def _unpickled(array: Any, trainable: bool, name: str, constraint: Any, shape: Any = None) -> Variable:
+def _unpickled(
+    array: Any, trainable: bool, name: str, constraint: Any, shape: Any = None, path: str | None = None
+) -> Variable:
     own = np.array(array)  # the pickle may own the memory
     variable = Variable(own, trainable, constraint=constraint, shape=shape)
-    variable.name = name
+    variable.name, variable._path = name, path
     return variable
 
 

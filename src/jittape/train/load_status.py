@@ -53,7 +53,7 @@ class CheckpointLoadStatus:
         late: list[str] = []
         for path, variable in variables_at(self._root).items():
             if path not in self._restoration.restored and path != "save_counter":
-                text = f"{path!r} ({variable.aval}, {variable.name!r})"
+                text = f"{path!r} ({variable.aval}, {variable._label!r})"
                 (late if path in self._restoration.waiting else unmatched).append(text)
         if late:
             raise AssertionError(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import threading
-import time
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -16,8 +13,8 @@ from jittape.core.dtypes import as_dtype, is_floating
 from jittape.execution import init_scope
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras import initializers, regularizers
-from jittape.keras.layers.layer_losses import Losses, Penalty
-from jittape.keras.layers.layer_names import default_name
+from jittape.keras.layers.layer_losses import Losses, Penalty, calls, numbers
+from jittape.keras.layers.layer_names import default_name, numbered
 from jittape.keras.layers.mask_passing import mask_arguments, masks_of, parameters_of_call, pass_masks
 from jittape.keras.layers.symbolic_outputs import (
     HAVE_VALUES,
@@ -40,20 +37,6 @@ from jittape.recording.user_line import layer_calls
 from jittape.recording.variable import Variable
 
 __all__ = ["Layer"]
-
-
-_numbers = itertools.count(time.time_ns())
-"""Numbers of calls. They begin with the time, since a layer from a pickle has numbers of an earlier process."""
-
-
-class _Calls(threading.local):
-    """The call of the outermost layer of a thread: its number, -1 outside, and the value of ``training``."""
-
-    number = -1
-    training: bool | None = None
-
-
-_calls = _Calls()
 
 
 @with_foreign_names(ATTRIBUTES_LEFT_OUT["keras.layers.Layer"])
@@ -189,6 +172,8 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
                 "[add_weight] overwrite_with_gradient must be False: assign to the weight instead"
             )
         extents = () if shape is None else tuple(shape)
+        owners = [layer.name for layer in calls.layers if layer is not self]
+        name = numbered("variable") if name is None else name
         wanted = self.dtype if dtype is None else as_dtype(dtype)
         initial = initializers.get("glorot_uniform" if initializer is None else initializer)
         with init_scope():  # the first call may be that of a function that is traced
@@ -196,8 +181,9 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
                 convert_to_tensor(initial(extents, wanted), wanted),
                 trainable=trainable and self._is_trainable,
                 constraint=constraint,
-                name=f"{self.name}/{name or 'weight'}",
+                name=name,
             )
+        weight.name, weight._path = name, "/".join([*owners, self.name, name])
         penalty = regularizers.get(regularizer)
         if penalty is not None:
             self._losses.penalties.append(Penalty(weight, penalty))
@@ -290,7 +276,7 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
 
     def add_loss(self, loss: Any) -> None:
         """Add a scalar to the `losses` of the current call."""
-        number = next(_numbers) if _calls.number < 0 else _calls.number
+        number = next(numbers) if calls.number < 0 else calls.number
         self._losses.added.append((number, loss))
 
     @property
@@ -336,6 +322,10 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
         ValueError, DTypeError
             If the shape or dtype of an input does not fit the layer.
         """
+        if "_losses" not in vars(self):
+            raise RuntimeError(
+                f"__init__ of {type(self).__name__} must call super().__init__() before anything else"
+            )
         if not (args and args[0].__class__ in HAVE_VALUES) and is_symbolic(args, kwargs):
             return call_symbolically(self, args, kwargs)
         if args:
@@ -344,20 +334,21 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
                 raise ValueError(
                     f"layer {self.name!r} was given None as its inputs: the function that made them returned nothing"
                 )
-        if not self.built:
-            self._build(args, kwargs)
         kind: Any = type(self)
         if MASKS:
             kwargs |= mask_arguments(self, args, kwargs)
         training = kwargs.pop("training", None)
         if training is None:
-            training = _calls.training
+            training = calls.training
         if training is not None and parameters_of_call(kind) & {"training", "**"}:
             kwargs["training"] = training
-        before = _calls.number, _calls.training
-        _calls.number, _calls.training = next(_numbers) if before[0] < 0 else before[0], training
-        self._losses.begin(_calls.number)
+        before = calls.number, calls.training
+        calls.number, calls.training = next(numbers) if before[0] < 0 else before[0], training
+        self._losses.begin(calls.number)
+        calls.layers.append(self)
         try:
+            if not self.built:
+                self._build(args, kwargs)
             result = self.call(*args, **kwargs)
             if self._activity_regularizer is not None:
                 self.add_loss(self._activity_regularizer(result))
@@ -366,7 +357,8 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
                 inputs = args[0] if args else None
                 pass_masks(self, inputs, masks_of(inputs) if mask is None else mask, result)
         finally:
-            _calls.number, _calls.training = before
+            calls.number, calls.training = before
+            del calls.layers[-1]
         return result
 
     def _build(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

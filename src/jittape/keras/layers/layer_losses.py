@@ -1,13 +1,17 @@
-"""Losses that layers have beside those of predictions."""
+"""Losses that layers have beside those of predictions, and the calls that they belong to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from jittape.recording.variable import Variable
 
-__all__ = ["Losses", "Penalty"]
+__all__ = ["Losses", "Penalty", "building", "calls", "numbers"]
 
 
 class Penalty(NamedTuple):
@@ -23,7 +27,7 @@ class Losses:
     Attributes
     ----------
     call : int
-        Number of the last call; see `jittape.keras.layers.layer`.
+        Number of the last call; see `numbers`.
     added : list of (int, Tensor)
         Losses with the numbers of their calls.
     """
@@ -38,3 +42,31 @@ class Losses:
         if call != self.call:
             self.call = call
             self.added.clear()
+
+
+numbers = itertools.count(time.time_ns())
+"""Numbers of calls. They begin with the time, since a layer from a pickle has numbers of an earlier process."""
+
+
+class _Calls(threading.local):
+    """The call of the outermost layer of a thread: its number, -1 outside, and the value of ``training``."""
+
+    number = -1
+    training: bool | None = None
+
+    def __init__(self) -> None:
+        self.layers: list[Any] = []
+        """The layers that are being called, the outermost first."""
+
+
+calls = _Calls()
+
+
+@contextmanager
+def building(layer: Any) -> Iterator[None]:
+    """Let the paths of weights that are created meanwhile begin with the name of `layer`."""
+    calls.layers.append(layer)
+    try:
+        yield
+    finally:
+        del calls.layers[-1]

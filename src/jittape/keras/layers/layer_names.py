@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import count
 
-__all__ = ["clear_session", "default_name", "snake_case"]
+__all__ = ["clear_session", "default_name", "numbered", "snake_case"]
 
 _COUNTERS: dict[str, count[int]] = {}
 """For each kind of layer, the number of the next one without a name."""
@@ -18,7 +18,11 @@ def snake_case(kind: type) -> str:
 
 def default_name(kind: type) -> str:
     """Return the name of a new layer of this class, as in Keras: ``dense``, then ``dense_1``."""
-    name = snake_case(kind)
+    return numbered(snake_case(kind))
+
+
+def numbered(name: str) -> str:
+    """Return the name of a new layer or weight: at the second use and later ones, with a number."""
     number = next(_COUNTERS.setdefault(name, count()))
     return f"{name}_{number}" if number else name
 

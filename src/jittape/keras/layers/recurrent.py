@@ -12,6 +12,7 @@ from jittape.core.dtypes import bool_
 from jittape.execution import init_scope
 from jittape.flow.scans import foldl, scan
 from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.layer_names import snake_case
 from jittape.keras.layers.noise import drop, generator_of
 from jittape.keras.layers.own_cells import (
     StackedRNNCells,
@@ -20,7 +21,13 @@ from jittape.keras.layers.own_cells import (
     of_structure,
     sizes_of,
 )
-from jittape.keras.layers.recurrent_cells import GRUCell, LSTMCell, RecurrentCell, SimpleRNNCell
+from jittape.keras.layers.recurrent_cells import (
+    GRUCell,
+    LSTMCell,
+    RecurrentCell,
+    SimpleRNNCell,
+    divided_arguments,
+)
 from jittape.keras.layers.symbolic_outputs import runs_on_examples
 from jittape.keras.layers.weight_options import with_attributes_of
 from jittape.keras.saving.serializable import arguments_known
@@ -306,23 +313,6 @@ class RNN(Layer):
         return found
 
 
-_OPTIONS = (
-    "return_sequences return_state go_backwards stateful unroll zero_output_for_mask seed dropout recurrent_dropout "
-    "name trainable activity_regularizer input_shape"
-)
-"""Arguments of `RNN`; a layer that makes its own cell gives the others to the cell."""
-
-
-def _arguments(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the arguments of the cell and those of `RNN`."""
-    options.pop("use_cudnn", None)
-    own = {name: options.pop(name) for name in _OPTIONS.split() if name in options}
-    for name in ("dtype", "trainable"):
-        if name in options:
-            own[name] = options[name]
-    return options, own
-
-
 _OF_CELLS = (
     "activation use_bias kernel_initializer recurrent_initializer bias_initializer kernel_regularizer "
     "recurrent_regularizer bias_regularizer kernel_constraint recurrent_constraint bias_constraint"
@@ -356,8 +346,8 @@ class SimpleRNN(RNN):
     """
 
     def __init__(self, units: int, activation: Any = "tanh", **options: Any) -> None:
-        of_cell, own = _arguments(options)
-        super().__init__(SimpleRNNCell(units, activation, **of_cell), **own)
+        of_cell, own = divided_arguments(options)
+        super().__init__(SimpleRNNCell(units, activation, name="simple_rnn_cell", **of_cell), **own)
 
 
 @with_attributes_of("cell", f"{_OF_CELLS} recurrent_activation")
@@ -369,9 +359,9 @@ class _Gated(RNN):
     def __init__(
         self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", **options: Any
     ) -> None:
-        of_cell, own = _arguments(options)
+        of_cell, own = divided_arguments(options)
         cell = self.cell_type(
-            units, activation=activation, recurrent_activation=recurrent_activation, **of_cell
+            units, activation, recurrent_activation, name=snake_case(self.cell_type), **of_cell
         )
         super().__init__(cell, **own)
 

@@ -23,7 +23,7 @@ from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import split
 
-__all__ = ["GRUCell", "LSTMCell", "RecurrentCell", "SimpleRNNCell"]
+__all__ = ["GRUCell", "LSTMCell", "RecurrentCell", "SimpleRNNCell", "divided_arguments"]
 
 
 @with_options(kernel="_kernel", recurrent="_recurrent", bias="_bias")
@@ -308,3 +308,20 @@ class GRUCell(RecurrentCell):
                 add(candidate, matmul(multiply(reset, hidden), kernel[:, 2 * self.units :]))
             )
         return (add(candidate, multiply(update, subtract(hidden, candidate))),)
+
+
+_OPTIONS = (
+    "return_sequences return_state go_backwards stateful unroll zero_output_for_mask seed dropout recurrent_dropout "
+    "name trainable activity_regularizer input_shape"
+)
+"""Arguments of `RNN`; a layer that makes its own cell gives the others to the cell."""
+
+
+def divided_arguments(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments of the cell and those of `RNN`."""
+    options.pop("use_cudnn", None)
+    own = {name: options.pop(name) for name in _OPTIONS.split() if name in options}
+    for name in ("dtype", "trainable"):
+        if name in options:
+            own[name] = options[name]
+    return options, own

@@ -11,6 +11,7 @@ from jittape.core.user_calls import as_int
 from jittape.keras.activations import activation_of, linear
 from jittape.keras.layers.data_formats import format_name, format_of
 from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.layer_names import default_name
 from jittape.keras.layers.symbolic_outputs import OPEN_LENGTHS, AttributeOfGraph, Symbolic
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.reduce.reductions import reduce_any
@@ -78,7 +79,7 @@ class Input(Symbolic, Layer):
                     f"[Input] {option} must be None or False, got {options[option]!r}: inputs are the arrays that a "
                     "model is called with"
                 )
-        super().__init__(dtype=dtype, name=name, **options)
+        super().__init__(dtype=dtype, name=default_name(InputLayer) if name is None else name, **options)
         if (shape is None) == (batch_shape is None):
             raise ValueError(
                 f"[Input] give either shape or batch_shape, which begins with the length of the batch, got {shape!r} "

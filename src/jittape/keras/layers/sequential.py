@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Self
 
 from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.layer_losses import building
 from jittape.keras.layers.reshaping_layers import Input
 from jittape.keras.layers.symbolic_outputs import call_symbolically, on_examples
 from jittape.keras.saving.object_configs import deserialize_keras_object, serialize_keras_object
@@ -69,9 +70,17 @@ class Sequential(Layer):
             and self._input is None
         ):
             self.add(Input(layer._input_shape))
+        name = getattr(layer, "name", None)
+        if isinstance(layer, Layer) and any(
+            x is not layer and getattr(x, "name", 0) == name for x in self.layers
+        ):
+            raise ValueError(
+                f"[Sequential] layers must have different names, and {name!r} is that of another one"
+            )
         self.layers.append(layer)
         if self._output is not None:
-            self._output = call_symbolically(layer, (self._output,), {})
+            with building(self):
+                self._output = call_symbolically(layer, (self._output,), {})
             self.built = True
 
     def pop(self, rebuild: bool = True) -> Callable[..., Any]:

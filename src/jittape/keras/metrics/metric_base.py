@@ -102,7 +102,10 @@ class Metric(Serializable, Module):
         initial = initializers.get("zeros" if initializer is None else initializer)
         with init_scope():  # the first batch may come while a function is traced
             value = np.asarray(initial(extents, wanted), wanted)
-        return Variable(value, trainable=False, name=f"{self.name}/{name or 'weight'}")
+        name = "variable" if name is None else name
+        variable = Variable(value, trainable=False)
+        variable.name, variable._path = name, f"{self.name}/{name}"
+        return variable
 
     def add_weight(
         self, shape: Any = (), initializer: Any = None, dtype: Any = None, name: str | None = None

@@ -101,8 +101,8 @@ class CompiledMetrics:
 
     def result(self) -> dict[str, Any]:
         """Return the values by name; a weighted metric is called ``weighted_`` if its name occurs before."""
-        found = {metric.name: metric.result() for metric in self._given}
-        for metric in self._weighted:
+        found = {metric.name: metric.result() for metric in self._given if not isinstance(metric, str)}
+        for metric in [metric for metric in self._weighted if not isinstance(metric, str)]:
             name = f"weighted_{metric.name}" if metric.name in found else metric.name
             found[name] = metric.result()
         return found

@@ -74,9 +74,9 @@ def finish_line(logs: dict[str, float], verbose: Any) -> None:
 
 
 def floats(logs: dict[str, Any]) -> dict[str, float]:
-    """Return losses and metrics as Python numbers, also those in dicts, in one dict."""
+    """Return losses and metrics as Python numbers, also those in dicts, in one dict; as in Keras, sorted by name."""
     found: dict[str, float] = {}
-    for name, value in logs.items():
+    for name, value in sorted(logs.items()):
         found |= floats(value) if isinstance(value, dict) else {name: float(np.asarray(value))}
     return found
 

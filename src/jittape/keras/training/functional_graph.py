@@ -45,9 +45,35 @@ class FunctionalGraph:
 
     @property
     def layers(self) -> list[Layer]:
-        """The inputs and the layers, in the order of their first calls."""
-        inputs = [x for x in leaves_of(self.inputs) if isinstance(x, Input)]
-        return list(dict.fromkeys([*inputs, *[call.layer for call in self.calls]]))
+        """The inputs and the layers in Keras's order: those with the longest way to an output first.
+
+        Among layers with equally long ways, the first is the one that is met first from the outputs.
+        """
+        length: dict[int, int] = {}  # of the longest way, in calls, by input or call, and by layer
+        met: dict[int, Any] = {id(x): x for x in leaves_of(self.inputs) if isinstance(x, Input)}
+        for call in reversed(self.calls):
+            longest = max(length.get(id(call), 0), length.get(id(call.layer), 0))
+            length[id(call.layer)] = longest
+            for x in call.symbols():
+                before = x.call if isinstance(x, SymbolicOutput) else x
+                length[id(before)] = max(longest + 1, length.get(id(before), 0))
+        given, position, visited = {id(x) for x in leaves_of(self.inputs)}, dict[int, int](), set[int]()
+        outputs = self.outputs
+        by_name = [outputs[key] for key in sorted(outputs)] if type(outputs) is dict else outputs
+        waiting = list(reversed(leaves_of(by_name)))
+        while waiting:
+            symbol = waiting.pop()
+            is_call = isinstance(symbol, SymbolicOutput) and id(symbol) not in given
+            node = symbol.call if is_call else symbol
+            if id(node) in visited or not (is_call or isinstance(symbol, Input)):
+                continue
+            visited.add(id(node))
+            layer = node.layer if is_call else node
+            met.setdefault(id(layer), layer)
+            position.setdefault(id(layer), len(position))
+            if is_call:
+                waiting.extend(reversed(list(node.symbols())))
+        return sorted(met.values(), key=lambda x: (-length.get(id(x), 0), position.get(id(x), -1)))
 
     def _ordered(self) -> Iterator[SymbolicCall]:
         """Return the calls, each after those that it depends on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jittape.keras.training.compiled_metrics import results_of
 from jittape.keras.training.epochs import floats
 from jittape.keras.training.training_data import joined, one_batch
 
@@ -17,13 +18,19 @@ class SingleBatches:
     _begin: Callable[[Any], None]
     _require_compiled: Callable[[str], None]
     _step: Callable[[str], Callable[..., Any]]
+    _orders: dict[tuple[str, ...], list[str]]
+    metrics: Any
     reset_metrics: Callable[[], None]
 
-    @staticmethod
-    def _results(logs: dict[str, float], return_dict: bool) -> Any:
+    def _results(self, logs: dict[str, float], return_dict: bool) -> Any:
+        """Return the values as a dict, or as a list in the order of the metrics of the model."""
         if return_dict:
             return logs
-        values = list(logs.values())
+        names = tuple(logs)
+        if names not in self._orders:
+            known = [name for name in results_of(self.metrics) if name in logs]
+            self._orders[names] = [*known, *[name for name in names if name not in known]]
+        values = [logs[name] for name in self._orders[names]]
         return values[0] if len(values) == 1 else values
 
     def train_on_batch(
@@ -38,7 +45,7 @@ class SingleBatches:
 
         Raises
         ------
-        RuntimeError
+        ValueError
             Before `compile`.
         """
         self._require_compiled("train_on_batch")
