@@ -183,7 +183,7 @@ LEFT_OUT = (
         "jt.numpy for tf.experimental.numpy; NumPy's functions work on tensors too",
     ),
     LeftOut(
-        "keras.layers.Dot keras.layers.dot keras.layers.InputSpec keras.InputSpec "
+        "keras.layers.InputSpec keras.InputSpec "
         "keras.layers.Wrapper",
         "these parts of functional models are missing",
         "jt.keras.layers.Input, jt.keras.layers.Lambda and jt.keras.layers.Layer",

@@ -14,6 +14,8 @@ from jittape.keras.layers.convolutions.transposed_convolutions import Conv1DTran
 from jittape.keras.layers.convolutions.transposed_convolutions import Conv2DTranspose as Conv2DTranspose
 from jittape.keras.layers.convolutions.transposed_convolutions import Conv3DTranspose as Conv3DTranspose
 from jittape.keras.layers.dense import Dense as Dense
+from jittape.keras.layers.dense import Dot as Dot
+from jittape.keras.layers.dense import EinsumDense as EinsumDense
 from jittape.keras.layers.elementwise_layers import ELU as ELU
 from jittape.keras.layers.elementwise_layers import Add as Add
 from jittape.keras.layers.elementwise_layers import Average as Average
@@ -44,6 +46,7 @@ from jittape.keras.layers.layer import Layer as Layer
 from jittape.keras.layers.merging_functions import add as add
 from jittape.keras.layers.merging_functions import average as average
 from jittape.keras.layers.merging_functions import concatenate as concatenate
+from jittape.keras.layers.merging_functions import dot as dot
 from jittape.keras.layers.merging_functions import maximum as maximum
 from jittape.keras.layers.merging_functions import minimum as minimum
 from jittape.keras.layers.merging_functions import multiply as multiply
@@ -131,7 +134,9 @@ __all__ = [
     "Dense",
     "DepthwiseConv1D",
     "DepthwiseConv2D",
+    "Dot",
     "Dropout",
+    "EinsumDense",
     "Embedding",
     "Flatten",
     "GRUCell",
@@ -202,6 +207,7 @@ __all__ = [
     "average",
     "concatenate",
     "deserialize",
+    "dot",
     "maximum",
     "minimum",
     "multiply",

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from jittape.keras.layers import elementwise_layers
+from jittape.keras.layers.dense import Dot
 from jittape.keras.layers.reshaping_layers import Concatenate
 
-__all__ = ["add", "average", "concatenate", "maximum", "minimum", "multiply", "subtract"]
+__all__ = ["add", "average", "concatenate", "dot", "maximum", "minimum", "multiply", "subtract"]
 
 
 def add(inputs: Sequence[Any], **options: Any) -> Any:
@@ -79,6 +80,28 @@ def concatenate(inputs: Sequence[Any], axis: int = -1, **options: Any) -> Any:
     (2, 4)
     """
     return Concatenate(axis, **options)(inputs)
+
+
+def dot(inputs: Sequence[Any], axes: int | Sequence[int] = -1, **options: Any) -> Any:
+    """Return `Dot` of two inputs.
+
+    Parameters
+    ----------
+    inputs : sequence of two tensors or symbolic tensors
+    axes : int or pair of int
+    **options : those of `Dot`
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `axes` do not fit the inputs.
+
+    Examples
+    --------
+    >>> jt.keras.layers.dot([jt.ones([2, 3]), jt.ones([2, 3])], axes=1).shape
+    (2, 1)
+    """
+    return Dot(axes, **options)(inputs)
 
 
 def maximum(inputs: Sequence[Any], **options: Any) -> Any:
