@@ -39,8 +39,8 @@ def test_the_first_call_builds_the_layer():
     assert layer.built
     assert y.dtype == jt.float32  # floats are cast to the dtype of the layer
     assert [(v.name, tuple(v.shape)) for v in layer.weights] == [
-        ("scale/factor:0", (3,)),
-        ("scale/count:0", ()),
+        ("factor", (3,)),
+        ("count", ()),
     ]
     assert layer.count_params() == 4
 
