@@ -161,6 +161,19 @@ class ChangingShape(StaticInfo):
     _set: Any
     _take_shape: Any
     name: Any
+    _path: Any
+
+    @property
+    def path(self) -> str:
+        """Names of the layers that a weight belongs to, and its name; for other Variables, the name without ``:0``."""
+        name = self.name
+        return self._path or name.removesuffix(":0")
+
+    @property
+    def _label(self) -> str:
+        """Name in messages: the path of a weight of a layer, or else the name."""
+        name = self.name
+        return self._path or name
 
     @property
     def aval(self) -> Aval:
@@ -233,7 +246,7 @@ class ChangingShape(StaticInfo):
 
     def _refuse(self, shape: tuple[int, ...]) -> NoReturn:
         """Raise the ValueError of an assigned value with another shape."""
-        start = f"Cannot assign value to variable '{self._label}': "  # type: ignore[attr-defined]
+        start = f"Cannot assign value to variable '{self._label}': "
         if self._declared is None:
             raise ValueError(
                 f"{start}Shape mismatch. The variable shape {self.shape}, and the assigned value shape {shape} are "

@@ -155,18 +155,6 @@ class Variable(ChangingShape, Scattering):
         self._name = name
 
     @property
-    def path(self) -> str:
-        """Names of the layers that a weight belongs to, and its name; for other Variables, the name without ``:0``."""
-        name = self.name
-        return self._path or name.removesuffix(":0")
-
-    @property
-    def _label(self) -> str:
-        """What messages call it: the path of a weight of a layer, or else the name."""
-        name = self.name
-        return self._path or name
-
-    @property
     def constraint(self) -> Callable[[Any], Any] | None:
         """Function that optimizers apply to the new value after an update."""
         try:
@@ -377,14 +365,8 @@ class Variable(ChangingShape, Scattering):
         return html_table(f"Variable '{self._label}', {trainable}", summary_of(self.numpy()))
 
     def __reduce__(self) -> Any:
-        return _unpickled, (
-            self.numpy(),
-            self.trainable,
-            self.name,
-            self.constraint,
-            self._declared,
-            self._path,
-        )
+        names = self.name, self._path
+        return _unpickled, (self.numpy(), self.trainable, names, self.constraint, self._declared)
 
 
 def placeholder_for(variable: Variable, tracing: Any) -> Variable:
@@ -404,12 +386,10 @@ def placeholder_for(variable: Variable, tracing: Any) -> Variable:
     return placeholder
 
 
-def _unpickled(
-    array: Any, trainable: bool, name: str, constraint: Any, shape: Any = None, path: str | None = None
-) -> Variable:
+def _unpickled(array: Any, trainable: bool, names: Any, constraint: Any, shape: Any = None) -> Variable:
     own = np.array(array)  # the pickle may own the memory
     variable = Variable(own, trainable, constraint=constraint, shape=shape)
-    variable.name, variable._path = name, path
+    variable.name, variable._path = names
     return variable
 
 

@@ -21,13 +21,7 @@ from jittape.keras.layers.own_cells import (
     of_structure,
     sizes_of,
 )
-from jittape.keras.layers.recurrent_cells import (
-    GRUCell,
-    LSTMCell,
-    RecurrentCell,
-    SimpleRNNCell,
-    divided_arguments,
-)
+from jittape.keras.layers.recurrent_cells import GRUCell, LSTMCell, RecurrentCell, SimpleRNNCell, divided
 from jittape.keras.layers.symbolic_outputs import runs_on_examples
 from jittape.keras.layers.weight_options import with_attributes_of
 from jittape.keras.saving.serializable import arguments_known
@@ -346,7 +340,7 @@ class SimpleRNN(RNN):
     """
 
     def __init__(self, units: int, activation: Any = "tanh", **options: Any) -> None:
-        of_cell, own = divided_arguments(options)
+        of_cell, own = divided(options)
         super().__init__(SimpleRNNCell(units, activation, name="simple_rnn_cell", **of_cell), **own)
 
 
@@ -359,7 +353,7 @@ class _Gated(RNN):
     def __init__(
         self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", **options: Any
     ) -> None:
-        of_cell, own = divided_arguments(options)
+        of_cell, own = divided(options)
         cell = self.cell_type(
             units, activation, recurrent_activation, name=snake_case(self.cell_type), **of_cell
         )

@@ -23,7 +23,7 @@ from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.shape.creation import zeros
 from jittape.primitives.shape.joining import split
 
-__all__ = ["GRUCell", "LSTMCell", "RecurrentCell", "SimpleRNNCell", "divided_arguments"]
+__all__ = ["GRUCell", "LSTMCell", "RecurrentCell", "SimpleRNNCell", "divided"]
 
 
 @with_options(kernel="_kernel", recurrent="_recurrent", bias="_bias")
@@ -317,7 +317,7 @@ _OPTIONS = (
 """Arguments of `RNN`; a layer that makes its own cell gives the others to the cell."""
 
 
-def divided_arguments(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def divided(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of the cell and those of `RNN`."""
     options.pop("use_cudnn", None)
     own = {name: options.pop(name) for name in _OPTIONS.split() if name in options}
