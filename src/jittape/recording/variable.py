@@ -389,7 +389,7 @@ def placeholder_for(variable: Variable, tracing: Any) -> Variable:
 def _unpickled(array: Any, trainable: bool, names: Any, constraint: Any, shape: Any = None) -> Variable:
     own = np.array(array)  # the pickle may own the memory
     variable = Variable(own, trainable, constraint=constraint, shape=shape)
-    variable.name, variable._path = names
+    variable.name, variable._path = names if isinstance(names, tuple) else (names, None)
     return variable
 
 
