@@ -1,7 +1,4 @@
-"""Thresholds that decide how programs are compiled and run.
-
-All code reads the fields of `tuning` when it decides, so tests change them with ``tuning.override``.
-"""
+"""Thresholds that decide how programs are compiled and run; all code reads them when it decides."""
 
 from __future__ import annotations
 

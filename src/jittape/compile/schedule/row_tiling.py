@@ -96,8 +96,7 @@ def cut_nest(nest: LoopNest, sizes: Mapping[int, int], rows: int) -> Cut | None:
             return None
     if not across.isdisjoint(reads | whole | writes | partial):
         return None
-    reads -= whole
-    return Cut(*[frozenset(slots) for slots in (reads, writes, whole, partial, across)])  # type: ignore[arg-type]
+    return Cut(*map(frozenset, (reads - whole, writes, whole, partial, across)))  # type: ignore[arg-type]
 
 
 def _ranges(nest: LoopNest, mask: int | None) -> list[tuple[int, int]]:
