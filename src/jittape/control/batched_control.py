@@ -17,7 +17,7 @@ from jittape.core.builder import Builder, Symbol, literal
 from jittape.core.forms import Alias, Concatenate, Control, Iota, Map, Pad, Reduce, Scan, View
 from jittape.core.primitive import Primitive, recording_with
 from jittape.core.program import Aval, Body, Program, is_dynamic_dim
-from jittape.primitives.broadcast import broadcast, iota, to_shape
+from jittape.primitives.broadcast import broadcast, iota, sum_op, to_shape
 from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.primitives.elementwise.comparison import (
     equal_op,
@@ -31,7 +31,7 @@ from jittape.primitives.reduce.reductions import any_op, max_op
 from jittape.primitives.shape.views import permuted
 from jittape.transform.batching import Shared, batched_values, broadcast_rows
 
-__all__ = ["stacked_body", "stacked_branch", "stacked_loop"]
+__all__ = ["stacked_body", "stacked_branch", "stacked_loop", "stacked_rule"]
 
 
 class _BatchedBody:
@@ -125,6 +125,15 @@ def stacked_body(body: Body, n: int, slots: Sequence[int]) -> Body:
     """Return the body that takes batches of `n` rows at the inputs `slots` and returns batches."""
     new = _BatchedBody(body.program, n, slots)
     return body_of(new.program_of([new.symbol(slot, True) for slot in body.program.outputs]))
+
+
+def stacked_rule(rule: Body, n: int, slots: Sequence[int], stacked: Sequence[bool]) -> Body:
+    """Return the body that takes batches at the inputs `slots`; outputs that are not `stacked` are sums over rows."""
+    new = _BatchedBody(rule.program, n, slots)
+    outputs = [new.symbol(slot, True) for slot in rule.program.outputs]
+    with recording_with(new.builder):
+        outputs = [x if s else sum_op.bind(x, axes=(0,)) for x, s in zip(outputs, stacked, strict=True)]
+    return body_of(new.program_of(outputs))
 
 
 def stacked_loop(

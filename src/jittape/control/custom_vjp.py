@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jittape.control.batched_control import stacked_rule
 from jittape.control.body import inlined, total, zeros
 from jittape.core.builder import Symbol
 from jittape.core.forms import Control
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Body
-from jittape.transform.batching import Shared
+from jittape.transform.batching import broadcast_rows
 from jittape.transform.opaque import Flow, Follow, joined
 
 __all__ = ["custom_vjp_op"]
@@ -46,9 +47,28 @@ def _result(*operands: Aval, rule: Body, count: int, to: tuple[int, ...], result
     return operands[result_index]
 
 
-def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, result_index: int, **params: Any) -> Any:
-    """Return the operand itself: gradients are derived before a program is batched."""
-    return operands[result_index] if stacked[result_index] else Shared(operands[result_index])
+def _batch(
+    n: int,
+    stacked: tuple[bool, ...],
+    *operands: Symbol,
+    rule: Body,
+    count: int,
+    to: tuple[int, ...],
+    result_index: int,
+) -> Any:
+    """Return the result for all rows, with a rule that computes the gradients of all rows.
+
+    The gradient of an operand that all rows share is the sum over the rows.
+    """
+    results = [x if s else broadcast_rows(x, n) for x, s in zip(operands[:count], stacked, strict=False)]
+    first = len(operands) - (len(rule.program.inputs) - count)
+    inputs = [slot for slot, s in zip(rule.program.inputs[count:], stacked[first:], strict=True) if s]
+    new_rule = stacked_rule(
+        rule, n, [*rule.program.inputs[:count], *inputs], [stacked[count + i] for i in to]
+    )
+    return custom_vjp_op.bind(
+        *results, *operands[count:], rule=new_rule, count=count, to=to, result_index=result_index
+    )
 
 
 custom_vjp_op = Primitive(
@@ -60,7 +80,6 @@ custom_vjp_op = Primitive(
     batch=_batch,
     simplified=lambda op, producers: op.args[dict(op.params)["result_index"]],
     any_dtype=True,
-    batch_loses_gradient=True,
 )
 """Identity on the first `count` operands, with a gradient that the body `rule` computes.
 

@@ -115,8 +115,6 @@ class Primitive:
         The gradient is a Python function of the user's, called whenever a gradient is computed.
     effectful : bool
         The op may end the run, so it is kept even if its result is not used.
-    batch_loses_gradient : bool
-        On a stack of operands, `batch` gives values without the op's gradient rule.
     any_dtype : bool
         The op is also defined for dtypes that have no arithmetic (bfloat16). All others run between casts: see
         `jittape.core.builder.computed_wide`.
@@ -161,7 +159,6 @@ class Primitive:
     opaque: bool = False
     calls_back: bool = False
     effectful: bool = False
-    batch_loses_gradient: bool = False
     any_dtype: bool = False
     weights: tuple[float, ...] = ()
     is_multiplication: bool = False

@@ -316,8 +316,7 @@ def vectorized_map(
     elems : tensor or nested structure of tensors
         All leaves have the same length along their first axis. `elem` has the structure of `elems`.
     fallback_to_while_loop : bool
-        Whether to run `map_fn` instead if `fn` has a custom gradient or there are no elements. If False, both cases
-        raise `ControlFlowError`.
+        Whether to run `map_fn` instead if there are no elements. If False, this raises `ControlFlowError`.
     warn : bool
         Ignored; accepted for compatibility with TensorFlow.
 
@@ -329,7 +328,7 @@ def vectorized_map(
     Raises
     ------
     ValueError
-        If the leaves of `elems` differ in length, or `fn` requires a loop and `fallback_to_while_loop` is False.
+        If the leaves of `elems` differ in length, or there are none and `fallback_to_while_loop` is False.
 
     Examples
     --------
@@ -356,11 +355,10 @@ def vectorized_map(
         trace.close()
     with outer.deriving():
         body = body_of(recorded.program)
-    if n == 0 or any(op.primitive.batch_loses_gradient for op in body.program.ops):
+    if n == 0:
         if not fallback_to_while_loop:
             raise ControlFlowError(
-                "[vectorized_map] there are no elements, or fn has a custom gradient: use jt.map_fn, or set "
-                "fallback_to_while_loop=True"
+                "[vectorized_map] there are no elements: use jt.map_fn, or set fallback_to_while_loop=True"
             )
         return _map("vectorized_map", fn, elems, None)
     operands = (*stacks, *recorded.rows, *recorded.captured)
