@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -130,7 +130,51 @@ def of_no_number(x):
     return x * 2
 
 
+@nb.njit
+def of_an_attribute_of_a_sum(x):
+    return (x - 1.0).ctypes.data + x
+
+
+@nb.njit
+def of_an_attribute_of_a_new_array(x):
+    return np.ones(3).base + x
+
+
+@nb.njit
+def with_an_attribute_that_is_set(x):
+    y = np.zeros(3)
+    y.flags = 1
+    return x + y[0]
+
+
+@nb.njit
+def of_a_method_of_a_sum(x):
+    return (x - 1.0).tobytes()[0] * x
+
+
+@nb.njit
+def of_another_form(x):
+    return np.sum(np.ones(3) * x, where=True)
+
+
+@nb.njit
+def of_another_form_of_a_method(x):
+    return (x - 1.0).sum(where=True)
+
+
+@nb.njit
+def of_another_form_of_a_ufunc(x):
+    return np.sin(x, where=True)
+
+
 REFUSED = [
+    (of_an_attribute_of_a_sum, "`(x - 1.0).ctypes`: the attribute ctypes is not supported. Rewrite it"),
+    (of_an_attribute_of_a_new_array, "`np.ones(3).base`: the attribute base is not supported. Rewrite it"),
+    (with_an_attribute_that_is_set, "`y.flags`: only variables and elements of arrays can be assigned"),
+    (of_a_method_of_a_sum, "`(x - 1.0).tobytes()`: the method tobytes is not supported. Rewrite it"),
+    (of_another_form, "where=True)`: this form of sum is not supported. Write a loop"),
+    (of_another_form_of_a_method, "where=True)`: this form of the method sum is not supported. Write a loop"),
+    (of_another_form_of_a_ufunc, "`np.sin(x, where=True)`: this form of sin is not supported. Write a loop"),
     (with_try, "`try:`: the statement Try is not supported. Test the condition with `if`"),
     (in_object_mode, "the statement With is not supported. Compute the value before"),
     (of_a_generator, "`generated`: a generator has no gradient. Return the values in an array"),
@@ -197,7 +241,20 @@ def of_either(x):
     return x * 3.0
 
 
+class Fields(NamedTuple):
+    """Fields with names of attributes that arrays have and gradients do not support."""
+
+    data: float
+    base: float
+
+
+@nb.njit
+def of_fields(x, fields):
+    return (Fields(x, x).data + fields.data) * fields.base + Fields(x, 2.0).base
+
+
 def test_what_types_or_later_lines_decide_is_not_refused() -> None:
+    assert jt.njit_grad(of_fields)(3.0, Fields(1.0, 2.0)) == 2.0
     assert jt.njit_grad(types_decide)(3.0) == 6.0
     jt.njit_grad(of_the_rank)
     assert GRADIENT(2.0) == 4.0

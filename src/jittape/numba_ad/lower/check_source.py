@@ -18,7 +18,10 @@ from jittape.numba_ad.lower.build_ir import Builder
 from jittape.numba_ad.lower.control_flow import always_returns, assigned_names, without_loop_else
 from jittape.numba_ad.lower.function_source import PythonObject, Source, read_source
 from jittape.numba_ad.lower.known_calls import (
+    ATTRIBUTES,
+    WAY_OUT,
     inlined_function,
+    is_known_form,
     is_scalar_function,
     known_function,
     known_method,
@@ -116,6 +119,9 @@ class _Body:
             self.refuse(statement, f"the statement {name} is not supported", WAYS_OUT.get(name, REWRITE))
         if isinstance(statement, (ast.Raise, ast.Assert)):
             return
+        for target in _targets(statement):
+            if isinstance(target, ast.Attribute):
+                self.refuse(target, "only variables and elements of arrays can be assigned")
         if isinstance(statement, ast.If):
             self._expression(statement.test)
             if self._depends_on_values(statement.test):
@@ -168,6 +174,8 @@ class _Body:
         elif isinstance(node, ast.Attribute):
             if self._resolved(node) is None:
                 self._expression(node.value)
+                if node.attr not in ATTRIBUTES and self._is_array(node.value):
+                    self.refuse(node, f"the attribute {node.attr} is not supported")
         elif isinstance(node, ast.BoolOp):
             self._expression(node.values[0])
         elif isinstance(node, ast.IfExp):
@@ -178,6 +186,10 @@ class _Body:
         else:
             for part in ast.iter_child_nodes(node):
                 inner = part.value if isinstance(part, (ast.Starred, ast.keyword)) else part
+                if isinstance(node, ast.Call) and isinstance(part, ast.Attribute) and part is node.func:
+                    inner = (
+                        part if self._resolved(part) is not None else part.value
+                    )  # `_method` checks its name
                 if isinstance(inner, ast.expr) and not isinstance(inner, ast.Slice):
                     self._expression(inner)
             if isinstance(node, ast.Call):
@@ -225,17 +237,42 @@ class _Body:
                 return PythonObject(getattr(base.value, node.attr))
         return None
 
+    def _is_array(self, node: ast.expr) -> bool:
+        """Return whether an expression is an array or a number for all types: not a tuple with names."""
+        if isinstance(node, ast.Call):
+            found = self._resolved(node.func)
+            return found is not None and known_function(found.value)
+        return isinstance(node, ast.Compare) or (not isinstance(node, ast.Constant) and _is_number(node))
+
+    def _method(self, node: ast.Call, function: ast.Attribute) -> None:
+        """Check a call of a method of an array, or of a function of a module that may be imported later."""
+        name, root = function.attr, _root_name(function)
+        if known_method(name):
+            if root is None or root in self.local_names:
+                self._form(node, name, f"the method {name}")
+            return
+        of_container = name in METHODS_OF_CONTAINERS
+        if of_container or root is None or root in self.local_names:
+            way_out = "Use arrays in place of lists and dicts." if of_container else REWRITE
+            self.refuse(node, f"the method {name} is not supported", way_out)
+
+    def _form(self, node: ast.Call, function: Any, shown: str) -> None:
+        """Refuse arguments that no form of a function takes."""
+        names = {keyword.arg for keyword in node.keywords}
+        if None in names or any(isinstance(x, ast.Starred) for x in node.args):
+            return
+        if not is_known_form(function, len(node.args), names):  # type: ignore[arg-type]
+            self.refuse(node, f"this form of {shown} is not supported", WAY_OUT)
+
     def _call(self, node: ast.Call) -> None:
         found = self._resolved(node.func)
         if found is None:
-            if isinstance(node.func, ast.Attribute) and not known_method(node.func.attr):
-                of_container = node.func.attr in METHODS_OF_CONTAINERS
-                if not of_container and _root_name(node.func) not in self.local_names:
-                    return  # of a module that may be imported later
-                way_out = "Use arrays in place of lists and dicts." if of_container else REWRITE
-                self.refuse(node, f"the method {node.func.attr} is not supported", way_out)
+            if isinstance(node.func, ast.Attribute):
+                self._method(node, node.func)
             return
         function = found.value
+        if known_function(function):
+            self._form(node, function, f"{getattr(function, '__name__', function)}")
         if (
             known_function(function)
             or inlined_function(function, [None]) is not None
@@ -256,11 +293,17 @@ class _Body:
             self.check.function(function)
 
 
-def _root_name(node: ast.expr) -> str:
-    """Return the name whose attribute is meant; an empty text for an attribute of another expression."""
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    if isinstance(statement, ast.Assign):
+        return statement.targets
+    return [statement.target] if isinstance(statement, (ast.AugAssign, ast.AnnAssign, ast.For)) else []
+
+
+def _root_name(node: ast.expr) -> str | None:
+    """Return the name whose attribute is meant; None for an attribute of another expression."""
     while isinstance(node, ast.Attribute):
         node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def _is_number(node: ast.expr) -> bool:

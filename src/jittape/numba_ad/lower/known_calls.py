@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -45,8 +46,8 @@ from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
 
 __all__ = [
-    "attribute", "call_function", "call_method", "inlined_function", "inlined_method", "is_scalar_function",
-    "known_function", "known_method",
+    "ATTRIBUTES", "WAY_OUT", "attribute", "call_function", "call_method", "inlined_function", "inlined_method",
+    "is_known_form", "is_scalar_function", "known_function", "known_method",
 ]  # fmt: skip
 
 WAY_OUT = "Write a loop, or give the function a rule with jt.njit_rule."
@@ -91,6 +92,25 @@ def inlined_method(name: str, arguments: list[Any]) -> Any:
 def known_method(name: str) -> bool:
     """Return whether `call_method` has a meaning for a method of arrays."""
     return name in METHODS or name == "sort" or name in INLINED_METHODS
+
+
+def is_known_form(function: Any, count: int, keywords: set[str]) -> bool:
+    """Return whether a known function or a method, given by its name, takes so many arguments and these keywords."""
+    if function in INLINED_METHODS or function == "sort" or inlined_function(function, [None]) is not None:
+        return True
+    if function not in METHODS and function not in CALLS:
+        return keywords <= {"out"}
+    lower = METHODS[function] if function in METHODS else CALLS[function]
+    owner = function in METHODS
+    try:
+        inspect.signature(lower).bind(None, *[None] * (count + owner), **dict.fromkeys(keywords))
+    except TypeError:
+        return False
+    return True
+
+
+ATTRIBUTES = ("shape", "size", "ndim", "dtype", "itemsize", "T", "flat", "real", "nbytes")
+"""Attributes of arrays that `attribute` knows."""
 
 
 def attribute(builder: Builder, base: Any, name: str) -> Any:
