@@ -1,5 +1,8 @@
 """Gradients of powers with literal exponents, at ordinary numbers and at the ends of the range of floats."""
 
+import math
+import re
+
 import numba
 import numpy as np
 import pytest
@@ -27,3 +30,27 @@ def test_powers_with_literal_exponents(x):
             slope = gradient(x, np.eye(len(EXPONENTS))[k])
             rtol = 1e-6 if isinstance(x, np.float32) else 1e-14
             np.testing.assert_allclose(slope, expected, rtol=rtol, atol=0.0, err_msg=f"x ** {exponent}")
+
+
+@numba.njit
+def sum_of_squares(x, shift):
+    total = 0.0
+    for i in range(len(x)):
+        u = x[i] - shift
+        total += math.sqrt(u * u + 1.0) * (shift * shift)
+    return total
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_factor_of_a_square_is_added_up_once(dtype):
+    x, shift = np.array([1.0, -2.0, 0.5], dtype), dtype(0.3)
+    gradient = jt.njit_grad(sum_of_squares, argnums=(0, 1))
+    by_x, by_shift = gradient(x, shift)
+    u = x.astype(float) - 0.3
+    root = np.sqrt(u * u + 1.0)
+    np.testing.assert_allclose(by_x, 0.09 * u / root, rtol=1e-6)
+    np.testing.assert_allclose(by_shift, np.sum(0.6 * root - 0.09 * u / root), rtol=1e-6)
+    _, tangent = jt.njit_jvp(sum_of_squares, argnums=(0, 1))(np.ones(3, dtype), dtype(2.0), x, shift)
+    np.testing.assert_allclose(tangent, by_x.sum() + 2.0 * by_shift, rtol=1e-5)
+    text = gradient.inspect(x, shift)
+    assert len(re.findall(r"= \((\w+_b) \+ \1\) \* ", text)) == 2, text
