@@ -37,6 +37,8 @@ JUMPS = (ast.Return, ast.Break, ast.Continue)
 COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 ATTRIBUTES_OF_TYPES = ("ndim", "shape", "size", "dtype", "itemsize")
 METHODS_OF_CONTAINERS = ("append", "extend", "insert", "pop", "remove", "keys", "values", "items", "update")
+ITERATORS = ("enumerate", "zip", "ndindex", "ndenumerate")
+"""Functions that loops run over."""
 CONSTANTS = (np.ndarray, complex, list, dict, set)
 """Types of global values that generated code cannot contain."""
 
@@ -285,7 +287,7 @@ class _Body:
         function = getattr(function, "dispatcher", function)  # of a `numba_op`
         if not is_jitted(function):
             name = getattr(function, "__name__", type(function).__name__)
-            if not ast.unparse(node.func).endswith("range") and name not in ("enumerate", "zip"):
+            if not ast.unparse(node.func).endswith("range") and name not in ITERATORS:
                 self.refuse(node, f"the derivative of {name} is unknown", WAYS_OUT.get(name, REWRITE))
         else:
             if function.py_func in self.check.active:

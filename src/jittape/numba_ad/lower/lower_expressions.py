@@ -39,7 +39,7 @@ WAYS_OUT = {
     "Try": "Test the condition with `if`.", "Match": "Use `if` and `elif`.", "JoinedStr": "Print numbers and literals.",
     "With": "Compute the value before, and pass it as an argument.", "NamedExpr": "Assign the variable before.",
     "Import": "Import the module at the top of the file.", "ImportFrom": "Import the name at the top of the file.",
-    "ndindex": "Use a loop over range for each axis.", "ndenumerate": "Use a loop over range for each axis.",
+    "nditer": "Use np.ndindex, or a loop over range for each axis.",
 }  # fmt: skip
 """Ways out of unsupported statements, expressions and functions, by their names."""
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numba
+import numpy as np
 from numba import types
 
+from jittape.errors import NoGradientError
 from jittape.numba_ad.lower.array_names import is_live
 from jittape.numba_ad.lower.build_ir import constant, undefined
 from jittape.numba_ad.lower.carried_arrays import CarriedArrays, check_origins
@@ -19,6 +22,7 @@ from jittape.numba_ad.lower.control_flow import (
     loaded_names,
     rebound_names,
 )
+from jittape.numba_ad.lower.function_source import PythonObject
 from jittape.numba_ad.lower.lower_expressions import Unusable, is_scalar
 from jittape.numba_ad.lower.lower_statements import REBOUND, Statements, no_value
 from jittape.numba_ad.lower.numba_types import unified
@@ -35,6 +39,14 @@ from jittape.numba_ad.structured_ir import (
 __all__ = ["Loops"]
 
 ONE_NAME_EACH = "Use one variable for each item, as in `a, b = b, a + b`."
+
+
+@dataclass(frozen=True)
+class Items:
+    """Values that a loop runs over: their number, and a function that lowers the item of a place."""
+
+    count: Any
+    at: Callable[[Any], Any]
 
 
 class Loops(Statements):
@@ -58,13 +70,7 @@ class Loops(Statements):
 
     def _For(self, statement: ast.For) -> None:
         call = statement.iter
-        function = None
-        if (
-            isinstance(call, ast.Call)
-            and not call.keywords
-            and isinstance(call.func, (ast.Name, ast.Attribute))
-        ):
-            function = getattr(self.expression(call.func), "value", None)
+        function = None if getattr(call, "keywords", ()) else self._called(call)
         if function in (range, numba.prange):
             bounds = [self.scalar(node) for node in call.args]  # type: ignore[attr-defined]
             if any(not isinstance(bound.type, types.Integer) for bound in bounds):
@@ -80,35 +86,106 @@ class Loops(Statements):
 
             self._loop(statement, bounds, None, begin)
             return
-        values = [self.evaluated(node) for node in (call.args if function in (enumerate, zip) else [call])]  # type: ignore[attr-defined]
-        if len(values) == 1 and isinstance(values[0], tuple) and function is None:
-            if getattr(statement, "number", None) is not None:
-                raise self.refusal(
-                    statement, "a jump out of a loop over a tuple", "Use range, or nested if statements."
-                )
-            for item in values[0]:
-                self._assign(statement.target, item)
-                self.frame.ahead.append([statement])
-                self.run(statement.body)
-                self.frame.ahead.pop()
+        items = self._items(call)
+        if isinstance(items, tuple):
+            self._unrolled(statement, items)
             return
-        if not all(isinstance(value, Array) for value in values):
-            raise self.refusal(
-                call, "a loop runs over range, an array, enumerate, zip or a tuple", "Use range."
-            )
-        size = self.builder.dim(values[0], 0)
-        for other in values[1:]:  # zip ends with the shortest array
-            length = self.builder.dim(other, 0)
-            size = size if length is size else self.builder.op(FUNCTIONS[min], [size, length], "size")
 
         def bind(loop: Loop) -> None:
-            items = tuple([self._item(value, loop.counter) for value in values])
-            item = (
-                (loop.counter, items[0]) if function is enumerate else items if function is zip else items[0]
-            )
-            self._assign(statement.target, item)
+            self._assign(statement.target, items.at(loop.counter))
 
-        self._loop(statement, [constant(0), size, constant(1)], None, bind)
+        self._loop(statement, [constant(0), items.count, constant(1)], None, bind)
+
+    def _unrolled(self, statement: ast.For, items: tuple[Any, ...]) -> None:
+        """Lower the body of a loop over a tuple once for each item."""
+        if getattr(statement, "number", None) is not None:
+            raise self.refusal(
+                statement, "a jump out of a loop over a tuple", "Use range, or nested if statements."
+            )
+        for item in items:
+            self._assign(statement.target, item)
+            self.frame.ahead.append([statement])
+            self.run(statement.body)
+            self.frame.ahead.pop()
+
+    def _called(self, node: ast.expr) -> Any:
+        """Return the function that an expression calls; None for a method or another expression."""
+        if not isinstance(node, ast.Call):
+            return None
+        if isinstance(node.func, ast.Attribute):
+            base = self.expression(node.func.value)
+            return getattr(base.value, node.func.attr, None) if isinstance(base, PythonObject) else None
+        return getattr(self.expression(node.func), "value", None) if isinstance(node.func, ast.Name) else None
+
+    def _items(self, node: ast.expr) -> Items | tuple[Any, ...]:
+        """Return what a loop runs over: an array, indices, several of these by `zip` and `enumerate`, or a tuple."""
+        function = self._called(node)
+        given = (
+            [*node.args, *[one.value for one in node.keywords if one.arg == "start"]]
+            if isinstance(node, ast.Call)
+            else []
+        )
+        if function is enumerate and len(given) in (1, 2):
+            inner = self._part(given[0])
+            start = self.scalar(given[1]) if len(given) == 2 else constant(0)
+            return Items(inner.count, lambda k: (self.builder.binary("Add", k, start), inner.at(k)))
+        if function is zip and given:
+            parts = [self._part(one) for one in given]
+            count = parts[0].count
+            for other in parts[1:]:  # zip ends with the shortest
+                same = other.count is count
+                count = count if same else self.builder.op(FUNCTIONS[min], [count, other.count], "size")
+            return Items(count, lambda k: tuple([one.at(k) for one in parts]))
+        if function is range and len(given) == 1:
+            return Items(self.scalar(given[0]), lambda k: k)
+        if function in (np.ndindex, np.ndenumerate):
+            return self._indices(node, function, [self.evaluated(one) for one in given])
+        value = self.evaluated(node)
+        if isinstance(value, tuple):
+            return value
+        if not isinstance(value, Array):
+            raise self._no_items(node)
+        return Items(self.builder.dim(value, 0), lambda k: self._item(value, k))
+
+    def _part(self, node: ast.expr) -> Items:
+        """Return what `zip` or `enumerate` runs over."""
+        found = self._items(node)
+        if isinstance(found, tuple):
+            raise self._no_items(node)
+        return found
+
+    def _no_items(self, node: ast.expr) -> NoGradientError:
+        return self.refusal(
+            node, "a loop runs over range, an array, enumerate, zip, indices or a tuple", "Use range."
+        )
+
+    def _indices(self, node: ast.expr, function: Any, given: list[Any]) -> Items:
+        """Return the indices of an array in C order, with its elements for `ndenumerate`."""
+        builder, array = self.builder, None
+        sizes = list(given[0]) if len(given) == 1 and isinstance(given[0], tuple) else given
+        if function is np.ndenumerate:
+            if len(given) != 1 or not isinstance(given[0], Array):
+                raise self.refusal(
+                    node, "ndenumerate needs one array", "Use a loop over range for each axis."
+                )
+            array = given[0]
+            sizes = [builder.dim(array, axis) for axis in range(array.type.ndim)]
+        if not sizes or not all(is_scalar(one) and isinstance(one.type, types.Integer) for one in sizes):
+            raise self.refusal(node, "ndindex needs ints or a shape", "Use a loop over range for each axis.")
+        strides: list[Any] = [constant(1)]
+        for size in reversed(sizes[1:]):
+            strides.insert(0, builder.binary("Mult", strides[0], size))
+        count = builder.binary("Mult", strides[0], sizes[0])
+
+        def at(k: Any) -> Any:
+            found = []
+            for axis, stride in enumerate(strides):
+                place = k if axis == len(strides) - 1 else builder.binary("FloorDiv", k, stride)
+                found.append(place if axis == 0 else builder.binary("Mod", place, sizes[axis]))
+            index = tuple(found)
+            return index if array is None else (index, builder.load(array, found))
+
+        return Items(count, at)
 
     def _item(self, array: Array, index: Any) -> Any:
         if array.type.ndim == 1:
