@@ -391,6 +391,24 @@ def test_map_coordinates(mode: str, order: int) -> None:
         )
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float32"])
+def test_map_coordinates_keeps_the_dtype(dtype: str) -> None:
+    rng = np.random.default_rng(4)
+    image, points = (
+        (rng.normal(size=(4, 6)) * 40).astype("int8").astype(dtype),
+        rng.uniform(-3.0, 9.0, (2, 20)),
+    )
+    for mode in ("wrap", "nearest", "grid-constant", "constant"):
+        for order, output in ((1, None), (3, None), (2, "float32"), (3, "int16")):
+            wanted = scipy.ndimage.map_coordinates(image, points, output, order, mode, 2.0)
+            found = ndimage.map_coordinates(image, points, output, order, mode, 2.0)
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-4, atol=1e-4)
+    smooth = np.array([[0.3, 1.4, 2.6, -0.7], [0.7, 4.4, 3.2, 1.3]])
+    values = rng.normal(size=(4, 6))
+    jt.check_gradient(lambda i, c: jt.reduce_sum(ndimage.map_coordinates(i, c, mode="wrap")), values, smooth)
+
+
 def test_map_coordinates_has_scipys_defaults_and_complex_numbers() -> None:
     rng = np.random.default_rng(3)
     image, points = rng.normal(size=(4, 6)), rng.uniform(-0.5, 4.0, (2, 9))
@@ -411,7 +429,9 @@ def test_map_coordinates_refuses() -> None:
     with pytest.raises(TypeError, match=r"\[map_coordinates\] leave out output"):
         ndimage.map_coordinates(np.ones(3), np.ones((1, 2)), np.zeros(2))
     with pytest.raises(ValueError, match="mode must be one of"):
-        ndimage.map_coordinates(np.ones(3), np.ones((1, 2)), mode="wrap")
+        ndimage.map_coordinates(np.ones(3), np.ones((1, 2)), mode="edge")
+    with pytest.raises(TypeError, match="bools have no values between elements"):
+        ndimage.map_coordinates(np.ones(3, bool), np.ones((1, 2)))
     with pytest.raises(jt.ShapeError, match="number of dimensions of input, 1"):
         ndimage.map_coordinates(np.ones(3), np.ones((2, 2)))
 

@@ -22,11 +22,11 @@ from jittape.primitives.linalg.matmul import tensordot
 from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.convert import convert_to_tensor
-from jittape.scipy.scipy_operands import float64_tensor, floating_operand
+from jittape.scipy.scipy_operands import as_operand, float64_tensor, floating_operand
 
 __all__ = ["map_coordinates"]
 
-MODES = ("constant", "grid-constant", "grid-mirror", "grid-wrap", "mirror", "nearest", "reflect")
+MODES = ("constant", "grid-constant", "grid-mirror", "grid-wrap", "mirror", "nearest", "reflect", "wrap")
 PADDING = 12
 """Number of elements beyond each end for which ``"nearest"`` and ``"grid-constant"`` compute a spline, as in SciPy."""
 
@@ -42,6 +42,10 @@ def _folded(c: Any, n: int, mode: str) -> Any:
     if mode == "reflect":
         c = mod(c + 0.5, 2.0 * n)
         return minimum(c, 2.0 * n - c) - 0.5
+    if mode == "wrap":  # the last element is the first one of the next period
+        period = max(n - 1.0, 1.0)
+        inside = where(c < 0.0, c + period * (floor(-c / period) + 1.0), c - period * floor(c / period))
+        return where(logical_and(c >= 0.0, c <= n - 1.0), c, inside) if n > 1 else c * 0.0
     return mod(c, float(n)) if mode == "grid-wrap" else c
 
 
@@ -49,7 +53,7 @@ def _indices(i: Any, n: int, mode: str) -> Any:
     """Return neighbors of folded coordinates, given as floats, as indices."""
     if mode in ("grid-constant", "nearest"):
         return minimum(maximum(i, 0.0), n - 1.0)
-    return _folded(i, n, "mirror" if mode == "constant" else mode)
+    return _folded(i, n, "mirror" if mode in ("constant", "wrap") else mode)
 
 
 # ---- splines ---------------------------------------------------------------------------------------------------------
@@ -104,7 +108,7 @@ def _padded(array: Any, mode: str, cval: Any) -> Any:
 def map_coordinates(
     input: Any,
     coordinates: Any,
-    output: None = None,
+    output: Any = None,
     order: int = 3,
     mode: str = "constant",
     cval: Any = 0.0,
@@ -118,11 +122,11 @@ def map_coordinates(
         Array with d dimensions.
     coordinates : tensor-like of shape (d, ...)
         Coordinates of the points, in elements.
-    output
-        Must be left out.
+    output : dtype, optional
+        Dtype of the result, that of `input` by default. Integers are rounded, and have no gradient.
     order : int from 0 to 5
         Degree of the spline: 0 is the nearest element, 1 linear interpolation.
-    mode : {"constant", "grid-constant", "grid-mirror", "grid-wrap", "mirror", "nearest", "reflect"}
+    mode : {"constant", "grid-constant", "grid-mirror", "grid-wrap", "mirror", "nearest", "reflect", "wrap"}
         Values outside, as in SciPy; ``"grid-mirror"`` is ``"reflect"``. ``"constant"`` gives `cval` at every point
         outside the array.
     cval : float or tensor
@@ -133,14 +137,14 @@ def map_coordinates(
     Returns
     -------
     Tensor
-        Values, float64 or complex128, of shape ``coordinates.shape[1:]``.
+        Values of shape ``coordinates.shape[1:]``, which are computed in float64.
 
     Raises
     ------
     ValueError
         For another order or mode.
     TypeError
-        For `output`.
+        If `output` is an array, or real for complex numbers, and for bools.
     ShapeError
         If the first dimension of `coordinates` is not d.
 
@@ -150,14 +154,20 @@ def map_coordinates(
     >>> ndimage.map_coordinates([[0.0, 1.0], [2.0, 3.0]], [[0.5, 0.0], [0.5, 1.0]], order=1).numpy()
     array([1.5, 1. ])
     """
-    if output is not None:
-        raise TypeError("[map_coordinates] leave out output: the result is a new tensor")
+    if isinstance(output, np.ndarray) or hasattr(output, "aval"):
+        raise TypeError("[map_coordinates] leave out output, or give a dtype: the result is a new tensor")
     if order.__class__ is not int or not 0 <= order <= 5:
         raise ValueError(f"[map_coordinates] order must be an int from 0 to 5, got {order!r}")
     if mode not in MODES:
         raise ValueError(f"[map_coordinates] mode must be one of {', '.join(MODES)}, got {mode!r}")
     mode = "reflect" if mode == "grid-mirror" else mode
-    array = convert_to_tensor(floating_operand(input))
+    given = convert_to_tensor(as_operand(input))
+    dtype = np.dtype(given.aval.dtype if output is None else output)
+    if "b" in (dtype.kind, given.aval.dtype.kind):
+        raise TypeError(
+            "[map_coordinates] bools have no values between elements; cast input to a number dtype"
+        )
+    array = convert_to_tensor(floating_operand(given))
     points = float64_tensor("map_coordinates", coordinates)
     shape = tuple(array.shape)
     if not len(points.shape) or points.shape[0] != len(shape) or not shape:
@@ -166,13 +176,26 @@ def map_coordinates(
             f"dimension, got shape {tuple(points.shape)}"
         )
     cval = convert_to_tensor(floating_operand(cval))
+    if mode == "grid-constant" and given.aval.dtype.kind in "iu":
+        cval = cast(cast(cval, given.aval.dtype), float64)  # SciPy pads the integers with it
     if array.dtype.kind == "c" or cval.dtype.kind == "c":
         parts = [
             _interpolated(cast(part(array), float64), points, order, mode, part(cval), prefilter)
             for part in (real, imag)
         ]
-        return complex(*parts)
-    return _interpolated(cast(array, float64), points, order, mode, cval, prefilter)
+        if output is not None and dtype.kind != "c":
+            raise TypeError(f"[map_coordinates] output must be complex for complex numbers, got {dtype.name}")
+        return cast(complex(*parts), dtype if dtype.kind == "c" else np.result_type(dtype, np.complex64))
+    return _rounded(_interpolated(cast(array, float64), points, order, mode, cval, prefilter), dtype)
+
+
+def _rounded(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return values in `dtype`; integers are the nearest ones within their range, halves away from 0."""
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        value = where(value > 0.0, floor(value + 0.5), -floor(0.5 - value))
+        value = minimum(maximum(value, float(limits.min)), float(limits.max))
+    return cast(value, dtype)
 
 
 def _interpolated(array: Any, points: Any, order: int, mode: str, cval: Any, prefilter: bool) -> Any:
