@@ -477,3 +477,32 @@ def test_the_default_casting_joins_tensors(namespace):
         assert found.shape == getattr(np, name)([x.numpy()] * 2).shape
     with pytest.raises(TypeError, match="does not support casting="):
         namespace.concatenate([x, x], casting="no")
+
+
+@pytest.mark.parametrize("name", ["convolve", "correlate"])
+@pytest.mark.parametrize("length", [3, 900], ids=["windows", "sums between kernels"])
+def test_an_infinity_reaches_only_the_sums_that_it_contributes_to(name, length):
+    rng = np.random.default_rng(6)
+    a, v = rng.normal(size=length), rng.normal(size=length // 2 + 1)
+    v[-1], a[0] = np.inf, np.nan
+    for mode in ("full", "same", "valid"):
+        for x, y in ((a, v), (v, a), (a, np.arange(2)), (a[1:], v[:-1])):
+            wanted = getattr(np, name)(x, y, mode)
+            found = getattr(jnp, name)(jt.constant(x), y, mode)
+            np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-9, atol=1e-12)
+            compiled = jt.function(lambda x, y, mode=mode: getattr(jnp, name)(x, y, mode))
+            np.testing.assert_allclose(compiled(x, y).numpy(), wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_a_large_convolution_differentiates():
+    rng = np.random.default_rng(7)
+    a, v, g = rng.normal(size=600), rng.normal(size=20), rng.normal(size=600)
+    x, y = jt.constant(a), jt.constant(v)
+    with jt.GradientTape() as tape:
+        tape.watch([x, y])
+        loss = jnp.sum(jnp.convolve(x, y, "same") * g)
+    found = [part.numpy() for part in tape.gradient(loss, [x, y])]
+    full = np.zeros(619)
+    full[9:609] = g
+    np.testing.assert_allclose(found[0], np.correlate(full, v, "valid"), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(found[1], np.correlate(full, a, "valid"), rtol=1e-9, atol=1e-11)

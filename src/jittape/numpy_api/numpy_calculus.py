@@ -27,6 +27,7 @@ from jittape.primitives.elementwise.arithmetic import add, multiply, negative, s
 from jittape.primitives.elementwise.comparison import (
     equal,
     greater,
+    greater_equal,
     less,
     logical_and,
     where,
@@ -37,8 +38,6 @@ from jittape.primitives.elementwise.piecewise import absolute, maximum, minimum
 from jittape.primitives.identity import identity, stop_gradient
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.indexing.getitem import getitem
-from jittape.primitives.indexing.repetition import pad
-from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.reduce.cumulative import cumprod, cumsum
 from jittape.primitives.reduce.reductions import reduce_any, reduce_sum
 from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, one_axis, reshape
@@ -312,17 +311,39 @@ def _vector(name: str, a: Any) -> Any:
     return reshape(a, [-1])
 
 
+LARGEST_WINDOWS = 8192
+"""Number of products up to which a convolution is a kernel over windows.
+
+The kernel of 8 by 3 numbers takes 14 µs and SciPy's loop between kernels 30 µs; 512 by 512 take 506 µs and 59 µs.
+"""
+
+
 def _convolve_body(a: Any, v: Any, start: int, count: int, dtype: Any) -> Any:
-    """Return the product of `v` and the windows of `a`, which are gathered."""
-    m = shape_of(v)[0]
+    n, m = shape_of(a)[0], shape_of(v)[0]
     a, v = cast(a, dtype), cast(v, dtype)
-    padded = pad(a, ((m - 1, m - 1),))
-    first = _constant_range(count, start)
-    windows = gather(padded, add(expand_dims(first, 1), expand_dims(_constant_range(m, 0), 0)), axis=0)
-    reversed_v = getitem(v, slice(None, None, -1))
-    if dtype.kind == "b":
-        return reduce_any(logical_and(windows, reversed_v), 1)
-    return matmul(windows, reversed_v)
+    if count * m > LARGEST_WINDOWS:
+        from jittape.primitives.signal.direct_convolution import direct_convolution  # only for large ones
+
+        if count == n - m + 1:
+            return direct_convolution(a, v, 1, "valid")
+        return getitem(direct_convolution(a, v, 1, "full"), slice(start, start + count))
+    return _sum_over_windows(a, v, start, count)
+
+
+def _sum_over_windows(a: Any, v: Any, start: int, count: int) -> Any:
+    """Return the sums of products of `v` and the windows of `a`, which are gathered.
+
+    At the ends both factors are 0, so an infinity or a nan reaches only the elements that it contributes to.
+    """
+    n, m = shape_of(a)[0], shape_of(v)[0]
+    first = _constant_range(count, start - m + 1)
+    place = add(expand_dims(first, 1), expand_dims(_constant_range(m, 0), 0))
+    inside = logical_and(greater_equal(place, 0), less(place, n))
+    windows = where(inside, gather(a, minimum(maximum(place, 0), n - 1), axis=0), np.zeros((), dtype_of(a)))
+    factors = where(inside, getitem(v, slice(None, None, -1)), np.zeros((), dtype_of(a)))
+    if dtype_of(a).kind == "b":
+        return reduce_any(logical_and(windows, factors), 1)
+    return reduce_sum(multiply(windows, factors), 1)
 
 
 def _constant_range(count: int, start: int) -> Any:
