@@ -90,6 +90,7 @@ UNUSUAL: dict[str, Callable[[Any, Any, Any, Any], tuple[Any, ...]]] = {
     "expm": lambda f, v, s, n: f(s),
     "fft2d": lambda f, v, s, n: f(s),
     "fft3d": lambda f, v, s, n: f(s[None]),
+    "eye": lambda f, v, s, n: f(3),
     "fill": lambda f, v, s, n: f((2, 3), v[0]),
     "gather": lambda f, v, s, n: f(s, n[0] // 2, axis=1),
     "gather_nd": lambda f, v, s, n: f(s, n[:1, :2]),
@@ -131,6 +132,7 @@ UNUSUAL: dict[str, Callable[[Any, Any, Any, Any], tuple[Any, ...]]] = {
     "multi_dot": lambda f, v, s, n: f([s, s, s]),
     "multigammaln": lambda f, v, s, n: f(v + 2, 2),
     "one_hot": lambda f, v, s, n: f(n, 4),
+    "ones": lambda f, v, s, n: f([2, 3]),
     "outer": lambda f, v, s, n: f(v, v),
     "overlap_and_add": lambda f, v, s, n: f(s, 1),
     "pad": lambda f, v, s, n: f(s, [[1, 0], (0, 2)]),
@@ -188,6 +190,7 @@ UNUSUAL: dict[str, Callable[[Any, Any, Any, Any], tuple[Any, ...]]] = {
     "vector_norm": lambda f, v, s, n: f(s, axis=0, keepdims=True),
     "weighted_cross_entropy_with_logits": lambda f, v, s, n: f(v, v, 2.0),
     "where": lambda f, v, s, n: f(v > 0.3, v, 0),
+    "zeros": lambda f, v, s, n: f([2, 3]),
 }
 """Calls of functions that take another number of operands, or other ones, than a vector or two."""
 OF_TWO = frozenset(

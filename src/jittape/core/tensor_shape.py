@@ -14,7 +14,7 @@ from jittape.core.symbolic.extent_functions import index_of
 from jittape.errors import ShapeError
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 
-__all__ = ["SHOWN", "TensorShape", "shown_shape"]
+__all__ = ["SHOWN", "TensorShape", "plain_shape", "shown_shape"]
 
 
 _item = tuple.__getitem__
@@ -314,6 +314,11 @@ def shown_shape(shape: tuple[int, ...]) -> TensorShape:
             SHOWN.clear()
         SHOWN[shape] = shown
     return shown
+
+
+def plain_shape(value: Any) -> Any:
+    """Return a shape of known rank as a plain tuple, any other `value` itself."""
+    return tuple(value) if value.__class__ is TensorShape else value
 
 
 def _tell_numba() -> None:

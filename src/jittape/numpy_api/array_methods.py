@@ -12,6 +12,7 @@ import numpy as np
 from jittape.core.primitive import apply
 from jittape.numpy_api.numpy_operands import (
     are_ints,
+    as_tuple,
     clip_body,
     clips_floats,
     converted,
@@ -415,4 +416,4 @@ def _one_call(function: Any, x: Any, *static: Any) -> Any:
 
 def _one_or_many(arguments: tuple[Any, ...]) -> Any:
     """Return the argument if there is one, else all of them: ``reshape((2, 3))`` and ``reshape(2, 3)``."""
-    return arguments[0] if len(arguments) == 1 else arguments
+    return as_tuple(arguments[0]) if len(arguments) == 1 else arguments

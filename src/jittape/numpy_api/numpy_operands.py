@@ -12,6 +12,7 @@ import numpy as np
 
 from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import as_dtype
+from jittape.core.tensor_shape import plain_shape
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import named
 from jittape.errors import DTypeError, ShapeError
@@ -26,6 +27,7 @@ __all__ = [
     "SUMS",
     "are_ints",
     "array_like",
+    "as_tuple",
     "axis_of",
     "clip_body",
     "clips_floats",
@@ -71,6 +73,13 @@ def given(argument: Any) -> bool:
 def are_ints(value: Any) -> bool:
     """Return whether `value` is a tuple of Python ints, which a key may contain: True equals 1, but is no int."""
     return value.__class__ is tuple and all([i.__class__ is int for i in value])
+
+
+def as_tuple(value: Any) -> Any:
+    """Return a shape, or a list of ints, as a plain tuple; machine code records the two alike. Else return `value`."""
+    if value.__class__ is list and are_ints(tuple(value)):
+        return tuple(value)
+    return plain_shape(value)
 
 
 def is_mask(where: Any) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from jittape.core.primitive import apply
 from jittape.core.symbolic.extents import open_extents
+from jittape.core.tensor_shape import plain_shape
 from jittape.numpy_api.dtype_objects import DType
 from jittape.numpy_api.numpy_operands import dtype_of, shape_of
 
@@ -171,7 +172,7 @@ def _flattened(
     """Return the operands of a call and the parameters of its body; None if an argument is neither."""
     operands: list[Any] = []
     parts: list[Any] = []
-    for i, value in enumerate(args):
+    for i, value in enumerate(map(plain_shape, args)):
         kind, leads, numbers = value.__class__, i < call.leading, call.numbers if i else 0
         if numbers == INDEX and i > 1:
             numbers = 1
@@ -191,7 +192,8 @@ def _flattened(
             return None
     if kwargs:
         parts.append(NAMED)
-    for name, value in kwargs.items():
+    for name, given in kwargs.items():
+        value = plain_shape(given)
         kind = value.__class__
         if (kind in types and name in OPERAND_NAMES) or (kind is float and 0 < call.numbers < FRACTIONS):
             operands.append(value)
@@ -228,7 +230,7 @@ def _sequence(values: Any, types: Any, numbers: int, leads: bool, operands: list
         return None
     fractions = leads and numbers in (FRACTIONS, PERCENTS)
     parts: list[Any] = [LIST if kind is list else TUPLE]
-    for x in values:
+    for x in map(plain_shape, values):
         is_array = x.__class__ is np.ndarray and leads and numbers < FRACTIONS
         if x.__class__ in types or is_array or (fractions and _is_fraction(x, numbers)):
             operands.append(x)

@@ -27,6 +27,7 @@ from jittape.core.dtypes import float64, int64
 from jittape.core.primitive import active
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import open_extents
+from jittape.core.tensor_shape import TensorShape
 from jittape.native.array_copy import ARRAY_COPY, copy_function
 from jittape.native.built_in import PYTHON_CALL, TABLE
 from jittape.native.object_layout import object_layout, slot_places
@@ -104,6 +105,8 @@ _PROPERTIES = "T imag mT real"
 _OPERATORS = "__abs__ __matmul__ __pow__ __rmatmul__"
 _OF_ARRAYS = ("dot", "__matmul__", "__pow__")
 """Methods that take an ndarray as an operand, whatever its values are."""
+_OF_LISTS = ("reshape", "transpose")
+"""Methods to which a list of ints means what a tuple means."""
 _OPS = {
     "add": arithmetic.add_op,
     "sub": arithmetic.subtract_op,
@@ -197,12 +200,17 @@ def _methods() -> list[_Method]:
     of_arrays: tuple[type, str] = ArrayMethods, _METHODS_OF_ARRAYS
     for kind, names in (of_arrays, (Operators, _OPERATORS)):
         for name in names.split():
-            arguments = f"{kind.__name__}.{name}", len(methods), name == "clip", name in _OF_ARRAYS
+            arguments = f"{kind.__name__}.{name}", len(methods), _takes(name)
             methods.append(_Method(kind, name, BY_NAMES, "emit_calls.define_method", arguments))
     for name in _PROPERTIES.split():
         arguments = f"ArrayMethods.{name}", len(methods)
         methods.append(_Method(ArrayMethods, name, NO_ARGUMENT, "emit_calls.define_property", arguments))
     return methods
+
+
+def _takes(method: str) -> int:
+    """Return how a method takes ints, arrays and lists: see `emit_calls`."""
+    return (method == "clip") + 2 * (method in _OF_ARRAYS) + 4 * (method in _OF_LISTS)
 
 
 _METHODS = _methods()
@@ -224,6 +232,7 @@ _KNOWN: dict[str, Any] = {
     **{
         kind.__name__: kind for kind in (tuple, list, dict, slice, str, float, int, bool, complex, np.ndarray)
     },
+    "TensorShape": TensorShape,
     "np.generic.item": np.generic.item,
     "np.power": np.power,
     "dtype float64": float64,

@@ -12,7 +12,7 @@ from jittape.native.object_code import DOUBLE, I64, ObjectCode
 from jittape.native.object_layout import CONTIGUOUS_AND_ALIGNED
 from jittape.numpy_api.one_call import FRACTIONS, INDEX, PERCENTS
 from jittape.recording.machine_code.emit_array_copies import NBYTES, kind_of_array
-from jittape.recording.machine_code.emit_operands import New, is_structure
+from jittape.recording.machine_code.emit_operands import New, is_structure, plain_shape
 from jittape.recording.machine_code.emit_recorder import OPERANDS
 
 __all__ = ["COUNT", "FIRST", "LENGTH", "PARTS", "append_part", "take_argument"]
@@ -72,9 +72,9 @@ class _Argument:
         code.require(builder.not_(leads), sequence)
         with self._if(self._is_flag()):
             self._append_part(self.value)
-        structure = is_structure(self.new, code, self.value, integer(0))
-        with self._if(code.differ(structure, integer(0))):
-            self._append_part(self.value)
+        value = plain_shape(self.new, code, self.value)
+        with self._if(code.differ(is_structure(self.new, code, value, integer(0)), integer(0))):
+            self._append_part(value)
         builder.branch(sequence)
         code.begin(sequence)
         self._take_sequence()

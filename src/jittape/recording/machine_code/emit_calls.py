@@ -10,7 +10,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_methods import call_python
-from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
+from jittape.recording.machine_code.emit_operands import New, is_structure, plain_list, plain_shape, recorder
 from jittape.recording.machine_code.emit_recorder import record
 from jittape.recording.machine_code.emit_take import take_by_operator
 
@@ -20,13 +20,10 @@ _ARGUMENTS = 4
 """Maximum number of arguments besides the tensor; Python records calls with more."""
 
 
-def define_method(name: str, number: int, ints: bool, arrays: bool, new: New, function: ir.Function) -> None:
-    """Emit a method that records one call: `name` is that of the Python method.
-
-    `ints` and `arrays` say whether ints and arrays are operands.
-    """
+def define_method(name: str, number: int, takes: int, new: New, function: ir.Function) -> None:
+    """Emit a method that records one call: `name` is that of the Python method; `takes` is that of `_Method`."""
     code = new(function)
-    arguments = (code.known(name), integer(number), integer(ints + 2 * arrays), *function.args)
+    arguments = (code.known(name), integer(number), integer(takes), *function.args)
     code.builder.ret(
         code.call_shared("jittape_method", lambda shared: _Method(new, shared).emit(), *arguments)
     )
@@ -35,7 +32,7 @@ def define_method(name: str, number: int, ints: bool, arrays: bool, new: New, fu
 class _Method:
     """The writer of ``method(in_python, number, takes, own, arguments, count, names)``, the shared code of methods.
 
-    `takes` has bit 0 if ints are operands, and bit 1 if arrays are.
+    `takes` has bit 0 if ints are operands, bit 1 if arrays are, and bit 2 if a list of ints means what a tuple means.
     """
 
     def __init__(self, new: New, function: ir.Function) -> None:
@@ -94,7 +91,10 @@ class _Method:
             value = code.read(self.arguments, i)
             mark = self._mark(value)
             is_operand = code.differ(mark, integer(0))
-            code.write(self.parts, builder.select(is_operand, mark, value), i)
+            code.write(self.parts, builder.select(is_operand, mark, plain_shape(self.new, code, value)), i)
+            lists = code.differ(builder.and_(self.takes, integer(4)), integer(0))
+            with builder.if_then(builder.and_(lists, code.is_a(value, "list")), likely=False):
+                code.write(self.parts, plain_list(self.new, code, value), i)
             with builder.if_then(is_operand):
                 at = code.read(self.n_operands)
                 code.write(self.operands, value, at)

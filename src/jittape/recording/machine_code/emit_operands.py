@@ -9,8 +9,18 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
+from jittape.recording.machine_code.path_tables import MOST_SHAPES
 
-__all__ = ["New", "each_result", "is_structure", "new_tensor", "pending_tensor", "recorder"]
+__all__ = [
+    "New",
+    "each_result",
+    "is_structure",
+    "new_tensor",
+    "pending_tensor",
+    "plain_list",
+    "plain_shape",
+    "recorder",
+]
 
 New = Callable[[ir.Function], ObjectCode]
 """A function that returns the code writer of an LLVM function."""
@@ -98,3 +108,59 @@ def _define_is_structure(new: New, function: ir.Function) -> None:
     builder.ret(integer(1))
     code.begin(no)
     builder.ret(integer(0))
+
+
+def plain_shape(new: New, code: ObjectCode, value: ir.Value) -> ir.Value:
+    """Return the tuple in `PLAIN_SHAPES` for a `TensorShape` whose extents are ints, borrowed, else `value`."""
+    return code.call_shared("jittape_plain_shape", lambda function: _define_plain_shape(new, function), value)
+
+
+def plain_list(new: New, code: ObjectCode, value: ir.Value) -> ir.Value:
+    """Return the tuple in `PLAIN_LISTS` for a list of ints, borrowed, else `value`."""
+    return code.call_shared("jittape_plain_list", lambda function: _define_plain_list(new, function), value)
+
+
+def _define_plain_shape(new: New, function: ir.Function) -> None:
+    code, (value,) = new(function), function.args
+    unknown, other = code.block("unknown"), code.block("other")
+    code.require(code.is_a(value, "TensorShape"), other)  # a shape of unknown rank has another type
+    with code.each(code.length_of(value)) as i:
+        code.require(code.is_a(code.item(value, i), "int"), other)
+    code.builder.ret(code.attempt(unknown, "PyDict_GetItemWithError", code.known("PLAIN_SHAPES"), value))
+    code.begin(unknown)
+    plain = code.attempt(other, "PyTuple_GetSlice", value, integer(0), code.length_of(value))
+    _keep(code, "PLAIN_SHAPES", value, plain, other)
+    code.begin(other)
+    code.call("PyErr_Clear")
+    code.builder.ret(value)
+
+
+def _define_plain_list(new: New, function: ir.Function) -> None:
+    code, (value,) = new(function), function.args
+    unknown, other = code.block("unknown"), code.block("other")
+    code.require(code.is_a(value, "list"), other)
+    with code.each_item(value) as (_, item):
+        code.require(code.is_a(item, "int"), other)
+    plain = code.attempt(other, "PyList_AsTuple", value)
+    found = code.attempt(unknown, "PyDict_GetItemWithError", code.known("PLAIN_LISTS"), plain)
+    code.decref(plain)
+    code.builder.ret(found)
+    code.begin(unknown)
+    _keep(code, "PLAIN_LISTS", plain, plain, other)
+    code.begin(other)
+    code.call("PyErr_Clear")
+    code.builder.ret(value)
+
+
+def _keep(code: ObjectCode, table: str, key: ir.Value, plain: ir.Value, full: ir.Block) -> None:
+    """Add a tuple to a table, release it and return it; branch to `full` if the table is full."""
+    drop = code.block("drop")
+    count = code.call("PyDict_Size", code.known(table))
+    code.require(code.builder.icmp_signed("<", count, integer(MOST_SHAPES)), drop)
+    added = code.call("PyDict_SetItem", code.known(table), key, plain)
+    code.require(code.same(added, ir.Constant(added.type, 0)), drop)
+    code.decref(plain)
+    code.builder.ret(plain)
+    code.begin(drop)
+    code.decref(plain)
+    code.builder.branch(full)

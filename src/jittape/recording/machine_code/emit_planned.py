@@ -1,7 +1,7 @@
 """Machine code that takes the calls of functions of `jittape` such as ``jt.reduce_sum(x, axis=0)``, on known paths.
 
-`method_plans` says what a call records, `planned_functions` which functions there are. All calls without a plan, and
-all those without a tensor among their arguments, run in Python.
+`method_plans` says what a call records, `planned_functions` which functions there are. All calls without a plan run in
+Python, and so do those without a tensor among their arguments, unless the function creates tensors.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import I64, ObjectCode
 from jittape.recording.machine_code.emit_calls import find_plan
 from jittape.recording.machine_code.emit_functions import call_of_function, count_of, return_or_run
-from jittape.recording.machine_code.emit_operands import New, is_structure, recorder
+from jittape.recording.machine_code.emit_operands import New, is_structure, plain_shape, recorder
 from jittape.recording.machine_code.emit_recorder import OPERANDS, record
 from jittape.recording.machine_code.emit_take import rows_of
-from jittape.recording.machine_code.path_tables import ARRAYS, ELEMENTWISE, INDICES, ROWS
+from jittape.recording.machine_code.path_tables import ARRAYS, CREATION, ELEMENTWISE, INDICES, ROWS
 
 __all__ = ["define_planned"]
 
@@ -62,7 +62,9 @@ class _Planned:
         known, planned, drop = code.block("known"), code.block("planned"), code.block("drop")
         plan = code.words(1)
         self._take_arguments()
-        code.require(code.differ(code.read(self.memory, _HAS_TENSOR), integer(0)), self.refused)
+        creates = code.same(code.index(code.item(self.call, 1), self.refused), integer(CREATION))
+        has_tensor = code.differ(code.read(self.memory, _HAS_TENSOR), integer(0))
+        code.require(builder.or_(has_tensor, creates), self.refused)
         last = code.call("PyList_GetItem", code.item(self.call, 0), integer(0))
         code.write(plan, last)
         self._compare(last, known)
@@ -247,9 +249,9 @@ class _Argument:
             self._append_part(code.known("BOOL_NEXT"))  # True equals 1
             self._append_part(self.value)
             builder.ret(integer(1))
-        structure = is_structure(self.new, code, self.value, integer(0))
-        with builder.if_then(code.differ(structure, integer(0))):
-            self._append_part(self.value)
+        value = plain_shape(self.new, code, self.value)
+        with builder.if_then(code.differ(is_structure(self.new, code, value, integer(0)), integer(0))):
+            self._append_part(value)
             builder.ret(integer(1))
         self._take_sequence()
         code.begin(self.no)

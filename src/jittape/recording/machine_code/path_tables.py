@@ -17,6 +17,7 @@ __all__ = [
     "ARRAYS",
     "BOOL_NEXT",
     "COPIES",
+    "CREATION",
     "ELEMENTWISE",
     "FACTS",
     "FLOAT_OPERAND",
@@ -31,7 +32,10 @@ __all__ = [
     "LIST_BEGINS",
     "METHOD_PLANS",
     "MOST_KEPT_BYTES",
+    "MOST_SHAPES",
     "NUMPY_SCALARS",
+    "PLAIN_LISTS",
+    "PLAIN_SHAPES",
     "RANK",
     "ROWS",
     "SEQUENCE_ENDS",
@@ -117,13 +121,23 @@ without it 0.24.
 TENSOR_OPERAND, FLOAT_OPERAND, INT_OPERAND = (object() for _ in range(3))
 """Marks of operands in the keys of `METHOD_PLANS`."""
 
+PLAIN_SHAPES: dict[tuple[int, ...], tuple[int, ...]] = {}
+"""The tuple for each `TensorShape` that was an argument; keys of calls contain the tuple.
+
+Machine code borrows the tuples, so none is ever removed.
+"""
+PLAIN_LISTS: dict[tuple[int, ...], tuple[int, ...]] = {}
+"""The tuple with the ints of each list that was an argument of ``x.reshape`` or ``x.transpose``, as above."""
+MOST_SHAPES = 4096
+"""Maximum size of `PLAIN_SHAPES` and of `PLAIN_LISTS`; Python records calls with other shapes."""
+
 BOOL_NEXT, LIST_BEGINS, TUPLE_BEGINS, SEQUENCE_ENDS = (object() for _ in range(4))
 """Marks in the keys of functions: before a bool, which may equal an int, and around the items of a list or tuple."""
 
-STRUCTURE, ARRAYS, ELEMENTWISE, INDICES, ROWS = range(5)
+STRUCTURE, CREATION, ARRAYS, ELEMENTWISE, INDICES, ROWS = range(6)
 """How a function takes ints, lists and arrays.
 
-They are structure, except arrays, which Python handles; only arrays are operands; ints and arrays are operands; or
-Python handles them all, unless they have a name. `ROWS` are such, but an int, list or array as the last of two
-arguments is an index, or are the indices, along an axis.
+They are structure, except arrays, which Python handles; the same, for calls without a tensor, too; only arrays are
+operands; ints and arrays are operands; or Python handles them all, unless they have a name. `ROWS` are such, but an
+int, list or array as the last of two arguments is an index, or are the indices, along an axis.
 """

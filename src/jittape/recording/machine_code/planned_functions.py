@@ -12,6 +12,7 @@ from types import FunctionType
 from jittape.native.switch import take_calls
 from jittape.recording.machine_code.path_tables import (
     ARRAYS,
+    CREATION,
     ELEMENTWISE,
     FUNCTION_CALLS,
     INDICES,
@@ -213,7 +214,8 @@ FUNCTIONS: dict[str, dict[int, str]] = {
         STRUCTURE: "depth_to_space space_to_depth",
     },
     "shape.creation": {
-        STRUCTURE: "fill linspace ones_like zeros_like",
+        CREATION: "eye fill linspace ones zeros",
+        STRUCTURE: "ones_like zeros_like",
     },
     "shape.indicators": {
         ARRAYS: "one_hot sequence_mask",
