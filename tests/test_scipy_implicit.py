@@ -172,6 +172,34 @@ def test_least_squares(loss: str) -> None:
     assert float(slope) == pytest.approx((found[0] - found[1]) / 2e-4, rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"bounds": ([2.0, 0.1, -1.0], [3.0, 2.0, 1.0])},
+        {"bounds": (-np.inf, [3.0, 2.0, 0.4])},
+        {"bounds": scipy.optimize.Bounds([2.0, 0.1, -1.0], [3.0, 2.0, 1.0])},
+        {"sigma": 0.1, "absolute_sigma": True},
+        {"maxfev": 900, "ftol": 1e-9},
+        {"method": "trf", "loss": "soft_l1", "f_scale": 0.1},
+        {"method": "trf", "loss": "cauchy", "f_scale": 0.2, "sigma": 0.1 + T / 4},
+        {"jac": lambda t, a, b, c: np.stack([np.exp(-b * t), -a * t * np.exp(-b * t), np.ones_like(t)], 1)},
+    ],
+    ids=["bounds", "upper bounds", "Bounds", "one sigma", "options", "soft_l1", "cauchy", "jac"],
+)
+def test_curve_fit_has_scipys_start_and_options(options: dict[str, Any]) -> None:
+    def model(t: Any, a: Any, b: Any, c: Any) -> Any:
+        return a * np.exp(-b * t) + c
+
+    wanted = scipy.optimize.curve_fit(model, T, Y, **options)
+    for one, other in zip(optimize.curve_fit(decay, T, Y, **options), wanted, strict=True):
+        np.testing.assert_allclose(one.numpy(), other, rtol=2e-3, atol=1e-6)
+
+
+def test_curve_fit_refuses_a_sigma_of_another_length() -> None:
+    with pytest.raises(ValueError, match=r"sigma must be a number or of shape \(30,\) or \(30, 30\)"):
+        optimize.curve_fit(decay, T, Y, sigma=np.ones(29))
+
+
 @pytest.mark.parametrize(("sigma", "absolute"), [(None, False), ("vector", True), ("matrix", False)])
 def test_curve_fit(sigma: Any, absolute: bool) -> None:
     sigma = {"vector": 0.1 + T / 4, "matrix": np.diag(0.1 + T / 4) + 0.05}.get(sigma)
@@ -233,9 +261,39 @@ def test_a_function_that_leaves_the_tape_is_refused() -> None:
         optimize.minimize(lambda x: jt.reduce_sum(jt.ones(3)), np.zeros(3))
 
 
+def test_derivatives_of_scipys_programs_are_accepted() -> None:
+    start, exact = np.array([0.8, 1.2]), np.ones(2)
+
+    def rosenbrock(x: Any, a: Any = 1.0) -> Any:
+        return 100.0 * (x[1] - x[0] ** 2) ** 2 + (a - x[0]) ** 2
+
+    def with_slope(x: Any, a: Any) -> Any:
+        return rosenbrock(x, a), None
+
+    for options in (
+        {"jac": scipy.optimize.rosen_der},
+        {"jac": "3-point"},
+        {"jac": False},
+        {"jac": scipy.optimize.rosen_der, "hess": scipy.optimize.rosen_hess, "method": "trust-exact"},
+        {"jac": scipy.optimize.rosen_der, "hess": scipy.optimize.BFGS(), "method": "trust-constr"},
+    ):
+        np.testing.assert_allclose(optimize.minimize(rosenbrock, start, **options).x, exact, atol=1e-3)
+    slope = jt.grad(lambda a: optimize.minimize(with_slope, start, args=(a,), jac=True, tol=1e-9).x[1])
+    assert slope(1.0) == pytest.approx(2.0, rel=1e-5)
+    for jac, fun in ((True, lambda x, a: (x**2 - a, None)), (lambda x, a: 2 * x, lambda x, a: x**2 - a)):
+        slope = jt.grad(lambda a, jac=jac, fun=fun: optimize.root(fun, [1.0], args=(a,), jac=jac).x[0])
+        assert slope(4.0) == pytest.approx(0.25)
+    for fprime, f in ((True, lambda x: (x**3 - 8.0, 0.0)), (lambda x: 3 * x**2, lambda x: x**3 - 8.0)):
+        assert float(optimize.root_scalar(f, x0=1.0, fprime=fprime).root) == pytest.approx(2.0)
+    found = optimize.least_squares(
+        lambda x, *, a: x - a, [0.0], jac="cs", kwargs={"a": 3.0}, tr_solver="exact"
+    )
+    assert float(found.x[0]) == pytest.approx(3.0)
+    points = optimize.fixed_point(jt.cos, [[0.5, 1.0], [0.7, 0.8]])
+    np.testing.assert_allclose(points, np.full((2, 2), 0.7390851332), rtol=1e-8)
+
+
 def test_refusals() -> None:
-    with pytest.raises(TypeError, match=r"\[minimize\] leave out jac="):
-        optimize.minimize(energy, np.zeros(3), args=(B,), jac=lambda x: x)
     with pytest.raises(
         jt.ShapeError, match=r"\[root\] the function must return the shape of x, \(2,\), got \(\)"
     ):

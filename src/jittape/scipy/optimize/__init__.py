@@ -10,8 +10,9 @@ from jittape.scipy.optimize.roots import root_scalar as root_scalar
 
 __all__ = ["curve_fit", "fixed_point", "least_squares", "minimize", "root", "root_scalar"]
 
-__getattr__ = _lazily(__name__, {})
+_OF_SCIPY = ("Bounds", "LinearConstraint", "NonlinearConstraint", "OptimizeResult", "OptimizeWarning")
+__getattr__ = _lazily(__name__, {"scipy.optimize": _OF_SCIPY})
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*__all__, *_OF_SCIPY])

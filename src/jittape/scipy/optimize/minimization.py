@@ -16,7 +16,7 @@ from jittape.scipy.optimize.implicit_function import Problem, start_vector
 from jittape.transforms.gradients import grad, value_and_grad
 from jittape.transforms.jacobians import hessian, hvp, jacobian
 
-__all__ = ["WITH_HESSIAN", "WITH_PRODUCTS", "free_components", "minimize", "number", "refuse_derivatives"]
+__all__ = ["WITH_HESSIAN", "WITH_PRODUCTS", "free_components", "minimize", "number", "value_alone"]
 
 WITHOUT_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
 WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
@@ -31,11 +31,16 @@ def number(value: Any) -> Any:
     return float(array) if array.size == 1 else array
 
 
-def refuse_derivatives(function: str, **given: Any) -> None:
-    """Raise if a derivative is given: jittape computes it."""
-    for name, value in given.items():
-        if value is not None:
-            raise TypeError(f"[{function}] leave out {name}=: jittape differentiates the function itself")
+def value_alone(fun: Callable[..., Any], *derivatives: Any) -> Callable[..., Any]:
+    """Return `fun`, or its first result if one of SciPy's arguments for derivatives is True."""
+    if not any(given is True for given in derivatives):
+        return fun
+
+    @functools.wraps(fun)
+    def value_of(*args: Any, **kwargs: Any) -> Any:
+        return fun(*args, **kwargs)[0]
+
+    return value_of
 
 
 def minimize(
@@ -43,9 +48,9 @@ def minimize(
     x0: Any,
     args: Any = (),
     method: str | None = None,
-    jac: None = None,
-    hess: None = None,
-    hessp: None = None,
+    jac: Any = None,
+    hess: Any = None,
+    hessp: Any = None,
     bounds: Any = None,
     constraints: Any = (),
     tol: float | None = None,
@@ -67,8 +72,8 @@ def minimize(
         Parameters of `fun`. Within a `jt.function`, all tensors that `fun` uses must be here.
     method : str, optional
         One of SciPy's names. Gradient, Hessian-vector products or the Hessian are given to methods that use them.
-    jac, hess, hessp : None
-        Must be left out.
+    jac, hess, hessp
+        Not used, because jittape differentiates `fun`. With ``jac=True``, the first result of `fun` is its value.
     bounds, constraints, tol, callback, options
         As in `scipy.optimize.minimize`; functions among the constraints get arrays.
 
@@ -80,8 +85,6 @@ def minimize(
 
     Raises
     ------
-    TypeError
-        If a derivative is given.
     NoGradientError
         If the gradient of a result with constraints, or of a result that is no minimum, is asked for. Within a
         `jt.function`, the latter gradient is nan.
@@ -99,9 +102,8 @@ def minimize(
     >>> round(float(x), 4), round(float(tape.gradient(x, a)), 4)
     (1.5, 0.5)
     """
-    refuse_derivatives("minimize", jac=jac, hess=hess, hessp=hessp)
     start = start_vector("minimize", x0)
-    fun = _number_valued(fun)
+    fun = _number_valued(value_alone(fun, jac))
     problem = Problem("minimize", grad(fun), args)
     no_constraints = isinstance(constraints, (tuple, list)) and not constraints
     if not no_constraints:

@@ -13,7 +13,7 @@ from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.optimize.implicit_function import Problem, start_vector
-from jittape.scipy.optimize.minimization import number, refuse_derivatives
+from jittape.scipy.optimize.minimization import number, value_alone
 from jittape.scipy.scipy_operands import array_valued, float64_tensor
 from jittape.transforms.gradients import grad
 from jittape.transforms.jacobians import jacobian
@@ -30,7 +30,7 @@ def root(
     x0: Any,
     args: Any = (),
     method: str = "hybr",
-    jac: None = None,
+    jac: Any = None,
     tol: float | None = None,
     callback: Callable[..., Any] | None = None,
     options: dict[str, Any] | None = None,
@@ -49,8 +49,8 @@ def root(
         Parameters of `fun`. Within a `jt.function`, all tensors that `fun` uses must be here.
     method, tol, callback, options
         As in `scipy.optimize.root`.
-    jac : None
-        Must be left out.
+    jac
+        Not used, because jittape differentiates `fun`. With ``jac=True``, the first result of `fun` is its value.
 
     Returns
     -------
@@ -71,8 +71,7 @@ def root(
     >>> round(float(jt.grad(f)(4.0)), 4)
     0.25
     """
-    refuse_derivatives("root", jac=jac)
-    fun, start = array_valued(fun), start_vector("root", x0)
+    fun, start = array_valued(value_alone(fun, jac)), start_vector("root", x0)
     problem = Problem("root", fun, args)
     kept: list[Any] = []
 
@@ -101,8 +100,8 @@ def root_scalar(
     args: Any = (),
     method: str | None = None,
     bracket: Any = None,
-    fprime: None = None,
-    fprime2: None = None,
+    fprime: Any = None,
+    fprime2: Any = None,
     x0: Any = None,
     x1: Any = None,
     xtol: float | None = None,
@@ -120,8 +119,8 @@ def root_scalar(
         Parameters of `f`. Within a `jt.function`, all tensors that `f` uses must be here.
     method, bracket, x0, x1, xtol, rtol, maxiter, options
         As in `scipy.optimize.root_scalar`; numbers, not tensors of a trace.
-    fprime, fprime2 : None
-        Must be left out.
+    fprime, fprime2
+        Not used, because jittape differentiates `f`. If one is True, the first result of `f` is its value.
 
     Returns
     -------
@@ -142,7 +141,7 @@ def root_scalar(
     >>> round(float(jt.grad(f)(8.0)), 4)
     0.0833
     """
-    refuse_derivatives("root_scalar", fprime=fprime, fprime2=fprime2)
+    f = value_alone(f, fprime, fprime2)
     chosen = method or ("brentq" if bracket is not None else "secant" if x1 is not None else "newton")
     guess = x0 if x0 is not None else 0.5 * (bracket[0] + bracket[1]) if bracket is not None else None
     if guess is None:
@@ -192,8 +191,8 @@ def fixed_point(
     Parameters
     ----------
     func : callable
-        Function of a vector by jittape's operations, with a result of the same shape; of a number if `x0` is one.
-    x0 : tensor-like of shape (n,) or ()
+        Function of an array of the shape of `x0`, by jittape's operations, with a result of this shape.
+    x0 : tensor-like
         Start; no gradient flows to it.
     args : tuple
         Parameters. Within a `jt.function`, all tensors that `func` uses must be here.
@@ -217,11 +216,12 @@ def fixed_point(
     >>> round(float(optimize.fixed_point(jt.cos, [1.0])[0]), 6)
     0.739085
     """
-    shape, start = tuple(float64_tensor("fixed_point", x0).shape), start_vector("fixed_point", x0)
+    x0 = float64_tensor("fixed_point", x0)
+    shape, start = tuple(x0.shape), reshape(x0, (-1,))
     given = array_valued(func)
 
     def of_vector(x: Any, *args: Any) -> Any:
-        return given(x, *args) if shape else reshape(given(reshape(x, ()), *args), (1,))
+        return given(x, *args) if len(shape) == 1 else reshape(given(reshape(x, shape), *args), x.shape)
 
     problem = Problem("fixed_point", lambda x, *args: of_vector(x, *args) - x, args)
 
