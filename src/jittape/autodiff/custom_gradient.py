@@ -7,12 +7,14 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jittape.autodiff.gradient_diagnostics import dependent_slots
 from jittape.control.body import body_of
 from jittape.control.custom_vjp import custom_vjp_op
 from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import any_dtype, apply
 from jittape.core.user_calls import function_name
+from jittape.errors import NoGradientError
 from jittape.primitives.identity import custom_gradient_op
 from jittape.recording.body_tracing import BodyTrace
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
@@ -22,10 +24,12 @@ from jittape.recording.operators import Operators
 from jittape.recording.tape_exits import first_order_excused
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace, current_trace
-from jittape.recording.trie import Node
+from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
+from jittape.transform.batching import ops_between
+from jittape.transform.differentiate import Path
 
-__all__ = ["custom_gradient", "tensors_read"]
+__all__ = ["custom_gradient", "tensors_read", "with_traced_rules"]
 
 _CHECK = "jt.check_gradient(f, x) compares the gradient with differences"
 
@@ -127,13 +131,13 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _custom_vjp(
-    outer: BodyTrace,
+    outer: Trace,
     f: Callable[..., Any],
     results: list[Tensor],
     inputs: list[Any],
     gradients: Callable[..., list[Tensor | None]],
 ) -> list[Any]:
-    """Trace the gradient function inside the body of a loop; the program becomes a parameter of the results."""
+    """Trace the gradient function as a body; the program becomes a parameter of the results."""
     trace = body_trace("custom_gradient", outer, f, None)
     to: list[int] = []
 
@@ -150,6 +154,56 @@ def _custom_vjp(
     with outer.deriving():
         static = (body_of(recorded.program), len(results), tuple(to))
     return list(outer.apply(_with_rule, (*results, *inputs, *recorded.captured), static))
+
+
+def with_traced_rules(trace: Trace, over: int, outputs: Sequence[int]) -> Path:
+    """Return the path of `trace`, with gradient programs for the custom gradients between `over` and `outputs`.
+
+    They come from custom gradients inside the gradient function of another one. A batch of such a call is one call for
+    all rows. Its Python gradient function takes the cotangents of one row, so it is traced and the program is batched.
+
+    Raises
+    ------
+    ControlFlowError
+        If a gradient function takes the value of a tensor.
+    NoGradientError
+        If a gradient function uses a value that depends on `over` and is computed after the call.
+    """
+    path = path_to(trace.node)
+    calls = [slot for slot in trace.callbacks if slot > over]
+    if not calls or not trace.intervals:  # without a tape, nothing differentiates the batch
+        return path
+    between = {op.out for op in ops_between(path.ops, (over,), outputs)}
+    made: dict[int, int] = {}
+    for first in calls:
+        of_call = [
+            op for op in path.ops if op.primitive.calls_back and op.out - dict(op.params)["index"] == first
+        ]
+        if between.isdisjoint([op.out for op in of_call]):
+            continue
+        results = [_handle(trace, path, op.args[0]) for op in of_call]
+        inputs = [_handle(trace, path, slot) for slot in of_call[0].args[1:]]
+        gradients: Any = trace.callbacks[first]
+        replaced = _custom_vjp(trace, gradients.args[0], results, inputs, gradients)
+        made.update({op.out: tensor._slot for op, tensor in zip(of_call, replaced, strict=True)})
+    path = path_to(trace.node)
+    depends, by_slot = dependent_slots(path, [over]), {op.out: op for op in path.ops}
+    for slot, new in made.items():
+        if any(slot < arg and arg in depends for arg in by_slot[new].args):
+            raise NoGradientError(
+                f"[custom_gradient] the gradient function of the call at {by_slot[slot].source or 'an unknown line'} "
+                "uses a value that is computed after the call and depends on the cotangent: a Jacobian traces the "
+                "gradient function, so pass the value to the call as an argument"
+            )
+    return path._replace(
+        ops=tuple([by_slot[made[op.out]]._replace(out=op.out) if op.out in made else op for op in path.ops])
+    )
+
+
+def _handle(trace: Trace, path: Path, slot: int) -> Tensor:
+    tensor = Tensor(trace, slot, path.avals[slot])
+    trace.adopt(tensor)
+    return tensor
 
 
 @any_dtype

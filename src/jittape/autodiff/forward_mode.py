@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from jittape.autodiff.custom_gradient import with_traced_rules
 from jittape.autodiff.gradient_diagnostics import dependent_slots
 from jittape.autodiff.reverse import Slots, record_gradient
 from jittape.core.builder import Builder, Symbol, literal
@@ -122,10 +123,11 @@ def record_batch(trace: Trace, over: int, outputs: Sequence[int], stack: int) ->
         Values of each output, of shape ``(n, *shape of the output)``.
     """
     key: tuple[Any, ...] = ("batch", over, tuple(outputs), stack)
+    path = with_traced_rules(trace, over, outputs) if trace.callbacks else None
     with trace.deriving():
         node = trace.node.children.get(key)
         if node is None:
-            path = path_to(trace.node)
+            path = path or path_to(trace.node)
             node = Node(trace.node)
             node.source = user_line()
             builder = Builder(trace.node.n_slots, node.source)

@@ -21,7 +21,7 @@ from jittape.primitives.broadcast import broadcast, to_shape
 from jittape.primitives.shape.views import concat_op, sliced
 from jittape.value_classes import NamedTuple
 
-__all__ = ["Shared", "batched", "batched_values", "broadcast_rows"]
+__all__ = ["Shared", "batched", "batched_values", "broadcast_rows", "ops_between"]
 
 
 def batched(
@@ -82,7 +82,7 @@ def batched_values(
     """
     values, shared = dict(stacks), dict[int, Symbol]()
     with recording_with(builder):
-        for op in _between(ops, stacks, outputs):
+        for op in ops_between(ops, stacks, outputs):
             builder.source = op.source
             stacked = tuple([slot in values for slot in op.args])
             operands = [
@@ -97,7 +97,7 @@ def batched_values(
     return values, shared
 
 
-def _between(ops: Sequence[Op], over: Iterable[int], outputs: Sequence[int]) -> list[Op]:
+def ops_between(ops: Sequence[Op], over: Iterable[int], outputs: Sequence[int]) -> list[Op]:
     """Return the ops that depend on `over` and that `outputs` depend on."""
     given = set(over)
     dependent = set(given)
