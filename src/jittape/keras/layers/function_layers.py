@@ -158,6 +158,11 @@ class Normalization(Layer):
             None if variance is None else numbers("Normalization", "variance", variance, self.dtype)
         )
 
+    def _config_of(self, home: type) -> dict[str, Any]:
+        moments = {"mean": self.mean, "variance": self.variance}
+        lists = {name: None if x is None else np.asarray(x).tolist() for name, x in moments.items()}
+        return super()._config_of(home) | lists  # Keras takes no arrays
+
     def adapt(self, data: Any) -> None:
         """Compute the moments of an array, or of the batches of a dataset.
 
@@ -229,23 +234,9 @@ class Operation(Layer):
 
     @classmethod
     def of_keras(cls, stored: Mapping[str, Any]) -> Operation | None:
-        """Return the operator that Keras's operation is, None for a layer.
-
-        Raises
-        ------
-        NotImplementedError
-            If there is no such operator.
-        """
-        if not str(stored.get("module")).startswith("keras.src.ops"):
-            return None
+        """Return the operator that Keras's operation is; None for other operations."""
         kind = stored["class_name"]
-        for operation, known in _KERAS_OPERATIONS.items():
-            if kind == known:
-                return cls(operation)
-        raise NotImplementedError(
-            f"the config has Keras's operation {kind}, and jittape reads {', '.join(_KERAS_OPERATIONS.values())}: "
-            "make the model with a layer of your own in its place"
-        )
+        return next((cls(operation) for operation, known in _KERAS_OPERATIONS.items() if kind == known), None)
 
     def call(self, *operands: Any) -> Any:
         """Return the result of the operator."""

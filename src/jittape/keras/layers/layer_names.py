@@ -11,9 +11,10 @@ _COUNTERS: dict[str, count[int]] = {}
 """For each kind of layer, the number of the next one without a name."""
 
 
-def snake_case(kind: type) -> str:
+def snake_case(kind: type | str) -> str:
     """Return the name of a class as Keras writes it: ``LSTMCell`` is ``lstm_cell``, and ``Conv2D`` is ``conv2d``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=\w)(?=[A-Z][a-z])", "_", kind.__name__.strip("_")).lower()
+    name = kind if isinstance(kind, str) else kind.__name__
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=\w)(?=[A-Z][a-z])", "_", name.strip("_")).lower()
 
 
 def default_name(kind: type) -> str:

@@ -101,6 +101,11 @@ class _SpatialDropout(Dropout):
         self._format = format_of(type(self).__name__, data_format, self.spatial)
         self.data_format = format_name(self._format)
 
+    def _config_of(self, home: type) -> dict[str, Any]:
+        config = super()._config_of(home)
+        del config["trainable"]  # Keras's layers have no such argument
+        return config
+
     def call(self, inputs: Any, training: bool | None = None) -> Any:
         """Return `inputs`, in training without some channels."""
         require_dimensions(self.name, inputs.shape, self.spatial)

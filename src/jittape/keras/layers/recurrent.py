@@ -114,7 +114,7 @@ class RNN(Layer):
         """Return the arguments of `RNN`, and those of the cell in place of a cell that the layer has made itself."""
         config = super()._config_of(home)
         for name in ("dropout", "recurrent_dropout", "seed"):
-            if config.get(name) == getattr(self.cell, name, None):
+            if config.get(name) in (getattr(self.cell, name, None), 0.0):  # Keras's RNN has no such arguments
                 config.pop(name, None)
         if "units" not in arguments_known(home):
             return config

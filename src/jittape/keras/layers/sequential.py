@@ -104,7 +104,8 @@ class Sequential(Layer):
         names = ("name", "trainable", "dtype")
         layers = self.layers if self._input is None else [self._input, *self.layers]
         stored = {"layers": [serialize_keras_object(layer) for layer in layers]}
-        shape = {} if self._input is None else {"build_input_shape": self._input.shape}
+        built = self._shapes if self._input is None else self._input.shape
+        shape = {} if built is None else {"build_input_shape": built}
         return {name: self._value_of(name) for name in names} | stored | shape
 
     @classmethod
@@ -179,8 +180,10 @@ class Sequential(Layer):
                     x = self._apply(layer, x, False)
 
     def _build(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Let the call that follows build the layers."""
+        """Let the call that follows build the layers, and note the shape of its inputs."""
         self.built = True
+        shape = getattr(args[0], "shape", None) if args else None
+        self._shapes = None if not shape else (None, *shape[1:])
 
     def call(self, inputs: Any, training: bool | None = None) -> Tensor:
         """Return the result of the last layer; Modules that accept `training` get it."""

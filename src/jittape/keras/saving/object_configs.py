@@ -94,6 +94,8 @@ def _of_object(obj: Any) -> dict[str, Any]:
     name = getattr(obj, "_name_in_configs", kind.__name__) if is_builtin(kind) else kind.__name__
     stored = {"module": _module_of(kind), "class_name": name, "config": obj.get_config()}
     stored["registered_name"] = None if is_builtin(kind) else get_registered_name(kind)
+    if name == "Functional":  # Keras's class has no public name
+        stored |= {"module": "keras.src.models.functional", "registered_name": name}
     build = getattr(obj, "get_build_config", lambda: None)()
     return stored if build is None else stored | {"build_config": build}
 

@@ -10,10 +10,12 @@ import numpy as np
 
 from jittape.keras.layers.function_layers import Operation
 from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.mask_passing import parameters_of_call
 from jittape.keras.layers.reshaping_layers import Input
 from jittape.keras.layers.symbolic_outputs import Symbolic, leaves_of, mapped
 from jittape.keras.saving.object_configs import deserialize_keras_object, is_config, serialize_keras_object
 from jittape.keras.training.functional_graph import FunctionalGraph
+from jittape.keras.training.keras_operations import operation_of_keras
 
 __all__ = ["config_of_graph", "graph_of_config", "is_graph_config"]
 
@@ -21,6 +23,10 @@ __all__ = ["config_of_graph", "graph_of_config", "is_graph_config"]
 def is_graph_config(config: Mapping[str, Any]) -> bool:
     """Return whether a config is that of a functional model."""
     return {"layers", "input_layers", "output_layers"} <= set(config)
+
+
+def _is_functional(layer: Any) -> bool:
+    return getattr(layer, "_graph", None) is not None
 
 
 class _Places:
@@ -64,6 +70,12 @@ class _Places:
             )
         return list(self._histories[id(symbol)])
 
+    def history_of_output(self, symbol: Symbolic) -> list[Any]:
+        """Return `history` as Keras counts it here: the calls of a functional model begin at 1."""
+        name, call, number = self.history(symbol)
+        layers = dict(self.layers.values())
+        return [name, call + _is_functional(layers[name]), number]
+
     def stored(self, value: Any) -> Any:
         """Return an argument of a call as plain values."""
         if isinstance(value, Symbolic):
@@ -95,7 +107,7 @@ def config_of_graph(graph: FunctionalGraph) -> dict[str, Any]:
     return {
         "layers": layers,
         "input_layers": mapped(places.history, graph.inputs),
-        "output_layers": mapped(places.history, graph.outputs),
+        "output_layers": mapped(places.history_of_output, graph.outputs),
     }
 
 
@@ -112,7 +124,7 @@ def graph_of_config(config: Mapping[str, Any]) -> tuple[Any, Any]:
     outputs: dict[str, list[list[Any]]] = {}
     for stored in config["layers"]:
         name = stored.get("name") or stored["config"]["name"]
-        layers[name] = Operation.of_keras(stored) or deserialize_keras_object(stored)
+        layers[name] = operation_of_keras(stored) or deserialize_keras_object(stored)
         outputs[name] = [[layers[name]]] if isinstance(layers[name], Input) else []
         waiting += [(name, node) for node in stored.get("inbound_nodes", ())]
     while waiting:
@@ -122,6 +134,9 @@ def graph_of_config(config: Mapping[str, Any]) -> tuple[Any, Any]:
                 later.append((name, node))
                 continue
             args, kwargs = _restored(node["args"], outputs), _restored(node.get("kwargs", {}), outputs)
+            kind: Any = type(layers[name])
+            if not parameters_of_call(kind) & {"mask", "**"}:
+                kwargs.pop("mask", None)  # jittape's models take the mask of their inputs from the tensors
             if getattr(layers[name], "operation", "") == "getitem":  # JSON has no tuples
                 args = [tuple(x) if isinstance(x, list) else x for x in args]
             outputs[name].append(leaves_of(layers[name](*args, **kwargs)))
@@ -133,7 +148,7 @@ def graph_of_config(config: Mapping[str, Any]) -> tuple[Any, Any]:
 
     def tensor(history: Any) -> Any:
         name, call, number = history
-        return outputs[name][call][number]
+        return outputs[name][call - _is_functional(layers[name])][number]
 
     return _of_histories(config["input_layers"], tensor), _of_histories(config["output_layers"], tensor)
 
