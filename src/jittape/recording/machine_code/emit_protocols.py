@@ -52,6 +52,9 @@ def _define_record_ufunc(new: New, function: ir.Function) -> None:
     code = new(function)
     known, operands, count = function.args
     python, drop, by_int = (code.block(name) for name in ("python", "drop", "by_int"))
+    with code.each(count) as i:  # NumPy gives lists its own dtypes
+        is_list = code.builder.or_(*(code.is_a(code.read(operands, i), kind) for kind in ("list", "tuple")))
+        code.require(code.builder.not_(is_list), python)
     trace = recorder(code, python)
     body_of_int = code.item(known, 2)
     code.require(code.same(body_of_int, code.known("None")), by_int)

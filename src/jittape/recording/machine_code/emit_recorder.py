@@ -13,6 +13,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_array_copies import copied
+from jittape.recording.machine_code.emit_lists import array_of_floats
 from jittape.recording.machine_code.emit_operands import New, each_result, pending_tensor
 
 __all__ = ["OPERANDS", "assign", "record"]
@@ -206,8 +207,10 @@ class _Recorder:
             *(code.block(n) for n in ("scalar", "array", "numpy.end")),
             code.words(1),
         )
-        builder.cbranch(code.is_a(operand, "ndarray"), array, scalar)
+        values = array_of_floats(self.new, code, operand)
+        builder.cbranch(code.is_a(values, "ndarray"), array, scalar)
         code.begin(scalar)
+        code.decref(values)
         known = code.attempt(
             self.refused, "PyDict_GetItemWithError", code.known("NUMPY_SCALARS"), code.type_of(operand)
         )
@@ -228,7 +231,8 @@ class _Recorder:
 
         code.begin(array)
         memory = code.words(1)
-        buffer = copied(self.new, code, operand, memory)
+        buffer = copied(self.new, code, values, memory)
+        code.decref(values)
         code.require(code.differ(buffer, integer(0)), self.refused)
         code.write(self.numbers, integer(0), code.read(self.n_fresh))
         self._append(self.fresh, self.n_fresh, buffer)

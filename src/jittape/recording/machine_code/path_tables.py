@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype
+from jittape.core.config import config
+from jittape.core.dtypes import as_dtype, default_dtype
+from jittape.recording.trie_insertion import operand_of
 
 __all__ = [
     "ARRAYS",
@@ -20,6 +22,7 @@ __all__ = [
     "CREATION",
     "ELEMENTWISE",
     "FACTS",
+    "FLOAT_ARRAYS",
     "FLOAT_OPERAND",
     "FUNCTION_CALLS",
     "INDICES",
@@ -31,6 +34,7 @@ __all__ = [
     "LAST_PLANS",
     "LIST_BEGINS",
     "METHOD_PLANS",
+    "MOST_FLOATS",
     "MOST_KEPT_BYTES",
     "MOST_SHAPES",
     "NUMPY_SCALARS",
@@ -45,6 +49,7 @@ __all__ = [
     "TENSOR_OPERAND",
     "TUPLE_BEGINS",
     "UFUNC_BODIES",
+    "new_floats",
     "new_indices",
     "new_ring",
 ]
@@ -107,6 +112,21 @@ def new_indices(count: int) -> np.ndarray[Any, Any]:
     """Return an array for `LAST_LISTS`."""
     return np.zeros(count, np.int64)
 
+
+FLOAT_ARRAYS: list[np.ndarray[Any, Any] | None] = [None] * 16
+"""Arrays of floats like `LAST_LISTS`; machine code writes the operand of ``x + [1.0, 2.0]`` to one of them."""
+MOST_FLOATS = 512
+"""Maximum number of floats in a list that machine code converts."""
+
+
+def new_floats(count: int) -> np.ndarray[Any, Any]:
+    """Return an array for `FLOAT_ARRAYS`: of float32 or float64, the two dtypes that Python's floats may have."""
+    array = np.zeros(count, default_dtype(float))
+    operand_of(array)  # adds the item of `ARRAY_AVALS`, without which machine code leaves arrays to Python
+    return array
+
+
+config.on_change(lambda: FLOAT_ARRAYS.__setitem__(slice(None), [None] * len(FLOAT_ARRAYS)))
 
 LAST_KEYS: list[tuple[Any, ...] | None] = [None] * 16
 """Plans of keys that machine code found last in `PLANS`, each behind its parts, which it compares by identity."""

@@ -1,0 +1,86 @@
+"""Machine code that converts lists and tuples of floats, which are operands of operators, to arrays."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from jittape.compile.llvm.ir_helpers import integer
+from jittape.native.object_code import DOUBLE, I32, ObjectCode
+from jittape.recording.machine_code.emit_operands import New
+from jittape.recording.machine_code.path_tables import FLOAT_ARRAYS, MOST_FLOATS
+
+__all__ = ["array_of_floats"]
+
+
+def array_of_floats(new: New, code: ObjectCode, value: ir.Value) -> ir.Value:
+    """Return an array with the floats of a list or tuple, else `value`, with a new reference.
+
+    The dtype is that of Python's floats. The caller copies the array, which later calls write to.
+    """
+    return code.call_shared("jittape_floats", lambda function: _define(new, function), value)
+
+
+def _define(new: New, function: ir.Function) -> None:
+    code, (value,) = new(function), function.args
+    builder, other = code.builder, code.block("other")
+    is_list, count = code.is_a(value, "list"), code.words(1)
+    code.require(builder.or_(is_list, code.is_a(value, "tuple")), other)
+    with builder.if_else(is_list) as (of_list, of_tuple):
+        with of_list:
+            code.write(count, code.call("PyList_Size", value))
+        with of_tuple:
+            code.write(count, code.length_of(value))
+    code.require(builder.icmp_signed(">", code.read(count), integer(0)), other)
+    code.require(builder.icmp_signed("<=", code.read(count), integer(MOST_FLOATS)), other)
+    with code.each(code.read(count)) as i:
+        code.require(code.is_a(_item(code, value, is_list, i), "float"), other)
+    array = _array(code, code.read(count), other)
+    data = code.get_unchecked(array, "data")
+    is_double = code.same(code.get_unchecked(array, "dtype"), code.known("dtype float64"))
+    with code.each(code.read(count)) as i:
+        number = code.get_unchecked(_item(code, value, is_list, i), "float_value", DOUBLE)
+        with builder.if_else(is_double) as (double, single):
+            with double:
+                code.store(number, code.element(data, i))
+            with single:
+                code.store(builder.fptrunc(number, ir.FloatType()), code.element(data, i, 4))
+    builder.ret(array)
+    code.begin(other)
+    builder.ret(code.incref(value))
+
+
+def _item(code: ObjectCode, values: ir.Value, is_list: ir.Value, i: ir.Value) -> ir.Value:
+    found = code.words(1)
+    with code.builder.if_else(is_list) as (of_list, of_tuple):
+        with of_list:
+            code.write(found, code.call("PyList_GetItem", values, i))
+        with of_tuple:
+            code.write(found, code.item(values, i))
+    return code.read(found)
+
+
+def _array(code: ObjectCode, count: ir.Value, failed: ir.Block) -> ir.Value:
+    """Return an array of `count` floats that nothing else refers to, mostly that of a former call."""
+    builder, last, memory = code.builder, code.words(1), code.words(1)
+    place = builder.and_(count, integer(len(FLOAT_ARRAYS) - 1))
+    other, found, unfit = code.block("other_length"), code.block("length"), code.block("unfit")
+    code.write(last, code.call("PyList_GetItem", code.known("FLOAT_ARRAYS"), place))
+    code.require(code.is_a(code.read(last), "ndarray"), other)
+    code.require_same(other, (code.read(code.get_unchecked(code.read(last), "shape")), count))
+    references = code.get_unchecked(code.read(last), "references", I32)
+    code.require_same(other, (references, ir.Constant(I32, code.places["held"])))
+    code.incref(code.read(last))
+    builder.branch(found)
+    code.begin(other)
+    code.write(memory, code.attempt(unfit, "PyLong_FromSsize_t", count))
+    made = code.call_object(code.known("new_floats"), memory, integer(1))
+    code.decref(code.read(memory))
+    code.require(code.differ(made, integer(0)), unfit)
+    code.write(last, made)
+    code.call("PyList_SetItem", code.known("FLOAT_ARRAYS"), place, code.incref(made))
+    builder.branch(found)
+    code.begin(unfit)
+    code.call("PyErr_Clear")
+    builder.branch(failed)
+    code.begin(found)
+    return code.read(last)
