@@ -106,6 +106,8 @@ def _diagnosis(path: Path, query: GradientQuery, number: int) -> str:
         )
     if not slots:
         return f"{name} was not used in anything that the tape recorded" + _numpy_hint(value)
+    if any(slot in query.targets for slot in slots):
+        return f"{name} is the target itself: the gradient is the cotangent of the target"
     tracked = seen(path, view)
     if not any(slot in tracked.slots for slot in slots):
         return _not_watched(path, view, slots, value, name)

@@ -13,6 +13,7 @@ from weakref import ref
 import numpy as np
 
 from jittape.core.builder import Builder, Symbol, literal
+from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval
 from jittape.primitives.broadcast import broadcast
@@ -96,7 +97,10 @@ def _derive(trace: Trace | ReplayedPath, key: tuple[Any, ...], path: Path, opaqu
     flat = [slot for slots in sources for slot in slots]
     reverse = Reverse.between(path, tracked, targets, flat)
     builder = Builder(trace.node.n_slots, user_line())
-    reachable = {op.out for op, _ in reverse.steps} | {slot for slot in flat if slot in tracked.slots}
+    # A target that is a source receives its seed, watched or not.
+    reachable = {op.out for op, _ in reverse.steps} | {
+        s for s in flat if is_differentiable(path.avals[s].dtype)
+    }
     for slot, seed in zip(targets, seeds, strict=True):
         if slot in reachable:
             reverse.seed(builder, slot, _seed(builder, path, slot, seed))

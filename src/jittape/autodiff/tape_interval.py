@@ -358,7 +358,10 @@ class TapeInterval:
         for target in targets:
             if target.__class__ is Variable and (target._trace is not trace or target._slot < 0):
                 trace.import_variable(target)
-            target_slots += slots_of(target)[-1:]
+            slots = slots_of(target)
+            if not slots and any([target is source for source in sources]):
+                slots = (trace.import_tensor(target),)
+            target_slots += slots[-1:]
         view = self.view(trace)
         source_slots = tuple([slots_of(source) for source in sources])
         if trace.written:
