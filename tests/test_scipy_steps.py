@@ -268,3 +268,18 @@ def test_compositions() -> None:
         special.spherical_jn(-1, x).numpy()
     with pytest.raises(TypeError, match="n must be integers, as in SciPy"):
         special.eval_hermite(1.5, x).numpy()
+
+
+@pytest.mark.parametrize("name", ["modfresnelp", "modfresnelm"])
+def test_all_derivatives_of_modified_fresnel_integrals_are_nan_below_0(name: str) -> None:
+    for position in (0, 1):
+
+        def part(x: Any, position: int = position) -> Any:
+            return jt.math.real(getattr(special, name)(x)[position])
+
+        slope = jt.grad(part)
+        for derivative in (slope, jt.grad(slope)):
+            assert np.isnan(float(derivative(-1.5)))
+        x, h = np.float64(1.2), 1e-5
+        wanted = (float(slope(x + h)) - float(slope(x - h))) / (2 * h)
+        assert float(jt.grad(slope)(x)) == pytest.approx(wanted, rel=1e-7)

@@ -26,7 +26,7 @@ from jittape.primitives.elementwise.arithmetic import (
     zero_dominant_multiply,
 )
 from jittape.primitives.elementwise.comparison import less, where
-from jittape.primitives.elementwise.complex_numbers import real
+from jittape.primitives.elementwise.complex_numbers import cast, real
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import exp, log
 from jittape.primitives.record_parts import same_of_kinds
@@ -147,19 +147,23 @@ def _difference(name: str, factor: complex) -> Slope:
     return formula
 
 
+def _not_negative(x: Any) -> Any:
+    """Return `x`, and nan with the derivative nan below 0."""
+    return zero_dominant_multiply(x, cast(where(less(real(x), 0), math.nan, 1.0), x.dtype))
+
+
 def _fresnel(name: str, side: complex) -> tuple[Any, Any]:
     """Return the records of the modified Fresnel integrals of a real number.
 
-    Below 0, SciPy's values are those of another function, so the slope is nan.
+    Below 0, SciPy's values are those of another function, so the slope and all further derivatives are nan.
     """
     constant = cmath.exp(-side * math.pi / 4) / math.sqrt(math.pi)
 
     def of_integral(out: Any, x: Any) -> Any:
-        return where(less(real(x), 0), math.nan, negative(exp(multiply(side, square(x)))))
+        return negative(exp(multiply(side, square(_not_negative(x)))))
 
     def of_product(out: Any, x: Any) -> Any:
-        found = subtract(multiply(-2 * side, multiply(x, out)), constant)
-        return where(less(real(x), 0), math.nan, found)
+        return subtract(multiply(-2 * side, multiply(_not_negative(x), out)), constant)
 
     return tuple([_mixed(name, "x", f, output=i) for i, f in enumerate((of_integral, of_product))])
 
