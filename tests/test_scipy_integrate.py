@@ -285,6 +285,19 @@ def test_rules_for_samples(n: int, axis: int) -> None:
     )
 
 
+@pytest.mark.parametrize("n", [2, 3, 9])
+def test_romb(n: int) -> None:
+    y = np.random.default_rng(n).normal(size=(n, n, 2))
+    for axis in (0, 1):
+        found, wanted = integrate.romb(y, 0.3, axis), scipy.integrate.romb(y, 0.3, axis)
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12, atol=1e-14)
+    jt.check_gradient(lambda y, h: jt.reduce_sum(integrate.romb(y, h, 0) ** 2), y, np.float64(0.3))
+    with pytest.raises(
+        ValueError, match=r"\[romb\] the number of samples must be a power of two plus one, got 4"
+    ):
+        integrate.romb(np.ones(4))
+
+
 def test_times_without_order_end() -> None:
     """A time behind the end, which no step reaches, neither loops forever nor gives a number."""
     for t in ([0.0, 2.0, 1.0], [0.0, 1.0, 0.5, 2.0]):

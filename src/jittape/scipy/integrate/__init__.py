@@ -6,10 +6,20 @@ from jittape.scipy.integrate.initial_value_problems import solve_ivp as solve_iv
 from jittape.scipy.integrate.integral_rules import cumulative_trapezoid as cumulative_trapezoid
 from jittape.scipy.integrate.integral_rules import fixed_quad as fixed_quad
 from jittape.scipy.integrate.integral_rules import quad as quad
+from jittape.scipy.integrate.integral_rules import romb as romb
 from jittape.scipy.integrate.integral_rules import simpson as simpson
 from jittape.scipy.integrate.integral_rules import trapezoid as trapezoid
 
-__all__ = ["cumulative_trapezoid", "fixed_quad", "odeint", "quad", "simpson", "solve_ivp", "trapezoid"]
+__all__ = [
+    "cumulative_trapezoid",
+    "fixed_quad",
+    "odeint",
+    "quad",
+    "romb",
+    "simpson",
+    "solve_ivp",
+    "trapezoid",
+]
 
 __getattr__ = _lazily(__name__, {})
 

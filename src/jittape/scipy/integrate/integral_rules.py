@@ -19,7 +19,7 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.scipy_operands import floating_operand, known_values
 from jittape.scipy.scipy_parameters import in_scipys_order
 
-__all__ = ["cumulative_trapezoid", "fixed_quad", "quad", "simpson", "trapezoid"]
+__all__ = ["cumulative_trapezoid", "fixed_quad", "quad", "romb", "simpson", "trapezoid"]
 
 KRONROD = np.array(
     [0.995657163025808080735527280689003, 0.973906528517171720077964012084452, 0.930157491355708226001207180059508,
@@ -233,6 +233,40 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
     if initial is not None:
         found = concat([y[..., :1] * 0.0, found], -1)
     return moveaxis(found, -1, axis)
+
+
+def romb(y: Any, dx: Any = 1.0, axis: int = -1) -> Any:
+    """Integrate equidistant samples by Romberg's method; differentiable in `y` and `dx`.
+
+    Parameters
+    ----------
+    y : tensor-like
+        ``2**k + 1`` samples.
+    dx : float or tensor
+        Distance of the points.
+    axis : int
+        Dimension of the samples.
+
+    Raises
+    ------
+    ValueError
+        For another number of samples.
+
+    Examples
+    --------
+    >>> from jittape.scipy import integrate
+    >>> float(integrate.romb([0.0, 0.25, 1.0], dx=0.5))
+    0.3333333333333333
+    """
+    y = convert_to_tensor(floating_operand(y))
+    y = moveaxis(y, axis, -1)
+    count = int(y.shape[-1])
+    if count < 2 or (count - 1) & (count - 2):
+        raise ValueError(f"[romb] the number of samples must be a power of two plus one, got {count}")
+    from scipy.integrate import romb as scipy_romb
+
+    weights = np.asarray(scipy_romb(np.eye(count)), y.aval.dtype)
+    return reduce_sum(y * weights, -1) * dx
 
 
 def _quotient(a: Any, b: Any) -> Any:
