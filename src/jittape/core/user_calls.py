@@ -43,6 +43,7 @@ __all__ = [
     "shown",
     "stack_level",
     "ufunc_name",
+    "way_to_numbers",
 ]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -340,10 +341,21 @@ def as_array(argument: str, value: Any, remedy: str = "") -> np.ndarray[Any, Any
             )
         ) from None
     if array.dtype.kind not in "biufc" and array.dtype.type.__module__ != "ml_dtypes":
+        found = shown(value)
+        if isinstance(value, (np.ndarray, np.generic)):
+            found = f"an array of dtype {array.dtype}; {way_to_numbers(array.dtype)}"
         raise named(
-            TypeError(f"{argument} must be a tensor, an array or nested lists of numbers, got {shown(value)}")
+            TypeError(f"{argument} must be a tensor, an array or nested lists of numbers, got {found}")
         )
     return array
+
+
+def way_to_numbers(dtype: np.dtype[Any]) -> str:
+    """Return how an array x of a dtype that has no numbers is converted, for a message."""
+    if dtype.names:
+        return f"take a field, such as x[{dtype.names[0]!r}]"
+    ways = {"M": "use (x - x[0]) / np.timedelta64(1, 's')", "m": "use x / np.timedelta64(1, 's')"}
+    return ways.get(dtype.kind, "give one of a numeric dtype, such as x.astype(float)")
 
 
 def refuse_deferred(value: Any) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.user_calls import as_array
 from jittape.errors import DTypeError
 from jittape.numpy.array_arguments import as_operand, as_result, check_device, operands_of
 from jittape.numpy.in_place_functions import at_method
@@ -280,9 +281,9 @@ def _function(
         given = list(args)
         for position, name in arrays:
             if position < len(given):
-                given[position] = as_operand(given[position], name, weak=position > 0)
+                given[position] = _array(given[position], position, name)
             elif name in kwargs:
-                kwargs[name] = as_operand(kwargs[name], name, weak=position > 0)
+                kwargs[name] = _array(kwargs[name], position, name)
         for position, name in sequences:
             if position < len(given):
                 given[position] = _parts(given[position], name)
@@ -321,6 +322,11 @@ def _by_general(general: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     if isinstance(kwargs.get("out"), _TENSORS):
         kwargs["out"]._require_kept(references_of_caller())
     return general(*args, **kwargs)
+
+
+def _array(value: Any, position: int, name: str) -> Any:
+    """Return an argument that is an array; only later ones than the first may be None."""
+    return as_array(name, value) if value is None and not position else as_operand(value, name, position > 0)
 
 
 def _parts(values: Any, name: str) -> Any:

@@ -13,7 +13,7 @@ from jittape.core.primitive import active, active_recorder
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import Extent, hint_of, plain_of
 from jittape.core.traced_scalar import TracedScalar
-from jittape.core.user_calls import argument_of_user, named, refuse_deferred, refuse_masked
+from jittape.core.user_calls import argument_of_user, named, refuse_deferred, refuse_masked, way_to_numbers
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import cast_op
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -302,9 +302,9 @@ def _refuse_lossy(array: np.ndarray[Any, Any], dtype: np.dtype[Any], value: Any)
 
 def _from_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     if kind_of(value.dtype) not in KINDS:
-        names = value.dtype.names
-        way_out = f"take a field, such as x[{names[0]!r}]" if names else "give one of a numeric dtype"
-        raise DTypeError(f"Cannot convert an array of dtype {value.dtype} to a tensor; {way_out}")
+        raise DTypeError(
+            f"Cannot convert an array of dtype {value.dtype} to a tensor; {way_to_numbers(value.dtype)}"
+        )
     refuse_masked(value)
     wanted = as_dtype(value.dtype) if dtype is None else dtype
     if value.dtype == wanted:
