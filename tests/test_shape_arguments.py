@@ -173,3 +173,42 @@ def test_more_shapes_than_are_kept():
         assert x.reshape([0, n]).shape == x.reshape(jt.TensorShape([n, 0])).shape[::-1]
     with jt.GradientTape():
         assert jnp.reshape(x, jt.TensorShape([5, 0, 3])).shape == (5, 0, 3)
+
+
+def test_shapes_ranks_and_sizes_as_tensors():
+    tensors = [jt.constant(np.zeros(shape)) for shape in (*SHAPES, (), (0, 5), (7,))]
+    for function, of in ((jt.shape, np.shape), (jt.rank, np.ndim), (jt.size, np.size)):
+        assert not python_of(lambda: [function(x) for x in tensors])  # noqa: B023
+        for x in tensors * 2:
+            current_trace().step()
+            found, a = function(x), x.numpy()
+            assert type(found) is type(jt.shape_n([x])[0])
+            assert found.dtype == jt.int32
+            np.testing.assert_array_equal(found.numpy(), of(a))
+            assert (found * 2).numpy().tolist() == (np.asarray(of(a)) * 2).tolist()
+            assert function(x, out_type=jt.int64).dtype == jt.int64 if of is not np.ndim else True
+    kept = [jt.shape(x) for x in tensors * 20]
+    assert [k.numpy().tolist() for k in kept] == [list(x.shape) for x in tensors * 20]
+    view, first = jt.shape(tensors[0]).numpy(), jt.shape(tensors[0])[0]
+    for _ in range(100):
+        jt.shape(tensors[4])
+    assert view.tolist() == [3, 4]
+    assert int(first) == 3
+    assert jt.shape([[1.0, 2.0]]).tolist() == [1, 2]
+    assert jt.shape(jt.Variable([1.0, 2.0])).tolist() == [2]
+
+
+def test_shapes_that_a_function_asks_for_stay_general():
+    @jt.function(input_signature=[jt.TensorSpec([None], jt.float64)])
+    def f(x: Any) -> Any:
+        return jt.reshape(x, jt.shape(x)) * jt.cast(jt.size(x), jt.float64)
+
+    for n in (2, 3, 5, 2):
+        jt.shape(jt.zeros([n]))
+        assert f(jt.ones([n], jt.float64)).tolist() == [float(n)] * n
+    for n in (2, 3, 5, 2):
+        with jt.GradientTape() as tape:
+            x = jt.constant(np.ones(n))
+            tape.watch(x)
+            y = jt.reduce_sum(x * jt.cast(jt.shape(x)[0], jt.float64))
+        assert tape.gradient(y, x).tolist() == [float(n)] * n

@@ -43,6 +43,7 @@ from jittape.recording.machine_code import path_tables
 from jittape.recording.machine_code.method_plans import plan_function, plan_method
 from jittape.recording.machine_code.planned_functions import take_loaded_functions
 from jittape.recording.operators import Operators
+from jittape.recording.shapes.shape_tensor import ShapeTensor
 from jittape.recording.slots import NOTHING_WRITTEN, Slots
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import CLEARED, SAME, Trace
@@ -220,6 +221,7 @@ _CALLS = {
     "binary": "emit_functions.define_binary",
     "function": "emit_functions.define_function",
     "fact": "emit_functions.define_fact",
+    "shape": "emit_functions.define_shape",
     "planned": "emit_planned.define_planned",
 }
 """Functions that emit the code that takes the calls of functions of `jittape` and `jittape.numpy`, by its name."""
@@ -232,6 +234,7 @@ _KNOWN: dict[str, Any] = {
     **{
         kind.__name__: kind for kind in (tuple, list, dict, slice, str, float, int, bool, complex, np.ndarray)
     },
+    "ShapeTensor": ShapeTensor,
     "TensorShape": TensorShape,
     "np.generic.item": np.generic.item,
     "np.power": np.power,

@@ -19,14 +19,16 @@ from jittape.recording.machine_code.path_tables import KEPT_COPIES, LAST_ARRAYS,
 __all__ = ["KEY", "NBYTES", "array_copy", "copied", "kind_of_array", "operand_of"]
 
 
-def operand_of(new: New, code: ObjectCode, array: ir.Value, python: ir.Block) -> ir.Value:
+def operand_of(
+    new: New, code: ObjectCode, array: ir.Value, python: ir.Block, kind: str = "Tensor"
+) -> ir.Value:
     """Return a Tensor with the values of an ndarray; branch to `python` if Python has to convert it."""
     memory, drop, after = code.words(1), code.block("drop_copy"), code.block("tensor")
     buffer = copied(new, code, array, memory)
     code.require(code.differ(buffer, integer(0)), python)
     known = code.read(memory)
     slots = {"_slot": code.known("minus one"), "_aval": code.item(known, 0), "_marker": code.item(known, 1)}
-    tensor = new_tensor(code, drop, **slots, _buffer=buffer)
+    tensor = new_tensor(code, drop, kind, **slots, _buffer=buffer)
     code.decref(buffer)
     code.decref(known)
     code.builder.branch(after)

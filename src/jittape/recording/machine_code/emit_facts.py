@@ -1,4 +1,4 @@
-"""Machine code of ``np.shape(x)``, ``np.ndim(x)`` and ``np.size(x)``, and of these functions in `jittape.numpy`."""
+"""Machine code of ``np.shape(x)``, ``np.ndim(x)`` and ``np.size(x)``, and of their counterparts in `jittape`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.machine_code.emit_operands import New
+from jittape.recording.machine_code.emit_array_copies import operand_of
+from jittape.recording.machine_code.emit_operands import New, recorder
 from jittape.recording.machine_code.path_tables import RANK, SHAPE
 
-__all__ = ["fact"]
+__all__ = ["fact", "shape_tensor"]
 
 
 def fact(new: New, code: ObjectCode, kind: ir.Value, x: ir.Value) -> ir.Value:
@@ -37,3 +38,41 @@ def _define_fact(code: ObjectCode) -> None:
     code.begin(python)
     code.call("PyErr_Clear")
     builder.ret(integer(0))
+
+
+def shape_tensor(new: New, code: ObjectCode, kind: ir.Value, x: ir.Value) -> ir.Value:
+    """Emit a call of ``shape_tensor(kind, x)``, what `jt.shape`, `rank` or `size` return, or 0 if Python has to."""
+    return code.call_shared(
+        "jittape_shape_tensor", lambda function: _define_shape_tensor(new, function), kind, x
+    )
+
+
+def _define_shape_tensor(new: New, function: ir.Function) -> None:
+    code, (kind, x) = new(function), function.args
+    python, unknown, known = (code.block(name) for name in ("python", "unknown", "known"))
+    code.require(code.is_a(x, "Tensor"), python)
+    aval = code.get(x, "_aval", python)
+    code.require(code.is_a(aval, "Aval"), python)
+    code.require_same(python, (code.call("PyList_Size", code.known("open_extents")), integer(0)))
+    code.decref(recorder(code, python))  # other recorders note which constants a function makes
+    shape, found, memory = code.item(aval, 0), code.words(1), code.words(1)
+    with code.each(code.length_of(shape)) as i:
+        code.require(code.is_a(code.item(shape, i), "int"), python)
+    code.write(
+        found, code.attempt(unknown, "PyDict_GetItemWithError", code.known("NUMBERS_OF_SHAPES"), shape)
+    )
+    code.builder.branch(known)
+    code.begin(unknown)
+    code.write(memory, shape)
+    made = code.call_object(code.known("numbers_of_shape"), memory, integer(1))
+    code.require(code.differ(made, integer(0)), python)
+    code.write(found, made)
+    code.decref(made)  # the table, or the interpreter if it is None, keeps it alive
+    code.require(code.is_a(made, "tuple"), python)
+    code.builder.branch(known)
+    code.begin(known)
+    array = code.item(code.read(found), code.index(kind, python))
+    code.builder.ret(operand_of(new, code, array, python, "ShapeTensor"))
+    code.begin(python)
+    code.call("PyErr_Clear")
+    code.builder.ret(integer(0))

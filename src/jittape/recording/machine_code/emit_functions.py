@@ -10,7 +10,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import external, integer
 from jittape.native.built_in import PYTHON_CALL
 from jittape.native.object_code import I64, ObjectCode
-from jittape.recording.machine_code.emit_facts import fact
+from jittape.recording.machine_code.emit_facts import fact, shape_tensor
 from jittape.recording.machine_code.emit_one_call import one_call
 from jittape.recording.machine_code.emit_operands import New
 from jittape.recording.machine_code.emit_protocols import record_ufunc
@@ -21,6 +21,7 @@ __all__ = [
     "define_binary",
     "define_fact",
     "define_function",
+    "define_shape",
     "define_unary",
     "return_or_run",
 ]
@@ -93,6 +94,15 @@ def define_fact(new: New, function: ir.Function) -> None:
     code.require_same(python, (count_of(code), integer(1)), (function.args[3], integer(0)))
     kind = call_of_function(code, python)
     return_or_run(code, fact(new, code, kind, code.read(function.args[1])), python)
+
+
+def define_shape(new: New, function: ir.Function) -> None:
+    """Emit the call of `jt.shape`, `rank` or `size` for a Tensor alone."""
+    code = new(function)
+    python = code.block("python")
+    code.require_same(python, (count_of(code), integer(1)), (function.args[3], integer(0)))
+    kind = call_of_function(code, python)
+    return_or_run(code, shape_tensor(new, code, kind, code.read(function.args[1])), python)
 
 
 def count_of(code: ObjectCode) -> ir.Value:

@@ -26,9 +26,9 @@ New = Callable[[ir.Function], ObjectCode]
 """A function that returns the code writer of an LLVM function."""
 
 
-def new_tensor(code: ObjectCode, failed: ir.Block, **slots: ir.Value) -> ir.Value:
+def new_tensor(code: ObjectCode, failed: ir.Block, kind: str = "Tensor", **slots: ir.Value) -> ir.Value:
     """Return a Tensor; slots that are not given contain None. Branch to `failed` if there is no memory."""
-    tensor = code.attempt(failed, "PyType_GenericAlloc", code.known("Tensor"), integer(0))
+    tensor = code.attempt(failed, "PyType_GenericAlloc", code.known(kind), integer(0))
     for name in ("_trace", "_slot", "_aval", "_buffer", "_marker"):
         code.init(tensor, name, code.incref(slots.get(name) or code.known("None")))
     code.init(tensor, "Tensor._origin", code.incref(code.known("None")))

@@ -6,6 +6,7 @@ which imports the adapters of all functions, in 15 ms. `method_plans` fills `MET
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,7 @@ __all__ = [
     "MOST_FLOATS",
     "MOST_KEPT_BYTES",
     "MOST_SHAPES",
+    "NUMBERS_OF_SHAPES",
     "NUMPY_SCALARS",
     "PLAIN_LISTS",
     "PLAIN_SHAPES",
@@ -52,6 +54,7 @@ __all__ = [
     "new_floats",
     "new_indices",
     "new_ring",
+    "numbers_of_shape",
 ]
 
 FUNCTION_CALLS: dict[Callable[..., Any], Any] = {}
@@ -66,6 +69,22 @@ The third item is the body of a power of an int, whose parameter is the int.
 SHAPE, RANK, SIZE = range(3)
 FACTS: dict[Any, int] = {np.shape: SHAPE, np.ndim: RANK, np.size: SIZE}
 """Functions that ask for what is known of a tensor without its values."""
+
+NUMBERS_OF_SHAPES: dict[tuple[int, ...], tuple[np.ndarray[Any, Any], ...]] = {}
+"""The numbers that `jt.shape`, `rank` and `size` return, in the order of `FACTS`; machine code copies the arrays."""
+
+
+def numbers_of_shape(shape: tuple[int, ...]) -> tuple[np.ndarray[Any, Any], ...] | None:
+    """Return and add an item of `NUMBERS_OF_SHAPES`; None if there are too many, or if a number is no int32."""
+    most = max(math.prod(shape), *shape, 0)
+    if len(NUMBERS_OF_SHAPES) >= MOST_SHAPES or most >= 2**31:
+        return None
+    arrays = tuple([np.asarray(n, np.int32) for n in (shape, len(shape), math.prod(shape))])
+    for array in arrays:
+        operand_of(array)
+    NUMBERS_OF_SHAPES[shape] = arrays
+    return arrays
+
 
 METHOD_PLANS: dict[tuple[Any, ...], tuple[Any, ...] | bool] = {}
 """Body and parameters that a call of a method or function records; False if it does anything else.

@@ -16,11 +16,16 @@ from jittape.recording.machine_code.path_tables import (
     ELEMENTWISE,
     FUNCTION_CALLS,
     INDICES,
+    RANK,
     ROWS,
+    SHAPE,
+    SIZE,
     STRUCTURE,
 )
 
 __all__ = ["FUNCTIONS", "take_loaded_functions"]
+
+_SHAPE_ARRAYS = "jittape.primitives.shape.shape_arrays"
 
 FUNCTIONS: dict[str, dict[int, str]] = {
     "elementwise.arithmetic": {
@@ -269,7 +274,11 @@ FUNCTIONS: dict[str, dict[int, str]] = {
 }
 """Names of the functions by module of `jittape.primitives`, and by how they take ints, lists and arrays."""
 
+FACTS_OF = {"shape": SHAPE, "rank": RANK, "size": SIZE}
+"""Functions of `jittape.primitives.shape.shape_arrays` that ask for what is known of a tensor without its values."""
+
 _waiting = {f"jittape.primitives.{module}": names for module, names in FUNCTIONS.items()}
+_waiting[_SHAPE_ARRAYS] = {STRUCTURE: " ".join(FACTS_OF)}
 
 
 def take_loaded_functions() -> None:
@@ -285,6 +294,11 @@ def take_loaded_functions() -> None:
 
 
 def _take(function: object, module: str, kind: int) -> None:
-    if isinstance(function, FunctionType) and function.__module__ == module:  # nobody has replaced it
+    if not isinstance(function, FunctionType) or function.__module__ != module:
+        return  # somebody has replaced it
+    if module == _SHAPE_ARRAYS:
+        FUNCTION_CALLS[function] = FACTS_OF[function.__name__]
+        take_calls(function, "shape")
+    else:
         FUNCTION_CALLS[function] = [None], kind
         take_calls(function, "planned")
