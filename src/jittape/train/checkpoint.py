@@ -10,11 +10,17 @@ from jittape.core.attachments import attached
 from jittape.core.user_calls import as_path
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.recording.variable import Variable
-from jittape.train.checkpoint_files import CheckpointState, file_of, require_file, write_state
+from jittape.train.checkpoint_files import (
+    CheckpointState,
+    file_of,
+    require_file,
+    write_checkpoint,
+    write_state,
+)
 from jittape.train.load_status import CheckpointLoadStatus, InitializationOnlyStatus
 from jittape.train.restoration import Restoration, restore
 from jittape.train.trackable import Owner, parts_of_object, require_trackable, variables_at
-from jittape.weights import WeightsPath, write
+from jittape.weights import WeightsPath
 
 __all__ = ["Checkpoint"]
 
@@ -153,7 +159,9 @@ class Checkpoint(Owner):
         str
             `file_prefix`, for `read` and `restore`.
         """
-        write(file_of(file_prefix), variables_at(self))
+        aliases: dict[str, str] = {}
+        variables = variables_at(self, aliases)
+        write_checkpoint(file_of(file_prefix), variables, aliases)
         return as_path("file_prefix", file_prefix)
 
     # ---- reading -----------------------------------------------------------------------------------------------------

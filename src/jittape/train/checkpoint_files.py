@@ -6,6 +6,8 @@ import errno
 import json
 import os
 import re
+from collections.abc import Container, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +16,8 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 from jittape.core.user_calls import as_path
 from jittape.errors import NotFoundError, WeightsError
-from jittape.weights import WeightsPath, opened, publish
+from jittape.recording.variable import Variable
+from jittape.weights import Entry, WeightsPath, opened, publish, write
 
 __all__ = [
     "CheckpointReader",
@@ -25,9 +28,15 @@ __all__ = [
     "list_variables",
     "load_checkpoint",
     "load_variable",
+    "opened_checkpoint",
     "require_file",
+    "stored_path",
+    "write_checkpoint",
     "write_state",
 ]
+
+_ALIASES = "_CHECKPOINTABLE_OBJECT_GRAPH"
+"""Name of the array with further paths of objects; TensorFlow's checkpoints have their graph of objects there."""
 
 STATE_FILE = "checkpoint"
 """Name of the file in a folder that names its checkpoints."""
@@ -79,6 +88,40 @@ def _not_found(text: str, path: str) -> NotFoundError:
     return error
 
 
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def write_checkpoint(path: str, variables: Mapping[str, Variable], aliases: Mapping[str, str]) -> None:
+    """Write the values of Variables, and the further paths of objects with their first path."""
+    if aliases:
+        text = np.frombuffer(json.dumps(aliases).encode(), np.uint8)
+        variables = {**variables, _ALIASES: Variable(text, trainable=False)}
+    write(path, variables)
+
+
+@contextmanager
+def opened_checkpoint(path: str) -> Iterator[tuple[dict[str, Entry], dict[str, str]]]:
+    """Return a context with the arrays of a checkpoint by path, and the further paths of objects."""
+    with opened(path) as entries:
+        text = entries.pop(_ALIASES, None)
+        yield entries, {} if text is None else json.loads(text.read().tobytes())
+
+
+def stored_path(path: str, stored: Container[str], aliases: Mapping[str, str]) -> str | None:
+    """Return the path in the checkpoint of the value at `path`, which may lead through further paths of objects."""
+    tried = set[str]()
+    while path not in stored:
+        tried.add(path)
+        ends = [len(path), *[i for i in range(len(path) - 1, 0, -1) if path[i] == "."]]
+        end = next((end for end in ends if path[:end] in aliases), None)
+        if end is None:
+            return None
+        path = (aliases[path[:end]] + path[end:]).removeprefix(".")  # the root has an empty path
+        if path in tried:
+            return None
+    return path
+
+
 # ---- single values ---------------------------------------------------------------------------------------------------
 
 
@@ -101,7 +144,7 @@ class CheckpointReader:
 
     def __init__(self, path: WeightsPath) -> None:
         self._file = _existing(path)
-        with opened(self._file) as entries:
+        with opened_checkpoint(self._file) as (entries, _):
             self._avals = {
                 name: (list(entry.shape), as_dtype(entry.dtype)) for name, entry in entries.items()
             }

@@ -18,8 +18,9 @@ from jittape.execution import init_scope
 from jittape.module import Module
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
+from jittape.train.checkpoint_files import opened_checkpoint, stored_path
 from jittape.train.trackable import variables_at, walk
-from jittape.weights import Entry, opened, shortened
+from jittape.weights import Entry, shortened
 
 __all__ = ["Restoration", "restore"]
 
@@ -51,8 +52,11 @@ class Restoration:
         Values of Variables that do not exist yet.
     """
 
-    def __init__(self, source: str, waiting: dict[str, Tensor], restored: set[str]) -> None:
+    def __init__(
+        self, source: str, waiting: dict[str, Tensor], restored: set[str], aliases: Mapping[str, str]
+    ) -> None:
         self.source = source
+        self._aliases = aliases
         self.waiting = waiting
         self.restored = restored
         self._owners: dict[int, tuple[ref[Any], str]] = {}
@@ -78,7 +82,7 @@ class Restoration:
         found: dict[str, Variable] = {}
         for place, value in walk(owner, path):
             if isinstance(value, Variable):
-                if place in self.waiting:
+                if stored_path(place, self.waiting, self._aliases) is not None:
                     found[place] = value
             elif id(value) not in self._owners:
                 self._owners[id(value)] = (ref(value, partial(self._lost, id(value))), place)
@@ -95,7 +99,10 @@ class Restoration:
         if known is None:
             return
         for path, variable in self._know(owner, known[1]).items():
-            value = self.waiting[path]
+            at = stored_path(path, self.waiting, self._aliases)
+            if at is None:  # another Variable of the loop has got the value
+                continue
+            value = self.waiting[at]
             if (value.shape, value.dtype) != (variable.shape, variable.dtype):
                 raise WeightsError(
                     f"{self.source} has {value.aval} for {path!r}, but the Variable created there "
@@ -103,7 +110,7 @@ class Restoration:
                 )
             with init_scope():
                 variable.assign(value)
-            del self.waiting[path]
+            del self.waiting[at]
             self.restored.add(path)
         if not self.waiting:
             self.end()
@@ -118,23 +125,31 @@ def restore(source: str, root: Any) -> Restoration:
         If the file is damaged, a shape or a dtype differs, or no Variable has a path of the file. Nothing is changed.
     """
     variables = variables_at(root)
-    with opened(source) as entries:
-        matched = {path: variable for path, variable in variables.items() if path in entries}
+    with opened_checkpoint(source) as (entries, aliases):
+        at = {path: path for path in variables if path in entries}
+        free = entries.keys() - at.keys()
+        for path in [path for path in variables if path not in at] if aliases else ():
+            found = stored_path(path, free, aliases)
+            if found is not None:
+                at[path] = found
+                free.discard(found)
+        matched = {path: variable for path, variable in variables.items() if path in at}
         problems = [
             text
             for path, variable in matched.items()
-            for text in entries[path].problems(path, variable, "the checkpoint's objects")
+            for text in entries[at[path]].problems(path, variable, "the checkpoint's objects")
         ]
         if problems:
             raise WeightsError(
                 f"{source} does not fit the objects of the checkpoint, nothing was restored:\n  "
                 f"{shortened(problems)}\n{_REMEDY}"
             )
-        _require_match(source, entries, variables)
+        if matched.keys() <= {"save_counter"}:
+            _require_match(source, entries, variables)
         values = {path: entry.tensor() for path, entry in entries.items()}
     for path, variable in matched.items():
-        variable.assign(values.pop(path))
-    return Restoration(source, values, set(matched))
+        variable.assign(values.pop(at[path]))
+    return Restoration(source, values, set(matched), aliases)
 
 
 def _require_match(source: str, entries: Mapping[str, Entry], variables: Mapping[str, Variable]) -> None:

@@ -42,15 +42,20 @@ def require_trackable(name: str, value: Any) -> None:
     )
 
 
-def walk(root: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the Variables, Modules, optimizers and owners below `root` with their paths, `root` first, each once."""
-    seen: set[int] = set()
+def walk(root: Any, path: str = "", aliases: dict[str, str] | None = None) -> Iterator[tuple[str, Any]]:
+    """Yield the Variables, Modules, optimizers and owners below `root` with their paths, `root` first, each once.
+
+    The further paths of objects that have several are put into `aliases`, with the first one as value.
+    """
+    seen: dict[int, str] = {}
     stack: list[tuple[str, Any]] = [(path, root)]
     while stack:
         path, value = stack.pop()
         if id(value) in seen:
+            if aliases is not None and (parts_of_object(value) or isinstance(value, Variable)):
+                aliases[path] = seen[id(value)]
             continue
-        seen.add(id(value))
+        seen[id(value)] = path
         parts = parts_of_object(value)
         if parts is None:
             continue
@@ -77,10 +82,10 @@ def parts_of_object(value: Any) -> list[tuple[Any, Any]] | None:
     return list(enumerate(value)) if isinstance(value, (list, tuple)) else None
 
 
-def variables_at(root: Any) -> dict[str, Variable]:
-    """Return the Variables below `root` by their paths."""
+def variables_at(root: Any, aliases: dict[str, str] | None = None) -> dict[str, Variable]:
+    """Return the Variables below `root` by their paths; see `walk`."""
     found: dict[str, Variable] = {}
-    for path, value in walk(root):
+    for path, value in walk(root, "", aliases):
         if isinstance(value, Variable) and found.setdefault(path, value) is not value:
             raise ValueError(
                 f"two Variables of a checkpoint have the path {path!r}: use other names or keys there"
