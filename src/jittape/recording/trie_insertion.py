@@ -16,7 +16,7 @@ import numpy as np
 from jittape.core.buffers import LARGE, Buffer, copied
 from jittape.core.builder import Builder, Symbol, WeakScalar
 from jittape.core.config import config
-from jittape.core.dtypes import KINDS, as_dtype, int64, kind_of
+from jittape.core.dtypes import KINDS, SUPPORTED, as_dtype, int64, kind_of
 from jittape.core.primitive import any_dtype, recording_with
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import open_extents
@@ -341,17 +341,15 @@ class _ScalarInputs:
         node.conversions = tuple(kinds) if in_order and None not in kinds else None  # type: ignore[arg-type]
 
 
-_OTHER_INTS = ("int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64")
+def _machine_conversion(dtype: np.dtype[Any]) -> type | tuple[int, int]:
+    """Return the type of numbers that machine code converts to `dtype`, or the range of ints that fit into it."""
+    if dtype.kind not in "iu":
+        return float
+    limits = np.iinfo(dtype)
+    return int if dtype == int64 else (int(limits.min), min(int(limits.max), 2**63 - 1))
 
 
-_MACHINE_CONVERSIONS: dict[np.dtype[Any], type | tuple[int, int]] = {
-    int64: int,
-    **{
-        as_dtype(name): (int(np.iinfo(name).min), min(int(np.iinfo(name).max), 2**63 - 1))
-        for name in _OTHER_INTS
-    },
-    **dict.fromkeys(map(as_dtype, ("float16", "float32", "float64", "complex64", "complex128")), float),
-}
+_MACHINE_CONVERSIONS = {dtype: _machine_conversion(dtype) for dtype in SUPPORTED if dtype.kind in "iufc"}
 """How machine code converts numbers by the dtype of the input: see `Node.conversions`."""
 
 
