@@ -162,11 +162,15 @@ def _shown(value: Any) -> str:
     return f"{shown(value)} of type {type(value).__name__}"
 
 
-def unknown_argument(kind: type, base: type, argument: str) -> TypeError:
+class ArgumentError(TypeError, ValueError):
+    """A wrong argument, for which Python raises TypeError and Keras ValueError."""
+
+
+def unknown_argument(kind: type, base: type, argument: str) -> ArgumentError:
     """Return the error for an argument that no constructor of `kind`, from `base` on, has."""
     bases = [one for one in kind.__mro__ if "__init__" in vars(one) and issubclass(one, base)]
     found = itertools.chain.from_iterable(inspect.signature(one).parameters for one in bases)
     known = [name for name in dict.fromkeys(found) if name not in ("options", "unknown")]
     near = difflib.get_close_matches(argument, known, 1)
     hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
-    return TypeError(f"[{kind.__name__}] there is no argument {argument!r}; {hint}")
+    return ArgumentError(f"[{kind.__name__}] there is no argument {argument!r}; {hint}")

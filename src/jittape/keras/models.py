@@ -92,7 +92,7 @@ def clone_model(
     input_tensors, call_function : None
         Accepted for compatibility with TensorFlow.
     clone_function : callable, optional
-        Function of a layer that returns the layer of the new model; by default a copy without weights.
+        Function of a layer that returns the layer of the new model; by default one with its config.
     recursive : bool
         Whether `clone_function` gets the layers of models within the model, and not these models.
 
@@ -129,12 +129,20 @@ def clone_model(
         is_model = isinstance(layer, Sequential) or getattr(layer, "_graph", None) is not None
         if is_model and (recursive or clone_function is None):
             return clone_model(layer, clone_function=clone_function, recursive=recursive)
-        return unbuilt(layer) if clone_function is None else clone_function(layer)
+        return _anew(layer) if clone_function is None else clone_function(layer)
 
     if isinstance(model, Sequential):
         layers = [clone_of(layer) for layer in model.layers]
         return Sequential(layers if model._input is None else [model._input, *layers], model.name)
     return _clone_of_graph(model, clone_of)
+
+
+def _anew(layer: Any) -> Any:
+    """Return a layer with the config of `layer`, or a copy without weights if there is no config."""
+    try:
+        return type(layer).from_config(layer.get_config())
+    except (AttributeError, NotImplementedError):  # a plain function, or a layer of a lambda
+        return unbuilt(layer)
 
 
 def _clone_of_graph(model: Model, clone_of: Callable[[Any], Any]) -> Model:

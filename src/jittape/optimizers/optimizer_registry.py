@@ -51,7 +51,7 @@ def serialize(optimizer: Optimizer) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``{"class_name": ..., "config": ...}``
+        The module, name and config of the class, as in Keras.
 
     Examples
     --------
@@ -59,7 +59,10 @@ def serialize(optimizer: Optimizer) -> dict[str, Any]:
     >>> stored["class_name"], stored["config"]["momentum"]
     ('SGD', 0.25)
     """
-    return {"class_name": type(optimizer).__name__, "config": optimizer.get_config()}
+    kind = type(optimizer)
+    is_own = kind.__module__.startswith("jittape.")
+    stored = {"module": "keras.optimizers" if is_own else kind.__module__, "class_name": kind.__name__}
+    return stored | {"config": optimizer.get_config(), "registered_name": None if is_own else kind.__name__}
 
 
 def deserialize(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Optimizer:

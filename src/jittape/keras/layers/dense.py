@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from string import ascii_letters
 from typing import Any
 
+import numpy as np
+
+from jittape.core.argument_checks import ArgumentError
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.keras.activations import Activation, activation_of, linear
@@ -256,7 +259,9 @@ class Dot(Layer):
     def __init__(self, axes: int | Sequence[int], normalize: bool = False, **options: Any) -> None:
         super().__init__(**options)
         if not isinstance(axes, int) and not (isinstance(axes, (list, tuple)) and len(axes) == 2):
-            raise TypeError(f"[Dot] axes must be an int, or a list or tuple of two ints, got {axes!r}")
+            raise ArgumentError(f"[Dot] axes must be an int, or a list or tuple of two ints, got {axes!r}")
+        if not isinstance(axes, int) and not all(isinstance(axis, (int, np.integer)) for axis in axes):
+            raise ArgumentError(f"[Dot] axes must be ints, got {axes!r}")
         self.axes = axes if isinstance(axes, int) else tuple([as_int("axes", axis) for axis in axes])
         self.normalize = bool(normalize)
 

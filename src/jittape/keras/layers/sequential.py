@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Self
 
+from jittape.core.argument_checks import ArgumentError
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.layer_losses import building
 from jittape.keras.layers.reshaping_layers import Input
@@ -57,7 +58,7 @@ class Sequential(Layer):
     def add(self, layer: Callable[..., Any], rebuild: bool = True) -> None:
         """Append `layer`. TensorFlow's argument `rebuild` changes nothing."""
         if not callable(layer):
-            raise TypeError(
+            raise ArgumentError(
                 f"[Sequential] a layer must be callable, such as jt.nn.Dense(3) or jt.nn.relu, got {layer!r}"
             )
         if isinstance(layer, Input) and not self.layers:

@@ -9,15 +9,32 @@ from typing import Any, ClassVar
 
 from jittape.core.user_calls import as_int
 from jittape.keras.layers.layer import Layer
-from jittape.keras.layers.symbolic_outputs import AttributeOfGraph, leaves_of, mapped
+from jittape.keras.layers.symbolic_outputs import (
+    OPEN_LENGTHS,
+    AttributeOfGraph,
+    leaves_of,
+    mapped,
+    on_examples,
+)
 from jittape.keras.saving.object_configs import serialize_keras_object
 from jittape.keras.saving.registered_objects import CustomObjectScope
 from jittape.keras.training.functional_graph import FunctionalGraph
 from jittape.keras.training.graph_config import config_of_graph, graph_of_config, is_graph_config
 from jittape.keras.training.h5_weights import is_h5, load_h5, save_h5
 from jittape.module import Module
+from jittape.primitives.shape.creation import zeros
 
 __all__ = ["ModelParts"]
+
+
+def _zeros(shape: Any, dtype: Any) -> Any:
+    """Return zeros of a shape of inputs, or of nested shapes."""
+    if isinstance(shape, dict):
+        return {name: _zeros(part, dtype) for name, part in shape.items()}
+    if any(isinstance(part, (list, tuple)) for part in shape):
+        return [_zeros(part, dtype) for part in shape]
+    first, *others = [OPEN_LENGTHS[0] if n is None else n for n in shape]
+    return zeros([1 if shape[0] is None else first, *others], dtype)
 
 
 class DirectLayers:
@@ -96,6 +113,29 @@ class ModelParts:
         names = [x.name for x in outputs]
         counts = [names[:i].count(name) for i, name in enumerate(names)]
         return [f"{name}_{n}" if n else name for name, n in zip(names, counts, strict=True)], False
+
+    def build(self, input_shape: Any = None) -> None:
+        """Create the weights of a model of your own, by a call with zeros.
+
+        Parameters
+        ----------
+        input_shape : tuple, or list or dict of tuples
+            The shape of the inputs, the length of the batch first; None for an open length.
+        """
+        model: Any = self
+        is_called = model._graph is None and type(model).build is ModelParts.build and not model.built
+        model.built = True
+        if is_called:
+            with on_examples():
+                model(_zeros(input_shape, model.dtype))
+
+    def _build(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Let the call that follows create the weights, if the class has no `build` of its own."""
+        model: Any = self
+        if type(model).build is ModelParts.build:
+            model.built = True
+        else:
+            super()._build(args, kwargs)  # type: ignore[misc]
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """Return the layer of this name, or the one at this position of `layers`.

@@ -1,0 +1,84 @@
+"""Programs written for Keras: builds of models, clones, errors and stored optimizers behave as in Keras."""
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+keras = jt.keras
+layers = keras.layers
+
+
+class Own(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = layers.Dense(3)
+        self.calls = 0
+
+    def call(self, x):
+        self.calls += 1
+        return self.dense(x)
+
+
+def test_build_creates_the_weights_of_a_model_of_ones_own():
+    model = Own()
+    model.build((None, 4))
+    assert [w.shape for w in model.get_weights()] == [(4, 3), (3,)]
+    assert (model.built, model.calls) == (True, 1)
+    other = Own()
+    other(np.ones((2, 5), "float32"))
+    assert (other.built, other.calls, other.dense.kernel.shape) == (True, 1, (5, 3))
+
+
+def test_build_with_several_inputs():
+    class Two(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = layers.Dense(2), layers.Dense(2)
+
+        def call(self, inputs):
+            return self.first(inputs[0]) + self.second(inputs[1])
+
+    model = Two()
+    model.build([(None, 4), (None, 3)])
+    assert [w.shape for w in model.get_weights()] == [(4, 2), (2,), (3, 2), (2,)]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: keras.Sequential().add(3),
+        lambda: layers.Dense(3, activatoin="relu"),
+        lambda: layers.Dot((1, 2, 3)),
+        lambda: layers.Dot((1, "a")),
+    ],
+)
+def test_wrong_arguments_raise_what_python_and_keras_raise(make):
+    for error in (TypeError, ValueError):
+        with pytest.raises(error):
+            make()
+
+
+def test_a_stored_optimizer_names_its_module():
+    stored = jt.optimizers.serialize(jt.optimizers.SGD(0.5))
+    assert list(stored) == ["module", "class_name", "config", "registered_name"]
+    assert (stored["module"], stored["registered_name"]) == ("keras.optimizers", None)
+    assert float(jt.optimizers.deserialize(stored).learning_rate) == 0.5
+
+
+def test_clones_are_made_from_configs():
+    class Scale(layers.Layer):
+        def __init__(self, factor, **kwargs):
+            super().__init__(**kwargs)
+            self.factor, self.made = factor, []
+
+        def call(self, x):
+            return x * self.factor
+
+    model = keras.Sequential([layers.Input((3,)), Scale(2.0), layers.Dense(2)])
+    model.layers[0].made.append("of the first")
+    model.layers[1].trainable = False
+    clone = keras.models.clone_model(model)
+    assert [layer.name for layer in clone.layers] == [layer.name for layer in model.layers]
+    assert (clone.layers[0].factor, clone.layers[0].made) == (2.0, [])
+    assert not clone.layers[1].trainable
