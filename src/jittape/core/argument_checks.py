@@ -14,6 +14,7 @@ import numpy as np
 from jittape.core.user_calls import as_int, shown
 
 __all__ = [
+    "ArgumentError",
     "BELOW_ONE",
     "FINITE",
     "NOT_NEGATIVE",

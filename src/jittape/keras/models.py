@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from jittape.keras.layers.function_layers import Operation
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.reshaping_layers import Input
 from jittape.keras.layers.sequential import Sequential as SequentialLayers
@@ -139,9 +140,11 @@ def clone_model(
 
 def _anew(layer: Any) -> Any:
     """Return a layer with the config of `layer`, or a copy without weights if there is no config."""
+    if not isinstance(layer, Layer) or isinstance(layer, Operation):  # they have no configs
+        return unbuilt(layer)
     try:
         return type(layer).from_config(layer.get_config())
-    except (AttributeError, NotImplementedError):  # a plain function, or a layer of a lambda
+    except NotImplementedError:  # a layer of a lambda
         return unbuilt(layer)
 
 
