@@ -14,12 +14,12 @@ import numpy as np
 from jittape.core.user_calls import as_int, shown
 
 __all__ = [
-    "ArgumentError",
     "BELOW_ONE",
     "FINITE",
     "NOT_NEGATIVE",
     "POSITIVE",
     "UNIT",
+    "ArgumentError",
     "Interval",
     "flag",
     "listed",
