@@ -124,9 +124,9 @@ def test_linear_algebra(call):
 
 
 def test_what_is_not_recorded_is_refused_by_name():
-    for function, name in ((lambda x: np.sum(linalg.hadamard(x)), "hadamard"), (special.lpmv, "lpmv")):
+    for function, name in ((linalg.hadamard, "hadamard"), (special.factorial2, "factorial2")):
         with pytest.raises(TypeError, match=name):
-            grad(lambda x, function=function: function(*(x,) * (3 if function is special.lpmv else 1)))(1.5)
+            grad(lambda x, function=function: np.sum(function(x)))(1.5)
     with pytest.raises(TypeError, match="unit_diagonal"):
         grad(lambda a: np.sum(linalg.solve_triangular(a, X, unit_diagonal=True)))(M)
     with pytest.raises(ValueError, match="trans"):

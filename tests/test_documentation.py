@@ -226,6 +226,7 @@ PUBLIC_MODULES = (
     jt.keras.preprocessing.sequence,
     jt.keras.random,
     jt.keras.regularizers,
+    jt.keras.saving,
     jt.keras.backend,
     jt.keras.utils,
     jt.linalg,
