@@ -191,6 +191,34 @@ def test_a_layer_of_ones_own_has_the_plain_arguments_of_its_constructor():
     assert Fixed.from_config(Fixed().get_config()).name == "fixed"
 
 
+class Described(layers.Layer):
+    def __init__(self, options, **others):
+        super().__init__(**others)
+        self.options = options
+
+    def call(self, inputs):
+        return inputs
+
+
+def test_an_argument_called_options_is_an_argument():
+    layer = Described({"a": 1}, name="described")
+    assert layer.get_config() == {
+        "options": {"a": 1},
+        "name": "described",
+        "trainable": True,
+        "dtype": "float32",
+    }
+    assert Described.from_config(layer.get_config()).options == {"a": 1}
+
+
+def test_schedules():
+    schedule = keras.optimizers.schedules.ExponentialDecay(0.5, 10, 0.9)
+    stored = keras.saving.serialize_keras_object(schedule)
+    assert stored["module"] == "keras.optimizers.schedules"
+    made = keras.saving.deserialize_keras_object(stored)
+    assert made.get_config() == schedule.get_config()
+
+
 def test_custom_objects():
     stored = layers.serialize(WithOptions(3, "relu"))
     assert stored["registered_name"] == "WithOptions"

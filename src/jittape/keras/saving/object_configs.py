@@ -102,7 +102,8 @@ def _of_object(obj: Any) -> dict[str, Any]:
 
 def _module_of(kind: Any) -> str | None:
     if is_builtin(kind):
-        return getattr(kind, "_namespace", None) or "keras.optimizers"
+        is_schedule = issubclass(kind, schedules.LearningRateSchedule)
+        return getattr(kind, "_namespace", f"keras.optimizers{'.schedules' if is_schedule else ''}")
     return None if kind.__module__ == "__main__" else str(kind.__module__)
 
 

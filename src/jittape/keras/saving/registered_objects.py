@@ -74,7 +74,7 @@ class CustomObjectScope:
         return self
 
     def __exit__(self, *error: object) -> None:
-        _scopes.entered.remove(self.custom_objects)
+        _scopes.entered.pop()
 
 
 custom_object_scope = CustomObjectScope

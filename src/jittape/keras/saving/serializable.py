@@ -170,8 +170,13 @@ class Serializable:
     def _given_values(self) -> dict[str, Any]:
         """Return the arguments that the constructor was given, by name."""
         given = self._given or _Arguments((), {})
-        bound = inspect.signature(type(self).__init__).bind_partial(self, *given.args, **given.kwargs)
-        return _flat(bound.arguments)
+        signature = inspect.signature(type(self).__init__)
+        found: dict[str, Any] = {}
+        for name, value in signature.bind_partial(self, *given.args, **given.kwargs).arguments.items():
+            found |= (
+                value if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD else {name: value}
+            )
+        return found
 
     def _arguments_of(self, kind: type, named: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of a constructor of the user's."""
@@ -190,16 +195,6 @@ class Serializable:
         return found
 
 
-def _flat(bound: Mapping[str, Any]) -> dict[str, Any]:
-    """Return bound arguments with those of ``**kwargs`` among them."""
-    found: dict[str, Any] = {}
-    for name, value in bound.items():
-        found |= (
-            value if type(value) is dict and name in ("kwargs", "options", "arguments") else {name: value}
-        )
-    return found
-
-
 @cache
 def _signature_of(kind: Any) -> tuple[dict[str, Any], bool]:
     """Return the named arguments of a constructor with their defaults, and whether it takes others."""
@@ -215,7 +210,7 @@ def arguments_known(kind: Any) -> dict[str, Any]:
     for base in kind.__mro__:
         if "__init__" in vars(base) and base is not object:
             named, others = _signature_of(base)
-            found = named | found if not found else found | {n: d for n, d in named.items() if n not in found}
+            found |= {name: default for name, default in named.items() if name not in found}
             if not others:
                 break
     return found
