@@ -12,11 +12,12 @@ kernels.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeGuard, TypeVar
 
 import numpy as np
 
 from jittape.core.primitive import Primitive
+from jittape.core.tuning import tuning
 
 __all__ = [
     "Address",
@@ -40,6 +41,7 @@ __all__ = [
     "ZeroMask",
     "dtype_of",
     "factor_text",
+    "is_narrow",
 ]
 
 AddressT = TypeVar("AddressT")
@@ -48,6 +50,11 @@ SizeT = TypeVar("SizeT")
 
 Factor = int | str | tuple[str, ...]
 """A number, a symbol, or a product of symbols."""
+
+
+def is_narrow(factor: Any) -> TypeGuard[int]:
+    """Return whether vectors of elements that are so far apart are accessed in windows."""
+    return factor.__class__ is int and 1 < factor <= tuning.window_stride
 
 
 class Linear(NamedTuple):

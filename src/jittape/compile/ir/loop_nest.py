@@ -14,9 +14,9 @@ from jittape.compile.ir.instructions import (
     Store,
     ZeroMask,
     dtype_of,
+    is_narrow,
 )
 from jittape.core.builder import literal_op
-from jittape.core.tuning import tuning
 from jittape.value_classes import NamedTuple
 
 __all__ = [
@@ -49,7 +49,7 @@ class ConcreteLinear(NamedTuple):
     def narrow_stride(self, axis: int) -> int:
         """Return the factor of a loop if vectors of its elements are accessed in windows, otherwise 1."""
         for variable, factor, _ in self.terms:
-            if variable == axis and factor.__class__ is int and 1 < factor <= tuning.window_stride:
+            if variable == axis and is_narrow(factor):
                 return factor
         return 1
 

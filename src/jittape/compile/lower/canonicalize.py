@@ -374,7 +374,8 @@ class _Canonicalizer:
         narrow = linear.narrow_stride(innermost)
         for variable, factor, structural in linear.terms:
             name = variable if isinstance(variable, str) else f"i{variable}"
-            known = structural or (variable == innermost and factor == narrow)
+            # An `Extent` is not compared: that would make the trace less general.
+            known = structural or (variable == innermost and factor.__class__ is int and factor == narrow)
             terms.append((name, factor if known else self._symbol("s", factor)))
         if _is_known_offset(linear, innermost):
             return Linear(tuple(terms), None, linear.fixed + linear.offset)

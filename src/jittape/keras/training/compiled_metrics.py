@@ -77,7 +77,7 @@ class CompiledMetrics:
     @property
     def metrics(self) -> list[metrics.Metric]:
         """The metrics that are known."""
-        return [m for m in (*self._given, *self._weighted) if not isinstance(m, str)]
+        return [*_known(self._given), *_known(self._weighted)]
 
     @property
     def is_open(self) -> bool:
@@ -101,8 +101,8 @@ class CompiledMetrics:
 
     def result(self) -> dict[str, Any]:
         """Return the values by name; a weighted metric is called ``weighted_`` if its name occurs before."""
-        found = {metric.name: metric.result() for metric in self._given if not isinstance(metric, str)}
-        for metric in [metric for metric in self._weighted if not isinstance(metric, str)]:
+        found = {metric.name: metric.result() for metric in _known(self._given)}
+        for metric in _known(self._weighted):
             name = f"weighted_{metric.name}" if metric.name in found else metric.name
             found[name] = metric.result()
         return found
@@ -111,6 +111,11 @@ class CompiledMetrics:
         """Begin again."""
         for metric in self.metrics:
             metric.reset_state()
+
+
+def _known(given: Iterable[Any]) -> list[metrics.Metric]:
+    """Return the metrics among metrics and names of accuracies, which the first batch replaces."""
+    return [metric for metric in given if not isinstance(metric, str)]
 
 
 def metrics_of(layer: Module) -> list[metrics.Metric]:

@@ -188,10 +188,9 @@ class _Body:
         else:
             for part in ast.iter_child_nodes(node):
                 inner = part.value if isinstance(part, (ast.Starred, ast.keyword)) else part
-                if isinstance(node, ast.Call) and isinstance(part, ast.Attribute) and part is node.func:
-                    inner = (
-                        part if self._resolved(part) is not None else part.value
-                    )  # `_method` checks its name
+                is_function = isinstance(node, ast.Call) and part is node.func
+                if is_function and isinstance(part, ast.Attribute) and self._resolved(part) is None:
+                    inner = part.value  # `_method` checks the name
                 if isinstance(inner, ast.expr) and not isinstance(inner, ast.Slice):
                     self._expression(inner)
             if isinstance(node, ast.Call):

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import external, integer
@@ -89,20 +91,20 @@ def define_function(new: New, function: ir.Function) -> None:
 
 def define_fact(new: New, function: ir.Function) -> None:
     """Emit the call of a function that asks for the shape of a Tensor, or for a number that follows from it."""
-    code = new(function)
-    python = code.block("python")
-    code.require_same(python, (count_of(code), integer(1)), (function.args[3], integer(0)))
-    kind = call_of_function(code, python)
-    return_or_run(code, fact(new, code, kind, code.read(function.args[1])), python)
+    _define_fact(fact, new, function)
 
 
 def define_shape(new: New, function: ir.Function) -> None:
     """Emit the call of `jt.shape`, `rank` or `size` for a Tensor alone."""
+    _define_fact(shape_tensor, new, function)
+
+
+def _define_fact(emitted: Callable[..., ir.Value], new: New, function: ir.Function) -> None:
     code = new(function)
     python = code.block("python")
     code.require_same(python, (count_of(code), integer(1)), (function.args[3], integer(0)))
     kind = call_of_function(code, python)
-    return_or_run(code, shape_tensor(new, code, kind, code.read(function.args[1])), python)
+    return_or_run(code, emitted(new, code, kind, code.read(function.args[1])), python)
 
 
 def count_of(code: ObjectCode) -> ir.Value:

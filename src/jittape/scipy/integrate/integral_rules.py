@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -263,10 +264,14 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1) -> Any:
     count = int(y.shape[-1])
     if count < 2 or (count - 1) & (count - 2):
         raise ValueError(f"[romb] the number of samples must be a power of two plus one, got {count}")
+    return reduce_sum(y * _romb_weights(count).astype(y.aval.dtype), -1) * dx
+
+
+@cache
+def _romb_weights(count: int) -> np.ndarray[Any, Any]:
     from scipy.integrate import romb as scipy_romb
 
-    weights = np.asarray(scipy_romb(np.eye(count)), y.aval.dtype)
-    return reduce_sum(y * weights, -1) * dx
+    return np.asarray(scipy_romb(np.eye(count)))
 
 
 def _quotient(a: Any, b: Any) -> Any:

@@ -229,7 +229,8 @@ def curve_fit(
             else squeeze(triangular_solve(s, expand_dims(difference, -1)), -1)
         )
 
-    unbounded = all(np.all(np.isinf(side)) for side in _sides(bounds))
+    low, high = _sides(bounds)
+    unbounded = np.all(np.isneginf(low)) and np.all(np.isposinf(high))
     method = method or ("lm" if unbounded else "trf")
     arguments = (x, y, weights if factor is None else factor)
     if "maxfev" in kwargs:

@@ -120,11 +120,11 @@ def _product(a: Any, b: Any) -> Any:
 
 
 def _direct(function: str, a: Any, b: Any, mode: str) -> Any:
-    dtype = np.result_type(_dtype(a), _dtype(b))
-    a, b = cast(a, dtype), cast(b, dtype)
     rank = len(a.shape)
     if not rank:
         return _product(a, b)
+    dtype = np.result_type(_dtype(a), _dtype(b))
+    a, b = cast(a, dtype), cast(b, dtype)
     if swapped_for(function, tuple(a.shape), tuple(b.shape), mode):
         a, b = b, a
     found = direct_convolution(a, b, rank, "valid" if mode == "valid" else "full")

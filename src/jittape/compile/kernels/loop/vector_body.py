@@ -92,9 +92,10 @@ class VectorBody(ScalarBody):
         """
         self._find_rows(start, addresses_of(self.kernel))
         self._find_rows_before()
-        strided = [*[load.address for load in strided_loads(self.kernel)], *strided_stores(self.kernel)]
+        loads, stores = strided_loads(self.kernel), strided_stores(self.kernel)
+        strided = [*[load.address for load in loads], *stores]
         self._strides = {_row(address): self._step(address.linear) for address in strided}
-        columns = [(a, narrow_stride(self.kernel, a)) for a in strided_stores(self.kernel)]
+        columns = [(address, narrow_stride(self.kernel, address)) for address in stores]
         self._columns_written = Counter([_block(a, s) for a, s in columns if s is not None])
         first = integer(0)
         if written_twice(self.kernel):

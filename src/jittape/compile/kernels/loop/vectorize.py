@@ -26,6 +26,7 @@ from jittape.compile.ir.instructions import (
     KernelLoad,
     Linear,
     Load,
+    is_narrow,
 )
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.core.tuning import tuning
@@ -139,7 +140,7 @@ def _stride_of(kernel: LoopKernel, address: Address) -> Factor | None:
 def narrow_stride(kernel: LoopKernel, address: Address) -> int | None:
     """Return how far elements along the innermost loop are apart if vectors of them are accessed in windows."""
     stride = _stride_of(kernel, address)
-    return stride if isinstance(stride, int) and 2 <= stride <= tuning.window_stride else None
+    return stride if is_narrow(stride) else None
 
 
 def strided_loads(kernel: LoopKernel) -> list[KernelLoad]:
