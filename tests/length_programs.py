@@ -1,8 +1,10 @@
-"""Random functions of arrays of any length: what general traces are compared with ordinary ones on."""
+"""Random functions of arrays of any length, what general traces are compared with ordinary ones on, and models."""
 
 import random
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 import jittape as jt
 
@@ -67,3 +69,61 @@ def random_function(seed: int) -> Callable[..., Any]:
         return [values[i] for i in returned], gradients
 
     return function
+
+
+DATA = np.random.default_rng(0).normal(size=(2000, 16)).astype(np.float32)
+TOKENS = np.random.default_rng(1).integers(0, 50, 2000)
+
+
+def weight(*shape: int) -> jt.Variable:
+    return jt.Variable(np.random.default_rng(len(shape)).normal(size=shape).astype(np.float32))
+
+
+def layer_norm() -> tuple[Any, ...]:
+    scale, offset, w = weight(16), weight(16), weight(16, 4)
+
+    def loss(x: Any) -> Any:
+        centered = x - jt.reduce_mean(x, -1, keepdims=True)
+        variance = jt.reduce_mean(jt.square(centered), -1, keepdims=True)
+        return jt.reduce_mean(jt.square((centered / jt.sqrt(variance + 1e-3) * scale + offset) @ w))
+
+    return [jt.TensorSpec([None, 16], jt.float32)], loss, [scale, offset, w], lambda n: [DATA[:n]]
+
+
+def cross_entropy() -> tuple[Any, ...]:
+    w, b = weight(16, 10), weight(10)
+
+    def loss(x: Any, labels: Any) -> Any:
+        return jt.reduce_mean(jt.nn.sparse_softmax_cross_entropy_with_logits(labels, x @ w + b))
+
+    specs = [jt.TensorSpec([None, 16], jt.float32), jt.TensorSpec([None], jt.int64)]
+    return specs, loss, [w, b], lambda n: [DATA[:n], TOKENS[:n] % 10]
+
+
+def embedding() -> tuple[Any, ...]:
+    table, w = weight(50, 16), weight(16, 1)
+
+    def loss(tokens: Any) -> Any:
+        return jt.reduce_sum(jt.square(jt.reduce_mean(jt.gather(table, tokens), 0)[None] @ w))
+
+    return [jt.TensorSpec([None], jt.int64)], loss, [table, w], lambda n: [TOKENS[:n]]
+
+
+def attention() -> tuple[Any, ...]:
+    query, key, value = weight(16, 16), weight(16, 16), weight(16, 16)
+
+    def loss(x: Any) -> Any:
+        scores = jt.nn.softmax(jt.matmul(x @ query, x @ key, transpose_b=True) * 0.1)
+        return jt.reduce_mean(jt.square(scores @ (x @ value)))
+
+    return [jt.TensorSpec([None, 16], jt.float32)], loss, [query, key, value], lambda n: [DATA[:n]]
+
+
+def joined() -> tuple[Any, ...]:
+    w = weight(16, 4)
+
+    def loss(x: Any) -> Any:
+        both = jt.pad(jt.concat([x, x[::-1] * 0.5], 0), [[2, 3], [0, 0]])
+        return jt.reduce_mean(jt.square(jt.tanh(both @ w)))
+
+    return [jt.TensorSpec([None, 16], jt.float32)], loss, [w], lambda n: [DATA[:n]]

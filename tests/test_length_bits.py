@@ -10,55 +10,11 @@ import pytest
 import jittape as jt
 from jittape.compile.analysis.gemm_operands import Matrix, Product, form_of
 from jittape.core.symbolic.extents import Extents
+from length_programs import attention, cross_entropy, embedding, layer_norm
 
-LENGTHS = [2, 3, 4, 7, 16, 60, 131, 300, 520, 900, 1027, 1400, 1871]
-"""On both sides of the sizes from which sums of 16 columns are grouped and divided into tasks."""
-DATA = np.random.default_rng(0).normal(size=(2000, 16)).astype(np.float32)
-TOKENS = np.random.default_rng(1).integers(0, 50, 2000)
-
-
-def weight(*shape: int) -> jt.Variable:
-    return jt.Variable(np.random.default_rng(len(shape)).normal(size=shape).astype(np.float32))
-
-
-def layer_norm() -> tuple[Any, ...]:
-    scale, offset, w = weight(16), weight(16), weight(16, 4)
-
-    def loss(x: Any) -> Any:
-        centered = x - jt.reduce_mean(x, -1, keepdims=True)
-        variance = jt.reduce_mean(jt.square(centered), -1, keepdims=True)
-        return jt.reduce_mean(jt.square((centered / jt.sqrt(variance + 1e-3) * scale + offset) @ w))
-
-    return [jt.TensorSpec([None, 16], jt.float32)], loss, [scale, offset, w], lambda n: [DATA[:n]]
-
-
-def cross_entropy() -> tuple[Any, ...]:
-    w, b = weight(16, 10), weight(10)
-
-    def loss(x: Any, labels: Any) -> Any:
-        return jt.reduce_mean(jt.nn.sparse_softmax_cross_entropy_with_logits(labels, x @ w + b))
-
-    specs = [jt.TensorSpec([None, 16], jt.float32), jt.TensorSpec([None], jt.int64)]
-    return specs, loss, [w, b], lambda n: [DATA[:n], TOKENS[:n] % 10]
-
-
-def embedding() -> tuple[Any, ...]:
-    table, w = weight(50, 16), weight(16, 1)
-
-    def loss(tokens: Any) -> Any:
-        return jt.reduce_sum(jt.square(jt.reduce_mean(jt.gather(table, tokens), 0)[None] @ w))
-
-    return [jt.TensorSpec([None], jt.int64)], loss, [table, w], lambda n: [TOKENS[:n]]
-
-
-def attention() -> tuple[Any, ...]:
-    query, key, value = weight(16, 16), weight(16, 16), weight(16, 16)
-
-    def loss(x: Any) -> Any:
-        scores = jt.nn.softmax(jt.matmul(x @ query, x @ key, transpose_b=True) * 0.1)
-        return jt.reduce_mean(jt.square(scores @ (x @ value)))
-
-    return [jt.TensorSpec([None, 16], jt.float32)], loss, [query, key, value], lambda n: [DATA[:n]]
+LENGTHS = [2, 3, 4, 7, 10, 16, 60, 64, 131, 160, 300, 520, 900, 1027, 1400, 1871]
+"""Some are numbers of the models or their products. Sums of 16 columns are grouped, and divided into tasks, from sizes
+between them on."""
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 The passes run once with extents (`jittape.core.symbolic.extents`). For other values the guards are checked and the
 numbers of the schedule computed, which takes a tenth of the time of the passes. Where a guard fails, such as below a
 threshold for tiling, the passes run again and their schedule becomes another *variant*. The first schedule that a
-variant gives for other values is compared with that of the passes; if they differ, the variant is not used.
+variant gives for other values is compared with that of the passes; if they differ, the variant is not used. Variants
+do not use that a length equals another number by accident, so they serve such lengths, too.
 
 Most lengths are met once, so the first run of a length may be *provisional*: its schedule is right, but the passes
 would decide otherwise about speed. They run if the length is met again, or if such runs have taken longer than they do.
@@ -52,8 +53,10 @@ _FIRST_RUN_SLACK = 64.0
 """Factor by which decisions about speed may be wrong in the first run of a length; then it is `tuning.length_slack`."""
 _PROVISIONAL_SHARE = 4
 """Time of provisional runs after which the passes run, as a multiple of theirs. Some such runs take 30 % longer."""
-_MOST_COLLISIONS = 32
-"""Number of times that they run in vain because an extent equals another number by accident, which others may not."""
+_OFFSETS = (0, 1, -1, 2, 3)
+"""Offsets of the values that the passes run at, if an extent equals another number by accident."""
+_MOST_UNSERVED = 32
+"""Number of lengths for which they run in vain because no variant of near lengths serves them."""
 
 
 class GeneralExecutable:
@@ -77,8 +80,7 @@ class GeneralExecutable:
         self._scalars = scalars
         self._donated = donated
         self._variants: list[_Variant] = []
-        self._failures = 0
-        self._collisions = 0
+        self._failures = self._unserved = self._runs = 0
         self._numbers: set[Any] = set()
         self._provisional_seconds = self._passes_seconds = 0.0
 
@@ -120,7 +122,7 @@ class GeneralExecutable:
             found = self._provisional_at(values, program_of)
             if found is not None:
                 return found
-        made = self._new_variant(values) if self._may_run_passes(values) else None
+        made = self._new_variant(values)
         if made is None:
             return None if is_met_again else self._provisional_at(values, program_of)
         self._variants.insert(0, made)
@@ -143,16 +145,29 @@ class GeneralExecutable:
         self._provisional_seconds += seconds
 
     def _may_run_passes(self, values: Sequence[int]) -> bool:
-        """Return whether the passes may run with extents that have these values."""
-        if self._failures >= _MOST_FAILURES or self._collisions >= _MOST_COLLISIONS:
-            return False
-        if len(self._variants) >= _MOST_VARIANTS or min(values) <= tuning.unrolled_elements:
-            return False
-        return self._numbers.isdisjoint(values)  # else they are in no general position
+        """Return whether the passes may run with extents at these values."""
+        most = self._failures >= _MOST_FAILURES or self._unserved >= _MOST_UNSERVED
+        return not most and len(self._variants) < _MOST_VARIANTS and min(values) > tuning.unrolled_elements
 
     def _new_variant(self, values: Sequence[int]) -> _Variant | None:
-        """Run the passes with extents and return their schedule as a variant."""
-        extents, began = Extents(values), time.perf_counter()
+        """Return a new variant that serves these values, from the passes at the next values in general position."""
+        served, began, before = None, time.perf_counter(), self._runs
+        for offset in _OFFSETS:
+            near = [n + offset for n in values]
+            if served is not None or not self._may_run_passes(near):
+                break
+            made = self._variant_at(near) if self._numbers.isdisjoint(near) else None
+            served = made if made is not None and made.is_good_at(values) else None
+        if self._runs > before:
+            self._unserved += served is None
+            self._provisional_seconds, self._passes_seconds = 0.0, time.perf_counter() - began
+        return served
+
+    def _variant_at(self, values: Sequence[int]) -> _Variant | None:
+        """Run the passes with extents that have these values, and return their schedule as a variant."""
+        extents = Extents(values)
+        extents.ignores_coincidences = True
+        self._runs += 1
         try:
             with extents.hashed_by_expression():
                 general = self._program_at(*extents.variables)
@@ -162,7 +177,6 @@ class GeneralExecutable:
                 self._numbers = numbers_of(general, products=True)
                 if not extents.is_general(self._numbers):
                     self._failures += extents.is_pinned
-                    self._collisions += not extents.is_pinned
                     return None
                 return _Variant(
                     extents, general, found, values, self._program_at, self._scalars, self._donated
@@ -172,7 +186,6 @@ class GeneralExecutable:
             return None
         finally:
             extents.close()
-            self._provisional_seconds, self._passes_seconds = 0.0, time.perf_counter() - began
 
 
 class _Variant:

@@ -26,7 +26,7 @@ import numpy as np
 
 from jittape.core.program import Body, bodies_of_thread
 from jittape.core.symbolic.expression_writer import COMPARISONS, OPERATORS, ExpressionWriter, guarded_function
-from jittape.core.symbolic.guard_ranges import Guards, Sign, position_tests
+from jittape.core.symbolic.guard_ranges import Guards, Sign, may_coincide, position_tests
 from jittape.core.symbolic.memo_keys import is_memo_key
 from jittape.core.symbolic.polynomials import (
     SharedTexts,
@@ -60,6 +60,8 @@ class Extents:
         Whether the run goes on. Afterwards extents, which caches or Python code may hold, are like their values.
     is_pinned : bool
         Whether code needed the value of an extent.
+    ignores_coincidences : bool
+        Whether results hold where expressions are equal by accident, too, as a schedule does that tells them apart.
     hashed : dict
         Expressions that were keys of dictionaries, with their present values.
     guards : Guards
@@ -71,15 +73,14 @@ class Extents:
         self._forms: dict[Terms, Terms | None] = {}
         self.guards = Guards()
         self.hashed: dict[Terms, Any] = {}
-        self.is_pinned = False
+        self.is_pinned = self.ignores_coincidences = False
         self._lines: list[str] = []
         self._functions: dict[str, Callable[..., Any]] = {}
         self._arguments: dict[str, Any] = {}
         self._constants: frozenset[int] = frozenset()
         self._bodies: dict[Any, Body] = {}
-        self.is_open = True
+        self.is_open = self.hashes_by_value = True
         open_extents.append(self)
-        self.hashes_by_value = True
         self.variables = [Extent(self, (((i,), 1),), hint) for i, hint in enumerate(hints)]
 
     @contextmanager
@@ -108,22 +109,22 @@ class Extents:
         """Return a function of the values of the variables: `result` for these values; None if a guard fails.
 
         The guards require the expressions in `hashed`, by default all hashed ones, to be in general position. Decisions
-        about speed may be wrong by the factor `slack`. Tuples, dictionaries and dataclasses with extents are built
-        anew; all else is shared.
+        about speed may be wrong by the factor `slack`; if it is not 1, coincidences may be ignored. Tuples,
+        dictionaries and dataclasses with extents are built anew; all else is shared.
         """
         variables = self._atoms[: len(self.variables)]
         tests = self.guards.tests(slack, variables, [variable._hint for variable in self.variables])
-        tests += position_tests(self.hashed if hashed is None else hashed, self._atoms)
+        if slack == 1 or not self.ignores_coincidences:
+            tests += position_tests(self.hashed if hashed is None else hashed, self._atoms)
         shared = SharedTexts(self._atoms)
         writer = ExpressionWriter(
             lambda v: shared.text(v._terms) if v.__class__ is Extent else None, shared.lines
         )
         value = writer.text(result)
+        results = [*shared.lines, value]
         names = {**self._functions, **self._arguments, **writer.constants, "constants": self._constants}
         of_extents = {name: partial(applied, function) for name, function in self._functions.items()}
-        return guarded_function(
-            variables, self._lines, tests, [*shared.lines, value], names, Extent, of_extents
-        )
+        return guarded_function(variables, self._lines, tests, results, names, Extent, of_extents)
 
     def _atom(self, key: Any, text: str, hint: Any) -> Extent:
         if (known := self._numbered.get(key)) is None:
@@ -410,8 +411,10 @@ def _compared(symbol: str, extent: Extent, other: Any) -> Any:
         if difference.__class__ is not Extent:
             return COMPARISONS[symbol](difference, 0)
         holds = COMPARISONS[symbol](difference._hint, 0)
-        return owner.guards.add(f"{difference._source} {symbol} 0", holds, Sign(difference._terms, symbol))
+        text, sign = f"{difference._source} {symbol} 0", Sign(difference._terms, symbol)
+        if holds is False and symbol == "==" and owner.ignores_coincidences and may_coincide(hint_of(other)):
+            return owner.guards.differ(text, sign)
+        return owner.guards.add(text, holds, sign)
     right = other._source if other.__class__ is Extent else f"({other!r})"
-    return owner.guards.add(
-        f"{extent._source} {symbol} {right}", COMPARISONS[symbol](extent._hint, hint_of(other))
-    )
+    holds = COMPARISONS[symbol](extent._hint, hint_of(other))
+    return owner.guards.add(f"{extent._source} {symbol} {right}", holds)

@@ -13,10 +13,19 @@ from typing import Any
 from jittape.core.symbolic.polynomials import Terms, polynomial_text
 from jittape.value_classes import NamedTuple
 
-__all__ = ["Guards", "Sign", "position_tests"]
+__all__ = ["Guards", "Sign", "may_coincide", "position_tests"]
 
 _LARGEST = 2**40
 """Largest value of a variable in a range."""
+
+
+_LARGEST_SPECIAL = 2
+"""Largest number that has a meaning of its own as an extent or offset: nothing, no loop, a pair."""
+
+
+def may_coincide(number: int) -> bool:
+    """Return whether an extent that equals `number` may be treated as another extent, which only costs time."""
+    return number > _LARGEST_SPECIAL
 
 
 class Sign(NamedTuple):
@@ -55,6 +64,7 @@ class Guards:
         self._holds: dict[str, bool] = {}
         self._preferences: dict[str, Callable[[float], tuple[str, Sign | None]]] = {}
         self._signs: dict[str, Sign] = {}
+        self._coincidences: dict[str, None] = {}
 
     def add(self, text: str, holds: bool, sign: Sign | None = None) -> bool:
         """Add a condition; return whether it holds."""
@@ -66,6 +76,12 @@ class Guards:
     def prefer(self, key: str, condition: Callable[[float], tuple[str, Sign | None]]) -> None:
         """Add a decision about speed. ``condition(slack)`` returns its guard, as text and sign, for such a slack."""
         self._preferences.setdefault(key, condition)
+
+    def differ(self, text: str, sign: Sign) -> bool:
+        """Add an equality that does not hold, and on which only the speed depends where it does; return False."""
+        self._coincidences.setdefault(text)
+        self._signs[text] = sign
+        return False
 
     def tests(self, slack: float, names: Sequence[str], hints: Sequence[Any]) -> list[str]:
         """Return conditions that imply all guards.
@@ -80,6 +96,8 @@ class Guards:
             Present values of the variables.
         """
         found = [text if holds else f"not {text}" for text, holds in self._holds.items()]
+        if slack == 1:
+            found += [f"not {text}" for text in self._coincidences if text not in self._holds]
         preferred = dict([condition(slack) for condition in self._preferences.values()])
         signs = {text: sign for text, sign in preferred.items() if sign is not None}
         return _with_ranges([*found, *preferred], {**self._signs, **signs}, names, hints)

@@ -1,0 +1,89 @@
+"""Few schedules serve all lengths, also those that equal other numbers of the program."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.core.symbolic.extents import Extents
+from jittape.recording.trie import trie
+from jittape.runtime import executable, general_executable
+from length_programs import attention, cross_entropy, embedding, joined, layer_norm
+
+EQUAL = [4, 8, 10, 16, 20, 32, 40, 50, 64, 160, 256, 800]
+"""Lengths that equal numbers of the models, their products or parts."""
+LENGTHS = [211, 97, 151, *random.Random(0).sample([*EQUAL, *random.Random(1).sample(range(5, 200), 38)], 50)]
+MOST = {layer_norm: 2, cross_entropy: 2, embedding: 3, joined: 3, attention: 6}
+"""Maximum number of schedules that the passes make of a model, for lengths above 4."""
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Runs of the passes: their number, and the names of kernels of schedules."""
+    found: dict[str, Any] = {"general": 0, "own": 0, "kernels": []}
+
+    def count(module: Any, kind: str) -> None:
+        original = module.schedule
+
+        def schedule(*args: Any, **options: Any) -> Any:
+            made = original(*args, **options)
+            found[kind] += 1
+            found["kernels"].append({step.kernel.name for step in made.steps if hasattr(step, "kernel")})
+            return made
+
+        monkeypatch.setattr(module, "schedule", schedule)
+
+    count(general_executable, "general")
+    count(executable, "own")
+    return found
+
+
+@pytest.mark.parametrize("form", ["function", "plain"])
+@pytest.mark.parametrize("model", MOST)
+def test_few_schedules_serve_lengths_that_equal_numbers_of_the_program(
+    model: Callable[[], tuple[Any, ...]], form: str, counted: dict[str, Any]
+) -> None:
+    trie.clear()
+    specs, loss, weights, inputs = model()
+
+    def step(*xs: Any) -> list[Any]:
+        with jt.GradientTape() as tape:
+            value = loss(*xs)
+        return [value, *[jt.convert_to_tensor(g) for g in tape.gradient(value, weights)]]
+
+    call = jt.function(step, input_signature=specs) if form == "function" else step
+    for n in (length for length in LENGTHS if length > 4):
+        found = [r.numpy() for r in call(*map(jt.constant, inputs(n)))]
+        if n in EQUAL:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(jt.config, "interpret", True)
+                expected = [r.numpy() for r in step(*map(jt.constant, inputs(n)))]
+            for a, b in zip(found, expected, strict=True):
+                np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-5)
+    # Each schedule is compared with that of the passes at another length.
+    assert counted["general"] <= 2 * MOST[model]
+    assert counted["own"] == 0
+    new = [len(names - set().union(*counted["kernels"][:i])) for i, names in enumerate(counted["kernels"])]
+    assert sum(new[1:]) <= 3
+
+
+def test_a_length_that_equals_another_number_needs_a_guard_only_if_that_decides() -> None:
+    extents = Extents([41])
+    (n,) = extents.variables
+    extents.ignores_coincidences = True
+    assert n != 16
+    assert n * 4 != 164 + 4
+    assert n != 1
+    with extents.hashed_by_expression():
+        assert len({n, n + 1, 16}) == 3
+    assert extents.is_general({16})
+    extents.close()
+    exact, ignoring = extents.function(("n", n)), extents.function(("n", n), slack=1.5)
+    assert exact(40) == ignoring(40) == ("n", 40)
+    assert exact(16) is exact(42) is None
+    assert ignoring(16) == ("n", 16)
+    assert ignoring(42) == ("n", 42)
+    assert exact(1) is ignoring(1) is None
