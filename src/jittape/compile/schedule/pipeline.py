@@ -17,6 +17,7 @@ from jittape.compile.rewrite.cholesky_cotangents import split_cholesky_cotangent
 from jittape.compile.rewrite.decompose import decompose
 from jittape.compile.rewrite.diagonals import scatter_diagonals
 from jittape.compile.rewrite.join_checks import join_checks
+from jittape.compile.rewrite.join_loops import join_loops
 from jittape.compile.rewrite.join_parts import join_parts
 from jittape.compile.rewrite.layout_transposition import transpose_layouts
 from jittape.compile.rewrite.program_editor import separate_outputs
@@ -126,6 +127,8 @@ PASSES: tuple[Pass, ...] = (
     # Before decompositions: they write out the ops that the rewrite looks for.
     _rewrite("split Cholesky cotangents", split_cholesky_cotangents),
     _rewrite("decompose", lambda program: decompose(program, NATIVE)),
+    # After decompositions, which write out loops; before the views, which move into the joined body.
+    _rewrite("join loops", join_loops),
     _rewrite("views in loops", views_in_loops),
     Pass("join checks", _join_checks, _check_program),
     Pass("add scattered elements", _scatter_parts, _check_program),
