@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -145,15 +146,44 @@ def _log_ratio(top: Any, bottom: Any, change: Any) -> Any:
     return where(large, multiply(sign(change), distance), subtract(lgamma(top), lgamma(bottom)))
 
 
+MAX_GAMMA = 171.0
+"""Largest integer whose gamma function is finite in float64."""
+
+
+def _exact_ratio(ratio: Any, top: Any, *bottoms: Any) -> Any:
+    """Return `ratio`, a value of gamma of `top` over the product of those of `bottoms`, exact for small integers.
+
+    The gamma function of an integer up to 23 is a float64, so the quotient is correctly rounded. That of larger
+    integers is close to an integer, if it is below 2**49. `top` and `bottoms` are float64.
+    """
+    operands = (top, *bottoms)
+    in_range = [logical_and(greater_equal(x, 1.0), less_equal(x, MAX_GAMMA)) for x in operands]
+    whole = [logical_and(inside, equal(x, floor(x))) for x, inside in zip(operands, in_range, strict=True)]
+    known = functools.reduce(logical_and, whole)
+    quotient = functools.reduce(
+        divide, [gamma_beta.gamma(stop_gradient(where(known, x, 1.0))) for x in operands]
+    )
+    integer = logical_and(greater(quotient, 0.5), less(quotient, 2.0**49))
+    exact = where(integer, round(quotient), quotient)
+    return add(ratio, stop_gradient(where(known, subtract(exact, ratio), 0.0)))
+
+
 def poch(z: Any, m: Any) -> Any:
-    """Return ``gamma(z + m) / gamma(z)``; by reflection if `m` is whole and `z` a pole or small."""
+    """Return ``gamma(z + m) / gamma(z)``; by reflection if `m` is whole and `z` a pole or small.
+
+    float32 is computed in float64, so that integers give exact integers there too.
+    """
+    dtype = as_symbol(z).dtype
+    if dtype == float32:
+        return cast(poch(cast(z, float64), cast(m, float64)), dtype)
     top = add(z, m)
     whole, pole = equal(m, floor(m)), _is_pole(z)
     reflected = logical_and(whole, logical_or(pole, less(maximum(z, top), 0.5)))
     above, below = where(reflected, subtract(1.0, z), top), where(reflected, subtract(1.0, top), z)
     turned = where(pole, _unit(m), divide(1.0, _turned(where(whole, m, 0.0), where(pole, 0.5, z))))
     signs = stop_gradient(multiply(gammasgn(above), gammasgn(below)))
-    value = multiply(where(reflected, turned, 1.0), multiply(signs, exp(_log_ratio(above, below, m))))
+    size = _exact_ratio(exp(_log_ratio(above, below, m)), above, below)
+    value = multiply(where(reflected, turned, 1.0), multiply(signs, size))
     zero = _zero_at_pole(lgamma(above), multiply(where(reflected, _unit(m), 1.0), gammasgn(above)), below)
     value = where(_is_pole(below), zero, where(_is_pole(above), INF, value))
     return where(logical_and(is_inf(z), equal(m, 0)), 1.0, value)
@@ -163,7 +193,11 @@ def binom(n: Any, k: Any) -> Any:
     """Return ``gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1))``; integers give exact integers.
 
     For whole k and ``n < k - 1``, it is ``(-1)**k binom(k - n - 1, k)``, which rounds no argument close to a pole.
+    float32 is computed in float64.
     """
+    dtype = as_symbol(n).dtype
+    if dtype == float32:
+        return cast(binom(cast(n, float64), cast(k, float64)), dtype)
     whole_k, whole_n = equal(k, floor(k)), equal(n, floor(n))
     flipped = logical_and(
         logical_and(whole_k, greater(k, 0.5)), logical_and(less(n, subtract(k, 1.0)), logical_not(whole_n))
@@ -173,7 +207,7 @@ def binom(n: Any, k: Any) -> Any:
     first = less(k1, rest)
     least, most = where(first, k1, rest), where(first, rest, k1)
     change = where(first, k, where(flipped, subtract(negative(n), 1.0), subtract(n, k)))
-    size = exp(subtract(_log_ratio(n1, most, change), lgamma(least)))
+    size = _exact_ratio(exp(subtract(_log_ratio(n1, most, change), lgamma(least))), n1, most, least)
     signs = stop_gradient(multiply(multiply(gammasgn(n1), gammasgn(k1)), gammasgn(rest)))
     turned = _turned(where(flipped, k, 0.0), where(flipped, negative(n), 0.5))
     value = multiply(where(flipped, turned, 1.0), multiply(signs, size))
