@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from jittape.autograd.containers import as_tensor, holds_boxes, is_box, leaves_of_value
+from jittape.autograd.extend import logs_calls
 from jittape.autograd.products import gradient_of
 from jittape.autograd.wrap_util import unary_to_nary
 from jittape.lazy_names import lazily
@@ -310,6 +311,6 @@ def checkpoint(fun: Function) -> Function:
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         varied = holds_boxes(args) or holds_boxes(kwargs)
-        return (recomputed if varied else fun)(*args, **kwargs)
+        return (recomputed if varied and not logs_calls() else fun)(*args, **kwargs)
 
     return checkpointed

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from jittape.autodiff.custom_gradient import custom_gradient
 from jittape.autograd.containers import (
@@ -49,6 +51,34 @@ _vjp_makers: dict[Function, Function] = {}
 _jvp_makers: dict[Function, Function] = {}
 
 
+class LoggedCall(NamedTuple):
+    """A call of a primitive on tensors, and its result."""
+
+    function: Function
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    answer: Any
+
+
+_log: ContextVar[list[LoggedCall] | None] = ContextVar("_log", default=None)
+
+
+@contextmanager
+def calls_logged() -> Iterator[list[LoggedCall]]:
+    """Log the calls of primitives on tensors inside the context; they need no rule until a derivative asks for it."""
+    calls: list[LoggedCall] = []
+    token = _log.set(calls)
+    try:
+        yield calls
+    finally:
+        _log.reset(token)
+
+
+def logs_calls() -> bool:
+    """Return whether calls of primitives are logged: operations are then to be repeated one by one."""
+    return _log.get() is not None
+
+
 def primitive(f_raw: Function) -> Function:
     """Return `f_raw` as an operation whose derivative `defvjp` or `defjvp` defines.
 
@@ -86,10 +116,8 @@ def primitive(f_raw: Function) -> Function:
         argnums = tuple([i for i, a in enumerate(args) if holds_boxes(a)])
         if not argnums:
             return f_raw(*args, **kwargs)
-        if f_wrapped not in _vjp_makers and f_wrapped not in _jvp_makers:
-            raise NotImplementedError(
-                f"VJP of {get_name(f_raw)} wrt argnums {argnums} not defined: define it with defvjp"
-            )
+        if _log.get() is None:
+            _require_rule(f_wrapped, argnums)
         return _recorded(f_wrapped, f_raw, argnums, args, kwargs)
 
     functools.update_wrapper(f_wrapped, f_raw)
@@ -98,13 +126,25 @@ def primitive(f_raw: Function) -> Function:
     return f_wrapped
 
 
+def _require_rule(f: Function, argnums: tuple[int, ...]) -> None:
+    if f not in _vjp_makers and f not in _jvp_makers:
+        raise NotImplementedError(
+            f"VJP of {get_name(f)} wrt argnums {argnums} not defined: define it with defvjp"
+        )
+
+
 def _recorded(
     f: Function, f_raw: Function, argnums: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Record a call of a primitive: its value as a constant with a gradient of its own."""
     answer = f_raw(*as_numpy(args), **as_numpy(kwargs))
     outputs = [as_tensor(leaf) for leaf in leaves_of_value(answer)]
+    log = _log.get()
     if not any(is_differentiable(y.aval.dtype) for y in outputs):
+        if log is not None:
+            raise TypeError(
+                f"[const_graph] {get_name(f)} returns no floating numbers, so its calls are not repeated"
+            )
         return answer
     varied = [args[i] for i in argnums]
     given = [leaf for leaf in leaves_of_value(varied) if is_box(leaf)]
@@ -120,6 +160,8 @@ def _recorded(
         return [_conjugate(as_tensor(c)) for c in leaves]
 
     made.append(like(answer, custom_gradient(lambda *_: (outputs, gradient))(*given)))
+    if log is not None:
+        log.append(LoggedCall(f, args, kwargs, made[0]))
     return made[0]
 
 
@@ -131,6 +173,7 @@ def _cotangents(
     f: Function, argnums: tuple[int, ...], g: Any, answer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[Any]:
     """Return the cotangents of the varied arguments, by the rule for vectors times Jacobian if there is one."""
+    _require_rule(f, argnums)
     if f in _vjp_makers:
         return list(_vjp_makers[f](argnums, answer, args, kwargs)(g))
     zeros = tuple([mapped(lambda leaf: zeros_of(as_tensor(leaf)), args[i]) for i in argnums])
