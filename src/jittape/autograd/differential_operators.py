@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from jittape.autograd.call_log import logs_calls
 from jittape.autograd.containers import as_tensor, holds_boxes, is_box, leaves_of_value
-from jittape.autograd.extend import logs_calls
 from jittape.autograd.products import gradient_of
 from jittape.autograd.wrap_util import unary_to_nary
 from jittape.lazy_names import lazily

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from jittape.autodiff.custom_gradient import custom_gradient
+from jittape.autograd.call_log import LoggedCall, call_log, logs_calls
 from jittape.autograd.containers import (
     as_numpy,
     as_tensor,
@@ -51,34 +50,6 @@ _vjp_makers: dict[Function, Function] = {}
 _jvp_makers: dict[Function, Function] = {}
 
 
-class LoggedCall(NamedTuple):
-    """A call of a primitive on tensors, and its result."""
-
-    function: Function
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    answer: Any
-
-
-_log: ContextVar[list[LoggedCall] | None] = ContextVar("_log", default=None)
-
-
-@contextmanager
-def calls_logged() -> Iterator[list[LoggedCall]]:
-    """Log the calls of primitives on tensors inside the context; they need no rule until a derivative asks for it."""
-    calls: list[LoggedCall] = []
-    token = _log.set(calls)
-    try:
-        yield calls
-    finally:
-        _log.reset(token)
-
-
-def logs_calls() -> bool:
-    """Return whether calls of primitives are logged: operations are then to be repeated one by one."""
-    return _log.get() is not None
-
-
 def primitive(f_raw: Function) -> Function:
     """Return `f_raw` as an operation whose derivative `defvjp` or `defjvp` defines.
 
@@ -116,7 +87,7 @@ def primitive(f_raw: Function) -> Function:
         argnums = tuple([i for i, a in enumerate(args) if holds_boxes(a)])
         if not argnums:
             return f_raw(*args, **kwargs)
-        if _log.get() is None:
+        if not logs_calls():
             _require_rule(f_wrapped, argnums)
         return _recorded(f_wrapped, f_raw, argnums, args, kwargs)
 
@@ -139,7 +110,7 @@ def _recorded(
     """Record a call of a primitive: its value as a constant with a gradient of its own."""
     answer = f_raw(*as_numpy(args), **as_numpy(kwargs))
     outputs = [as_tensor(leaf) for leaf in leaves_of_value(answer)]
-    log = _log.get()
+    log = call_log()
     if not any(is_differentiable(y.aval.dtype) for y in outputs):
         if log is not None:
             raise TypeError(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from jittape.autograd.call_log import LoggedCall
 from jittape.autograd.containers import as_numpy, as_tensor, is_box, leaves_of_value, like, mapped
-from jittape.autograd.extend import LoggedCall
 from jittape.core.buffers import Buffer
 from jittape.core.primitive import apply
 from jittape.core.program import Op, Program

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from jittape.autodiff.tape import GradientTape
+from jittape.autograd.call_log import calls_logged
 from jittape.autograd.containers import as_numpy, as_tensor, holds_boxes, mapped
-from jittape.autograd.extend import calls_logged
 from jittape.autograd.misc.constant_graph import ConstantGraph
 from jittape.core.primitive import active
 from jittape.primitives.identity import identity
