@@ -12,10 +12,13 @@ import jittape as jt
 from host_schedules import schedule
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop.strided_vectors import _windows
-from jittape.compile.kernels.loop.vectorize import _has_masks, lanes_in
+from jittape.compile.kernels.loop.vectorize import _has_masks, lanes_in, loads_of, read_stride
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.tuning import tuning
+from jittape.primitives.broadcast import cast_op
 from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.comparison import less, where_op
+from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.shape.views import Region, concat_op, slice_op
 from programs import compiled, program_of
 
@@ -32,6 +35,15 @@ def turned(x: Any) -> Any:
     """Return the columns of `x`, the last one first; each result has two columns multiplied."""
     columns = [column(x, i) for i in range(x.shape[1])]
     return concat_op.bind(*[multiply(a, b) for a, b in zip(columns[::-1], columns, strict=True)], axis=1)
+
+
+def turned_far(x: Any) -> Any:
+    """Return `turned`, computed in a loop that costs so much that it is written as vectors."""
+    columns = [column(x, i) for i in range(x.shape[1])]
+    sines = [sin(cast_op.bind(c, dtype=np.dtype(np.float32))) for c in (columns * 2)[:3]]
+    is_small = less(multiply(sines[0], multiply(sines[1], sines[2])), 2.0)
+    pairs = zip(columns[::-1], columns, strict=True)
+    return concat_op.bind(*[where_op.bind(is_small, multiply(a, b), a) for a, b in pairs], axis=1)
 
 
 def kernels_of(function: Any, *operands: Array) -> list[LoopKernel]:
@@ -53,10 +65,11 @@ def test_windows_have_each_element_once_in_a_lane_of_its_own(stride: int, lanes:
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
 @pytest.mark.parametrize("stride", STRIDES)
-def test_columns_are_read_and_written_for_all_lengths(stride: int, dtype: Any) -> None:
+@pytest.mark.parametrize("function", [turned, turned_far])
+def test_columns_are_read_and_written_for_all_lengths(function: Any, stride: int, dtype: Any) -> None:
     for rows in (1, 8, 9, 33, 100):
         x = np.random.default_rng(rows).integers(0, 5, size=(rows, stride)).astype(dtype)
-        (result,) = compiled(program_of(turned, x), [x])
+        (result,) = compiled(program_of(function, x), [x])
         np.testing.assert_array_equal(result, x[:, ::-1] * x)
 
 
@@ -64,10 +77,34 @@ def test_columns_are_read_and_written_for_all_lengths(stride: int, dtype: Any) -
 def test_loops_over_columns_are_vectors(stride: int) -> None:
     if not _has_masks():
         pytest.skip("the processor cannot mask vectors")
-    (kernel,) = kernels_of(turned, np.ones((100, stride)))
+    (kernel,) = kernels_of(turned_far, np.ones((100, stride)))
     assert f"i0*{stride} + {stride - 1}" in kernel.text
     assert lanes_in(kernel) is not None
     assert sum(operand.name[0] == "r" for operand in kernel.operands) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=lambda d: np.dtype(d).name)
+def test_loops_of_little_work_are_vectors_where_windows_are_faster(dtype: Any) -> None:
+    if not _has_masks():
+        pytest.skip("the processor cannot mask vectors")
+    found = [stride for stride in STRIDES if lanes_in(kernels_of(turned, np.ones((100, stride), dtype))[0])]
+    assert found == ([5, 7] if dtype == np.float64 else [8])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "strides"), [(np.float64, (2, 3, 4, 5, 7)), (np.float32, (2, 3, 4, 5, 6, 7, 8))]
+)
+def test_windows_of_one_element_and_an_even_stride_are_not_read(dtype: Any, strides: Any) -> None:
+    def first(x: Any) -> Any:
+        return sin(column(x, 0))
+
+    kernels = [(stride, kernels_of(first, np.ones((100, stride), dtype))[0]) for stride in STRIDES]
+    found = [
+        stride
+        for stride, kernel in kernels
+        if read_stride(kernel, loads_of(kernel)[0].address, np.dtype(dtype))
+    ]
+    assert tuple(found) == strides
 
 
 @pytest.mark.parametrize("stride", [3, 4, 5])

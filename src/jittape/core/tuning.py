@@ -259,6 +259,8 @@ class Tuning:
     """Minimum cost of a vectorized loop for each load of elements that are not adjacent, which is one load per lane."""
     window_stride: int = 8
     """Maximum distance of elements that vectors read and write in windows; a vector has as many windows."""
+    window_cost: int = 10
+    """Minimum cost of a vectorized loop for each column in windows: LLVM adds two of float64 in 2.3 us, not 3.7."""
     heavy_loop_cost: int = 320
     """Maximum cost of a loop that handles two vectors at a time; one vector of a larger loop has enough parallelism."""
     vector_loop_loads: int = 10

@@ -18,6 +18,7 @@ from jittape.compile.kernels.loop.vectorize import (
     addresses_of,
     loads_of,
     narrow_stride,
+    read_stride,
     reads_ahead,
     strided_loads,
     strided_stores,
@@ -241,7 +242,7 @@ class VectorBody(ScalarBody):
 
     def _load_strided(self, address: Address, dtype: np.dtype[Any], mask: ir.Value | None) -> IRValue:
         """Emit the load of a column of narrow rows, or loads of single elements."""
-        stride = narrow_stride(self.kernel, address)
+        stride = read_stride(self.kernel, address, dtype)
         if stride is not None:
             place, kind = self._place_of_lanes(_row(address)), like(memory_type(dtype), self.width)
             fixed = address.linear.fixed
