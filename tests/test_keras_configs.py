@@ -400,3 +400,24 @@ def test_defaults_are_those_of_keras():
     assert keras.losses.Huber().name == "huber_loss"
     assert keras.metrics.MeanMetricWrapper(keras.losses.mean_squared_error).name == "mean_metric_wrapper"
     assert keras.metrics.get(keras.losses.mean_squared_error).name == "mean_squared_error"
+
+
+def test_registration_decides_whether_a_class_is_one_of_the_user():
+    """A class that is defined in a module of jittape, as those of its doctests are, can be registered."""
+
+    class Halved(jt.keras.layers.Layer):
+        def call(self, inputs):
+            return inputs / 2
+
+    Halved.__module__ = "jittape.examples"
+    jt.keras.saving.register_keras_serializable("examples")(Halved)
+    stored = jt.keras.layers.serialize(Halved())
+    assert stored["registered_name"] == "examples>Halved"
+    assert type(jt.keras.layers.deserialize(stored)) is Halved
+
+
+@pytest.mark.parametrize("kind", ["constraints.NonNeg", "constraints.Constraint", "regularizers.Regularizer"])
+def test_classes_without_arguments_refuse_some(kind):
+    module, _, name = kind.partition(".")
+    with pytest.raises(TypeError, match="takes 1 positional argument"):
+        getattr(getattr(jt.keras, module), name)(5)

@@ -8,13 +8,13 @@ from llvmlite import ir
 
 from jittape.compile.cache.emit_kernel import emit_module
 from jittape.compile.ir import table_layouts
+from jittape.compile.ir.records import BitFields, Field, RecordLayout
 from jittape.compile.llvm.definition import Definition, FunctionKind, symbol_of
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.compile.llvm.ir_records import IRRecord, bit_field
 from jittape.compile.llvm.loaded_code import CodeGroup
 from jittape.compile.llvm.target import object_code
-from jittape.core.records import BitFields, Field, RecordLayout
 
 I64 = ir.IntType(64)
 LAYOUTS = {name: value for name, value in vars(table_layouts).items() if isinstance(value, RecordLayout)}

@@ -283,3 +283,11 @@ def test_all_derivatives_of_modified_fresnel_integrals_are_nan_below_0(name: str
         x, h = np.float64(1.2), 1e-5
         wanted = (float(slope(x + h)) - float(slope(x - h))) / (2 * h)
         assert float(jt.grad(slope)(x)) == pytest.approx(wanted, rel=1e-7)
+
+
+@pytest.mark.parametrize("name", NOT_REAL)
+def test_no_numbers_have_no_values(name):
+    operands = [np.zeros((0, 2)), np.zeros((0, 2))] if name.startswith("hankel") else [np.zeros((0, 2))]
+    got, expected = getattr(special, name)(*operands), getattr(scipy.special, name)(*operands)
+    for value, reference in zip(jt.nest.flatten(got), jt.nest.flatten(expected), strict=True):
+        assert (value.numpy().shape, value.numpy().dtype) == (reference.shape, reference.dtype)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from memory import Heap, Pointer
 
+from jittape.compile.ir.records import WORD
 from jittape.compile.ir.table_layouts import (
     BRANCH,
     BRANCH_CARRY,
@@ -19,7 +20,6 @@ from jittape.compile.ir.table_layouts import (
 )
 from jittape.compile.schedule.steps import KernelStep, Schedule
 from jittape.control.loop_parts import WHILE
-from jittape.core.records import WORD
 
 ENDLESS = 2**63 - 1
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from loop_ir import computed
 from memory import Heap, Pointer
 
+from jittape.compile.ir.records import WORD
 from jittape.compile.ir.table_layouts import (
     BYTECODE_HEAD,
     INSTRUCTION,
@@ -15,7 +16,6 @@ from jittape.compile.ir.table_layouts import (
     LONG_INSTRUCTION,
 )
 from jittape.compile.kernels.scalar_vm.bytecode import CONSTANT, FIRST, LOAD, STORE, ScalarVM
-from jittape.core.records import WORD
 
 
 def run_table(heap: Heap, machine: ScalarVM, pointers: Sequence[Pointer], sizes: Sequence[int]) -> None:

@@ -12,14 +12,15 @@ functions or `Primitive.bind`. So a rule may be written with user-level function
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from jittape.core.forms import Call, Lowering
 from jittape.core.program import Aval, Op
+from jittape.core.thread_values import replaced
 from jittape.value_classes import NamedTuple
 
 __all__ = [
@@ -336,16 +337,11 @@ def replace_recorder(recorder: Recorder) -> None:
     active.recorder = recorder
 
 
-@contextmanager
-def recording_with(recorder: Recorder) -> Iterator[Recorder]:
+def recording_with(recorder: Recorder) -> AbstractContextManager[Recorder]:
     """Make `recorder` the active recorder of this thread within a ``with`` statement.
 
     If it was that before, its successor stays: a signal handler may begin a new step inside.
     """
-    before = active.recorder
-    active.recorder = recorder
-    try:
-        yield recorder
-    finally:
-        if before is not recorder:
-            active.recorder = before
+    if active.recorder is recorder:
+        return nullcontext(recorder)
+    return replaced(active, "recorder", recorder)

@@ -38,6 +38,9 @@ class Constraint(Serializable):
 
     _namespace = "keras.constraints"
 
+    def __init__(self) -> None:
+        """Take no arguments; subclasses may."""
+
     def __call__(self, w: Any) -> Any:
         """Return the weight. Subclasses must define this method."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(w)")

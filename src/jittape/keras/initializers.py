@@ -49,6 +49,9 @@ class Initializer(Serializable):
 
     _namespace = "keras.initializers"
 
+    def __init__(self) -> None:
+        """Take no arguments; subclasses may."""
+
     def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
         """Return initial values of a weight."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(shape, dtype)")
@@ -76,10 +79,8 @@ class Constant(Initializer):
 
     def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
         """Return the value in each element."""
-        array, extents = (
-            numbers("Constant", "value", self.value, _dtype(dtype)),
-            shape_of_weight("Constant", shape),
-        )
+        array = numbers("Constant", "value", self.value, _dtype(dtype))
+        extents = shape_of_weight("Constant", shape)
         if array.ndim and array.shape != extents:
             raise ShapeError(f"[Constant] value of shape {array.shape} cannot initialize a weight {extents}")
         return tensor_with(np.array(np.broadcast_to(array, extents)))
@@ -409,9 +410,7 @@ random_uniform = RandomUniform
 truncated_normal = TruncatedNormal
 variance_scaling = VarianceScaling
 zeros = Zeros
-
 deserialize = deserializer(get)
-
 
 __getattr__ = _lazily(__name__, {})
 

@@ -33,6 +33,9 @@ class Regularizer(Serializable):
 
     _namespace = "keras.regularizers"
 
+    def __init__(self) -> None:
+        """Take no arguments; subclasses may."""
+
     def __call__(self, x: Any) -> Any:
         """Return the penalty of a weight."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(x)")

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.ir.records import WORD
 from jittape.compile.ir.table_layouts import CLOCK_EVENT, CLOCK_LOG, CLOCK_RECORD, CLOCK_START
 from jittape.compile.llvm.definition import Definition, Effort, FunctionKind
 from jittape.compile.llvm.step_clock import define_start_clock, define_step_clock
 from jittape.compile.schedule.steps import KernelStep, Schedule
 from jittape.core.buffers import Buffer, address_of
-from jittape.core.records import WORD
 from jittape.runtime.executable import CompiledExecutable, with_bodies
 from jittape.runtime.launch_tables import Clocks, segments
 from jittape.runtime.workspace import Input, Layout

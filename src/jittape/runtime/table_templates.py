@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.ir.records import WORD
 from jittape.compile.ir.table_layouts import ABORTABLE, KERNEL_CALL, LAUNCH_HEAD, TILE_STEP, with_tables
 from jittape.compile.schedule.steps import KernelStep, RowTile
 from jittape.core.buffers import address_of
-from jittape.core.records import WORD
 from jittape.core.symbolic.extents import Extent, applied
 from jittape.runtime.launch_tables import (
     TILE_LOOP,

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from jittape.compile.ir.records import WORD
 from jittape.compile.schedule.steps import NumpyStep, Schedule
 from jittape.core.buffers import LARGE, Buffer, address_of, allocate
 from jittape.core.dtypes import info_of
 from jittape.core.interpret import run_ops
 from jittape.core.program import ALIGNMENT, Aval, Program, is_dynamic_dim
-from jittape.core.records import WORD
 from jittape.core.tuning import tuning
 from jittape.runtime.result_memory import ResultMemory
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jittape.core.records import BitFields, Field, RecordLayout
+from jittape.compile.ir.records import BitFields, Field, RecordLayout
 
 __all__ = [
     "ABORTABLE",

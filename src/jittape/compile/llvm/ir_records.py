@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from jittape.compile.ir.records import WORD, BitFields, RecordLayout
 from jittape.compile.llvm.ir_helpers import integer
-from jittape.core.records import WORD, BitFields, RecordLayout
 
 __all__ = ["IRRecord", "bit_field"]
 

@@ -27,6 +27,12 @@ def deserializer(get: Callable[[Any], Any]) -> Callable[..., Any]:
         ------
         TypeError, ValueError
             If a class or function is unknown.
+
+        Examples
+        --------
+        >>> config = jt.keras.regularizers.serialize(jt.keras.regularizers.L2(0.5))
+        >>> float(jt.keras.regularizers.deserialize(config)(jt.constant([2.0])))
+        2.0
         """
         with CustomObjectScope(custom_objects):
             return get(config)

@@ -15,6 +15,7 @@ from jittape.keras.saving.registered_objects import (
     found_builtin,
     found_custom,
     get_registered_name,
+    is_registered,
 )
 from jittape.optimizers import schedules
 from jittape.recording.convert import constant
@@ -30,8 +31,9 @@ _KINDS = (
 
 
 def is_builtin(found: Any) -> bool:
-    """Return whether a class or function is one of jittape."""
-    return str(getattr(found, "__module__", None)).startswith("jittape.")
+    """Return whether a class or function is one of jittape, which nobody has registered."""
+    of_jittape = str(getattr(found, "__module__", None)).startswith("jittape.")
+    return of_jittape and not is_registered(found)
 
 
 def is_config(value: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 __all__ = [
     "BUILTIN_CLASSES", "BUILTIN_FUNCTIONS", "OTHER_NAMES", "CustomObjectScope", "custom_object_scope",
     "found_builtin", "found_custom", "get_custom_objects", "get_registered_name", "get_registered_object",
-    "register_keras_serializable",
+    "is_registered", "register_keras_serializable",
 ]  # fmt: skip
 
 Registered = TypeVar("Registered")
@@ -137,6 +137,10 @@ def register_keras_serializable(
 def get_registered_name(obj: Any) -> str:
     """Return the registered name of a class or function; its own name if it is not registered.
 
+    Parameters
+    ----------
+    obj : type or callable
+
     Examples
     --------
     >>> jt.keras.saving.get_registered_name(jt.keras.layers.Dense)
@@ -144,6 +148,11 @@ def get_registered_name(obj: Any) -> str:
     """
     found: str = _NAMES.get(obj) or obj.__name__
     return found
+
+
+def is_registered(found: Any) -> bool:
+    """Return whether a class or function was registered."""
+    return (inspect.isclass(found) or inspect.isroutine(found)) and found in _NAMES
 
 
 def get_registered_object(

@@ -256,8 +256,8 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1) -> Any:
     Examples
     --------
     >>> from jittape.scipy import integrate
-    >>> float(integrate.romb([0.0, 0.25, 1.0], dx=0.5))
-    0.3333333333333333
+    >>> float(integrate.romb([0.0, 3.0, 12.0]))
+    8.0
     """
     y = convert_to_tensor(floating_operand(y))
     y = moveaxis(y, axis, -1)

@@ -110,6 +110,8 @@ def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", 
     ------
     ShapeError
         If an operand is no matrix, or empty.
+    ValueError
+        For another mode or boundary, or shapes that do not fit ``"valid"``.
 
     Examples
     --------

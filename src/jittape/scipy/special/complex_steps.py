@@ -112,7 +112,7 @@ def _computed(name: str, arrays: list[Any], output: int | None) -> Any:
     from scipy import special
 
     if name == "lambertw":
-        arrays = [arrays[0], arrays[1].real.astype(np.int64), float(arrays[2].real.min())]
+        arrays = [arrays[0], arrays[1].real.astype(np.int64), float(arrays[2].real.min(initial=np.inf))]
     with np.errstate(all="ignore"):
         found = getattr(special, name)(*arrays)
     return found if output is None else found[output]

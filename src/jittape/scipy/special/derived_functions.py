@@ -171,6 +171,11 @@ def assoc_laguerre(x: TensorLike, n: Any, k: Any = 0.0) -> Any:
     n, k : tensor-like
         Degree and parameter, which have no derivative.
 
+    Raises
+    ------
+    DTypeError
+        If `n` or `k` is complex.
+
     Examples
     --------
     >>> float(jt.scipy.special.assoc_laguerre(0.5, 2, 1.0))

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from jittape.compile.ir.records import WORD
 from jittape.compile.ir.table_layouts import BRANCH, BRANCH_CARRY, BRANCH_LENGTH, FIXED
 from jittape.compile.kernels.control.control_driver import ControlDriver, Plan, arena_cells, is_native
 from jittape.control.body import body_part
 from jittape.core.forms import Alias, Control, Decomposition, DynamicUpdateSlice, Scatter
 from jittape.core.program import ALIGNMENT, Aval, Body, Op, Program, is_dynamic_dim
-from jittape.core.records import WORD
 from jittape.core.simplify import simplify
 from jittape.value_classes import NamedTuple
 

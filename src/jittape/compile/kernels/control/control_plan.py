@@ -23,6 +23,7 @@ from jittape.compile.ir.exchanges import Exchanges
 from jittape.compile.ir.general_band_kernel import GeneralBandSolve
 from jittape.compile.ir.isotonic_kernel import IsotonicBlocks
 from jittape.compile.ir.mask_kernels import MaskCounts, MaskLoop
+from jittape.compile.ir.records import WORD
 from jittape.compile.ir.table_layouts import BYTECODE_HEAD, CARRY, FIXED, LOOP, STACKED_ROW
 from jittape.compile.ir.tridiagonal_kernel import TridiagonalSolve
 from jittape.compile.kernels.control.branch_plan import BranchPlanner
@@ -32,7 +33,6 @@ from jittape.compile.rewrite.diagonal_op import DiagonalScatter, table_of
 from jittape.control.loop_parts import COUNT, WHILE, Parts, live_part
 from jittape.core.forms import Control
 from jittape.core.program import ALIGNMENT, Aval, Body, Op, Program
-from jittape.core.records import WORD
 from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
 

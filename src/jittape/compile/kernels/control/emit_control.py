@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
+from jittape.compile.ir.records import WORD, RecordLayout
 from jittape.compile.ir.table_layouts import (
     BODY_COUNT,
     BODY_TABLE,
@@ -36,7 +37,6 @@ from jittape.compile.llvm.interrupts import (
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, external, for_range, integer
 from jittape.compile.llvm.ir_records import IRRecord
-from jittape.core.records import WORD, RecordLayout
 from jittape.core.tuning import tuning
 
 __all__ = ["define_branch", "define_loop", "define_release", "define_stop"]

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.ir.kernel import Kernel, label_of, params_text
+from jittape.compile.ir.records import RecordLayout
 from jittape.compile.ir.table_layouts import (
     CELL_BITS,
     INSTRUCTION,
@@ -32,7 +33,6 @@ from jittape.core.interpret import interpret
 from jittape.core.locks import cached_property
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Body, Op, Program, dead_code_removed
-from jittape.core.records import RecordLayout
 from jittape.core.tuning import tuning
 from jittape.value_classes import NamedTuple, value_class
 

@@ -8,6 +8,7 @@ from functools import partial
 from llvmlite import ir
 
 from jittape.compile.analysis.cost import computed, narrowed
+from jittape.compile.ir.records import RecordLayout
 from jittape.compile.ir.table_layouts import (
     BYTECODE_HEAD,
     INSTRUCTION,
@@ -21,7 +22,6 @@ from jittape.compile.llvm.ir_helpers import for_range, integer
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_records import IRRecord, bit_field
 from jittape.compile.llvm.ir_value import IRValue, memory_type
-from jittape.core.records import RecordLayout
 
 __all__ = ["define_scalar_vm"]
 
