@@ -8,7 +8,7 @@ from numba import TypingError
 
 import jittape as jt
 from jittape.numba_ad import gradient_of_dispatcher
-from jittape.numba_ad.load_gradient import IMPORTS
+from jittape.numba_ad.generated_module import import_lines
 from random_njit import directional_difference, random_arguments, random_program, without_numba
 
 ARGNUMS = (0, 1, 2)
@@ -19,7 +19,7 @@ def as_python(gradient, arguments):
     text = gradient.inspect(*arguments)
     name = text.split("(", 1)[0].removeprefix("def ")
     namespace = {}
-    exec(IMPORTS, namespace)
+    exec(import_lines(text), namespace)
     file = f"<{gradient.__name__}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), namespace)
@@ -29,7 +29,8 @@ def as_python(gradient, arguments):
 def interpreted(gradient, *arguments):
     """Return the result of the generated code, which may call functions that it imports, run by Python."""
     namespace = {}
-    exec(IMPORTS + gradient.inspect(*arguments), namespace)
+    text = gradient.inspect(*arguments)
+    exec(import_lines(text) + text, namespace)
     (name,) = [name for name in namespace if name.startswith(gradient.function.py_func.__name__)]
     return namespace[name](*copy.deepcopy(arguments))
 

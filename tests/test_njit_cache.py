@@ -15,16 +15,16 @@ import jittape as jt
 from jittape.__main__ import main
 from jittape.numba_ad.load_gradient import _module
 from jittape.numba_ad.njit_callable import types_of
-from jittape.numba_ad.stored_gradients import gradient_key
+from jittape.numba_ad.stored_gradients import check_key, gradient_key, was_checked
 from processes import run_python
 
 CACHED = """
 import sys, numba, numpy as np, jittape as jt
-from jittape.numba_ad import njit_callable
+from jittape.numba_ad import gradient_code
 sys.path.insert(0, sys.argv[1])
 from cached_user import total
-derive, derived = njit_callable.generate, []
-njit_callable.generate = lambda *args: derived.append(args) or derive(*args)
+derive, derived = gradient_code.generate, []
+gradient_code.generate = lambda *args: derived.append(args) or derive(*args)
 gradient = jt.njit_grad(total, cache=True)
 result = gradient(np.array([1.0, 2.0]), 3)
 found = gradient.derived(tuple(gradient._derived)[0])
@@ -64,6 +64,54 @@ def test_another_process_derives_and_compiles_nothing_before_an_edit(tmp_path, m
         (tmp_path / "cached_library.py").write_text(LIBRARY.format(term=term))
         done = run_python("-c", CACHED, str(tmp_path))
         assert done.stdout.split("\n")[0] == expected, done.stderr
+
+
+LOADED = """
+import sys, numpy as np, jittape as jt
+sys.path.insert(0, sys.argv[1])
+from cached_user import total
+try:
+    gradient = jt.njit_value_and_grad(total, cache=True)
+    gradient(np.array([1.0, 2.0]), 3)
+    print(*[name for name in sys.argv[2:] if name in sys.modules])
+except jt.NoGradientError as error:
+    print("refused", str(error).partition(": `")[2])
+"""
+
+
+def test_a_process_that_loads_a_gradient_does_not_import_what_derives_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "cached_user.py").write_text(USER.format(factor=1.0))
+    names = [
+        f"jittape.{name}"
+        for name in ("numba_ad.gradient_code", "numba_ad.lower.check_source", "recording.tensor", "functions")
+    ]
+    for term, expected in (
+        ("x * x", " ".join(names[:2])),
+        ("x * x", ""),
+        ("(x * x).real", "refused "),
+    ):
+        (tmp_path / "cached_library.py").write_text(LIBRARY.format(term=term))
+        done = run_python("-c", LOADED, str(tmp_path), *names)
+        assert done.stdout.startswith(f"{expected}\n" if "refused" not in expected else expected), done.stderr
+
+
+def test_a_deleted_note_of_the_check_is_written_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path))
+    function = scaled(2.0)
+    for _ in range(2):
+        jt.njit_grad(function, cache=True)(X)
+        assert was_checked(tmp_path / "njit_gradients", jt.njit_grad(function, cache=True))
+        (tmp_path / "njit_gradients" / f"{check_key(jt.njit_grad(function))}.checked").unlink()
+
+
+def test_other_explicit_signatures_are_checked_again():
+    keys = {check_key(jt.njit_grad(njit(one)(first_of))) for one in ("f8(f8[:])", "f8(f8[::1])", None)}
+    assert len(keys) == 3
+
+
+def first_of(x):
+    return x[0] * x[0]
 
 
 def test_bytecode_of_generated_modules_is_stored_even_if_python_writes_none(tmp_path, monkeypatch):
@@ -232,7 +280,7 @@ def test_damaged_files_are_compiled_again(tmp_path, monkeypatch):
     monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path))
     jt.njit_grad(cubes, cache=True)(X)
     files = [path for path in (tmp_path / "njit_gradients").rglob("*") if path.is_file()]
-    assert {path.suffix for path in files} == {".py", ".json", ".files", ".pyc", ".nbi", ".nbc"}
+    assert {path.suffix for path in files} == {".py", ".json", ".checked", ".files", ".pyc", ".nbi", ".nbc"}
     whole = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
     for path in files:
         content = whole[path][0]

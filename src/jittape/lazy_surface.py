@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     from jittape.numba_ad import njit_hvp as njit_hvp
     from jittape.numba_ad import njit_jvp as njit_jvp
     from jittape.numba_ad import njit_rule as njit_rule
-    from jittape.numba_bridge import NativeFunction as NativeFunction
-    from jittape.numba_bridge import NumbaOp as NumbaOp
-    from jittape.numba_bridge import njit_function as njit_function
-    from jittape.numba_bridge import njit_value_and_grad as njit_value_and_grad
-    from jittape.numba_bridge import numba_op as numba_op
+    from jittape.numba_bridge.native_function import NativeFunction as NativeFunction
+    from jittape.numba_bridge.njit import njit_function as njit_function
+    from jittape.numba_bridge.njit import njit_value_and_grad as njit_value_and_grad
+    from jittape.numba_bridge.numba_op import NumbaOp as NumbaOp
+    from jittape.numba_bridge.numba_op import numba_op as numba_op
     from jittape.profiling import LineProfile as LineProfile
     from jittape.profiling import Profile as Profile
     from jittape.profiling import explain_recompiles as explain_recompiles
@@ -205,7 +205,9 @@ MODULES: Mapping[str, Iterable[str] | Mapping[str, str]] = {
     "jittape.linalg": {"matrix_square_root": "sqrtm", "linalg": "linalg"},
     "jittape.module": ("Module",),
     "jittape.numba_ad": ("NjitGradient", "njit_grad", "njit_hvp", "njit_jvp", "njit_rule"),
-    "jittape.numba_bridge": ("NativeFunction", "NumbaOp", "njit_function", "njit_value_and_grad", "numba_op"),
+    "jittape.numba_bridge.native_function": ("NativeFunction",),
+    "jittape.numba_bridge.njit": ("njit_function", "njit_value_and_grad"),
+    "jittape.numba_bridge.numba_op": ("NumbaOp", "numba_op"),
     "jittape.primitives.elementwise.arithmetic": (
         "add",
         "add_n",

@@ -13,7 +13,7 @@ from jittape.core.dtypes import c_type
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_int
 from jittape.functions.signature import TensorSpec
-from jittape.numba_bridge import njit_function, njit_value_and_grad
+from jittape.numba_bridge.njit import njit_function, njit_value_and_grad
 
 __all__ = ["CFunction", "cfunc"]
 

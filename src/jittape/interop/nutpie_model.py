@@ -14,9 +14,9 @@ import numpy as np
 from jittape.core.dtypes import float64
 from jittape.functions.signature import TensorSpec
 from jittape.interop.optional_library import imported
-from jittape.numba_bridge import njit_value_and_grad
 from jittape.numba_bridge.c_density import CDensity
 from jittape.numba_bridge.native_function import NativeFunction
+from jittape.numba_bridge.njit import njit_value_and_grad
 from jittape.numba_bridge.traced_function import trace, with_gradient
 from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.operators import Operators

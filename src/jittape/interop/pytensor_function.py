@@ -11,7 +11,7 @@ import numpy as np
 from jittape.functions.function import Function
 from jittape.functions.signature import TensorSpec
 from jittape.interop.optional_library import imported
-from jittape.numba_bridge import njit_function
+from jittape.numba_bridge.njit import njit_function
 from jittape.transforms.gradients import grad
 
 __all__ = ["pytensor_op"]

@@ -17,7 +17,7 @@ __all__ = [
     "summarize_gradients", "write_atomically",
 ]  # fmt: skip
 
-_OWN = re.compile(r"jittape_gradient_\w+\.(py|files)|[0-9a-f]{32}\.json|tmp[a-z0-9_]{8}")
+_OWN = re.compile(r"jittape_gradient_\w+\.(py|files)|[0-9a-f]{32}\.(json|checked)|tmp[a-z0-9_]{8}")
 _BY_NUMBA = re.compile(r"jittape_gradient_\w+\..*(nbi|nbc|pyc)")
 
 
@@ -93,7 +93,7 @@ def limit_gradients(root: Path, most: int, newest: str) -> None:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             module = (
                 json.loads(path.read_bytes())["module"]
-                if path.suffix == ".json"
+                if path.suffix in (".json", ".checked")
                 else path.name.partition(".")[0]
             )
             found = path.stat()

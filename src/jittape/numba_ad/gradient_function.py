@@ -8,8 +8,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from jittape.numba_ad.structured_ir import Where
-
 __all__ = ["NjitGradient", "function_name", "is_dispatcher", "register_callable", "signature_of"]
 
 
@@ -50,6 +48,8 @@ class NjitGradient:
         self.tangents = tangents
         # Whether the code does not print: another call of the function does.
         self.silent = False
+        # Whether this process has checked the source: no note on disk says that another did.
+        self.checked = False
         self.boundscheck = _boundscheck(function)
         count = len(argnums) if isinstance(argnums, tuple) else 1
         self.tangent_count = count if returned in ("jvp", "tangent") else 0
@@ -145,7 +145,7 @@ class NjitGradient:
                 found = self._derived.get(argument_types)  # of another thread that held the lock
                 if found is None:
                     found, self._written[argument_types] = gradient_dispatcher(self, argument_types)
-                    found.py_func.user_where = place_of(self.function)
+                    found.py_func.derived_from = self.function
                     self._derived[argument_types] = found
         return found
 
@@ -284,14 +284,6 @@ def function_name(function: Any) -> str:
     """Return the name of an ``@njit`` function or of a gradient."""
     name: str = function.__name__ if isinstance(function, NjitGradient) else function.py_func.__name__
     return name
-
-
-def place_of(function: Any) -> Where:
-    """Return the place of an ``@njit`` function, or of that of a gradient."""
-    if isinstance(function, NjitGradient):
-        return place_of(function.function)
-    code = function.py_func.__code__
-    return Where(code.co_filename, code.co_firstlineno, f"def {code.co_name}")
 
 
 def _boundscheck(function: Any) -> bool | None:

@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib.util
-import inspect
 import linecache
-import py_compile
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 
-from jittape.numba_ad import linear_algebra_rules, tape_support
-from jittape.numba_ad.gradient_code import GradientCode
 from jittape.numba_ad.gradient_folder import note_code, remove_damaged_code, write_atomically
-from jittape.version import __version__
 
-__all__ = ["compiled", "loaded", "module_name", "module_text", "store_machine_code"]
+if TYPE_CHECKING:
+    from jittape.numba_ad.gradient_code import GradientCode
 
-IMPORTS = f"""\
-import math
-
-import numpy as np
-from numba import njit, prange
-
-from jittape.numba_ad.linear_algebra_rules import {", ".join(linear_algebra_rules.__all__)}
-from jittape.numba_ad.tape_support import {", ".join(tape_support.__all__)}
-
-"""
-
+__all__ = ["compiled", "loaded", "store_machine_code"]
 
 NOT_PARALLEL = ("comprehension", "fusion", "inplace_binop", "numpy", "reduction", "setitem", "stencil")
 """Options of ``parallel=`` that are off: only loops written as ``prange`` run in threads."""
@@ -39,6 +24,9 @@ NOT_PARALLEL = ("comprehension", "fusion", "inplace_binop", "numpy", "reduction"
 
 def compiled(code: GradientCode, boundscheck: bool | None, folder: Path | None) -> Any:
     """Return the generated function as an ``@njit`` function; Numba caches its machine code if there is a folder."""
+    # Loading code from the disk needs nothing of what derives it, whose imports take 0.2 s.
+    from jittape.numba_ad.generated_module import module_name, module_text
+
     text = module_text(code)
     name = module_name(code, boundscheck)
     if folder is None:
@@ -71,25 +59,6 @@ def store_machine_code(function: Any, argument_types: tuple[Any, ...], name: str
             note_code(folder, name, places)
 
 
-def module_text(code: GradientCode) -> str:
-    """Return the text of the module that has the generated function."""
-    return IMPORTS + "\n" + code.text
-
-
-def module_name(code: GradientCode, boundscheck: bool | None) -> str:
-    """Return the name of the module, which has a hash of all that determines its machine code."""
-    versions = (
-        __version__,
-        numba.__version__,
-        sys.version,
-        *map(inspect.getsource, (tape_support, linear_algebra_rules)),
-    )
-    digest = hashlib.blake2b(
-        repr((module_text(code), code.sources, versions, boundscheck)).encode(), digest_size=12
-    ).hexdigest()
-    return f"jittape_gradient_{code.name}_{digest}"
-
-
 def _njit(function: Any, boundscheck: bool | None, cache: bool) -> Any:
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": cache}
     if boundscheck is not None:
@@ -110,6 +79,8 @@ def _module(name: str, path: Path, text: str) -> Any:
     if not path.exists() or path.read_bytes() != text.encode():
         write_atomically(path, text)
         # With PYTHONDONTWRITEBYTECODE, Python would compile the text in each process: 0.9 ms for 120 lines.
+        import py_compile
+
         py_compile.compile(str(path), quiet=2)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None

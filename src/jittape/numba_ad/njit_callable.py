@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 from numba import types
@@ -16,11 +17,12 @@ from jittape.compile.cache.object_store import cache_directory
 from jittape.core.config import config
 from jittape.core.user_calls import stack_level
 from jittape.errors import CacheWarning, NoGradientError
-from jittape.numba_ad.gradient_code import GradientCode, generate
 from jittape.numba_ad.gradient_folder import gradient_folder, limit_gradients
-from jittape.numba_ad.load_gradient import compiled, loaded, module_name, module_text, store_machine_code
-from jittape.numba_ad.lower.check_source import check_source
-from jittape.numba_ad.stored_gradients import gradient_key, read_entry, write_entry
+from jittape.numba_ad.load_gradient import compiled, loaded, store_machine_code
+from jittape.numba_ad.stored_gradients import gradient_key, note_check, read_entry, was_checked, write_entry
+
+if TYPE_CHECKING:
+    from jittape.numba_ad.gradient_code import GradientCode
 
 __all__ = [
     "check_derivable", "compute_fingerprint", "front_function", "gradient_code", "gradient_dispatcher", "types_of",
@@ -46,6 +48,9 @@ def types_of(arguments: Any, gradient: Any = None) -> tuple[Any, ...]:
 
 def gradient_code(gradient: Any, argument_types: tuple[Any, ...]) -> GradientCode:
     """Return the code of a gradient for arguments of these types."""
+    # A process that loads its gradients from the disk does without this import of 0.2 s.
+    from jittape.numba_ad.gradient_code import generate
+
     function = gradient.function
     if hasattr(function, "derived"):
         own = argument_types[gradient.tangent_count :]
@@ -64,6 +69,13 @@ def gradient_code(gradient: Any, argument_types: tuple[Any, ...]) -> GradientCod
 
 def check_derivable(gradient: Any) -> None:
     """Raise the error of a function that has no gradient, as far as it is known without arguments."""
+    root = cache_directory() if gradient.cache else None
+    if root is not None and was_checked(gradient_folder(root), gradient):
+        return
+    # The check parses the source and takes 2 ms for a short function.
+    from jittape.numba_ad.lower.check_source import check_source
+
+    gradient.checked = True
     function = gradient.function
     check_source(function, gradient.purpose)
     # Numba compiles a function with explicit signatures for no other types.
@@ -116,14 +128,20 @@ def _stored_dispatcher(
     if entry is not None:
         function = loaded(entry["module"], entry["function"], entry["text"], gradient.boundscheck, folder)
         store_machine_code(function, argument_types, entry["module"], folder)
+        if gradient.checked:  # The note was deleted to make room.
+            with contextlib.suppress(OSError):
+                note_check(folder, gradient, entry["module"])
         return function, tuple(entry["written"])
+    from jittape.numba_ad.generated_module import module_text
+
     code = _own_code(gradient, argument_types)
     if code.rules:  # The text does not determine the user's functions, so the machine code is not cached.
         return compiled(code, gradient.boundscheck, None), code.written
     function = compiled(code, gradient.boundscheck, folder)
-    name, text = module_name(code, gradient.boundscheck), module_text(code)
+    name, text = function.py_func.__module__, module_text(code)
     if key is not None:
         write_entry(folder, key, name, text, function=code.name, written=code.written)
+        note_check(folder, gradient, name)
         limit_gradients(root, config.cache_size, name)
     store_machine_code(function, argument_types, name, folder)
     return function, code.written

@@ -28,7 +28,7 @@ from jittape.numba_ad.gradient_folder import digest, write_atomically
 from jittape.numba_ad.user_rules import rule_of
 from jittape.version import __version__
 
-__all__ = ["gradient_key", "read_entry", "write_entry"]
+__all__ = ["check_key", "gradient_key", "note_check", "read_entry", "was_checked", "write_entry"]
 
 KNOWN_PACKAGES = ("builtins", "jittape", "math", "numba", "numpy")
 """Packages whose objects a version and a name determine."""
@@ -40,15 +40,38 @@ class _UnknownError(Exception):
 
 def gradient_key(gradient: Any, argument_types: tuple[Any, ...]) -> str | None:
     """Return the key of a gradient for arguments of these types; None if it must be derived."""
-    seen: dict[Any, int] = {}
+    return _key(gradient, [_described_type(kind) for kind in argument_types])
+
+
+def check_key(gradient: Any) -> str | None:
+    """Return the key of the check of a gradient before its argument types are known; None if it must be checked."""
+    function = gradient.function
+    signatures = () if getattr(function, "_can_compile", True) else function.signatures
+    return _key(gradient, ("check", [[_described_type(kind) for kind in one] for one in signatures]))
+
+
+def _key(gradient: Any, purpose: Any) -> str | None:
     try:
         parts = (
-            __version__, _package_state(), numba.__version__, np.__version__, sys.version,
-            [_described_type(kind) for kind in argument_types], _described(gradient, seen),
+            __version__, _package_state(), numba.__version__, np.__version__, sys.version, purpose,
+            _described(gradient, {}),
         )  # fmt: skip
     except _UnknownError:
         return None
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def was_checked(folder: Path, gradient: Any) -> bool:
+    """Return whether a process has derived the gradient, so that its check need not parse the source again."""
+    key = check_key(gradient)
+    return key is not None and (folder / f"{key}.checked").exists()
+
+
+def note_check(folder: Path, gradient: Any, module: str) -> None:
+    """Store that the gradient was derived, with the files of a generated module."""
+    key = check_key(gradient)
+    if key is not None:
+        write_atomically(folder / f"{key}.checked", json.dumps({"module": module}))
 
 
 def read_entry(folder: Path, key: str) -> dict[str, Any] | None:

@@ -6,12 +6,14 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jittape.core.user_calls import as_function, as_int
 from jittape.numba_ad import NjitGradient, gradient_of_dispatcher, is_dispatcher
-from jittape.numba_bridge.native_function import NativeFunction, unique
-from jittape.numba_bridge.traced_function import Traced, trace, with_gradient
+
+if TYPE_CHECKING:
+    from jittape.numba_bridge.native_function import NativeFunction
+    from jittape.numba_bridge.traced_function import Traced
 
 __all__ = ["njit_function", "njit_value_and_grad"]
 
@@ -62,6 +64,8 @@ def njit_function(f: Callable[..., Any], *specs: Any) -> NativeFunction:
     >>> twice(np.array([-1.0, 0.0, 1.0])).round(4)
     array([-0.0693,  0.    ,  0.673 ])
     """
+    from jittape.numba_bridge.traced_function import trace
+
     as_function("f", f)
     return _native_function(trace(f, _name(f), _parameters(f, len(specs)), specs))
 
@@ -132,6 +136,9 @@ def njit_value_and_grad(
         raise TypeError(
             "[njit_value_and_grad] checkpoint is only for @njit functions; loops of tensors have their own"
         )
+    # The gradient of an @njit function does without the imports of tensors, which take 0.2 s.
+    from jittape.numba_bridge.traced_function import trace, with_gradient
+
     as_function("f", f)
     numbers = [as_int("argnums", i) for i in (argnums if isinstance(argnums, tuple) else (argnums,))]
     for number in numbers:
@@ -145,6 +152,7 @@ def njit_value_and_grad(
 
 def _native_function(traced: Traced) -> NativeFunction:
     # This registers the type with Numba. The first native function imports Numba, `import jittape` does not.
+    from jittape.numba_bridge.native_function import NativeFunction, unique
     from jittape.numba_bridge.numba_typing import dispatcher
 
     return unique(NativeFunction(traced, dispatcher()))

@@ -59,14 +59,14 @@ class Source:
         place = line - self.first
         if text is None:
             text = self.lines[place] if 0 <= place < len(self.lines) else ""
-        user: Where | None = getattr(self.function, "user_where", None)
-        if user is None:
+        user = _user_function(self.function)
+        if user is self.function:
             return Where(self.file, line, text)
         for above in reversed(self.lines[: place + 1]):
             shown = _SHOWN_LINE.match(above)
             if shown is not None:
-                return Where(shown[1] or user.file, int(shown[2]), shown[3])
-        return user
+                return Where(shown[1] or user.__code__.co_filename, int(shown[2]), shown[3])
+        return Where(user.__code__.co_filename, user.__code__.co_firstlineno, f"def {user.__code__.co_name}")
 
     @property
     def first(self) -> int:
@@ -90,6 +90,16 @@ class Source:
 
 _LINES: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 """Code, source lines, number of the first line and file of functions, as they were at the first reading."""
+
+
+def _user_function(python: Any) -> Any:
+    """Return the Python function that the user wrote, of one that was derived from it, perhaps repeatedly."""
+    while hasattr(python, "derived_from"):
+        function = python.derived_from
+        while not hasattr(function, "py_func"):  # a gradient
+            function = function.function
+        python = function.py_func
+    return python
 
 
 def read_source(function: Any, purpose: str) -> Source:
@@ -117,7 +127,7 @@ def read_source(function: Any, purpose: str) -> Source:
         if isinstance(node, (ast.Yield, ast.YieldFrom)):
             raise NoGradientError(f"{where}: a generator has no gradient. Return the values in an array")
     ast.increment_lineno(tree, first - 1)
-    if hasattr(python, "user_where"):
+    if hasattr(python, "derived_from"):
         tree.body = join_branches(tree.body)
     return Source(python, tree, file, lines, bool(function.targetoptions.get("parallel")))
 

@@ -1,0 +1,45 @@
+"""Text and name of the module that has a generated function."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+import sys
+
+import numba
+
+from jittape.numba_ad import linear_algebra_rules, tape_support
+from jittape.numba_ad.gradient_code import GradientCode
+from jittape.version import __version__
+
+__all__ = ["import_lines", "module_name", "module_text"]
+
+
+def import_lines(text: str) -> str:
+    """Return the imports of generated code, only of names that it has: LAPACK's rules take 10 ms."""
+    words = set(re.findall(r"\w+", text))
+    lines = ["import math\n", "import numpy as np", "from numba import njit, prange\n"]
+    for module in (linear_algebra_rules, tape_support):
+        names = [name for name in module.__all__ if name in words]
+        lines += [f"from {module.__name__} import {', '.join(names)}"] if names else []
+    return "\n".join(lines) + "\n\n"
+
+
+def module_text(code: GradientCode) -> str:
+    """Return the text of the module that has the generated function."""
+    return import_lines(code.text) + "\n" + code.text
+
+
+def module_name(code: GradientCode, boundscheck: bool | None) -> str:
+    """Return the name of the module, which has a hash of all that determines its machine code."""
+    versions = (
+        __version__,
+        numba.__version__,
+        sys.version,
+        *map(inspect.getsource, (tape_support, linear_algebra_rules)),
+    )
+    digest = hashlib.blake2b(
+        repr((module_text(code), code.sources, versions, boundscheck)).encode(), digest_size=12
+    ).hexdigest()
+    return f"jittape_gradient_{code.name}_{digest}"
