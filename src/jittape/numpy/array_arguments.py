@@ -108,7 +108,7 @@ def operands_of(values: tuple[Any, ...], arguments: tuple[str, ...]) -> list[Any
     if all(isinstance(x, _SCALARS) for x in operands):
         return [np.asarray(x) for x in operands]
     if not any(isinstance(x, (Operators, np.ndarray, np.generic)) for x in operands):
-        return [as_tensor(x) for x in operands]
+        return [as_tensor(x, None, name) for x, name in zip(operands, arguments, strict=False)]
     return operands
 
 

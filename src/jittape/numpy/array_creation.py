@@ -11,7 +11,8 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.symbolic.extents import Extent
-from jittape.core.user_calls import named, shown
+from jittape.core.user_calls import as_array, named, shown
+from jittape.numpy.argument_errors import UNNAMED, explaining, name_argument, signature_of
 from jittape.numpy.array_arguments import as_operand, as_result, as_tensor, check_device, dtype_found, fresh
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -158,11 +159,12 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
 
 def _extents(shape: Any) -> Any:
     """Return a shape, which may hold 0-d tensors of integers."""
-    if isinstance(shape, (list, tuple)):
-        return tuple(map(index_of, shape))
-    if isinstance(shape, Operators):
-        return tuple(shape.numpy().tolist()) if shape.shape else (operator.index(shape),)
-    return (index_of(shape),)
+    try:
+        if isinstance(shape, Operators):
+            return tuple(map(index_of, shape.numpy().tolist())) if shape.shape else (operator.index(shape),)
+        return tuple(map(index_of, shape if isinstance(shape, (list, tuple)) else (shape,)))
+    except TypeError:
+        raise named(TypeError(f"shape must be an int or a tuple of ints, got {shown(shape)}")) from None
 
 
 def _is_general(extents: tuple[Any, ...]) -> bool:
@@ -216,7 +218,7 @@ def logspace(
     if not any_recorded(start, stop, base):
         return as_result(np.logspace(start, stop, num, endpoint, base, dtype, axis))
     ends = as_operand(start, "start"), as_operand(stop, "stop")
-    base = as_operand(base, "base", weak=False)
+    base = as_array("base", base) if base is None else as_operand(base, "base", weak=False)
     return as_result(FUNCTIONS[np.logspace](*ends, num, endpoint, base, dtype, axis))
 
 
@@ -252,7 +254,11 @@ def _on_numbers(name: str) -> Callable[..., Any]:
         check_device(kwargs.get("device"))
         _check_order(kwargs.get("order"))
         given = [_number(a) for a in args]
-        return as_result(function(*given, **{key: _number(a) for key, a in kwargs.items()}))
+        try:
+            return as_result(function(*given, **{key: _number(a) for key, a in kwargs.items()}))
+        except UNNAMED as error:
+            name_argument(error, name, signature_of(function), given, kwargs)
+            raise
 
     return call
 
@@ -274,8 +280,8 @@ CREATION: dict[str, Callable[..., Any]] = {
     "astype": astype,
     "copy": copy,
     "empty": empty,
-    "from_dlpack": from_dlpack,
-    "fromfunction": fromfunction,
+    "from_dlpack": explaining(from_dlpack),
+    "fromfunction": explaining(fromfunction),
     "full": full,
     "geomspace": geomspace,
     "linspace": linspace,

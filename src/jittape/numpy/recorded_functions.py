@@ -17,6 +17,7 @@ import numpy as np
 
 from jittape.core.user_calls import as_array
 from jittape.errors import DTypeError
+from jittape.numpy.argument_errors import UNNAMED, name_argument
 from jittape.numpy.array_arguments import as_operand, as_result, check_device, operands_of
 from jittape.numpy.in_place_functions import at_method
 from jittape.numpy_api.numpy_functions import FUNCTIONS
@@ -66,7 +67,7 @@ def recorded(function: Any, module: str, name: str) -> Callable[..., Any]:
         take_ufunc(described(made, function, module, name), function)
         return _with_methods(made, function)
     adapter = _named(FUNCTIONS.get(function) or _on_values(function), name)
-    made = _einsum(adapter) if function is np.einsum else _function(adapter, *_roles(function))
+    made = _einsum(adapter) if function is np.einsum else _function(adapter, name, function)
     if function not in ONE_CALLS:
         fact = described(made, function, module, name)
         if function in FACTS:
@@ -156,7 +157,7 @@ def _binary(ufunc: np.ufunc) -> Callable[..., Any]:
             try:
                 result: Any = function(x1, x2)
                 return result if result.__class__ is Tensor else as_result(result)
-            except (DTypeError, OverflowError):
+            except (TypeError, OverflowError):
                 pass
         return _recorded_ufunc(ufunc, (x1, x2), (out, *outs) if outs else out, kwargs)
 
@@ -185,6 +186,9 @@ def _recorded_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, kwargs: 
 def _called(ufunc: np.ufunc, operands: list[Any], kwargs: dict[str, Any]) -> Any:
     try:
         return array_ufunc(ufunc, "__call__", *operands, **kwargs)
+    except UNNAMED as error:
+        name_argument(error, ufunc.__name__, _signature(ufunc), operands, kwargs)
+        raise
     except OverflowError:  # a Python int need only fit the dtype of NumPy's loop: ``arctan2(uint8, -1)``
         return array_ufunc(ufunc, "__call__", *operands, **{"casting": "same_kind", **kwargs})
 
@@ -255,25 +259,25 @@ def _roles(function: Any) -> tuple[tuple[tuple[int, str], ...], tuple[tuple[int,
     return tuple(arrays), tuple(sequences), rest
 
 
-def _function(
-    adapter: Callable[..., Any],
-    arrays: tuple[tuple[int, str], ...],
-    sequences: tuple[tuple[int, str], ...],
-    rest: str,
-) -> Callable[..., Any]:
+def _function(adapter: Callable[..., Any], name: str, function: Any) -> Callable[..., Any]:
+    arrays, sequences, rest = _roles(function)
     simple = not sequences and not rest and [position for position, _ in arrays] == [0]
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if "device" in kwargs:
             check_device(kwargs.pop("device"))
-        if not (simple and args and args[0].__class__ is Tensor):
-            args, kwargs = converted(args, kwargs)
-        if isinstance(kwargs.get("out"), _TENSORS):
-            out = kwargs.pop("out")
-            out._require_kept()
-            return with_out(adapter, *args, out=out, **kwargs)
-        result = adapter(*args, **kwargs)
-        return result if result.__class__ is Tensor else as_result(result)
+        try:
+            if not (simple and args and args[0].__class__ is Tensor):
+                args, kwargs = converted(args, kwargs)
+            if isinstance(kwargs.get("out"), _TENSORS):
+                out = kwargs.pop("out")
+                out._require_kept()
+                return with_out(adapter, *args, out=out, **kwargs)
+            result = adapter(*args, **kwargs)
+            return result if result.__class__ is Tensor else as_result(result)
+        except UNNAMED as error:
+            name_argument(error, name, _signature(function), args, kwargs)
+            raise
 
     def converted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         if rest:
@@ -307,7 +311,11 @@ def in_one_call(function: Any, general: Callable[..., Any]) -> Callable[..., Any
             if tensor.__class__ in _LISTS and tensor:
                 tensor = tensor[0]
             if tensor.__class__ is Tensor:
-                result = one_call(function, _TENSORS, args, kwargs)
+                try:
+                    result = one_call(function, _TENSORS, args, kwargs)
+                except UNNAMED as error:
+                    name_argument(error, function.__name__, _signature(function), args, kwargs)
+                    raise
                 if result.__class__ is Tensor:
                     return result
                 if result is not NotImplemented:

@@ -31,7 +31,11 @@ class ScalarType(DType):
 
     def __call__(self, value: Any = 0, /) -> Any:
         """Return `value` as a tensor of this dtype; gradients flow through."""
-        return as_tensor(value, self.dtype)
+        try:
+            return as_tensor(value, self.dtype)
+        except TypeError as error:
+            text = str(error).removeprefix("[as_tensor] ")
+            raise TypeError(f"[{self.name}] {text}") from None
 
     def __instancecheck__(self, value: Any) -> bool:
         """Return whether `value` is a scalar of NumPy, or a 0-d tensor, of this dtype."""
