@@ -263,6 +263,29 @@ def test_known_diagonals_compute_only_their_values() -> None:
     assert len(plan.diagonals.places) == 48 * 48
 
 
+def test_long_diagonals_are_written_one_by_one() -> None:
+    """Of the first function, all diagonals are at places of their own; of the second, some add up."""
+
+    def reaction(x: Any) -> Any:
+        u, v = jt.unstack(jt.reshape(x, [2, 300]))
+        return jt.concat([u * u * v + jt.roll(u, 1, 0), jt.sin(u) * v - 3.0 * v], 0)
+
+    def added(x: Any) -> Any:
+        return x[1:] ** 2 * x[:-1] + jt.sin(x[1:])
+
+    x = np.random.default_rng(0).normal(size=600)
+    for f in (reaction, added):
+        sparse = jt.sparse_jacobian(f)
+        plan = sparse._plan((x,), {})
+        assert plan.diagonals is not None
+        assert len(plan.diagonals.parts) > 1
+        for _ in range(3):
+            np.testing.assert_allclose(sparse(x).toarray(), jt.jacobian(f)(x), rtol=1e-13, atol=1e-15)
+        product = jt.grad(lambda x, s=sparse: jt.reduce_sum(s.values(x) ** 2))(x)
+        expected = jt.grad(lambda x, f=f: jt.reduce_sum(jt.jacobian(f)(x) ** 2))(x)
+        np.testing.assert_allclose(product, expected, rtol=1e-10, atol=1e-12)
+
+
 def test_values_are_differentiable() -> None:
     f = FUNCTIONS["stencil"]
     sparse = jt.sparse_jacobian(f)

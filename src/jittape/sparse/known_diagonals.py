@@ -18,6 +18,7 @@ from jittape.compile.rewrite.bind_constants import bind_constants
 from jittape.compile.rewrite.diagonals import diagonals_of
 from jittape.control.body import body_of, inlined
 from jittape.core.interpret import interpret
+from jittape.core.locks import cached_property
 from jittape.core.primitive import any_dtype, apply
 from jittape.core.program import Body, Program, dead_code_removed
 from jittape.core.simplify import simplify
@@ -35,6 +36,13 @@ from jittape.sparse.sparsity_pattern import SparsityPattern
 __all__ = ["KnownDiagonals", "known_diagonals"]
 
 _Array = np.ndarray[Any, np.dtype[Any]]
+
+
+_LONG_PART = 256
+"""Mean number of elements of a diagonal from which on each is written on its own.
+
+Then the diagonals are not concatenated: the Brusselator on a grid of 100 by 100 takes 166 instead of 200 µs.
+"""
 
 
 @dataclass(frozen=True)
@@ -68,11 +76,23 @@ class KnownDiagonals:
         operands = [_operand(source, leaves) for source in self.sources]
         if not operands:
             return convert_to_tensor(self.constants)
-        values = apply(_values, tuple(operands), (self.body,))
-        flat = concat([reshape(value, [-1]) for value in values], 0)
+        values = [reshape(value, [-1]) for value in apply(_values, tuple(operands), (self.body,))]
+        if len(self.parts) < len(values):
+            values = [concat(values, 0)]
         # Replacing is one pass less: the Brusselator on a grid of 32 by 32 takes 8.3 instead of 10.1 µs.
         combine = tensor_scatter_nd_update if self.is_disjoint else tensor_scatter_nd_add
-        return combine(self.constants, self.places, flat)
+        data: Any = self.constants
+        for places, value in zip(self.parts, values, strict=True):
+            data = combine(data, places, value)
+        return data
+
+    @cached_property
+    def parts(self) -> tuple[_Array, ...]:
+        """`places` of each result of `body`; all of them as one part if they are short."""
+        sizes = [aval.size for aval in self.body.program.output_avals()]
+        if sum(sizes) < _LONG_PART * len(sizes):
+            return (self.places,)
+        return tuple(np.split(self.places, np.cumsum(sizes)[:-1]))
 
 
 @any_dtype
