@@ -145,3 +145,19 @@ def test_references_are_counted_on_the_way_of_a_run() -> None:
     layout = object_layout.object_layout()
     assert layout is not None
     assert layout.held == 1
+
+
+def test_a_loop_that_meets_no_length_twice_is_recorded_by_machine_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    w, followed = jt.Variable(np.ones(3)), [0]
+    monkeypatch.setattr(switch, "follow", lambda: followed.append(followed.pop() + 1))
+
+    def step(length: int) -> float:
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_sum(jt.constant(np.ones((length, 3))) * w)
+        return float(tape.gradient(loss, w)[0])
+
+    for length in range(11, 11 + 2 * LOOP):
+        assert step(length) == length
+    assert followed[0] >= 1

@@ -13,6 +13,7 @@ import pytest
 
 import jittape as jt
 import jittape.numpy as jnp
+from jittape.recording.machine_code import method_plans
 from jittape.recording.trace import current_trace
 from test_native_recording import calls_of_python, machine_code
 
@@ -212,3 +213,17 @@ def test_shapes_that_a_function_asks_for_stay_general():
             tape.watch(x)
             y = jt.reduce_sum(x * jt.cast(jt.shape(x)[0], jt.float64))
         assert tape.gradient(y, x).tolist() == [float(n)] * n
+
+
+@pytest.mark.parametrize("name", CREATIONS)
+def test_a_new_shape_of_a_creation_is_planned_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[Any] = []
+    planned = method_plans._planned
+    monkeypatch.setattr(method_plans, "_planned", lambda *call: runs.append(call) or planned(*call))
+    found = CREATIONS[name]((6, 7))
+    current_trace().step()
+    np.testing.assert_array_equal(CREATIONS[name]((6, 7)), found)
+    assert len(runs) <= 1
+    method_plans.drop_plans()
+    CREATIONS[name]((6, 7))
+    assert len(runs) <= 2

@@ -228,6 +228,9 @@ class Flushing:
                 warn_of_new_program(node)
             executable = self._build_executable(key)
         else:
+            counters.paths_derived += 1
+            if counters.paths_derived % LOOP == 0:  # a loop that meets new lengths only
+                switch.follow()
             path, values = node.derivation
             executable = path.executable(path.number_of(node), values, key, self.inputs)
         variants = node.executables

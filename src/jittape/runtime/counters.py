@@ -26,6 +26,8 @@ class Counters:
         Time for simplification, scheduling and machine code, in seconds.
     paths_found, paths_recorded : int
         Numbers of flushes with a known op list and with a new one.
+    paths_derived : int
+        Number of flushes with a new op list that was derived from those of other lengths.
     last : PathExecutable or None
         The executable of the last flush, which `jt.explain()` describes.
     """
@@ -40,6 +42,7 @@ class Counters:
     compile_seconds: float = 0.0
     paths_found: int = 0
     paths_recorded: int = 0
+    paths_derived: int = 0
     last: Any = None
 
     def reset(self) -> None:

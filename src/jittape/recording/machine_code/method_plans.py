@@ -95,6 +95,7 @@ def plan_function(key: tuple[Any, ...]) -> tuple[Any, ...] | bool:
     Its third item converts a tuple of results, or is None. Its fourth item is None if the operands are those of the
     call. Otherwise it has the number of an operand, or a constant in a tuple, for each operand of the recorded call.
     """
+    _kept(key, False)  # until the function has run: machine code takes the call of one that creates tensors
     return _kept(key, _planned(key, []))
 
 
