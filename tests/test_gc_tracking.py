@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.core.program import Op
+from jittape.primitives.elementwise.trigonometric import sin_op
 from jittape.recording.trie import Node, _known, trie
+from jittape.recording.trie_insertion import _untrack_plain
 
 pytestmark = pytest.mark.skipif(not hasattr(gc, "freeze"), reason="another implementation of Python")
 
@@ -107,6 +110,21 @@ def test_the_collector_does_not_visit_recorded_nodes():
     assert repeated
     for node in repeated[:-2]:
         assert not any(map(gc.is_tracked, (node.ops, *node.ops, node.inputs, *node.inputs))), node.ops
+
+
+def test_the_collector_does_not_visit_the_ops_of_gradients():
+    unrolled(5)
+    gradients = [node for node in recorded_nodes() if len(node.ops) > 10]
+    assert gradients
+    for node in gradients:
+        assert not any(map(gc.is_tracked, (node.ops, *node.ops)))
+
+
+def test_the_collector_visits_ops_whose_parameters_may_refer_to_them():
+    plain, other = [Op(sin_op, (0,), params, 1) for params in ((("axis", 0),), (("function", step),))]
+    _untrack_plain((plain, other))
+    assert not gc.is_tracked(plain)
+    assert gc.is_tracked(other)
 
 
 def test_the_collector_visits_recorded_nodes_again_when_all_paths_are_dropped():

@@ -31,6 +31,7 @@ from jittape.core.locks import cached_property
 from jittape.core.program import Program, bodies_of
 from jittape.core.simplify import simplify
 from jittape.errors import LinAlgError
+from jittape.runtime.heap_trimming import trim_heap
 from jittape.runtime.launch_tables import LaunchTable, announce, segments
 from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace, array_of
 from jittape.value_classes import value_class
@@ -273,15 +274,18 @@ def executable_of(
         try:
             compiled = CompiledExecutable(program, scalar_inputs, donated, cached)
             compiled._remade = schedule_recorded
+            trim_heap(program)
             return compiled
         except KernelMissing:
             pass  # evicted or damaged: schedule the program to get its text
     made = schedule_long(program, donated, target=host_facts)
+    trim_heap(program)
     simplified = program if made is not None else simplify(program)
     compiled = CompiledExecutable(simplified, scalar_inputs, donated, made)
     compiled.recorded, compiled.is_cached, compiled._remade = program, False, schedule_recorded
     if key is not None:
         store_schedule(key, compiled.schedule)
+    trim_heap(program)
     return compiled
 
 
