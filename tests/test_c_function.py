@@ -109,6 +109,12 @@ def test_scipy_integrates_it() -> None:
 def test_errors() -> None:
     with pytest.raises(TypeError, match=r"\[cfunc\] the specs must be jt.TensorSpec"):
         jt.cfunc(scaled, X, S)  # type: ignore[arg-type]
+    with pytest.raises(
+        TypeError, match=r"scaled\(.*\) cannot be called with 1 arguments, one for each spec: missing"
+    ):
+        jt.cfunc(scaled, SPECS[0])
+    with pytest.raises(TypeError, match=r"\[njit_function\] .* cannot be called with 0 arguments"):
+        jt.njit_function(scaled)
     with pytest.raises(TypeError, match=r"\[cfunc\] .* runs operations in Python: .*dct"):
         jt.cfunc(lambda x: jt.reduce_sum(jt.signal.dct(x)), jt.TensorSpec([3, 300], FLOAT))
 

@@ -229,6 +229,13 @@ def test_programs_of_the_guide(
     [
         ({"name": "9a"}, ValueError, "name must be a C identifier, got '9a'"),
         ({"specs": [3]}, TypeError, "the specs must be jt.TensorSpec, one for each argument, got 3"),
+        ({"specs": 3}, TypeError, "the specs must be jt.TensorSpec, one for each argument, got 3"),
+        (
+            {"specs": []},
+            TypeError,
+            r"rosenbrock\(.*\) cannot be called with 0 arguments, one for each spec: missing",
+        ),
+        ({"specs": [spec(4), spec(4)]}, TypeError, "cannot be called with 2 arguments, .*: too many"),
         ({"specs": jt.TensorSpec([None], FLOAT)}, ValueError, "the shapes must be known"),
         ({"specs": spec(4, dtype=jt.float16)}, TypeError, "x0 has dtype float16, for which C has no type"),
         (

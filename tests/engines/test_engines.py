@@ -183,6 +183,8 @@ def test_operands_and_results_of_pytensor_op() -> None:
         jt.pytensor_op(jt.sin, jt.TensorSpec([3], FLOAT))
     with pytest.raises(ValueError, match="has an unknown extent"):
         jt.pytensor_op(weighted, jt.TensorSpec([None], FLOAT), jt.TensorSpec([], FLOAT))
+    with pytest.raises(TypeError, match=r"\[pytensor_op\] weighted\(.*\) cannot be called with 0 arguments"):
+        jt.pytensor_op(weighted)
 
 
 def test_pymc_model_with_a_density_of_jittape() -> None:

@@ -26,6 +26,7 @@ from jittape.exports.c_sources import CFunctionText, Parameter, c_type_of, heade
 from jittape.functions.signature import TensorSpec
 from jittape.numba_bridge.c_emitter import module_of
 from jittape.numba_bridge.native_function import NativeFunction
+from jittape.numba_bridge.njit import check_specs
 from jittape.numba_bridge.traced_function import Traced, trace, with_gradient
 from jittape.recording.convert import convert_to_tensor
 from jittape.sparse.sparse_derivatives import sparse_hessian
@@ -134,8 +135,9 @@ def export(
     (('wave_value', 'wave_value_and_gradient'), 'wave.h')
     """
     as_function("f", f)
-    listed = [specs] if isinstance(specs, TensorSpec) else list(specs)
+    listed: list[Any] = list(specs) if isinstance(specs, (tuple, list)) else [specs]
     _check(name, listed, example)
+    check_specs("export", f, len(listed))
     folder = Path(directory)
     if not folder.is_dir():
         raise FileNotFoundError(f"[export] there is no directory {folder}")

@@ -11,7 +11,7 @@ import numpy as np
 from jittape.functions.function import Function
 from jittape.functions.signature import TensorSpec
 from jittape.interop.optional_library import imported
-from jittape.numba_bridge.njit import njit_function
+from jittape.numba_bridge.njit import check_specs, njit_function
 from jittape.transforms.gradients import grad
 
 __all__ = ["pytensor_op"]
@@ -48,6 +48,7 @@ def pytensor_op(f: Callable[..., Any], *specs: TensorSpec) -> Any:
     for spec in specs:
         if not isinstance(spec, TensorSpec) or spec.dtype.kind != "f":
             raise TypeError(f"[pytensor_op] the specs must be jt.TensorSpec of real floats, got {spec!r}")
+    check_specs("pytensor_op", f, len(specs))
     found = (
         Function(f)
         .get_concrete_function(*[TensorSpec(s.aval.shape, s.dtype) for s in specs])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jittape.numba_bridge.native_function import NativeFunction
     from jittape.numba_bridge.traced_function import Traced
 
-__all__ = ["njit_function", "njit_value_and_grad"]
+__all__ = ["check_specs", "njit_function", "njit_value_and_grad"]
 
 
 def njit_function(f: Callable[..., Any], *specs: Any) -> NativeFunction:
@@ -67,6 +67,7 @@ def njit_function(f: Callable[..., Any], *specs: Any) -> NativeFunction:
     from jittape.numba_bridge.traced_function import trace
 
     as_function("f", f)
+    check_specs("njit_function", f, len(specs))
     return _native_function(trace(f, _name(f), _parameters(f, len(specs)), specs))
 
 
@@ -146,6 +147,7 @@ def njit_value_and_grad(
             raise ValueError(
                 f"[njit_value_and_grad] argnums={argnums} requires argument {number}, but there are {len(specs)} specs"
             )
+    check_specs("njit_value_and_grad", f, len(specs))
     name, parameters = _name(f), _parameters(f, len(specs))
     return _native_function(trace(with_gradient(f, name, argnums), name, parameters, specs))
 
@@ -163,6 +165,21 @@ def _name(f: Callable[..., Any]) -> str:
         f = f.func
     name: str = getattr(f, "__name__", type(f).__name__)
     return name
+
+
+def check_specs(caller: str, f: Callable[..., Any], count: int) -> None:
+    """Raise `TypeError` if `f`, given to the function `caller`, does not take `count` arguments by position."""
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):  # a function in C without a signature
+        return
+    try:
+        signature.bind(*[None] * count)
+    except TypeError as error:
+        raise TypeError(
+            f"[{caller}] {_name(f)}({', '.join(signature.parameters)}) cannot be called with {count} arguments, "
+            f"one for each spec: {error}"
+        ) from None
 
 
 def _parameters(f: Callable[..., Any], count: int) -> list[str]:
