@@ -411,3 +411,35 @@ def test_only_weighted_metrics_take_the_weights_of_rows():
     np.testing.assert_allclose(
         history["weighted_mae"], [np.average(errors, weights=1.0 + 4.0 * y[:, 0])], rtol=1e-6
     )
+
+
+@pytest.mark.parametrize("method", ["fit", "evaluate"])
+def test_weights_of_rows_need_true_values(method):
+    model = jt.keras.Sequential([jt.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    before = [w.copy() for w in model.get_weights()]
+    with pytest.raises(ValueError, match=rf"\[{method}\] sample_weight needs y"):
+        getattr(model, method)(np.ones((4, 2)), sample_weight=np.ones(4), verbose=0)
+    assert len(model.get_weights()) == len(before)
+
+
+def test_a_generator_that_ends_early_ends_the_epoch():
+    model = jt.keras.Sequential([jt.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    batches = ((np.ones((2, 3)), np.ones((2, 1))) for _ in range(3))
+    with pytest.warns(UserWarning, match="ended after 3 of 5 steps"):
+        model.fit(batches, steps_per_epoch=5, verbose=0)
+    assert int(model.optimizer.iterations) == 3
+    with pytest.raises(ValueError, match="no batches"):
+        model.evaluate(batches, verbose=0)
+
+
+def test_layers_are_those_of_all_containers_each_once():
+    class Model(jt.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.first = jt.keras.layers.Dense(1, name="first")
+            self.by_name = {"b": jt.keras.layers.Dense(1, name="b"), "a": jt.keras.layers.Dense(1, name="a")}
+            self.nested = [[jt.keras.layers.Dense(1, name="n")], self.first]
+
+    assert [layer.name for layer in Model().layers] == ["first", "b", "a", "n"]

@@ -229,3 +229,61 @@ def contrastive_learning_of_a_siamese_net(tf):
         optimizer.apply_gradients(zip(grads, net.trainable_weights, strict=True))
         losses.append(loss)
     return losses, tf.keras.losses.cosine_similarity(a, b)
+
+
+def what_steps_of_ones_own_get(tf):
+    def structure(data):
+        if isinstance(data, (tuple, list)):
+            return [type(data).__name__, *map(structure, data)]
+        if isinstance(data, dict):
+            return {name: structure(part) for name, part in data.items()}
+        return None if data is None else list(data.shape)
+
+    seen = []
+
+    class Watching(tf.keras.Model):
+        def train_step(self, data):
+            seen.append(["train", structure(data)])
+            return {"loss": tf.constant(0.0)}
+
+        def test_step(self, data):
+            seen.append(["test", structure(data)])
+            return {"loss": tf.constant(0.0)}
+
+        def predict_step(self, data):
+            seen.append(["predict", structure(data)])
+            return tf.zeros((2, 1))
+
+    x, y, w = np.ones((2, 3), "float32"), np.ones((2, 1), "float32"), np.ones(2, "float32")
+    for given in ((x,), (x, y), (x, y, w), ([x, x],), ([x, x], y), ((x, x),), ({"a": x},), ({"a": x}, y)):
+        model = Watching()
+        model.compile(optimizer="sgd", run_eagerly=True)
+        inputs, labels, weights = (*given, None, None)[:3]
+        model.fit(inputs, labels, sample_weight=weights, batch_size=2, verbose=0)
+        model.evaluate(inputs, labels, sample_weight=weights, batch_size=2, verbose=0)
+        model.predict(inputs, verbose=0)
+        model.train_on_batch(inputs, labels, sample_weight=weights)
+        model.test_on_batch(inputs, labels, sample_weight=weights)
+        model.predict_on_batch(inputs)
+    for element in (x, (x,), (x, y), (x, y, w), ((x, x), y), {"a": x}, ({"a": x}, y)):
+        model = Watching()
+        model.compile(optimizer="sgd", run_eagerly=True)
+        batches = tf.data.Dataset.from_tensor_slices(element).batch(2)
+        model.fit(batches, verbose=0)
+        model.evaluate(batches, verbose=0)
+        model.predict(batches, verbose=0)
+    return seen
+
+
+def training_with_a_generator(tf):
+    def batches():
+        rng = np.random.default_rng(4)
+        while True:
+            x = rng.normal(size=(4, 2)).astype(np.float32)
+            yield x, x[:, :1] - 2 * x[:, 1:]
+
+    model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(1)])
+    model.set_weights([np.ones((2, 1), np.float32), np.zeros(1, np.float32)])
+    model.compile(optimizer=tf.keras.optimizers.SGD(0.1), loss="mse")
+    history = model.fit(batches(), steps_per_epoch=3, epochs=2, verbose=0)
+    return history.history["loss"], model.evaluate(batches(), steps=2, verbose=0), model.get_weights()

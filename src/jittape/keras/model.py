@@ -195,8 +195,9 @@ class Model(ModelParts, SingleBatches, Layer):
 
         Parameters
         ----------
-        data : tuple
-            ``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)``
+        data : tensor or tuple
+            As in Keras: from `fit` ``(x, y, sample_weight)``, ``(x, y)``, or `x` without true values, in a tuple if it
+            is one; from `train_on_batch` always all three, with None; an element of a dataset as it is.
 
         Returns
         -------
@@ -267,8 +268,8 @@ class Model(ModelParts, SingleBatches, Layer):
 
         Parameters
         ----------
-        x : arrays or Dataset
-            Inputs, or a dataset of batches ``(x, y)`` or ``(x, y, sample_weight)``.
+        x : arrays, Dataset or generator
+            Inputs, or batches ``(x, y)`` or ``(x, y, sample_weight)``. A generator goes on in the next epoch.
         y : arrays, optional
         batch_size, epochs, initial_epoch : int, default 32, 1 and 0
         verbose : int or "auto"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from jittape.core.user_calls import as_int
@@ -37,14 +37,23 @@ def _zeros(shape: Any, dtype: Any) -> Any:
     return zeros([1 if shape[0] is None else first, *others], dtype)
 
 
+def _layers_in(value: Any) -> Iterator[Layer]:
+    """Yield the layers in an attribute and in its lists, tuples and dicts."""
+    if isinstance(value, Layer):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _layers_in(part)
+
+
 class DirectLayers:
-    """The layers in the attributes of a model and in their lists, in order; ``self.layers = ...`` replaces them."""
+    """The layers in the attributes of a model, each once and in order; ``self.layers = ...`` replaces them."""
 
     def __get__(self, model: Any, owner: Any = None) -> Any:
         if model is None:
             return self
-        values = [v if isinstance(v, (list, tuple)) else [v] for v in vars(model).values()]
-        return [part for parts in values for part in parts if isinstance(part, Layer)]
+        found = {id(part): part for value in vars(model).values() for part in _layers_in(value)}
+        return list(found.values())
 
 
 class ModelParts:

@@ -40,6 +40,14 @@ def unpacked(data: Any) -> tuple[Any, Any, Any]:
     return x, y, weight
 
 
+def _packed(parts: tuple[Any, Any, Any]) -> Any:
+    """Return a batch or rows as steps get them from `fit`: inputs without true values are no tuple, as in Keras."""
+    x, y, weight = parts
+    if y is None:
+        return (x,) if isinstance(x, tuple) else x
+    return (x, y) if weight is None else parts
+
+
 def _require_equal_rows(method: str, data: tuple[Any, Any, Any]) -> None:
     """Raise unless inputs, true values and weights have equally many rows."""
     counts = {
@@ -52,9 +60,9 @@ def _require_equal_rows(method: str, data: tuple[Any, Any, Any]) -> None:
         raise ShapeError(f"[{method}] all arrays must have the same number of rows, got {found}")
 
 
-def _rows_of(method: str, data: tuple[Any, Any, Any], parts: tuple[Any, ...]) -> Dataset:
+def _rows_of(method: str, data: tuple[Any, Any, Any]) -> Dataset:
     try:
-        return Dataset.from_tensor_slices(parts)
+        return Dataset.from_tensor_slices(_packed(data))
     except ShapeError:
         _require_equal_rows(method, data)
         raise
@@ -80,15 +88,18 @@ def _separated(data: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
 def batches_of(
     data: tuple[Any, Any, Any], batch_size: int | None, shuffle: bool, method: str = "fit"
 ) -> Dataset:
-    """Return data, arrays or a dataset of batches, as a dataset of batches.
+    """Return data as a dataset of batches: arrays, a dataset of batches, or a generator of them, which runs once.
 
     Raises
     ------
     ValueError
-        If arrays have different numbers of rows, `x` is None, or `y`, weights or a batch size are given with a
-        dataset.
+        If arrays have different numbers of rows, `x` is None, `y`, weights or a batch size are given with a dataset, or
+        weights without `y`.
     """
     x, y, weight = data
+    if isinstance(x, Iterator):
+        batches = x
+        x = Dataset.from_generator(lambda: batches)
     if isinstance(x, Dataset):
         if y is not None:
             raise ValueError("y must not be given with a dataset, whose elements are (x, y)")
@@ -103,19 +114,25 @@ def batches_of(
         return x
     if x is None:
         raise ValueError(f"[{method}] x must be arrays or a dataset of batches, got None")
-    separated = _separated(data)
-    parts = tuple([part for part in separated if part is not None])
-    rows = _rows_of(method, separated, parts)
+    if y is None and weight is not None:
+        raise ValueError(
+            f"[{method}] sample_weight needs y: the losses of a step without true values have no rows"
+        )
+    rows = _rows_of(method, _separated(data))
     if shuffle:
         rows = rows.shuffle(max(len(rows), 1))
     return rows.batch(32 if batch_size is None else batch_size)
 
 
-def one_batch(data: tuple[Any, Any, Any], class_weight: Any = None) -> tuple[Any, ...]:
-    """Return arrays as one batch."""
-    rows = Dataset.from_tensors(tuple([part for part in _separated(data) if part is not None]))
-    weighted = rows if class_weight is None else with_class_weights(rows, class_weight)
-    return tuple(next(iter(weighted)))
+def one_batch(data: tuple[Any, Any, Any], class_weight: Any = None) -> tuple[Any, Any, Any]:
+    """Return arrays as one batch ``(x, y, sample_weight)``, with None for those that are not given."""
+    given = [part for part in _separated(data) if part is not None]
+    rows = Dataset.from_tensors(tuple(given))
+    found = list(next(iter(rows if class_weight is None else with_class_weights(rows, class_weight))))
+    present = [part is not None for part in data]
+    present[2] |= class_weight is not None
+    x, y, weight = [found.pop(0) if is_there else None for is_there in present]
+    return list(x) if isinstance(data[0], list) and isinstance(x, tuple) else x, y, weight
 
 
 def with_class_weights(batches: Dataset, class_weight: Any) -> Dataset:
