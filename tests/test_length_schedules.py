@@ -70,6 +70,40 @@ def test_few_schedules_serve_lengths_that_equal_numbers_of_the_program(
     assert sum(new[1:]) <= 3
 
 
+def test_lengths_that_equal_each_other_need_no_schedule_of_their_own(counted: dict[str, Any]) -> None:
+    w, v = (jt.Variable(np.random.default_rng(k).normal(size=(16, 16))) for k in (0, 1))
+
+    def step(x: Any, y: Any) -> list[Any]:
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_mean(jt.square(jt.nn.softmax((x @ w) @ jt.transpose(y)) @ (y @ v)))
+        return [loss, *tape.gradient(loss, [w, v])]
+
+    call = jt.function(step, input_signature=[jt.TensorSpec([None, 16], jt.float64)] * 2)
+    pairs = [
+        (40, 50),
+        (41, 67),
+        (43, 61),
+        (60, 60),
+        (9, 9),
+        (11, 11),
+        (12, 12),
+        (16, 16),
+        (64, 64),
+        (90, 90),
+        (16, 60),
+    ]
+    for n, m in pairs:
+        x, y = (np.random.default_rng(k).normal(size=(k, 16)) for k in (n, m))
+        found = [r.numpy() for r in call(x, y)]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(jt.config, "interpret", True)
+            expected = [r.numpy() for r in step(jt.constant(x), jt.constant(y))]
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-12)
+    assert counted["own"] == 0
+    assert counted["general"] <= 6
+
+
 def test_a_length_that_equals_another_number_needs_a_guard_only_if_that_decides() -> None:
     extents = Extents([41])
     (n,) = extents.variables

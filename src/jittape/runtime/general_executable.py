@@ -152,12 +152,12 @@ class GeneralExecutable:
     def _new_variant(self, values: Sequence[int]) -> _Variant | None:
         """Return a new variant that serves these values, from the passes at the next values in general position."""
         served, began, before = None, time.perf_counter(), self._runs
-        for offset in _OFFSETS:
-            near = [n + offset for n in values]
-            if served is not None or not self._may_run_passes(near):
-                break
-            made = self._variant_at(near) if self._numbers.isdisjoint(near) else None
-            served = made if made is not None and made.is_good_at(values) else None
+        for offset in _OFFSETS if self._may_run_passes(values) else ():
+            near = [n + offset * number for number, n in enumerate(values, 1)]  # no two stay equal
+            is_general = len({*near}) == len(near) and self._numbers.isdisjoint(near)
+            if served is None and is_general and self._may_run_passes(near):
+                made = self._variant_at(near)
+                served = made if made is not None and made.is_good_at(values) else None
         if self._runs > before:
             self._unserved += served is None
             self._provisional_seconds, self._passes_seconds = 0.0, time.perf_counter() - began
