@@ -42,10 +42,58 @@ def linear() -> tuple[list[int | None], Callable[[Any], Any], list[Any]]:
     return [None, 3], lambda x: x @ w, [w]
 
 
+def softmax_classifier() -> tuple[list[int | None], Callable[[Any], Any], list[Any]]:
+    w, b = weight(16, 10), weight(10)
+
+    def model(x: Any) -> Any:
+        return jt.nn.sparse_softmax_cross_entropy_with_logits(jt.argmax(x[:, :10], -1), x @ w + b)
+
+    return [None, 16], model, [w, b]
+
+
+def layer_normalization() -> tuple[list[int | None], Callable[[Any], Any], list[Any]]:
+    layer, w = jt.keras.layers.LayerNormalization(), weight(16, 4)
+    layer(jt.ones([2, 16]))
+    return [None, 16], lambda x: layer(x) @ w, [*layer.trainable_variables, w]
+
+
+def convolution() -> tuple[list[int | None], Callable[[Any], Any], list[Any]]:
+    filters, w = weight(5, 16, 8), weight(8, 1)
+    return [1, None, 16], lambda x: jt.nn.relu(jt.nn.conv1d(x, filters, 1, "SAME")) @ w, [filters, w]
+
+
+def running_sum() -> tuple[list[int | None], Callable[[Any], Any], list[Any]]:
+    w = weight(16, 2)
+    return [None, 16], lambda x: jt.cumsum(x @ w, 0), [w]
+
+
+def sorted_values() -> tuple[list[int | None], Callable[[Any], Any], list[Any]]:
+    w = weight(16, 1)
+    return [None, 16], lambda x: jt.sort((x @ w)[:, 0]), [w]
+
+
+def causal_attention() -> tuple[list[int | None], Callable[[Any], Any], list[Any]]:
+    query, key, value = [weight(16, 16) for _ in range(3)]
+
+    def model(x: Any) -> Any:
+        n = x.shape[0]
+        scores = jt.matmul(x @ query, x @ key, transpose_b=True)
+        mask = jt.linalg.band_part(jt.ones([n, n], jt.bool), -1, 0)
+        return jt.nn.softmax(jt.where(mask, scores, -1e9)) @ (x @ value)
+
+    return [None, 16], model, [query, key, value]
+
+
 MODELS = {
     "linear": linear,
     "attention": lambda: attention(1),
     "multi-head attention": lambda: attention(4),
+    "causal attention": causal_attention,
+    "softmax classifier": softmax_classifier,
+    "layer normalization": layer_normalization,
+    "convolution": convolution,
+    "cumsum": running_sum,
+    "sort": sorted_values,
     "LSTM over the batch": lambda: lstm(None, 8, 5),
     "LSTM over time": lambda: lstm(4, None, 5),
 }
