@@ -81,7 +81,7 @@ def test_a_set_with_one_buffer_in_use_gets_another_for_it():
 
 
 def test_not_more_than_so_many_are_kept():
-    results = memory((4,))
+    results = memory((1500,))
     held = [results.take()[0][0] for _ in range(10)]
     assert len({id(b) for b in held}) == 10
     assert len(results._sets) == tuning.result_sets_limit
@@ -102,9 +102,54 @@ def test_results_that_the_caller_keeps(native, monkeypatch):
     assert len({b.address for b in held}) == 40
     places = {b.address for b in held[-2:]}
     del buffers, held
-    for _ in range(tuning.result_sets_limit):  # the oldest sets are free first
+    for _ in range(len(results._sets)):  # the oldest sets are free first
         reused = {b.address for b in results.take()[0]}
     assert reused == places
+
+
+def batched(*shapes):
+    """Return a memory whose results have been kept until it made a batch of sets."""
+    results = memory(*shapes)
+    held = [results.take()[0][0] for _ in range(tuning.result_misses + 6)]
+    assert len({id(b) for b in held}) == len(held)
+    return results, held
+
+
+def test_small_results_that_are_kept_are_made_in_batches():
+    results, held = batched((4,))
+    assert len(results._sets) == 32
+    for _ in range(100):
+        held.append(results.take()[0][0])
+    assert len({b.address for b in held}) == len({id(b) for b in held}) == len(held)
+    assert len(results._sets) == 32
+
+
+def test_one_result_that_is_kept_ends_no_reuse():
+    results, held = batched((4,))
+    del held
+    kept = results.take()[0][0]
+    places = {results.take()[0][0].address for _ in range(200)}
+    assert len(places) == 31
+    assert kept.address not in places
+
+
+def test_batches_have_few_bytes():
+    results, _ = batched((500,))
+    assert len(results._sets) == 4
+    results, _ = batched((1500,))
+    assert len(results._sets) == tuning.result_sets_limit
+
+
+def test_calls_whose_results_are_kept_or_dropped():
+    f = jt.function(lambda x: x * 2.0)
+    x = jt.constant(np.arange(24.0))
+    held = []
+    for i in range(300):
+        result = f(x + float(i))
+        if i % 100 > 20:
+            held.append((i, result))
+    for i, result in held:
+        np.testing.assert_array_equal(result.numpy(), (np.arange(24.0) + i) * 2.0)
 
 
 def test_moderate_results_are_kept_though_they_are_of_the_pool(count):

@@ -44,7 +44,7 @@ arguments that the plans refer to.
 _FLOATS = {float64: Kind.FLOAT64, float32: Kind.FLOAT32}
 _NONE: Mapping[int, Buffer] = {}
 _WAITS = 16
-"""Number of calls without an attempt of `simple_call` after one in vain, which adds 0.1 µs to a call."""
+"""Number of calls without an attempt of `simple_call` after two in vain; after one, results may come in batches."""
 _NO_CALLS = np.zeros(2, np.int64)
 """Empty call table of the driver."""
 
@@ -279,16 +279,17 @@ class _FastPath:
         It is a function of its own, as the many variables of `general` would add 0.08 µs.
         """
         simple: Any = simple_call()
-        whole, poison, concrete, waits = Workspace, PoisonedWorkspace.poison, self.concrete, 0
+        whole, poison, concrete, waits, failed_at = Workspace, PoisonedWorkspace.poison, self.concrete, 0, 0
 
         def call(leaves: tuple[Any, ...]) -> Any:
-            nonlocal waits
+            nonlocal waits, failed_at
             if waits:
                 waits -= 1
                 return general(leaves)
             result = simple(leaves, free, calls, whole, poison, False, 0)
             if result.__class__ is int:
-                waits = _WAITS
+                waits = _WAITS if concrete.visits <= failed_at + 1 else 0
+                failed_at = concrete.visits
                 return general(leaves)
             counters.compiled_runs += 1
             counters.last = concrete
