@@ -443,3 +443,27 @@ def test_layers_are_those_of_all_containers_each_once():
             self.nested = [[jt.keras.layers.Dense(1, name="n")], self.first]
 
     assert [layer.name for layer in Model().layers] == ["first", "b", "a", "n"]
+
+
+OVERRIDES = {
+    "positional": lambda self, x, y, y_pred, sample_weight: jt.reduce_mean((y - y_pred) ** 2),
+    "keywords": lambda self, x=None, y=None, y_pred=None, **others: (
+        jt.reduce_mean((y - y_pred) ** 2) + 0.0 * float(others["training"])
+    ),
+    "training": lambda self, x=None, y=None, y_pred=None, sample_weight=None, training=None: jt.reduce_mean(
+        (y - y_pred) ** 2
+    ),
+    "another option": lambda self, x=None, y=None, y_pred=None, sample_weight=None, allow_empty=False: (
+        jt.reduce_mean((y - y_pred) ** 2) + float(allow_empty)
+    ),
+}
+
+
+@pytest.mark.parametrize("compute_loss", OVERRIDES.values(), ids=OVERRIDES)
+def test_a_loss_of_ones_own_may_take_fewer_arguments(compute_loss):
+    model = type("Model", (jt.keras.Sequential,), {"compute_loss": compute_loss})([jt.keras.layers.Dense(1)])
+    model.compile("sgd")
+    x, y = np.ones((4, 2), np.float32), np.ones((4, 1), np.float32)
+    model.fit(x, y, verbose=0)
+    expected = float(np.mean((y - model(x).numpy()) ** 2))
+    np.testing.assert_allclose(model.evaluate(x, y, verbose=0), expected, rtol=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 from jittape import optimizers
@@ -185,6 +186,13 @@ class Model(ModelParts, SingleBatches, Layer):
             total = add(total, term)
         return total
 
+    def _loss_of(self, x: Any, y: Any, y_pred: Any, weight: Any, training: bool) -> Any:
+        """Call `compute_loss` by keywords, as Keras does; one that a subclass defines may take fewer of them."""
+        parameters = signature(self.compute_loss).parameters.values()
+        takes_training = any(p.name == "training" or p.kind is p.VAR_KEYWORD for p in parameters)
+        options = {"training": training} if takes_training else {}
+        return self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, **options)
+
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
         """Update the metrics with a batch, and return their values by name."""
         self._metrics.update_state(y, y_pred, sample_weight)
@@ -207,20 +215,20 @@ class Model(ModelParts, SingleBatches, Layer):
         x, y, weight = unpacked(data)
         with GradientTape() as tape:
             y_pred = self(x, training=True)
-            loss = self.compute_loss(x, y, y_pred, weight)
+            loss = self._loss_of(x, y, y_pred, weight, True)
             scaled = self.optimizer.scale_loss(loss) if self.optimizer.loss_scale_factor else loss
         variables = self.trainable_variables
         if variables:
             self.optimizer.apply_gradients(zip(tape.gradient(scaled, variables), variables, strict=True))
         self._metrics.mean.update_state(loss, batch_size_of(x))
-        return self.compute_metrics(x, y, y_pred, weight)
+        return self.compute_metrics(x, y, y_pred, sample_weight=weight)
 
     def test_step(self, data: Any) -> dict[str, Any]:
         """Evaluate a batch; override it for another evaluation. Arguments and result as for `train_step`."""
         x, y, weight = unpacked(data)
         y_pred = self(x, training=False)
-        self._metrics.mean.update_state(self.compute_loss(x, y, y_pred, weight, False), batch_size_of(x))
-        return self.compute_metrics(x, y, y_pred, weight)
+        self._metrics.mean.update_state(self._loss_of(x, y, y_pred, weight, False), batch_size_of(x))
+        return self.compute_metrics(x, y, y_pred, sample_weight=weight)
 
     def predict_step(self, data: Any) -> Any:
         """Return the predictions for a batch."""
