@@ -259,6 +259,24 @@ def test_a_pullback_called_often_is_compiled_once() -> None:
         assert float(total) == pytest.approx(np.sin(1.0) + 2.0 * i * np.sin(3.0))
 
 
+def test_a_pullback_calls_a_gradient_function_that_enters_tapes() -> None:
+    @jt.custom_gradient
+    def cube(x: Any) -> Any:
+        def gradient(upstream: Any) -> Any:
+            with jt.GradientTape() as tape:
+                tape.watch(x)
+                y = x**3
+            return upstream * tape.gradient(y, x) * jt.grad(lambda z: jt.reduce_sum(z))(x)
+
+        return x**3, gradient
+
+    x = np.array([1.0, -2.0])
+    value, pullback = jt.vjp(lambda x: jt.sin(cube(x)), x)
+    for cotangent in (np.array([1.0, 0.0]), np.array([0.5, 2.0])):
+        np.testing.assert_allclose(pullback(cotangent)[0], cotangent * np.cos(x**3) * 3 * x**2)
+    np.testing.assert_allclose(value, np.sin(x**3))
+
+
 def test_what_a_pullback_gave_may_go_into_it_again() -> None:
     x = jt.constant(np.array([1.0, 3.0]))
     _, pullback = jt.vjp(jt.sin, x)

@@ -234,7 +234,7 @@ def vjp(
         else:
             for seed in seeds:
                 seed._computed()
-            with rewound(trace):
+            with rewound(trace, tape._interval._ticket):
                 gradients = tape.gradient(outputs, varied.leaves, seeds, unconnected_gradients)
         result: tuple[Any, ...] = varied.as_output(varied.structured(gradients))
         return result

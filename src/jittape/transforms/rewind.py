@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from jittape.core.primitive import recording_with
 from jittape.recording.trace import Trace
@@ -12,16 +13,24 @@ __all__ = ["rewound"]
 
 
 @contextmanager
-def rewound(trace: Trace) -> Iterator[None]:
+def rewound(trace: Trace, ticket: Any) -> Iterator[None]:
     """Record with `trace` inside the context, flush it at the end, and return it to its former position.
 
     Equal ops that are recorded again reuse their path and their executable. Tensors that were recorded inside keep
-    their values and are constants from then on. No other code may record with the trace meanwhile.
+    their values and are constants from then on. No other code may record with the trace meanwhile. Tapes that are
+    entered inside, as by the gradient function of a custom gradient, record with it too: the interval of `ticket` keeps
+    it open.
     """
-    node, inputs = trace.node, len(trace.inputs)
-    with recording_with(trace):
-        yield
-    trace.flush()
+    node, inputs, superseded = trace.node, len(trace.inputs), trace.superseded
+    trace.intervals.append(ticket)
+    trace.superseded = False
+    try:
+        with recording_with(trace):
+            yield
+        trace.flush()
+    finally:
+        trace.intervals.remove(ticket)
+        trace.superseded = superseded
     known = [t for r in trace.materialized if (t := r()) is not None]
     known += [tensor for _, tensor, _ in trace.imported.values()]
     for tensor in known:
