@@ -6,8 +6,14 @@ from jittape.scipy.interpolate.piecewise_cubics import Akima1DInterpolator as Ak
 from jittape.scipy.interpolate.piecewise_cubics import CubicSpline as CubicSpline
 from jittape.scipy.interpolate.piecewise_cubics import PchipInterpolator as PchipInterpolator
 from jittape.scipy.interpolate.piecewise_polynomials import PPoly as PPoly
+from jittape.scipy.interpolate.regular_grids import RegularGridInterpolator as RegularGridInterpolator
+from jittape.scipy.interpolate.splines import BSpline as BSpline
+from jittape.scipy.interpolate.splines import make_interp_spline as make_interp_spline
 
-__all__ = ["Akima1DInterpolator", "CubicSpline", "PPoly", "PchipInterpolator", "interp1d"]
+__all__ = [
+    "Akima1DInterpolator", "BSpline", "CubicSpline", "PPoly", "PchipInterpolator", "RegularGridInterpolator",
+    "interp1d", "make_interp_spline",
+]  # fmt: skip
 
 __getattr__ = _lazily(__name__, {})
 

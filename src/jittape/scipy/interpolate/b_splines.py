@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.indexing.binary_search import searchsorted
 from jittape.primitives.indexing.gather import gather
@@ -14,18 +15,23 @@ from jittape.primitives.shape.joining import concat, stack
 from jittape.primitives.shape.reshaping import reshape
 from jittape.scipy.linalg.banded_systems import solve_banded
 
-__all__ = ["BSplineFit"]
+__all__ = ["BSplineFit", "basis_functions"]
 
 
-def _basis(knots: Any, span: Any, at: Any, degree: int) -> list[Any]:
-    """Return the basis functions that are not 0 in the intervals `span` of the knots (The NURBS Book, A2.2)."""
+def basis_functions(knots: Any, span: Any, at: Any, degree: int, repeated: bool = False) -> list[Any]:
+    """Return the basis functions that are not 0 in the intervals `span` of the knots (The NURBS Book, A2.2).
+
+    With `repeated`, the intervals may be empty: as in SciPy, their parts are 0.
+    """
     left = [at - gather(knots, span + (1 - j)) for j in range(1, degree + 1)]
     right = [gather(knots, span + j) - at for j in range(1, degree + 1)]
     found = [at * 0.0 + 1.0]
     for j in range(degree):
         saved: Any = 0.0
         for r in range(j + 1):
-            share = found[r] / (right[r] + left[j - r])
+            width = right[r] + left[j - r]
+            empty = equal(width, 0.0) if repeated else False
+            share = where(empty, 0.0, found[r] / where(empty, 1.0, width)) if repeated else found[r] / width
             found[r] = saved + right[r] * share
             saved = left[j - r] * share
         found.append(saved)
@@ -52,10 +58,10 @@ class BSplineFit:
         inner = x[half : n - half] if degree % 2 else (0.5 * (x[1:] + x[:-1]))[half : n - 1 - half]
         first = half if degree % 2 else half + 1
         self._inner = inner
-        self._knots = concat([x[:1]] * (degree + 1) + [inner] + [x[-1:]] * (degree + 1), 0)
+        self.knots = concat([x[:1]] * (degree + 1) + [inner] + [x[-1:]] * (degree + 1), 0)
         spans = degree + np.clip(np.arange(n) - first + 1, 0, n - degree - 1)
-        rows = stack(_basis(self._knots, spans, x, degree), -1)
-        self._coefficients = self._solved(rows, spans, y)
+        rows = stack(basis_functions(self.knots, spans, x, degree), -1)
+        self.coefficients = self._solved(rows, spans, y)
 
     def _solved(self, rows: Any, spans: Any, y: Any) -> Any:
         """Return the coefficients, by a system with `degree` diagonals on each side."""
@@ -72,8 +78,8 @@ class BSplineFit:
         """Return the values at a vector of points, in rows; the outer pieces continue outside."""
         degree = self.degree
         span = searchsorted(self._inner, at, side="right") + degree
-        basis = _basis(self._knots, span, at, degree)
+        basis = basis_functions(self.knots, span, at, degree)
         value: Any = 0.0
         for p in range(degree + 1):
-            value = value + reshape(basis[p], (-1, 1)) * gather(self._coefficients, span + (p - degree))
+            value = value + reshape(basis[p], (-1, 1)) * gather(self.coefficients, span + (p - degree))
         return value
