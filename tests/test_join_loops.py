@@ -245,3 +245,16 @@ def test_an_operand_that_is_read_twice() -> None:
         s = np.tanh(s + row)
         t = t * s - s + s * X
         np.testing.assert_allclose(v, t, rtol=1e-13)
+
+
+def test_the_tangents_of_several_arguments_are_in_one_loop() -> None:
+    def f(a: Any, b: Any, x: Any) -> Any:
+        return jt.reduce_sum(jt.fori_loop(0, 6, lambda i, s: jt.exp(s * -a) * x + jt.sin(b * s), x))
+
+    arguments = [jt.constant(0.7, "float64"), jt.constant(1.2, "float64"), jt.constant(X)]
+    found = [t.numpy() for t in jt.jacobian(f, argnums=(0, 1), mode="forward")(*arguments)]
+    (loop,) = loops()
+    assert kinds(loop) == {"carry"}
+    jt.config.interpret = True
+    for a, b in zip(found, jt.grad(f, argnums=(0, 1))(*arguments), strict=True):
+        np.testing.assert_allclose(a, b.numpy(), rtol=1e-11)

@@ -77,7 +77,10 @@ class _Run(NamedTuple):
 
 
 def _pairs(program: Program) -> Iterator[tuple[_Run, _Run]]:
-    """Yield the runs of two loops that can be joined, if a stack of the first then needs no memory."""
+    """Yield the runs of two loops that can be joined, if a stack of the first then needs no memory.
+
+    Several loops may read the stack, such as those of several tangents. They join the first one after another.
+    """
     found = {run[0].out: run for run in runs_of(program.ops).values() if _is_loop(run[0].primitive)}
     if len(found) < 2:
         return
@@ -89,10 +92,11 @@ def _pairs(program: Program) -> Iterator[tuple[_Run, _Run]]:
     for first in runs:
         stacks = {slot for (kind, _), slot in first.results.items() if kind == "stack"}
         stacks -= {*program.outputs}
-        for second in runs:
-            own = {op.out for op in second.ops}
-            read = stacks.intersection(second.operands.stacks)
-            if any(readers[slot] <= own for slot in read) and _can_join(program, first, second):
+        others = [run for run in runs if not stacks.isdisjoint(run.operands.stacks)]
+        others = [run for run in others if _can_join(program, first, run)]
+        own = {op.out for run in others for op in run.ops}
+        for second in others:
+            if any(readers[slot] <= own for slot in stacks.intersection(second.operands.stacks)):
                 yield first, second
 
 
