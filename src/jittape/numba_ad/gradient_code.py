@@ -150,7 +150,8 @@ def _written_arguments(form: Function, plan: Plan | None) -> tuple[int, ...]:
         may_stop = any(isinstance(s, (Alloc, Apply, Resize)) for s in walk(form.body))
     else:
         # Loops that run forward and backward in one pass follow the allocation of the cotangents.
-        may_stop = bool(plan.recorded or plan.kept or plan.checkpoints or plan.single_pass.loops)
+        records = plan.recorded or plan.saved.of_loop or plan.undone.of_loop
+        may_stop = bool(records or plan.kept or plan.checkpoints or plan.single_pass.loops)
     roots = {s.array.root for s in walk(form.body) if isinstance(s, Store)} if may_stop else set()
     names = {
         path.partition("[")[0]

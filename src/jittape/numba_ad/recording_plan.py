@@ -15,6 +15,7 @@ from jittape.numba_ad.activity import Activity, contributions, partial_fields
 from jittape.numba_ad.checkpoints import find_checkpoints
 from jittape.numba_ad.loops.index_order import is_overwritten_by
 from jittape.numba_ad.loops.single_pass_loops import SinglePass
+from jittape.numba_ad.loops.undone_writes import UndoneWrites, WrittenRow
 from jittape.numba_ad.saved_arrays import SavedArray, SavedArrays
 from jittape.numba_ad.structured_ir import (
     Alloc,
@@ -56,6 +57,8 @@ class Plan:
         self._phis: dict[Value, IfPhi] = {}
         self._stores: dict[Any, list[tuple[int, Store, Block]]] = {}
         self._position: dict[Any, int] = {}
+        self._has_segments = checkpoint is not None
+        self.undone = UndoneWrites(function, self.single_pass.loops, self._stores, self._position)
         for position, statement in enumerate(walk(function.body)):
             self._position[statement] = position
             if isinstance(statement, If):
@@ -143,7 +146,8 @@ class Plan:
             if self.saved_array(definition) is not None:
                 return list(definition.indices)
             read = [definition.array, *definition.indices, definition.guard]
-            return read if self.can_read_again(definition) else None
+            again = self.can_read_again(definition) or self.undone_row(definition) is not None
+            return read if again else None
         if isinstance(definition, Loop) and one is definition.counter:
             return []
         return None
@@ -153,6 +157,11 @@ class Plan:
         if self.can_read_again(load) or not self._is_kept(load.array):
             return None
         return self.saved.find(load)
+
+    def undone_row(self, load: Load) -> WrittenRow | None:
+        """Return the row that the backward pass puts back to read an element again; None if there is no such row."""
+        # Segments of loops restore whole arrays.
+        return None if self._has_segments or self.can_read_again(load) else self.undone.find(load)
 
     def need(self, one: Any) -> None:
         """Mark a value or an array as needed by the backward pass, and all that it is computed from."""
@@ -171,8 +180,11 @@ class Plan:
             work.extend(operands)
             if isinstance(one, Value) and isinstance(one.statement, Load):
                 saved = self.saved_array(one.statement)
+                row = None if saved is not None else self.undone_row(one.statement)
                 if saved is not None:
                     self.saved.keep(saved)
+                elif row is not None:
+                    self.undone.keep(row)
 
     def reason(self, one: Value) -> str:
         """Return the reason for which a value is recorded."""

@@ -31,7 +31,7 @@ from jittape.numba_ad.structured_ir import (
     walk,
 )
 
-__all__ = ["STACKS", "SavedArray", "SavedArrays"]
+__all__ = ["STACKS", "SavedArray", "SavedArrays", "covers_axes"]
 
 STACKS = {True: "floats", False: "ints"}
 """Names of the stacks of floats and of other numbers."""
@@ -168,12 +168,15 @@ def _fixed(load: Load) -> tuple[int | None, ...]:
 
 def _reads_all(load: Load, loops: list[Loop]) -> bool:
     """Return whether loops read all elements along the axes that are not indexed by literals, apart from a margin."""
+    return covers_axes(load, [axis for axis, fixed in enumerate(_fixed(load)) if fixed is None], loops)
+
+
+def covers_axes(load: Load, axes: list[int], loops: list[Loop]) -> bool:
+    """Return whether loops, one for each axis, read all elements along axes, apart from a margin."""
     counters = {loop.counter: loop for loop in loops if loop.counter is not None}
     used: set[Loop] = set()
-    for axis, (index, fixed) in enumerate(zip(load.indices, _fixed(load), strict=True)):
-        if fixed is not None:
-            continue
-        place = sum_of(index)
+    for axis in axes:
+        place = sum_of(load.indices[axis])
         loop = None if place is None else counters.get(place[0])
         if loop is None or loop in used or not _covers(loop, load.array, axis):
             return False

@@ -185,5 +185,9 @@ def add_into(target: Any, values: Any) -> None:
 @njit(nogil=True)
 def copy_into(target: Any, values: Any) -> None:
     """Copy the elements of an array to another of the same shape."""
-    for index in np.ndindex(target.shape):
-        target[index] = values[index]
+    if target.ndim == 1:
+        for i in range(target.size):  # is vectorized
+            target[i] = values[i]
+    else:
+        for index in np.ndindex(target.shape):
+            target[index] = values[index]

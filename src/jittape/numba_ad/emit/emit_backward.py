@@ -260,6 +260,11 @@ class BackwardPass:
         for phi in carried:
             inner = f"{phi.inner.name}_b" if phi.inner in self.started else "0.0"
             writer.line(f"{phi.inner.name}_c = {inner}")
+        for row in reversed(self._plan.undone.of_loop.get(s, [])):
+            writer.begin(f"if {row.exists}:")
+            for line in row.restore():
+                writer.line(line)
+            writer.end()
         writer.end()
         if checkpoint is not None:
             writer.end()

@@ -140,6 +140,7 @@ class ForwardPass:
         for loop, arrays in plan.saved.of_loop.items():
             if plan.saved.is_on_stack(loop):
                 stacks |= {one.stack for one in arrays}
+        stacks |= {one.stack for rows in plan.undone.of_loop.values() for one in rows}
         self.stacks = sorted(stacks)
         for stack in self.stacks:
             writer.line(f"{stack}, {stack}_at = np.empty({FIRST_SIZE}, dtype=np.{stack[:-1]}64), 0")
@@ -212,6 +213,7 @@ class ForwardPass:
             for line in slices.begin(reserved):
                 writer.line(line, s.where)
         self.begin_loop(s)
+        self._save_rows(s, reserved)
         self._block(s.body)
         if slices is None:
             self._push(restore_actions(s.body, self._plan, self._activity), reserved)
@@ -222,6 +224,16 @@ class ForwardPass:
         if s.trips is not None:
             writer.line(f"{s.trips.name} += 1")
         self.end_loop(s)
+
+    def _save_rows(self, s: Loop, reserved: bool) -> None:
+        """Write the copies of what an iteration writes."""
+        for row in self._plan.undone.of_loop.get(s, ()):
+            self._writer.begin(f"if {row.exists}:")
+            if not reserved:
+                self._writer.line(f"{row.stack} = reserve({row.stack}, {row.stack}_at, {row.size})")
+            for line in row.save():
+                self._writer.line(line)
+            self._writer.end()
 
     def explain_one_thread(self, s: Loop) -> bool:
         """Write why a ``prange`` loop runs on one thread; return whether it does."""
@@ -238,12 +250,14 @@ class ForwardPass:
     def records(self, s: Loop) -> bool:
         """Return whether a loop itself, or an iteration outside inner loops, keeps values for the backward pass."""
         actions = restore_actions(s.body, self._plan, self._activity)
-        return s in self._plan.saved.of_loop or any(pushes(actions, stack) for stack in self.stacks)
+        keeps = s in self._plan.saved.of_loop or s in self._plan.undone.of_loop
+        return keeps or any(pushes(actions, stack) for stack in self.stacks)
 
     def slices(self, s: Loop) -> StackSlices | None:
         """Return the slices of the stacks that a loop uses; None if it uses their tops."""
         inner = [one for stack in self.stacks for one in recording_loops(s.body, partial(self._count, stack))]
-        return find_slices(s, restore_actions(s.body, self._plan, self._activity), self._plan, bool(inner))
+        keeps = bool(inner) or s in self._plan.undone.of_loop
+        return find_slices(s, restore_actions(s.body, self._plan, self._activity), self._plan, keeps)
 
     def begin_loop(self, s: Loop) -> None:
         """Write what precedes the body of a loop."""
@@ -321,7 +335,7 @@ class ForwardPass:
         """Return texts whose sum is how many values an iteration records, without those of inner loops."""
         count = pushes(restore_actions(s.body, self._plan, self._activity), stack)
         saved = [one for loop in s.body.statements for one in self._plan.saved.of_loop.get(loop, ())]  # type: ignore[call-overload]
-        sizes = [one.size for one in saved if one.stack == stack]
+        sizes = [one.size for one in [*saved, *self._plan.undone.of_loop.get(s, ())] if one.stack == stack]
         return [*([str(count)] if count else []), *sizes]
 
     def _push(self, actions: list[Any], reserved: bool) -> None:
