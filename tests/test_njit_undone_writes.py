@@ -45,6 +45,22 @@ def sweeps(a, b):
 
 
 @numba.njit
+def alternating_sweeps(a, b):
+    p = np.zeros(b.shape)
+    b = b.copy()
+    for _ in range(2):
+        for i in range(1, b.shape[0]):
+            for j in range(1, b.shape[1]):
+                p[i, j] = -0.3 / (0.2 * p[i, j - 1] + 1.5)
+                b[i, j] = (b[i, j] + 0.1 * a[i, j] * b[i, j - 1]) / (0.2 * p[i, j - 1] + 1.5)
+        for j in range(1, b.shape[1]):
+            for i in range(1, b.shape[0]):
+                p[i, j] = -0.2 / (0.1 * p[i - 1, j] + 1.1) * b[i - 1, j]
+                b[i, j] = (b[i, j] + 0.1 * a[i, j] * b[i - 1, j]) / (0.1 * p[i - 1, j] + 1.1)
+    return np.sum(b * b) + np.sum(p * a)
+
+
+@numba.njit
 def more_rows_than_the_array_has(a, b):
     b = b.copy()
     for i in range(b.shape[0] + 5):
@@ -56,7 +72,8 @@ def more_rows_than_the_array_has(a, b):
 
 
 @pytest.mark.parametrize(
-    "function", [triangular_product, columns_backward, sweeps, more_rows_than_the_array_has]
+    "function",
+    [triangular_product, columns_backward, sweeps, alternating_sweeps, more_rows_than_the_array_has],
 )
 def test_rows_are_put_back(function):
     arguments = list(np.random.default_rng(5).uniform(-1.0, 1.0, (2, 5, 5)))

@@ -58,7 +58,7 @@ class Plan:
         self._stores: dict[Any, list[tuple[int, Store, Block]]] = {}
         self._position: dict[Any, int] = {}
         self._has_segments = checkpoint is not None
-        self.undone = UndoneWrites(function, self.single_pass.loops, self._stores, self._position)
+        self.undone = UndoneWrites(function, activity, self.single_pass.loops, self._stores, self._position)
         for position, statement in enumerate(walk(function.body)):
             self._position[statement] = position
             if isinstance(statement, If):
@@ -146,7 +146,7 @@ class Plan:
             if self.saved_array(definition) is not None:
                 return list(definition.indices)
             read = [definition.array, *definition.indices, definition.guard]
-            again = self.can_read_again(definition) or self.undone_row(definition) is not None
+            again = self.can_read_again(definition) or self.undone_rows(definition)
             return read if again else None
         if isinstance(definition, Loop) and one is definition.counter:
             return []
@@ -158,10 +158,10 @@ class Plan:
             return None
         return self.saved.find(load)
 
-    def undone_row(self, load: Load) -> WrittenRow | None:
-        """Return the row that the backward pass puts back to read an element again; None if there is no such row."""
+    def undone_rows(self, load: Load) -> list[WrittenRow]:
+        """Return the rows that the backward pass puts back to read an element again; none if it cannot."""
         # Segments of loops restore whole arrays.
-        return None if self._has_segments or self.can_read_again(load) else self.undone.find(load)
+        return [] if self._has_segments or self.can_read_again(load) else self.undone.find(load)
 
     def need(self, one: Any) -> None:
         """Mark a value or an array as needed by the backward pass, and all that it is computed from."""
@@ -180,11 +180,10 @@ class Plan:
             work.extend(operands)
             if isinstance(one, Value) and isinstance(one.statement, Load):
                 saved = self.saved_array(one.statement)
-                row = None if saved is not None else self.undone_row(one.statement)
                 if saved is not None:
                     self.saved.keep(saved)
-                elif row is not None:
-                    self.undone.keep(row)
+                else:
+                    self.undone.keep(self.undone_rows(one.statement))
 
     def reason(self, one: Value) -> str:
         """Return the reason for which a value is recorded."""

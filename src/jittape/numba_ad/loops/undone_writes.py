@@ -14,6 +14,7 @@ from typing import Any
 
 from numba import types
 
+from jittape.numba_ad.activity import Activity
 from jittape.numba_ad.loops.index_order import is_overwritten_by
 from jittape.numba_ad.lower.numba_types import is_float
 from jittape.numba_ad.saved_arrays import STACKS, covers_axes
@@ -27,6 +28,7 @@ from jittape.numba_ad.structured_ir import (
     Loop,
     Resize,
     Root,
+    Statement,
     Store,
     walk,
 )
@@ -81,6 +83,7 @@ class WrittenRow:
 class UndoneWrites:
     """The rows of arrays that loops put back; `single_pass` are loops that run backward at once.
 
+    If a loop puts back rows of an array, all loops that write the array later do.
     `stores` has, for each memory, the position, the statement and the block of each write, and `position` the places of
     all statements in program order.
 
@@ -93,15 +96,16 @@ class UndoneWrites:
     def __init__(
         self,
         function: Function,
+        activity: Activity,
         single_pass: set[Loop],
         stores: dict[Any, list[tuple[int, Store, Block]]],
         position: dict[Any, int],
     ) -> None:
         self.of_loop: dict[Loop, list[WrittenRow]] = {}
         self._single_pass, self._stores, self._position = single_pass, stores, position
-        self._top = function.body
-        self._found: dict[Load, WrittenRow | None] = {}
-        self._rows: dict[tuple[Array, Loop], WrittenRow | None] = {}
+        self._top, self._activity = function.body, activity
+        self._found: dict[Load, list[WrittenRow]] = {}
+        self._rows: dict[tuple[Array, Loop], list[WrittenRow]] = {}
         results = function.result if isinstance(function.result, tuple) else (function.result,)
         self._excluded = {one.root for one in results if isinstance(one, Array)}
         self._reads: Counter[tuple[Array, Loop]] = Counter()
@@ -120,40 +124,60 @@ class UndoneWrites:
             self._excluded |= {root, origin}
             self._exclude_origins(origin)
 
-    def find(self, load: Load) -> WrittenRow | None:
-        """Return the row whose return makes a read find the same element; None if the read has to be recorded."""
+    def find(self, load: Load) -> list[WrittenRow]:
+        """Return the rows whose return makes a read find the same element; none if the read has to be recorded."""
         if load not in self._found:
             self._found[load] = self._find(load)
         return self._found[load]
 
-    def _find(self, load: Load) -> WrittenRow | None:
+    def _find(self, load: Load) -> list[WrittenRow]:
         array, block = load.array, load.result.block
         has_stack = array.type.dtype in (types.float64, types.int64)
         if not has_stack or block is None or array.type.ndim < 2 or array.root in self._excluded:
-            return None
+            return []
         # The function leaves what it writes in its arguments, and a local array of an iteration is gone.
         if not isinstance(array.statement, Alloc) or array.block is not self._top:
-            return None
+            return []
         loops = block.loops()
         if not self._single_pass.isdisjoint(loops):
-            return None
+            return []
         for place, loop in enumerate(loops):
             key = array, loop
             if key not in self._rows:
-                self._rows[key] = self._written_row(array, loop)
-            row, inside = self._rows[key], loops[:place]
-            if row is not None and self._is_less(load, row, inside):
-                return None if self._changes_within(load, block, set(inside)) else row
-        return None
+                self._rows[key] = self._all_written(array, loop)
+            rows, inside = self._rows[key], loops[:place]
+            if rows and self._is_less(load, rows, inside):
+                return [] if self._changes_within(load, block, loop, set(inside)) else rows
+        return []
 
-    def keep(self, row: WrittenRow) -> None:
-        """Make the loop save and put back a row."""
-        rows = self.of_loop.setdefault(row.loop, [])
-        if row not in rows:
-            rows.append(row)
+    def keep(self, rows: list[WrittenRow]) -> None:
+        """Make loops save and put back rows."""
+        for row in rows:
+            known = self.of_loop.setdefault(row.loop, [])
+            if not any(one.array is row.array for one in known):
+                known.append(row)
+
+    def _all_written(self, array: Array, loop: Loop) -> list[WrittenRow]:
+        """Return the row that `loop` writes and those that other loops write later; none if something else writes."""
+        own = self._written_row(array, loop)
+        rows = {} if own is None else {loop: own}
+        around = loop.outer.loops()
+        for position, _, block in self._stores.get(array.root, ()):
+            others = [one for one in block.loops() if one not in around]
+            is_later = position > self._position[loop] or len(others) < len(block.loops())
+            if not is_later or any(one in rows for one in others):
+                continue
+            found = [self._written_row(array, one) for one in reversed(others)]
+            row = next((one for one in found if one is not None), None)
+            if row is None or not rows:
+                return []
+            rows[row.loop] = row
+        return list(rows.values())
 
     def _written_row(self, array: Array, loop: Loop) -> WrittenRow | None:
-        """Return what an iteration of `loop` writes, if nothing else writes the array from the loop on."""
+        """Return the part of an array that contains all that an iteration of `loop` writes."""
+        if loop in self._single_pass or not any(self._is_active(s) for s in walk(loop.body)):
+            return None  # it has no adjoint that could put back the row
         if loop.counter is None or loop.trips is not None or loop.stop is not None:
             return None
         start, stop, step = loop.bounds
@@ -162,32 +186,33 @@ class UndoneWrites:
         least = start if step.value == 1 else stop
         if not isinstance(least, Constant) or least.value < (0 if step.value == 1 else -1):
             return None  # a negative index counts from the end
-        around = set(loop.outer.loops())
         axes = set(range(array.type.ndim))
-        for position, store, block in self._stores.get(array.root, ()):
-            loops = block.loops()
-            if loop in loops:
+        for _, store, block in self._stores.get(array.root, ()):
+            if loop in block.loops():
                 if store.array is not array:
                     return None
                 axes &= {k for k, index in enumerate(store.indices) if index is loop.counter}
-            elif position > self._position[loop] or around & set(loops):
-                return None
         return WrittenRow(array, loop, min(axes)) if axes else None
 
-    def _is_less(self, load: Load, row: WrittenRow, inside: list[Loop]) -> bool:
-        """Return whether an iteration reads more elements, or the same ones repeatedly, than the row has."""
+    def _is_active(self, s: Statement) -> bool:
+        return isinstance(s, (Load, Store)) and s.array in self._activity
+
+    def _is_less(self, load: Load, rows: list[WrittenRow], inside: list[Loop]) -> bool:
+        """Return whether iterations read more elements, or the same ones more often, than the rows have."""
+        row = rows[0]
         rest = [k for k in range(row.array.type.ndim) if k != row.axis]
         if len(inside) < len(rest) or not covers_axes(load, rest, inside):
             return False
-        return len(inside) > len(rest) or self._reads[row.array, row.loop] > 1
+        return len(inside) > len(rest) or sum(self._reads[one.array, one.loop] for one in rows) > len(rows)
 
-    def _changes_within(self, load: Load, block: Block, inside: set[Loop]) -> bool:
-        """Return whether the element that is read may change before the end of the iteration of the row's loop."""
-        position = self._position[load]
-        return any(
-            is_overwritten_by(
-                load.array, load.indices, block, position < place, store, around, inside & set(around.loops())
-            )
-            for place, store, around in self._stores[load.array.root]
-            if position < place or inside & set(around.loops())
-        )
+    def _changes_within(self, load: Load, block: Block, loop: Loop, inside: set[Loop]) -> bool:
+        """Return whether the element that is read may change before the end of the iteration of `loop`."""
+        for place, store, around in self._stores[load.array.root]:
+            is_before, repeated = self._position[load] < place, inside & set(around.loops())
+            if (
+                loop in around.loops()
+                and (is_before or repeated)
+                and is_overwritten_by(load.array, load.indices, block, is_before, store, around, repeated)
+            ):
+                return True
+        return False
