@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.numba_ad.njit_callable import gradient_code, types_of
 from njit_as_python import as_python, check_both_modes, interpreted
 
 njit = numba.njit
@@ -190,3 +191,20 @@ def test_a_view_that_changes_and_a_part_are_recorded_element_by_element():
     u, c = rng.normal(size=SIZE), np.ones(SIZE)
     for f in (views, in_a_branch):
         assert "save_array(" not in jt.njit_grad(f).inspect(u, c)
+
+
+@numba.njit
+def products_in_place(a, steps):
+    b = np.zeros(len(a))
+    for _ in range(steps):
+        for i in range(1, len(a) - 1):
+            b[i] = a[i - 1] * a[i] * a[i + 1]
+        for i in range(len(a)):
+            a[i] = 2.0 * b[i]
+    return a[2]
+
+
+def test_arguments_that_a_full_stack_leaves_half_written_are_known():
+    code = gradient_code(jt.njit_grad(products_in_place), types_of((np.ones(5), 3)))
+    assert "kept: the array is overwritten" in code.text
+    assert code.written == (0,)
