@@ -35,6 +35,8 @@ LOOP = 100
 
 Loading the machine code takes 8 ms, and the first process compiles it in 0.1 s; a short program avoids both.
 """
+_NEW_LENGTHS = 500
+"""Number of flushes of new lengths after which machine code records, too: it saves 0.03 ms of each."""
 
 
 _MEMORY_ADVICE = (
@@ -229,7 +231,7 @@ class Flushing:
             executable = self._build_executable(key)
         else:
             counters.paths_derived += 1
-            if counters.paths_derived % LOOP == 0:  # a loop that meets new lengths only
+            if counters.paths_derived % _NEW_LENGTHS == 0:
                 switch.follow()
             path, values = node.derivation
             executable = path.executable(path.number_of(node), values, key, self.inputs)
