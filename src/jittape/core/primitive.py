@@ -12,15 +12,14 @@ functions or `Primitive.bind`. So a rule may be written with user-level function
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from jittape.core.forms import Call, Lowering
 from jittape.core.program import Aval, Op
-from jittape.core.thread_values import replaced
 from jittape.value_classes import NamedTuple
 
 __all__ = [
@@ -337,11 +336,22 @@ def replace_recorder(recorder: Recorder) -> None:
     active.recorder = recorder
 
 
-def recording_with(recorder: Recorder) -> AbstractContextManager[Recorder]:
+@contextmanager
+def recording_with(recorder: Recorder) -> Iterator[Recorder]:
     """Make `recorder` the active recorder of this thread within a ``with`` statement.
 
-    If it was that before, its successor stays: a signal handler may begin a new step inside.
+    If it was that before, its successor stays: a signal handler may begin a new step inside. The exception of a handler
+    may keep the statement from ending; Python then ends it late, when the traceback is dropped. What encloses the
+    statement may have restored its own recorder by then, which stays.
     """
-    if active.recorder is recorder:
-        return nullcontext(recorder)
-    return replaced(active, "recorder", recorder)
+    before = active.recorder
+    active.recorder = recorder
+    is_late = False
+    try:
+        yield recorder
+    except GeneratorExit:
+        is_late = True
+        raise
+    finally:
+        if before is not recorder and not (is_late and active.recorder is not recorder):
+            active.recorder = before

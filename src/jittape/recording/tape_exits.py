@@ -11,7 +11,8 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
@@ -21,7 +22,6 @@ from jittape.core.call_site import UNKNOWN, Site, is_own, line_at, resolved, sit
 from jittape.core.config import config
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import active
-from jittape.core.thread_values import replaced
 from jittape.core.user_calls import is_of_user
 from jittape.errors import TapeExitWarning
 
@@ -126,14 +126,20 @@ class _Excused(threading.local):
 _excused = _Excused()
 
 
-def first_order_excused() -> AbstractContextManager[object]:
+@contextmanager
+def first_order_excused() -> Iterator[None]:
     """Allow exits from the innermost tape inside a function with a custom gradient, which needs no recorded ops.
 
     An outer tape differentiates the custom gradient and misses such values, so it still reports exits.
     """
+    before = _excused.intervals
     recorder: Any = active.recorder
     recording = [weak for weak in recorder.intervals if getattr(weak(), "recording", False)]
-    return replaced(_excused, "intervals", (*_excused.intervals, *recording[-1:]))
+    _excused.intervals = (*before, *recording[-1:])
+    try:
+        yield
+    finally:
+        _excused.intervals = before
 
 
 def look(trace: Any, value: Any, how: str) -> None:

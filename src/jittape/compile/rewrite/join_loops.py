@@ -21,10 +21,9 @@ __all__ = ["join_loops"]
 
 def join_loops(program: Program) -> Program:
     """Return `program` with loops joined that only exchange stacks."""
-    while sum([_is_loop(primitive) for primitive in primitives_of(program)]):
-        pair = next(_pairs(program), None)
-        if pair is None:
-            break
+    if not any(map(_is_loop, primitives_of(program))):
+        return program
+    while (pair := next(_pairs(program), None)) is not None:
         program = _joined(program, *pair)
     return program
 

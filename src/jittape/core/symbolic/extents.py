@@ -37,7 +37,6 @@ from jittape.core.symbolic.polynomials import (
     reduced,
     sums,
 )
-from jittape.core.thread_values import replaced
 
 __all__ = ["Extent", "Extents", "applied", "hint_of", "open_extents", "plain_of", "terms_of"]
 
@@ -87,8 +86,12 @@ class Extents:
     @contextmanager
     def hashed_by_expression(self) -> Iterator[None]:
         """Let extents be keys of dictionaries by their expressions, in code that only jittape's own passes run."""
-        with replaced(self, "hashes_by_value", False), replaced(bodies_of_thread, "table", self._bodies):
+        before = self.hashes_by_value, bodies_of_thread.table
+        self.hashes_by_value, bodies_of_thread.table = False, self._bodies
+        try:
             yield
+        finally:
+            self.hashes_by_value, bodies_of_thread.table = before
 
     def close(self) -> None:
         """End the run."""

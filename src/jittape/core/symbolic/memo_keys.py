@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from contextlib import AbstractContextManager
-
-from jittape.core.thread_values import replaced
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 __all__ = ["decisive_keys", "is_memo_key", "memo_keys"]
 
@@ -24,18 +23,34 @@ class _Current(threading.local):
 _current = _Current()
 
 
-def memo_keys() -> AbstractContextManager[object]:
+def memo_keys() -> AbstractContextManager[None]:
     """Let extents be parts of keys to results of a pure function.
 
     Two keys that are equal by accident for some lengths are not found to be equal. The function is then called again,
     with the same result.
     """
-    return replaced(_current, "keys", _Keys(True))
+    return _looking_for(_Keys(True))
 
 
-def decisive_keys() -> AbstractContextManager[object]:
+def decisive_keys() -> AbstractContextManager[None]:
     """End the effect of `memo_keys` for code that may decide by a set or dictionary of extents."""
-    return replaced(_current, "keys", _Keys(False))
+    return _looking_for(_Keys(False))
+
+
+@contextmanager
+def _looking_for(keys: _Keys) -> Iterator[None]:
+    """Set the kind of keys; as for `recording_with`, a late end does not replace what another end has restored."""
+    before = _current.keys
+    _current.keys = keys
+    is_late = False
+    try:
+        yield
+    except GeneratorExit:
+        is_late = True
+        raise
+    finally:
+        if not (is_late and _current.keys is not keys):
+            _current.keys = before
 
 
 def is_memo_key() -> bool:

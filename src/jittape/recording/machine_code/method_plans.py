@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from jittape.core.config import config
-from jittape.core.primitive import active_recorder, replace_recorder
+from jittape.core.primitive import INTERRUPTED, active_recorder, replace_recorder
 from jittape.recording.machine_code.path_tables import (
     BOOL_NEXT,
     FLOAT_OPERAND,
@@ -46,10 +46,6 @@ class _Operand:
     _aval = _Float
 
 
-class _Found(Exception):
-    """The method does more than to record one call."""
-
-
 class _Results(_Operand):
     """The results of a call, of which a function may only make a list, a tuple or a named tuple."""
 
@@ -61,25 +57,27 @@ class _Results(_Operand):
 
 
 class _OneCall:
-    """A recorder of one call."""
+    """A recorder of one call with these operands and numbers. It refuses all else, also that of a signal handler."""
 
     intervals: Sequence[Any] = ()
     traced_in: Any = None
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, operands: Sequence[Any], count: int) -> None:
         self.call: tuple[Any, ...] | None = None
         self.result = _Results(count)
+        self._own = {id(operand) for operand in operands}
 
     def apply(
         self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()
     ) -> _Operand:
-        if self.call is not None:
-            raise _Found
+        are_own = all(id(a) in self._own or type(a) in _NUMBERS for a in arrays)
+        if self.call is not None or not are_own:
+            INTERRUPTED.refuse()
         self.call = body, arrays, static
         return self.result
 
-    def bind(self, *_: Any) -> Any:
-        raise _Found
+    def __getattr__(self, name: str) -> Any:
+        return getattr(INTERRUPTED, name)
 
 
 def plan_method(key: tuple[Any, ...]) -> tuple[Any, ...] | bool:
@@ -143,7 +141,7 @@ def _run(key: tuple[Any, ...], own: list[Any], count: int, numbers: int) -> tupl
     arguments = [_argument(part, following, operands, numbers) for part in following]
     by_position = len(arguments) - len(names or ())
     given = dict(zip(names or (), arguments[by_position:], strict=True))
-    recorder, before = _OneCall(count), active_recorder()
+    recorder, before = _OneCall(operands, count), active_recorder()
     replace_recorder(recorder)
     try:
         result = function(*own, *arguments[:by_position], **given)
