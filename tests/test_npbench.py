@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import numba as nb
 import numpy as np
 import pytest
 
@@ -50,18 +51,36 @@ def test_kernel(kernel):
         np.testing.assert_array_equal(one, other)
 
 
-def test_stacks_have_their_size_before_the_loops_run():
-    (kernel,) = [one for one in KERNELS if one.name == "trmm"]
-    arguments = kernel.arguments(np.random.default_rng(3), 5)
-    gradient = gradient_of_dispatcher(kernel.function, kernel.argnums, "gradient", "test", False)
+@nb.njit
+def triangular(x):
+    y = x.copy()
+    for i in range(y.size):
+        for k in range(i + 1, y.size):
+            y[k] = np.sin(y[k]) * y[i]
+    return np.sum(y)
+
+
+def requests_for_memory(function, argnums, arguments):
+    """Return what a gradient asks of `reserve`: the length in use, and how much more it needs."""
+    gradient = gradient_of_dispatcher(function, argnums, "gradient", "test", False)
     wanted = []
 
     def reserve(stack, used, more):
         wanted.append((used, more))
         return np.empty(used + more)
 
-    function = as_python(gradient, arguments)
-    function.__globals__["reserve"] = reserve
-    function(*arguments)
+    python = as_python(gradient, arguments)
+    python.__globals__["reserve"] = reserve
+    python(*arguments)
+    return wanted
+
+
+def test_stacks_have_their_size_before_the_loops_run():
+    (kernel,) = [one for one in KERNELS if one.name == "trmm"]
+    arguments = kernel.arguments(np.random.default_rng(3), 5)
     rows, columns = arguments[2].shape
-    assert wanted == [(0, rows * (rows - 1) // 2 * columns + rows * columns)]
+    # Each row before the iteration that overwrites it, and each element before its product with alpha.
+    expected = [(0, 2 * rows * columns)]
+    assert requests_for_memory(kernel.function, kernel.argnums, arguments) == expected
+    n = 7
+    assert requests_for_memory(triangular, 0, (np.linspace(0.1, 1.0, n),)) == [(0, n * (n - 1) // 2)]
