@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from jittape.control.custom_vjp import custom_vjp_op
 from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import any_dtype, apply
+from jittape.core.signatures import takes_keyword
 from jittape.core.user_calls import function_name
 from jittape.errors import NoGradientError
 from jittape.primitives.identity import custom_gradient_op
@@ -116,7 +116,7 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
     grad_fn = returned[1]
     trace = current_trace()
     variables = [v for v in _variables_read(trace, before, leaves) if v.trainable]
-    if variables and not _takes_variables(grad_fn):
+    if variables and not takes_keyword(grad_fn, "variables"):
         names = ", ".join(v._label for v in variables)
         raise TypeError(
             "@tf.custom_gradient grad_fn must accept keyword argument 'variables', "
@@ -261,11 +261,6 @@ def _used_since(trace: Trace, before: Node) -> tuple[set[int], set[int]]:
         made.update(op.out for op in node.ops)
         node = node.parent
     return used, made
-
-
-def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
-    parameters = inspect.signature(grad_fn).parameters.values()
-    return any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def _gradients(

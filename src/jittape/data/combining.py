@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from jittape.core.signatures import reason_against_count
 from jittape.core.user_calls import as_int
 from jittape.data.element_specs import merged, padded, spec_of
 from jittape.data.elements import as_element, pad_and_stack, same_kind, split_leaves
@@ -333,7 +334,7 @@ def called(function: Callable[..., Any], element: Any) -> Any:
     try:
         return function(*arguments)
     except TypeError:
-        if _accepts(function, len(arguments)):
+        if not reason_against_count(function, len(arguments)):
             raise
         name = getattr(function, "__name__", repr(function))
         if isinstance(element, tuple):
@@ -343,17 +344,6 @@ def called(function: Callable[..., Any], element: Any) -> Any:
             found, way = "an element is one value, passed as 1 argument", "lambda x: ... takes it"
         message = f"[Dataset] {found}, which {name}{signature(function)} does not take: {way}"
     raise TypeError(message)
-
-
-def _accepts(function: Callable[..., Any], count: int) -> bool:
-    """Return whether a function can be called with `count` arguments, as far as its signature is known."""
-    try:
-        signature(function).bind(*[None] * count)
-    except TypeError:
-        return False
-    except ValueError:  # no signature
-        return True
-    return True
 
 
 def holds(method: str, predicate: Callable[..., Any], element: Any) -> bool:

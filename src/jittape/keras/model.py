@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from inspect import signature
 from typing import Any
 
 from jittape import optimizers
 from jittape.autodiff.tape import GradientTape
+from jittape.core.signatures import takes_keyword
 from jittape.core.user_calls import as_int
 from jittape.data import Dataset
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
@@ -188,9 +188,7 @@ class Model(ModelParts, SingleBatches, Layer):
 
     def _loss_of(self, x: Any, y: Any, y_pred: Any, weight: Any, training: bool) -> Any:
         """Call `compute_loss` by keywords, as Keras does; one that a subclass defines may take fewer of them."""
-        parameters = signature(self.compute_loss).parameters.values()
-        takes_training = any(p.name == "training" or p.kind is p.VAR_KEYWORD for p in parameters)
-        options = {"training": training} if takes_training else {}
+        options = {"training": training} if takes_keyword(self.compute_loss, "training") else {}
         return self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, **options)
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:

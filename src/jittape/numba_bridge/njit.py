@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
+from jittape.core.signatures import reason_against_count
 from jittape.core.user_calls import as_function, as_int
 from jittape.numba_ad import NjitGradient, gradient_of_dispatcher, is_dispatcher
 
@@ -169,17 +170,12 @@ def _name(f: Callable[..., Any]) -> str:
 
 def check_specs(caller: str, f: Callable[..., Any], count: int) -> None:
     """Raise `TypeError` if `f`, given to the function `caller`, does not take `count` arguments by position."""
-    try:
-        signature = inspect.signature(f)
-    except (TypeError, ValueError):  # a function in C without a signature
-        return
-    try:
-        signature.bind(*[None] * count)
-    except TypeError as error:
+    reason = reason_against_count(f, count)
+    if reason:
         raise TypeError(
-            f"[{caller}] {_name(f)}({', '.join(signature.parameters)}) cannot be called with {count} arguments, "
-            f"one for each spec: {error}"
-        ) from None
+            f"[{caller}] {_name(f)}({', '.join(inspect.signature(f).parameters)}) cannot be called with {count} "
+            f"arguments, one for each spec: {reason}"
+        )
 
 
 def _parameters(f: Callable[..., Any], count: int) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Self
 
 from jittape.core.argument_checks import ArgumentError
+from jittape.core.signatures import takes_keyword
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.layer_losses import building
 from jittape.keras.layers.reshaping_layers import Input
@@ -206,7 +206,4 @@ class Sequential(Layer):
 @cache
 def _takes_training(kind: Any) -> bool:
     """Return whether `kind` is a class of Modules that accept ``training=``."""
-    if not issubclass(kind, Module):
-        return False
-    parameters = inspect.signature(kind.__call__).parameters.values()
-    return any(p.name == "training" or p.kind is p.VAR_KEYWORD for p in parameters)
+    return issubclass(kind, Module) and takes_keyword(kind.__call__, "training")
