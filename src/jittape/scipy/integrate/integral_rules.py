@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.user_calls import as_int
-from jittape.primitives.elementwise.comparison import equal, where
+from jittape.primitives.elementwise.division import divide_no_nan
 from jittape.primitives.elementwise.piecewise import absolute
 from jittape.primitives.reduce.cumulative import cumsum
 from jittape.primitives.reduce.reductions import reduce_sum
@@ -274,18 +274,12 @@ def _romb_weights(count: int) -> np.ndarray[Any, Any]:
     return np.asarray(scipy_romb(np.eye(count)))
 
 
-def _quotient(a: Any, b: Any) -> Any:
-    """Return ``a / b``, and 0 where `b` is 0: the weight of a sample at a repeated point, as in SciPy."""
-    none = equal(b, 0)
-    return where(none, 0.0, a / where(none, 1.0, b))
-
-
 def _parabolas(y: Any, h: Any) -> Any:
     """Return the integral of the parabolas through samples 0 to 2, 2 to 4, and so on."""
     h0, h1 = h[..., 0::2], h[..., 1::2]
-    total, ratio = h0 + h1, _quotient(h0, h1)
-    left = y[..., 0:-2:2] * (2.0 - _quotient(1.0, ratio))
-    middle = y[..., 1:-1:2] * (total * _quotient(total, h0 * h1))
+    total, ratio = h0 + h1, divide_no_nan(h0, h1)
+    left = y[..., 0:-2:2] * (2.0 - divide_no_nan(1.0, ratio))
+    middle = y[..., 1:-1:2] * (total * divide_no_nan(total, h0 * h1))
     return reduce_sum(total / 6.0 * (left + middle + y[..., 2::2] * (2.0 - ratio)), -1)
 
 
@@ -317,7 +311,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     if n % 2:
         return _parabolas(y, h)
     h0, h1 = h[..., -2], h[..., -1]
-    last = _quotient(2.0 * h1 * h1 + 3.0 * h0 * h1, 6.0 * (h1 + h0)) * y[..., -1]
-    last = last + _quotient(h1 * h1 + 3.0 * h0 * h1, 6.0 * h0) * y[..., -2]
-    last = last - _quotient(h1 * h1 * h1, 6.0 * h0 * (h0 + h1)) * y[..., -3]
+    last = divide_no_nan(2.0 * h1 * h1 + 3.0 * h0 * h1, 6.0 * (h1 + h0)) * y[..., -1]
+    last = last + divide_no_nan(h1 * h1 + 3.0 * h0 * h1, 6.0 * h0) * y[..., -2]
+    last = last - divide_no_nan(h1 * h1 * h1, 6.0 * h0 * (h0 + h1)) * y[..., -3]
     return last + _parabolas(y[..., :-1], h[..., :-1])

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.division import divide_no_nan
 from jittape.primitives.indexing.binary_search import searchsorted
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.shape.creation import zeros
@@ -15,10 +15,10 @@ from jittape.primitives.shape.joining import concat, stack
 from jittape.primitives.shape.reshaping import reshape
 from jittape.scipy.linalg.banded_systems import solve_banded
 
-__all__ = ["BSplineFit", "basis_functions"]
+__all__ = ["BSplineFit", "spline_values"]
 
 
-def basis_functions(knots: Any, span: Any, at: Any, degree: int, repeated: bool = False) -> list[Any]:
+def _basis(knots: Any, span: Any, at: Any, degree: int, repeated: bool = False) -> list[Any]:
     """Return the basis functions that are not 0 in the intervals `span` of the knots (The NURBS Book, A2.2).
 
     With `repeated`, the intervals may be empty: as in SciPy, their parts are 0.
@@ -30,12 +30,21 @@ def basis_functions(knots: Any, span: Any, at: Any, degree: int, repeated: bool 
         saved: Any = 0.0
         for r in range(j + 1):
             width = right[r] + left[j - r]
-            empty = equal(width, 0.0) if repeated else False
-            share = where(empty, 0.0, found[r] / where(empty, 1.0, width)) if repeated else found[r] / width
+            share = divide_no_nan(found[r], width) if repeated else found[r] / width
             found[r] = saved + right[r] * share
             saved = left[j - r] * share
         found.append(saved)
     return found
+
+
+def spline_values(
+    knots: Any, coefficients: Any, span: Any, at: Any, degree: int, repeated: bool = False
+) -> Any:
+    """Return the values of a spline at a vector of points in the intervals `span`, in rows; see `_basis`."""
+    value: Any = 0.0
+    for p, basis in enumerate(_basis(knots, span, at, degree, repeated)):
+        value = value + reshape(basis, (-1, 1)) * gather(coefficients, span + (p - degree))
+    return value
 
 
 class BSplineFit:
@@ -60,7 +69,7 @@ class BSplineFit:
         self._inner = inner
         self.knots = concat([x[:1]] * (degree + 1) + [inner] + [x[-1:]] * (degree + 1), 0)
         spans = degree + np.clip(np.arange(n) - first + 1, 0, n - degree - 1)
-        rows = stack(basis_functions(self.knots, spans, x, degree), -1)
+        rows = stack(_basis(self.knots, spans, x, degree), -1)
         self.coefficients = self._solved(rows, spans, y)
 
     def _solved(self, rows: Any, spans: Any, y: Any) -> Any:
@@ -76,10 +85,5 @@ class BSplineFit:
 
     def __call__(self, at: Any) -> Any:
         """Return the values at a vector of points, in rows; the outer pieces continue outside."""
-        degree = self.degree
-        span = searchsorted(self._inner, at, side="right") + degree
-        basis = basis_functions(self.knots, span, at, degree)
-        value: Any = 0.0
-        for p in range(degree + 1):
-            value = value + reshape(basis[p], (-1, 1)) * gather(self.coefficients, span + (p - degree))
-        return value
+        span = searchsorted(self._inner, at, side="right") + self.degree
+        return spline_values(self.knots, self.coefficients, span, at, self.degree)

@@ -31,8 +31,6 @@ from jittape.scipy.scipy_operands import float64_tensor, known_values, wide_tens
 
 __all__ = ["checked_bounds", "interp1d"]
 
-POINTS = {"interp1d": "x_new", "RegularGridInterpolator": "xi"}
-"""Name of the points in the functions that check them."""
 STEPS = ("nearest", "nearest-up", "previous", "next")
 DEGREES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 
@@ -40,33 +38,30 @@ DEGREES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 # ---- points between the knots ----------------------------------------------------------------------------------------
 
 
-def _impl(points: Any, low: Any, high: Any, *, function: str) -> Any:
+def _impl(points: Any, low: Any, high: Any, *, function: str, argument: str) -> Any:
     for outside, side, limit, name in (
         (points < low, "below", low, "minimum"),
         (points > high, "above", high, "maximum"),
     ):
         if outside.any():
             raise ValueError(
-                f"[{function}] a value ({points[outside][0]}) in {POINTS[function]} is {side} the interpolation "
-                f"range's {name} value ({limit[outside][0]}); pass bounds_error=False or fill_value='extrapolate'"
+                f"[{function}] a value ({points[outside][0]}) in {argument} is {side} the interpolation range's "
+                f"{name} value ({limit[outside][0]}); pass bounds_error=False or fill_value='extrapolate'"
             )
     return np.zeros(points.shape, int64)
 
 
-def _checked(points: Any, low: Any, high: Any, *, function: str) -> Any:
+def _checked(points: Any, low: Any, high: Any, *, function: str, argument: str) -> Any:
     """Return the decomposition for compiled code: a point outside ends the run, which the interpreter repeats."""
     outside = logical_or(less(points, low), less(high, points))
-    end_run_where(
-        outside,
-        "ValueError",
-        f"{function}: a value in {POINTS[function]} is outside of the interpolation range",
-    )
+    message = f"{function}: a value in {argument} is outside of the interpolation range"
+    end_run_where(outside, "ValueError", message)
     return cast_to(outside, int64)
 
 
 inside_op = Primitive(
     "inside_of_knots",
-    abstract_eval=lambda points, low, high, *, function: Aval(points.shape, int64),
+    abstract_eval=lambda points, low, high, *, function, argument: Aval(points.shape, int64),
     impl=_impl,
     lowering=Decomposition(_checked),
     gradient_stops="integers have no gradient",
@@ -75,13 +70,14 @@ inside_op = Primitive(
 """Zeros, to be added to the points; a point outside of the limits raises an error at run time."""
 
 
-def _inside(points: Any, low: Any, high: Any, function: str) -> Any:
-    return inside_op.bind(*broadcast_operands(points, low, high, op=function), function=function)
+def _inside(points: Any, low: Any, high: Any, function: str, argument: str) -> Any:
+    operands = broadcast_operands(points, low, high, op=function)
+    return inside_op.bind(*operands, function=function, argument=argument)
 
 
-def checked_bounds(function: str, points: Any, low: Any, high: Any) -> Any:
+def checked_bounds(function: str, argument: str, points: Any, low: Any, high: Any) -> Any:
     """Return `points`; one outside of the limits raises an error when the values are computed."""
-    return points + cast(apply(_inside, (points, low, high), (function,)), float64)
+    return points + cast(apply(_inside, (points, low, high), (function, argument)), float64)
 
 
 # ---- interpolation ---------------------------------------------------------------------------------------------------
@@ -227,7 +223,7 @@ class interp1d:
         points = float64_tensor("interp1d", x)
         at = reshape(points, (-1,))
         if self.bounds_error:
-            at = checked_bounds("interp1d", at, self.x[0], self.x[-1])
+            at = checked_bounds("interp1d", "x_new", at, self.x[0], self.x[-1])
         value = self._evaluated(at)
         if self._fill:
             low, high = self._fill

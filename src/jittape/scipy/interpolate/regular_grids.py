@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -73,7 +74,7 @@ class RegularGridInterpolator:
     ) -> None:
         self.method = _method(method)
         if solver is not None or solver_args is not None:
-            raise ValueError("[RegularGridInterpolator] solver must be None: only splines need one")
+            raise ValueError(f"[{NAME}] solver must be None: only splines need one")
         self.bounds_error, self.fill_value = bool(bounds_error), fill_value
         grid = [float64_tensor(NAME, p) for p in points]
         self.values = wide_tensor(values)
@@ -81,7 +82,7 @@ class RegularGridInterpolator:
         lengths = tuple([p.shape[0] if len(p.shape) == 1 else -1 for p in grid])
         if shape[: len(grid)] != lengths or not all(n > 1 for n in lengths):
             raise ShapeError(
-                "[RegularGridInterpolator] points must be one vector of at least 2 numbers for each of the first "
+                f"[{NAME}] points must be one vector of at least 2 numbers for each of the first "
                 f"dimensions of values, got shapes {[tuple(p.shape) for p in grid]} and {shape}"
             )
         pairs = zip(points, grid, strict=True)
@@ -100,13 +101,14 @@ class RegularGridInterpolator:
         points = float64_tensor(NAME, xi)
         if not points.shape or points.shape[-1] != n:
             raise ShapeError(
-                f"[RegularGridInterpolator] xi must have {n} coordinates in its last dimension, got shape "
+                f"[{NAME}] xi must have {n} coordinates in its last dimension, got shape "
                 f"{tuple(points.shape)}"
             )
         lead = tuple(points.shape[:-1]) if len(points.shape) > 1 else (1,)
         columns = [reshape(points, (-1, n))[:, i] for i in range(n)]
         if self.bounds_error:
-            columns = [checked_bounds(NAME, x, g[0], g[-1]) for x, g in zip(columns, self.grid, strict=True)]
+            pairs = zip(columns, self.grid, strict=True)
+            columns = [checked_bounds(NAME, "xi", x, g[0], g[-1]) for x, g in pairs]
         value = self._nearest(columns) if chosen == "nearest" else self._linear(columns)
         return reshape(self._filled(value, columns), (*lead, *self._trail))
 
@@ -140,10 +142,9 @@ class RegularGridInterpolator:
         return self._at([where(place <= 0.5, cell, cell + 1) for cell, place in cells])
 
     def _filled(self, value: Any, columns: list[Any]) -> Any:
-        outside, missing = columns[0] != columns[0], is_nan(columns[0])
-        for g, x in zip(self.grid, columns, strict=True):
-            outside = logical_or(outside, logical_or(x < g[0], x > g[-1]))
-            missing = logical_or(missing, is_nan(x))
+        pairs = zip(self.grid, columns, strict=True)
+        outside = reduce(logical_or, [logical_or(x < g[0], x > g[-1]) for g, x in pairs])
+        missing = reduce(logical_or, map(is_nan, columns))
         if self.fill_value is not None:
             value = where(reshape(outside, (-1, 1)), self.fill_value, value)
         return where(reshape(missing, (-1, 1)), np.nan, value)
@@ -152,7 +153,7 @@ class RegularGridInterpolator:
 def _method(method: Any) -> str:
     if method not in ("linear", "nearest"):
         raise ValueError(
-            f"[RegularGridInterpolator] method must be 'linear' or 'nearest', got {method!r}; splines are in "
+            f"[{NAME}] method must be 'linear' or 'nearest', got {method!r}; splines are in "
             "interpolate.CubicSpline for one dimension, and in ndimage.map_coordinates on grids of equal steps"
         )
     return str(method)

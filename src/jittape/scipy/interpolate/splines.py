@@ -10,11 +10,11 @@ from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.primitives.elementwise.bits import is_nan
 from jittape.primitives.elementwise.comparison import logical_and, logical_not, where
-from jittape.primitives.elementwise.division import mod
+from jittape.primitives.elementwise.division import divide_no_nan, mod
 from jittape.primitives.indexing.binary_search import searchsorted
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.shape.reshaping import reshape
-from jittape.scipy.interpolate.b_splines import BSplineFit, basis_functions
+from jittape.scipy.interpolate.b_splines import BSplineFit, spline_values
 from jittape.scipy.interpolate.piecewise_polynomials import (
     ascending,
     extrapolation,
@@ -97,14 +97,9 @@ class BSpline:
             return gather(rows, span) * 0.0
         for _ in range(nu):  # the derivative is a spline of the next lower degree with the inner knots
             width = reshape(knots[k + 1 : -1] - knots[1 : -k - 1], (-1, 1))
-            steps = k * (rows[1:] - rows[:-1])
-            rows = where(width > 0.0, steps / where(width > 0.0, width, 1.0), 0.0)
+            rows = divide_no_nan(k * (rows[1:] - rows[:-1]), width)
             knots, k, span = knots[1:-1], k - 1, span - 1
-        basis = basis_functions(knots, span, at, k, repeated=True)
-        value: Any = 0.0
-        for p in range(k + 1):
-            value = value + reshape(basis[p], (-1, 1)) * gather(rows, span + (p - k))
-        return value
+        return spline_values(knots, rows, span, at, k, repeated=True)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("derivative", "antiderivative", "integrate"):

@@ -24,14 +24,14 @@ def _found(name: str, full_output: bool, disp: bool, f: Function, **options: Any
     return (found.root, found) if full_output else found.root
 
 
-def _bracketing(name: str, xtol: float, rtol: float) -> Function:
+def _bracketing(name: str) -> Function:
     def find(
         f: Function,
         a: float,
         b: float,
         args: Any = (),
-        xtol: float = xtol,
-        rtol: float = rtol,
+        xtol: float = 2e-12,
+        rtol: float = 8.881784197001252e-16,
         maxiter: int = 100,
         full_output: bool = False,
         disp: bool = True,
@@ -79,13 +79,11 @@ def _bracketing(name: str, xtol: float, rtol: float) -> Function:
     return find
 
 
-FOUR_EPS = 8.881784197001252e-16
-"""Default relative tolerance of SciPy's methods with a bracket."""
-bisect = _bracketing("bisect", 2e-12, FOUR_EPS)
-brenth = _bracketing("brenth", 2e-12, FOUR_EPS)
-brentq = _bracketing("brentq", 2e-12, FOUR_EPS)
-ridder = _bracketing("ridder", 2e-12, FOUR_EPS)
-toms748 = _bracketing("toms748", 2e-12, FOUR_EPS)
+bisect = _bracketing("bisect")
+brenth = _bracketing("brenth")
+brentq = _bracketing("brentq")
+ridder = _bracketing("ridder")
+toms748 = _bracketing("toms748")
 
 
 def newton(
@@ -142,16 +140,8 @@ def newton(
             "[newton] x0 must be a number; use optimize.fsolve or optimize.root for several equations"
         )
     method = "secant" if x1 is not None else "halley" if fprime2 is not None else "newton"
-    options = {
-        "method": method,
-        "x0": x0,
-        "x1": x1,
-        "args": args,
-        "xtol": tol,
-        "rtol": rtol,
-        "maxiter": maxiter,
-    }
-    return _found("newton", full_output, disp, func, **options)
+    options = {"x0": x0, "x1": x1, "args": args, "xtol": tol, "rtol": rtol, "maxiter": maxiter}
+    return _found("newton", full_output, disp, func, method=method, **options)
 
 
 def fsolve(
