@@ -89,8 +89,11 @@ def _converted(value: Any, array: np.ndarray[Any, Any], dtype: np.dtype[Any]) ->
 
 
 def as_operand(value: Any, argument: str = "x", weak: bool = True) -> Any:
-    """Return an argument of a function: sequences become arrays or tensors, Python numbers only unless `weak`."""
-    if isinstance(value, _RECORDED) or value is None or value is np._NoValue:
+    """Return an argument of a function: sequences become arrays or tensors.
+
+    Python numbers and None are kept if the argument is `weak`; else numbers become arrays, and None is refused.
+    """
+    if isinstance(value, _RECORDED) or value is np._NoValue or (value is None and weak):
         return value
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
         return value

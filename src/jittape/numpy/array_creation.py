@@ -11,7 +11,7 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 from jittape.core.symbolic.extent_functions import index_of
 from jittape.core.symbolic.extents import Extent
-from jittape.core.user_calls import as_array, named, shown
+from jittape.core.user_calls import named, shown
 from jittape.numpy.argument_errors import UNNAMED, explaining, name_argument, signature_of
 from jittape.numpy.array_arguments import as_operand, as_result, as_tensor, check_device, dtype_found, fresh
 from jittape.numpy_api.numpy_functions import FUNCTIONS
@@ -218,7 +218,7 @@ def logspace(
     if not any_recorded(start, stop, base):
         return as_result(np.logspace(start, stop, num, endpoint, base, dtype, axis))
     ends = as_operand(start, "start"), as_operand(stop, "stop")
-    base = as_array("base", base) if base is None else as_operand(base, "base", weak=False)
+    base = as_operand(base, "base", weak=False)
     return as_result(FUNCTIONS[np.logspace](*ends, num, endpoint, base, dtype, axis))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import as_dtype
-from jittape.core.user_calls import as_array, as_flag, named, shown
+from jittape.core.user_calls import as_flag, named, shown
 from jittape.numpy.argument_errors import explaining
 from jittape.numpy.array_arguments import as_operand, as_result, check_device, fresh
 from jittape.numpy.recorded_functions import in_one_call
@@ -36,7 +36,7 @@ def sort(
     descending: bool = False,
 ) -> Any:
     """Return the sorted tensor; see `numpy.sort`. `descending` is the Array API's."""
-    a = as_array("a", a) if a is None else as_operand(a, "a", weak=False)
+    a = as_operand(a, "a", weak=False)
     found = as_result(FUNCTIONS[np.sort](a, axis, kind, order, stable=stable))
     return reverse(found, -1 if axis is None else axis) if as_flag("descending", descending) else found
 
@@ -51,7 +51,7 @@ def argsort(
     descending: bool = False,
 ) -> Any:
     """Return the indices that sort a tensor; equal elements keep their order; see `numpy.argsort`."""
-    a = as_array("a", a) if a is None else as_operand(a, "a", weak=False)
+    a = as_operand(a, "a", weak=False)
     if not as_flag("descending", descending):
         return as_result(FUNCTIONS[np.argsort](a, axis, kind, order, stable=stable))
     if axis is None:
@@ -64,7 +64,7 @@ def _cumulative(accumulate: Any, neutral: int, name: str) -> Callable[..., Any]:
     def cumulative(
         x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
     ) -> Any:
-        x = as_array("x", x) if x is None else as_operand(x, "x", weak=False)
+        x = as_operand(x, "x", weak=False)
         x = x if len(x.shape) else reshape(x, (1,))
         if axis is None and len(x.shape) != 1:
             raise named(ValueError(f"axis must be given for {len(x.shape)} dimensions, got {shown(axis)}"))
