@@ -2,16 +2,7 @@
 
 import numpy as np
 
-
-def make_values(*shape, seed=7, scale=0.5):
-    return (scale * np.random.default_rng(seed).normal(size=shape)).astype(np.float32)
-
-
-def make_weights(*models, seed=8):
-    """Give models weights that do not depend on the package."""
-    rng = np.random.default_rng(seed)
-    for model in models:
-        model.set_weights([(0.3 * rng.normal(size=w.shape)).astype(np.float32) for w in model.get_weights()])
+from tensorflow_programs.generative_models import make_values, make_weights
 
 
 def a_translation_of_images_by_a_u_net(tf):
@@ -275,7 +266,7 @@ def a_student_learns_from_its_teacher(tf):
             self.student_loss_fn, self.distillation_loss_fn = student_loss_fn, distillation_loss_fn
             self.alpha, self.temperature = alpha, temperature
 
-        def compute_loss(self, x=None, y=None, y_pred=None, **others):
+        def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, **others):
             teacher_pred = self.teacher(x, training=False)
             student_loss = self.student_loss_fn(y, y_pred)
             distillation_loss = self.distillation_loss_fn(
