@@ -353,5 +353,5 @@ def recording_with(recorder: Recorder) -> Iterator[Recorder]:
         is_late = True
         raise
     finally:
-        if before is not recorder and not (is_late and active.recorder is not recorder):
+        if before is not recorder and (not is_late or active.recorder is recorder):
             active.recorder = before

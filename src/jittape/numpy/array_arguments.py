@@ -91,7 +91,7 @@ def _converted(value: Any, array: np.ndarray[Any, Any], dtype: np.dtype[Any]) ->
 def as_operand(value: Any, argument: str = "x", weak: bool = True) -> Any:
     """Return an argument of a function: sequences become arrays or tensors.
 
-    Python numbers and None are kept if the argument is `weak`; else numbers become arrays, and None is refused.
+    A `weak` argument may be a Python number or None. Otherwise numbers become arrays, and None raises an error.
     """
     if isinstance(value, _RECORDED) or value is np._NoValue or (value is None and weak):
         return value

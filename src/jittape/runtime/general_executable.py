@@ -80,7 +80,7 @@ class GeneralExecutable:
         self._scalars = scalars
         self._donated = donated
         self._variants: list[_Variant] = []
-        self._failures = self._unserved = self._runs = 0
+        self._failures = self._unserved = 0
         self._numbers: set[Any] = set()
         self._provisional_seconds = self._passes_seconds = 0.0
 
@@ -151,14 +151,14 @@ class GeneralExecutable:
 
     def _new_variant(self, values: Sequence[int]) -> _Variant | None:
         """Return a new variant that serves these values, from the passes at the next values in general position."""
-        served, began, before = None, time.perf_counter(), self._runs
+        served, have_run, began = None, False, time.perf_counter()
         for offset in _OFFSETS if self._may_run_passes(values) else ():
             near = [n + offset * number for number, n in enumerate(values, 1)]  # no two stay equal
             is_general = len({*near}) == len(near) and self._numbers.isdisjoint(near)
             if served is None and is_general and self._may_run_passes(near):
-                made = self._variant_at(near)
+                have_run, made = True, self._variant_at(near)
                 served = made if made is not None and made.is_good_at(values) else None
-        if self._runs > before:
+        if have_run:
             self._unserved += served is None
             self._provisional_seconds, self._passes_seconds = 0.0, time.perf_counter() - began
         return served
@@ -167,7 +167,6 @@ class GeneralExecutable:
         """Run the passes with extents that have these values, and return their schedule as a variant."""
         extents = Extents(values)
         extents.ignores_coincidences = True
-        self._runs += 1
         try:
             with extents.hashed_by_expression():
                 general = self._program_at(*extents.variables)

@@ -49,7 +49,7 @@ def _looking_for(keys: _Keys) -> Iterator[None]:
         is_late = True
         raise
     finally:
-        if not (is_late and _current.keys is not keys):
+        if not is_late or _current.keys is keys:
             _current.keys = before
 
 

@@ -126,13 +126,11 @@ def batches_of(
 
 def one_batch(data: tuple[Any, Any, Any], class_weight: Any = None) -> tuple[Any, Any, Any]:
     """Return arrays as one batch ``(x, y, sample_weight)``, with None for those that are not given."""
-    given = [part for part in _separated(data) if part is not None]
-    rows = Dataset.from_tensors(tuple(given))
-    found = list(next(iter(rows if class_weight is None else with_class_weights(rows, class_weight))))
-    present = [part is not None for part in data]
-    present[2] |= class_weight is not None
-    x, y, weight = [found.pop(0) if is_there else None for is_there in present]
-    return list(x) if isinstance(data[0], list) and isinstance(x, tuple) else x, y, weight
+    rows = Dataset.from_tensors(tuple([part for part in _separated(data) if part is not None]))
+    x, *others = next(iter(rows if class_weight is None else with_class_weights(rows, class_weight)))
+    y = None if data[1] is None else others.pop(0)
+    x = list(x) if isinstance(data[0], list) and isinstance(x, tuple) else x
+    return x, y, others[0] if others else None
 
 
 def with_class_weights(batches: Dataset, class_weight: Any) -> Dataset:
