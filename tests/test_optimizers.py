@@ -355,7 +355,7 @@ def test_state_is_in_variables():
         assert {(v.shape, v.dtype) for v in state} <= {(a.shape, a.dtype), (b.shape, b.dtype)}
         counts.append(len(state))
     assert counts == [0, 2, 4]
-    names = ["Adam/a/momentum:0", "Adam/a/velocity:0", "Adam/b/momentum:0", "Adam/b/velocity:0"]
+    names = ["a_0_momentum", "a_0_velocity", "b_0_momentum", "b_0_velocity"]
     assert [v.name for v in state] == names
 
 

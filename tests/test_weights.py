@@ -618,7 +618,9 @@ def test_a_state_that_does_not_fit(tmp_path):
         (jt.optimizers.Adam(), [*net.trainable_variables, jt.Variable(1.0)]),
     ]
     for other, variables in wrong:
-        with pytest.raises(jt.WeightsError, match="the optimizer '(Adam|SGD)'.*nothing was loaded") as caught:
+        with pytest.raises(
+            jt.WeightsError, match="the optimizer '(adam|sgd)(_[0-9]+)?'.*nothing was loaded"
+        ) as caught:
             other.load_weights(path, variables)
         assert "in the order in which" in str(caught.value)
         assert len(other.variables) == 2, "no state was made for them"

@@ -1,11 +1,24 @@
-"""`name_scope`: prefixes for the names of Variables."""
+"""`name_scope`: prefixes for the names of Variables, and the names of objects that were given none."""
 
 from __future__ import annotations
 
+import re
 import threading
+from itertools import count
 from typing import Any
 
-__all__ = ["current_prefix", "get_current_name_scope", "name_scope"]
+__all__ = [
+    "clear_session",
+    "current_prefix",
+    "default_name",
+    "get_current_name_scope",
+    "name_scope",
+    "numbered",
+    "snake_case",
+]
+
+_COUNTERS: dict[str, count[int]] = {}
+"""For each kind of layer, weight or optimizer, the number of the next one without a name."""
 
 
 class _Current(threading.local):
@@ -76,3 +89,34 @@ class name_scope:
 
     def __exit__(self, *exc: Any) -> None:
         _current.prefix = self._before.pop()
+
+
+def snake_case(kind: type | str) -> str:
+    """Return the name of a class as Keras writes it: ``LSTMCell`` is ``lstm_cell``, and ``Conv2D`` is ``conv2d``."""
+    name = kind if isinstance(kind, str) else kind.__name__
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=\w)(?=[A-Z][a-z])", "_", name.strip("_")).lower()
+
+
+def default_name(kind: type) -> str:
+    """Return the name of a new layer or optimizer of this class, as in Keras: ``dense``, then ``dense_1``."""
+    return numbered(snake_case(kind))
+
+
+def numbered(name: str) -> str:
+    """Return the name of a new layer, weight or optimizer: at the second use and later ones, with a number."""
+    number = next(_COUNTERS.setdefault(name, count()))
+    return f"{name}_{number}" if number else name
+
+
+def clear_session() -> None:
+    """Begin again with the names of layers and optimizers: the next `Dense` is called ``dense``.
+
+    Existing layers and models keep their names and their weights.
+
+    Examples
+    --------
+    >>> jt.keras.utils.clear_session()
+    >>> [jt.keras.layers.Dense(1).name, jt.keras.layers.Dense(1).name]
+    ['dense', 'dense_1']
+    """
+    _COUNTERS.clear()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jittape.core.config import config
-from jittape.keras.layers.layer_names import clear_session as clear_session
+from jittape.core.name_scopes import clear_session as clear_session
 from jittape.lazy_names import lazily
 
 __all__ = ["clear_session", "epsilon", "floatx"]

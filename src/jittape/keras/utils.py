@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.name_scopes import clear_session as clear_session
 from jittape.core.user_calls import as_array, as_int
-from jittape.keras.layers.layer_names import clear_session as clear_session
 from jittape.keras.saving import CustomObjectScope as CustomObjectScope
 from jittape.keras.saving import custom_object_scope as custom_object_scope
 from jittape.keras.saving import deserialize_keras_object as deserialize_keras_object

@@ -13,18 +13,25 @@ from jittape.core.dtypes import int64
 from jittape.core.primitive import apply
 from jittape.optimizers.averages import AVERAGE
 from jittape.optimizers.gradient_pairs import Pair
-from jittape.optimizers.state import Stateful
+from jittape.optimizers.state import STEP_COUNT, Stateful
 from jittape.primitives.elementwise.arithmetic import add
 from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.division import divide, mod
 from jittape.recording.variable import Variable
 
-__all__ = ["ACCUMULATOR", "OF_EVERY_STEP", "accumulate", "keep_unless_due", "states_of_updates", "step_count"]
+__all__ = [
+    "ACCUMULATOR",
+    "OF_EVERY_STEP",
+    "accumulate",
+    "add_accumulator",
+    "keep_unless_due",
+    "states_of_updates",
+    "step_count",
+]
 
 ACCUMULATOR = "gradient_accumulator"
 """Name of the state with the sum of the gradients since the last update."""
-_COUNT = "accumulated_steps"
-OF_EVERY_STEP = (ACCUMULATOR, AVERAGE, _COUNT)
+OF_EVERY_STEP = (ACCUMULATOR, AVERAGE, STEP_COUNT)
 """Names of the state that changes with every step."""
 
 
@@ -50,9 +57,15 @@ def accumulate(optimizer: Stateful, pairs: list[Pair], steps: int) -> tuple[Any,
     return due, averaged
 
 
+def add_accumulator(optimizer: Stateful, variable: Variable) -> None:
+    """Create the sum of the gradients of `variable`, and the count of steps."""
+    optimizer.add_variable_from_reference(variable, ACCUMULATOR)
+    step_count(optimizer)
+
+
 def step_count(optimizer: Stateful) -> Variable:
     """Return the state with the number of steps since the last update."""
-    return optimizer.add_variable((), 0, int64, name=_COUNT)
+    return optimizer.add_variable((), 0, int64, name=STEP_COUNT)
 
 
 def states_of_updates(state: Mapping[tuple[str, int], Variable]) -> list[Variable]:

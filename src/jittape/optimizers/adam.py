@@ -52,6 +52,8 @@ class Adam(Optimizer):
     0.9
     """
 
+    _groups = (("momentum", "velocity"), ("velocity_hat",))
+
     def __init__(
         self,
         learning_rate: Any = 0.001,

@@ -18,8 +18,9 @@ from jittape.core.argument_checks import (
     optional_number,
     optional_whole_number,
 )
+from jittape.core.name_scopes import default_name
 from jittape.core.primitive import active
-from jittape.optimizers.accumulation import ACCUMULATOR, accumulate, keep_unless_due, states_of_updates
+from jittape.optimizers.accumulation import accumulate, add_accumulator, keep_unless_due, states_of_updates
 from jittape.optimizers.assignment_rollback import roll_back, snapshot
 from jittape.optimizers.averages import AVERAGE, average
 from jittape.optimizers.gradient_pairs import Pair, checked_pairs, checked_variables, clipped
@@ -66,7 +67,7 @@ class Optimizer(KeepsStep, Printed):
     gradient_accumulation_steps : int, optional
         Number of steps whose gradients are averaged for one update.
     name : str, optional
-        The name of the class by default.
+        By default the name of the class in snake case: ``adam``, then ``adam_1``.
 
     Attributes
     ----------
@@ -110,7 +111,7 @@ class Optimizer(KeepsStep, Printed):
         owner = type(self).__name__
         if unknown:
             raise unexpected_option(owner, next(iter(unknown)))
-        super().__init__(owner if name is None else name, learning_rate, weight_decay)
+        super().__init__(default_name(type(self)) if name is None else name, learning_rate, weight_decay)
         self.clipnorm = optional_number(owner, "clipnorm", clipnorm, POSITIVE)
         self.clipvalue = optional_number(owner, "clipvalue", clipvalue, POSITIVE)
         self.global_clipnorm = optional_number(owner, "global_clipnorm", global_clipnorm, POSITIVE)
@@ -153,7 +154,7 @@ class Optimizer(KeepsStep, Printed):
             if self.use_ema:
                 self.add_variable_from_reference(variable, AVERAGE, variable.value)
             if self.gradient_accumulation_steps is not None:
-                self.add_variable_from_reference(variable, ACCUMULATOR)
+                add_accumulator(self, variable)
 
     # ---- a step ------------------------------------------------------------------------------------------------------
 
@@ -369,7 +370,7 @@ class Optimizer(KeepsStep, Printed):
         variables = checked_variables(var_list, "finalize_variable_values")
         unknown = [v._label for v in variables if not self.knows(v)]
         if self.use_ema and unknown:
-            raise ValueError(f"finalize_variable_values: {self.name} has no averages of {unknown}")
+            raise ValueError(f"finalize_variable_values: {type(self).__name__} has no averages of {unknown}")
         for variable in variables if self.use_ema else ():
             variable.assign(self.state_of(variable, AVERAGE))
 

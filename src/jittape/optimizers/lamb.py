@@ -49,6 +49,8 @@ class Lamb(Optimizer):
     array([2.6464, 3.6464], dtype=float32)
     """
 
+    _groups = (("momentum", "velocity"),)
+
     def __init__(
         self,
         learning_rate: Any = 0.001,

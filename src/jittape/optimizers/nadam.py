@@ -53,6 +53,8 @@ class Nadam(Optimizer):
     0.7452
     """
 
+    _groups = (("momentum", "velocity"),)
+
     def __init__(
         self,
         learning_rate: Any = 0.001,

@@ -51,6 +51,8 @@ class RMSprop(Optimizer):
     0.8
     """
 
+    _groups = (("velocity",), ("momentum",), ("average_gradient",))
+
     def __init__(
         self,
         learning_rate: Any = 0.001,

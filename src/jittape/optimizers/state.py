@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from jittape.core.attachments import attached
-from jittape.core.dtypes import float64, info_of
+from jittape.core.dtypes import float64, info_of, int64
 from jittape.core.primitive import active_recorder
 from jittape.core.traced_scalar import TracedScalar
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
-from jittape.optimizers.schedules.rates import Rate, checked_rate, rate_from, rate_now
+from jittape.optimizers.schedules.rates import Rate, checked_rate, own_variable, rate_from, rate_now
 from jittape.optimizers.statefile import StateFile
 from jittape.recording.operators import Operators
 from jittape.recording.trace import begin_step
 from jittape.recording.variable import Variable
 
-__all__ = ["Stateful", "work_dtype"]
+__all__ = ["STEP_COUNT", "Stateful", "work_dtype"]
 
 
 def work_dtype(variable: Variable) -> np.dtype[Any]:
@@ -30,6 +31,9 @@ def work_dtype(variable: Variable) -> np.dtype[Any]:
 _NAMED = {"zeros": 0.0, "ones": 1.0}
 """Initial values of state by name."""
 
+STEP_COUNT = "accumulated_steps"
+"""Name of the state with the number of steps since the last update."""
+
 _AGGREGATIONS = ("none", "mean", "sum", "only_first_replica", None)
 """Aggregations of Keras over devices; there is one device."""
 
@@ -38,10 +42,13 @@ _AGGREGATIONS = ("none", "mean", "sum", "only_first_replica", None)
 class Stateful(StateFile):
     """The learning rate of an optimizer and its state; Variables are known by their position."""
 
+    _groups: tuple[tuple[str, ...], ...] = ()
+    """Names of state in the order of `variables`; the states of a group alternate, Variable by Variable."""
+
     def __init__(self, name: str, learning_rate: Any) -> None:
         self.name = name
-        self._learning_rate: Rate = rate_from(type(self).__name__, learning_rate, f"{name}/learning_rate")
-        self.iterations = Variable(0, trainable=False, dtype="int64", name=f"{name}/iterations")
+        self._learning_rate: Rate = rate_from(type(self).__name__, learning_rate, name)
+        self.iterations = own_variable(name, "iteration", 0, int64)
         self._known: list[Variable] = []
         self._positions: dict[int, int] = {}
         self._shapes: dict[int, tuple[int, ...]] = {}
@@ -91,7 +98,29 @@ class Stateful(StateFile):
         """The state of the optimizer: `iterations`, the learning rate if it is a number, and the state from `build`."""
         rate = self._learning_rate
         own = (self.iterations, rate) if isinstance(rate, Variable) else (self.iterations,)
-        return (*own, *self._state.values())
+        return (*own, *[variable for _, variable in sorted(self._state.items(), key=self._place)])
+
+    def _place(self, item: tuple[tuple[str, int], Variable]) -> tuple[int, int, int]:
+        """Return the place in `variables` of a state that Keras has; other state follows in its order of creation."""
+        (name, position), _ = item
+        groups = (("average",), ("gradient_accumulator",), *self._groups)
+        for i, group in enumerate(groups):
+            if name in group:
+                return i, position, group.index(name)
+        return len(groups), 0, 0
+
+    def state_by_name(self) -> dict[str, Variable]:
+        """Return the state as ``0.iterations``, ``2.velocity``, ..., independent of the attributes that hold it.
+
+        Files have these names. The numbers follow the order of creation, but the count of accumulated steps is last.
+        """
+        named = [("iterations", self.iterations)]
+        if isinstance(self._learning_rate, Variable):
+            named.append((self._learning_rate.name, self._learning_rate))
+        state = sorted(self._state.items(), key=lambda item: item[0][0] == STEP_COUNT)
+        named += [(name, variable) for (name, _), variable in state]
+        last = [(name.partition(":")[0].rpartition("/")[2], variable) for name, variable in named]
+        return {f"{i}.{name}": variable for i, (name, variable) in enumerate(last)}
 
     def get_weights(self) -> list[np.ndarray[Any, Any]]:
         """Return the values of `variables` as arrays.
@@ -114,8 +143,8 @@ class Stateful(StateFile):
         variables, arrays = self.variables, [np.asarray(weight) for weight in weights]
         if [a.shape for a in arrays] != [v.aval.shape for v in variables]:
             raise ValueError(
-                f"{self.name}.set_weights needs values of the shapes {[tuple(v.shape) for v in variables]}, got "
-                f"{[a.shape for a in arrays]}; build(variables) creates the state of a new optimizer"
+                f"{type(self).__name__}.set_weights needs values of the shapes {[tuple(v.shape) for v in variables]}, "
+                f"got {[a.shape for a in arrays]}; build(variables) creates the state of a new optimizer"
             )
         for variable, array in zip(variables, arrays, strict=True):
             variable.assign(array)
@@ -145,8 +174,8 @@ class Stateful(StateFile):
         changed = variable._declared is not None and variable._aval.shape != shape
         if changed and self._positions[variable._serial] in [position for _, position in self._state]:
             raise ValueError(
-                f"{self.name} has state of shape {shape} for the Variable {variable._label!r}, which has shape "
-                f"{variable._aval.shape} now; make a new optimizer, or assign a value of the former shape"
+                f"{type(self).__name__} has state of shape {shape} for the Variable {variable._label!r}, which has "
+                f"shape {variable._aval.shape} now; make a new optimizer, or assign a value of the former shape"
             )
         return True
 
@@ -198,11 +227,11 @@ class Stateful(StateFile):
         """
         if aggregation not in _AGGREGATIONS:
             raise ValueError(
-                f"{self.name}.add_variable: aggregation must be one of {', '.join(map(str, _AGGREGATIONS))}, got "
-                f"{aggregation!r}; give the name as name="
+                f"{type(self).__name__}.add_variable: aggregation must be one of {', '.join(map(str, _AGGREGATIONS))}, "
+                f"got {aggregation!r}; give the name as name="
             )
         own = "variable" if name is None else name
-        return self._added((own, -1), tuple(shape), initializer, dtype or float64, f"{self.name}/{own}")
+        return self._added((own, -1), tuple(shape), initializer, dtype or float64, own)
 
     def add_variable_from_reference(
         self,
@@ -225,7 +254,7 @@ class Stateful(StateFile):
             Another shape.
         """
         v, kind = reference_variable, "variable" if name is None else name
-        own = f"{self.name}/{v._label.removesuffix(':0')}/{kind}"
+        own = f"{re.sub('[/:]', '_', v._path or v.name)}_{kind}"
         extents = v.aval.shape if shape is None else tuple(shape)
         return self._added((kind, self.position(v)), extents, initializer, work_dtype(v), own)
 
@@ -245,8 +274,8 @@ class Stateful(StateFile):
         initial = initializer if isinstance(initializer, (list, tuple)) else [initializer] * len(names)
         if len(initial) != len(names):
             raise ValueError(
-                f"{self.name}.add_optimizer_variables: {len(names)} names need one initializer or {len(names)}, got "
-                f"{len(initial)}"
+                f"{type(self).__name__}.add_optimizer_variables: {len(names)} names need one initializer or "
+                f"{len(names)}, got {len(initial)}"
             )
         pairs = zip(names, initial, strict=True)
         return tuple([self.add_optimizer_variables(trainable_variables, one, first) for one, first in pairs])
@@ -256,8 +285,8 @@ class Stateful(StateFile):
     ) -> Variable:
         known = self._state.get(key)
         if known is None:
-            known = self._state[key] = Variable(
-                self._initial(shape, initializer, dtype), trainable=False, name=name, dtype=dtype
+            known = self._state[key] = own_variable(
+                self.name, name, self._initial(shape, initializer, dtype), dtype
             )
             attached(self)
         return known
@@ -266,7 +295,7 @@ class Stateful(StateFile):
         if isinstance(initializer, str):
             if initializer not in _NAMED:
                 raise ValueError(
-                    f"{self.name}: initializer must be a number, an array, a function or one of "
+                    f"{type(self).__name__}: initializer must be a number, an array, a function or one of "
                     f"{', '.join(_NAMED)}, got {initializer!r}"
                 )
             initializer = _NAMED[initializer]

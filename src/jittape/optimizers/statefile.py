@@ -18,14 +18,9 @@ _REMEDY = (
 
 
 class StateFile:
-    """Base class of optimizers that writes and reads their `variables`."""
+    """Base class of optimizers that writes and reads their state."""
 
     name: str
-
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        """The state of the optimizer."""
-        raise NotImplementedError(f"{type(self).__name__} must define variables")
 
     def _take_on(self, variables: Iterable[Variable]) -> None:
         """Create the state of those `variables` that have none yet."""
@@ -97,5 +92,4 @@ class StateFile:
 
     def state_by_name(self) -> dict[str, Variable]:
         """Return the state as ``0.iterations``, ``1.velocity``, ..., independent of the attributes that hold it."""
-        names = [v.name.partition(":")[0].rpartition("/")[2] for v in self.variables]
-        return {f"{i}.{name}": v for i, (name, v) in enumerate(zip(names, self.variables, strict=True))}
+        raise NotImplementedError(f"{type(self).__name__} must define state_by_name")

@@ -10,11 +10,11 @@ import numpy as np
 from jittape.core.argument_checks import unknown_argument
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype, is_floating
+from jittape.core.name_scopes import default_name, numbered
 from jittape.execution import init_scope
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras import initializers, regularizers
 from jittape.keras.layers.layer_losses import Losses, Penalty, calls, numbers
-from jittape.keras.layers.layer_names import default_name, numbered
 from jittape.keras.layers.mask_passing import mask_arguments, masks_of, parameters_of_call, pass_masks
 from jittape.keras.layers.symbolic_outputs import (
     HAVE_VALUES,

@@ -9,10 +9,10 @@ import numpy as np
 
 from jittape.core.argument_checks import BELOW_ONE, number
 from jittape.core.dtypes import bool_
+from jittape.core.name_scopes import snake_case
 from jittape.execution import init_scope
 from jittape.flow.scans import foldl, scan
 from jittape.keras.layers.layer import Layer
-from jittape.keras.layers.layer_names import snake_case
 from jittape.keras.layers.noise import drop, generator_of
 from jittape.keras.layers.own_cells import (
     StackedRNNCells,

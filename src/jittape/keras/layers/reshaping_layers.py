@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from jittape.core.argument_checks import listed
+from jittape.core.name_scopes import default_name
 from jittape.core.user_calls import as_int
 from jittape.keras.activations import activation_of, linear
 from jittape.keras.layers.data_formats import format_name, format_of
 from jittape.keras.layers.layer import Layer
-from jittape.keras.layers.layer_names import default_name
 from jittape.keras.layers.symbolic_outputs import OPEN_LENGTHS, AttributeOfGraph, Symbolic
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.reduce.reductions import reduce_any

@@ -12,11 +12,11 @@ from typing import IO, Any
 import numpy as np
 
 from jittape.core.dtypes import EXTENSIONS
+from jittape.core.name_scopes import snake_case
 from jittape.errors import WeightsError
 from jittape.interop.optional_library import imported
 from jittape.keras.layers.attention import MultiHeadAttention
 from jittape.keras.layers.layer import Layer
-from jittape.keras.layers.layer_names import snake_case
 from jittape.keras.layers.reshaping_layers import Input
 from jittape.recording.variable import Variable
 from jittape.weights import Entry, load, publish

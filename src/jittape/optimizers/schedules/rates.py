@@ -19,7 +19,15 @@ from jittape.recording.operators import Operators
 from jittape.recording.variable import Variable
 from jittape.typing import TensorLike
 
-__all__ = ["LearningRateSchedule", "Rate", "checked_rate", "in_dtype", "rate_from", "rate_now"]
+__all__ = [
+    "LearningRateSchedule",
+    "Rate",
+    "checked_rate",
+    "in_dtype",
+    "own_variable",
+    "rate_from",
+    "rate_now",
+]
 
 Rate = Variable | Callable[..., Any]
 
@@ -59,7 +67,14 @@ class LearningRateSchedule:
         return cls(**config)
 
 
-def rate_from(owner: str, value: Any, name: str = "") -> Rate:
+def own_variable(optimizer: str, name: str, value: Any, dtype: Any) -> Variable:
+    """Return a new Variable of an optimizer's state, with the path that Keras gives it: ``adam/iteration``."""
+    variable = Variable(value, trainable=False, name=name, dtype=dtype)
+    variable.name, variable._path = name, f"{optimizer}/{name}"
+    return variable
+
+
+def rate_from(owner: str, value: Any, optimizer: str = "") -> Rate:
     """Return `value` as a learning rate.
 
     Parameters
@@ -68,8 +83,8 @@ def rate_from(owner: str, value: Any, name: str = "") -> Rate:
         Name of the optimizer's class, for errors.
     value : float, Variable, tensor, LearningRateSchedule or callable
         A number or tensor becomes a new float64 Variable; a Variable is used directly.
-    name : str
-        Name of the new Variable.
+    optimizer : str
+        Name of the optimizer, a part of the path of a new Variable.
 
     Raises
     ------
@@ -89,7 +104,7 @@ def rate_from(owner: str, value: Any, name: str = "") -> Rate:
         return value
     else:
         value = number(owner, "learning_rate", value, NOT_NEGATIVE)
-    return Variable(value, trainable=False, name=name, dtype=float64)
+    return own_variable(optimizer, "learning_rate", value, float64)
 
 
 def checked_rate(owner: str, value: Any) -> Any:
