@@ -381,6 +381,23 @@ def test_indices_that_change_make_no_plans():
     assert len(METHOD_PLANS) <= before + 1
 
 
+def test_arguments_of_one_step_make_no_plans():
+    x = jt.constant(np.arange(1001.0))
+
+    def step(length: int) -> None:
+        with jt.GradientTape():
+            for start in range(4):
+                jt.reshape(x[start : start + 2 * length], [2, length])
+
+    step(3)
+    before = len(METHOD_PLANS)
+    for length in range(100, 140):
+        step(length)
+    assert len(METHOD_PLANS) == before
+    step(139)
+    assert len(METHOD_PLANS) == before + 1
+
+
 def test_subclasses_are_left_to_python():
     class Own(np.ndarray):
         """An ndarray of the user's."""

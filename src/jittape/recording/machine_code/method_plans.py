@@ -1,8 +1,9 @@
 """Plans of calls: the body and the parameters that a method of a tensor, or a function, records for given arguments.
 
-Machine code asks for a plan once per function and arguments, and records later calls by itself. A plan only names the
-edge of the trie; if Python has recorded another one, for instance because of the tensor's dtype, machine code finds no
-edge and calls the Python method.
+Machine code asks for a plan once per function and arguments, in the second step that calls it, and records later calls
+by itself. Many arguments, such as the shape for an array of a new length, are met in one step only, and making a plan
+takes as long as ten calls. A plan only names the edge of the trie; if Python has recorded another one, for instance
+because of the tensor's dtype, machine code finds no edge and calls the Python method.
 """
 
 from __future__ import annotations
@@ -26,11 +27,14 @@ from jittape.recording.machine_code.path_tables import (
     TENSOR_OPERAND,
     TUPLE_BEGINS,
 )
+from jittape.recording.trace import Trace
 
 __all__ = ["drop_plans", "plan_function", "plan_method"]
 
 _MOST = 4096
 """Maximum number of plans; then all are dropped. An entry takes some 300 bytes."""
+_met_at: dict[tuple[Any, ...], int] = {}
+"""Keys without a plan that machine code has asked for, and the number of slots of the trace at the last time."""
 
 
 class _Float:
@@ -81,7 +85,12 @@ class _OneCall:
 
 
 def plan_method(key: tuple[Any, ...]) -> tuple[Any, ...] | bool:
-    """Return the plan for a key of `METHOD_PLANS`, and add it: the method runs with a recorder of one call."""
+    """Return the plan for a key of `METHOD_PLANS`, and add it: the method runs with a recorder of one call.
+
+    In the first step with this call, the result is False.
+    """
+    if _is_new(key):
+        return False
     import_module("jittape.numpy_api.numpy_functions")  # its adapters are imported by the true recorder
     plan = _planned(key, [_Operand()])
     return _kept(key, plan[:2] if isinstance(plan, tuple) and plan[2:] == (None, None) else False)
@@ -93,6 +102,8 @@ def plan_function(key: tuple[Any, ...]) -> tuple[Any, ...] | bool:
     Its third item converts a tuple of results, or is None. Its fourth item is None if the operands are those of the
     call. Otherwise it has the number of an operand, or a constant in a tuple, for each operand of the recorded call.
     """
+    if _is_new(key):
+        return False
     _kept(key, False)  # until the function has run: machine code takes the call of one that creates tensors
     return _kept(key, _planned(key, []))
 
@@ -100,6 +111,7 @@ def plan_function(key: tuple[Any, ...]) -> tuple[Any, ...] | bool:
 def drop_plans() -> None:
     """Forget all plans, whose parameters may depend on settings."""
     METHOD_PLANS.clear()
+    _met_at.clear()
     LAST_PLANS[:] = [None] * len(LAST_PLANS)
     for call in FUNCTION_CALLS.values():
         if isinstance(call, tuple) and isinstance(call[0], list):
@@ -107,6 +119,22 @@ def drop_plans() -> None:
 
 
 config.on_change(drop_plans)
+
+
+def _is_new(key: tuple[Any, ...]) -> bool:
+    """Return whether machine code asks for the plan of a call in the first step that has this call.
+
+    The slots of a trace become more within a step, and begin anew with the next.
+    """
+    recorder: Any = active_recorder()
+    slots = recorder.node.n_slots if recorder.__class__ is Trace else 0
+    before = _met_at.pop(key, -1)
+    if slots <= before:
+        return False
+    if len(_met_at) >= _MOST:
+        _met_at.clear()
+    _met_at[key] = slots
+    return True
 
 
 def _kept(key: tuple[Any, ...], plan: tuple[Any, ...] | bool) -> tuple[Any, ...] | bool:
