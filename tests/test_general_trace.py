@@ -328,6 +328,22 @@ def test_open_extents_of_several_arguments_are_equal_or_not():
         product.get_concrete_function(SPEC)
 
 
+@pytest.mark.parametrize("convert", [np.asarray, jt.constant])
+@pytest.mark.parametrize("form", ["signature", "function", "plain"])
+def test_extents_that_were_equal_at_first_may_differ_later(form, convert):
+    def python(x, y):
+        return jt.reduce_sum(x) + 10.0 * jt.reduce_sum(y)
+
+    spec = jt.TensorSpec([None, 2], jt.float64)
+    options: dict[str, Any] = {"input_signature": [spec, spec]} if form == "signature" else {}
+    function = python if form == "plain" else jt.function(python, **options)
+    equal = [(n, n) for n in (30, 50, 70)]
+    for pairs in (equal, [(206, 30), (30, 206), (206, 50), (50, 70), (70, 206), (206, 206)], equal):
+        for pair in pairs:
+            x, y = (convert(np.ones((n, 2))) for n in pair)
+            assert function(x, y).numpy() == 2 * pair[0] + 20 * pair[1], pair
+
+
 def test_random_numbers_are_those_of_a_trace_for_the_length():
     def noisy(x):
         return x + jt.random.normal(x.shape, dtype=jt.float64) * jt.random.uniform((), dtype=jt.float64)

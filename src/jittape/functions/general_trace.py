@@ -86,21 +86,17 @@ class Varying:
 
     def values(self, keys: tuple[Any, ...]) -> list[int] | None:
         """Return the values of the variables in a call of the family; None if other extents differ."""
-        values: list[int | None] = [None] * len(self.hints)
+        found: dict[int, int] = {}
         varying = dict(zip(self.positions, self.numbers, strict=True))
         for i, (mine, other) in enumerate(zip(self.keys, keys, strict=True)):
-            if mine is other or mine.__class__ is not Aval:
+            # Even the same aval counts: another argument may have another value of its variable.
+            if mine.__class__ is not Aval:
                 continue
             for axis, extent in enumerate(other.shape):
                 number = varying.get((i, axis))
-                if number is None:
-                    if mine.shape[axis] != extent:
-                        return None
-                elif values[number] is None:
-                    values[number] = extent
-                elif values[number] != extent:
+                if extent != (mine.shape[axis] if number is None else found.setdefault(number, extent)):
                     return None
-        return [hint if value is None else value for hint, value in zip(self.hints, values, strict=True)]
+        return [found[number] for number in range(len(self.hints))]
 
     def avals(self, extents: Extents) -> dict[int, Aval]:
         """Return the avals with extents, by the number of the leaf."""
