@@ -59,6 +59,8 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "padded": lambda x: jt.pad(x[:4] ** 2, [[2, 1]]),
     "transposed": lambda x: jt.transpose(jt.reshape(x, [3, 4])) ** 2,
     "factorization": blocks,
+    "determinant": lambda x: jt.linalg.det(jt.reshape(x[:9], [3, 3])) * x[9:],
+    "factors": lambda x: jt.linalg.lu(jt.reshape(x[:4], [2, 2]))[0],
     "sorted": lambda x: jt.sort(x)[:2],
     "written to": written,
     "constant": lambda x: x[:2] * 0.0 + jt.zeros([2], "float64"),
@@ -149,6 +151,16 @@ def star(x: Any) -> Any:
 def test_equals_the_dense_hessian(f: Callable[[Any], Any], method: str | None) -> None:
     found = jt.sparse_hessian(f, method=method)(X)
     np.testing.assert_allclose(found.toarray(), jt.hessian(f)(X), rtol=1e-9, atol=1e-10)
+
+
+def test_constant_elements_of_a_function_that_may_fail() -> None:
+    hessian = jt.sparse_hessian(lambda x, at: jt.reduce_sum(jt.gather(x**2, jt.cast(at, "int64"))))
+    at = np.arange(N, dtype=float)
+    assert hessian.method(X, at) == "diagonals"
+    np.testing.assert_array_equal(hessian(X, at[::-1]).toarray(), 2.0 * np.eye(N))
+    np.testing.assert_array_equal(hessian(X, at * 0.0).toarray(), np.diag([2.0 * N] + [0.0] * (N - 1)))
+    with pytest.raises(IndexError, match="an index is out of bounds"):
+        hessian(X, at + 1.0)
 
 
 def test_symmetric_colorings_take_fewer_passes() -> None:

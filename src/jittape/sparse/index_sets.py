@@ -147,6 +147,8 @@ class IndexSets:
 
     def _written_out(self, op: Op, form: Decomposition | CheckedMap, sets: Mapping[int, Sets]) -> Sets:
         """Return the sets of an op that compiled code replaces by other ops."""
+        if self._reads_helpers(op, sets):
+            return self._all(sets.values(), op)
         editor = Editor(Program(op.args, (op,), (op.out,), {s: self.avals[s] for s in (*op.args, op.out)}))
         editor.write_out(op, form)
         if editor.ops == [op]:
@@ -156,6 +158,16 @@ class IndexSets:
         known = {slot: self.known[slot] for slot in op.args if slot in self.known}
         inner = Program(op.args, tuple(editor.ops), (op.out,), editor.avals)
         return IndexSets(inner, given, known, self.width, is_lowered=True).of(op.out)
+
+    def _reads_helpers(self, op: Op, sets: Mapping[int, Sets]) -> bool:
+        """Return whether other ops may read an operand through a value that was computed from the operand.
+
+        The ops of a determinant read the LU factors, while the gradient flows to the matrix.
+        """
+        return any(
+            i not in sets and slot not in self.known and is_differentiable(self.avals[slot].dtype)
+            for i, slot in enumerate(op.args)
+        )
 
     # ---- ops that move elements ------------------------------------------------------------------------------------
 
@@ -278,6 +290,8 @@ class IndexSets:
     # ---- loops and branches ----------------------------------------------------------------------------------------
 
     def _control(self, op: Op, form: Control, sets: Mapping[int, Sets]) -> Sets:
+        if form.kind not in ("branch", "loop"):
+            return self._all(sets.values(), op)
         params = dict(op.params)
         pick = params.pop("result_index")
         if form.kind == "branch":
@@ -285,8 +299,6 @@ class IndexSets:
             return self._united(
                 [self.body_sets(b, operands).of(b.program.outputs[pick]) for b in params["bodies"]]
             )
-        if form.kind != "loop":
-            return self._all(sets.values(), op)
         key = run_key(op)
         if key not in self._loops:
             operands = [(self.sets.get(slot), self.known.get(slot)) for slot in op.args]

@@ -130,8 +130,8 @@ def known_diagonals(trace: Concrete, rows: int, format: str) -> KnownDiagonals |
         _flat_places(own, values.avals[slot].shape, shape)
         for slot, own in zip(values.outputs, maps, strict=True)
     ]
-    constant, varying = _by_dependence(values)
-    parts = _constant_values(values, [values.outputs[i] for i in constant])
+    constant, varying, independent = _by_dependence(values)
+    parts = interpret(dead_code_removed(independent), [])
     kept = {i: part for i, part in zip(constant, parts, strict=True) if part.any()}
     order = [*kept, *varying]
     columns = int(np.prod(shape, dtype=np.int64)) // max(1, rows)
@@ -168,16 +168,17 @@ def _flat_places(maps: Sequence[AffineMap], shape: tuple[int, ...], within: tupl
     return np.asarray(flat).reshape(-1)
 
 
-def _by_dependence(program: Program) -> tuple[list[int], list[int]]:
-    """Return the numbers of the outputs that depend on no input, and those of the others."""
+def _by_dependence(program: Program) -> tuple[list[int], list[int], Program]:
+    """Return the numbers of the outputs that depend on no input, those of the others, and the program of the former.
+
+    An assertion that depends on an input remains with the other outputs.
+    """
     dependent = set(program.inputs)
     for op in program.ops:
         if not dependent.isdisjoint(op.args):
             dependent.add(op.out)
-    varying = [i for i, slot in enumerate(program.outputs) if slot in dependent]
-    return [i for i in range(len(program.outputs)) if i not in varying], varying
-
-
-def _constant_values(program: Program, slots: Sequence[int]) -> list[_Array]:
-    part = dead_code_removed(program.replaced(program.ops, tuple(slots), program.avals), keep_inputs=False)
-    return interpret(part, [])
+    numbers = range(len(program.outputs))
+    constant = [i for i in numbers if program.outputs[i] not in dependent]
+    outputs = tuple([program.outputs[i] for i in constant])
+    ops = tuple([op for op in program.ops if op.out not in dependent])
+    return constant, [i for i in numbers if i not in constant], Program((), ops, outputs, program.avals)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -24,18 +25,25 @@ any_failed_op = Primitive(
     gradient_stops=MADE,
 )
 
+
+def _assert_impl(bad: Any, *, error: str, message: str) -> Any:
+    if np.any(bad):
+        raise getattr(builtins, error)(message)
+    return bad
+
+
 assert_op = Primitive(
     "assert",
     abstract_eval=lambda bad, *, error, message: bad,
-    impl=lambda bad, *, error, message: bad,
+    impl=_assert_impl,
     lowering=Assert(),
     gradient_stops=MADE,
     effectful=True,
 )
 """A check that ends the run if its operand is true.
 
-The interpreter then raises the error of the checked op. Code that runs without the interpreter raises the built-in
-exception named `error` with the text `message`."""
+It raises the built-in exception named `error` with the text `message`. If the program as recorded has the checked op,
+the interpreter raises the error of that op, which says more."""
 
 
 def end_run_where(bad: Any, error: str, message: str) -> None:
