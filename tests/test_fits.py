@@ -127,6 +127,36 @@ def test_a_parameter_at_its_bound() -> None:
     assert "floor is at its bound" in repr(found)
 
 
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_a_bound_is_near_in_standard_errors(size: float) -> None:
+    """Whatever the unit of a parameter, a bound that is many errors away changes no error."""
+    start = {"height": size, "life": 1.0, "floor": 0.0}
+    free = jt.fit(decay, (T, size * Y), start, sigma=0.05 * size)
+    height, error = free.params["height"], free.errors["height"]
+    for low, high in ((0.0, None), (height - 20.0 * error, height + 20.0 * error)):
+        found = jt.fit(
+            decay,
+            (T, size * Y),
+            start | {"height": height},
+            sigma=0.05 * size,
+            bounds={"height": (low, high)},
+        )
+        np.testing.assert_allclose(found.covariance, free.covariance, rtol=1e-3)
+    top = (0.5 * height, height - error)
+    found = jt.fit(
+        decay, (T, size * Y), start | {"height": top[0]}, sigma=0.05 * size, bounds={"height": top}
+    )
+    assert np.isnan(found.errors["height"])
+
+
+def test_a_constraint_is_near_in_standard_errors() -> None:
+    """A constraint on a number that is small in its unit, but many errors away from its bound, changes no error."""
+    free = jt.fit(decay, (T, Y), START, sigma=0.05)
+    constraint = (lambda p: 1e-8 * p["height"], 0.0, None)
+    found = jt.fit(decay, (T, Y), free.params, sigma=0.05, constraints=[constraint])
+    np.testing.assert_allclose(found.covariance, free.covariance, rtol=1e-3)
+
+
 def test_the_covariance_along_a_constraint_is_that_of_the_free_coordinates() -> None:
     found = jt.fit(
         decay, (T, Y), START, sigma=0.05, constraints=[(lambda p: p["height"] * p["life"], 5.0, 5.0)]

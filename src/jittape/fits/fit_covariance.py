@@ -11,8 +11,8 @@ from jittape.fits.fit_problem import FitProblem
 __all__ = ["Covariance", "covariance_at"]
 
 _Array = np.ndarray[Any, Any]
-_NEAR = 1e-6
-"""Distance from a bound, relative to the parameter or 1, within which a parameter counts as at its bound."""
+_NEAR = 1e-3
+"""Distance from a bound, in standard errors, within which a parameter or constraint counts as at its bound."""
 _POOR = 1e-9
 """Ratio of the eigenvalues of the scaled Hessian below which the parameters are remarked on."""
 _UNSETTLED = 1e-3
@@ -43,9 +43,10 @@ def covariance_at(problem: FitProblem, free: _Array, method: str, *, estimates_v
     scale = 1.0
     if problem.is_least_squares and estimates_variance:
         scale = 2.0 * problem.value(free) / dof if dof is not None and dof > 0 else np.nan
-    at_bound = _near(free, problem.lower) | _near(free, problem.upper)
+    sizes = _sizes(problem, free, method, scale)
+    at_bound = _near(free, problem.lower, problem.upper, sizes)
     inner = np.flatnonzero(~at_bound)
-    tangent, inverse, ratio, direction = _settled(problem, free, method, inner)
+    tangent, inverse, ratio, direction = _settled(problem, free, method, inner, sizes)
     warning, remarks = "", [f"{problem.names[i]} is at its bound" for i in np.flatnonzero(at_bound)]
     found = np.full((len(free), len(free)), np.nan)
     if tangent.shape[1]:
@@ -78,13 +79,13 @@ class _Curvature(NamedTuple):
     direction: _Array
 
 
-def _settled(problem: FitProblem, free: _Array, method: str, inner: _Array) -> _Curvature:
+def _settled(problem: FitProblem, free: _Array, method: str, inner: _Array, sizes: _Array) -> _Curvature:
     """Return the curvature at a minimum; its inverse is None if the data do not determine all parameters.
 
     The Hessian of ``a * b`` is singular at the minimum only. Where an engine stops, the remaining gradient makes it
     regular by chance. Newton steps towards the minimum tell: they change such a curvature by orders of magnitude.
     """
-    found = _curvature(problem, free, method, inner)
+    found = _curvature(problem, free, method, inner, sizes)
     for _ in range(4):
         tangent, inverse, ratio, _ = found
         if inverse is None or ratio > _UNSETTLED:
@@ -94,15 +95,15 @@ def _settled(problem: FitProblem, free: _Array, method: str, inner: _Array) -> _
         free[inner] -= tangent @ inverse @ slope
         if slope @ inverse @ slope > _FAR or ((free < problem.lower) | (free > problem.upper)).any():
             return found  # too far from the minimum to tell
-        nearer = _curvature(problem, free, method, inner)
+        nearer = _curvature(problem, free, method, inner, sizes)
         if abs(nearer.ratio - ratio) <= 0.1 * ratio:
             return nearer
         found = nearer
     return found._replace(inverse=None)
 
 
-def _curvature(problem: FitProblem, free: _Array, method: str, inner: _Array) -> _Curvature:
-    curvature, tangent = _reduced(problem, free, method, inner)
+def _curvature(problem: FitProblem, free: _Array, method: str, inner: _Array, sizes: _Array) -> _Curvature:
+    curvature, tangent = _reduced(problem, free, method, inner, sizes)
     if not tangent.shape[1]:
         return _Curvature(tangent, np.zeros((0, 0)), 1.0, np.zeros(0))
     return _Curvature(tangent, *_inverse(tangent.T @ curvature @ tangent))
@@ -117,22 +118,43 @@ def _degrees_of_freedom(problem: FitProblem, free: _Array) -> int | None:
     return int(problem.observations.y.size - len(free) + determined)
 
 
-def _near(values: _Array, bounds: _Array) -> _Array:
-    return np.asarray(np.abs(values - bounds) <= _NEAR * np.maximum(1.0, np.abs(values)))
+def _sizes(problem: FitProblem, free: _Array, method: str, scale: float) -> _Array:
+    """Return the standard error of each free parameter if it were the only one; 1 where the cost curves downwards."""
+    if not problem.has_bounds and not problem.constraints:
+        return np.ones(len(free))
+    curvature = np.diag(_hessian(problem, free, method))
+    variance = scale if np.isfinite(scale) else 1.0
+    known = curvature > 0.0  # False for nan
+    return np.where(known, np.sqrt(variance / np.where(known, curvature, 1.0)), 1.0)
 
 
-def _reduced(problem: FitProblem, free: _Array, method: str, inner: _Array) -> tuple[_Array, _Array]:
+def _near(values: _Array, lower: _Array, upper: _Array, sizes: _Array) -> _Array:
+    """Return which values are at a bound; `sizes` are their standard errors."""
+    nearby = np.maximum(_NEAR * sizes, 4 * np.finfo(float).eps * np.abs(values))
+    return np.asarray((values - lower <= nearby) | (upper - values <= nearby))
+
+
+def _hessian(problem: FitProblem, free: _Array, method: str) -> _Array:
+    if method != "gauss_newton":
+        return problem.hessian(free)
+    slopes = problem.jacobian(free)
+    return np.asarray(slopes.T @ slopes)
+
+
+def _reduced(
+    problem: FitProblem, free: _Array, method: str, inner: _Array, sizes: _Array
+) -> tuple[_Array, _Array]:
     """Return the Hessian of the Lagrange function, and a basis of the tangent space of the active constraints."""
-    if method == "gauss_newton":
-        slopes = problem.jacobian(free)
-        curvature = slopes.T @ slopes
-    else:
-        curvature = problem.hessian(free)
+    curvature = _hessian(problem, free, method)
     if not problem.constraints:
         return curvature[np.ix_(inner, inner)], np.eye(len(inner))
     values = problem.constraint_values(free)
-    active = _near(values, problem.constraint_lower) | _near(values, problem.constraint_upper)
-    normals = problem.constraint_jacobian(free)[np.ix_(active, inner)]
+    slopes = problem.constraint_jacobian(free)
+    lower, upper = problem.constraint_lower, problem.constraint_upper
+    active = (lower == upper) | _near(
+        values, lower, upper, np.sqrt((slopes * sizes) ** 2 @ np.ones(len(free)))
+    )
+    normals = slopes[np.ix_(active, inner)]
     if method == "hessian" and active.any():
         gradient = problem.gradient(free)[inner]
         weights = np.zeros(len(values))
