@@ -10,13 +10,14 @@ import numpy as np
 
 from jittape.core.user_calls import named, shown
 from jittape.errors import ShapeError
-from jittape.numpy.array_arguments import as_operand, dtype_found
+from jittape.numpy.array_arguments import as_operand, as_tensor, dtype_found
 from jittape.numpy_api.numpy_ufunc_methods import value_after_at
 from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.comparison import where as select
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.reshaping import broadcast_to, one_axis, reshape
 from jittape.recording.operators import Operators
+from jittape.recording.tensor import holds_tensors
 
 __all__ = ["IN_PLACE", "at_method"]
 
@@ -31,18 +32,37 @@ def _written(a: Any) -> Any:
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """Assign the elements of `src`, those where `where` is true; see `numpy.copyto`."""
-    src = as_operand(src, "src")
-    known = dtype_found(src) if not isinstance(src, (int, float, complex)) else np.result_type(src)
-    if not np.can_cast(known, _written(dst).aval.dtype, casting) and not isinstance(
-        src, (int, float, complex)
-    ):
-        raise named(
-            TypeError(f"Cannot cast {known.name} to {dst.dtype.name} according to the rule {casting!r}")
-        )
+    dtype = _written(dst).aval.dtype
+    src = _stored(src, "src", dtype, casting)
     if where is True:
-        dst[...] = cast(src, dst.aval.dtype)
+        dst[...] = src
     else:
-        dst[...] = select(as_operand(where, "where"), cast(src, dst.aval.dtype), _value(dst))
+        dst[...] = select(as_operand(where, "where"), src, _value(dst))
+
+
+def _stored(value: Any, name: str, dtype: np.dtype[Any], casting: str) -> Any:
+    """Return `value` in `dtype`; raise if the rule `casting` forbids the cast of its dtype."""
+    value = as_operand(value, name)
+    if isinstance(value, (int, float, complex)) and not isinstance(value, np.generic):
+        if casting == "unsafe" or _KINDS[type(value).__name__[0]] <= _KINDS[dtype.kind]:
+            return as_tensor(value, dtype, name)
+    elif np.can_cast(dtype_found(value), dtype, casting):  # type: ignore[arg-type]
+        return cast(value, dtype)
+    found = dtype_found(value).name
+    raise named(TypeError(f"Cannot cast {found} to {dtype.name} according to the rule {casting!r}"))
+
+
+_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+"""Order of the kinds of numbers, by their first letter: a Python number fits an array of its kind or a later one."""
+
+
+def _elements(values: Any, name: str, dtype: np.dtype[Any], casting: str) -> Any:
+    """Return a vector of `dtype`: Python numbers as ``array[i] = value`` stores them, arrays by the rule `casting`."""
+    if isinstance(values, np.generic):  # NumPy holds no scalar of its own to the rule
+        casting = "unsafe"
+    elif not (hasattr(values, "dtype") or holds_tensors(values)):
+        return reshape(as_tensor(values, dtype, name), -1)
+    return reshape(_stored(values, name, dtype, casting), -1)
 
 
 def _value(a: Any) -> Any:
@@ -67,29 +87,33 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     if mode != "raise":
         raise TypeError(f"[put] mode must be 'raise' for a tensor, got {mode!r}")
     positions = np.asarray(ind).ravel()
-    values = reshape(as_operand(v, "v", weak=False), -1)
+    dtype = _written(a).aval.dtype
+    values = _elements(v, "v", dtype, "unsafe")
     if values.shape[0] not in (1, positions.size):
         values = values[np.arange(positions.size) % values.shape[0]]
-    flat = reshape(_value(_written(a)), (-1,))
-    flat[positions] = cast(values, a.aval.dtype)
+    flat = reshape(_value(a), (-1,))
+    flat[positions] = values
     a[...] = reshape(flat, a.shape)
 
 
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """Assign where `mask` is true, the elements of `values` at the same positions; see `numpy.putmask`."""
-    values = as_operand(values, "values", weak=False)
     size = operator.index(_written(a).size)
-    spread = reshape(values, -1)[np.arange(size) % max(values.size, 1)]
-    a[...] = select(as_operand(mask, "mask"), cast(reshape(spread, a.shape), a.aval.dtype), _value(a))
+    elements = _elements(values, "values", a.aval.dtype, "safe")
+    if elements.shape[0]:
+        spread = elements[np.arange(size) % elements.shape[0]]
+        a[...] = select(as_operand(mask, "mask"), reshape(spread, a.shape), _value(a))
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Assign where `mask` is true, the elements of `vals` in order; see `numpy.place`."""
     chosen = broadcast_to(as_operand(mask, "mask"), _written(arr).shape).numpy()
-    vals = reshape(as_operand(vals, "vals", weak=False), -1)
+    elements = _elements(vals, "vals", arr.aval.dtype, "safe")
     count = int(np.count_nonzero(chosen))
     if count:
-        arr[chosen] = cast(vals[np.arange(count) % vals.shape[0]], arr.aval.dtype)
+        if not elements.shape[0]:
+            raise named(ValueError("Cannot insert from an empty array!"))
+        arr[chosen] = elements[np.arange(count) % elements.shape[0]]
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:

@@ -75,7 +75,9 @@ def _of_axes(transform: str, name: str, last_two: bool = False) -> Callable[...,
             raise ShapeError(f"[np.fft.{name}] Shape and axes have different lengths: {len(s)}, {len(axes)}")
         if s is not None:
             s = [shape_of(a)[axis] if n == -1 else n for n, axis in zip(s, axes, strict=True)]
-        half = dtype_of(a) == np.float16
+        if not axes and transform in ("rfftnd", "irfftnd"):
+            raise AxisError(f"[np.fft.{name}] axes must name the axis of the real transform, got none")
+        half = dtype_of(a) == np.float16 and len(axes) == 1  # the other transforms give complex64
         return _real_as_in_numpy(transform, half, _by_axes(transform, name, a, s, axes, norm))
 
     return transformed

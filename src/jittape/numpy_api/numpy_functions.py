@@ -141,6 +141,8 @@ def _clip(
     if any([not isinstance(x, str | None) and dtype_of(x).kind == "c" for x in (a, low, high)]):
         a = a if low is None else np.maximum(a, low)
         return a if high is None else np.minimum(a, high)
+    if is_number(low) is not is_number(high) and low is not None and high is not None:
+        a = cast(a, np.result_type(dtype_of(a), dtype_of(high if is_number(low) else low)))
     a = a if low is None else maximum(a, low)
     return a if high is None else minimum(a, high)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from jittape.core.forms import Decomposition
 from jittape.core.primitive import Primitive, apply
+from jittape.core.user_calls import shown
 from jittape.numpy_api.numpy_operands import (
     SUMS,
     array_like,
@@ -94,6 +95,10 @@ def _averaging(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         _require_known(name, kwargs)
         reject(name, out=out)
         a = strong(a)
+        if dtype is not None and dtype_of(a).kind in "fc" and np.dtype(dtype).kind not in "fc":
+            raise TypeError(
+                f"[np.{name}] dtype must be inexact for a of {dtype_of(a).name}, got {shown(dtype)}"
+            )
         if has_nan(a):
             axis = axis_of(name, a, axis)
             numbers, mask = logical_not(is_nan(a)), kwargs.pop("where", True)

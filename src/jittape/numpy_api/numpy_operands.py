@@ -33,6 +33,7 @@ __all__ = [
     "clips_floats",
     "converted",
     "dtype_of",
+    "element_as",
     "given",
     "has_tensor",
     "initial_beside",
@@ -177,6 +178,15 @@ def axis_of(function: str, a: Any, axis: Any) -> Any:
             raise TypeError(f"[np.{function}] axis must be None, an int or a tuple of ints, got {axis!r}")
         axis = axis_key(axis)
     return axis if axis is None or a.shape or axis not in (0, -1) else None
+
+
+def element_as(number: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a number in `dtype`, as ``array[i] = number`` stores it; raise what this raises for Python numbers."""
+    if not isinstance(number, (int, float, complex)):
+        return cast(number, dtype)
+    element = np.empty((), dtype)
+    element[()] = number
+    return element[()]
 
 
 def converted(a: Any, dtype: Any, casting: Any = "unsafe") -> Any:

@@ -163,10 +163,17 @@ def _quantile(name: str, scale: float, ignore_nan: bool) -> Callable[..., Any]:
         q = _stacked(q)
         kind: Any = getattr(q, "kind", type(q)) if is_number(q) else dtype_of(strong(q))
         dtype = _dtype_of_quantiles(name, dtype_of(a), kind, method)
+        if method == "linear" and scale == 1 and _is_integer(kind):  # NumPy takes an element: no inf * 0
+            method = "lower"
         q = _probabilities(name, q, scale)
         return apply(_at, (a, q), (name, axis_key(axis), method, bool(keepdims), ignore_nan, dtype))
 
     return quantile
+
+
+def _is_integer(kind: Any) -> bool:
+    """Return whether a Python type or a dtype is one of integers."""
+    return kind is int or getattr(kind, "kind", "") in ("i", "u")
 
 
 @lru_cache(maxsize=256)

@@ -16,6 +16,7 @@ from jittape.numpy_api.numpy_operands import (
     axis_of,
     converted,
     dtype_of,
+    element_as,
     given,
     is_mask,
     reject,
@@ -181,7 +182,7 @@ def sum_adapter(of: Callable[..., Any], of_bools: Callable[..., Any], name: str)
         if is_mask(where):
             a = masked(name, a, where, neutral)
         result = (of_bools if kind == "b" else of)(a, axis_of(name, a, axis), bool(keepdims))
-        return combine(result, cast(initial, dtype_of(result))) if given(initial) else result
+        return combine(result, element_as(initial, dtype_of(result))) if given(initial) else result
 
     SUMS.add(total)
     return total
@@ -230,7 +231,7 @@ def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
             a = masked(name, a, where, initial)
         result = of(a, axis_of(name, a, axis), bool(keepdims))
         if given(initial):
-            initial = cast(initial, dtype_of(result))
+            initial = element_as(initial, dtype_of(result))
             if dtype_of(a).kind == "c":
                 return COMPLEX_ORDER[np.maximum if name.endswith("max") else np.minimum](result, initial)
             return (maximum if name.endswith("max") else minimum)(result, initial)
@@ -303,8 +304,11 @@ def numpy_average(
         count = cast(element_count("average", a, axis, keepdims, True), dtype_of(mean))
         return (mean, broadcast_to(count, mean.shape)) if returned else mean
     weights = _weights_of_shape(a, axis, weights)
-    total = reduce_sum(multiply(wide(a, None), weights), axis, keepdims)
-    scale = cast(reduce_sum(wide(weights, None), axis, keepdims), total.dtype)
+    exact = (np.float64,) if dtype_of(a).kind in "biu" else ()
+    dtype = np.result_type(dtype_of(a), dtype_of(weights), *exact)
+    a, weights = cast(a, dtype), cast(weights, dtype)
+    total = reduce_sum(multiply(a, weights), axis, keepdims)
+    scale = reduce_sum(weights, axis, keepdims)
     average = divide(total, scale)
     return (average, broadcast_to(cast(scale, average.dtype), average.shape)) if returned else average
 

@@ -30,6 +30,7 @@ from jittape.numpy_api.numpy_reductions import (
 )
 from jittape.numpy_api.numpy_shapes import numpy_concatenate
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
+from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import cast, complex, conj, imag, real
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import sqrt
@@ -219,6 +220,10 @@ def _corrcoef(x: Any, y: Any = None, rowvar: Any = True, *, dtype: Any = None) -
 
 def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     values = values_of(strong(x))
+    if values.dtype.kind in "iu" and values.size and values.max() >= np.iinfo(np.intp).max:
+        raise ValueError(
+            f"[np.bincount] x must be less than {np.iinfo(np.intp).max}: NumPy's count overflows"
+        )
     if weights is None or not has_tensor(weights):
         return identity(np.bincount(values, weights, minlength))
     count = len(np.bincount(values, np.zeros(shape_of(weights)), minlength))  # NumPy's checks
@@ -235,7 +240,7 @@ def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, w
     place = np.searchsorted(edges, values.ravel(), "right") - 1
     place[values.ravel() == edges[-1]] = len(edges) - 2
     inside = (place >= 0) & (place < len(edges) - 1)
-    kept = multiply(reshape(weights, -1), inside)
+    kept = where(inside, reshape(weights, -1), 0.0)  # a product of infinity and 0 would be nan
     sums = unsorted_segment_sum(kept, np.where(inside, place, 0), len(edges) - 1)
     if density:
         sums = divide(divide(sums, np.diff(edges)), reduce_sum(sums))

@@ -89,10 +89,23 @@ def _labels(equation: str, term: str, rank: int) -> Labels:
     return (*before, *[f".{i}" for i in reversed(range(rest))], *after)
 
 
+def _check_diagonal(equation: str, term: Labels, shape: tuple[int, ...]) -> None:
+    """Raise an error if a label that a term repeats names unequal lengths, of which not even 1 broadcasts."""
+    lengths: dict[str, int] = {}
+    for label, n in zip(term, shape, strict=True):
+        if lengths.setdefault(label, n) != n:
+            raise ShapeError(
+                f"[einsum] label {label!r} of {equation!r} is twice in one operand, with lengths {lengths[label]} "
+                f"and {n}; a diagonal needs equal lengths"
+            )
+
+
 def _sizes(equation: str, terms: list[Labels], shapes: list[tuple[int, ...]]) -> dict[str, int]:
     """Return the length of each label; a length of 1 broadcasts."""
     sizes: dict[str, int] = {}
     for term, shape in zip(terms, shapes, strict=True):
+        if len(set(term)) < len(term):
+            _check_diagonal(equation, term, shape)
         for label, n in zip(term, shape, strict=True):
             known = sizes.get(label, 1)
             if 1 not in (known, n) and known != n:

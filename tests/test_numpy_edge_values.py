@@ -1,0 +1,137 @@
+"""Values, dtypes and errors of NumPy at numbers that do not fit, infinities, and lengths of 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+import jittape.numpy as jnp
+
+INF = np.inf
+
+
+def _outcome(np: Any, call: Callable[..., Any], arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the parts of the result of a call as arrays, or the type of NumPy's error."""
+    try:
+        result = call(np, *[np.asarray(a) for a in arrays])
+        parts = result if isinstance(result, tuple) else (result,)
+        return tuple(p.numpy() if isinstance(p, jt.Tensor) else p for p in parts)
+    except (TypeError, ValueError, OverflowError, IndexError) as error:
+        return (error,)
+
+
+def _check_as_numpy(call: Callable[..., Any], *arrays: Any) -> None:
+    with np.errstate(all="ignore"):
+        expected = _outcome(np, call, tuple(np.array(a) for a in arrays))
+    found = _outcome(jnp, call, arrays)
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        if isinstance(other, Exception):
+            kind = next(t for t in (OverflowError, IndexError, TypeError, ValueError) if isinstance(other, t))
+            assert isinstance(one, kind), (one, other)
+        else:
+            assert not isinstance(one, Exception), (one, other)
+            np.testing.assert_allclose(one, other, rtol=1e-6)
+            assert np.asarray(one).dtype == np.asarray(other).dtype
+
+
+@pytest.mark.parametrize("q", [0, 1, np.array([0, 1]), 0.5])
+def test_quantiles_at_integers_are_elements(q: Any) -> None:
+    for numbers in ([-INF, 1.0, INF], [-INF], [2**55 + 1, 2**55 + 3]):
+        _check_as_numpy(lambda np, a: np.quantile(a, q), numbers)
+        _check_as_numpy(lambda np, a: np.nanquantile(a, q), numbers)
+
+
+@pytest.mark.parametrize("equation", ["ii", "ii->i", "ii,ij->ij"])
+def test_einsum_takes_no_diagonal_of_unequal_lengths(equation: str) -> None:
+    operands = [np.ones((3, 1)), np.ones((3, 2))][: equation.count(",") + 1]
+    _check_as_numpy(lambda np, *x: np.einsum(equation, *x), *operands)
+
+
+@pytest.mark.parametrize("low", [-2.0, None, 1, 1.5])
+@pytest.mark.parametrize("high", [3.0, np.float32(1.5), np.float64(2), np.int16(300), None])
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "bool"])
+def test_dtype_of_clip_is_that_of_all_operands(low: Any, high: Any, dtype: str) -> None:
+    if low is not None or high is not None:
+        _check_as_numpy(lambda np, a: np.clip(a, low, high), np.array([1, 0, 1], dtype))
+
+
+@pytest.mark.parametrize("name", ["rfftn", "irfftn", "fftn", "ifftn", "rfft2"])
+def test_transform_of_several_axes(name: str) -> None:
+    _check_as_numpy(lambda np, a: getattr(np.fft, name)(a), np.float64(3))
+    _check_as_numpy(lambda np, a: getattr(np.fft, name)(a), np.arange(4, dtype="float16").reshape(1, 4))
+    if not name.endswith("2"):
+        _check_as_numpy(lambda np, a: getattr(np.fft, name)(a), np.arange(4, dtype="float16"))
+
+
+@pytest.mark.parametrize("name", ["nanmean", "nanvar", "nanstd", "mean", "var"])
+@pytest.mark.parametrize("dtype", ["int8", "bool", "float32", int])
+def test_dtype_of_mean(name: str, dtype: Any) -> None:
+    for numbers in ([1.5, np.nan, 2.5], [1, 2, 4], [1.5, 2.0]):
+        if name.startswith("nan"):
+            _check_as_numpy(lambda np, a: getattr(np, name)(a, dtype=dtype), numbers)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "nansum", "nanprod"])
+@pytest.mark.parametrize("initial", [3, -1, 300, 2.5, 1j, np.nan, INF, 2**70, np.float64(2.5), np.int64(300)])
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32"])
+def test_initial_fits_the_result(name: str, initial: Any, dtype: str) -> None:
+    _check_as_numpy(lambda np, a: getattr(np, name)(a, initial=initial), np.ones(2, dtype))
+
+
+def test_average_adds_weights_in_the_dtype_of_the_result() -> None:
+    for a, weights in (
+        ([1, 2], [2**62, 2**62]),
+        ([100, 120], np.array([1.0001, 0.5], "float16")),
+        (np.array([1, 2], "float16"), np.array([3, 4], "int8")),
+        (np.array([1, 2], "int8"), np.array([100, 100], "int8")),
+        ([1.0, 2.0], [True, True]),
+        ([True, False], [1j, 2]),
+    ):
+        _check_as_numpy(lambda np, a, w: np.average(a, weights=w, returned=True), a, weights)
+
+
+def test_weights_outside_the_bins_count_nothing() -> None:
+    a, weights = [-5.0, 0.5, 9.0, 1.5], [INF, 2.0, np.nan, 3.0]
+    _check_as_numpy(lambda np, a, w: np.histogram(a, 2, (0, 2), weights=w), a, weights)
+
+
+def test_bincount_refuses_what_overflows() -> None:
+    for largest in (2**63 - 1, 2**64 - 1):
+        with pytest.raises((ValueError, TypeError)):
+            jnp.bincount(jnp.asarray(np.array([largest])))
+
+
+VALUES = [
+    3, 300, -1, 2.5, 1j, np.nan, INF, np.float64(2.5), np.int64(3), np.int64(300), np.array(4), np.array([2.5]),
+    [2.5, 1], [300], [1], True, np.array([1, 2], "int8"), np.array([True]), [],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.parametrize("dtype", ["int8", "float32", "bool"])
+@pytest.mark.parametrize("name", ["put", "putmask", "place", "copyto", "copyto_where"])
+def test_written_values_fit(name: str, dtype: str, value: Any) -> None:
+    mask = np.array([True, False, True])
+
+    def written(np: Any, a: Any) -> Any:
+        a = a.copy()
+        if name == "put":
+            np.put(a, [0, 1], value)
+        elif name == "putmask":
+            np.putmask(a, mask, value)
+        elif name == "place":
+            np.place(a, mask, value)
+        else:
+            np.copyto(a, value, where=mask if name.endswith("where") else True)
+        return a
+
+    if np.size(value) == 0 and name == "put":
+        return
+    if np.iscomplexobj(value) and dtype == "bool":
+        return
+    _check_as_numpy(written, np.array([1, 0, 1], dtype))
