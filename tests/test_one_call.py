@@ -41,6 +41,12 @@ KNOWN = (
     "n.pad(x, [(1, 0), [0, 2]])", "n.reshape(x, [1, 9])", "n.roll(x, [1, 1], axis=[0, 1])",
     "n.select([m, m], [x, y])", "n.split(v, [1, 2])", "n.tensordot(x, y, ([0, 1], [0, 1]))",
     "n.tensordot(x, y, axes=([0], [0]))", "n.transpose(x, [1, 0])", "n.trapezoid(x, dx=0.25, axis=0)",
+    "n.add.reduce(x)", "n.add.reduce(x, axis=1, keepdims=True)", "n.maximum.reduce(x, axis=None)",
+    "n.multiply.reduce(x, axis=(0, 1))", "n.logaddexp.reduce(v)", "n.subtract.reduce(v)", "n.add.accumulate(x, 1)",
+    "n.add.reduce(x, dtype=np.float32)", "n.maximum.accumulate(x)", "n.subtract.outer(v, w)", "n.multiply.outer(v, k)",
+    "n.add.reduceat(v, [0, 2])", "n.logical_or.reduce(m)", "n.searchsorted(v, x)", "n.searchsorted(v, 0.75, 'right')",
+    "n.searchsorted(v, f, side='right')", "x.sum(dtype=np.float32)", "x.mean(axis=0, dtype='float32')",
+    "v.searchsorted(x)", "x.std(ddof=1, keepdims=True)",
 )  # fmt: skip
 """Calls that machine code records by itself."""
 REFUSED = (
@@ -57,6 +63,7 @@ REFUSED = (
     "n.append(v, 1.0)", "n.nan_to_num(x, nan=0.5)", "n.repeat(v, [True, False, True])",
     "n.broadcast_to(v, [np.int64(2), 3])", "n.average(v, weights=[1, 2, 3])",
     "n.linspace(v, w, 4)", "n.median(x, axis=np.int64(1))",
+    "n.add.reduce(x, initial=2.0)", "n.add.reduce(x, where=x > y)", "n.add.reduceat(v, k)", "n.hypot.reduce(v)",
 )  # fmt: skip
 """Calls with other arguments, or of functions that read values."""
 

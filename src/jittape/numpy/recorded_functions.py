@@ -33,6 +33,7 @@ from jittape.recording.machine_code.known_paths import (
     references_of_caller,
     take_fact,
     take_function,
+    take_method,
     take_ufunc,
 )
 from jittape.recording.machine_code.path_tables import FACTS, UFUNC_BODIES
@@ -212,19 +213,21 @@ def _method(ufunc: np.ufunc, method: str, module: str) -> Callable[..., Any]:
         names = ("array", "indices", "values") if method != "outer" else ("A", "B")
         inputs = operands_of(args[:count], names)
         if isinstance(kwargs.get("out"), _TENSORS):
-            kwargs["out"]._require_kept()
+            kwargs["out"]._require_kept(references_of_caller())
             kwargs["out"] = (kwargs["out"],)
         return as_result(array_ufunc(ufunc, method, *inputs, *args[count:], **kwargs))
 
-    return _described_method(call, ufunc, method, module)
+    described = _described_method(call, ufunc, method, module)
+    take_method(described, ufunc, method)
+    return described
 
 
-def _described_method(call: Any, ufunc: np.ufunc, method: str, module: str) -> Callable[..., Any]:
+def _described_method(call: Any, ufunc: np.ufunc, method: str, module: str) -> FunctionType:
     call.__name__ = call.__qualname__ = f"{ufunc.__name__}.{method}"
     call.__code__ = call.__code__.replace(co_name=call.__name__, co_qualname=call.__name__)
     call.__module__ = module
     call.__doc__ = f"Record ``{ufunc.__name__}.{method}``; see `numpy.ufunc.{method}`."
-    described: Callable[..., Any] = call
+    described: FunctionType = call
     return described
 
 

@@ -19,6 +19,7 @@ from jittape.numpy_api.numpy_operands import (
     with_names,
     with_out,
 )
+from jittape.numpy_api.one_call import is_structure
 from jittape.primitives.elementwise.complex_numbers import conj, imag, real
 from jittape.primitives.elementwise.piecewise import maximum, minimum
 from jittape.primitives.identity import identity
@@ -294,6 +295,9 @@ class ArrayMethods:
 
     def searchsorted(self: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
         """Return where elements of `v` belong in the sorted vector; see `numpy.searchsorted`."""
+        is_plain = sorter is None and side.__class__ is str and _is_real(self)
+        if is_plain and (v.__class__ is float or _is_real(v)):
+            return apply(_adapter(np.searchsorted), (self, v), (side,))
         return np.searchsorted(self, v, side, sorter)
 
     def argpartition(
@@ -344,6 +348,10 @@ class ArrayMethods:
         """Raise `TypeError` if only the trace holds the `spare` references to the tensor; a Variable keeps writes."""
 
 
+def _is_real(x: Any) -> bool:
+    return hasattr(x, "_aval") and x._aval.dtype.kind != "c"
+
+
 def _reduced(
     function: Any,
     x: Any,
@@ -359,31 +367,21 @@ def _reduced(
 ) -> Any:
     """Record a reduction of NumPy; without unusual options it is one call on a known path."""
     if (
-        dtype is None
-        and out is None
+        not any([option is not None for option in (out, initial, mean, correction)])
+        and is_structure(dtype)
         and where is True
-        and initial is None
         and ddof.__class__ is int
-        and mean is None
-        and correction is None
         and keepdims.__class__ is bool
         and (axis is None or axis.__class__ is int or are_ints(axis))
     ):
-        if not keepdims and ddof == 0:
+        options = ("keepdims", keepdims or None), ("ddof", ddof or None), ("dtype", dtype)
+        named = tuple([option for option in options if option[1] is not None])
+        if not named:
             return apply(_adapter(function), (x,), (axis,))
-        named = (("keepdims", True),) if keepdims else ()
-        if ddof:
-            named = (*named, ("ddof", ddof))
         return apply(with_names(_adapter(function)), (x,), ((axis,), named))
-    options = {
-        "dtype": dtype,
-        "where": None if where is True else where,
-        "initial": initial,
-        "ddof": ddof or None,
-        "mean": mean,
-        "correction": correction,
-    }
-    given = {name: value for name, value in options.items() if value is not None}
+    names = ("dtype", "where", "initial", "ddof", "mean", "correction")
+    values = (dtype, None if where is True else where, initial, ddof or None, mean, correction)
+    given = {name: value for name, value in zip(names, values, strict=True) if value is not None}
     _refuse_lost(out, function, 2)
     return with_out(_adapter(function), x, axis, out=out, keepdims=keepdims, **given)
 

@@ -348,7 +348,7 @@ _NO_CALL = (
     "diagflat digitize einsum_path extract geomspace histogram histogram2d histogram_bin_edges histogramdd "
     "intersect1d isin iscomplexobj isrealobj ix_ linalg.lstsq linspace logspace ndim "
     "packbits piecewise poly polydiv polyfit polymul ravel_multi_index real_if_close "
-    "result_type roots searchsorted setdiff1d setxor1d shape size tril_indices_from trim_zeros "
+    "result_type roots setdiff1d setxor1d shape size tril_indices_from trim_zeros "
     "triu_indices_from union1d unique unique_all unique_counts unique_inverse unique_values unpackbits unravel_index"
 )
 """Functions that read values, return no tensors, or move elements by index arrays as long as the operand."""
@@ -370,6 +370,7 @@ _OPERANDS: dict[Any, tuple[int, int]] = {
     np.polyval: (2, 1),
     **dict.fromkeys((np.nanquantile, np.quantile), (2, FRACTIONS)),
     **dict.fromkeys((np.nanpercentile, np.percentile), (2, PERCENTS)),
+    np.searchsorted: (2, 2),
     np.take: (2, INDEX),
     np.trapezoid: (1, 1),
     np.where: (3, 2),

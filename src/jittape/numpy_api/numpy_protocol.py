@@ -36,7 +36,7 @@ from jittape.numpy_api.numpy_operands import (
 )
 from jittape.numpy_api.numpy_support import REFUSED
 from jittape.numpy_api.numpy_ufunc_methods import LOGICAL, combined_dtype, dtype_beside, ufunc_method
-from jittape.numpy_api.one_call import one_call
+from jittape.numpy_api.one_call import one_call, one_method_call
 from jittape.primitives.elementwise import (
     arithmetic,
     bits,
@@ -270,6 +270,9 @@ def array_ufunc(ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) ->
             "add tensor.numpy()"
         )
     if method != "__call__":
+        result = one_method_call(ufunc, method, inputs, kwargs)
+        if result is not NotImplemented:
+            return result
         return ufunc_method(ufunc, method, inputs, kwargs)
     if is_mask(kwargs.get("where")):
         raise TypeError(

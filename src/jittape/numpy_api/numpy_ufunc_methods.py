@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -25,6 +26,7 @@ from jittape.numpy_api.numpy_operands import (
 )
 from jittape.numpy_api.numpy_reductions import masked
 from jittape.numpy_api.numpy_shapes import numpy_concatenate, numpy_stack
+from jittape.numpy_api.one_call import UFUNC_METHODS, OneCall, arranged
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
@@ -203,10 +205,17 @@ def _known_reduction(
     options = {"where": where} if is_mask(where) else {}
     if ufunc in LOGICAL:
         result = REDUCTIONS[ufunc](strong(array), axis, keepdims=keepdims, **options)
-        return ufunc(result, bool(initial)) if given(initial) else result
+        return _called(ufunc, result, bool(initial)) if given(initial) else result
     options |= {"initial": initial} if given(initial) else {}
     options |= {"dtype": dtype} if ufunc in RUNNING else {}
     return REDUCTIONS[ufunc](converted(strong(array), dtype), axis, keepdims=keepdims, **options)
+
+
+def _called(ufunc: np.ufunc, one: Any, other: Any, **options: Any) -> Any:
+    """Return the result of a ufunc, also in a body, whose values NumPy does not take."""
+    return import_module("jittape.numpy_api.numpy_protocol").array_ufunc(
+        ufunc, "__call__", one, other, **options
+    )
 
 
 def _combined(ufunc: np.ufunc, rows: Any) -> Any:
@@ -214,11 +223,11 @@ def _combined(ufunc: np.ufunc, rows: Any) -> Any:
     if ufunc not in ASSOCIATIVE:
         result = getitem(rows, 0)
         for i in range(1, shape_of(rows)[0]):
-            result = ufunc(result, getitem(rows, i))
+            result = _called(ufunc, result, getitem(rows, i))
         return result
     while (n := shape_of(rows)[0]) > 1:
         half = n // 2
-        pairs = ufunc(getitem(rows, slice(0, half)), getitem(rows, slice(half, 2 * half)))
+        pairs = _called(ufunc, getitem(rows, slice(0, half)), getitem(rows, slice(half, 2 * half)))
         rows = pairs if n == 2 * half else numpy_concatenate([pairs, getitem(rows, slice(n - 1, n))])
     return getitem(rows, 0)
 
@@ -239,7 +248,7 @@ def _accumulate(ufunc: np.ufunc, name: str, array: Any, axis: int = 0, dtype: An
     step = 1
     while step < n:  # after each pass, every element combines twice as many (Hillis and Steele)
         first, late, early = (_along(a, axis, s) for s in ((0, step), (step, n), (0, n - step)))
-        a = numpy_concatenate([first, ufunc(early, late)], axis)
+        a = numpy_concatenate([first, _called(ufunc, early, late)], axis)
         step *= 2
     return a
 
@@ -252,14 +261,14 @@ def _prefixes(ufunc: np.ufunc, a: Any, axis: int, n: int) -> list[Any]:
     before = (slice(None),) * axis
     results = [getitem(a, (*before, 0))]
     for i in range(1, n):
-        results.append(ufunc(results[-1], getitem(a, (*before, i))))
+        results.append(_called(ufunc, results[-1], getitem(a, (*before, i))))
     return results
 
 
 def _outer(ufunc: np.ufunc, name: str, one: Any, other: Any, **kwargs: Any) -> Any:
     one, other = strong(one), strong(other)
     rank = len(shape_of(other))
-    return ufunc(expand_dims(one, list(range(-rank, 0))) if rank else one, other, **kwargs)
+    return _called(ufunc, expand_dims(one, list(range(-rank, 0))) if rank else one, other, **kwargs)
 
 
 def _indices(name: str, indices: Any) -> Any:
@@ -341,3 +350,22 @@ def _rounds(positions: Any) -> list[Any]:
     number = np.empty_like(order)
     number[order] = np.arange(len(order)) - start
     return [np.nonzero(number == k)[0] for k in range(int(number.max(initial=-1)) + 1)]
+
+
+# ---- methods that are recorded as one call ---------------------------------------------------------------------------
+
+
+def _method_call(ufunc: np.ufunc, method: str) -> OneCall:
+    def called(*inputs: Any, **options: Any) -> Any:
+        reject(f"{ufunc.__name__}.{method}", out=options.get("out"))
+        return ufunc_method(ufunc, method, inputs, options)
+
+    leading = 2 if method == "outer" else 1
+    return OneCall(called, arranged(f"{ufunc.__name__}.{method}", called, None), leading, 0, None, [None])
+
+
+UFUNC_METHODS |= {
+    ufunc: {method: _method_call(ufunc, method) for method in ("accumulate", "outer", "reduce", "reduceat")}
+    for ufunc in vars(np).values()
+    if isinstance(ufunc, np.ufunc) and ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None
+}

@@ -32,9 +32,12 @@ __all__ = [
     "PERCENTS",
     "STATICS",
     "TUPLE",
+    "UFUNC_METHODS",
     "OneCall",
     "arranged",
+    "is_structure",
     "one_call",
+    "one_method_call",
 ]
 
 
@@ -69,6 +72,8 @@ class OneCall(NamedTuple):
 
 ONE_CALLS: dict[Any, OneCall] = {}
 """How functions are recorded as one call; `numpy_functions` fills the table."""
+UFUNC_METHODS: dict[np.ufunc, dict[str, OneCall]] = {}
+"""The same for methods of ufuncs, such as ``np.add.reduce``, by their names; `numpy_ufunc_methods` fills the table."""
 BY_OPERATOR: dict[Any, bool] = {}
 """Bodies of functions whose calls with known indices are recorded as ``x[indices]``: that of ``np.take``."""
 STATICS: dict[tuple[Any, ...], tuple[Any, ...]] = {}
@@ -133,7 +138,20 @@ def one_call(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         func is np.clip and dtype_of(found[0][0]).kind != "f"
     ):  # ints of clip need their values
         return NotImplemented
-    operands, static = found
+    return _recorded(call, func, *found)
+
+
+def one_method_call(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record a call of a method of a ufunc as one call; return NotImplemented if it cannot be one."""
+    call = UFUNC_METHODS.get(ufunc, {}).get(method)
+    if call is None:
+        return NotImplemented
+    types = frozenset([x.__class__ for x in inputs if hasattr(x, "_aval")])
+    found = _flattened(call, types, inputs, kwargs)
+    return NotImplemented if found is None else _recorded(call, (ufunc, method), *found)
+
+
+def _recorded(call: OneCall, func: Any, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
     if _refused and _is_refused(func, operands, static):
         return NotImplemented
     try:

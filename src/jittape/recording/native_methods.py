@@ -100,7 +100,7 @@ _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
 )
 _METHODS_OF_ARRAYS = (
     "all any argmax argmin argsort astype clip conj conjugate copy cumprod cumsum diagonal dot flatten max mean min "
-    "prod ravel repeat reshape round squeeze std sum swapaxes take trace transpose var"
+    "prod ravel repeat reshape round searchsorted squeeze std sum swapaxes take trace transpose var"
 )
 _PROPERTIES = "T imag mT real"
 _OPERATORS = "__abs__ __matmul__ __pow__ __rmatmul__"

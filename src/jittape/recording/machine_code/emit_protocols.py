@@ -11,6 +11,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_methods import call_python
+from jittape.recording.machine_code.emit_one_call import one_call
 from jittape.recording.machine_code.emit_operands import New, recorder
 from jittape.recording.machine_code.emit_recorder import record
 
@@ -18,22 +19,28 @@ __all__ = ["define_array_ufunc", "record_ufunc"]
 
 
 def define_array_ufunc(new: New, function: ir.Function) -> None:
-    """Emit ``__array_ufunc__(self, ufunc, method, *inputs)``; Python handles keyword arguments."""
+    """Emit ``__array_ufunc__(self, ufunc, method, *inputs, **kwargs)``; only methods have keyword arguments here."""
     code = new(function)
     _, arguments, count, names = function.args
-    python = code.block("python")
-    code.require_same(python, (names, integer(0)))
+    python, of_method = code.block("python"), code.block("of_method")
     code.require(code.builder.icmp_signed(">=", count, integer(3)), python)
     method = code.read(arguments, 1)
     code.require(code.is_a(method, "str"), python)
     order = code.call("PyUnicode_Compare", method, code.known("__call__"))  # NumPy makes a new string
-    code.require_same(python, (order, ir.Constant(order.type, 0)))
     ufunc = code.read(arguments, 0)
-    known = code.attempt(python, "PyDict_GetItemWithError", code.known("UFUNC_BODIES"), ufunc)
     operands, length = code.element(arguments, 2), code.builder.sub(count, integer(2))
+    code.require_same(of_method, (order, ir.Constant(order.type, 0)))
+    code.require_same(python, (names, integer(0)))
+    known = code.attempt(python, "PyDict_GetItemWithError", code.known("UFUNC_BODIES"), ufunc)
     tensor = record_ufunc(new, code, known, operands, length)
     code.require(code.differ(tensor, integer(0)), python)
     code.builder.ret(tensor)
+    code.begin(of_method)
+    by_name = code.attempt(python, "PyDict_GetItemWithError", code.known("UFUNC_METHODS"), ufunc)
+    call = code.attempt(python, "PyDict_GetItemWithError", by_name, method)
+    found = one_call(new, code, call, operands, length, integer(0), names)
+    code.require(code.differ(found, integer(0)), python)
+    code.builder.ret(found)
     code.begin(python)
     call_python(new, code, code.known("Operators.__array_ufunc__"), *function.args)
 

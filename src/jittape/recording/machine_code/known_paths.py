@@ -14,7 +14,7 @@ import numpy as np
 from jittape.native.switch import is_used, take_calls
 from jittape.numpy_api.numpy_protocol import UFUNCS, Recorded
 from jittape.numpy_api.numpy_ufuncs import power_of_int
-from jittape.numpy_api.one_call import ONE_CALLS
+from jittape.numpy_api.one_call import ONE_CALLS, UFUNC_METHODS
 from jittape.primitives.elementwise import (
     arithmetic,
     bits,
@@ -29,7 +29,7 @@ from jittape.primitives.elementwise import trigonometric as trig
 from jittape.primitives.linalg.matmul import matmul_body
 from jittape.recording.machine_code.path_tables import FACTS, FUNCTION_CALLS, UFUNC_BODIES
 
-__all__ = ["references_of_caller", "take_fact", "take_function", "take_ufunc"]
+__all__ = ["references_of_caller", "take_fact", "take_function", "take_method", "take_ufunc"]
 
 _OPS: dict[np.ufunc, Any] = {
     np.absolute: piecewise.absolute_op,
@@ -110,6 +110,13 @@ def take_function(function: FunctionType, numpy_function: Any) -> None:
     """
     FUNCTION_CALLS[function] = (*ONE_CALLS[numpy_function], int(numpy_function is np.einsum))
     take_calls(function, "function")
+
+
+def take_method(function: FunctionType, ufunc: np.ufunc, method: str) -> None:
+    """Let machine code record calls of `function`, which does what a method of `ufunc` does, on known paths."""
+    if method in UFUNC_METHODS.get(ufunc, {}):
+        FUNCTION_CALLS[function] = *UFUNC_METHODS[ufunc][method], 0
+        take_calls(function, "function")
 
 
 def take_fact(function: FunctionType, numpy_function: Any) -> None:
