@@ -50,6 +50,18 @@ PASSES = (
         "params[\"axes\"] = tuple(sorted(params[\"axes\"]))",
         "a transposed array is reduced along its old axes", "tests/test_layout_transposition.py",
     ),
+    Mutation(
+        "joined loops: direction", "compile/rewrite/join_loops.py",
+        'first.params["backwards"] != second.params["backwards"] and not (first.is_map or second.is_map)',
+        'first.params["backwards"] is None',
+        "a loop backwards joins a loop forwards", "tests/test_join_loops.py",
+    ),
+    Mutation(
+        "joined loops: maps", "compile/rewrite/join_loops.py",
+        '"backwards": (second if first.is_map else first).params["backwards"],',
+        '"backwards": first.params["backwards"],',
+        "a recurrence runs in the direction of a map that it joins", "tests/test_join_loops.py",
+    ),
     # ---- nests ----
     Mutation(
         "cut nests: memory", "compile/lower/split_nest.py",
