@@ -25,7 +25,7 @@ from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop.outline import result_of
 from jittape.compile.llvm.ir_helpers import external, integer
 from jittape.compile.llvm.ir_math import IRMath
-from jittape.compile.llvm.ir_value import IRValue, llvm_type, memory_type
+from jittape.compile.llvm.ir_value import CONTRACT, IRValue, llvm_type, memory_type
 from jittape.compile.llvm.ir_vectors import like, spread
 from jittape.core.forms import Reduce
 from jittape.core.tuning import tuning
@@ -98,6 +98,21 @@ class ScalarBody:
         self.counted: dict[str, tuple[ir.Value | None, ir.Value]] = {}
         self.width: int | None = None
         self._places = _places(kernel)
+
+    def computed(self, number: int, instruction: Instruction) -> IRValue:
+        """Emit an instruction, for `LoopKernel.compared` values without fused operations.
+
+        LLVM fuses a product and a sum only if nothing else uses the product.
+        """
+        before = self.builder.block
+        first = len(before.instructions)
+        value = self.instruction(instruction)
+        if number in self.kernel.compared:
+            block = self.builder.block
+            for written in block.instructions[first if block is before else 0 :]:
+                if written.opname in ("fadd", "fsub", "fmul"):
+                    written.flags = [flag for flag in written.flags if flag not in CONTRACT]
+        return value
 
     def instruction(self, instruction: Instruction) -> IRValue:
         match instruction:
