@@ -20,7 +20,7 @@ __all__ = ["nan_without_period", "periodic_slopes", "require_period"]
 _ROUNDING = 1e-15
 
 
-def require_period(y: Any, axis: int) -> None:
+def require_period(y: Any, axis: int, function: str = "CubicSpline") -> None:
     """Raise `ValueError` if the first and the last value along `axis` are known and differ."""
     known = known_values(y)
     if known is None:
@@ -28,7 +28,7 @@ def require_period(y: Any, axis: int) -> None:
     first, last = (np.take(known, place, axis) for place in (0, -1))
     if not np.allclose(first, last, rtol=_ROUNDING, atol=_ROUNDING):
         raise ValueError(
-            f"[CubicSpline] the first and last y must be equal for bc_type='periodic', got {first} and {last}"
+            f"[{function}] the first and last y must be equal for bc_type='periodic', got {first} and {last}"
         )
 
 

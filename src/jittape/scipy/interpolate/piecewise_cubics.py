@@ -32,7 +32,13 @@ from jittape.scipy.interpolate.piecewise_polynomials import (
 )
 from jittape.scipy.scipy_operands import float64_tensor, floating_operand, wide_tensor
 
-__all__ = ["Akima1DInterpolator", "CubicSpline", "PchipInterpolator"]
+__all__ = [
+    "Akima1DInterpolator",
+    "CubicHermiteSpline",
+    "CubicSpline",
+    "PchipInterpolator",
+    "pchip_interpolate",
+]
 
 
 def _knots(function: str, x: Any, y: Any, axis: int) -> tuple[Any, Any]:
@@ -174,6 +180,12 @@ class CubicSpline(_Piecewise):
         super().__init__(x, y, axis, extrapolate)
         if self._periodic:
             require_period(y, axis)
+        for end in ends:
+            if not isinstance(end, str) and np.shape(end[1]) != tuple(self._y.shape[1:]):
+                raise ShapeError(
+                    f"[CubicSpline] the value in bc_type must have the shape {tuple(self._y.shape[1:])} of y without "
+                    f"axis {axis}, got {np.shape(end[1])}"
+                )
 
     def _slopes_at_knots(self, h: Any, m: Any) -> Any:
         if self._periodic:
@@ -321,3 +333,77 @@ class Akima1DInterpolator(_Piecewise):
         total = left + right
         weighted = right / total * m[1:-2] + left / total * m[2:-1]
         return where(total > 1e-9 * reduce_max(total), weighted, 0.5 * (m[3:] + m[:-3]))
+
+
+def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
+    """Return the values of a `PchipInterpolator`, or derivatives: a list for a list of orders.
+
+    Parameters
+    ----------
+    xi : tensor-like of shape (n,)
+        Strictly ascending knots.
+    yi : tensor-like
+        Values, with n elements along `axis`.
+    x : tensor-like
+        Points.
+    der : int or list of int
+        Order of the derivative.
+    axis : int
+        Dimension of the knots.
+
+    Raises
+    ------
+    ShapeError
+        If `xi` and `yi` do not fit.
+
+    Examples
+    --------
+    >>> from jittape.scipy import interpolate
+    >>> float(interpolate.pchip_interpolate([0.0, 1.0, 2.0], [0.0, 1.0, 2.0], 0.5))
+    0.5
+    """
+    spline = PchipInterpolator(xi, yi, axis)
+    return [spline(x, nu) for nu in der] if isinstance(der, (list, tuple)) else spline(x, der)
+
+
+class CubicHermiteSpline(_Piecewise):
+    """Piecewise cubic with given values and slopes.
+
+    Parameters
+    ----------
+    x : tensor-like of shape (n,)
+        Strictly ascending knots. Others raise an error or, if their values are unknown, give nan.
+    y, dydx : tensor-like
+        Values and slopes, with n elements along `axis`.
+    axis : int
+        Dimension of the knots.
+    extrapolate : bool or "periodic", optional
+        Use the outer pieces outside, the default, or repeat all pieces; else values outside are nan.
+
+    Raises
+    ------
+    ShapeError
+        If `x`, `y` and `dydx` do not fit.
+    ValueError
+        If `x` does not ascend.
+
+    Examples
+    --------
+    >>> from jittape.scipy import interpolate
+    >>> float(interpolate.CubicHermiteSpline([0.0, 1.0], [0.0, 1.0], [0.0, 0.0])(0.5))
+    0.5
+    """
+
+    def __init__(
+        self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: bool | str | None = None
+    ) -> None:
+        self._given = _knots("CubicHermiteSpline", x, dydx, axis)[1]
+        super().__init__(x, y, axis, extrapolate)
+        if tuple(self._given.shape) != tuple(self._y.shape):
+            raise ShapeError(
+                f"[CubicHermiteSpline] y and dydx must have equal shapes, got {tuple(self._y.shape)} and "
+                f"{tuple(self._given.shape)}, with the axis of the knots first"
+            )
+
+    def _slopes_at_knots(self, h: Any, m: Any) -> Any:
+        return reshape(self._given, (self.x.shape[0], -1))

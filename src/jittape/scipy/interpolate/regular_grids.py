@@ -22,7 +22,7 @@ from jittape.scipy.interpolate.interpolation_kinds import checked_bounds
 from jittape.scipy.interpolate.piecewise_polynomials import ascending
 from jittape.scipy.scipy_operands import float64_tensor, wide_tensor
 
-__all__ = ["RegularGridInterpolator"]
+__all__ = ["RegularGridInterpolator", "interpn"]
 
 NAME = "RegularGridInterpolator"
 
@@ -94,17 +94,19 @@ class RegularGridInterpolator:
         """Evaluate the interpolant at points, whose coordinates are in the last dimension of `xi`."""
         chosen = self.method if method is None else _method(method)
         n = len(self.grid)
+        is_point = False
         if isinstance(xi, tuple):
             parts = [float64_tensor(NAME, x) for x in xi]
             common = np.broadcast_shapes(*[tuple(p.shape) for p in parts])
             xi = stack([broadcast_to(p, common) for p in parts], -1)
+            is_point = common == ()
         points = float64_tensor(NAME, xi)
         if not points.shape or points.shape[-1] != n:
             raise ShapeError(
                 f"[{NAME}] xi must have {n} coordinates in its last dimension, got shape "
                 f"{tuple(points.shape)}"
             )
-        lead = tuple(points.shape[:-1]) if len(points.shape) > 1 else (1,)
+        lead = tuple(points.shape[:-1]) if len(points.shape) > 1 or is_point else (1,)
         columns = [reshape(points, (-1, n))[:, i] for i in range(n)]
         if self.bounds_error:
             pairs = zip(columns, self.grid, strict=True)
@@ -157,3 +159,46 @@ def _method(method: Any) -> str:
             "interpolate.CubicSpline for one dimension, and in ndimage.map_coordinates on grids of equal steps"
         )
     return str(method)
+
+
+def interpn(
+    points: Any,
+    values: Any,
+    xi: Any,
+    method: str = "linear",
+    bounds_error: bool = True,
+    fill_value: Any = np.nan,
+) -> Any:
+    """Return values between those on a rectangular grid: a `RegularGridInterpolator` at once.
+
+    Parameters
+    ----------
+    points : tuple of tensor-like, of shapes (m1,), ..., (mn,)
+        Coordinates of the grid, strictly ascending in each dimension.
+    values : tensor-like of shape (m1, ..., mn, ...)
+        Values on the grid.
+    xi : tensor-like of shape (..., n), or tuple of n tensor-likes
+        Points; their coordinates are in the last dimension.
+    method : str
+        ``"linear"`` or ``"nearest"``.
+    bounds_error : bool
+        Raise an error for points outside, when the values are computed.
+    fill_value : float or None
+        Value outside; None extrapolates.
+
+    Raises
+    ------
+    ValueError
+        For another method, points outside, or a grid that does not ascend.
+    ShapeError
+        If grid, values and points do not fit.
+
+    Examples
+    --------
+    >>> from jittape.scipy import interpolate
+    >>> float(interpolate.interpn(([0.0, 1.0], [0.0, 2.0]), [[0.0, 4.0], [1.0, 5.0]], [0.5, 1.0])[0])
+    2.5
+    """
+    found = RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
+    is_point = isinstance(xi, tuple) and all(len(np.shape(x)) == 0 for x in xi)
+    return reshape(found, (1, *found.shape)) if is_point else found

@@ -10,11 +10,23 @@ from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.primitives.elementwise.bits import is_nan
 from jittape.primitives.elementwise.comparison import logical_and, logical_not, where
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide_no_nan, mod
+from jittape.primitives.elementwise.piecewise import floor, maximum, minimum
 from jittape.primitives.indexing.binary_search import searchsorted
 from jittape.primitives.indexing.gather import gather
+from jittape.primitives.reduce.cumulative import cumsum
+from jittape.primitives.shape.creation import zeros
+from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import reshape
-from jittape.scipy.interpolate.b_splines import BSplineFit, spline_values
+from jittape.scipy.interpolate.b_splines import (
+    BSplineFit,
+    fit_of_knots,
+    periodic_fit,
+    periodic_knots,
+    spline_values,
+)
+from jittape.scipy.interpolate.periodic_splines import nan_without_period, require_period
 from jittape.scipy.interpolate.piecewise_polynomials import (
     ascending,
     extrapolation,
@@ -101,16 +113,53 @@ class BSpline:
             knots, k, span = knots[1:-1], k - 1, span - 1
         return spline_values(knots, rows, span, at, k, repeated=True)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("derivative", "antiderivative", "integrate"):
-            raise AttributeError(f"BSpline has no {name!r}; call it with nu=, or use CubicSpline or PPoly")
-        raise AttributeError(f"'BSpline' object has no attribute {name!r}")
+    def derivative(self, nu: int = 1) -> BSpline:
+        """Return the derivative of order `nu`, at most the degree; the antiderivative for a negative order."""
+        return self._derived(as_int("nu", nu), self.extrapolate)
+
+    def antiderivative(self, nu: int = 1) -> BSpline:
+        """Return the antiderivative of order `nu` that is 0 at the first knot; it is never periodic."""
+        return self._derived(-as_int("nu", nu), self.extrapolate is True)
+
+    def _derived(self, order: int, extrapolate: bool | str) -> BSpline:
+        if order > self.k:
+            raise ValueError(f"[BSpline] nu={order} must be at most the degree k={self.k}")
+        knots, rows, k = self.t, self._rows, self.k
+        for _ in range(order):
+            width = reshape(knots[k + 1 : -1] - knots[1 : -k - 1], (-1, 1))
+            rows = divide_no_nan(k * (rows[1:] - rows[:-1]), width)
+            knots, k = knots[1:-1], k - 1
+        for _ in range(-order):
+            sums = cumsum(rows * reshape(knots[k + 1 :] - knots[: -k - 1], (-1, 1)), 0) / (k + 1.0)
+            rows = concat([sums[:1] * 0.0, sums], 0)
+            knots, k = concat([knots[:1], knots, knots[-1:]], 0), k + 1
+        c = shaped_as_points(rows, (rows.shape[0],), self._trail, self.axis)
+        return BSpline(knots, c, k, extrapolate, self.axis)
+
+    def integrate(self, a: Any, b: Any, extrapolate: bool | str | None = None) -> Any:
+        """Return the integral from `a` to `b`; without extrapolation the spline is 0 outside."""
+        beyond = extrapolation("BSpline", extrapolate, self.extrapolate)
+        low, high = self.t[self.k], self.t[self.t.shape[0] - self.k - 1]
+        first, last = (float64_tensor("BSpline", limit) for limit in (a, b))
+        whole = self.antiderivative()
+        if beyond == "periodic":
+            period = high - low
+            turns = floor((last - low) / period) - floor((first - low) / period)
+            first, last = (low + mod(limit - low, period) for limit in (first, last))
+            return (
+                turns * (whole(high, 0, True) - whole(low, 0, True))
+                + whole(last, 0, True)
+                - whole(first, 0, True)
+            )
+        if not beyond:
+            first, last = (minimum(maximum(limit, low), high) for limit in (first, last))
+        return whole(last, 0, True) - whole(first, 0, True)
 
 
 def make_interp_spline(
     x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
 ) -> BSpline:
-    """Return the `BSpline` through values, with not-a-knot ends.
+    """Return the `BSpline` through values.
 
     Parameters
     ----------
@@ -120,8 +169,12 @@ def make_interp_spline(
         Values, with n elements along `axis`.
     k : int
         Degree, 1 or more.
-    t, bc_type
-        Must be None: the knots are those that SciPy chooses. `CubicSpline` has other conditions at the ends.
+    t : tensor-like of shape (n + k + 1 + conditions,), optional
+        Knots in ascending order, by default those that SciPy chooses. Each interval of k + 1 knots must contain points.
+    bc_type : str or pair, optional
+        ``"not-a-knot"``, the default, ``"clamped"``, ``"natural"``, ``"periodic"``, or a pair for both ends: None, one
+        of the first three, or a list of ``(order, value)`` of derivatives. Altogether there must be k - 1 derivatives,
+        or as many as `t` has knots more than n + k + 1.
     axis : int
         Dimension of the points.
     check_finite : bool
@@ -130,7 +183,8 @@ def make_interp_spline(
     Raises
     ------
     ValueError
-        For `t`, `bc_type`, too few points, or points that do not ascend.
+        For too few points or knots, points that do not ascend, an unknown `bc_type`, a wrong number of derivatives, or
+        values of a periodic spline that differ at the ends.
 
     Examples
     --------
@@ -138,21 +192,85 @@ def make_interp_spline(
     >>> float(interpolate.make_interp_spline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 4.0, 9.0], k=2)(1.5))
     2.25
     """
-    if t is not None or bc_type not in (None, "not-a-knot"):
-        raise ValueError(
-            "[make_interp_spline] t and bc_type are not supported; use interpolate.CubicSpline for other ends, or "
-            "interpolate.BSpline for given knots"
-        )
     degree = as_int("k", k)
     points, values = float64_tensor("make_interp_spline", x), wide_tensor(y)
-    if degree < 1 or len(points.shape) != 1 or points.shape[0] <= degree:
+    if degree < 1 or len(points.shape) != 1 or points.shape[0] < 2:
         raise ValueError(
-            f"[make_interp_spline] x must be a vector of more than k={degree} points, and k at least 1, got shape "
-            f"{tuple(points.shape)}"
+            f"[{_FIT}] x must be a vector of points, and k at least 1, got shape {tuple(points.shape)} and k={degree}"
         )
-    points = ascending("make_interp_spline", x, points, strictly=True)
-    rows, axis = values_at_knots("make_interp_spline", points, values, axis)
+    points = ascending(_FIT, x, points, strictly=True)
+    rows, axis = values_at_knots(_FIT, points, values, axis)
     n, trail = points.shape[0], tuple(rows.shape[1:])
-    fit = BSplineFit(points, reshape(rows, (n, -1)), degree)
-    coefficients = shaped_as_points(fit.coefficients, (n,), trail, axis)
-    return BSpline(fit.knots, coefficients, degree, axis=axis)
+    columns, is_periodic = reshape(rows, (n, -1)), isinstance(bc_type, str) and bc_type == "periodic"
+    ends = _ends(None if is_periodic else bc_type, trail, columns.dtype)
+    if is_periodic and t is not None:
+        raise NotImplementedError(
+            f"[{_FIT}] t must be None for bc_type='periodic': the points give the knots"
+        )
+    if is_periodic:
+        require_period(y, axis, _FIT)
+    if is_periodic and degree > 1:
+        knots = periodic_knots(points, degree)
+        coefficients = nan_without_period(periodic_fit(knots, points, columns, degree), columns)
+    else:
+        count = sum(len(end or ()) for end in ends)
+        knots = None if t is None else ascending(_FIT, t, float64_tensor(_FIT, t), strictly=False)
+        _check_count(n, degree, count, knots, ends == (None, None))
+        if knots is None:
+            fit = BSplineFit(points, columns, degree, *ends)
+            knots, coefficients = fit.knots, fit.coefficients
+        else:
+            first, last = (end or [] for end in ends)
+            coefficients = fit_of_knots(knots, points, columns, degree, first, last)
+    c = shaped_as_points(coefficients, (coefficients.shape[0],), trail, axis)
+    return BSpline(knots, c, degree, "periodic" if is_periodic and degree > 1 else True, axis)
+
+
+_FIT = "make_interp_spline"
+
+
+def _check_count(n: int, degree: int, count: int, knots: Any, without: bool) -> None:
+    """Raise `ValueError` if the points do not determine the spline together with `count` derivatives."""
+    if knots is None and without and n <= degree:
+        raise ValueError(f"[{_FIT}] x must be a vector of more than k={degree} points, got {n}")
+    if knots is not None and (len(knots.shape) != 1 or knots.shape[0] < n + degree + 1):
+        raise ValueError(
+            f"[{_FIT}] t must be a vector of at least {n + degree + 1} knots, got shape {tuple(knots.shape)}"
+        )
+    free = (0 if without else degree - 1) if knots is None else knots.shape[0] - n - degree - 1
+    if count != free:
+        raise ValueError(
+            f"[{_FIT}] the number of derivatives at boundaries does not match: expected {free}, got {count}"
+        )
+
+
+def _ends(bc_type: Any, trail: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
+    """Return the orders and values of derivatives at both ends; None for an end without conditions."""
+    if bc_type is None or isinstance(bc_type, str):
+        bc_type = (bc_type, bc_type)
+    if not isinstance(bc_type, (tuple, list)) or len(bc_type) != 2:
+        raise ValueError(f"[{_FIT}] bc_type must be a name or a pair, got {bc_type!r}")
+    if tuple(bc_type) == ("not-a-knot", "not-a-knot"):
+        return None, None
+    return _end(bc_type[0], trail, dtype), _end(bc_type[1], trail, dtype)
+
+
+def _end(given: Any, trail: tuple[int, ...], dtype: Any) -> Any:
+    if given is None:
+        return None
+    if isinstance(given, str):
+        orders = {"clamped": 1, "natural": 2}
+        if given not in orders:
+            raise ValueError(
+                f"[{_FIT}] bc_type of an end must be 'clamped', 'natural' or a list, got {given!r}"
+            )
+        return [(orders[given], zeros((1, int(np.prod(trail))), dtype))]
+    found = []
+    for order, value in given:
+        derivative = cast(wide_tensor(value), dtype)
+        if tuple(derivative.shape) != trail:
+            raise ValueError(
+                f"[{_FIT}] the value of a derivative must have shape {trail}, got {tuple(derivative.shape)}"
+            )
+        found.append((as_int("order", order), reshape(derivative, (1, -1))))
+    return found

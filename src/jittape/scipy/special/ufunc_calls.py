@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import WeakScalar
-from jittape.core.dtypes import complex64
+from jittape.core.dtypes import complex64, complex128
 from jittape.core.primitive import apply
 from jittape.errors import DTypeError
 from jittape.primitives.elementwise.complex_numbers import cast
@@ -25,6 +25,8 @@ PRIVATE = {
     **{f"_spherical_{kind}n{end}": f"spherical_{kind}n{end}" for kind in "ijky" for end in ("", "_d")},
 }
 """SciPy's private ufuncs, which its functions of the same names call."""
+DOUBLE = ("lambertw",)
+"""Functions that SciPy computes in double precision for operands of all dtypes."""
 
 
 def _body(*operands_and_name: Any) -> Any:
@@ -32,6 +34,8 @@ def _body(*operands_and_name: Any) -> Any:
     if name.endswith("n_d"):
         return spherical_derivative(name[:-2], *operands)
     values = complex_operands(name, tuple(operands)) if name in COMPLEX_STEPS else None
+    if values is not None and name in DOUBLE:
+        values = tuple([cast(x, complex128) for x in values])
     if values is not None:
         for x in operands[: REAL_ARGUMENTS.get(name, 0)]:
             if np.dtype(x.kind if isinstance(x, WeakScalar) else x.dtype).kind == "c":
@@ -40,6 +44,7 @@ def _body(*operands_and_name: Any) -> Any:
     values = real_operands(name, tuple(operands))
     if name in NOT_REAL:
         dtype = np.result_type(complex64, values[0].dtype)
+        dtype = complex128 if name in DOUBLE else dtype
         return complex_body(name, *[cast(x, dtype) for x in values])
     return BODIES[name](*values)
 
