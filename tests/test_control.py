@@ -68,3 +68,19 @@ def test_values_and_derivatives(way, case):
     scale = max(1.0, *map(abs, wanted))
     for value, reference, tolerance in zip(found, wanted, (1e-12, 1e-8, 1e-6, 1e-4), strict=False):
         assert float(value) == pytest.approx(reference, rel=tolerance, abs=tolerance * scale)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jt.function])
+def test_branches_of_different_floats_give_the_wider_one(wrap):
+    x = jt.Variable(np.float32([1.0, 2.0]))
+
+    @wrap
+    def step(number):
+        with jt.GradientTape() as tape:
+            wide = jt.cond(number < 2, lambda: x * x, lambda: jt.cast(x, "float64") * 3.0)
+            total = jt.reduce_sum(wide)
+        return wide, tape.gradient(total, x)
+
+    for number, values, gradient in ((1, [1.0, 4.0], [2.0, 4.0]), (2, [3.0, 6.0], [3.0, 3.0])):
+        found, slope = step(jt.constant(number))
+        assert (found.dtype, found.tolist(), slope.tolist()) == (jt.float64, values, gradient)

@@ -56,7 +56,7 @@ DTYPES = [
     (lambda: jt.while_loop(lambda s: s[0], lambda s: s, (x(),)), r"\[while_loop\] cond must be a bool, but is float64"),
     (lambda: jt.cond(1, lambda: x(), lambda: x()), r"\[cond\] pred must be a bool, but is int32"),
     (lambda: jt.switch_case(jt.constant(1.0), [lambda: x()]), r"branch_index must be an integer, but is float32"),
-    (lambda: jt.cond(x()[0] > 0, lambda: x(), lambda: jt.cast(x(), jt.float32)), r"same dtypes.*float64.*float32"),
+    (lambda: jt.cond(x()[0] > 0, lambda: x(), lambda: jt.cast(x(), jt.int32)), r"same dtypes.*float64.*int32"),
     (lambda: jt.fori_loop(0, 2.5, lambda i, s: s, x()), r"\[fori_loop\] a bound must be an integer"),
     (lambda: jt.map_fn(lambda e: e, x(), fn_output_signature=jt.float32), r"fn returns float64 where .*float32"),
     (lambda: jt.cond(x()[0] > 0, x(), lambda: x()), r"\[cond\] a branch must be a function"),

@@ -467,3 +467,16 @@ def test_a_loss_of_ones_own_may_take_fewer_arguments(compute_loss):
     model.fit(x, y, verbose=0)
     expected = float(np.mean((y - model(x).numpy()) ** 2))
     np.testing.assert_allclose(model.evaluate(x, y, verbose=0), expected, rtol=1e-6)
+
+
+def test_metrics_of_several_values_are_arrays(capsys):
+    layer = jt.keras.layers.Dense(2, "sigmoid", kernel_initializer="ones")
+    model = jt.keras.Sequential([jt.keras.Input((2,)), layer])
+    thresholds = jt.keras.metrics.TruePositives(thresholds=[0.5, 0.9])
+    model.compile("sgd", "mse", metrics=[jt.keras.metrics.F1Score(threshold=0.5), thresholds])
+    x, y = np.ones((4, 2)), np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    history = model.fit(x, y, verbose=2).history
+    assert "f1_score: 0.7619" in capsys.readouterr().out
+    np.testing.assert_allclose(history["f1_score"], [[2 / 3, 6 / 7]], rtol=1e-6)
+    assert history["true_positives"][0].tolist() == [5.0, 0.0]
+    np.testing.assert_allclose(model.evaluate(x, y, verbose=0)[1], [2 / 3, 6 / 7], rtol=1e-6)

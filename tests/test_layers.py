@@ -112,6 +112,18 @@ def test_gradients_flow_through_penalties():
     assert tape.gradient(loss, layer.kernel).tolist() == [[1.0], [-1.5]]
 
 
+@pytest.mark.parametrize("examples", [1, 2, 5, 0])
+def test_an_activity_penalty_is_a_mean_over_the_examples(examples):
+    layer = jt.nn.Dense(1, activity_regularizer="l1", kernel_initializer="ones")
+    layer(np.full((examples, 2), 1.5))
+    assert [float(loss) for loss in layer.losses] == pytest.approx([0.03 if examples else 0.0])
+    model = jt.keras.Sequential([jt.keras.Input((2,)), layer])
+    model.compile("sgd", "mse")
+    if examples:
+        x = np.full((examples, 2), 1.5)
+        assert model.evaluate(x, model(x), verbose=0) == pytest.approx(0.03)
+
+
 def test_an_activity_regularizer():
     layer = jt.nn.Dense(1, activity_regularizer="l1", kernel_initializer="ones")
     layer([[1.0, 2.0]])

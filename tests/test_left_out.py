@@ -69,8 +69,8 @@ def test_what_is_named_instead_exists(entry):
         ("xyzzy", "jittape has no 'xyzzy'"),
         ("_private", "jittape has no '_private'"),
         (
-            "keras.layers.ActivityRegularization",
-            "jittape.keras.layers has no 'ActivityRegularization': this layer is missing; use",
+            "keras.layers.GroupQueryAttention",
+            "jittape.keras.layers has no 'GroupQueryAttention': this layer is missing; use",
         ),
         (
             "ragged",

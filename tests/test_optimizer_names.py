@@ -110,3 +110,30 @@ def test_files_keep_the_names_of_former_versions(kind, options, names, tmp_path)
             status.assert_consumed()
         for one, two in zip(other.variables, saved.variables, strict=True):
             np.testing.assert_array_equal(one.numpy(), two.numpy())
+
+
+def test_metrics_and_losses_are_numbered_where_keras_numbers_them():
+    class Mine(jt.keras.metrics.Metric):
+        pass
+
+    class MyMean(jt.keras.metrics.Mean):
+        pass
+
+    class MyLoss(jt.keras.losses.Loss):
+        pass
+
+    metrics = jt.keras.metrics
+    wanted = {
+        metrics.AUC: "auc", metrics.Precision: "precision", metrics.Recall: "recall", Mine: "mine",
+        metrics.TruePositives: "true_positives", metrics.BinaryIoU: "binary_io_u", MyLoss: "my_loss",
+    }  # fmt: skip
+    jt.keras.utils.clear_session()
+    for kind, name in wanted.items():
+        assert [kind().name, kind().name] == [name, f"{name}_1"]
+    for kind, name in {metrics.Mean: "mean", MyMean: "mean", metrics.F1Score: "f1_score"}.items():
+        assert [kind().name, kind().name] == [name, name]
+    model = jt.keras.Sequential([jt.keras.Input((2,)), jt.keras.layers.Dense(1, "sigmoid")])
+    jt.keras.utils.clear_session()
+    model.compile("sgd", "mse", metrics=[metrics.AUC(), metrics.AUC(curve="PR")])
+    history = model.fit(np.ones((4, 2)), np.array([[0.0], [1.0], [1.0], [0.0]]), verbose=0).history
+    assert sorted(history) == ["auc", "auc_1", "loss"]

@@ -38,6 +38,7 @@ from tensorflow_programs import (
     training,
     unusual_arguments,
 )
+from tensorflow_programs.textbooks import agents_and_mixtures, hands_on_layers, pages_of_tutorials
 
 VALUES = Path(__file__).with_name("values.json")
 PAGES = (
@@ -63,6 +64,9 @@ PAGES = (
     cells_of_guides,
     pages_of_functions,
     pages_of_values,
+    agents_and_mixtures,
+    hands_on_layers,
+    pages_of_tutorials,
 )
 
 Program = Callable[[Any], Any]

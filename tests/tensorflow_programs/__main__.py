@@ -15,6 +15,7 @@ def recorded() -> dict[str, object]:
     """Return what each program gives under TensorFlow, rounded to what float32 holds."""
     values = {}
     for name, program in PROGRAMS.items():
+        tf.keras.utils.clear_session()  # names of layers and metrics do not depend on other programs
         values[name] = plain(program(tf))
         print(name, file=sys.stderr)
     return values

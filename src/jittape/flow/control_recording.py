@@ -17,7 +17,7 @@ from jittape.control.branch import branch_op
 from jittape.control.loop import loop_op
 from jittape.control.loop_parts import WHILE, carry, stack
 from jittape.core.builder import WeakScalar
-from jittape.core.dtypes import common_dtype
+from jittape.core.dtypes import common_dtype, is_floating
 from jittape.core.primitive import any_dtype
 from jittape.core.program import Aval, Body, Program
 from jittape.core.symbolic.extents import applied
@@ -281,17 +281,16 @@ def predicate(op: str, value: Any, what: str = "cond") -> Tensor:
 def branch(
     op: str, which: Tensor, functions: Sequence[Callable[[], Any]], flatten: Callable[[Any], list[Any]]
 ) -> list[Any]:
-    """Record a choice between functions and return the leaves of the result."""
+    """Record a choice between functions and return the leaves of the result, each in the widest floating dtype."""
     outer = current_trace()
-    recorded: list[Recorded] = []
-    for function in functions:
-        trace = body_trace(op, outer, function, None)
-        try:
-            tensors, _ = trace.record(lambda _, f=function: f(), [], flatten)  # type: ignore[misc]
-            recorded.append(trace.finished(tensors, 0))
-        finally:
-            trace.close()
-    _check_alike(op, recorded)
+    recorded = [_recorded_branch(op, outer, function, flatten) for function in functions]
+    wanted = _check_alike(op, recorded)
+    if any([a.aval.dtype != dtype for one in recorded for a, dtype in zip(one.result, wanted, strict=True)]):
+
+        def widened(result: Any) -> list[Any]:
+            return [cast(leaf, dtype) for leaf, dtype in zip(flatten(result), wanted, strict=False)]
+
+        recorded = [_recorded_branch(op, outer, function, widened) for function in functions]
     captured = [value for one in recorded for value in one.captured]
     firsts = _first_positions(captured)
     with outer.deriving():
@@ -300,26 +299,44 @@ def branch(
     return list(outer.apply(_branch, operands, (bodies,))) if recorded[0].result else []
 
 
-def _check_alike(op: str, recorded: Sequence[Recorded]) -> None:
-    """Raise if the branches return different numbers of tensors, shapes or dtypes."""
+def _recorded_branch(
+    op: str, outer: Any, function: Callable[[], Any], flatten: Callable[[Any], list[Any]]
+) -> Recorded:
+    trace = body_trace(op, outer, function, None)
+    try:
+        tensors, _ = trace.record(lambda _: function(), [], flatten)
+        return trace.finished(tensors, 0)
+    finally:
+        trace.close()
+
+
+def _check_alike(op: str, recorded: Sequence[Recorded]) -> list[Any]:
+    """Return the dtypes of the results; raise if the branches return other numbers of tensors, shapes or dtypes.
+
+    The dtypes of one result may differ if all of them are floating.
+    """
     first = recorded[0].result
+    dtypes = [a.aval.dtype for a in first]
     for number, one in enumerate(recorded[1:], 1):
         if len(one.result) != len(first):
             raise ControlFlowError(
                 f"[{op}] the branches must return the same structure: branch 0 returns {len(first)} tensors, branch "
                 f"{number} returns {len(one.result)}"
             )
-        for a, b in zip(first, one.result, strict=True):
+        for i, (a, b) in enumerate(zip(first, one.result, strict=True)):
             if a.aval.shape != b.aval.shape:
                 raise ShapeError(
                     f"[{op}] the branches must return the same shapes: branch 0 returns {a.shape}, branch {number} "
                     f"returns {b.shape}"
                 )
-            if a.aval.dtype != b.aval.dtype:
+            if is_floating(dtypes[i]) and is_floating(b.aval.dtype):
+                dtypes[i] = common_dtype(dtypes[i], b.aval.dtype)
+            elif a.aval.dtype != b.aval.dtype:
                 raise DTypeError(
                     f"[{op}] the branches must return the same dtypes: branch 0 returns {a.dtype.name}, branch "
                     f"{number} returns {b.dtype.name}; use jt.cast in one of them"
                 )
+    return dtypes
 
 
 def _with_all_inputs(recorded: Sequence[Recorded]) -> list[Program]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from jittape.core.dtypes import as_dtype
+from jittape.core.name_scopes import default_name
 from jittape.core.symbolic.extents import applied
 from jittape.errors import ShapeError
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
@@ -61,7 +62,7 @@ class Loss(Serializable):
     def __init__(
         self, name: str | None = None, reduction: str | None = "sum_over_batch_size", dtype: Any = None
     ) -> None:
-        self.name = type(self).__name__ if name is None else name
+        self.name = default_name(type(self)) if name is None else name
         if reduction not in _REDUCTIONS:
             raise ValueError(
                 f"[{type(self).__name__}] reduction must be one of {', '.join(map(str, _REDUCTIONS))}, got "

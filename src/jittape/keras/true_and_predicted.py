@@ -56,7 +56,8 @@ def argument_as_tensor(op: str, argument: str, x: Any) -> Any:
 def same_rank(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     """Return both without a last dimension of length 1 that only one of them has; a vector becomes a column.
 
-    Losses are means over the last dimension, so a vector beside a column has one loss for each element.
+    A single number is a target for every prediction, as in Keras. Losses are means over the last dimension, so a vector
+    beside a column has one loss for each element.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def same_rank(op: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
         y_true = squeeze(y_true, -1)
     elif ranks[1] == ranks[0] + 1 and y_pred.shape[-1] == 1:
         y_pred = squeeze(y_pred, -1)
-    if y_true.ndim != y_pred.ndim:
+    if y_true.ndim != y_pred.ndim and y_true.ndim:
         raise ShapeError(
             f"[{op}] y_true and y_pred must have equal numbers of dimensions, got shapes {tuple(y_true.shape)} and "
             f"{tuple(y_pred.shape)}"

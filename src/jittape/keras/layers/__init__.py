@@ -17,6 +17,7 @@ from jittape.keras.layers.dense import Dense as Dense
 from jittape.keras.layers.dense import Dot as Dot
 from jittape.keras.layers.dense import EinsumDense as EinsumDense
 from jittape.keras.layers.elementwise_layers import ELU as ELU
+from jittape.keras.layers.elementwise_layers import ActivityRegularization as ActivityRegularization
 from jittape.keras.layers.elementwise_layers import Add as Add
 from jittape.keras.layers.elementwise_layers import Average as Average
 from jittape.keras.layers.elementwise_layers import LeakyReLU as LeakyReLU
@@ -51,6 +52,7 @@ from jittape.keras.layers.merging_functions import maximum as maximum
 from jittape.keras.layers.merging_functions import minimum as minimum
 from jittape.keras.layers.merging_functions import multiply as multiply
 from jittape.keras.layers.merging_functions import subtract as subtract
+from jittape.keras.layers.noise import AlphaDropout as AlphaDropout
 from jittape.keras.layers.noise import Dropout as Dropout
 from jittape.keras.layers.noise import GaussianDropout as GaussianDropout
 from jittape.keras.layers.noise import GaussianNoise as GaussianNoise
@@ -103,8 +105,10 @@ __all__ = [
     "LSTM",
     "RNN",
     "Activation",
+    "ActivityRegularization",
     "Add",
     "AdditiveAttention",
+    "AlphaDropout",
     "Attention",
     "Average",
     "AveragePooling1D",

@@ -13,6 +13,7 @@ from jittape.errors import ShapeError
 from jittape.keras.activations import elu, relu
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.weight_options import weight_options, with_options
+from jittape.keras.regularizers import L1L2
 from jittape.keras.true_and_predicted import as_tensor
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
 from jittape.primitives.elementwise.comparison import logical_or, where
@@ -21,7 +22,8 @@ from jittape.primitives.nn.activation import leaky_relu, softmax
 from jittape.primitives.shape.reshaping import reshape
 
 __all__ = [
-    "ELU", "Add", "Average", "LeakyReLU", "Maximum", "Minimum", "Multiply", "PReLU", "ReLU", "Softmax", "Subtract",
+    "ELU", "ActivityRegularization", "Add", "Average", "LeakyReLU", "Maximum", "Minimum", "Multiply", "PReLU", "ReLU",
+    "Softmax", "Subtract",
 ]  # fmt: skip
 
 
@@ -186,6 +188,44 @@ class Softmax(Layer):
         if mask is not None:
             inputs = where(mask, inputs, float_limits(inputs.dtype).min / 2)
         return softmax(inputs, self.axis)
+
+
+class ActivityRegularization(Layer):
+    """The inputs, with a penalty for them among the losses of the model, divided by the number of examples.
+
+    Parameters
+    ----------
+    l1, l2 : float, default 0
+        Factors of the sum of the absolute values and of the sum of the squares.
+    **options : those of `Layer`
+
+    Raises
+    ------
+    ValueError
+        If a factor is negative or not finite.
+
+    Examples
+    --------
+    >>> layer = jt.keras.layers.ActivityRegularization(l2=0.5)
+    >>> layer([[2.0], [4.0]]).tolist(), [float(loss) for loss in layer.losses]
+    ([[2.0], [4.0]], [5.0])
+    """
+
+    supports_masking = True
+
+    def __init__(self, l1: float = 0.0, l2: float = 0.0, **options: Any) -> None:
+        super().__init__(activity_regularizer=L1L2(l1, l2), **options)
+        self.l1, self.l2 = l1, l2
+
+    def call(self, inputs: Any) -> Any:
+        """Return `inputs`."""
+        return inputs
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments of the constructor; see `Layer.get_config`."""
+        config = super().get_config()
+        config.pop("activity_regularizer", None)
+        return config
 
 
 class _Merge(Layer):

@@ -14,7 +14,7 @@ from jittape.core.name_scopes import default_name, numbered
 from jittape.execution import init_scope
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras import initializers, regularizers
-from jittape.keras.layers.layer_losses import Losses, Penalty, calls, numbers
+from jittape.keras.layers.layer_losses import Losses, Penalty, calls, numbers, penalize
 from jittape.keras.layers.mask_passing import mask_arguments, masks_of, parameters_of_call, pass_masks
 from jittape.keras.layers.symbolic_outputs import (
     HAVE_VALUES,
@@ -54,7 +54,7 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
     name : str, optional
         By default that of the class and a number, as ``dense_1``; `keras.utils.clear_session` begins anew.
     activity_regularizer : callable, optional
-        ``activity_regularizer(result)`` is a loss of each call.
+        Function of each result of a call; its value divided by the number of examples is a loss of the call.
     input_shape : sequence of int, optional
         For the first layer of a `Sequential`: the same as an `Input` of this shape before it.
 
@@ -351,7 +351,7 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
                 self._build(args, kwargs)
             result = self.call(*args, **kwargs)
             if self._activity_regularizer is not None:
-                self.add_loss(self._activity_regularizer(result))
+                penalize(self, self._activity_regularizer, result)
             if MASKS or self._makes_masks or "mask" in kwargs:
                 mask = kwargs.get("mask")
                 inputs = args[0] if args else None

@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from jittape.keras.true_and_predicted import as_tensor
+from jittape.primitives.elementwise.division import divide_no_nan
+from jittape.recording.nested import flatten
 from jittape.recording.variable import Variable
 
-__all__ = ["Losses", "Penalty", "building", "calls", "numbers"]
+__all__ = ["Losses", "Penalty", "building", "calls", "numbers", "penalize"]
 
 
 class Penalty(NamedTuple):
@@ -70,3 +73,13 @@ def building(layer: Any) -> Iterator[None]:
         yield
     finally:
         del calls.layers[-1]
+
+
+def penalize(layer: Any, regularizer: Callable[[Any], Any], result: Any) -> None:
+    """Add a loss for each tensor in the result of a call; the mean over the examples, as in Keras since 3.13."""
+    for output in flatten(result)[0]:
+        loss = regularizer(output)
+        output = as_tensor(output)
+        if output.ndim:
+            loss = divide_no_nan(loss, output.shape[0])
+        layer.add_loss(loss)

@@ -13,12 +13,13 @@ from jittape.errors import DTypeError
 from jittape.keras.layers.data_formats import format_name, format_of, require_dimensions
 from jittape.keras.layers.layer import Layer
 from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.elementwise.comparison import greater_equal, where
 from jittape.random.dropout import dropped
 from jittape.random.generator import Generator
 
 __all__ = [
-    "Dropout", "GaussianDropout", "GaussianNoise", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "drop",
-    "generator_of",
+    "AlphaDropout", "Dropout", "GaussianDropout", "GaussianNoise", "SpatialDropout1D", "SpatialDropout2D",
+    "SpatialDropout3D", "drop", "generator_of",
 ]  # fmt: skip
 
 
@@ -65,7 +66,7 @@ class Dropout(Layer):
 
     def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **options: Any) -> None:
         super().__init__(**options)
-        self.rate = number("Dropout", "rate", rate, BELOW_ONE)
+        self.rate = number(type(self).__name__, "rate", rate, BELOW_ONE)
         self.noise_shape = (
             None if noise_shape is None else tuple(listed("Dropout", "noise_shape", noise_shape))
         )
@@ -76,15 +77,18 @@ class Dropout(Layer):
         """Return `inputs`, in training with dropout."""
         if not training or not self.rate:
             return inputs
-        shape = self.noise_shape
-        if shape is not None:
+        shape = inputs.shape if self.noise_shape is None else self.noise_shape
+        if self.noise_shape is not None:
             if len(shape) != len(inputs.shape):
                 raise ValueError(
                     f"layer {self.name!r}: noise_shape must have an entry for each of the {len(inputs.shape)} "
                     f"dimensions of the inputs, got {shape}"
                 )
             shape = tuple([n if m is None else m for m, n in zip(shape, inputs.shape, strict=True)])
-        return drop(self.seed_generator, inputs, self.rate, shape)
+        return self._drop(inputs, shape)
+
+    def _drop(self, x: Any, shape: Sequence[int]) -> Any:
+        return drop(self.seed_generator, x, self.rate, shape)
 
 
 class _SpatialDropout(Dropout):
@@ -171,6 +175,51 @@ class SpatialDropout3D(_SpatialDropout):
     """
 
     spatial = 3
+
+
+_SELU_MINIMUM = -1.6732632423543772 * 1.0507009873554805
+"""Limit of the activation selu for large negative inputs."""
+
+
+class AlphaDropout(Dropout):
+    """Dropout for the activation selu: mean and variance of the inputs remain (Klambauer et al., NeurIPS 2017).
+
+    In training, a random fraction of the elements becomes the limit of selu for large negative inputs. A factor and a
+    shift then restore mean 0 and variance 1.
+
+    Parameters
+    ----------
+    rate : float
+        The fraction, at least 0 and below 1.
+    noise_shape : sequence of int, optional
+        As for `Dropout`.
+    seed : int, optional
+        As for `Dropout`.
+    **options : those of `Layer`
+
+    Raises
+    ------
+    ValueError
+        If `rate` is not at least 0 and below 1.
+    DTypeError
+        At a call in training, if the inputs are not floating-point numbers.
+
+    Examples
+    --------
+    >>> layer = jt.keras.layers.AlphaDropout(0.5)
+    >>> np.unique(layer(jt.ones([1000]), training=True).numpy()).round(3).tolist(), set(layer(jt.ones([9])).tolist())
+    ([-0.779, 1.665], {1.0})
+    """
+
+    def _drop(self, x: Any, shape: Sequence[int]) -> Any:
+        if not x.dtype.is_floating:
+            raise DTypeError(
+                f"[AlphaDropout] takes floating-point inputs, got {x.dtype.name}; cast them first"
+            )
+        uniform = random.uniform if self.seed_generator is None else self.seed_generator.uniform
+        kept = greater_equal(uniform(shape, dtype=x.dtype), self.rate)
+        factor = ((1.0 - self.rate) * (1.0 + self.rate * _SELU_MINIMUM**2)) ** -0.5
+        return add(multiply(where(kept, x, _SELU_MINIMUM), factor), -factor * _SELU_MINIMUM * self.rate)
 
 
 class GaussianDropout(Layer):

@@ -115,9 +115,7 @@ class _Count(Counts):
         cls.counted = (cls.kind,)
 
     def __init__(self, thresholds: Any = 0.5, name: str | None = None, dtype: Any = None) -> None:
-        super().__init__(
-            0.5 if thresholds is None else thresholds, self.kind if name is None else name, dtype
-        )
+        super().__init__(0.5 if thresholds is None else thresholds, name, dtype)
 
     def result(self) -> Tensor:
         """Return the number; one for each threshold."""
@@ -227,7 +225,7 @@ class _Fraction(Counts):
     ) -> None:
         if thresholds is None:
             thresholds = 0.5 if top_k is None else EXCLUDED
-        super().__init__(thresholds, type(self).__name__.lower() if name is None else name, dtype)
+        super().__init__(thresholds, name, dtype)
         self.top_k = None if top_k is None else as_int("top_k", top_k)
         self.class_id = None if class_id is None else as_int("class_id", class_id)
 

@@ -74,7 +74,7 @@ class AUC(Counts):
         num_thresholds: int = 200,
         curve: str = "ROC",
         summation_method: str = "interpolation",
-        name: str | None = "auc",
+        name: str | None = None,
         dtype: Any = None,
         thresholds: Any = None,
         multi_label: bool = False,

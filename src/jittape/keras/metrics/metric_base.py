@@ -9,10 +9,11 @@ import numpy as np
 
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
+from jittape.core.name_scopes import default_name
 from jittape.execution import init_scope
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.keras import initializers
-from jittape.keras.saving.object_configs import serialize_keras_object
+from jittape.keras.saving.object_configs import is_builtin, serialize_keras_object
 from jittape.keras.saving.serializable import Serializable
 from jittape.keras.tensor_masks import as_mask, mask_of, weights_with_mask
 from jittape.keras.true_and_predicted import as_tensor
@@ -28,6 +29,22 @@ from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
 __all__ = ["Mean", "MeanMetricWrapper", "Metric", "Sum"]
+
+
+_NUMBERED = frozenset(
+    (
+        "Metric", "Counts", "AUC", "IoU", "BinaryIoU", "MeanIoU", "OneHotIoU", "OneHotMeanIoU", "MeanMetricWrapper",
+        "FalseNegatives", "FalsePositives", "TrueNegatives", "TruePositives", "Precision", "Recall",
+        "PrecisionAtRecall", "RecallAtPrecision", "SensitivityAtSpecificity", "SpecificityAtSensitivity",
+    )
+)  # fmt: skip
+"""Classes whose objects get numbered names in Keras, as do those of classes that inherit from them."""
+
+
+def _default_name(kind: type) -> str:
+    """Return the name of a new metric that was given none: ``mean``, but ``auc`` and then ``auc_1``."""
+    home = next(base for base in kind.__mro__ if is_builtin(base))
+    return default_name(kind) if home.__name__ in _NUMBERED else snake_case(home.__name__)
 
 
 @with_foreign_names(ATTRIBUTES_LEFT_OUT["keras.metrics.Metric"])
@@ -74,7 +91,7 @@ class Metric(Serializable, Module):
 
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
         super().__init__()
-        self._name = snake_case(type(self).__name__) if name is None else name  # any text
+        self._name = _default_name(type(self)) if name is None else name  # any text
         self.dtype = as_dtype(config.default_float if dtype is None else dtype)
 
     def add_variable(

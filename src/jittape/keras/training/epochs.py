@@ -68,16 +68,23 @@ def run_batches(
     return floats(logs)
 
 
-def finish_line(logs: dict[str, float], verbose: Any) -> None:
+def finish_line(logs: dict[str, Any], verbose: Any) -> None:
     """Print the values at the end of the line."""
     _print(verbose, f"{_shown(logs)}\n")
 
 
-def floats(logs: dict[str, Any]) -> dict[str, float]:
-    """Return losses and metrics as Python numbers, also those in dicts, in one dict; as in Keras, sorted by name."""
-    found: dict[str, float] = {}
+def floats(logs: dict[str, Any]) -> dict[str, Any]:
+    """Return losses and metrics as Python numbers, also those in dicts, in one dict; as in Keras, sorted by name.
+
+    A metric with several values, such as an F1Score of each class, is an array.
+    """
+    found: dict[str, Any] = {}
     for name, value in sorted(logs.items()):
-        found |= floats(value) if isinstance(value, dict) else {name: float(np.asarray(value))}
+        if isinstance(value, dict):
+            found |= floats(value)
+        else:
+            array = np.asarray(value)
+            found[name] = array if array.ndim else float(array)
     return found
 
 
@@ -93,8 +100,8 @@ def warn_of_nan(loss: float) -> None:
         )
 
 
-def _shown(logs: dict[str, float]) -> str:
-    return " - ".join(f"{name}: {value:.4f}" for name, value in logs.items())
+def _shown(logs: dict[str, Any]) -> str:
+    return " - ".join(f"{name}: {np.mean(value):.4f}" for name, value in logs.items())
 
 
 def _print(verbose: Any, text: str) -> None:

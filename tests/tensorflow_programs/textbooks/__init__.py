@@ -1,0 +1,1 @@
+"""Programs in the manner of textbooks and tutorials."""
