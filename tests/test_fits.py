@@ -149,6 +149,27 @@ def test_a_bound_is_near_in_standard_errors(size: float) -> None:
     assert np.isnan(found.errors["height"])
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_bound_where_the_cost_is_not_finite(seed: int) -> None:
+    """Normal numbers with a standard deviation that must not be negative; at zero, the likelihood is nan."""
+    numbers = np.random.default_rng(seed).normal(2.0, 0.5, 200)
+    mean, deviation = numbers.mean(), numbers.std()
+
+    def minus_log_likelihood(p: Any, numbers: Any) -> Any:
+        return jt.reduce_sum(0.5 * ((numbers - p["m"]) / p["s"]) ** 2 + jt.math.log(p["s"]))
+
+    found = jt.fit(
+        minus_log_likelihood, (numbers,), {"m": 0.0, "s": 1.0}, loss="nll", bounds={"s": (0.0, None)}
+    )
+    np.testing.assert_allclose(found.values, [mean, deviation], rtol=1e-6)
+    errors = deviation / np.sqrt([200.0, 400.0])
+    np.testing.assert_allclose(np.sqrt(np.diag(found.covariance)), errors, rtol=1e-5)
+    low, high = found.interval("m")
+    # The profile of the mean is n * log(1 + (m - mean)**2 / variance).
+    half = deviation * np.sqrt(np.expm1(0.99998 / 200.0))
+    np.testing.assert_allclose([low, high], [mean - half, mean + half], rtol=1e-4)
+
+
 def test_a_constraint_is_near_in_standard_errors() -> None:
     """A constraint on a number that is small in its unit, but many errors away from its bound, changes no error."""
     free = jt.fit(decay, (T, Y), START, sigma=0.05)

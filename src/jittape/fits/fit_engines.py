@@ -105,9 +105,32 @@ def _run_scipy(problem: FitProblem, algorithm: str | None, options: Mapping[str,
             *[constraint(rows, 0.0) for rows in _equations(problem)],
             *[constraint(rows, -np.inf) for rows in _inequalities(problem)],
         ]
-    found = minimize(problem.value_and_gradient, problem.start, jac=True, method=algorithm, **more)
+    cost = _FiniteCost(problem) if algorithm.lower() == "l-bfgs-b" else problem.value_and_gradient
+    found = minimize(cost, problem.start, jac=True, method=algorithm, **more)
     success = bool(found.success) or _is_minimum(problem, found.x)
     return Outcome(found.x, success, str(found.message), found)
+
+
+class _FiniteCost:
+    """The cost for line searches that give up where it is not finite, as for a standard deviation at its bound, zero.
+
+    There, the cost rises from the last finite one, so steeply that the next step is about a tenth as long.
+    """
+
+    def __init__(self, problem: FitProblem) -> None:
+        self._problem = problem
+        self._last: tuple[_Array, float, _Array] | None = None
+
+    def __call__(self, x: _Array) -> tuple[float, _Array]:
+        value, gradient = self._problem.value_and_gradient(x)
+        if np.isfinite(value) and np.isfinite(gradient).all():
+            self._last = x.copy(), value, gradient
+        elif self._last is not None:
+            start, cost, slope = self._last
+            step = x - start
+            size = float(abs(slope @ step))
+            value, gradient = cost + 5.0 * size, 15.0 * size * step / max(float(step @ step), 1e-300)
+        return value, gradient
 
 
 def _is_minimum(problem: FitProblem, x: _Array) -> bool:
