@@ -135,3 +135,29 @@ def test_written_values_fit(name: str, dtype: str, value: Any) -> None:
     if np.iscomplexobj(value) and dtype == "bool":
         return
     _check_as_numpy(written, np.array([1, 0, 1], dtype))
+
+
+REDUCTIONS = (
+    "sum mean max min prod std var any all count_nonzero nansum nanmean nanstd nanmax ptp average argmax"
+)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS.split())
+@pytest.mark.parametrize(
+    "keepdims", ["abc", 2, 0, -1, None, [1], np.array([True, False]), 1.5, {}, np.int8(1), np.True_], ids=repr
+)
+def test_keepdims_is_an_int(name: str, keepdims: Any) -> None:
+    if name == "argmax" and not isinstance(keepdims, (int, np.integer)):
+        return
+    _check_as_numpy(lambda np, a: getattr(np, name)(a, keepdims=keepdims), np.ones((2, 3)))
+
+
+def test_options_that_numpy_refuses() -> None:
+    x = np.array([1.0, 2.0])
+    for name in ("std", "var", "nanstd"):
+        _check_as_numpy(lambda np, a, name=name: getattr(np, name)(a, ddof=None), x)
+    _check_as_numpy(lambda np, a: np.exp(a, order="X"), x)
+    for order in ("X", "C", "K"):
+        _check_as_numpy(lambda np, a, order=order: a.copy(order), x)
+    for copy in ("a", True, None):
+        _check_as_numpy(lambda np, a, copy=copy: np.array(a, copy=copy), x)

@@ -78,6 +78,8 @@ def asarray(
             return a
     check_device(device)
     _check_order(order)
+    if isinstance(copy, str):
+        raise named(ValueError(f"copy must be True, False or None, got {copy!r}"))
     tensor = as_tensor(a, dtype)
     if copy is False and tensor is not a and not _shares(tensor, a):
         raise named(

@@ -253,6 +253,8 @@ class ArrayMethods:
 
     def copy(self: Any, order: str = "C") -> Any:
         """Return a tensor of the same value. Tensors never change, so nothing is copied."""
+        if order not in (*"CFAK", None):
+            raise ValueError(f"[copy] order must be 'C', 'F', 'A' or 'K', got {order!r}")
         return identity(self)
 
     def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -14,7 +15,7 @@ from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import as_dtype
 from jittape.core.tensor_shape import plain_shape
 from jittape.core.traced_scalar import TracedScalar
-from jittape.core.user_calls import named
+from jittape.core.user_calls import named, shown
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.comparison import where
@@ -39,6 +40,7 @@ __all__ = [
     "initial_beside",
     "is_mask",
     "is_number",
+    "keeps_dims",
     "numpy_function",
     "on_values",
     "reject",
@@ -69,6 +71,16 @@ def reject(function: str, **arguments: Any) -> None:
 def given(argument: Any) -> bool:
     """Return whether an optional argument is given: neither None nor NumPy's mark of a missing one."""
     return argument is not None and argument is not np._NoValue
+
+
+def keeps_dims(keepdims: Any) -> bool:
+    """Return the truth of the argument ``keepdims``, an int, as NumPy takes it; raise `TypeError` for other values."""
+    if keepdims.__class__ is bool or keepdims is np._NoValue:
+        return keepdims is True
+    try:
+        return bool(operator.index(keepdims))
+    except TypeError:
+        raise named(TypeError(f"keepdims must be a bool, got {shown(keepdims)}")) from None
 
 
 def are_ints(value: Any) -> bool:

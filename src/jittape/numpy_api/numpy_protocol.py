@@ -287,6 +287,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) ->
     dtype, casting = kwargs.pop("dtype", None), kwargs.pop("casting", "same_kind")
     if dtype is not None and ufunc in _TO_BOOL and as_dtype(dtype) == np.bool_:
         dtype = None  # it says nothing about the operands
+    if kwargs.get("order") not in (None, *"CFAK"):
+        raise ValueError(f"[{ufunc_name(ufunc)}] order must be 'C', 'F', 'A' or 'K', got {kwargs['order']!r}")
     for name in _WITHOUT_EFFECT:
         kwargs.pop(name, None)
     reject(ufunc.__name__, **kwargs)

@@ -19,6 +19,7 @@ from jittape.numpy_api.numpy_operands import (
     element_as,
     given,
     is_mask,
+    keeps_dims,
     reject,
     shape_of,
 )
@@ -172,7 +173,7 @@ def sum_adapter(of: Callable[..., Any], of_bools: Callable[..., Any], name: str)
         where: Any = True,
     ) -> Any:
         if dtype is None and _is_common(a, axis, out, initial, where) and a.aval.dtype.kind in "fc":
-            return of(a, axis, bool(keepdims))
+            return of(a, axis, keeps_dims(keepdims))
         reject(name, out=out)
         a = array_like(a)
         kind = a.dtype.kind
@@ -181,7 +182,7 @@ def sum_adapter(of: Callable[..., Any], of_bools: Callable[..., Any], name: str)
             kind = a.dtype.kind
         if is_mask(where):
             a = masked(name, a, where, neutral)
-        result = (of_bools if kind == "b" else of)(a, axis_of(name, a, axis), bool(keepdims))
+        result = (of_bools if kind == "b" else of)(a, axis_of(name, a, axis), keeps_dims(keepdims))
         return combine(result, element_as(initial, dtype_of(result))) if given(initial) else result
 
     SUMS.add(total)
@@ -193,17 +194,17 @@ def numpy_mean(
 ) -> Any:
     """``np.mean``; an integer `dtype` truncates the mean."""
     if dtype is None and _is_common(a, axis, out, None, where):
-        return reduce_mean(a, axis, bool(keepdims))
+        return reduce_mean(a, axis, keeps_dims(keepdims))
     reject("mean", out=out)
     a = converted(array_like(a), dtype)
     if isinstance(axis, list):
         raise TypeError(f"[np.mean] axis must be None, an int or a tuple of ints, got {axis!r}")
     if is_mask(where):
         floats = a if dtype_of(a).kind in "fc" else cast(a, np.float64)
-        total = reduce_sum(masked("mean", floats, where, 0), axis, bool(keepdims))
-        mean = divide(total, cast(element_count("mean", a, axis, bool(keepdims), where), total.dtype))
+        total = reduce_sum(masked("mean", floats, where, 0), axis, keeps_dims(keepdims))
+        mean = divide(total, cast(element_count("mean", a, axis, keeps_dims(keepdims), where), total.dtype))
     else:
-        mean = reduce_mean(a, axis, bool(keepdims))
+        mean = reduce_mean(a, axis, keeps_dims(keepdims))
     return mean if dtype is None else cast(mean, dtype)
 
 
@@ -219,7 +220,7 @@ def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         where: Any = True,
     ) -> Any:
         if _is_common(a, axis, out, initial, where) and a.aval.size:
-            return of(a, axis, bool(keepdims))
+            return of(a, axis, keeps_dims(keepdims))
         reject(name, out=out)
         a = array_like(a)
         if is_mask(where):
@@ -229,7 +230,7 @@ def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
                     "least element has no neutral value"
                 )
             a = masked(name, a, where, initial)
-        result = of(a, axis_of(name, a, axis), bool(keepdims))
+        result = of(a, axis_of(name, a, axis), keeps_dims(keepdims))
         if given(initial):
             initial = element_as(initial, dtype_of(result))
             if dtype_of(a).kind == "c":
@@ -252,7 +253,7 @@ def truth_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         reject(name, out=out)
         a = cast(array_like(a), np.bool_)
         a = masked(name, a, where, name == "all") if is_mask(where) else a
-        return of(a, axis_of(name, a, axis), bool(keepdims))
+        return of(a, axis_of(name, a, axis), keeps_dims(keepdims))
 
     return truth
 
@@ -298,7 +299,7 @@ def numpy_average(
     a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = False
 ) -> Any:
     """``np.average``."""
-    a, weights, keepdims = array_like(a), array_like(weights), bool(keepdims)
+    a, weights, keepdims = array_like(a), array_like(weights), keeps_dims(keepdims)
     if weights is None:
         mean = numpy_mean(a, axis, keepdims=keepdims)
         count = cast(element_count("average", a, axis, keepdims, True), dtype_of(mean))

@@ -10,7 +10,7 @@ import numpy as np
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
-from jittape.numpy_api.numpy_operands import axis_of, dtype_of, given, shape_of, strong, values_of
+from jittape.numpy_api.numpy_operands import axis_of, dtype_of, given, keeps_dims, shape_of, strong, values_of
 from jittape.numpy_api.numpy_rearranging import moved
 from jittape.numpy_api.numpy_shapes import numpy_concatenate
 from jittape.primitives.broadcast import axis_key
@@ -174,7 +174,10 @@ def _digitize(x: Any, bins: Any, right: Any = False) -> Any:
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     a = strong(a)
     axis = axis_of("count_nonzero", a, axis)
-    return reduce_sum(cast(cast(a, np.bool_), np.int64), axis, bool(keepdims))
+    kept = (
+        keeps_dims(keepdims) if keepdims or axis is not None else False
+    )  # as NumPy, which reads it only then
+    return reduce_sum(cast(cast(a, np.bool_), np.int64), axis, kept)
 
 
 # ---- sets ------------------------------------------------------------------------------------------------------------

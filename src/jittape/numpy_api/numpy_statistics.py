@@ -15,6 +15,7 @@ from jittape.numpy_api.numpy_operands import (
     given,
     has_tensor,
     is_mask,
+    keeps_dims,
     on_values,
     reject,
     shape_of,
@@ -71,12 +72,16 @@ def deviation_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         if isinstance(axis, list):
             raise TypeError(f"[np.{name}] axis must be None, an int or a tuple of ints, got {axis!r}")
         ddof = correction if given(correction) else ddof
+        if ddof is None:
+            raise TypeError(f"[np.{name}] ddof must be a number, got None")
         if dtype is not None and (a.dtype.kind != "f" or as_dtype(dtype) != dtype_of(a)):
-            return _converted_deviation(name, a, axis, as_dtype(dtype), ddof, bool(keepdims), where, mean)
+            return _converted_deviation(
+                name, a, axis, as_dtype(dtype), ddof, keeps_dims(keepdims), where, mean
+            )
         if is_mask(where) or given(mean):
-            variance = _variance(name, a, axis, ddof, bool(keepdims), where, mean)
+            variance = _variance(name, a, axis, ddof, keeps_dims(keepdims), where, mean)
             return sqrt(variance) if name.endswith("std") else variance
-        result = of(a, axis, bool(keepdims))
+        result = of(a, axis, keeps_dims(keepdims))
         if not ddof:
             return result
         count = element_count(name, a, axis, False, True)
