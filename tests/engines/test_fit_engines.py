@@ -63,6 +63,25 @@ def test_an_engine_finds_what_scipy_finds(engine: str, case: str) -> None:
     np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-2, atol=1e-6)
 
 
+@pytest.mark.parametrize("engine", [name for name in LIBRARIES if name != "ipopt"])
+def test_a_bound_where_the_cost_is_not_finite(engine: str) -> None:
+    pytest.importorskip(LIBRARIES[engine])
+    numbers = np.random.default_rng(0).normal(2.0, 0.5, 200)
+
+    def minus_log_likelihood(p: Any, numbers: Any) -> Any:
+        return jt.reduce_sum(0.5 * ((numbers - p["m"]) / p["s"]) ** 2 + jt.math.log(p["s"]))
+
+    found = jt.fit(
+        minus_log_likelihood,
+        (numbers,),
+        {"m": 0.0, "s": 1.0},
+        loss="nll",
+        bounds={"s": (0.0, None)},
+        engine=engine,
+    )
+    np.testing.assert_allclose(found.values, [numbers.mean(), numbers.std()], rtol=1e-4)
+
+
 @pytest.mark.parametrize("engine", LIBRARIES)
 def test_intervals_use_the_engine(engine: str) -> None:
     pytest.importorskip(LIBRARIES[engine])

@@ -355,6 +355,9 @@ def _run_optimagic(problem: FitProblem, algorithm: str | None, options: Mapping[
     if name.startswith("scipy_ls"):
         mark = library.mark.least_squares
         functions = {"fun": mark(problem.residuals), "jac": mark(problem.jacobian)}
+    elif name == "scipy_lbfgsb":
+        cost = _FiniteCost(problem)
+        functions = {"fun": lambda x: cost(x)[0], "jac": lambda x: cost(x)[1]}
     else:
         functions = {"fun": problem.value, "jac": problem.gradient}
     found = library.minimize(
