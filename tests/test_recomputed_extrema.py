@@ -68,9 +68,11 @@ def test_places_of_extrema_are_found(name, dtype):
     value = VALUES[name]
     for shape in SHAPES:
         x, y = arrays(*shape, dtype)
-        wanted = [np.argmax(value(x, y), 0), np.argmin(value(x, y), 1)]
+        a = value(x, y).numpy()
+        wanted = [np.argmax(a, 0), np.argmin(a, 1), a >= np.max(a, 0), a < np.max(a, 1, keepdims=True)]
         for _ in range(3):
             v = value(x, y)
             found = [jt.argmax(v, 0), jt.argmin(v, 1)]
+            found += [v >= jt.reduce_max(v, 0), v < jt.reduce_max(v, 1, keepdims=True)]
             for a, b in zip(found, wanted, strict=True):
                 np.testing.assert_array_equal(a.numpy(), b, err_msg=f"{shape}")

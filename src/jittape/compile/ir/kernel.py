@@ -156,7 +156,7 @@ class LoopKernel(Kernel):
 
     @cached_property
     def compared(self) -> set[int]:
-        """Numbers of the instructions that are compared for equality or give an extremum, and of their operands.
+        """Numbers of the instructions that are compared or give an extremum, and of their operands.
 
         Another kernel may recompute such a value to find the elements that equal an extremum, so every kernel must
         round it alike.
@@ -170,7 +170,7 @@ class LoopKernel(Kernel):
             if isinstance(instruction, Compute):
                 primitive = instruction.primitive
                 is_extremum = isinstance(primitive.lowering, Reduce) and not primitive.is_sum
-                if number in found or primitive.is_equality or is_extremum:
+                if number in found or instruction.dtype.kind == "b" or is_extremum:
                     found.update(instruction.args)
             elif isinstance(instruction, ZeroMask) and number in found:
                 found.add(instruction.value)

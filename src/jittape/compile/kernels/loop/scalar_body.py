@@ -100,18 +100,15 @@ class ScalarBody:
         self._places = _places(kernel)
 
     def computed(self, number: int, instruction: Instruction) -> IRValue:
-        """Emit an instruction, for `LoopKernel.compared` values without fused operations.
+        """Emit an instruction; nothing is fused with its result if it is one of `LoopKernel.compared`.
 
         LLVM fuses a product and a sum only if nothing else uses the product.
         """
-        before = self.builder.block
-        first = len(before.instructions)
         value = self.instruction(instruction)
-        if number in self.kernel.compared:
-            block = self.builder.block
-            for written in block.instructions[first if block is before else 0 :]:
-                if written.opname in ("fadd", "fsub", "fmul"):
-                    written.flags = [flag for flag in written.flags if flag not in CONTRACT]
+        written = value.ir
+        is_sum_or_product = getattr(written, "opname", None) in ("fadd", "fsub", "fmul")
+        if is_sum_or_product and number in self.kernel.compared:
+            written.flags = [flag for flag in written.flags if flag not in CONTRACT]
         return value
 
     def instruction(self, instruction: Instruction) -> IRValue:
