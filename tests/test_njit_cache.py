@@ -319,3 +319,28 @@ def test_a_file_that_was_edited_after_its_import_has_no_gradient(tmp_path, monke
     file.write_text("# moved\n" + text.format("x - x"))
     with pytest.raises(jt.NoGradientError, match="the file has changed since Python read it"):
         jt.njit_grad(fresh.caller)
+
+
+TABLE_USER = """
+import numba
+import numpy as np
+TABLE = np.array([{items}])
+@numba.njit
+def total(x, n):
+    s = 0.0
+    for i in range(n):
+        s += TABLE[i] * x[i % 2] ** 2
+    return s
+"""
+
+
+def test_a_global_array_is_part_of_the_key(tmp_path):
+    def run(items):
+        (tmp_path / "cached_user.py").write_text(TABLE_USER.format(items=items))
+        return run_python(
+            "-c", CACHED, str(tmp_path), JITTAPE_CACHE_DIR=str(tmp_path / "cache")
+        ).stdout.split("\n")[0]
+
+    assert run("1.0, 2.0, 3.0") == "[8.0, 8.0] 1 1"
+    assert run("1.0, 2.0, 3.0") == "[8.0, 8.0] 0 0"
+    assert run("1.0, 2.0, 4.0") == "[10.0, 8.0] 1 1"

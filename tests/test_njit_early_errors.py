@@ -13,7 +13,7 @@ import pytest
 
 import jittape as jt
 
-TABLE = np.ones(3)
+TABLE = np.ones(3) * 1j
 
 
 def plain(x: Any) -> Any:
@@ -106,7 +106,7 @@ def with_a_comprehension(x):
 
 @nb.njit
 def of_a_table(x):
-    return x * TABLE[0]
+    return x * TABLE[0].real
 
 
 @nb.njit

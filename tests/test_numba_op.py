@@ -322,6 +322,47 @@ def test_a_function_that_only_compiles_for_arrays_and_writes_its_argument():
     np.testing.assert_array_equal(x, before)
 
 
+@njit
+def total_of_squares(x):
+    return np.sum(x * x)
+
+
+@njit
+def largest_of_halves(x):
+    return np.max(x * 0.5) + total_of_squares(x)
+
+
+@njit
+def local_sum(x):
+    return np.sum(np.array([1.0, 2.0])) * x
+
+
+@pytest.mark.parametrize("function", [total_of_squares, largest_of_halves])
+def test_a_reduction_that_numba_compiles_for_numbers_too_is_of_arrays(function):
+    op, x = jt.numba_op(function), np.array([1.0, 3.0, 2.0])
+    value, (dx,) = watched(op, x)
+    expected = jt.njit_value_and_grad(function)(x)
+    assert value.shape == ()
+    np.testing.assert_allclose(value.numpy(), expected[0])
+    np.testing.assert_allclose(dx, expected[1])
+    assert float(jt.numba_op(function)(3.0)) == function(3.0)
+
+
+def test_a_function_of_numbers_may_have_a_sum():
+    np.testing.assert_allclose(jt.numba_op(local_sum)(np.ones(3)).numpy(), [3.0, 3.0, 3.0])
+
+
+@njit
+def updates_a_slice(a):
+    a[1:] *= a[:-1]
+    return a[0] + a[-1]
+
+
+def test_a_function_that_updates_a_slice_gets_copies():
+    value, (dx,) = watched(jt.numba_op(updates_a_slice), np.array([2.0, 3.0]))
+    assert (float(value), dx.tolist()) == (8.0, [4.0, 2.0])
+
+
 def test_a_function_of_arrays_that_returns_an_array_needs_its_result():
     with pytest.raises(TypeError, match=r"returns array\(float64, 1d, C\) for .* Pass result="):
         jt.numba_op(running)(np.ones(3), 0.5)

@@ -10,6 +10,7 @@ import sys
 import numba
 
 from jittape.numba_ad import linear_algebra_rules, tape_support
+from jittape.numba_ad.global_arrays import constant_lines
 from jittape.numba_ad.gradient_code import GradientCode
 from jittape.version import __version__
 
@@ -17,13 +18,13 @@ __all__ = ["import_lines", "module_name", "module_text"]
 
 
 def import_lines(text: str) -> str:
-    """Return the imports of generated code, only of names that it has: LAPACK's rules take 10 ms."""
+    """Return the imports and constants of generated code, only of names that it has: LAPACK's rules take 10 ms."""
     words = set(re.findall(r"\w+", text))
     lines = ["import math\n", "import numpy as np", "from numba import njit, prange\n"]
     for module in (linear_algebra_rules, tape_support):
         names = [name for name in module.__all__ if name in words]
         lines += [f"from {module.__name__} import {', '.join(names)}"] if names else []
-    return "\n".join(lines) + "\n\n"
+    return "\n".join(lines + constant_lines(words)) + "\n\n"
 
 
 def module_text(code: GradientCode) -> str:

@@ -79,12 +79,7 @@ class NjitGradient:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the gradient; the arguments are those of the function."""
         if kwargs or len(args) != len(self.parameters):
-            try:
-                bound = self._signature.bind(*args, **kwargs)
-            except TypeError as error:
-                raise TypeError(f"{self.__name__}: {error}") from None
-            bound.apply_defaults()
-            args = bound.args
+            args = self._all(args, kwargs)
         try:
             # 0.1 us for two arrays; their Numba types take 20 us.
             fingerprint = self._fingerprint_of(args)
@@ -94,6 +89,15 @@ class NjitGradient:
         if found is None:
             found = self._by_fingerprint[fingerprint] = self._derived_for(args)
         return found(*args)
+
+    def _all(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> tuple[Any, ...]:
+        """Return the arguments of a call by position, with default values."""
+        try:
+            bound = self._signature.bind(*args, **kwargs or {})
+        except TypeError as error:
+            raise TypeError(f"{self.__name__}: {error}") from None
+        bound.apply_defaults()
+        return bound.args
 
     def _derived_for(self, args: tuple[Any, ...]) -> Any:
         from jittape.numba_ad.njit_callable import types_of
@@ -190,7 +194,7 @@ class NjitGradient:
         from jittape.numba_ad.njit_callable import gradient_code, types_of
 
         known = not args and self.parameters
-        return gradient_code(self, self._known_types() if known else types_of(args, self)).text
+        return gradient_code(self, self._known_types() if known else types_of(self._all(args), self)).text
 
     def _known_types(self) -> tuple[Any, ...]:
         """Return the types for which the gradient was derived last, or else the function was compiled."""
@@ -242,6 +246,7 @@ class NjitGradient:
             self._kept = NjitGradient(
                 self.function, self.argnums, "kept_bytes", self.purpose, False, self.checkpoint
             )
+        args = self._all(args)
         own = args[1:] if self.returned == "vjp" else args
         return int(self._kept(*copy.deepcopy(own)))
 

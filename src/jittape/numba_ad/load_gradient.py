@@ -60,7 +60,12 @@ def store_machine_code(function: Any, argument_types: tuple[Any, ...], name: str
 
 
 def _njit(function: Any, boundscheck: bool | None, cache: bool) -> Any:
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": cache}
+    options: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "cache": cache,
+        "no_cfunc_wrapper": True,
+    }
     if boundscheck is not None:
         options["boundscheck"] = boundscheck
     if (

@@ -164,4 +164,14 @@ def front_function(gradient: Any) -> Any:
         namespace,
     )
     overload(stub)(namespace["typed"])
-    return numba.njit(nogil=True)(eval(f"lambda {names}: stub({names})", {"stub": stub}))
+    defaults = {
+        f"default_{name}": parameter.default
+        for name, parameter in gradient._signature.parameters.items()
+        if parameter.default is not parameter.empty
+    }
+    given = [
+        f"{name}=default_{name}" if f"default_{name}" in defaults else name for name in gradient.parameters
+    ]
+    return numba.njit(nogil=True)(
+        eval(f"lambda {', '.join(given)}: stub({names})", {"stub": stub, **defaults})
+    )

@@ -24,6 +24,7 @@ import numba
 import numpy as np
 from numba.extending import is_jitted
 
+from jittape.numba_ad.global_arrays import digest_of, has_constant
 from jittape.numba_ad.gradient_folder import digest, write_atomically
 from jittape.numba_ad.user_rules import rule_of
 from jittape.version import __version__
@@ -124,6 +125,8 @@ def _described(value: Any, seen: dict[Any, int]) -> Any:
         if rule_of(value) is not None:
             raise _UnknownError
         return value.targetoptions.get("parallel"), _described_function(value.py_func, seen)
+    if has_constant(value):
+        return "array", digest_of(value)
     if isinstance(value, tuple):
         return type(value).__name__, [_described(item, seen) for item in value]
     if isinstance(value, type) and hasattr(value, "_fields"):

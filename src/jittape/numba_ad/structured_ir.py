@@ -39,6 +39,8 @@ class Constant:
         if isinstance(self.value, float) and self.value - self.value != 0.0:
             return "np.nan" if self.value != self.value else "np.inf" if self.value > 0 else "(-np.inf)"
         text = repr(self.value)
+        if str(self.type) == "float32":
+            return f"np.float32({text})"
         return f"({text})" if text.startswith("-") else text
 
 

@@ -36,7 +36,7 @@ def _emit_accumulate(context: Any, builder: Any, signature: Any, args: Any) -> A
     return builder.fadd(*operands, flags=("reassoc", "nsz"))
 
 
-@njit(nogil=True)
+@njit(nogil=True, no_cfunc_wrapper=True)
 def reserve(stack: Any, used: Any, wanted: Any) -> Any:
     """Return a stack that can take `wanted` more elements; a larger one grows by half at least."""
     if used + wanted <= stack.size:
@@ -49,7 +49,7 @@ def reserve(stack: Any, used: Any, wanted: Any) -> Any:
     return larger
 
 
-@njit(nogil=True)
+@njit(nogil=True, no_cfunc_wrapper=True)
 def digamma(x: Any) -> Any:
     """Return the derivative of ``log(gamma(x))`` (DLMF 5.5.2, 5.5.4 and 5.11.2)."""
     total = 0.0
@@ -67,7 +67,7 @@ def digamma(x: Any) -> Any:
     return total + math.log(y) - 0.5 / y - series
 
 
-@njit(nogil=True)
+@njit(nogil=True, no_cfunc_wrapper=True)
 def sinc_slope(x: Any, value: Any) -> Any:
     """Return the derivative of ``np.sinc(x)``, whose value is given; near zero by its power series."""
     y = math.pi * x
@@ -77,7 +77,7 @@ def sinc_slope(x: Any, value: Any) -> Any:
     return -math.pi * y * (1 / 3 - s * (1 / 30 - s * (1 / 840 - s * (1 / 45360 - s / 3991680))))
 
 
-@njit(nogil=True)
+@njit(nogil=True, no_cfunc_wrapper=True)
 def save_array(stack: Any, at: Any, array: Any) -> None:
     """Write the elements of an array in C order to a stack, from place `at` on."""
     flat = array if array.ndim == 1 else np.ascontiguousarray(array).reshape(array.size)
@@ -86,7 +86,7 @@ def save_array(stack: Any, at: Any, array: Any) -> None:
         part[i] = flat[i]
 
 
-@njit(nogil=True)
+@njit(nogil=True, no_cfunc_wrapper=True)
 def load_array(stack: Any, at: Any, shape: Any) -> Any:
     """Return a new array with elements of a stack, from place `at` on."""
     array = np.empty(shape, dtype=stack.dtype)
@@ -96,7 +96,7 @@ def load_array(stack: Any, at: Any, shape: Any) -> Any:
     return array
 
 
-@njit(nogil=True)
+@njit(nogil=True, no_cfunc_wrapper=True)
 def unset(array: Any) -> Any:
     """Return `array`, which stands for an array that only one side of a branch makes.
 
@@ -105,13 +105,13 @@ def unset(array: Any) -> Any:
     return array
 
 
-@njit(nogil=True)
+@njit(nogil=True, no_cfunc_wrapper=True)
 def trip_count(start: Any, stop: Any, step: Any) -> Any:
     """Return the length of a range."""
     return max(0, (stop - start + step - (1 if step > 0 else -1)) // step)
 
 
-@njit(nogil=True)
+@njit(nogil=True, no_cfunc_wrapper=True)
 def state_count(steps: Any) -> Any:
     """Return the least number of states with which the steps of a loop run again at most as many times."""
     count, reach = 1, 2
@@ -121,7 +121,7 @@ def state_count(steps: Any) -> Any:
     return count
 
 
-@njit(nogil=True)
+@njit(nogil=True, no_cfunc_wrapper=True)
 def steps_to_next_state(steps: Any, free: Any) -> Any:
     """Return after how many of the `steps` that are to be reversed the next state is kept; `free` states are left.
 
@@ -138,7 +138,7 @@ def steps_to_next_state(steps: Any, free: Any) -> Any:
     return max(1, least, steps - reach * count // (count + times))
 
 
-@njit(nogil=True)
+@njit(nogil=True, no_cfunc_wrapper=True)
 def _extent(array: Any) -> Any:
     low = array.ctypes.data
     high = low + array.itemsize
@@ -153,7 +153,7 @@ def _extent(array: Any) -> Any:
     return low, high
 
 
-@njit(nogil=True)
+@njit(nogil=True, no_cfunc_wrapper=True)
 def overlap(one: Any, other: Any) -> Any:
     """Return whether two arrays may share memory; two columns of a matrix, for instance, do not."""
     low, high = _extent(one)
@@ -173,7 +173,7 @@ def overlap(one: Any, other: Any) -> Any:
     return distance < one.itemsize or step - distance < other.itemsize
 
 
-@njit(nogil=True)
+@njit(nogil=True, no_cfunc_wrapper=True)
 def add_into(target: Any, values: Any) -> None:
     """Add an array to another of the same shape, element by element."""
     if target.shape != values.shape:
@@ -182,7 +182,7 @@ def add_into(target: Any, values: Any) -> None:
         target[index] += values[index]
 
 
-@njit(nogil=True)
+@njit(nogil=True, no_cfunc_wrapper=True)
 def copy_into(target: Any, values: Any) -> None:
     """Copy the elements of an array to another of the same shape."""
     if target.ndim == 1:

@@ -51,7 +51,8 @@ class NumbaOp:
         # the function is one of numbers.
         self._vjp_of = vjp_of
         self.name: str = self._python.__name__
-        self.operands = tuple(inspect.signature(self._python).parameters)
+        self._signature = inspect.signature(self._python)
+        self.operands = tuple(self._signature.parameters)
         self._rules = self._derived_rules() if vjp is None and derive else self._gradient_rules(vjp)
         self._body = (_Elementwise if result is None else OnArrays)(self)
         self._dispatcher: Any = None
@@ -59,12 +60,16 @@ class NumbaOp:
         if vjp is not None:
             add_numba_rule(self, vjp)
 
-    def __call__(self, *operands: Any) -> Any:
-        """Record the op."""
-        if len(operands) != len(self.operands):
-            raise TypeError(
-                f"{self.name} takes {', '.join(self.operands)}; it was called with {len(operands)} arguments"
-            )
+    def __call__(self, *operands: Any, **keywords: Any) -> Any:
+        """Record the op; the operands have the names and default values of the parameters."""
+        if keywords or len(operands) != len(self.operands):
+            try:
+                bound = self._signature.bind(*operands, **keywords)
+            except TypeError as error:
+                given = f"it was called with {len(operands)} arguments: {error}"
+                raise TypeError(f"{self.name} takes {', '.join(self.operands)}; {given}") from None
+            bound.apply_defaults()
+            operands = bound.args
         return apply(self._body, operands)
 
     @property
@@ -173,13 +178,14 @@ class _Elementwise(_Body):
 
     def __init__(self, op: NumbaOp, item: int | None = None) -> None:
         from jittape.compile.llvm.external_functions import call_external
-        from jittape.numba_bridge.scalar_function import dispatcher_of
+        from jittape.numba_bridge.scalar_function import dispatcher_of, may_reduce
 
         self.form = Map(call_external)
         # A division by zero results in inf or nan, as everywhere in jittape.
         self._dispatcher = dispatcher_of(op._forward, error_model="numpy")
         self._codes: dict[tuple[np.dtype[Any], ...], str] = {}
         self._on_arrays: OnArrays | None = None
+        self._may_reduce = may_reduce(op._python)
         super().__init__(op, item)
 
     def __call__(self, *handles: Any) -> Any:
@@ -188,14 +194,24 @@ class _Elementwise(_Body):
         from jittape.numba_bridge.scalar_function import NotCompiledError
 
         try:
+            if self._may_reduce and self.item is None and any(getattr(x, "shape", ()) for x in handles):
+                # np.sum(x) is a number for an array, and Numba compiles it for numbers too.
+                try:
+                    return self._as_on_arrays("it has a reduction", handles)
+                except TypeError:
+                    self._may_reduce = False
             return self._on_elements(*handles)
         except NotCompiledError as error:
             if self.item is not None:
                 raise
-            on_arrays = self._for_arrays(str(error))
-            result = on_arrays(*handles)
-            self._on_arrays = on_arrays
-            return result
+            return self._as_on_arrays(str(error), handles)
+
+    def _as_on_arrays(self, reason: str, handles: Any) -> Any:
+        """Record the function as one of whole arrays, from now on."""
+        on_arrays = self._for_arrays(reason)
+        result = on_arrays(*handles)
+        self._on_arrays = on_arrays
+        return result
 
     def _for_arrays(self, reason: str) -> OnArrays:
         """Return the recorder of the function as one of whole arrays that returns a number."""

@@ -53,7 +53,7 @@ class ArgumentTypes:
         for kinds in (_types(key, readonly=True), writable):
             try:
                 self._dispatcher.compile(kinds)
-            except NumbaError as error:
+            except (NumbaError, AttributeError) as error:  # the latter for an update of a read-only slice
                 first = first or error
             else:
                 return kinds

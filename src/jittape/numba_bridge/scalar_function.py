@@ -7,9 +7,11 @@ integer) if the user's function raises: a loop over elements without Python cann
 from __future__ import annotations
 
 import ctypes
+import dis
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from types import CellType
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -31,10 +33,15 @@ from jittape.core.buffers import address_of
 from jittape.core.dtypes import NATIVE_NUMBERS
 
 __all__ = [
-    "NotCompiledError", "as_dispatcher", "compiled_scalar", "dispatcher_of", "evaluate_linked", "python_function",
+    "NotCompiledError", "as_dispatcher", "compiled_scalar", "dispatcher_of", "evaluate_linked", "may_reduce",
+    "python_function",
 ]  # fmt: skip
 
 _I64 = ir.IntType(64)
+_REDUCTIONS = {
+    "sum", "mean", "prod", "max", "min", "amax", "amin", "any", "all", "std", "var", "ptp", "median", "nansum",
+    "nanmean", "nanprod", "nanmax", "nanmin", "average", "count_nonzero",
+}  # fmt: skip
 _KEPT = ("boundscheck", "fastmath", "inline")
 """Numba options of the user that affect what a scalar function computes."""
 
@@ -55,6 +62,28 @@ def python_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the Python function of a dispatcher; return any other function unchanged."""
     python: Callable[..., Any] = function.py_func if isinstance(function, Dispatcher) else function
     return python
+
+
+def may_reduce(function: Callable[..., Any], seen: set[Any] | None = None) -> bool:
+    """Return whether a function, or one that it calls, names a reduction that Numba compiles for numbers too."""
+    seen = {function} if seen is None else seen | {function}
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    attributes = {
+        one.argval for one in dis.get_instructions(code) if one.opname in ("LOAD_ATTR", "LOAD_METHOD")
+    }
+    if not _REDUCTIONS.isdisjoint(attributes):  # `max` alone is a function of numbers
+        return True
+    cells = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
+    values = [function.__globals__.get(name) for name in code.co_names] + cells
+    if any(
+        getattr(one, "__module__", "") == "numpy" and getattr(one, "__name__", "") in _REDUCTIONS
+        for one in values
+    ):
+        return True
+    callees = {python_function(one) for one in values if isinstance(one, Dispatcher)}
+    return any(may_reduce(one, seen) for one in callees - seen)
 
 
 def as_dispatcher(function: Callable[..., Any]) -> Dispatcher:

@@ -22,7 +22,7 @@ from jittape.numba_ad.emit.restore_actions import (
     view_actions,
 )
 from jittape.numba_ad.emit.stack_slices import StackSlices
-from jittape.numba_ad.emit.statement_text import element
+from jittape.numba_ad.emit.statement_text import element, range_text
 from jittape.numba_ad.loops.loop_direction import is_order_free
 from jittape.numba_ad.loops.single_pass_loops import independent
 from jittape.numba_ad.recording_plan import Plan
@@ -246,8 +246,7 @@ class BackwardPass:
         for line in [] if slices is None else slices.begin_backward():
             writer.line(line, s.where)
         if checkpoint is None and self._runs_in_any_order(s, slices):
-            start, stop, step = [x.name for x in s.bounds]
-            writer.begin(f"for {s.counter.name} in range({start}, {stop}, {step}):", s.where)  # type: ignore[union-attr]
+            writer.begin(f"for {s.counter.name} in {range_text(s.bounds)}:", s.where)  # type: ignore[union-attr]
         else:
             self._reversed_loop(s if checkpoint is None else checkpoint.segment)
         outer, self._loop_of_text = self._loop_of_text, s

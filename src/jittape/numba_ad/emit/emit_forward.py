@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from jittape.numba_ad.checkpoints import Checkpoint
 from jittape.numba_ad.emit.kept_arrays import PopArray, kept_copies, save
 from jittape.numba_ad.emit.restore_actions import Branch, Pop, pushes, restore_actions
 from jittape.numba_ad.emit.stack_slices import StackSlices, find_slices
-from jittape.numba_ad.emit.statement_text import element, most_text, resize_text, text_of
+from jittape.numba_ad.emit.statement_text import element, most_text, range_text, resize_text, text_of
 from jittape.numba_ad.loops.independent_iterations import KEEPS, reason_for_one_thread
 from jittape.numba_ad.recording_plan import Plan
 from jittape.numba_ad.stack_sizes import recording_loops, stack_size
@@ -86,13 +87,16 @@ class Writer:
             del self.lines[-2:]
 
 
+SWAPPED = 3
+"""Maximum number of variables that Python assigns at once without a tuple."""
+
+
 def begin_loop(s: Loop, writer: Writer, run: Callable[[Block], None]) -> None:
     """Write what precedes the body of a loop; `run` writes the statements of its header."""
     for phi in s.phis:
         writer.line(f"{phi.inner.name} = {phi.init.name}", s.where)
     if s.counter is not None:
-        start, stop, step = [x.name for x in s.bounds]
-        writer.begin(f"for {s.counter.name} in range({start}, {stop}, {step}):", s.where)
+        writer.begin(f"for {s.counter.name} in {range_text(s.bounds)}:", s.where)
     else:
         writer.begin("while True:", s.where)
         if s.header is not None:
@@ -103,6 +107,15 @@ def begin_loop(s: Loop, writer: Writer, run: Callable[[Block], None]) -> None:
 def end_loop(s: Loop, writer: Writer, more: Sequence[tuple[str, str]] = ()) -> None:
     """Write what follows the body of a loop; `more` are pairs of names and values to assign with its variables."""
     moved = [(phi.inner.name, phi.next.name) for phi in s.phis if phi.next is not phi.inner] + list(more)
+    while len(moved) > SWAPPED:  # more would be a tuple for Numba
+        read = {one: set(re.findall(r"\w+", one[1])) for one in moved}
+        first = next(
+            (one for one in moved if all(one[0] not in read[x] for x in moved if x is not one)), None
+        )
+        if first is None:
+            break
+        moved.remove(first)
+        writer.line(f"{first[0]} = {first[1]}")
     if moved:
         writer.line(f"{', '.join(x for x, _ in moved)} = {', '.join(y for _, y in moved)}")
     if s.stop is not None:

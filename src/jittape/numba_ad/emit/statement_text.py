@@ -7,7 +7,9 @@ from typing import Any
 from jittape.numba_ad.lower.numba_types import new_array_text
 from jittape.numba_ad.structured_ir import Alloc, Apply, Dim, Effect, Load, Op, Resize, Statement, Store, View
 
-__all__ = ["element", "index_text", "most_text", "resize_text", "text_of", "zeros_like_text", "zeros_text"]
+__all__ = [
+    "element", "index_text", "most_text", "range_text", "resize_text", "text_of", "zeros_like_text", "zeros_text",
+]  # fmt: skip
 
 
 def text_of(statement: Statement) -> str:
@@ -17,7 +19,9 @@ def text_of(statement: Statement) -> str:
     if isinstance(statement, Load):
         if statement.guard is None:
             return element(statement)
-        return f"{element(statement)} if {statement.guard.name} else np.{statement.result.type}(0)"
+        kind = str(statement.result.type)
+        zero = "0.0" if kind == "float64" else f"np.{kind}(0)"
+        return f"{element(statement)} if {statement.guard.name} else {zero}"
     if isinstance(statement, View):
         return statement.base.name + index_text(statement)
     assert isinstance(statement, (Op, Alloc, Apply, Effect))
@@ -28,6 +32,14 @@ def text_of(statement: Statement) -> str:
 def element(statement: Load | Store, suffix: str = "") -> str:
     """Return the text of the element that a statement accesses, or that of its shadow."""
     return f"{statement.array.name}{suffix}[{', '.join(x.name for x in statement.indices)}]"
+
+
+def range_text(bounds: list[Any]) -> str:
+    """Return the range of a loop; without step 1, which takes Numba longer to compile."""
+    start, stop, step = [x.name for x in bounds]
+    if step != "1" or any(str(x.type) != "int64" for x in bounds):
+        return f"range({start}, {stop}, {step})"
+    return f"range({stop})" if start == "0" else f"range({start}, {stop})"
 
 
 def zeros_text(statement: Alloc) -> str:

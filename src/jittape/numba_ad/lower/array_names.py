@@ -12,9 +12,13 @@ __all__ = ["is_live", "is_shared"]
 
 
 def is_live(frame: Any, name: str) -> bool:
-    """Return whether a statement after the current one may read `name` before it is bound again."""
+    """Return whether a statement after the current one may read `name` before it is bound again.
+
+    ``name.0`` is an item of a tuple that a loop carries.
+    """
     if name.startswith("%"):
         return True
+    name = name.partition(".")[0]
     for statements in reversed(frame.ahead):
         use = _first_use(statements, name)
         if use is not None:

@@ -6,10 +6,12 @@ import math
 import operator
 import re
 from collections.abc import Callable
-from typing import Any
+from functools import partial, reduce
+from typing import Any, cast
 
 import numpy as np
 from numba import types
+from numba.np.numpy_support import from_dtype
 
 from jittape.errors import NoGradientError
 from jittape.numba_ad.lower.numba_types import is_float, new_array_text, result_type, unified
@@ -37,7 +39,7 @@ from jittape.numba_ad.structured_ir import (
     Where,
 )
 
-__all__ = ["Builder", "constant", "undefined"]
+__all__ = ["Builder", "constant", "is_remainder", "undefined"]
 
 ROOTS = (FUNCTIONS[math.sqrt], FUNCTIONS[np.sqrt])
 """Rules of square roots."""
@@ -74,6 +76,20 @@ def undefined(kind: Any) -> Constant:
     """Return the zero that stands for a variable that is not assigned on this path."""
     zero: Any = False if kind == types.boolean else 0 if isinstance(kind, types.Integer) else 0.0
     return Constant(zero, kind)
+
+
+def is_remainder(index: Scalar, count: int) -> bool:
+    """Return whether a number is known to be an index of `count` items: a remainder, or the counter of a loop."""
+    statement = getattr(index, "statement", None)
+    if isinstance(statement, Loop) and statement.counter is index:
+        first, stop, step = (cast(Any, getattr(bound, "value", None)) for bound in statement.bounds)
+        return None not in (first, stop, step) and all(
+            0 <= k < count for k in (range(first, stop, step) or (0,))
+        )
+    if isinstance(statement, Op) and statement.rule is BINARY["Mod"]:
+        divisor = getattr(statement.operands[1], "value", None)
+        return divisor is not None and 0 < divisor <= count
+    return False
 
 
 def _shown(array: Array) -> str:
@@ -217,6 +233,31 @@ class Builder:
         array = Array(root.name, types.Array(dtype, len(dims), "C"), root, self.block, None, list(dims))
         self._append(array, Alloc(self.where, array, template, operands))
         return array
+
+    def global_array(self, name: str, value: Any) -> Array:
+        """Return an array that the module of the generated code has."""
+        key = ("global", name)
+        if key not in self.top.known:
+            dims: list[Scalar] = [constant(size) for size in value.shape]
+            dtype = from_dtype(value.dtype)
+            self.top.known[key] = self.inside(self.top, lambda: self.passive_array(name, [], dtype, dims))
+            self.top.known[key].type = types.Array(dtype, value.ndim, "C", readonly=True)
+        return self.top.known[key]
+
+    def table(self, items: tuple[Any, ...]) -> Array:
+        """Return an array of numbers; it is filled in the outermost block that knows all of them."""
+        key = ("table", *[_key(x) for x in items])
+        found = self._find(key)
+        if found is None:
+            own = self.block
+            while own.parent is not None and not any(getattr(x, "block", None) is own for x in items):
+                own = own.parent
+            kind = reduce(lambda one, other: unified(one, other) or one, [x.type for x in items])
+            found = self.inside(own, lambda: self.alloc("table", kind, [constant(len(items))]))
+            for position, item in enumerate(items):
+                self.inside(own, partial(self.store, found, [constant(position)], item))
+            own.known[key] = found
+        return found
 
     def apply(self, rule: Any, function: Any, operands: list[Any], base: str) -> Any:
         """Append a call of a function of arrays with a rule; return its result."""

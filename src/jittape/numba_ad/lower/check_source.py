@@ -14,6 +14,7 @@ import numpy as np
 from numba.extending import is_jitted
 
 from jittape.errors import NoGradientError
+from jittape.numba_ad.global_arrays import has_constant
 from jittape.numba_ad.lower.build_ir import Builder
 from jittape.numba_ad.lower.control_flow import always_returns, assigned_names, without_loop_else
 from jittape.numba_ad.lower.function_source import PythonObject, Source, read_source
@@ -40,7 +41,7 @@ METHODS_OF_CONTAINERS = ("append", "extend", "insert", "pop", "remove", "keys", 
 ITERATORS = ("enumerate", "zip", "ndindex", "ndenumerate")
 """Functions that loops run over."""
 CONSTANTS = (np.ndarray, complex, list, dict, set)
-"""Types of global values that generated code cannot contain."""
+"""Types of global values that generated code cannot contain, except of arrays that it can."""
 
 
 def check_source(function: Any, purpose: str) -> None:
@@ -191,13 +192,19 @@ class _Body:
                 is_function = isinstance(node, ast.Call) and part is node.func
                 if is_function and isinstance(part, ast.Attribute) and self._resolved(part) is None:
                     inner = part.value  # `_method` checks the name
-                if isinstance(inner, ast.expr) and not isinstance(inner, ast.Slice):
+                is_items = isinstance(inner, ast.ListComp) and self._makes_array(node)
+                if isinstance(inner, ast.expr) and not isinstance(inner, ast.Slice) and not is_items:
                     self._expression(inner)
             if isinstance(node, ast.Call):
                 self._call(node)
             elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
                 name = type(node.ops[0]).__name__
                 self.refuse(node, f"the comparison {name} is not supported")
+
+    def _makes_array(self, node: ast.expr) -> bool:
+        """Return whether an expression calls `np.array`, which fills an array by a list comprehension."""
+        found = self._resolved(node.func) if isinstance(node, ast.Call) else None
+        return found is not None and found.value in (np.array, np.asarray)
 
     def _value(self, node: ast.Name | ast.Constant) -> None:
         """Refuse a literal or a global value that generated code cannot contain."""
@@ -216,7 +223,7 @@ class _Body:
                 return
             except ValueError:  # an empty cell: a function that is defined later
                 return
-        if isinstance(value, CONSTANTS):
+        if isinstance(value, CONSTANTS) and not has_constant(value):
             self.refuse(
                 node,
                 f"a global or closure variable of type {type(value).__name__}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numba import types
 
 from jittape.errors import NoGradientError
+from jittape.numba_ad.global_arrays import constant_name, has_constant
 from jittape.numba_ad.lower.advanced_indexing import Mask, Places
 from jittape.numba_ad.lower.build_ir import Builder, constant
 from jittape.numba_ad.lower.function_source import NamedItems, PythonObject, Source
@@ -22,7 +24,7 @@ from jittape.numba_ad.lower.known_calls import (
     known_function,
     known_method,
 )
-from jittape.numba_ad.lower.lower_subscripts import subscript
+from jittape.numba_ad.lower.lower_subscripts import item_at, subscript
 from jittape.numba_ad.lower.whole_arrays import Lazy, elementwise, evaluated, matmul
 from jittape.numba_ad.scalar_rules import BINARY, COMPARE, UNARY, Rule, constant_power
 from jittape.numba_ad.structured_ir import Array, Constant, Value, Where
@@ -91,7 +93,8 @@ class Expressions:
     def refusal(self, node: ast.AST, reason: str, way_out: str = REWRITE) -> NoGradientError:
         """Return the error for a syntax node."""
         if hasattr(node, "lineno") and self.frame.line is None:
-            text = ast.unparse(node).splitlines()[0].replace("%", "")
+            text = ast.unparse(node).splitlines()[0]
+            text = re.sub(r"%(?=[a-z])", "", text)  # names of jumps
             self.builder.where = self.frame.source.where(node.lineno, text)
         return self.builder.refusal(reason, way_out)
 
@@ -128,15 +131,17 @@ class Expressions:
         return value
 
     def wrapped(self, value: Any, node: ast.AST) -> Any:
-        """Return a Python object as a lowered value."""
+        """Return a Python object as a lowered value; arrays are constants, as for Numba."""
         if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
             if isinstance(value, (np.floating, np.integer, np.bool_)):
                 if isinstance(value, np.float32):
-                    raise self.refusal(node, "a float32 global is not supported", "Pass it as an argument.")
+                    return Constant(value.item(), types.float32)
                 value = value.item()
             return constant(value)
         if isinstance(value, tuple):
             return tuple([self.wrapped(item, node) for item in value])
+        if has_constant(value):
+            return self.builder.global_array(constant_name(ast.unparse(node), value), value)
         if isinstance(value, (np.ndarray, complex, list, dict, set)):
             raise self.refusal(
                 node,
@@ -315,7 +320,7 @@ class Expressions:
     def _Subscript(self, node: ast.Subscript) -> Any:
         base = self.evaluated(node.value)
         if isinstance(base, tuple):
-            index = self.expression(node.slice) if not isinstance(node.slice, ast.Slice) else None
+            index: Any = self.expression(node.slice) if not isinstance(node.slice, ast.Slice) else None
             if isinstance(node.slice, ast.Slice):
                 bounds: list[Any] = [
                     None if part is None else getattr(self.expression(part), "value", "")
@@ -325,7 +330,9 @@ class Expressions:
                     return base[slice(*bounds)]
             elif isinstance(index, Constant) and -len(base) <= index.value < len(base):
                 return base[index.value]
-            raise self.refusal(node, "a tuple needs a constant index", "Use an array, or name the items.")
+            elif is_scalar(index) and isinstance(index.type, types.Integer):
+                return item_at(self, node, base, index)
+            raise self.refusal(node, "a tuple needs an int as the index", "Use an array, or name the items.")
         if not isinstance(base, Array):
             raise self.refusal(
                 node, "only arrays and tuples can be indexed", "Use arrays in place of lists and dicts."
@@ -349,6 +356,12 @@ class Expressions:
         function = self.expression(node.func)
         if not isinstance(function, PythonObject):
             raise self.refusal(node, "only functions known when the gradient is derived can be called")
+        if function.value in (np.array, np.asarray) and node.args and isinstance(node.args[0], ast.ListComp):
+            filled = ast.copy_location(ast.Call(node.func, node.args[1:], node.keywords), node)
+            arguments, keywords = self._arguments(filled)
+            return call_function(
+                self.builder, np.asarray, [self.comprehension(node.args[0]), *arguments], keywords
+            )
         arguments, keywords = self._arguments(node)
         if isinstance(function.value, type) and hasattr(function.value, "_fields"):
             return self._named_tuple(node, function.value, arguments, keywords)
@@ -370,6 +383,10 @@ class Expressions:
                 node, f"{kind.__name__} has the fields {', '.join(kind._fields)}", "Pass each."
             )
         return NamedItems.of(kind, [evaluated(self.builder, items[name]) for name in kind._fields])
+
+    def comprehension(self, node: ast.ListComp) -> Any:
+        """Return an array, or a tuple, of the items of a list comprehension."""
+        raise NotImplementedError
 
     def user_call(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 from numba import types
 from numba.extending import is_jitted
 
+from jittape.numba_ad.gradient_function import signature_of
 from jittape.numba_ad.lower.build_ir import Builder, constant
 from jittape.numba_ad.lower.control_flow import (
     RETURNED,
@@ -110,6 +111,12 @@ class _Calls(Loops):
         self.sources: list[str] = []
         self._active: list[Any] = []
 
+    def _forget_calls(self) -> None:
+        depth, frame = 0, self.frame
+        while frame.outer is not None:
+            depth, frame = depth + 1, frame.outer
+        del self._active[depth:]
+
     def inline(
         self, source: Source, variables: dict[str, Any], path: tuple[Any, ...], line: Where | None = None
     ) -> Any:
@@ -162,6 +169,61 @@ class _Calls(Loops):
                 self.builder.effect(f"if {{0}}: raise ValueError({message!r})", [shared])
         return result
 
+    def comprehension(self, node: ast.ListComp) -> Any:
+        """Return an array, or a tuple, of the items of a list comprehension."""
+        builder, variables = self.builder, dict(self.frame.variables)
+        parts: list[tuple[ast.expr, Any]] = []
+        bound: set[str] = set()
+        inner: ast.expr = node
+        while isinstance(inner, ast.ListComp):
+            (one, *others) = inner.generators
+            if others or one.ifs or bound & loaded_names(one.iter).keys():
+                raise self.refusal(
+                    node, "this list comprehension is not supported", "Fill an array in a loop."
+                )
+            bound |= set(assigned_names([ast.Expr(one.target)]))
+            parts.append((one.target, self._items(one.iter)))
+            inner = inner.elt
+        item = inner
+        if isinstance(parts[0][1], tuple) and len(parts) == 1:
+            values = []
+            for one in parts[0][1]:
+                self._assign(parts[0][0], one)
+                values.append(self.scalar(item))
+            self.frame.variables = variables
+            return tuple(values)
+        if any(isinstance(items, tuple) for _, items in parts):
+            raise self.refusal(node, "this list comprehension is not supported", "Fill an array in a loop.")
+
+        def value(indices: list[Any]) -> Any:
+            for (target, items), index in zip(parts, indices, strict=True):
+                self._assign(target, items.at(index))
+            found = self.scalar(item)
+            self.frame.variables = dict(variables)
+            return found
+
+        # The first lowering finds the type of the items.
+        kind = builder.inside(builder.new_block(), lambda: value([constant(0)] * len(parts))).type
+        array = builder.alloc("items", kind, [items.count for _, items in parts])
+        builder.nest(array.dims, lambda indices: builder.store(array, indices, value(indices)))
+        return array
+
+    def _bound(
+        self, node: ast.AST, signature: inspect.Signature, arguments: list[Any], keywords: dict[str, Any]
+    ) -> list[Any]:
+        """Return the arguments of a call by position, with default values."""
+        try:
+            bound = signature.bind(*arguments, **keywords)
+        except TypeError as error:
+            raise self.refusal(node, str(error), "Pass the arguments that the function takes.") from None
+        bound.apply_defaults()
+        values = []
+        for name, value in bound.arguments.items():
+            value = evaluated(self.builder, value, name)
+            known = is_scalar(value) or isinstance(value, (Array, tuple, PythonObject))
+            values.append(value if known else self.wrapped(value, node))
+        return values
+
     def user_call(
         self,
         node: ast.Call,
@@ -184,6 +246,7 @@ class _Calls(Loops):
             target, values = arguments
             return assign(self.builder, target, values, "+" if function is add_into else "", buffered=False)
         if hasattr(function, "derived"):  # a gradient: its generated code is lowered
+            arguments, keywords = self._bound(node, signature_of(function), arguments, keywords), {}
             function = function.derived(tuple([_type_of(one) for one in arguments]))
         if not is_jitted(function):
             name = getattr(function, "__name__", type(function).__name__)
@@ -192,16 +255,9 @@ class _Calls(Loops):
         if python in self._active or len(self._active) > 30:
             raise self.refusal(node, "recursion is not supported", "Write a loop.")
         source = read_source(function, self.builder.purpose)
-        try:
-            bound = inspect.signature(python).bind(*arguments, **keywords)
-        except TypeError as error:
-            raise self.refusal(node, str(error), "Pass the arguments that the function takes.") from None
-        bound.apply_defaults()
-        variables = {}
-        for name, value in bound.arguments.items():
-            value = evaluated(self.builder, value, name)
-            known = is_scalar(value) or isinstance(value, (Array, tuple, PythonObject))
-            variables[name] = value if known else self.wrapped(value, node)
+        signature = inspect.signature(python)
+        values = self._bound(node, signature, arguments, keywords)
+        variables = dict(zip(signature.parameters, values, strict=True))
         self._active.append(python)
         line = self.builder.where if is_library else self.frame.line
         result = self.inline(source, variables, (*self.frame.path, node.lineno, node.col_offset), line)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -15,7 +15,7 @@ from numba import types
 from jittape.errors import NoGradientError
 from jittape.numba_ad.lower.array_names import is_live
 from jittape.numba_ad.lower.build_ir import constant, undefined
-from jittape.numba_ad.lower.carried_arrays import CarriedArrays, check_origins
+from jittape.numba_ad.lower.carried_arrays import CarriedArrays, CarriedTuples, check_origins
 from jittape.numba_ad.lower.control_flow import (
     VALUE,
     assigned_names,
@@ -38,7 +38,7 @@ from jittape.numba_ad.structured_ir import (
 
 __all__ = ["Loops"]
 
-ONE_NAME_EACH = "Use one variable for each item, as in `a, b = b, a + b`."
+ONE_NAME_EACH = "Bind it to a tuple of as many items, each of the same kind, in each iteration."
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Loops(Statements):
                 loop.parallel = function is numba.prange and self.frame.source.parallel
                 self._assign(statement.target, loop.counter)
 
-            self._loop(statement, bounds, None, begin)
+            self._range(statement, bounds, begin)
             return
         items = self._items(call)
         if isinstance(items, tuple):
@@ -95,6 +95,33 @@ class Loops(Statements):
             self._assign(statement.target, items.at(loop.counter))
 
         self._loop(statement, [constant(0), items.count, constant(1)], None, bind)
+
+    def _range(self, statement: ast.For, bounds: list[Any], begin: Callable[[Loop], None]) -> None:
+        """Lower a loop over a range; write out one whose counter is the index of a tuple of arrays."""
+        counters: list[Any] = []
+
+        def noted(loop: Loop) -> None:
+            counters.append(loop.counter)
+            begin(loop)
+
+        frame, block = self.frame, self.builder.block
+        variables, depth = frame.variables, len(frame.ahead)
+        try:
+            self._loop(statement, bounds, None, noted)
+        except NoGradientError as error:
+            index, known = (
+                getattr(error, "index", None),
+                [cast(Any, getattr(x, "value", None)) for x in bounds],
+            )
+            if index not in counters or None in known or 0 in known[2:]:
+                raise
+            self.frame, frame.variables, self.builder.block = frame, variables, block
+            del frame.ahead[depth:]
+            self._forget_calls()
+            self._unrolled(statement, tuple([constant(k) for k in range(*known)]))
+
+    def _forget_calls(self) -> None:
+        """Forget calls that an error has left."""
 
     def _unrolled(self, statement: ast.For, items: tuple[Any, ...]) -> None:
         """Lower the body of a loop over a tuple once for each item."""
@@ -126,18 +153,32 @@ class Loops(Statements):
             else []
         )
         if function is enumerate and len(given) in (1, 2):
-            inner = self._part(given[0])
+            inner = self._items(given[0])
             start = self.scalar(given[1]) if len(given) == 2 else constant(0)
-            return Items(inner.count, lambda k: (self.builder.binary("Add", k, start), inner.at(k)))
+            if isinstance(inner, tuple):
+                return tuple(
+                    [(self.builder.binary("Add", constant(k), start), x) for k, x in enumerate(inner)]
+                )
+            each = inner.at
+            return Items(inner.count, lambda k: (self.builder.binary("Add", k, start), each(k)))
         if function is zip and given:
-            parts = [self._part(one) for one in given]
-            count = parts[0].count
-            for other in parts[1:]:  # zip ends with the shortest
+            parts = [self._items(one) for one in given]
+            if all(isinstance(one, tuple) for one in parts):
+                return tuple(zip(*parts, strict=False))
+            arrays = [one for one in parts if isinstance(one, Items)]
+            if len(arrays) < len(parts):
+                raise self._no_items(node)
+            count = arrays[0].count
+            for other in arrays[1:]:  # zip ends with the shortest
                 same = other.count is count
                 count = count if same else self.builder.op(FUNCTIONS[min], [count, other.count], "size")
-            return Items(count, lambda k: tuple([one.at(k) for one in parts]))
-        if function is range and len(given) == 1:
-            return Items(self.scalar(given[0]), lambda k: k)
+            return Items(count, lambda k: tuple([one.at(k) for one in arrays]))
+        if function is range and len(given) in (1, 2):
+            first = constant(0) if len(given) == 1 else self.scalar(given[0])
+            count = self.builder.binary("Sub", self.scalar(given[-1]), first)
+            if not isinstance(count, Constant) or count.value < 0:
+                count = self.builder.op(FUNCTIONS[max], [count, constant(0)], "size")
+            return Items(count, lambda k: self.builder.binary("Add", k, first))
         if function in (np.ndindex, np.ndenumerate):
             return self._indices(node, function, [self.evaluated(one) for one in given])
         value = self.evaluated(node)
@@ -146,13 +187,6 @@ class Loops(Statements):
         if not isinstance(value, Array):
             raise self._no_items(node)
         return Items(self.builder.dim(value, 0), lambda k: self._item(value, k))
-
-    def _part(self, node: ast.expr) -> Items:
-        """Return what `zip` or `enumerate` runs over."""
-        found = self._items(node)
-        if isinstance(found, tuple):
-            raise self._no_items(node)
-        return found
 
     def _no_items(self, node: ast.expr) -> NoGradientError:
         return self.refusal(
@@ -200,15 +234,19 @@ class Loops(Statements):
         builder, frame = self.builder, self.frame
         assigned = assigned_names([statement])
         inside = loaded_names(statement)
-        rebound = rebound_names(statement, self.is_resize)
+        rebound = list(rebound_names(statement, self.is_resize))
         outside = {name for name in assigned if frame.loads.get(name, 0) > inside.get(name, 0)}
         if isinstance(statement, ast.For):  # an outer loop may evaluate what this one runs over again
             outside |= {
                 name for name in loaded_names(statement.iter) if name in assigned and is_live(frame, name)
             }
         known = self.carried_types.setdefault((*frame.path, statement.lineno, statement.col_offset), {})
-        before, where = dict(frame.variables), builder.where
+        where = builder.where
         frame.ahead.append([statement])  # the next iteration
+        variables = frame.variables
+        tuples = CarriedTuples(frame, assigned, known.setdefault("%tuples", {}))
+        before = frame.variables = tuples.split(variables)
+        assigned, outside, rebound = tuples.names(assigned), set(tuples.names(outside)), tuples.names(rebound)
         rebound_arrays = {
             name: before[name]
             for name in assigned
@@ -232,11 +270,19 @@ class Loops(Statements):
                 starts[name] = frame.variables[name]
                 if name.startswith("%") and not name.startswith(VALUE):
                     frame.variables[name] = constant(False)
+            tuples.join(frame.variables)
             if header is not None:
                 header(loop)
             builder.inside(loop.body, partial(begin, loop))
             builder.inside(loop.body, partial(self.run, statement.body))
-            after, builder.where = frame.variables, where
+            builder.where = where
+            if not tuples.have_items(frame.variables, outside):
+                carried.drop()
+                frame.ahead.pop()
+                frame.variables = variables
+                self._loop(statement, bounds, header, begin)
+                return
+            after = frame.variables = tuples.split(frame.variables)
             outside |= {name for name in assigned if getattr(starts[name], "merged", False)}
             if not self._widened(phis, after, outside, known):
                 break
@@ -253,6 +299,7 @@ class Loops(Statements):
                 )
         for name in set(after) - set(assigned) - set(before):
             del frame.variables[name]
+        tuples.join(frame.variables)
         loop.stop = None if stop is None else after[stop]
         if isinstance(loop.stop, Constant) and not loop.stop.value:
             loop.stop = None
@@ -280,7 +327,9 @@ class Loops(Statements):
         elif value is not None and value is before:
             variables[name] = value
         else:
-            text = f"{name} is assigned in the loop only, or refers to another array after it"
+            text = (
+                f"{name.partition('.')[0]} is assigned in the loop only, or refers to another array after it"
+            )
             is_tuple = isinstance(before, tuple)
             variables[name] = (
                 Unusable(f"a loop binds the tuple {name} again", ONE_NAME_EACH)
@@ -296,10 +345,12 @@ class Loops(Statements):
                 init.merged = True
             init = undefined(known[name])
         if not is_scalar(init):
-            reason = f"{name} may be undefined or refer to another array in the next iteration"
+            reason = (
+                f"{name.partition('.')[0]} may be undefined or refer to another array in the next iteration"
+            )
             way_out = "Assign it before the loop, or write into the array, as in `u[:] = v`."
             if isinstance(init, tuple):
-                reason, way_out = f"a loop carries the tuple {name}", ONE_NAME_EACH
+                reason, way_out = f"the items of the tuple {name} change their kinds in a loop", ONE_NAME_EACH
             unset = getattr(init, "unset", False)
             self.frame.variables[name] = Unusable(reason, way_out, undefined=missing, unset=unset)
             return None

@@ -243,6 +243,7 @@ class Statements(Expressions):
         """Return a variable that has one of two values; None stands for an undefined one."""
         if one is other or (isinstance(one, PythonObject) and one == other):
             return one
+        one, other = _undefined_items(other, one), _undefined_items(one, other)
         if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
             items = tuple([self._merged(name, a, b, phi) for a, b in zip(one, other, strict=True)])
             named = isinstance(one, NamedItems) and isinstance(other, NamedItems) and one.kind is other.kind
@@ -261,6 +262,19 @@ class Statements(Expressions):
                 return merged
         shown = "the result" if name.startswith(VALUE) else name
         return Unusable(f"{shown} is another array or has another type on another path", REBOUND)
+
+
+def _undefined_items(given: Any, value: Any) -> Any:
+    """Return a value; in place of an undefined one, a tuple of undefined numbers if the `given` one has numbers."""
+    if not isinstance(given, tuple) or not (given and no_value(value)):
+        return value
+    if isinstance(value, Unusable):
+        value.merged = True
+    items = [_undefined_items(item, None) for item in given]
+    kept = all(is_scalar(item) or isinstance(found, tuple) for item, found in zip(given, items, strict=True))
+    if not kept:
+        return value
+    return NamedItems.of(given.kind, items) if isinstance(given, NamedItems) else tuple(items)
 
 
 def _ends_in_raise(body: list[ast.stmt]) -> bool:

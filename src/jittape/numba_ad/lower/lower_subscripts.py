@@ -9,13 +9,13 @@ from typing import Any
 from numba import types
 
 from jittape.numba_ad.lower.advanced_indexing import Mask, Places, selection
-from jittape.numba_ad.lower.build_ir import constant
+from jittape.numba_ad.lower.build_ir import constant, is_remainder
 from jittape.numba_ad.lower.function_source import PythonObject
 from jittape.numba_ad.lower.numba_types import result_type
 from jittape.numba_ad.lower.whole_arrays import Lazy
 from jittape.numba_ad.structured_ir import Array, Constant, Value
 
-__all__ = ["subscript"]
+__all__ = ["item_at", "subscript"]
 
 
 def subscript(
@@ -42,6 +42,21 @@ def subscript(
         view, _ = _element_or_view(lowering, node, base, [whole if part is index else part for part in parts])
     axis = sum(not is_int for is_int in ints[:position])
     return view, selection(lowering.builder, view, axis, index, len(parts))
+
+
+def item_at(lowering: Any, node: ast.Subscript, items: tuple[Any, ...], index: Value | Constant) -> Any:
+    """Return the item of a tuple at a place that is computed: of numbers only, which a small array holds."""
+    if isinstance(index, Constant) or not items or not all(isinstance(x, (Value, Constant)) for x in items):
+        refusal = lowering.refusal(
+            node, "a tuple of arrays needs a constant index", "Write `for item in items`, or use an array."
+        )
+        refusal.index = index
+        raise refusal
+    builder, count = lowering.builder, len(items)
+    if not is_remainder(index, count):
+        message = f"raise IndexError('{lowering.frame.source.function.__name__}: tuple index out of range')"
+        builder.effect(f"if not -{count} <= {{0}} < {count}: {message}", [index])
+    return builder.load(builder.table(items), [index])
 
 
 def _parts(lowering: Any, node: ast.Subscript, base: Array) -> list[Any]:
