@@ -161,11 +161,22 @@ def fills_by_comprehensions(x, k):
     return np.sum(np.sin(y)) + np.sum(z**2) + v[0] * v[1]
 
 
+@njit
+def keeps_the_best_row(x, k):
+    rows = np.outer(x, x + k)
+    best = (0.0, rows[0])
+    for i in range(len(x)):
+        square = rows[i] @ rows[i]
+        if square > best[0]:
+            best = (square, rows[i])
+    return best[0] * best[1][1]
+
+
 FUNCTIONS = [
     carries_a_named_tuple, carries_nested_tuples, carries_arrays_in_a_tuple, swaps_the_items_of_a_tuple,
     swaps_arrays_in_a_tuple, widens_an_item, binds_a_tuple_in_the_loop_only, calls_one_that_returns_a_tuple,
     carries_in_an_inner_loop, reads_computed_places, runs_over_layers, reads_global_arrays,
-    fills_by_comprehensions,
+    fills_by_comprehensions, keeps_the_best_row,
 ]  # fmt: skip
 X = np.array([0.4, -0.7, 0.9, 0.2])
 

@@ -1,14 +1,15 @@
-"""Names of arrays: which ones are read later, and which memory has one name only."""
+"""Names of arrays, also in tuples: which ones are read later, and which memory has one name only."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from jittape.numba_ad.structured_ir import Array, Root
+from jittape.numba_ad.lower.function_source import NamedItems
+from jittape.numba_ad.structured_ir import Array, Constant, Root, Value
 
-__all__ = ["is_live", "is_shared"]
+__all__ = ["TupleItems", "is_live", "is_shared", "tuple_items", "tuple_shape"]
 
 
 def is_live(frame: Any, name: str) -> bool:
@@ -82,3 +83,74 @@ def _reads(node: ast.AST, name: str) -> bool:
 
 def _is_name(node: ast.AST, name: str, context: type[ast.expr_context]) -> bool:
     return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, context)
+
+
+class TupleItems:
+    """Names for the items of tuples, ``name.0``, while the variables of two places are compared.
+
+    Parameters
+    ----------
+    tuples : dict
+        Names of tuples, and what these are made of.
+    """
+
+    def __init__(self, tuples: dict[str, Any]) -> None:
+        self.tuples = tuples
+
+    @classmethod
+    def common(cls, one: dict[str, Any], other: dict[str, Any]) -> TupleItems:
+        """Return those of the tuples with arrays that two sets of variables have, made of the same."""
+        found = {}
+        for name, value in one.items():
+            if isinstance(value, tuple) and value is not other.get(name) and any(_roots(value)):
+                shape = tuple_shape(value)
+                if tuple_shape(other.get(name)) == shape:
+                    found[name] = shape
+        return cls(found)
+
+    def names(self, names: Iterable[str]) -> list[str]:
+        """Return names, those of items in place of those of tuples."""
+        items = {name: list(tuple_items(name, shape)) for name, shape in self.tuples.items()}
+        return [item for name in names for item in items.get(name, [name])]
+
+    def split(self, variables: dict[str, Any]) -> dict[str, Any]:
+        """Return variables, items in place of tuples."""
+        found = dict(variables)
+        for name, shape in self.tuples.items():
+            value = found.pop(name, None)
+            if isinstance(value, tuple):
+                found.update(tuple_items(name, shape, value))
+        return found
+
+    def join(self, variables: dict[str, Any]) -> None:
+        """Put the tuples in place of their items."""
+        for name, shape in self.tuples.items():
+            variables[name] = _joined(name, shape, variables)
+            for item in tuple_items(name, shape):
+                variables.pop(item, None)
+
+
+def tuple_shape(value: Any) -> Any:
+    """Return what a tuple is made of: "number", "array", another object, or a pair of its class and its items."""
+    if isinstance(value, tuple):
+        return getattr(value, "kind", None), [tuple_shape(item) for item in value]
+    return (
+        "array" if isinstance(value, Array) else "number" if isinstance(value, (Constant, Value)) else value
+    )
+
+
+def tuple_items(name: str, shape: Any, value: Any = None) -> dict[str, Any]:
+    """Return the names of the numbers and arrays of a tuple, with their values if it is given."""
+    if isinstance(shape, tuple):
+        found: dict[str, Any] = {}
+        for position, part in enumerate(shape[1]):
+            found |= tuple_items(f"{name}.{position}", part, None if value is None else value[position])
+        return found
+    return {name: value} if shape in ("array", "number") else {}
+
+
+def _joined(name: str, shape: Any, variables: dict[str, Any]) -> Any:
+    if isinstance(shape, tuple):
+        items = [_joined(f"{name}.{position}", part, variables) for position, part in enumerate(shape[1])]
+        return tuple(items) if shape[0] is None else NamedItems.of(shape[0], items)
+    return variables.get(name) if shape in ("array", "number") else shape

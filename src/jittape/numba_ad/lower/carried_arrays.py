@@ -5,15 +5,13 @@ A loop carries the items of a tuple instead of the tuple.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from jittape.errors import NoGradientError
-from jittape.numba_ad.lower.array_names import is_live, is_shared
+from jittape.numba_ad.lower.array_names import TupleItems, is_live, is_shared, tuple_items, tuple_shape
 from jittape.numba_ad.lower.build_ir import Builder
 from jittape.numba_ad.lower.dead_statements import operands_of
-from jittape.numba_ad.lower.function_source import NamedItems
 from jittape.numba_ad.lower.merged_arrays import is_inside
 from jittape.numba_ad.lower.whole_arrays import as_lazy, assign, materialize
 from jittape.numba_ad.structured_ir import (
@@ -194,7 +192,7 @@ def check_origins(builder: Builder, loop: Loop) -> None:
                 builder.check_origin(x)
 
 
-class CarriedTuples:
+class CarriedTuples(TupleItems):
     """The names of tuples that a loop binds again: their items have names of their own in the loop, ``name.0``.
 
     Parameters
@@ -209,44 +207,27 @@ class CarriedTuples:
     """
 
     def __init__(self, frame: Any, assigned: list[str], shapes: dict[str, Any]) -> None:
+        super().__init__({})
         self._shapes = shapes
-        self._tuples: dict[str, Any] = {}
         for name in assigned:
             value = frame.variables.get(name)
             if isinstance(value, tuple) and is_live(frame, name) and shapes.get(name, value) is not None:
-                shapes[name] = _shape(value)
+                shapes[name] = tuple_shape(value)
             elif isinstance(value, tuple) or not getattr(value, "undefined", value is None):
                 continue
             if shapes.get(name) is not None:
-                self._tuples[name] = shapes[name]
-
-    def names(self, names: Iterable[str]) -> list[str]:
-        """Return names, those of items in place of those of tuples."""
-        items = {name: list(_items(name, shape)) for name, shape in self._tuples.items()}
-        return [item for name in names for item in items.get(name, [name])]
-
-    def split(self, variables: dict[str, Any]) -> dict[str, Any]:
-        """Return variables, items in place of tuples."""
-        found = dict(variables)
-        for name, shape in self._tuples.items():
-            value = found.pop(name, None)
-            if isinstance(value, tuple):
-                found.update(_items(name, shape, value))
-        return found
+                self.tuples[name] = shapes[name]
 
     def join(self, variables: dict[str, Any]) -> None:
-        """Put the tuples in place of their items."""
-        for name, shape in self._tuples.items():
-            unusable = [
-                variables.get(item)
-                for item in _items(name, shape)
-                if not isinstance(variables.get(item), (Array, Constant, Value))
-            ]
-            joined = unusable[0] if unusable else _joined(name, shape, variables)
-            for item in _items(name, shape):
-                variables.pop(item, None)
-            if joined is not None:
-                variables[name] = joined
+        """Put the tuples in place of their items; a tuple with an item that cannot be read cannot be read."""
+        super().join(variables)
+        for name, shape in self.tuples.items():
+            items = tuple_items(name, shape, variables.get(name)).values()
+            unusable = [one for one in items if not isinstance(one, (Array, Constant, Value))]
+            if unusable:
+                variables[name] = unusable[0]
+            if variables.get(name) is None:
+                variables.pop(name, None)
 
     def have_items(self, variables: dict[str, Any], outside: set[str]) -> bool:
         """Return whether the tuples at the end of an iteration are made of the same; note it if one is not.
@@ -254,42 +235,16 @@ class CarriedTuples:
         A tuple that only the loop binds, and that is read after it (`outside`), is noted, too.
         """
         same = True
-        for name, shape in self._tuples.items():
+        for name, shape in self.tuples.items():
             value = variables.get(name)
-            if not isinstance(value, tuple) or _shape(value) != shape:
+            if not isinstance(value, tuple) or tuple_shape(value) != shape:
                 self._shapes[name], same = None, False
-        for name in outside - self._tuples.keys() - self._shapes.keys():
+        for name in outside - self.tuples.keys() - self._shapes.keys():
             value = variables.get(name)
             if isinstance(value, tuple):
-                shape = _shape(value)
+                shape = tuple_shape(value)
                 numbers = all(
-                    isinstance(one, (Constant, Value)) for one in _items(name, shape, value).values()
+                    isinstance(one, (Constant, Value)) for one in tuple_items(name, shape, value).values()
                 )
                 self._shapes[name], same = shape if numbers else None, False
         return same
-
-
-def _shape(value: Any) -> Any:
-    """Return what a tuple is made of: "number", "array", another object, or a pair of its class and its items."""
-    if isinstance(value, tuple):
-        return getattr(value, "kind", None), [_shape(item) for item in value]
-    return (
-        "array" if isinstance(value, Array) else "number" if isinstance(value, (Constant, Value)) else value
-    )
-
-
-def _items(name: str, shape: Any, value: Any = None) -> dict[str, Any]:
-    """Return the names of the numbers and arrays of a tuple, with their values if it is given."""
-    if isinstance(shape, tuple):
-        found: dict[str, Any] = {}
-        for position, part in enumerate(shape[1]):
-            found |= _items(f"{name}.{position}", part, None if value is None else value[position])
-        return found
-    return {name: value} if shape in ("array", "number") else {}
-
-
-def _joined(name: str, shape: Any, variables: dict[str, Any]) -> Any:
-    if isinstance(shape, tuple):
-        items = [_joined(f"{name}.{position}", part, variables) for position, part in enumerate(shape[1])]
-        return tuple(items) if shape[0] is None else NamedItems.of(shape[0], items)
-    return variables[name] if shape in ("array", "number") else shape

@@ -10,6 +10,7 @@ from typing import Any
 from numba import types
 
 from jittape.numba_ad.lower.advanced_indexing import Mask, Places
+from jittape.numba_ad.lower.array_names import TupleItems
 from jittape.numba_ad.lower.build_ir import Builder, constant, undefined
 from jittape.numba_ad.lower.control_flow import VALUE
 from jittape.numba_ad.lower.function_source import NamedItems, PythonObject
@@ -223,6 +224,8 @@ class Statements(Expressions):
             after.append(self.frame.variables)
         self.frame.variables = {}
         builder.where = where
+        tuples = TupleItems.common(*after)
+        after = [tuples.split(one) for one in after]
         ends = [_ends_in_raise(body) for body in (statement.body, statement.orelse)]
         sides = [(block, one) for block, one, end in zip(blocks, after, ends, strict=True) if not end]
         merged = merged_arrays(self, sides, no_value)
@@ -238,6 +241,7 @@ class Statements(Expressions):
             self.frame.variables[name] = self._merged(
                 name, one, other, lambda n, a, b: builder.if_phi(branch, n, a, b)
             )
+        tuples.join(self.frame.variables)
 
     def _merged(self, name: str, one: Any, other: Any, phi: Callable[[str, Any, Any], Any]) -> Any:
         """Return a variable that has one of two values; None stands for an undefined one."""
@@ -260,7 +264,7 @@ class Statements(Expressions):
             merged = phi(name, *pair)
             if merged is not None:
                 return merged
-        shown = "the result" if name.startswith(VALUE) else name
+        shown = "the result" if name.startswith(VALUE) else name.partition(".")[0]
         return Unusable(f"{shown} is another array or has another type on another path", REBOUND)
 
 
