@@ -348,6 +348,42 @@ def test_a_reduction_that_numba_compiles_for_numbers_too_is_of_arrays(function):
     assert float(jt.numba_op(function)(3.0)) == function(3.0)
 
 
+@njit
+def total_in_float32(x):
+    total = np.float32(0.0)
+    for i in range(len(x)):
+        total += x[i] * x[i]
+    return total
+
+
+@njit
+def count_in_int32(x):
+    return np.int32(len(x))
+
+
+def test_a_function_of_arrays_returns_numbers_of_other_dtypes(mode):
+    x = jt.constant(np.array([1.0, 2.0], np.float32))
+    value, (dx,) = watched(jt.numba_op(total_in_float32), x)
+    assert (value.dtype, dx.dtype) == (np.float32, np.float32)
+    assert (float(value), dx.tolist()) == (5.0, [2.0, 4.0])
+    doubled = jt.function(lambda x: 2.0 * jt.numba_op(total_in_float32)(x))
+    assert [float(doubled(x)) for _ in range(3)] == [10.0] * 3
+    assert jt.numba_op(count_in_int32)(x).numpy().dtype == np.int32
+
+
+@njit("float64(float64[:])")
+def typed_total(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] * x[i]
+    return total
+
+
+def test_a_function_of_arrays_with_an_explicit_signature():
+    value, (dx,) = watched(jt.numba_op(typed_total), np.array([1.0, 2.0]))
+    assert (float(value), dx.tolist()) == (5.0, [2.0, 4.0])
+
+
 def test_a_function_of_numbers_may_have_a_sum():
     np.testing.assert_allclose(jt.numba_op(local_sum)(np.ones(3)).numpy(), [3.0, 3.0, 3.0])
 

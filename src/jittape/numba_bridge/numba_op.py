@@ -282,12 +282,15 @@ class OnArrays(_Body):
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         """Call the function."""
+        avals = [Aval(array.shape, array.dtype) for array in arrays]
         value = self.dispatcher(*self.argument_types.arguments(arrays))
         if self.item is not None:
             value = value[self.item]
-        value = np.asarray(value)
+        # A float32 is a Python float here.
+        dtype = None if isinstance(value, np.ndarray) else self.argument_types.number(avals, self.item)
+        value = np.asarray(value, dtype)
         returned = Aval(value.shape, value.dtype)
-        expected = self.result(*[Aval(array.shape, array.dtype) for array in arrays])
+        expected = self.result(*avals)
         if returned != expected:
             raise ValueError(
                 f"numba_op({self.op.name}): the function returned {returned}, but result= is {expected}"

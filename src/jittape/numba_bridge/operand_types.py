@@ -45,6 +45,21 @@ class ArgumentTypes:
         kinds = self.of([Aval(array.shape, array.dtype) for array in arrays])
         return [_as_argument(array, kind) for array, kind in zip(arrays, kinds, strict=True)]
 
+    def number(self, avals: Any, item: int | None) -> np.dtype[Any] | None:
+        """Return the dtype of a number that the function returns, or of number `item` of its tuple; None for others."""
+        kind = self.returned(avals)
+        kind = types.unliteral(kind if item is None else kind[item])
+        return as_dtype(kind) if isinstance(kind, (types.Number, types.Boolean)) else None
+
+    def returned(self, avals: Any) -> Any:
+        """Return the Numba type of the result for operands with these shapes and dtypes."""
+        kinds = self.of(avals)
+        overload = self._dispatcher.overloads.get(kinds)
+        if overload is None:  # an explicit signature for arrays with any strides
+            called = types.Dispatcher(self._dispatcher).get_call_type(self._dispatcher.typingctx, kinds, {})
+            return called.return_type
+        return overload.signature.return_type
+
     def _accepted(self, key: tuple[tuple[np.dtype[Any], int], ...]) -> tuple[Any, ...]:
         writable = _types(key, readonly=False)
         if not self._dispatcher._can_compile:
@@ -72,10 +87,9 @@ def returned_number(dispatcher: Any, name: str, avals: Any, reason: str) -> np.d
     argument_types = ArgumentTypes(dispatcher)
     given = ", ".join([str(kind) for kind in _types(tuple([(x.dtype, len(x.shape)) for x in avals]), False)])
     try:
-        overload = dispatcher.overloads[argument_types.of(avals)]
+        returned = types.unliteral(argument_types.returned(avals))
     except NumbaError as error:
         raise TypeError(f"{reason}\nNor does Numba compile {name} for ({given}): {error}") from None
-    returned = types.unliteral(overload.signature.return_type)
     if not isinstance(returned, (types.Number, types.Boolean)) or as_dtype(returned) not in NATIVE_NUMBERS:
         raise TypeError(
             f"numba_op: {name} is a function of whole arrays, as Numba does not compile it for numbers, and returns "
