@@ -472,7 +472,7 @@ def test_a_loss_of_ones_own_may_take_fewer_arguments(compute_loss):
 def test_metrics_of_several_values_are_arrays(capsys):
     layer = jt.keras.layers.Dense(2, "sigmoid", kernel_initializer="ones")
     model = jt.keras.Sequential([jt.keras.Input((2,)), layer])
-    thresholds = jt.keras.metrics.TruePositives(thresholds=[0.5, 0.9])
+    thresholds = jt.keras.metrics.TruePositives(thresholds=[0.5, 0.9], name="true_positives")
     model.compile("sgd", "mse", metrics=[jt.keras.metrics.F1Score(threshold=0.5), thresholds])
     x, y = np.ones((4, 2)), np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     history = model.fit(x, y, verbose=2).history
@@ -480,3 +480,50 @@ def test_metrics_of_several_values_are_arrays(capsys):
     np.testing.assert_allclose(history["f1_score"], [[2 / 3, 6 / 7]], rtol=1e-6)
     assert history["true_positives"][0].tolist() == [5.0, 0.0]
     np.testing.assert_allclose(model.evaluate(x, y, verbose=0)[1], [2 / 3, 6 / 7], rtol=1e-6)
+
+
+def test_callbacks_know_the_epochs_and_steps_of_each_method():
+    seen = []
+
+    class Params(jt.keras.callbacks.Callback):
+        def on_test_begin(self, logs=None):
+            seen.append(self.params)
+
+        def on_predict_begin(self, logs=None):
+            seen.append(self.params)
+
+    model = jt.keras.Sequential([jt.keras.Input((3,)), jt.keras.layers.Dense(2)])
+    model.compile("sgd", "mse")
+    x, y = np.ones((10, 3)), np.ones((10, 2))
+    model.evaluate(x, y, callbacks=[Params()], verbose=0, batch_size=5)
+    model.predict(x, callbacks=[Params()], verbose=0, batch_size=3)
+    odd = jt.data.Dataset.from_tensor_slices((x, y)).batch(4).filter(lambda a, b: True)
+    model.evaluate(odd, callbacks=[Params()], verbose=0)
+    assert seen == [{"verbose": 0, "epochs": 1, "steps": steps} for steps in (2, 4, None)]
+
+
+def test_arguments_of_compile_as_plain_values():
+    model = jt.keras.Sequential([jt.keras.Input((3,)), jt.keras.layers.Dense(2)])
+    assert model.get_compile_config() is None
+    adam = jt.keras.optimizers.Adam(0.5, name="mine")
+    mean = jt.keras.metrics.MeanSquaredError()
+    model.compile(adam, jt.keras.losses.Huber(delta=0.5), metrics=["mae", mean], loss_weights=[2.0])
+    config = json.loads(json.dumps(model.get_compile_config()))
+    other = jt.keras.models.clone_model(model)
+    other.compile_from_config(config)
+    other.set_weights(model.get_weights())
+    x, y = np.ones((10, 3)), np.zeros((10, 2))
+    assert other.evaluate(x, y, verbose=0) == model.evaluate(x, y, verbose=0)
+    assert (other.optimizer.name, len(other.optimizer.variables)) == ("mine", 6)
+    assert len(model.variables) == len(model.metrics) == 2
+
+
+def test_a_class_that_defines_compile_is_not_compiled_from_a_config():
+    class Mine(jt.keras.Sequential):
+        def compile(self):
+            super().compile("sgd", "mse")
+
+    model = Mine([jt.keras.Input((3,)), jt.keras.layers.Dense(2)])
+    model.compile()
+    with pytest.warns(UserWarning, match="Mine defines compile"):
+        model.compile_from_config(model.get_compile_config())

@@ -124,6 +124,30 @@ def test_an_activity_penalty_is_a_mean_over_the_examples(examples):
         assert model.evaluate(x, model(x), verbose=0) == pytest.approx(0.03)
 
 
+def test_build_of_a_class_of_ones_own_sees_open_extents():
+    seen = []
+
+    class Noting(keras.layers.Layer):
+        def build(self, input_shape):
+            seen.append(input_shape)
+            self.scale = self.add_weight(name="scale", shape=(input_shape[-1],))
+
+        def call(self, inputs):
+            return inputs * self.scale
+
+    open_length, fixed_batch = keras.Input((None, 3)), keras.Input((3,), batch_size=7)
+    made = keras.Model(open_length, Noting(name="noting")(open_length))
+    Noting()(fixed_batch)
+    keras.Sequential([keras.Input((3,)), Noting()])
+    assert seen == [(None, None, 3), (7, 3), (None, 3)]
+    assert made.weights[0].path == "noting/scale"
+
+
+def test_a_dense_layer_refuses_a_single_example():
+    with pytest.raises(ValueError, match="at least two dimensions, the batch first"):
+        jt.nn.Dense(2)(jt.ones(3))
+
+
 def test_an_activity_regularizer():
     layer = jt.nn.Dense(1, activity_regularizer="l1", kernel_initializer="ones")
     layer([[1.0, 2.0]])

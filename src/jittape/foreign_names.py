@@ -121,7 +121,6 @@ _LAYER = {
 }
 
 _MODEL = {
-    "compile_from_config get_compile_config": "use compile(...)",
     "compiled_loss": "use compute_loss(x, y, y_pred, sample_weight)",
     "compiled_metrics": "use compute_metrics(x, y, y_pred, sample_weight)",
     "distribute_reduction_method distribute_strategy": "a program runs in one process; use jt.dask to divide data",

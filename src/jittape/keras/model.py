@@ -18,10 +18,11 @@ from jittape.keras.training.compiled_metrics import CompiledMetrics, metrics_of,
 from jittape.keras.training.compiled_outputs import compiled_loss, compiled_parts
 from jittape.keras.training.epochs import finish_line, run_batches, warn_of_nan
 from jittape.keras.training.functional_graph import FunctionalGraph
-from jittape.keras.training.model_parts import ModelParts
+from jittape.keras.training.model_parts import CompileArguments, ModelParts
 from jittape.keras.training.single_batches import SingleBatches
 from jittape.keras.training.training_data import (
     batch_size_of,
+    count_of,
     joined,
     some_batches,
     split_rows,
@@ -140,6 +141,10 @@ class Model(ModelParts, SingleBatches, Layer):
         compiled = compiled_parts(self._output_names(), loss, loss_weights, metrics, weighted_metrics)
         self.optimizer, (self.loss, self._factor, self._metrics) = chosen, compiled
         self._eagerly = bool(run_eagerly)
+        self._compile_arguments = CompileArguments(
+            optimizer=chosen, loss=loss, loss_weights=loss_weights, metrics=metrics, weighted_metrics=weighted_metrics,
+            run_eagerly=self._eagerly, steps_per_execution=steps_per_execution, jit_compile=jit_compile is True,
+        )  # fmt: skip
         self._steps, self._orders = {}, {}
 
     @property
@@ -317,8 +322,7 @@ class Model(ModelParts, SingleBatches, Layer):
         validation = validation_of(held_out, size, validation_steps, validation_freq)
         history = History()
         given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
-        steps = batches._count if batches._count > 0 else None
-        calls = CallbackList([*given, history], self, epochs=epochs, steps=steps, verbose=verbose)
+        calls = CallbackList([*given, history], self, epochs=epochs, steps=count_of(batches), verbose=verbose)
         self.stop_training = False
         logs: dict[str, float] = {}
         calls.call("on_train_begin", {})
@@ -375,8 +379,8 @@ class Model(ModelParts, SingleBatches, Layer):
             If arrays have different numbers of rows, or do not fit the model.
         """
         self._require_compiled("evaluate")
-        calls = CallbackList(callbacks, self, verbose=verbose)
         batches = some_batches((x, y, sample_weight), batch_size, "evaluate", steps)
+        calls = CallbackList(callbacks, self, epochs=1, steps=count_of(batches), verbose=verbose)
         logs = self._evaluated(batches, calls, verbose, "Evaluation")
         finish_line(logs, verbose)
         return self._results(logs, return_dict)
@@ -396,10 +400,11 @@ class Model(ModelParts, SingleBatches, Layer):
         ValueError
             If there are no batches.
         """
-        calls = CallbackList(callbacks, self, verbose=verbose)
+        batches = some_batches((x, None, None), batch_size, "predict", steps)
+        calls = CallbackList(callbacks, self, epochs=1, steps=count_of(batches), verbose=verbose)
         calls.call("on_predict_begin", {})
         found: list[Any] = []
-        for batch in some_batches((x, None, None), batch_size, "predict", steps):
+        for batch in batches:
             calls.call("on_predict_batch_begin", len(found), {})
             found.append(self._step("predict_step")(batch))
             calls.call("on_predict_batch_end", len(found) - 1, {"outputs": found[-1]})

@@ -14,6 +14,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from jittape.keras.layers.layer_losses import building
+from jittape.keras.saving.object_configs import is_builtin
 from jittape.keras.tensor_masks import mask_of
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.recording.tensor import Tensor
@@ -153,10 +155,18 @@ def is_symbolic(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 def call_symbolically(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the symbolic outputs of a layer."""
+    if isinstance(layer, InGraphs) and not layer.built and _builds_itself(type(layer)):
+        with building(layer):  # examples have numbers in place of None
+            layer._build(args, kwargs)
     call = SymbolicCall(layer, args, kwargs)
     if isinstance(layer, InGraphs):
         layer._call = call
     return call.outputs
+
+
+def _builds_itself(kind: type) -> bool:
+    """Return whether a class of the user defines `build`."""
+    return not is_builtin(next(base for base in kind.__mro__ if "build" in vars(base)))
 
 
 class Symbolic:

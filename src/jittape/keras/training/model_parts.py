@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from jittape.core.user_calls import as_int
+from jittape.core.user_calls import as_int, stack_level
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.symbolic_outputs import (
     OPEN_LENGTHS,
@@ -16,7 +17,11 @@ from jittape.keras.layers.symbolic_outputs import (
     mapped,
     on_examples,
 )
-from jittape.keras.saving.object_configs import serialize_keras_object
+from jittape.keras.saving.object_configs import (
+    deserialize_keras_object,
+    is_builtin,
+    serialize_keras_object,
+)
 from jittape.keras.saving.registered_objects import CustomObjectScope
 from jittape.keras.training.functional_graph import FunctionalGraph
 from jittape.keras.training.graph_config import config_of_graph, graph_of_config, is_graph_config
@@ -24,7 +29,7 @@ from jittape.keras.training.h5_weights import is_h5, load_h5, save_h5
 from jittape.module import Module
 from jittape.primitives.shape.creation import zeros
 
-__all__ = ["ModelParts"]
+__all__ = ["CompileArguments", "ModelParts"]
 
 
 def _zeros(shape: Any, dtype: Any) -> Any:
@@ -56,6 +61,13 @@ class DirectLayers:
         return list(found.values())
 
 
+class CompileArguments:
+    """Arguments of `compile`. The object is no container, so that the Variables of metrics are not counted twice."""
+
+    def __init__(self, **arguments: Any) -> None:
+        self.arguments = arguments
+
+
 class ModelParts:
     """Methods of `Model` that look up its parts."""
 
@@ -63,6 +75,7 @@ class ModelParts:
 
     _namespace: ClassVar[str] = "keras"
     _left_out: ClassVar[str] = "inputs outputs"
+    _compile_arguments: CompileArguments | None = None
 
     layers: Any = DirectLayers()
     metrics: Any
@@ -238,6 +251,46 @@ class ModelParts:
         return json.dumps(serialize_keras_object(self), **kwargs)
 
     # ---- settings ----------------------------------------------------------------------------------------------------
+
+    def get_compile_config(self) -> dict[str, Any] | None:
+        """Return the arguments of `compile` as plain values, for `compile_from_config`; None before it.
+
+        Raises
+        ------
+        TypeError
+            If an argument is a lambda or another object without a name.
+
+        Examples
+        --------
+        >>> model = jt.keras.Sequential([jt.keras.Input((2,)), jt.keras.layers.Dense(1)])
+        >>> model.compile("sgd", "mse")
+        >>> config = model.get_compile_config()
+        >>> config["loss"], config["optimizer"]["class_name"]
+        ('mse', 'SGD')
+        """
+        kept = self._compile_arguments
+        if kept is None:
+            return None
+        return {name: serialize_keras_object(value) for name, value in kept.arguments.items()}
+
+    def compile_from_config(self, config: Mapping[str, Any]) -> None:
+        """Compile the model with the result of `get_compile_config`. The optimizer is new.
+
+        A model whose class defines `compile` must define this method, too; otherwise it is not compiled.
+        """
+        model: Any = self
+        definer = next(base for base in type(self).__mro__ if "compile" in vars(base))
+        if not is_builtin(definer):
+            warnings.warn(
+                f"{type(self).__name__} defines compile(), so that `compile_from_config` cannot call it: define "
+                "get_compile_config and compile_from_config(config), too",
+                UserWarning,
+                stack_level(),
+            )
+            return
+        model.compile(**{name: deserialize_keras_object(value) for name, value in config.items()})
+        if model.built and model.optimizer is not None:
+            model.optimizer.build(model.trainable_variables)
 
     @property
     def compiled(self) -> bool:

@@ -19,6 +19,7 @@ __all__ = [
     "StepsOfEpochs",
     "batch_size_of",
     "batches_of",
+    "count_of",
     "joined",
     "one_batch",
     "some_batches",
@@ -216,6 +217,11 @@ def some_batches(
     """Return the first `steps` batches, by default all of them, for a method of a model."""
     batches = batches_of(data, batch_size, False, method)
     return batches if steps is None else batches.take(_at_least_1("steps", steps, method))
+
+
+def count_of(batches: Dataset) -> int | None:
+    """Return the number of batches; None if it is unknown or there is no end."""
+    return batches._count if batches._count > 0 else None
 
 
 def split_rows(
