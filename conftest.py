@@ -2,7 +2,6 @@
 that shows where something is read that was never written.
 """
 
-import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 import jittape as jt
 from jittape.compile.cache import schedule_cache
+from jittape.core.name_scopes import clear_session
 from jittape.core.tuning import tuning
 
 
@@ -25,10 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def example_names(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace["jt"] = jt
     doctest_namespace["np"] = np
-    if (
-        "jittape.keras.layers.layer_names" in sys.modules
-    ):  # examples print the names of layers, which are numbered
-        jt.keras.utils.clear_session()
+    clear_session()  # examples print the names of layers and optimizers, which are numbered
 
 
 @pytest.fixture(scope="session", autouse=True)

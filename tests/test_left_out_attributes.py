@@ -177,7 +177,6 @@ def test_attributes_of_ones_own_are_kept():
 
 
 def test_layers_of_a_model_by_name():
-    keras.utils.clear_session()
     layers = [keras.layers.Dense(3, name="hidden"), keras.layers.Dense(2)]
     model = keras.Sequential([keras.Input(batch_shape=(None, 4)), *layers])
     assert model.get_layer("hidden") is layers[0]
