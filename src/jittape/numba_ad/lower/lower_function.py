@@ -9,7 +9,6 @@ from typing import Any
 from numba import types
 from numba.extending import is_jitted
 
-from jittape.numba_ad.gradient_function import signature_of
 from jittape.numba_ad.lower.build_ir import Builder, constant
 from jittape.numba_ad.lower.control_flow import (
     RETURNED,
@@ -246,7 +245,7 @@ class _Calls(Loops):
             target, values = arguments
             return assign(self.builder, target, values, "+" if function is add_into else "", buffered=False)
         if hasattr(function, "derived"):  # a gradient: its generated code is lowered
-            arguments, keywords = self._bound(node, signature_of(function), arguments, keywords), {}
+            arguments, keywords = self._bound(node, function._signature, arguments, keywords), {}
             function = function.derived(tuple([_type_of(one) for one in arguments]))
         if not is_jitted(function):
             name = getattr(function, "__name__", type(function).__name__)
