@@ -82,6 +82,9 @@ class AttributeOfGraph:
 class InGraphs:
     """Attributes of layers that were called with symbolic inputs."""
 
+    built: bool
+    _build: Any
+
     _call: SymbolicCall | None = None
 
     @AttributeOfGraph

@@ -219,9 +219,10 @@ def some_batches(
     return batches if steps is None else batches.take(_at_least_1("steps", steps, method))
 
 
-def count_of(batches: Dataset) -> int | None:
+def count_of(batches: Any) -> int | None:
     """Return the number of batches; None if it is unknown or there is no end."""
-    return batches._count if batches._count > 0 else None
+    count: int = batches._count
+    return count if count > 0 else None
 
 
 def split_rows(
