@@ -312,8 +312,8 @@ def numba_op(forward: Callable[..., Any] | None = None, vjp: Any = None, *, resu
     forward : callable, optional
         An ``@njit`` function, or a function that Numba can compile. Without `result`, it is a function of scalars that
         is applied to each element of its operands; they are promoted and broadcast. If Numba compiles it for the
-        whole operands only, it is a function of whole arrays that returns a number. Without `forward`,
-        a decorator is returned.
+        whole operands only, or if it has a reduction such as `np.sum` and returns a number for them, it is a function
+        of whole arrays that returns a number. Without `forward`, a decorator is returned.
     vjp : callable, `numba_op`, or tuple of them, optional
         Derivative, in the same form: ``vjp(g, out, *operands)`` returns the cotangent of the operand for the cotangent
         `g` of the result `out`. For several operands, it returns a tuple of cotangents, or `vjp` is a tuple of
