@@ -105,6 +105,12 @@ PASSES = (
         "return False",
         "a running sum is divided among threads", "tests/test_threads.py tests/test_compiled_ops.py",
     ),
+    Mutation(
+        "rounded results", "compile/kernels/loop/outline.py",
+        'in ("fadd", "fsub", "fmul"):',
+        'in ("fneg",):',
+        "sums are fused with products where nothing else uses these", "tests/test_recomputed_extrema.py",
+    ),
     # ---- steps ----
     Mutation(
         "order of pieces", "compile/schedule/order_steps.py",

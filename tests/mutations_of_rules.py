@@ -72,7 +72,7 @@ RULES = (
     ),
     Mutation(
         "maximum at a tie", "primitives/elementwise/piecewise.py",
-        "lambda g, out, x, y: where(greater_equal(x, out), g, 0),",
+        "lambda g, out, x, y: where(greater_equal(x, y), g, 0),",
         "lambda g, out, x, y: where(greater(x, y), g, 0),",
         "no operand gets the gradient of equal operands", "tests/test_edge_values.py tests/test_elementwise.py",
     ),

@@ -1,7 +1,7 @@
 """Values that one kernel takes an extremum of and another recomputes, to find the elements that equal the extremum.
 
-LLVM fuses a product and a sum if nothing else uses the product. A value that two kernels round differently equals no
-extremum: the gradient was nan.
+LLVM fuses a product and a sum if nothing else uses the product, and a sum of many terms has another order in another
+kernel. A value that two kernels round differently equals no extremum: the gradient was nan, or went to another operand.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ VALUES: dict[str, Callable[[Any, Any], Any]] = {
     "product of rows": lambda x, y: y * x[1] + x[0] * x[1],
     "square": lambda x, y: y * 0.3 + jt.square(x[0]),
     "squared difference": lambda x, y: jt.math.squared_difference(y, x[1]) * x[0] + y,
+    "squared difference of a product": lambda x, y: jt.math.squared_difference(y * x[0], x[1] * 0.3),
     "exponential": lambda x, y: jt.exp(x[0] * 0.1) * 0.7 - y * x[1],
     "transposed": lambda x, y: jt.transpose(jt.transpose(y) - (x[0] * 0.1)[:, None]),
     "distances": lambda x, y: jt.reduce_sum((y[:, None, :] - x[None, :, :]) ** 2, 2),
@@ -29,6 +30,22 @@ EXTREMA: dict[str, Callable[[Any], Any]] = {
     "min": lambda v: jt.reduce_min(v, 0),
     "max of all": jt.reduce_max,
     "max of rows": lambda v: jt.reduce_max(v, 1),
+    "max of min": lambda v: jt.reduce_max(jt.reduce_min(v, 0)),
+    "max of sums": lambda v: jt.reduce_max(jt.reduce_sum(v * 1.1 - 0.2, 0)),
+    "max of deviations": lambda v: jt.reduce_max(jt.math.reduce_std(v, 0)),
+    "min of logsumexp": lambda v: jt.reduce_min(jt.reduce_logsumexp(v * 1.1 + 0.1, 1)),
+    "maximum": lambda v: jt.maximum(0.7 * v - 0.1, v * v - 0.3),
+    "minimum of sums": lambda v: jt.minimum(jt.reduce_mean(v * 1.1 + 0.2, 0), v[0] * 0.9 - 0.1),
+    "maximum of sums": lambda v: jt.maximum(jt.reduce_mean(v * 1.1 + 0.2, 0), v[0] * 0.9 - 0.1),
+    "relu": lambda v: jt.nn.relu(0.7 * v - 0.1 * v * v),
+    "segments": lambda v: jt.math.unsorted_segment_max(v * 0.3 - v * v, np.arange(len(v)) % 3, 3),
+    "scattered": lambda v: jt.tensor_scatter_nd_max(v * 0.3 - 0.1, [[0], [1], [0]], v[:3] * v[-3:] - 0.2),
+}
+CHOICES: dict[str, Callable[[Any, Any], Any]] = {
+    "products": lambda s, row: jt.maximum(s * row[0] + row, 0.3 * s - row * row[1]),
+    "sums": lambda s, row: jt.maximum(jt.reduce_mean(s * 1.1 + row), 0.3 * s - row * row[1]),
+    "relu": lambda s, row: jt.nn.relu(s * row[0] + row) - 0.3 * row,
+    "greatest": lambda s, row: 0.3 * row * jt.reduce_max(s * row - 0.2 * row) + row,
 }
 SHAPES = [(3, 3, 8), (16, 4, 16), (64, 3, 3), (64, 5, 3), (200, 40, 3), (7, 4, 33), (5, 60, 17)]
 
@@ -60,6 +77,28 @@ def test_gradients_of_extrema_find_the_elements(name, extremum, dtype):
             for _ in range(2):
                 for a, b in zip(gradients(x, y, reads), wanted, strict=True):
                     np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4, err_msg=f"{shape}")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", CHOICES)
+def test_the_branch_of_a_maximum_in_a_loop(name, dtype):
+    """A step of the loop reads the maximum, and the backward pass recomputes what was compared."""
+
+    def gradients(x: Any, reads: bool) -> np.ndarray[Any, Any]:
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            states = jt.scan(lambda s, row: CHOICES[name](s, row), x, initializer=x[0])
+            if reads:
+                states.numpy()
+            loss = jt.reduce_sum(jt.sin(states))
+        return tape.gradient(loss, x).numpy()
+
+    for shape in ((9, 5), (20, 33)):
+        x = jt.constant(np.random.default_rng(shape).normal(size=shape).astype(dtype))
+        for reads in (False, True):
+            wanted = gradients(x, reads)
+            for _ in range(2):
+                np.testing.assert_allclose(gradients(x, reads), wanted, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -41,7 +41,6 @@ from jittape.compile.ir.instructions import (
     dtype_of,
 )
 from jittape.core.dtypes import info_of
-from jittape.core.forms import Reduce
 from jittape.core.locks import cached_property
 from jittape.core.primitive import Primitive
 from jittape.core.tuning import tuning
@@ -153,28 +152,6 @@ class LoopKernel(Kernel):
             *[reduction.primitive for reduction in self.reductions],
             *[scatter.combining for scatter in scatters if scatter and scatter.combining],
         ]
-
-    @cached_property
-    def compared(self) -> set[int]:
-        """Numbers of the instructions that are compared or give an extremum, and of their operands.
-
-        Another kernel may recompute such a value to find the elements that equal an extremum, so every kernel must
-        round it alike.
-        """
-        found = {r.value for r in self.reductions if not r.primitive.is_sum}
-        for store in self.stores:
-            combining = None if store.scatter is None else store.scatter.combining
-            if combining is not None and not combining.is_addition:
-                found.add(store.value)
-        for number, instruction in reversed([*enumerate(self.instructions)]):
-            if isinstance(instruction, Compute):
-                primitive = instruction.primitive
-                is_extremum = isinstance(primitive.lowering, Reduce) and not primitive.is_sum
-                if number in found or instruction.dtype.kind == "b" or is_extremum:
-                    found.update(instruction.args)
-            elif isinstance(instruction, ZeroMask) and number in found:
-                found.add(instruction.value)
-        return found
 
     def dtype_of(self, value: int) -> np.dtype[Any]:
         """The dtype of an instruction's value."""

@@ -226,10 +226,9 @@ maximum_op = Primitive(
     "maximum",
     abstract_eval=same_of_kinds("maximum", "biuf"),
     impl=np.maximum,
-    # By the result, which the next matrix product of a network needs anyway: the other operand then ends here.
     vjp=(
-        lambda g, out, x, y: where(greater_equal(x, out), g, 0),
-        lambda g, out, x, y: where(greater_equal(x, out), 0, g),
+        lambda g, out, x, y: where(greater_equal(x, y), g, 0),
+        lambda g, out, x, y: where(greater_equal(x, y), 0, g),
     ),
     lowering=Map(lambda m, x, y: m.maximum(x, y)),
     promote_args=common("maximum"),

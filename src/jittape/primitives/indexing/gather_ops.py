@@ -262,8 +262,10 @@ scatter_combine_op = Primitive(
 """Slices along the first axes, combined with values one after another; `how` is a key of `COMBINE`."""
 
 
-def _shares(g: Any, out: Any, x: Any, v: Any, indices: Any) -> tuple[Any, Any, Any]:
+def _shares(x: Any, v: Any, indices: Any, how: str, g: Any) -> tuple[Any, Any, Any]:
     """Return masks of the elements of `x` and `v` that equal the extremum, and the equal shares of the cotangent."""
+    # Again: if an earlier run has computed it, this one may round the operands differently, and none would equal it.
+    out = scatter_extremum_op.bind(x, v, *indices, how=how)
     x_won = cast_to(equal(x, out), x.dtype)
     v_won = cast_to(equal(v, gather_op.bind(out, *indices, axis=0)), v.dtype)
     winners = add(x_won, scatter_add_op.bind(v_won, *indices, axis=0, shape=x.shape))
@@ -271,12 +273,12 @@ def _shares(g: Any, out: Any, x: Any, v: Any, indices: Any) -> tuple[Any, Any, A
 
 
 def _extremum_x_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, how: str) -> Any:
-    x_won, _, share = _shares(g, out, x, v, indices)
+    x_won, _, share = _shares(x, v, indices, how, g)
     return zero_dominant_multiply(share, x_won)
 
 
 def _extremum_v_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, how: str) -> Any:
-    _, v_won, share = _shares(g, out, x, v, indices)
+    _, v_won, share = _shares(x, v, indices, how, g)
     return zero_dominant_multiply(gather_op.bind(share, *indices, axis=0), v_won)
 
 

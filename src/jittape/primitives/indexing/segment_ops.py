@@ -172,6 +172,8 @@ def _extremum_vjp(g: Any, out: Any, x: Any, ids: Any, *, how: str, size: int, ax
         return broadcast(literal(0, x.dtype), x.shape)
     row = segment_row_op.bind(ids, size=size, op=op)
     kept = along_rows(kept_rows(ids), x, axis)
+    # Again: if an earlier run has computed it, this one may round `x` differently, and no element would equal it.
+    out = segment_extremum_op.bind(x, ids, how=how, size=size, axis=axis, op=op)
     chosen = cast_to(logical_and(equal(x, gather_op.bind(out, row, axis=axis)), kept), x.dtype)
     winners = scatter_add_op.bind(chosen, row, axis=axis, shape=out.shape)
     share = zero_dominant_multiply(g, reciprocal(winners))

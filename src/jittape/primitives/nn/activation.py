@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.dtypes import int64
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.user_calls import as_flag, as_float
-from jittape.primitives.broadcast import axis_key, normalized_axes
+from jittape.primitives.broadcast import axis_key, cast_to, normalized_axes
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract, zero_dominant_multiply
-from jittape.primitives.elementwise.comparison import greater, less, where
+from jittape.primitives.elementwise.comparison import greater, less, less_equal, where
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.error_functions import erfc
 from jittape.primitives.elementwise.exponential import exp, expm1, log, rsqrt
@@ -20,7 +21,7 @@ from jittape.primitives.elementwise.hyperbolic import sigmoid, tanh
 from jittape.primitives.elementwise.piecewise import absolute, maximum, minimum
 from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.identity import stop_gradient
-from jittape.primitives.record_parts import floating, one_float, same_real_float
+from jittape.primitives.record_parts import floating, one_float, same_of_kinds, same_real_float
 from jittape.primitives.reduce.reductions import Axis, reduce_max, reduce_sum
 from jittape.typing import Tensor, TensorLike
 
@@ -33,9 +34,19 @@ __all__ = [
 # ---- rectifiers ------------------------------------------------------------------------------------------------------
 
 
-def _relu_body(x: Any) -> Any:
-    # For equal operands the gradient of `maximum` flows to the first: at 0 to the constant.
-    return maximum(0, x)
+def _promoted_bool(x: Any) -> tuple[Any, ...]:
+    return (cast_to(x, int64) if x.dtype.kind == "b" else x,)
+
+
+relu_op = Primitive(
+    "relu",
+    abstract_eval=same_of_kinds("relu", "biuf"),
+    impl=lambda x: np.maximum(x.dtype.type(0), x),
+    # By the result, which the next matrix product of a network needs anyway: the operand then ends here.
+    vjp=(lambda g, out, x: where(less_equal(out, 0), 0, g),),
+    lowering=Map(lambda m, x: m.maximum(m.literal(0, x.dtype), x)),
+    promote_args=_promoted_bool,
+)
 
 
 def relu(features: TensorLike, name: str | None = None) -> Tensor:
@@ -58,12 +69,12 @@ def relu(features: TensorLike, name: str | None = None) -> Tensor:
     >>> jt.nn.relu([-1.0, 2.0]).numpy()
     array([0., 2.], dtype=float32)
     """
-    return apply(_relu_body, (features,))
+    return apply(relu_op, (features,))
 
 
 def _relu6_body(x: Any) -> Any:
     # For equal operands the gradient flows to the constants: it is 0 at 0 and at 6.
-    return minimum(6, maximum(0, x))
+    return minimum(6, relu(x))
 
 
 def relu6(features: TensorLike, name: str | None = None) -> Tensor:

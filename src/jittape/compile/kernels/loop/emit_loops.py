@@ -135,7 +135,7 @@ class _NestEmitter(VectorBody):
         kernel = self.kernel
         for number, instruction in enumerate(kernel.instructions):
             if kernel.levels[number] == level:
-                self.values[number] = self.computed(number, instruction)
+                self.values[number] = self.instruction(instruction)
         for store in kernel.stores:
             if store.level == level and store.scan is not None:
                 self._store_scan(store)

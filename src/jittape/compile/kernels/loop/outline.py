@@ -16,7 +16,7 @@ from jittape.compile.ir.hashes import blake2b
 from jittape.compile.ir.kernel import label_of, params_text
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_math import IRMath
-from jittape.compile.llvm.ir_value import IRValue, llvm_type
+from jittape.compile.llvm.ir_value import CONTRACT, IRValue, llvm_type
 from jittape.compile.llvm.ir_vectors import like
 from jittape.core.primitive import Primitive
 from jittape.core.tuning import tuning
@@ -72,4 +72,8 @@ def _checked(m: IRMath, result: IRValue, primitive: Primitive, dtype: np.dtype[A
     result = narrowed(m, result, dtype)
     if result.dtype != dtype:
         raise TypeError(f"{primitive.name} gave {result.dtype}, its rule says {dtype}")
+    if getattr(result.ir, "opname", "") in ("fadd", "fsub", "fmul"):
+        # LLVM fuses a product and a sum only if nothing else uses the product. Another kernel, or a later run, may
+        # recompute the value and compare it with this one, so a result is rounded, wherever it is used.
+        result.ir.flags = [flag for flag in result.ir.flags if flag not in CONTRACT]
     return result

@@ -25,7 +25,7 @@ from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop.outline import result_of
 from jittape.compile.llvm.ir_helpers import external, integer
 from jittape.compile.llvm.ir_math import IRMath
-from jittape.compile.llvm.ir_value import CONTRACT, IRValue, llvm_type, memory_type
+from jittape.compile.llvm.ir_value import IRValue, llvm_type, memory_type
 from jittape.compile.llvm.ir_vectors import like, spread
 from jittape.core.forms import Reduce
 from jittape.core.tuning import tuning
@@ -98,18 +98,6 @@ class ScalarBody:
         self.counted: dict[str, tuple[ir.Value | None, ir.Value]] = {}
         self.width: int | None = None
         self._places = _places(kernel)
-
-    def computed(self, number: int, instruction: Instruction) -> IRValue:
-        """Emit an instruction; nothing is fused with its result if it is one of `LoopKernel.compared`.
-
-        LLVM fuses a product and a sum only if nothing else uses the product.
-        """
-        value = self.instruction(instruction)
-        written = value.ir
-        is_sum_or_product = getattr(written, "opname", None) in ("fadd", "fsub", "fmul")
-        if is_sum_or_product and number in self.kernel.compared:
-            written.flags = [flag for flag in written.flags if flag not in CONTRACT]
-        return value
 
     def instruction(self, instruction: Instruction) -> IRValue:
         match instruction:
