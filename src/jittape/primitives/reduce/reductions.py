@@ -137,22 +137,11 @@ def reduce_mean(
 # ---- extrema ---------------------------------------------------------------------------------------------------------
 
 
-def _extremum_vjp(g: Any, x: Any, top: Any, axes: tuple[int, ...]) -> Any:
-    """Return the cotangent of an extremum; equal elements share it equally."""
+def _cotangent_of_extremum(top: Any, g: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """Return the cotangent of `x` for that of its extremum, which is `top`; equal elements share it equally."""
     chosen = cast_to(equal(x, broadcast_back(top, x.shape, axes)), x.dtype)
-    share = reciprocal(sum_over(chosen, axes))
-    return zero_dominant_multiply(
-        broadcast_back(g, x.shape, axes), multiply(chosen, broadcast_back(share, x.shape, axes))
-    )
-
-
-def _max_vjp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
-    # Not `out`: if an earlier run has computed it, this one may round `x` differently, and no element would equal it.
-    return _extremum_vjp(g, x, max_op.bind(x, axes=axes), axes)
-
-
-def _min_vjp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
-    return _extremum_vjp(g, x, min_op.bind(x, axes=axes), axes)
+    share = broadcast_back(reciprocal(sum_over(chosen, axes)), x.shape, axes)
+    return zero_dominant_multiply(broadcast_back(g, x.shape, axes), multiply(chosen, share))
 
 
 def _ordered_abstract_eval(x: Aval, *, axes: tuple[int, ...]) -> Aval:
@@ -163,7 +152,8 @@ max_op = Primitive(
     "max",
     abstract_eval=_ordered_abstract_eval,
     impl=lambda x, *, axes: np.max(x, axis=axes, initial=lowest(x.dtype)),
-    vjp=(_max_vjp,),
+    # Not by `out`: if an earlier run has computed it, this one may round `x` differently, and no element would equal it.
+    vjp=(lambda g, out, x, *, axes: _cotangent_of_extremum(max_op.bind(x, axes=axes), g, x, axes),),
     lowering=Reduce(combine=lambda m, a, b: m.maximum(a, b), identity=lowest),
     batch=along_axes(),
 )
@@ -172,7 +162,7 @@ min_op = Primitive(
     "min",
     abstract_eval=_ordered_abstract_eval,
     impl=lambda x, *, axes: np.min(x, axis=axes, initial=highest(x.dtype)),
-    vjp=(_min_vjp,),
+    vjp=(lambda g, out, x, *, axes: _cotangent_of_extremum(min_op.bind(x, axes=axes), g, x, axes),),
     lowering=Reduce(combine=lambda m, a, b: m.minimum(a, b), identity=highest),
     batch=along_axes(),
 )
