@@ -146,8 +146,8 @@ RULES = (
     # ---- reductions ----
     Mutation(
         "max of equal elements", "primitives/reduce/reductions.py",
-        "share = reciprocal(sum_over(chosen, axes))",
-        "share = cast_to(equal(out, out), x.dtype)",
+        "share = broadcast_back(reciprocal(sum_over(chosen, axes)), x.shape, axes)",
+        "share = cast_to(equal(x, x), x.dtype)",
         "equal elements each get the whole gradient", "tests/test_reduce.py",
     ),
     Mutation(
