@@ -96,30 +96,6 @@ def test_known_paths_run_no_python(name: str):
             np.testing.assert_array_equal(FORMS[name](namespace, x), FORMS[name](np, V))
 
 
-@pytest.mark.parametrize("default_float", ["float32", "float64"])
-def test_constants_of_floats_are_made_by_machine_code(default_float: str):
-    before, jt.config.default_float = jt.config.default_float, default_float
-    try:
-        for make in (jt.constant, jt.convert_to_tensor):
-            for _ in range(4):
-                make(2.5)
-            seen = calls_of_python(lambda: make(2.5))  # noqa: B023
-            assert set(seen) <= {
-                "constant",
-                "convert_to_tensor",
-                "default_dtype",
-                "default_float",
-                "<lambda>",
-            }
-            for value in (2.5, -0.0, float("inf"), float("nan"), 1e-45):
-                found = make(value)
-                assert found.dtype == default_float
-                np.testing.assert_array_equal(found, np.array(value, default_float))
-            assert jt.convert_to_tensor(2.5, dtype_hint=jt.float16).dtype == jt.float16
-    finally:
-        jt.config.default_float = before
-
-
 KEYS: list[Any] = [
     [0],
     [0, -1, 2],

@@ -33,7 +33,7 @@ FORMS = {
     "jt.add(x,array) jt.matmul(a,a,transpose_b=True) jt.stack([x,y]) jt.concat([x,y],0) jt.cast(x,jt.float32) "
     "jt.reshape(a,[4,3]) jt.transpose(a) jt.gather(x,t) jt.where(b,x,0.0) jt.clip_by_value(x,0.0,2.0) jt.split(x,3) "
     "jt.nn.softmax(x) jt.pad(x,[[1,1]]) jt.nn.leaky_relu(x) jt.gather(x,2) jt.gather(a,[0,2],axis=1) jt.one_hot(t,4) "
-    "jt.searchsorted(x,y) jt.math.top_k(x,3) jt.linalg.svd(a) jt.stack([x,array]) jt.constant(2.5)",
+    "jt.searchsorted(x,y) jt.math.top_k(x,3) jt.linalg.svd(a) jt.stack([x,array])",
 }
 """Calls by group; those of ``jittape.numpy`` are those of NumPy."""
 
