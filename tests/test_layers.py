@@ -143,11 +143,6 @@ def test_build_of_a_class_of_ones_own_sees_open_extents():
     assert made.weights[0].path == "noting/scale"
 
 
-def test_a_dense_layer_refuses_a_single_example():
-    with pytest.raises(ValueError, match="at least two dimensions, the batch first"):
-        jt.nn.Dense(2)(jt.ones(3))
-
-
 def test_an_activity_regularizer():
     layer = jt.nn.Dense(1, activity_regularizer="l1", kernel_initializer="ones")
     layer([[1.0, 2.0]])

@@ -138,10 +138,11 @@ def _clip(
     if low is None and high is None:
         return positive(a)
     low, high = array_like(low), array_like(high)
-    if any([not isinstance(x, str | None) and dtype_of(x).kind == "c" for x in (a, low, high)]):
+    bounds = [x for x in (low, high) if not isinstance(x, str | None)]  # `maximum` refuses texts
+    if any([dtype_of(x).kind == "c" for x in (a, *bounds)]):
         a = a if low is None else np.maximum(a, low)
         return a if high is None else np.minimum(a, high)
-    if is_number(low) is not is_number(high) and low is not None and high is not None:
+    if len(bounds) == 2 and is_number(low) is not is_number(high):
         a = cast(a, np.result_type(dtype_of(a), dtype_of(high if is_number(low) else low)))
     a = a if low is None else maximum(a, low)
     return a if high is None else minimum(a, high)

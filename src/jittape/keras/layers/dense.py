@@ -110,12 +110,7 @@ class Dense(Layer):
         """Return the layer's result for `inputs` of shape ``(..., input_dim)``."""
         assert self.kernel is not None
         shape = inputs.shape
-        if len(shape) < 2:
-            raise ValueError(
-                f"layer {self.name!r} takes inputs of at least two dimensions, the batch first, got shape {shape}: a "
-                "single example is a batch of length 1, x[None]"
-            )
-        if shape[-1] != self.kernel.aval.shape[0]:
+        if not shape or shape[-1] != self.kernel.aval.shape[0]:
             raise ValueError(
                 f"layer {self.name!r} takes inputs with last dimension {self.kernel.shape[0]}, got shape "
                 f"{shape}"

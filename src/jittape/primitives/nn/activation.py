@@ -11,7 +11,7 @@ from jittape.core.dtypes import int64
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.user_calls import as_flag, as_float
-from jittape.primitives.broadcast import axis_key, cast_to, normalized_axes
+from jittape.primitives.broadcast import as_symbol, axis_key, cast_to, normalized_axes
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import greater, less, less_equal, where
 from jittape.primitives.elementwise.division import divide, reciprocal
@@ -34,7 +34,8 @@ __all__ = [
 # ---- rectifiers ------------------------------------------------------------------------------------------------------
 
 
-def _promoted_bool(x: Any) -> tuple[Any, ...]:
+def _number(x: Any) -> tuple[Any, ...]:
+    x = as_symbol(x)
     return (cast_to(x, int64) if x.dtype.kind == "b" else x,)
 
 
@@ -45,7 +46,7 @@ relu_op = Primitive(
     # By the result, which the next matrix product of a network needs anyway: the operand then ends here.
     vjp=(lambda g, out, x: where(less_equal(out, 0), 0, g),),
     lowering=Map(lambda m, x: m.maximum(m.literal(0, x.dtype), x)),
-    promote_args=_promoted_bool,
+    promote_args=_number,
 )
 
 
