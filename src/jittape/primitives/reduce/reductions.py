@@ -148,17 +148,17 @@ def _ordered_abstract_eval(x: Aval, *, axes: tuple[int, ...]) -> Aval:
     return Aval(without_axes(x.shape, axes), require_kinds("reduce_max", "biuf", x).dtype)
 
 
-max_op = Primitive(
+max_op: Primitive = Primitive(
     "max",
     abstract_eval=_ordered_abstract_eval,
     impl=lambda x, *, axes: np.max(x, axis=axes, initial=lowest(x.dtype)),
-    # Not by `out`: if an earlier run has computed it, this one may round `x` differently, and no element would equal it.
+    # Not by `out`: if an earlier run has computed it, this one may round `x` in another way, and no element equals it.
     vjp=(lambda g, out, x, *, axes: _cotangent_of_extremum(max_op.bind(x, axes=axes), g, x, axes),),
     lowering=Reduce(combine=lambda m, a, b: m.maximum(a, b), identity=lowest),
     batch=along_axes(),
 )
 
-min_op = Primitive(
+min_op: Primitive = Primitive(
     "min",
     abstract_eval=_ordered_abstract_eval,
     impl=lambda x, *, axes: np.min(x, axis=axes, initial=highest(x.dtype)),
