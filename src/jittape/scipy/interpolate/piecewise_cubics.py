@@ -355,6 +355,10 @@ def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
     ------
     ShapeError
         If `xi` and `yi` do not fit.
+    ValueError
+        If `xi` is not strictly increasing.
+    DTypeError
+        If an argument is complex.
 
     Examples
     --------
