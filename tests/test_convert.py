@@ -262,3 +262,52 @@ def test_lists_as_operands():
     with jt.GradientTape() as tape:
         y = jt.reduce_sum(jt.multiply([x, 3.0], [x, x]))
     assert float(tape.gradient(y, x)) == 7.0
+
+
+# ---- sequences of floats next to doubles -----------------------------------------------------------------------------
+
+TENTHS = [0.1, 0.2, 0.3]
+DOUBLES = {
+    "+": lambda x: x + TENTHS,
+    "reflected": lambda x: tuple(TENTHS) + x,
+    "nested": lambda x: jt.add(x, [TENTHS, TENTHS]),
+    "ints and floats": lambda x: jt.add(x, [1, 0.2, 3]),
+    "where": lambda x: jt.where(x > 0.5, x, TENTHS),
+    "concat": lambda x: jt.concat([x, TENTHS], 0),
+    "stack": lambda x: jt.stack([TENTHS, x]),
+    "product": lambda x: jt.linalg.matvec(x[None], TENTHS),
+    "scatter": lambda x: jt.tensor_scatter_nd_add(x, [[1]], [0.1]),
+    "function": lambda x: jt.function(lambda a: a + TENTHS)(x),
+    "loop": lambda x: jt.fori_loop(0, 2, lambda i, s: s * TENTHS, x),
+    "vmap": lambda x: jt.vmap(lambda a: a + TENTHS)(jt.stack([x, x])),
+    "gradient": lambda x: jt.grad(lambda a: jt.reduce_sum(a * TENTHS))(x),
+}
+
+
+@pytest.mark.parametrize("kind", [jt.constant, jt.Variable])
+@pytest.mark.parametrize("name", DOUBLES)
+def test_floats_in_a_sequence_are_doubles_next_to_doubles(name, kind):
+    """They were rounded to float32 first: 0.1 became 0.10000000149."""
+    x = kind(np.array([1.0, 0.0, 2.0]))
+    found = DOUBLES[name](x).numpy()
+    assert found.dtype == np.float64
+    thousandths = np.round(1000 * found)
+    np.testing.assert_allclose(found, thousandths / 1000, rtol=1e-15)
+
+
+def test_assignments_of_sequences_to_doubles():
+    v = jt.Variable(np.zeros(3))
+    v.assign_add(TENTHS)
+    assert v.numpy().tolist() == TENTHS
+    v.scatter_nd_update([[0], [2]], [0.7, 0.9])
+    assert v.numpy().tolist() == [0.7, 0.2, 0.9]
+
+
+def test_complex_numbers_in_a_sequence():
+    assert jt.add(np.zeros(2), [0.1j, 0.2]).numpy().tolist() == [0.1j, 0.2]
+    assert jt.add([0.1, 0.2], np.zeros(2, complex)).numpy().tolist() == [0.1, 0.2]
+
+
+def test_sequences_next_to_other_tensors_keep_their_dtype():
+    assert (jt.ones(3) + TENTHS).dtype == jt.float32
+    assert jt.gather(jt.constant(np.arange(3.0)), [2, 0]).numpy().tolist() == [2.0, 0.0]
