@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.dtypes import KINDS, kind_of
 from jittape.core.user_calls import named, shown
 from jittape.errors import ShapeError
 from jittape.numpy.array_arguments import as_operand, as_tensor, dtype_found
@@ -44,16 +45,13 @@ def _stored(value: Any, name: str, dtype: np.dtype[Any], casting: str) -> Any:
     """Return `value` in `dtype`; raise if the rule `casting` forbids the cast of its dtype."""
     value = as_operand(value, name)
     if isinstance(value, (int, float, complex)) and not isinstance(value, np.generic):
-        if casting == "unsafe" or _KINDS[type(value).__name__[0]] <= _KINDS[dtype.kind]:
+        # A Python number fits an array of its kind or a later one.
+        if casting == "unsafe" or KINDS[np.result_type(type(value)).kind].rank <= KINDS[kind_of(dtype)].rank:
             return as_tensor(value, dtype, name)
     elif np.can_cast(dtype_found(value), dtype, casting):  # type: ignore[arg-type]
         return cast(value, dtype)
     found = dtype_found(value).name
     raise named(TypeError(f"Cannot cast {found} to {dtype.name} according to the rule {casting!r}"))
-
-
-_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
-"""Order of the kinds of numbers, by their first letter: a Python number fits an array of its kind or a later one."""
 
 
 def _elements(values: Any, name: str, dtype: np.dtype[Any], casting: str) -> Any:

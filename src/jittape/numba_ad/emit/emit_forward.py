@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -87,10 +86,6 @@ class Writer:
             del self.lines[-2:]
 
 
-SWAPPED = 3
-"""Maximum number of variables that Python assigns at once without a tuple."""
-
-
 def begin_loop(s: Loop, writer: Writer, run: Callable[[Block], None]) -> None:
     """Write what precedes the body of a loop; `run` writes the statements of its header."""
     for phi in s.phis:
@@ -107,15 +102,6 @@ def begin_loop(s: Loop, writer: Writer, run: Callable[[Block], None]) -> None:
 def end_loop(s: Loop, writer: Writer, more: Sequence[tuple[str, str]] = ()) -> None:
     """Write what follows the body of a loop; `more` are pairs of names and values to assign with its variables."""
     moved = [(phi.inner.name, phi.next.name) for phi in s.phis if phi.next is not phi.inner] + list(more)
-    while len(moved) > SWAPPED:  # more would be a tuple for Numba
-        read = {one: set(re.findall(r"\w+", one[1])) for one in moved}
-        first = next(
-            (one for one in moved if all(one[0] not in read[x] for x in moved if x is not one)), None
-        )
-        if first is None:
-            break
-        moved.remove(first)
-        writer.line(f"{first[0]} = {first[1]}")
     if moved:
         writer.line(f"{', '.join(x for x, _ in moved)} = {', '.join(y for _, y in moved)}")
     if s.stop is not None:
