@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import array
 import enum
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -293,6 +295,41 @@ def test_floats_in_a_sequence_are_doubles_next_to_doubles(name, kind):
     assert found.dtype == np.float64
     thousandths = np.round(1000 * found)
     np.testing.assert_allclose(found, thousandths / 1000, rtol=1e-15)
+
+
+INTEGERS: dict[str, Callable[[Any], Any]] = {
+    name: eval(f"lambda n: {name}")
+    for name in (
+        "n * TENTHS", "tuple(TENTHS) + n", "jt.multiply(n, [TENTHS, TENTHS])", "jt.add([1, 2, 3], TENTHS) + 0 * n",
+        "jt.stack([n, TENTHS])", "jt.where(n > 1, n, TENTHS)", "jt.tensordot(n, TENTHS, 1)", "np.dot(n, TENTHS)",
+        "jt.function(lambda a: a * TENTHS)(n)", "jt.vmap(lambda a: a * TENTHS)(jt.stack([n, n]))",
+        "n.numpy() - (n * TENTHS)",
+    )
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
+@pytest.mark.parametrize("name", INTEGERS)
+def test_floats_in_a_sequence_are_doubles_next_to_wide_integers(name, dtype):
+    """The result is float64, but the floats were rounded to float32 first."""
+    for kind in (jt.constant, jt.Variable):
+        found = INTEGERS[name](kind(np.array([1, 0, 2], dtype))).numpy()
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, np.round(1000 * found) / 1000, rtol=1e-15)
+
+
+def test_comparisons_of_wide_integers_with_sequences_are_exact():
+    n = jt.constant([2**24 + 1, 2])
+    assert (n == [2.0**24 + 1, 2.5]).numpy().tolist() == [True, False]
+    assert jt.greater_equal([2.0**24 + 1, 2.5], n).numpy().tolist() == [True, True]
+
+
+def test_sequences_next_to_indices_keep_their_dtype():
+    n, x = jt.constant([1, 0]), jt.zeros(2)
+    assert jt.gather(TENTHS, n).dtype == jt.float32
+    assert jt.math.segment_sum(TENTHS, jt.constant([0, 0, 1])).dtype == jt.float32
+    assert jt.tensor_scatter_nd_add(x, n[:, None], [0.1, 0.2]).dtype == jt.float32
+    assert (jt.constant(np.array([1, 2], np.int16)) * [0.1, 0.2]).dtype == jt.float32
 
 
 def test_assignments_of_sequences_to_doubles():

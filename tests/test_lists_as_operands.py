@@ -61,6 +61,22 @@ def test_known_paths_of_lists_run_no_python():
     x, values, three = jt.constant(np.ones(3, np.float32)), [1.0, 2.0, 3.0], (1.0, 2.0, 3.0)
     for call in (lambda: x + values, lambda: values * x, lambda: x - three, lambda: three < x):
         assert not python_of(call)
+    for other in (jt.constant(np.ones(3)), jt.constant([1, 2, 3]), jt.Variable(np.ones(3, np.uint32))):
+        for call in (lambda x=other: x + values, lambda x=other: three < x):
+            assert not python_of(call)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "int64", "complex128"])
+def test_floats_are_doubles_where_a_float32_array_took_the_path(dtype: str):
+    x, array = jt.constant(np.array([1, 2, 3], dtype)), np.array([0.1, 0.2, 0.3], np.float32)
+
+    def product(values: Any) -> Any:
+        with jt.GradientTape():
+            return x * values
+
+    for _ in range(4):
+        assert product(array).tolist() == (x.numpy() * array).tolist()
+        assert product([0.1, 0.2, 0.3]).tolist() == (x.numpy() * np.array([0.1, 0.2, 0.3])).tolist()
 
 
 def test_lists_are_read_at_each_call():

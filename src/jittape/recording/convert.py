@@ -24,8 +24,7 @@ from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
 
 __all__ = [
-    "cast_to_dtype", "constant", "convert_to_tensor", "converted_array", "converted_sequences", "held_tensor",
-    "is_tensor",
+    "cast_to_dtype", "constant", "convert_to_tensor", "converted_array", "held_tensor", "is_tensor",
 ]  # fmt: skip
 
 
@@ -164,31 +163,6 @@ def convert_to_tensor(
         except TypeError:
             pass
     return tensor_of(_array_of(value, wanted))
-
-
-def converted_sequences(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the operands of a call with sequences of Python floats as tensors.
-
-    They are doubles if another operand is: ``x + [0.1, 0.2]`` would round the numbers to float32.
-    """
-    if not any([x.__class__ in (list, tuple) for x in operands]):
-        return operands
-    if not any(map(_is_double, operands)):
-        return operands
-    return tuple([_double(x) if x.__class__ in (list, tuple) else x for x in operands])
-
-
-def _is_double(value: Any) -> bool:
-    dtype = getattr(getattr(value, "_aval", value), "dtype", None)
-    return isinstance(dtype, np.dtype) and dtype in (np.float64, np.complex128)
-
-
-def _double(value: Any) -> Any:
-    """Return a sequence of Python floats or complex numbers in double precision, another value unchanged."""
-    kinds = {type(x) for x in leaves_of(value)}
-    if kinds <= {int, float, complex} and not kinds <= {int}:
-        return tensor_of(_array_of(value, np.dtype(complex if complex in kinds else float)))
-    return value
 
 
 def converted_array(array: np.ndarray[Any, Any]) -> Tensor:

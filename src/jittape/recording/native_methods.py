@@ -23,7 +23,7 @@ from jittape.compile.llvm.definition import Definition, FunctionKind
 from jittape.compile.llvm.symbols import define
 from jittape.core.buffers import LARGE, Buffer, address_of
 from jittape.core.config import Config, config
-from jittape.core.dtypes import float64, int64
+from jittape.core.dtypes import as_dtype, float64
 from jittape.core.primitive import active
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import open_extents
@@ -238,8 +238,7 @@ _KNOWN: dict[str, Any] = {
     "TensorShape": TensorShape,
     "np.generic.item": np.generic.item,
     "np.power": np.power,
-    "dtype float64": float64,
-    "dtype int64": int64,
+    **{f"dtype {name}": as_dtype(name) for name in path_tables.MEET_DOUBLES},
     **_OPS,
     **_COMPARISONS,
     **_UNARY,

@@ -32,10 +32,10 @@ from jittape.core.primitive import (
 from jittape.core.program import Aval
 from jittape.core.tickets import TicketQueue
 from jittape.core.traced_scalar import TracedScalar
-from jittape.recording.convert import convert_to_tensor, converted_sequences
+from jittape.recording.convert import convert_to_tensor
 from jittape.recording.flushing import Assignment
 from jittape.recording.loop_windows import LoopWindows, flush_over_limit
-from jittape.recording.scalar_inputs import scalar_inputs
+from jittape.recording.scalar_inputs import converted_sequences, scalar_inputs
 from jittape.recording.slots import NOTHING_WRITTEN, SCALARS, Slots
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trie import UNPLACED, Node, trie
@@ -134,7 +134,7 @@ class Trace(Slots):
         if made is NotImplemented and self.imported is not CLEARED:
             if self._imports_values and any([a.__class__ is np.ndarray for a in arrays]):
                 return self.apply(body, tuple(map(operand_of, arrays)), static)  # by machine code
-            arrays = tuple([self._recordable(a) for a in converted_sequences(arrays)])
+            arrays = tuple([self._recordable(a) for a in converted_sequences(body, arrays, static)])
             made = self._record(body, arrays, static, takes_any=True)
         if made is NotImplemented:  # a signal handler has begun another step
             return active.recorder.apply(body, arrays, static)

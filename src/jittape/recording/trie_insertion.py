@@ -43,6 +43,7 @@ __all__ = [
     "marker_for",
     "operand_of",
     "refuse_parameters",
+    "result_dtypes",
 ]
 
 
@@ -116,6 +117,12 @@ def insert_call(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) 
     node.source = recording_line()
     known.put(node, key, parent.n_slots)
     return insert_node(parent, key, node)
+
+
+def result_dtypes(key: tuple[Any, ...]) -> list[np.dtype[Any]]:
+    """Return the dtypes of the results of a call without recording it; `key` contains no slots."""
+    node, _ = _run(UNPLACED, key, ())
+    return [aval.dtype for _, aval in filter(None, node.results or ((0, node.aval),))]
 
 
 def _template_key(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...] | None:

@@ -7,21 +7,26 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import DOUBLE, I32, ObjectCode
 from jittape.recording.machine_code.emit_operands import New
-from jittape.recording.machine_code.path_tables import FLOAT_ARRAYS, MOST_FLOATS
+from jittape.recording.machine_code.path_tables import FLOAT_ARRAYS, MEET_DOUBLES, MOST_FLOATS
 
 __all__ = ["array_of_floats"]
 
 
-def array_of_floats(new: New, code: ObjectCode, value: ir.Value) -> ir.Value:
+def array_of_floats(
+    new: New, code: ObjectCode, value: ir.Value, operands: ir.Value, count: ir.Value
+) -> ir.Value:
     """Return an array with the floats of a list or tuple, else `value`, with a new reference.
 
-    The dtype is that of Python's floats. The caller copies the array, which later calls write to.
+    The dtype is that of Python's floats, or float64 if another of the `count` operands of the call is a double or a
+    wide integer, as in `scalar_inputs.converted_sequences`. Where an integer is an index, Python records the call. The
+    caller copies the array, which later calls write to.
     """
-    return code.call_shared("jittape_floats", lambda function: _define(new, function), value)
+    arguments = value, operands, count
+    return code.call_shared("jittape_floats", lambda function: _define(new, function), *arguments)
 
 
 def _define(new: New, function: ir.Function) -> None:
-    code, (value,) = new(function), function.args
+    code, (value, operands, n_operands) = new(function), function.args
     builder, other = code.builder, code.block("other")
     is_list, count = code.is_a(value, "list"), code.words(1)
     code.require(builder.or_(is_list, code.is_a(value, "tuple")), other)
@@ -34,7 +39,8 @@ def _define(new: New, function: ir.Function) -> None:
     code.require(builder.icmp_signed("<=", code.read(count), integer(MOST_FLOATS)), other)
     with code.each(code.read(count)) as i:
         code.require(code.is_a(_item(code, value, is_list, i), "float"), other)
-    array = _array(code, code.read(count), other)
+    precise = _meets_doubles(code, operands, n_operands, other)
+    array = _array(code, code.read(count), precise, other)
     data = code.get_unchecked(array, "data")
     is_double = code.same(code.get_unchecked(array, "dtype"), code.known("dtype float64"))
     with code.each(code.read(count)) as i:
@@ -59,10 +65,34 @@ def _item(code: ObjectCode, values: ir.Value, is_list: ir.Value, i: ir.Value) ->
     return code.read(found)
 
 
-def _array(code: ObjectCode, count: ir.Value, failed: ir.Block) -> ir.Value:
+def _meets_doubles(code: ObjectCode, operands: ir.Value, count: ir.Value, other: ir.Block) -> ir.Value:
+    """Return 1 if an operand is a tensor of a dtype in `MEET_DOUBLES`, else 0; branch to `other` for arrays."""
+    builder, found, dtype = code.builder, code.words(1), code.words(1)
+    code.write(found, integer(0))
+    with code.each(count) as i:
+        operand = code.read(operands, i)
+        is_value = builder.or_(code.is_a(operand, "Tensor"), code.is_a(operand, "Variable"))
+        code.write(dtype, integer(0))
+        with builder.if_else(is_value) as (value, number):
+            with value:
+                aval = code.get(operand, "_aval", other)
+                code.require(code.is_a(aval, "Aval"), other)
+                code.write(dtype, code.item(aval, 1))
+            with number:
+                is_plain = ir.Constant(ir.IntType(1), 0)
+                for name in ("float", "int", "bool", "complex", "list", "tuple"):
+                    is_plain = builder.or_(is_plain, code.is_a(operand, name))
+                code.require(is_plain, other)
+        for name in MEET_DOUBLES:
+            meets = code.same(code.read(dtype), code.known(f"dtype {name}"))
+            code.write(found, builder.select(meets, integer(1), code.read(found)))
+    return code.read(found)
+
+
+def _array(code: ObjectCode, count: ir.Value, precise: ir.Value, failed: ir.Block) -> ir.Value:
     """Return an array of `count` floats that nothing else refers to, mostly that of a former call."""
-    builder, last, memory = code.builder, code.words(1), code.words(1)
-    place = builder.and_(count, integer(len(FLOAT_ARRAYS) - 1))
+    builder, last, memory = code.builder, code.words(1), code.words(2)
+    place = builder.and_(builder.add(builder.shl(count, integer(1)), precise), integer(len(FLOAT_ARRAYS) - 1))
     other, found, unfit = code.block("other_length"), code.block("length"), code.block("unfit")
     code.write(last, code.call("PyList_GetItem", code.known("FLOAT_ARRAYS"), place))
     code.require(code.is_a(code.read(last), "ndarray"), other)
@@ -73,7 +103,9 @@ def _array(code: ObjectCode, count: ir.Value, failed: ir.Block) -> ir.Value:
     builder.branch(found)
     code.begin(other)
     code.write(memory, code.attempt(unfit, "PyLong_FromSsize_t", count))
-    made = code.call_object(code.known("new_floats"), memory, integer(1))
+    is_precise = code.differ(precise, integer(0))
+    code.write(memory, builder.select(is_precise, code.known("True"), code.known("False")), integer(1))
+    made = code.call_object(code.known("new_floats"), memory, integer(2))
     code.decref(code.read(memory))
     code.require(code.differ(made, integer(0)), unfit)
     code.write(last, made)

@@ -207,7 +207,7 @@ class _Recorder:
             *(code.block(n) for n in ("scalar", "array", "numpy.end")),
             code.words(1),
         )
-        values = array_of_floats(self.new, code, operand)
+        values = array_of_floats(self.new, code, operand, self.operands, self.count)
         builder.cbranch(code.is_a(values, "ndarray"), array, scalar)
         code.begin(scalar)
         code.decref(values)

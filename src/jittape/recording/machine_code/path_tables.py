@@ -34,6 +34,7 @@ __all__ = [
     "LAST_LISTS",
     "LAST_PLANS",
     "LIST_BEGINS",
+    "MEET_DOUBLES",
     "METHOD_PLANS",
     "MOST_FLOATS",
     "MOST_KEPT_BYTES",
@@ -132,15 +133,20 @@ def new_indices(count: int) -> np.ndarray[Any, Any]:
     return np.zeros(count, np.int64)
 
 
-FLOAT_ARRAYS: list[np.ndarray[Any, Any] | None] = [None] * 16
-"""Arrays of floats like `LAST_LISTS`; machine code writes the operand of ``x + [1.0, 2.0]`` to one of them."""
+FLOAT_ARRAYS: list[np.ndarray[Any, Any] | None] = [None] * 32
+"""Arrays of floats like `LAST_LISTS`; machine code writes the operand of ``x + [1.0, 2.0]`` to one of them.
+
+Those that meet doubles have odd places.
+"""
 MOST_FLOATS = 512
 """Maximum number of floats in a list that machine code converts."""
+MEET_DOUBLES = ("float64", "complex128", "int32", "int64", "uint32", "uint64")
+"""Dtypes of operands next to which a list of floats is in double precision."""
 
 
-def new_floats(count: int) -> np.ndarray[Any, Any]:
-    """Return an array for `FLOAT_ARRAYS`: of float32 or float64, the two dtypes that Python's floats may have."""
-    array = np.zeros(count, default_dtype(float))
+def new_floats(count: int, precise: bool) -> np.ndarray[Any, Any]:
+    """Return an array for `FLOAT_ARRAYS`: of doubles if it is to be `precise`, else of the dtype of Python's floats."""
+    array = np.zeros(count, np.dtype(float) if precise else default_dtype(float))
     operand_of(array)  # adds the item of `ARRAY_AVALS`, without which machine code leaves arrays to Python
     return array
 
