@@ -1,14 +1,18 @@
 """Gradient tapes and forward accumulators; ``jt.autodiff`` has forward mode under TensorFlow's name."""
 
-from jittape.autodiff.forward_accumulator import ForwardAccumulator as ForwardAccumulator
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from jittape.autodiff.tape import GradientTape as GradientTape
 from jittape.lazy_names import lazily as _lazily
+
+if _TYPE_CHECKING:
+    from jittape.autodiff.forward_accumulator import ForwardAccumulator as ForwardAccumulator
 
 __all__ = [
     "ForwardAccumulator", "GradientTape",
 ]  # fmt: skip
 
-__getattr__ = _lazily(__name__, {})
+__getattr__ = _lazily(__name__, {"jittape.autodiff.forward_accumulator": ("ForwardAccumulator",)})
 
 
 def __dir__() -> list[str]:

@@ -28,7 +28,6 @@ from jittape.autodiff.tape_arguments import (
     wants_zeros,
 )
 from jittape.autodiff.tape_interval import TapeInterval
-from jittape.autodiff.tape_jacobians import batch_jacobian_of, jacobians_of, zeros_of
 from jittape.autodiff.tape_report import TapeReport
 from jittape.core.primitive import active, recording_with
 from jittape.core.user_calls import stack_level
@@ -201,10 +200,9 @@ class GradientTape(TapeReport):
             results = self._cotangents(trace, targets, leaves, entries_like(target, output_gradients), zero)
         self._finish(trace)
         if zero:
-            results = [
-                zeros_of(x.aval.shape, x.aval.dtype) if r is None else r
-                for r, x in zip(results, leaves, strict=True)
-            ]
+            from jittape.autodiff.tape_jacobians import zeros_for_missing
+
+            results = zeros_for_missing(results, leaves)
         return rebuild(results)
 
     def _cotangents(
@@ -349,6 +347,8 @@ class GradientTape(TapeReport):
 
         The trie remembers the Jacobians of an `edge`.
         """
+        from jittape.autodiff.tape_jacobians import jacobians_of, zeros_for_missing
+
         trace = self._usable_trace()
         zero = wants_zeros(unconnected_gradients)
         check_target(target)
@@ -362,12 +362,7 @@ class GradientTape(TapeReport):
             explain_missing(results, query, before, trace.node)
         self._finish(trace)
         if zero:
-            results = [
-                zeros_of((*target.aval.shape, *leaf.aval.shape), leaf.aval.dtype)
-                if result is None
-                else result
-                for result, leaf in zip(results, leaves, strict=True)
-            ]
+            results = zeros_for_missing(results, leaves, target.aval.shape)
         return results
 
     def batch_jacobian(
@@ -399,6 +394,8 @@ class GradientTape(TapeReport):
         ValueError
             If the numbers of rows differ or a value has no second dimension.
         """
+        from jittape.autodiff.tape_jacobians import batch_jacobian_of, zeros_of
+
         trace = self._usable_trace()
         wants_zeros(unconnected_gradients)
         check_target(target)

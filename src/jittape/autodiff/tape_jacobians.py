@@ -30,6 +30,7 @@ __all__ = [
     "stacked_cotangents",
     "stacked_tangents",
     "takes_forward",
+    "zeros_for_missing",
     "zeros_of",
 ]
 
@@ -161,3 +162,11 @@ def zeros_of(shape: tuple[Any, ...], dtype: np.dtype[Any]) -> Tensor:
         if any([n.__class__ is Extent for n in shape])
         else tensor_of(np.zeros(shape, dtype))
     )
+
+
+def zeros_for_missing(results: list[Any], leaves: list[Any], shape: tuple[Any, ...] = ()) -> list[Any]:
+    """Return `results` with zeros in place of None: of `shape` followed by the shape of the source among `leaves`."""
+    return [
+        zeros_of((*shape, *leaf.aval.shape), leaf.aval.dtype) if result is None else result
+        for result, leaf in zip(results, leaves, strict=True)
+    ]

@@ -25,7 +25,6 @@ from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
 from jittape.core.user_calls import ValueNeeded, VariableNeeded, remedy_without_values
 from jittape.errors import LeakedTensorError, LeakedValueError
-from jittape.numpy_api.numpy_protocol import array_ufunc
 from jittape.recording.static_info import tracings
 from jittape.recording.symbolic_trace import ShapeChanges, SymbolicTrace, line_of
 from jittape.recording.tensor import Tensor, tensor_of
@@ -289,10 +288,10 @@ class FunctionTrace(SymbolicTrace):
         self.inputs.append(RandomInput(draw, arguments, aval))
         return self.tensors_at(self.node)[0]
 
-    def array_ufunc(
-        self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def array_ufunc(self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: Any) -> Any:
         """Record a NumPy function of numbers and arrays."""
+        from jittape.numpy_api.numpy_protocol import array_ufunc  # its tables take 13 ms to import
+
         return array_ufunc(ufunc, method, *inputs, **kwargs)
 
     # ---- needed values -----------------------------------------------------------------------------------------
