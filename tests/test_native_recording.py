@@ -123,6 +123,7 @@ steps = st.lists(
             st.integers(2, 3),
             st.integers(0, 9),
         ),
+        st.tuples(st.just("update"), st.just("assign"), st.integers(2, 3), st.integers(0, 9)),
         st.tuples(st.just("look"), st.integers(0, 9)),
     ),
     min_size=1,
@@ -154,6 +155,8 @@ def followed(program: list[tuple[Any, ...]], values: tuple[Any, ...]) -> list[An
             delta = named(what[2])
             if what[1] == 3 and delta.shape:
                 delta = jt.reduce_sum(delta)
+            elif what[0] == "assign" and what[1] == 2 and not delta.shape:
+                delta = delta + made[0]
             getattr(values[what[1]], what[0])(delta)
     return made
 
@@ -231,6 +234,46 @@ def test_known_paths_are_recorded_without_python():
     assert not recording & calls_of_python(step)
     switch.use_python()
     assert recording - {"_any_operands"} <= calls_of_python(step)
+
+
+def test_variables_are_assigned_and_read_again_without_python():
+    x, y, w, b = data()
+    recording = {"apply", "assign", "_fitted", "_read_version", "_recordable", "_add_version"}
+
+    def step() -> None:
+        w.assign(0.5 * w + x)
+        b.assign(b * jt.reduce_sum(w * w))  # two operands that are read anew at once
+        w.assign(w - b * y)
+        w.assign_sub(w * w)
+
+    assert recording <= calls_of_python(step)
+    for _ in range(3):
+        current_trace().step()
+        step()
+    current_trace().step()
+    assert not recording & calls_of_python(step)
+
+
+def test_assigned_values_that_python_handles():
+    x, _, w, _ = data()
+    declared = jt.Variable(np.ones(5), shape=[None])
+    for _ in range(3):
+        for value in (np.full(5, 2.0), [2.0] * 5, jt.constant(np.full(5, 2.0)), jt.cast(x, "float32") * 0 + 2):
+            w.assign(value)
+            assert (w * 2).numpy().tolist() == [4.0] * 5
+        declared.assign(x + 1.0)
+        assert declared.numpy().tolist() == [1, 2, 3, 4, 5]
+        declared.assign(jt.reduce_sum(x, keepdims=True))
+        assert (declared + 1.0).numpy().tolist() == [11]
+        w.assign(value=w + x, read_value=False)
+        with pytest.raises(ValueError, match="shape"):
+            w.assign(x[1:] * 2.0)
+        with jt.GradientTape() as tape:
+            held = w * 3.0
+        _ = held.numpy()
+        w.assign(held)
+        assert (w + 0.0).numpy().tolist() == held.numpy().tolist()
+        assert tape.gradient(held, w).numpy().tolist() == [3.0] * 5
 
 
 def test_a_value_that_occurs_twice_in_the_call_that_imports_it():
@@ -651,6 +694,7 @@ def test_ten_thousand_steps_hold_nothing():
         dw, db = tape.gradient(loss, [w, b])
         w.assign_sub(rate * -dw)
         b.assign_add(rate * db)
+        w.assign(w * 0.5 + b)
         parts = x[1:3], x[-1], x[rows], w[::2], jt.split(y + few * np.float64(2), 5)
         assert len(parts) == 5
         with pytest.raises(ValueError, match="broadcast"):

@@ -216,11 +216,11 @@ class Flushing:
 
         Only a flush that ends the trace may overwrite them: else values may be computed from them again.
         """
-        inputs = self.inputs
         first = len(needed) - len(self.assigned)
         buffers = [variable._buffer for variable, *_ in self.assigned.values()]
         large = [(buffer, first + i) for i, buffer in enumerate(buffers) if buffer.nbytes >= LARGE]
-        return tuple([(inputs.index(buffer), output) for buffer, output in large if buffer in inputs])
+        positions = {id(value): i for i, value in enumerate(self.inputs)}
+        return tuple([(positions[id(buffer)], output) for buffer, output in large if id(buffer) in positions])
 
     def _new_executable(self, key: Key) -> PathExecutable:
         node = self.node

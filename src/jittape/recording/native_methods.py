@@ -46,7 +46,7 @@ from jittape.recording.operators import Operators
 from jittape.recording.shapes.shape_tensor import ShapeTensor
 from jittape.recording.slots import NOTHING_WRITTEN, Slots
 from jittape.recording.tensor import Tensor
-from jittape.recording.trace import CLEARED, SAME, Trace
+from jittape.recording.trace import CLEARED, SAME, Trace, read_variable
 from jittape.recording.trie import UNPLACED, Node, Trie, code_of_jittape, trie
 from jittape.recording.trie_insertion import ARRAY_AVALS, imported
 from jittape.recording.variable import Variable
@@ -68,7 +68,7 @@ _TRACE_SLOTS = tuple(
 )
 _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     ("", Operators, ("_aval", "_buffer", "_marker", "_slot", "_trace")),
-    ("", Variable, ("_assigned_in",)),
+    ("", Variable, ("_assigned_in", "_declared", "_trainable")),
     ("Tensor.", Tensor, ("_origin",)),
     ("Buffer.", Buffer, Buffer.__slots__),
     ("Config.", Config, ("_interpret", "_max_pending_bytes", "_max_pending_ops")),
@@ -189,6 +189,7 @@ def _methods() -> list[_Method]:
     for name in _UNARY:
         arguments = f"Operators.__{name}__", name
         methods.append(_Method(Operators, f"__{name}__", NO_ARGUMENT, "emit_methods.define_unary", arguments))
+    methods.append(_Method(Variable, "assign", BY_NAMES, "emit_methods.define_assign"))
     for method, op in (("assign_add", "add"), ("assign_sub", "sub")):
         arguments = f"Variable.{method}", op
         methods.append(_Method(Variable, method, BY_NAMES, "emit_methods.define_update", arguments))
@@ -243,6 +244,7 @@ _KNOWN: dict[str, Any] = {
     **_COMPARISONS,
     **_UNARY,
     **_python,
+    "read_variable": read_variable,
     "imported": imported,
     "gradient": "gradient",
     "Trie.places": trie.places,

@@ -42,7 +42,7 @@ from jittape.recording.trie import UNPLACED, Node, trie
 from jittape.recording.trie_insertion import imported, insert_call, marked, operand_of, refuse_parameters
 from jittape.recording.variable import Variable, read_variable_op
 
-__all__ = ["CLEARED", "SAME", "Trace", "begin_step", "current_trace"]
+__all__ = ["CLEARED", "SAME", "Trace", "begin_step", "current_trace", "read_variable"]
 
 SAME: Mapping[int, int] = MappingProxyType({})
 CLEARED: Any = MappingProxyType({})
@@ -271,7 +271,7 @@ class Trace(Slots):
     def _read_version(self, variable: Variable) -> None:
         """Give `variable`, which was assigned in this trace, a slot for its new version."""
         value_slot = self.assigned[id(variable)][1]
-        key = (_read_variable, (variable.trainable,), value_slot)
+        key = (read_variable, (variable.trainable,), value_slot)
         node = self.node.children.get(key)
         if node is None:
             node = insert_call(self.node, key, (variable,))
@@ -377,7 +377,7 @@ class Trace(Slots):
 
 
 @any_dtype
-def _read_variable(value: Any, trainable: bool) -> Any:
+def read_variable(value: Any, trainable: bool) -> Any:
     return read_variable_op.bind(value, trainable=trainable)
 
 

@@ -38,6 +38,7 @@ SOURCES = (
     "recording/machine_code/emit_recorder.py",
     "recording/machine_code/emit_steps.py",
     "recording/machine_code/emit_take.py",
+    "recording/machine_code/emit_variables.py",
     "recording/native_methods.py",
     "runtime",
     "vectormath",

@@ -14,12 +14,14 @@ from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_array_copies import operand_of
 from jittape.recording.machine_code.emit_flush import add_live, give, needed_slots
 from jittape.recording.machine_code.emit_operands import New, each_result, recorder
-from jittape.recording.machine_code.emit_recorder import assign, record
+from jittape.recording.machine_code.emit_recorder import record
+from jittape.recording.machine_code.emit_variables import assign
 
 __all__ = [
     "call_by_position",
     "call_python",
     "define_apply",
+    "define_assign",
     "define_binary",
     "define_distribute",
     "define_import_tensor",
@@ -127,6 +129,38 @@ def _define_operate(new: New, function: ir.Function) -> None:
     code.builder.ret(tensor)
     code.begin(python)
     _return_unless_raised(code, lambda: code.call_object(in_python, given, count))
+
+
+def define_assign(new: New, function: ir.Function) -> None:
+    """Emit ``Variable.assign(self, value)`` for a pending tensor of the trace; Python handles all other arguments."""
+    code = new(function)
+    variable, arguments, count, names = function.args
+    python, drop = code.block("python"), code.block("drop")
+    code.require_same(python, (count, integer(1)), (names, integer(0)))
+    tensor = code.read(arguments)
+    code.require(code.is_a(variable, "Variable"), python)
+    code.require(code.is_a(tensor, "Tensor"), python)
+    trace = recorder(code, python)
+    before = code.get(variable, "_assigned_in", drop)
+    code.require(code.builder.or_(code.same(before, trace), code.same(before, code.known("None"))), drop)
+    code.require(code.is_a(code.get(variable, "_buffer", drop), "Buffer"), drop)
+    code.require(code.differ(code.get(tensor, "_slot", drop), code.known("minus one")), drop)
+    code.require(code.differ(code.get(trace, "Trace.superseded", drop), code.known("True")), drop)
+    code.require_same(
+        drop,
+        (code.get(variable, "_declared", drop), code.known("None")),
+        (code.get(tensor, "_aval", drop), code.get(variable, "_aval", drop)),
+        (code.get(tensor, "_trace", drop), trace),
+        (code.get(tensor, "_buffer", drop), code.known("None")),
+    )
+    assign(code, trace, variable, tensor)
+    code.decref(trace)
+    code.builder.ret(code.incref(variable))
+    code.begin(drop)
+    code.decref(trace)
+    code.builder.branch(python)
+    code.begin(python)
+    call_python(new, code, code.known("Variable.assign"), *function.args)
 
 
 def define_update(name: str, op: str, new: New, function: ir.Function) -> None:

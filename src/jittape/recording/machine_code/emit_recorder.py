@@ -1,9 +1,9 @@
 """Machine code of `Trace.apply` on a known path of the trie.
 
 The code handles the common case: operands that are Tensors, Variables, small arrays and numbers, and an edge that is in
-the trie. It checks everything before it changes anything. In all other cases it returns 0 and the caller runs the
-Python method from the start, so the Python code defines what recording means. `emit_methods` has the callers,
-`native_methods` the objects that the code refers to.
+the trie. It checks everything before it changes anything, except that assigned Variables have been read. In all other
+cases it returns 0 and the caller runs the Python method from the start, so the Python code defines what recording
+means. `emit_methods` has the callers, `native_methods` the objects that the code refers to.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_array_copies import copied
 from jittape.recording.machine_code.emit_lists import array_of_floats
 from jittape.recording.machine_code.emit_operands import New, each_result, pending_tensor
+from jittape.recording.machine_code.emit_variables import read_assigned
 
-__all__ = ["OPERANDS", "assign", "record"]
+__all__ = ["OPERANDS", "record"]
 
 OPERANDS = 32
 """Maximum number of operands; Python records calls with more.
@@ -30,34 +31,6 @@ SCALARS = ("float", "int", "bool", "complex")
 def record(new: New, code: ObjectCode, *arguments: ir.Value) -> ir.Value:
     """Emit a call of the recorder: see `_Recorder`."""
     return code.call_shared("jittape_record", lambda function: _Recorder(new, function).emit(), *arguments)
-
-
-def assign(code: ObjectCode, trace: ir.Value, variable: ir.Value, tensor: ir.Value) -> None:
-    """Emit `Trace.assign` for a pending tensor of the trace."""
-    failed = code.block("failed")
-    number = code.attempt(failed, "PyLong_FromSsize_t", variable)
-    assigned, before = code.get(trace, "Trace.assigned", failed), code.words(1)
-    code.write(before, code.known("None"))
-    with code.builder.if_then(code.same(code.get(variable, "_assigned_in", failed), trace)):
-        found = code.call("PyDict_GetItemWithError", assigned, number)
-        code.write(before, code.builder.select(code.same(found, integer(0)), code.known("None"), found))
-    slot, node = code.get(tensor, "_slot", failed), code.get(trace, "Trace.node", failed)
-    parts = (variable, slot, node, code.read(before))
-    entry = code.new_tuple(failed, *[code.incref(part) for part in parts])
-    code.attempt(failed, "PyDict_SetItem", assigned, number, entry)
-    code.decref(number)
-    code.decref(entry)
-    nbytes = code.size(code.get(code.get(variable, "_buffer", failed), "Buffer.nbytes", failed))
-    large = code.size(code.known("LARGE"))
-    with code.builder.if_then(code.builder.icmp_signed(">=", nbytes, large), likely=False):
-        code.put(trace, "Trace.large", code.incref(code.known("True")))
-    for place in ("_assigned_in", "_trace"):
-        code.put(variable, place, code.incref(trace))
-    code.put(variable, "_slot", code.incref(code.known("minus one")))
-    here = code.builder.block
-    code.begin(failed)
-    code.builder.ret(integer(0))
-    code.begin(here)
 
 
 class _Recorder:
@@ -83,6 +56,7 @@ class _Recorder:
         code, builder = self.code, self.code.builder
         too_many = code.block("too_many")
         code.require(builder.icmp_signed("<=", self.count, integer(OPERANDS)), too_many)
+        read_assigned(self.new, code, self.trace, self.operands, self.count, too_many)
         node = self._node(too_many)
         self.key = code.call("PyTuple_New", builder.add(self.count, integer(2)))
         code.require(code.differ(self.key, integer(0)), too_many)
