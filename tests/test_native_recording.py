@@ -258,7 +258,12 @@ def test_assigned_values_that_python_handles():
     x, _, w, _ = data()
     declared = jt.Variable(np.ones(5), shape=[None])
     for _ in range(3):
-        for value in (np.full(5, 2.0), [2.0] * 5, jt.constant(np.full(5, 2.0)), jt.cast(x, "float32") * 0 + 2):
+        for value in (
+            np.full(5, 2.0),
+            [2.0] * 5,
+            jt.constant(np.full(5, 2.0)),
+            jt.cast(x, "float32") * 0 + 2,
+        ):
             w.assign(value)
             assert (w * 2).numpy().tolist() == [4.0] * 5
         declared.assign(x + 1.0)

@@ -378,6 +378,7 @@ class Trace(Slots):
 
 @any_dtype
 def read_variable(value: Any, trainable: bool) -> Any:
+    """Read a Variable that was assigned in the same trace: a body, so that the path shows the read."""
     return read_variable_op.bind(value, trainable=trainable)
 
 

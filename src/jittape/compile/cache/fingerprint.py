@@ -36,6 +36,7 @@ SOURCES = (
     "recording/machine_code/emit_planned.py",
     "recording/machine_code/emit_protocols.py",
     "recording/machine_code/emit_recorder.py",
+    "recording/machine_code/emit_root.py",
     "recording/machine_code/emit_steps.py",
     "recording/machine_code/emit_take.py",
     "recording/machine_code/emit_variables.py",

@@ -15,6 +15,7 @@ from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_array_copies import copied
 from jittape.recording.machine_code.emit_lists import array_of_floats
 from jittape.recording.machine_code.emit_operands import New, each_result, pending_tensor
+from jittape.recording.machine_code.emit_root import placed_node
 from jittape.recording.machine_code.emit_variables import read_assigned
 
 __all__ = ["OPERANDS", "record"]
@@ -48,8 +49,10 @@ class _Recorder:
         self.failed = code.block("failed")
         # References to the values to import, to their keys in the trace's dictionaries, and to the scalars.
         self.fresh, self.numbers, self.scalars = (code.words(OPERANDS) for _ in range(3))
-        self.n_fresh, self.n_scalars = code.words(1), code.words(1)
-        for memory in (self.n_fresh, self.n_scalars):
+        # The operands' parts of the key, with references.
+        self.parts = code.words(OPERANDS)
+        self.n_fresh, self.n_scalars, self.n_parts = (code.words(1) for _ in range(3))
+        for memory in (self.n_fresh, self.n_scalars, self.n_parts):
             code.write(memory, integer(0))
 
     def emit(self) -> None:
@@ -57,26 +60,22 @@ class _Recorder:
         too_many = code.block("too_many")
         code.require(builder.icmp_signed("<=", self.count, integer(OPERANDS)), too_many)
         read_assigned(self.new, code, self.trace, self.operands, self.count, too_many)
-        node = self._node(too_many)
-        self.key = code.call("PyTuple_New", builder.add(self.count, integer(2)))
-        code.require(code.differ(self.key, integer(0)), too_many)
-        code.fill(self.key, 0, code.incref(self.body))
-        code.fill(self.key, 1, code.incref(self.static))
+        node = placed_node(code, self.trace, too_many)
         with code.each(self.count) as position:
-            part = self._part(code.read(self.operands, position), node)
-            code.fill(self.key, builder.add(position, integer(2)), part)
+            self._append(self.parts, self.n_parts, self._part(code.read(self.operands, position), node))
         child = self._child(node)
         self._import_inputs(child)
         code.put(self.trace, "Trace.node", code.incref(child))
         made = self._results(child)
         code.decref(child)
-        code.decref(self.key)
+        with code.each(self.count) as position:
+            code.decref(code.read(self.parts, position))
         self._run_if_many(made)
         builder.ret(made)
 
         code.begin(self.refused)
-        code.decref(self.key)
         for values, count in (
+            (self.parts, self.n_parts),
             (self.fresh, self.n_fresh),
             (self.numbers, self.n_fresh),
             (self.scalars, self.n_scalars),
@@ -89,51 +88,6 @@ class _Recorder:
         builder.ret(integer(0))
         code.begin(self.failed)
         builder.ret(integer(0))
-
-    def _node(self, empty: ir.Block) -> ir.Value:
-        """Return the current node of the trace; the first op of a step chooses the root."""
-        code, builder = self.code, self.code.builder
-        unplaced = code.same(code.get(self.trace, "Trace.node", empty), code.known("UNPLACED"))
-        with builder.if_then(unplaced, likely=False):
-            place = self._place(empty)
-            known = code.call("PyDict_GetItemWithError", code.known("Trie.places"), place)
-            code.decref(place)
-            code.require(code.differ(known, integer(0)), empty)  # Python chooses the root at a new place
-            code.put(self.trace, "Trace.node", code.incref(known))
-        return code.get(self.trace, "Trace.node", self.failed)
-
-    def _place(self, nowhere: ir.Block) -> ir.Value:
-        """Return the key of the running instruction of the user's code in `Trie.places`."""
-        code, builder = self.code, self.code.builder
-        frame, running = code.words(1), code.words(1)
-        code.write(frame, code.incref(self._innermost_frame(nowhere)))
-        inspect, outwards, out, users = (code.block(name) for name in ("frame", "outwards", "out", "users"))
-        builder.branch(inspect)
-        code.begin(inspect)
-        code.write(running, code.call("PyFrame_GetCode", code.read(frame)))
-        code.decref(code.read(running))  # the frame keeps it alive
-        number = code.attempt(out, "PyLong_FromSsize_t", code.read(running))
-        of_jittape = code.call("PyDict_GetItemWithError", code.known("code_of_jittape"), number)
-        code.decref(number)
-        builder.cbranch(code.same(of_jittape, integer(0)), users, outwards)
-        code.begin(outwards)
-        outer = code.call("PyFrame_GetBack", code.read(frame))
-        code.require(code.differ(outer, integer(0)), out)
-        code.decref(code.read(frame))
-        code.write(frame, outer)
-        builder.branch(inspect)
-        code.begin(out)
-        code.decref(code.read(frame))
-        builder.branch(nowhere)
-        code.begin(users)
-        at = builder.sext(code.call("PyFrame_GetLasti", code.read(frame)), ir.IntType(64))
-        code.decref(code.read(frame))
-        return code.attempt(nowhere, "PyLong_FromSsize_t", builder.add(code.read(running), at))
-
-    def _innermost_frame(self, nowhere: ir.Block) -> ir.Value:
-        frame = self.code.call("PyEval_GetFrame")
-        self.code.require(self.code.differ(frame, integer(0)), nowhere)
-        return frame
 
     def _part(self, operand: ir.Value, node: ir.Value) -> ir.Value:
         """Return the part of the key of a child of `node` for an operand, with a new reference."""
@@ -281,10 +235,12 @@ class _Recorder:
     def _child(self, node: ir.Value) -> ir.Value:
         """Return the child for the key, with a new reference."""
         code, builder = self.code, self.code.builder
-        child = code.call("PyDict_GetItemWithError", code.get(node, "Node.children", self.refused), self.key)
-        code.require(code.differ(child, integer(0)), self.refused)
-        # Comparing keys may have run user code that has recorded.
-        code.require_same(self.refused, (code.get(self.trace, "Trace.node", self.refused), node))
+        children = code.get(node, "Node.children", self.refused)
+        memory = code.words(1)
+        code.write(memory, self._first_child(children))
+        with builder.if_then(code.same(code.read(memory), integer(0))):
+            code.write(memory, self._found_child(children, node))
+        child = code.read(memory)
         any_aval = code.same(self.aval, integer(0))
         same_aval = code.same(self.aval, code.get(child, "Node.aval", self.refused))
         code.require(builder.or_(any_aval, same_aval), self.refused)
@@ -293,6 +249,48 @@ class _Recorder:
         with builder.if_then(builder.not_(builder.or_(no_scalars, as_given))):
             self._convert_scalars(code.get(child, "Node.conversions", self.refused))
         return code.incref(child)
+
+    def _first_child(self, children: ir.Value) -> ir.Value:
+        """Return the oldest child if the call leads to it, by a comparison of identities; else 0.
+
+        Most nodes have one child, and its key holds these very objects. The gradient of a program of nine ops takes
+        6.6 µs instead of 7.1, as no tuple is made, hashed and looked up.
+        """
+        code, builder = self.code, self.code.builder
+        found, place, first = code.words(1), code.words(1), code.words(2)
+        compare, end = code.block("compare"), code.block("first.end")
+        for memory in (found, place):
+            code.write(memory, integer(0))
+        more = code.call("PyDict_Next", children, place, first, code.element(first, 1))
+        builder.cbranch(code.differ(more, ir.Constant(more.type, 0)), compare, end)
+        code.begin(compare)
+        key = code.read(first)
+        code.require(code.is_a(key, "tuple"), end)  # the key of a gradient is one, too
+        code.require_same(end, (code.length_of(key), builder.add(self.count, integer(2))))
+        code.require_same(end, (code.item(key, 0), self.body), (code.item(key, 1), self.static))
+        with code.each(self.count) as position:
+            part = code.item(key, builder.add(position, integer(2)))
+            code.require_same(end, (part, code.read(self.parts, position)))
+        code.write(found, code.read(first, 1))
+        builder.branch(end)
+        code.begin(end)
+        return code.read(found)
+
+    def _found_child(self, children: ir.Value, node: ir.Value) -> ir.Value:
+        """Return the child that the trie has for the key."""
+        code, builder = self.code, self.code.builder
+        key = code.attempt(self.refused, "PyTuple_New", builder.add(self.count, integer(2)))
+        code.fill(key, 0, code.incref(self.body))
+        code.fill(key, 1, code.incref(self.static))
+        with code.each(self.count) as position:
+            part = code.incref(code.read(self.parts, position))
+            code.fill(key, builder.add(position, integer(2)), part)
+        child = code.call("PyDict_GetItemWithError", children, key)
+        code.decref(key)
+        code.require(code.differ(child, integer(0)), self.refused)
+        # Comparing keys may have run user code that has recorded.
+        code.require_same(self.refused, (code.get(self.trace, "Trace.node", self.refused), node))
+        return child
 
     def _convert_scalars(self, conversions: ir.Value) -> None:
         """Convert the scalars as `Node.conversions` says. For an int that does not fit, Python raises the error."""

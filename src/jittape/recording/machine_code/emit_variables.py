@@ -47,7 +47,10 @@ def read_assigned(
     Branch to `refused` at the first read that the trie does not know.
     """
     assignments = code.call("PyDict_Size", code.get(trace, "Trace.assigned", refused))
-    with code.builder.if_then(code.differ(assignments, integer(0)), likely=False), code.each(count) as position:
+    with (
+        code.builder.if_then(code.differ(assignments, integer(0)), likely=False),
+        code.each(count) as position,
+    ):
         operand = code.read(operands, position)
         with code.builder.if_then(code.is_a(operand, "Variable")):
             here = code.same(code.get(operand, "_assigned_in", refused), trace)
