@@ -36,6 +36,7 @@ from jittape.core.forms import (
 )
 from jittape.core.interpret import run_op
 from jittape.core.program import Body, Op, Program, is_dynamic_dim
+from jittape.sparse.independent_rows import independent_rows
 from jittape.sparse.loop_sets import LoopSets, Operand
 from jittape.sparse.set_matrices import Array, Sets, constant_sets, placed_sets, rows_of
 from jittape.transform.differentiate import carries
@@ -138,12 +139,12 @@ class IndexSets:
         return total
 
     def _all(self, sets: Any, op: Op) -> Sets:
-        """Return the sets of a value whose elements all depend on all elements of the operands."""
-        indices = np.unique(np.concatenate([one.indices for one in sets]))
-        rows = rows_of(self.avals[op.out])
-        pointers = np.arange(rows + 1, dtype=np.int64) * len(indices)
-        values = np.ones(rows * len(indices), bool)
-        return scipy.sparse.csr_array((values, np.tile(indices, rows), pointers), shape=(rows, self.width))
+        """Return the sets of a value whose elements depend on all elements of the operands, or of their rows."""
+        rows, size = independent_rows(op, self.avals), rows_of(self.avals[op.out])
+        united = self._united(
+            [placed_sets(one, np.arange(one.shape[0]) * rows // one.shape[0], rows) for one in sets]
+        )
+        return united[np.arange(size) * rows // size]
 
     def _written_out(self, op: Op, form: Decomposition | CheckedMap, sets: Mapping[int, Sets]) -> Sets:
         """Return the sets of an op that compiled code replaces by other ops."""
@@ -176,27 +177,55 @@ class IndexSets:
         out, params = self.avals[op.out], dict(op.params)
         operands = [self.avals[slot] for slot in op.args]
         if isinstance(form, View):
-            at = self._positions(form.index(operands[0], out, **params), out.shape, operands[0].shape, op, 0)
-            return None if at is None else sets[0][at]
+            return self._selected(sets[0], form.index(operands[0], out, **params), operands[0].shape, op)
         if isinstance(form, Pad):
-            at = self._positions(form.index(operands[0], out, **params), operands[0].shape, out.shape, op, 0)
+            at = self._positions(form.index(operands[0], out, **params), operands[0].shape, out.shape, op)
             return None if at is None else placed_sets(sets[0], at, out.size)
         if isinstance(form, Concatenate):
             parts = []
             for i, one in sets.items():
                 index = form.index(i, tuple(operands), out, **params)
-                at = self._positions(index, operands[i].shape, out.shape, op, 0)
+                at = self._positions(index, operands[i].shape, out.shape, op)
                 if at is None:
                     return None
                 parts.append(placed_sets(one, at, out.size))
             return self._united(parts)
         if isinstance(form, DynamicUpdateSlice | Scatter):
-            at = self._positions(form.index(operands[1], out, **params), operands[1].shape, out.shape, op, 1)
+            target, merged, places = self._merged(form.index(operands[1], out, **params), out.shape, op)
+            at = self._positions(target, operands[1].shape, merged, op)
             if at is None:
                 return None
             combines = isinstance(form, Scatter) and form.combining(**params) is not None
-            return self._updated(sets, at, out.size, overwrites=not combines)
+            if places is None:
+                return self._updated(sets, at, out.size, overwrites=not combines)
+            kept = [sets[0]] if 0 in sets else []
+            written = [placed_sets(sets[1], at, math.prod(merged))[places]] if 1 in sets else []
+            return self._united(kept + written)
         return None
+
+    def _merged(
+        self, index: Sequence[Index], within: tuple[int, ...], op: Op
+    ) -> tuple[Sequence[Index], tuple[int, ...], Array | None]:
+        """Merge the dimensions of an array of shape `within` whose indices are unknown, as any element may be meant.
+
+        Returns the index into the smaller array, its shape, and the position in it of each element of the array; None
+        for the positions if all indices are known.
+        """
+        unknown = [e.dynamic is not None and op.args[e.dynamic] not in self.known for e in index]
+        if not any(unknown):
+            return index, within, None
+        merged = tuple([1 if is_any else n for is_any, n in zip(unknown, within, strict=True)])
+        known = [Index() if is_any else e for is_any, e in zip(unknown, index, strict=True)]
+        places = np.broadcast_to(np.arange(math.prod(merged)).reshape(merged), within).reshape(-1)
+        return known, merged, places
+
+    def _selected(self, sets: Sets, index: Sequence[Index], within: tuple[int, ...], op: Op) -> Sets | None:
+        """Return the sets of a selection of elements of an array of shape `within`."""
+        index, merged, places = self._merged(index, within, op)
+        at = self._positions(index, self.avals[op.out].shape, merged, op)
+        if at is None:
+            return None
+        return sets[at] if places is None else placed_sets(sets, places, math.prod(merged))[at]
 
     def _updated(self, sets: Mapping[int, Sets], at: Array, size: int, overwrites: bool) -> Sets:
         parts = []
@@ -214,7 +243,6 @@ class IndexSets:
         shape: tuple[int, ...],
         within: tuple[int, ...],
         op: Op,
-        first: int,
     ) -> Array | None:
         """Return the flat positions in an array of shape `within` for all coordinates of `shape`.
 
