@@ -58,6 +58,14 @@ CASES: dict[str, tuple[Any, Any, Any, tuple[Any, ...]]] = {
     "gradient of loops that end apart": (jt.grad(repeated), 0, 0, (A, COUNTS)),
     "hessian of loops that end apart": (jt.hessian(repeated), 0, 0, (A, COUNTS)),
     "linear system": (lambda m, v: jt.linalg.solve(m, v[:, None])[:, 0], 0, 0, (B, A)),
+    "shared table": (lambda t, i: t[i] * 2.0, (None, 0), 0, (A, COUNTS)),
+    "column of a shared table": (lambda t, i, v: t[:, i] @ v[:2], (None, 0, 0), 0, (A[:2], COUNTS % 3, A)),
+    "gradient by a shared table": (
+        jt.grad(lambda v, t, i: jt.reduce_sum(v**2 * t["rows"][i])),
+        (0, None, 0),
+        0,
+        (A, {"rows": A}, COUNTS),
+    ),
     "nested": (jt.vmap(lambda x, m: jt.sin(x) * m, (0, None)), (0, 0), 0, (A, S)),
 }
 
@@ -81,6 +89,15 @@ def test_equals_a_loop(name: str, compiled: bool) -> None:
             assert isinstance(one, np.ndarray)
             stacked = np.stack([np.asarray(row[i]) for row in expected], axis)
             np.testing.assert_allclose(one, stacked, rtol=1e-10, atol=1e-12)
+
+
+def test_shared_arrays_stay_arrays_where_they_can() -> None:
+    def f(v: Any, counts: Any) -> Any:
+        return v * int(counts[0]) if counts.max() > 2 else v
+
+    np.testing.assert_array_equal(jt.vmap(f, (0, None))(A, COUNTS), A * 2)
+    with pytest.raises(jt.errors.ControlFlowError, match=r"for array\(\).*use jt.constant\(array\)\[index\]"):
+        jt.vmap(lambda i, t: t[i] * int(t[0, 0]), (0, None))(COUNTS, A)
 
 
 def _leaves(value: Any) -> tuple[list[Any], Any]:

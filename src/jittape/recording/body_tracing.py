@@ -348,9 +348,14 @@ class BodyTrace(SymbolicTrace):
             raise LeakedValueError(
                 f"a tensor of {self.traced_in} is used outside of it, where it has no value: return it from the body"
             )
+        call = call_of_user()
+        arrays = (
+            "; to index a NumPy array by a tensor, use jt.constant(array)[index]" if call == "array" else ""
+        )
         raise ControlFlowError(
-            f"[{self.op}] the body needs the value of a tensor for {call_of_user()}() at {user_line()}: it is run "
+            f"[{self.op}] the body needs the value of a tensor for {call}() at {user_line()}: it is run "
             "once, to be compiled, and has no values; use jt.where, jt.cond or jt.while_loop for what depends on them"
+            + arrays
         )
 
 
