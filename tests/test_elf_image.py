@@ -142,6 +142,7 @@ for step in range(3):
 print("llvmlite" in sys.modules, "numba" in sys.modules, "scipy" in sys.modules)
 unused = tuple(f"jittape.compile.{name}" for name in ("analysis", "fuse", "kernels", "lower", "rewrite"))
 unused += "jittape.numpy_api.numpy_functions", "jittape.autodiff.forward", "jittape.control", "jittape.flow"
+unused += "jittape.primitives.indexing.", "jittape.primitives.linalg.", "jittape.primitives.reduce.cumulative"
 print([name for name in sys.modules if name.startswith(unused)])
 """
 

@@ -115,3 +115,18 @@ def test_named_tuples_are_those_of_typing():
     assert str(inspect.signature(Ours)).replace("'", "") == "(first: int, second: tuple[str, ...] = (a,))"
     with pytest.raises(TypeError):
         Ours()
+
+
+Item = typing.TypeVar("Item")
+
+
+class Cell(NamedTuple, typing.Generic[Item]):
+    first: Item
+    second: Item | None = None
+
+
+def test_a_generic_named_tuple_is_a_tuple_with_type_arguments():
+    assert Cell[int].__origin__ is Cell
+    assert Cell(1) == (1, None)
+    assert Cell[int](1, 2)._replace(first=3) == Cell(3, 2)
+    assert pickle.loads(pickle.dumps(Cell(1, 2))) == Cell(1, 2)

@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
-__all__ = ["MissingName", "find_aliases", "lazily", "missing_name", "with_missing_names"]
+__all__ = ["MissingName", "find_aliases", "lazily", "missing_name", "submodules", "with_missing_names"]
 
 Class = TypeVar("Class", bound=type)
 
@@ -54,6 +54,14 @@ def lazily(package: str, names: Mapping[str, Iterable[str] | Mapping[str, str]])
         return found
 
     return find
+
+
+def submodules(package: str, *names: str) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package whose modules `names` are imported when they are first used.
+
+    A class that all programs import refers to such a module by its package: ``indexing.getitem.getitem(x, key)``.
+    """
+    return lazily(package, {f"{package}.{name}": {name: ""} for name in names})
 
 
 def missing_name(place: str, name: str) -> AttributeError:

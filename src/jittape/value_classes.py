@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import namedtuple
 from dataclasses import dataclass
 from operator import attrgetter
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 __all__ = ["NamedTuple", "value_class"]
@@ -31,6 +32,8 @@ else:
             for key, value in body.items():
                 if key not in annotations and key not in ("__annotations__", "__module__"):
                     setattr(made, key, value)
+            if len(bases) > 1:  # `Generic`
+                made.__class_getitem__ = classmethod(GenericAlias)
             return made
 
     class NamedTuple(metaclass=_NamedTupleMeta):

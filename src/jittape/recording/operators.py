@@ -18,12 +18,10 @@ from jittape.core.primitive import active
 from jittape.errors import ScalarError
 from jittape.foreign_names import NUMPY_MEMORY, PYTORCH_AND_JAX, with_foreign_names
 from jittape.numpy_api.array_methods import ArrayMethods
-from jittape.primitives.elementwise import arithmetic, bits, comparison, division, piecewise, powers
+from jittape.primitives import elementwise, indexing, linalg
+from jittape.primitives.elementwise import arithmetic, division
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.elementwise.division import divide_op
-from jittape.primitives.indexing import getitem
-from jittape.primitives.linalg import matmul
-from jittape.primitives.linalg.sparse_products import is_sparse_matrix, sparse_matmul
 from jittape.recording.lost_writes import ROW, references_of_call, refuse_lost_out, refuse_lost_outs
 from jittape.recording.static_info import DEVICE, StaticInfo
 from jittape.recording.tape_exits import (
@@ -167,7 +165,7 @@ class Operators(StaticInfo, ArrayMethods):
     def __iter__(self) -> Iterator[Any]:
         if not self._aval.shape:
             raise TypeError("a 0-d tensor cannot be iterated over")
-        rows = [getitem.getitem(self, i) for i in range(self._aval.shape[0])]
+        rows = [indexing.getitem.getitem(self, i) for i in range(self._aval.shape[0])]
         for row in rows:
             row._origin = ROW
         return iter(rows)
@@ -289,23 +287,24 @@ class Operators(StaticInfo, ArrayMethods):
 
     def __pow__(self, other: Any) -> Any:
         try:
-            return powers.pow(self, other)
+            return elementwise.powers.pow(self, other)
         except TypeError as error:
             return _reflected(self, other, "__rpow__", error)
 
     def __rpow__(self, other: Any) -> Any:
-        return powers.pow(other, self)
+        return elementwise.powers.pow(other, self)
 
     def __matmul__(self, other: Any) -> Any:
         try:
-            return matmul.matmul(self, other)
+            return linalg.matmul.matmul(self, other)
         except TypeError as error:
-            if is_sparse_matrix(other):
-                return sparse_matmul(self, other)
+            if linalg.sparse_products.is_sparse_matrix(other):
+                return linalg.sparse_products.sparse_matmul(self, other)
             return _reflected(self, other, "__rmatmul__", error)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return sparse_matmul(other, self) if is_sparse_matrix(other) else matmul.matmul(other, self)
+        is_sparse = linalg.sparse_products.is_sparse_matrix(other)
+        return (linalg.sparse_products.sparse_matmul if is_sparse else linalg.matmul.matmul)(other, self)
 
     def __neg__(self) -> Any:
         return active.recorder.apply(negative_op, (self,))
@@ -314,65 +313,65 @@ class Operators(StaticInfo, ArrayMethods):
         return arithmetic.positive(self)
 
     def __abs__(self) -> Any:
-        return piecewise.absolute(self)
+        return elementwise.piecewise.absolute(self)
 
     def __invert__(self) -> Any:
-        return bits.invert(self)
+        return elementwise.bits.invert(self)
 
     def __and__(self, other: Any) -> Any:
         try:
-            return bits.bitwise_and(self, other)
+            return elementwise.bits.bitwise_and(self, other)
         except TypeError as error:
             return _reflected(self, other, "__rand__", error)
 
     def __rand__(self, other: Any) -> Any:
-        return bits.bitwise_and(other, self)
+        return elementwise.bits.bitwise_and(other, self)
 
     def __or__(self, other: Any) -> Any:
         try:
-            return bits.bitwise_or(self, other)
+            return elementwise.bits.bitwise_or(self, other)
         except TypeError as error:
             return _reflected(self, other, "__ror__", error)
 
     def __ror__(self, other: Any) -> Any:
-        return bits.bitwise_or(other, self)
+        return elementwise.bits.bitwise_or(other, self)
 
     def __xor__(self, other: Any) -> Any:
         try:
-            return bits.bitwise_xor(self, other)
+            return elementwise.bits.bitwise_xor(self, other)
         except TypeError as error:
             return _reflected(self, other, "__rxor__", error)
 
     def __rxor__(self, other: Any) -> Any:
-        return bits.bitwise_xor(other, self)
+        return elementwise.bits.bitwise_xor(other, self)
 
     def __lshift__(self, other: Any) -> Any:
         try:
-            return bits.left_shift(self, other)
+            return elementwise.bits.left_shift(self, other)
         except TypeError as error:
             return _reflected(self, other, "__rlshift__", error)
 
     def __rlshift__(self, other: Any) -> Any:
-        return bits.left_shift(other, self)
+        return elementwise.bits.left_shift(other, self)
 
     def __rshift__(self, other: Any) -> Any:
         try:
-            return bits.right_shift(self, other)
+            return elementwise.bits.right_shift(self, other)
         except TypeError as error:
             return _reflected(self, other, "__rrshift__", error)
 
     def __rrshift__(self, other: Any) -> Any:
-        return bits.right_shift(other, self)
+        return elementwise.bits.right_shift(other, self)
 
     def __eq__(self, other: Any) -> Any:
         try:
-            return False if other is None else comparison.equal(self, other)
+            return False if other is None else elementwise.comparison.equal(self, other)
         except TypeError as error:
             return _reflected(self, other, "__eq__", error)
 
     def __ne__(self, other: Any) -> Any:
         try:
-            return True if other is None else comparison.not_equal(self, other)
+            return True if other is None else elementwise.comparison.not_equal(self, other)
         except TypeError as error:
             return _reflected(self, other, "__ne__", error)
 
@@ -382,30 +381,30 @@ class Operators(StaticInfo, ArrayMethods):
 
     def __lt__(self, other: Any) -> Any:
         try:
-            return comparison.less(self, other)
+            return elementwise.comparison.less(self, other)
         except TypeError as error:
             return _reflected(self, other, "__gt__", error)
 
     def __le__(self, other: Any) -> Any:
         try:
-            return comparison.less_equal(self, other)
+            return elementwise.comparison.less_equal(self, other)
         except TypeError as error:
             return _reflected(self, other, "__ge__", error)
 
     def __gt__(self, other: Any) -> Any:
         try:
-            return comparison.greater(self, other)
+            return elementwise.comparison.greater(self, other)
         except TypeError as error:
             return _reflected(self, other, "__lt__", error)
 
     def __ge__(self, other: Any) -> Any:
         try:
-            return comparison.greater_equal(self, other)
+            return elementwise.comparison.greater_equal(self, other)
         except TypeError as error:
             return _reflected(self, other, "__le__", error)
 
     def __getitem__(self, key: Any) -> Any:
-        return getitem.getitem(self, key)
+        return indexing.getitem.getitem(self, key)
 
 
 _OWN = (Operators, np.ndarray, np.generic, int, float, complex, str, list, tuple, dict, type(None))

@@ -19,10 +19,9 @@ from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import named
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.html_report import html_table, summary_of
+from jittape.primitives import indexing, shape
 from jittape.primitives.elementwise import arithmetic
 from jittape.primitives.identity import identity
-from jittape.primitives.indexing import getitem
-from jittape.primitives.shape.joining import stack
 from jittape.recording.lost_writes import LOST, LOST_ROW, ROW, references_of_call
 from jittape.recording.operators import Operators
 
@@ -150,7 +149,7 @@ class Tensor(Operators):
         if self._origin is ROW:
             raise named(TypeError(LOST_ROW))
         holders = getrefcount(self) - _TEMPORARY
-        updated = getitem.setitem(self, key, stacked(value) if holds_tensors(value) else value)
+        updated = indexing.getitem.setitem(self, key, stacked(value) if holds_tensors(value) else value)
         if holders <= 0 or (holders == 1 and self._is_pending()):
             raise TypeError(
                 "[setitem] the assignment would have no effect: nothing else refers to this tensor, since a slice is a "
@@ -328,7 +327,7 @@ def stacked(value: Any) -> Tensor:
 
 def _stacked(value: Any, dtype: np.dtype[Any]) -> Tensor:
     if holds_tensors(value):
-        return stack([_stacked(v, dtype) if isinstance(v, (list, tuple)) else v for v in value])
+        return shape.joining.stack([_stacked(v, dtype) if isinstance(v, (list, tuple)) else v for v in value])
     array = np.asarray(value)
     if not any(isinstance(leaf, (np.ndarray, np.generic)) for leaf in leaves_of(value)):
         array = array.astype(common_dtype(dtype, array.dtype.type(0).item()))

@@ -16,9 +16,9 @@ from jittape.core.program import Aval
 from jittape.core.tensor_shape import TensorShape
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.html_report import html_table, summary_of
+from jittape.primitives import indexing
 from jittape.primitives.elementwise import arithmetic, division
 from jittape.primitives.identity import identity
-from jittape.primitives.indexing import getitem
 from jittape.recording.convert import cast_to_dtype, constant, convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.static_info import ChangingShape
@@ -218,7 +218,7 @@ class Variable(ChangingShape, Scattering):
         return TensorRef(self)
 
     def __getitem__(self, key: Any) -> Any:
-        part = getitem.getitem(self, key)
+        part = indexing.getitem.getitem(self, key)
         part._origin = (self, key)
         return part
 
@@ -332,7 +332,9 @@ class Variable(ChangingShape, Scattering):
         self._slot = -1
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._assign_result(getitem.setitem(self, key, stacked(value) if holds_tensors(value) else value))
+        self._assign_result(
+            indexing.getitem.setitem(self, key, stacked(value) if holds_tensors(value) else value)
+        )
 
     def __iadd__(self, other: Any) -> Any:
         return self.assign_add(other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from jittape.core.tensor_shape import TensorShape
-from jittape.primitives.indexing import gather, scatter
+from jittape.primitives import indexing
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 from jittape.value_classes import NamedTuple
@@ -62,25 +62,25 @@ class Scattering(Operators):
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
         """Return the rows at `indices`, as `jt.gather` does."""
-        return gather.gather(self, indices)
+        return indexing.gather.gather(self, indices)
 
     def scatter_add(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Self:
         """Add ``sparse_delta.values`` to the rows at ``sparse_delta.indices``; repeated rows add up."""
-        return self._assign_result(scatter.scatter_add(self, *_rows(sparse_delta)))
+        return self._assign_result(indexing.scatter.scatter_add(self, *_rows(sparse_delta)))
 
     def scatter_sub(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Self:
         """Subtract ``sparse_delta.values`` from the rows at ``sparse_delta.indices``."""
-        return self._assign_result(scatter.scatter_sub(self, *_rows(sparse_delta)))
+        return self._assign_result(indexing.scatter.scatter_sub(self, *_rows(sparse_delta)))
 
     def scatter_update(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Self:
         """Replace the rows at ``sparse_delta.indices``; of several for one row, the last one wins."""
-        return self._assign_result(scatter.scatter_update(self, *_rows(sparse_delta)))
+        return self._assign_result(indexing.scatter.scatter_update(self, *_rows(sparse_delta)))
 
     def batch_scatter_update(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
@@ -98,49 +98,49 @@ class Scattering(Operators):
         array([[-1.,  2.,  3.],
                [ 4.,  5., -2.]], dtype=float32)
         """
-        return self._assign_result(scatter.batch_scatter_update(self, *_rows(sparse_delta)))
+        return self._assign_result(indexing.scatter.batch_scatter_update(self, *_rows(sparse_delta)))
 
     def scatter_mul(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Self:
         """Multiply the rows at ``sparse_delta.indices`` by ``sparse_delta.values``."""
-        return self._assign_result(scatter.scatter_combine(self, *_rows(sparse_delta), "mul"))
+        return self._assign_result(indexing.scatter.scatter_combine(self, *_rows(sparse_delta), "mul"))
 
     def scatter_div(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Self:
         """Divide the rows at ``sparse_delta.indices`` by ``sparse_delta.values``."""
-        return self._assign_result(scatter.scatter_combine(self, *_rows(sparse_delta), "div"))
+        return self._assign_result(indexing.scatter.scatter_combine(self, *_rows(sparse_delta), "div"))
 
     def scatter_max(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Self:
         """Replace the rows at ``sparse_delta.indices`` by the greater of them and ``sparse_delta.values``."""
-        return self._assign_result(scatter.scatter_extremum(self, *_rows(sparse_delta), "max"))
+        return self._assign_result(indexing.scatter.scatter_extremum(self, *_rows(sparse_delta), "max"))
 
     def scatter_min(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Self:
         """Replace the rows at ``sparse_delta.indices`` by the less of them and ``sparse_delta.values``."""
-        return self._assign_result(scatter.scatter_extremum(self, *_rows(sparse_delta), "min"))
+        return self._assign_result(indexing.scatter.scatter_extremum(self, *_rows(sparse_delta), "min"))
 
     # ---- elements ----------------------------------------------------------------------------------------------
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
         """Return the elements or slices at the coordinates in `indices`, as `jt.gather_nd` does."""
-        return gather.gather_nd(self, indices)
+        return indexing.gather.gather_nd(self, indices)
 
     def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Self:
         """Add `updates` at `indices`, as `jt.tensor_scatter_nd_add` does."""
-        return self._assign_result(scatter.tensor_scatter_nd_add(self, indices, updates))
+        return self._assign_result(indexing.scatter.tensor_scatter_nd_add(self, indices, updates))
 
     def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Self:
         """Subtract `updates` at `indices`."""
-        return self._assign_result(scatter.tensor_scatter_nd_sub(self, indices, updates))
+        return self._assign_result(indexing.scatter.tensor_scatter_nd_sub(self, indices, updates))
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Self:
         """Assign `updates` at `indices`."""
-        return self._assign_result(scatter.tensor_scatter_nd_update(self, indices, updates))
+        return self._assign_result(indexing.scatter.tensor_scatter_nd_update(self, indices, updates))
 
     def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Self:
         """Assign the elementwise maximum of the current values and `updates` at `indices`.
@@ -152,11 +152,11 @@ class Scattering(Operators):
         >>> v.scatter_nd_max([[0], [1]], [2.0, 4.0]).numpy()
         array([2., 5., 3.], dtype=float32)
         """
-        return self._assign_result(scatter.tensor_scatter_nd_max(self, indices, updates))
+        return self._assign_result(indexing.scatter.tensor_scatter_nd_max(self, indices, updates))
 
     def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Self:
         """Assign the elementwise minimum of the current values and `updates` at `indices`."""
-        return self._assign_result(scatter.tensor_scatter_nd_min(self, indices, updates))
+        return self._assign_result(indexing.scatter.tensor_scatter_nd_min(self, indices, updates))
 
 
 def _rows(delta: IndexedSlices) -> tuple[Any, Any]:

@@ -12,12 +12,13 @@ kernels.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeGuard, TypeVar
+from typing import Any, Generic, TypeGuard, TypeVar
 
 import numpy as np
 
 from jittape.core.primitive import Primitive
 from jittape.core.tuning import tuning
+from jittape.value_classes import NamedTuple
 
 __all__ = [
     "Address",

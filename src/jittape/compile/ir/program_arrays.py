@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain, count
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jittape.core.program import Op, Program
 from jittape.value_classes import NamedTuple
 
 __all__ = ["Operands", "first_of_each", "kinds_of", "numbered", "operands_of"]
 
-Ints = NDArray[np.int64]
+Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class Operands(NamedTuple):

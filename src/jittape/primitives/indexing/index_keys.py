@@ -17,44 +17,11 @@ from jittape.core.traced_scalar import TracedScalar, traced_index, traced_slice
 from jittape.errors import InvalidIndexError
 from jittape.primitives.indexing.gather_ops import check_range
 from jittape.primitives.indexing.slice_starts import checked_position, is_traced, traced_range
+from jittape.primitives.key_structure import Picking, Slicing
 from jittape.primitives.shape.views import Region
 from jittape.value_classes import NamedTuple
 
-__all__ = ["Picking", "Selection", "Slicing", "check_mask", "parsed", "selection_of"]
-
-
-class Slicing(NamedTuple):
-    """A key of ints, slices, ellipsis and newaxis.
-
-    Attributes
-    ----------
-    region : Region or None
-        The selected part of the array; None for all of it.
-    shape : tuple of int
-        Shape of the result: without the axes of ints, with those of newaxis.
-    """
-
-    region: Region | None
-    shape: tuple[int, ...]
-
-
-class Picking(NamedTuple):
-    """A key that contains index arrays, which are applied after its slices.
-
-    Attributes
-    ----------
-    slicing : Slicing
-        The slices; the axes of index arrays are complete.
-    axes : tuple of int
-        Axes of the sliced array to which the index arrays apply, in order.
-    front : bool
-        Whether the dimensions of the index arrays come first in the result, as in NumPy if a slice separates two index
-        arrays.
-    """
-
-    slicing: Slicing
-    axes: tuple[int, ...]
-    front: bool
+__all__ = ["Selection", "check_mask", "parsed", "selection_of"]
 
 
 class Selection(NamedTuple):

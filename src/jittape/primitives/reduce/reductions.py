@@ -33,7 +33,6 @@ from jittape.primitives.elementwise.arithmetic import multiply, zero_dominant_mu
 from jittape.primitives.elementwise.comparison import equal
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.record_parts import floating, highest, lowest, require_kinds
-from jittape.primitives.reduce.cumulative import products_of_others
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
@@ -254,6 +253,8 @@ def reduce_min(
 
 
 def _prod_vjp(g: Any, out: Any, x: Any, *, axis: int) -> Any:
+    from jittape.primitives.reduce.cumulative import products_of_others  # only products need the module
+
     return zero_dominant_multiply(broadcast_back(g, x.shape, (axis,)), products_of_others(x, axis))
 
 
