@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.fits.fit_engines import ENGINES, Engine, Outcome
 
 T = np.linspace(0.0, 4.0, 40)
 Y = 3.0 * np.exp(-T / 1.5) + 0.5 + 0.05 * np.random.default_rng(3).normal(size=40)
@@ -81,3 +82,25 @@ def test_contradicting_constraints_are_named() -> None:
     contrary = [(lambda p: p["a"] + p["b"], 5.0, 6.0), (lambda p: p["a"] + p["b"], None, 4.0)]
     with pytest.warns(UserWarning, match=r"did not converge: .*constraint [01] is .*, outside its bounds"):
         assert not jt.fit(line, (T, Y), {"a": 0.0, "b": 0.0}, constraints=contrary).success
+
+
+@pytest.mark.parametrize(("start", "low", "high"), [(1.0, 1.0, 9.0), (9.0, None, 9.0), (1e-9, 0.0, None)])
+def test_an_engine_that_stays_at_a_bound_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, start: float, low: float | None, high: float | None
+) -> None:
+    stays = Engine(lambda problem, *_: Outcome(problem.start, True, "", None), takes_constraints=False)
+    monkeypatch.setitem(ENGINES, "stays", stays)
+    options: dict[str, Any] = {"start": {"a": start}, "sigma": 0.05, "bounds": {"a": (low, high)}}
+    with pytest.warns(UserWarning, match="a is at its bound, but the cost falls from there"):
+        jt.fit(lambda p, t: p["a"] * jt.exp(-t / 1.5), (T, Y), engine="stays", **options)
+
+
+@pytest.mark.parametrize(("low", "high"), [(None, 1.0), (9.0, None), (0.0, 1.0)])
+def test_a_minimum_at_a_bound_is_one(low: float | None, high: float | None) -> None:
+    start = {"a": low if high is None else high}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=r"\[fit\]")
+        found = jt.fit(
+            lambda p, t: p["a"] * jt.exp(-t / 1.5), (T, Y), start, sigma=0.05, bounds={"a": (low, high)}
+        )
+    assert found.params == pytest.approx(start)

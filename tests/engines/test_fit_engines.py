@@ -82,6 +82,16 @@ def test_a_bound_where_the_cost_is_not_finite(engine: str) -> None:
     np.testing.assert_allclose(found.values, [numbers.mean(), numbers.std()], rtol=1e-4)
 
 
+@pytest.mark.parametrize("bounds", [{"floor": (0.1, None), "life": (1.0, None)}, {"life": (-5.0, 1.0)}])
+@pytest.mark.parametrize("engine", LIBRARIES)
+def test_a_start_at_a_bound(engine: str, bounds: dict[str, Any]) -> None:
+    pytest.importorskip(LIBRARIES[engine])
+    options: dict[str, Any] = {"sigma": 0.05, "bounds": bounds, "engine": engine}
+    found = jt.fit(decay, (T, Y), START, **options)
+    expected = jt.fit(decay, (T, Y), START, sigma=0.05, bounds={"life": bounds["life"]})
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-3, atol=1e-4)
+
+
 @pytest.mark.parametrize("engine", LIBRARIES)
 def test_intervals_use_the_engine(engine: str) -> None:
     pytest.importorskip(LIBRARIES[engine])

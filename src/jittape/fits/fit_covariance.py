@@ -65,6 +65,12 @@ def covariance_at(problem: FitProblem, free: _Array, method: str, *, estimates_v
                 warning = f"the minimum is {distance:.2g} standard errors away: tighten the tolerances of the algorithm"
     else:
         found[np.ix_(inner, inner)] = 0.0  # constraints determine all of them
+    stuck = [problem.names[i] for i in _falling_inwards(problem, free, sizes, scale)]
+    if stuck and not warning:
+        warning = (
+            f"{stuck[0]} is at its bound, but the cost falls from there inwards: start further inside, or use "
+            "another algorithm"
+        )
     matrix = np.zeros((len(problem.values), len(problem.values)))
     matrix[np.ix_(problem.is_free, problem.is_free)] = found
     return Covariance(matrix, scale, dof, remarks, warning)
@@ -132,6 +138,19 @@ def _near(values: _Array, lower: _Array, upper: _Array, sizes: _Array) -> _Array
     """Return which values are at a bound; `sizes` are their standard errors."""
     nearby = np.maximum(_NEAR * sizes, 4 * np.finfo(float).eps * np.abs(values))
     return np.asarray((values - lower <= nearby) | (upper - values <= nearby))
+
+
+def _falling_inwards(problem: FitProblem, free: _Array, sizes: _Array, scale: float) -> _Array:
+    """Return which parameters are at a bound although the cost falls from there; with constraints, they may have to."""
+    if problem.constraints or not problem.has_bounds:
+        return np.zeros(0, int)
+    unbounded = np.full(len(free), np.inf)
+    low, high = (
+        _near(free, problem.lower, unbounded, sizes),
+        _near(free, -unbounded, problem.upper, sizes),
+    )
+    fall = (high * 1.0 - low * 1.0) * problem.gradient(free) * sizes
+    return np.flatnonzero(fall > _FAR * (scale if scale > 0.0 else 1.0))
 
 
 def _hessian(problem: FitProblem, free: _Array, method: str) -> _Array:

@@ -201,7 +201,7 @@ def _run_lmfit(problem: FitProblem, algorithm: str | None, options: Mapping[str,
     parameters = library.Parameters()
     # Its names must be identifiers, which "w[0]" is not.
     keys = [f"p{i}" for i in range(len(problem.start))]
-    for key, value, low, high in zip(keys, problem.start, problem.lower, problem.upper, strict=True):
+    for key, value, low, high in zip(keys, _off_bounds(problem), problem.lower, problem.upper, strict=True):
         parameters.add(key, value=value, min=low, max=high)
 
     def vector(given: Any) -> _Array:
@@ -223,6 +223,21 @@ def _run_lmfit(problem: FitProblem, algorithm: str | None, options: Mapping[str,
         more |= {"ftol": 1e-12, "xtol": 1e-12, "gtol": 1e-12}
     found = minimizer.minimize(method=method, **(more | dict(options)))
     return Outcome(vector(found.params), bool(found.success), str(found.message), found)
+
+
+def _off_bounds(problem: FitProblem) -> _Array:
+    """Return the start, moved off the bounds by a standard error, or a tenth of the interval if that is less.
+
+    lmfit replaces a bounded parameter by a function whose derivative is zero at the bound, where the fit would stay.
+    """
+    start, low, high = problem.start, problem.lower, problem.upper
+    at_low, at_high = start == low, start == high
+    curvature = np.diag(problem.hessian(start))
+    known = curvature > 0.0  # False for nan
+    size = np.where(
+        known, 1.0 / np.sqrt(np.where(known, curvature, 1.0)), 0.01 * np.maximum(1.0, np.abs(start))
+    )
+    return np.asarray(start + (at_low * 1.0 - at_high * 1.0) * np.minimum(size, 0.1 * (high - low)))
 
 
 _LMFIT_METHODS = ("leastsq", "least_squares", "brute", "basinhopping", "ampgo", "shgo", "dual_annealing")
