@@ -98,6 +98,8 @@ class Generator(ArrayStatements, ViewStatements, FlowStatements):
 
     def condition(self) -> str:
         tests = [f"{self.atom()} > {self.atom()}", f"{self.atom()} < 0.4", "k % 2 == 0", "n > 2"]
+        if self.counters:
+            tests.append(f"{self.random.choice(self.counters)} != 0")
         one = self.random.choice(tests)
         if self.random.random() < 0.2:
             return f"{one} {self.random.choice(['and', 'or'])} {self.random.choice(tests)}"

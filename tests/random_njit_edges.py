@@ -115,6 +115,8 @@ class EdgeGenerator(LoopStatements, Generator):
                 "solved",
                 "buffers",
                 "deep",
+                "below_zero",
+                "below_zero",
             ]
         if self.counters:
             kinds += ["jump"]
@@ -267,6 +269,41 @@ class EdgeGenerator(LoopStatements, Generator):
                 f"w[{i} % 5] = weighted({atom}, {other}, power={i} % 3 + 1)", f"s = SCALE * s + {atom} ** ORDER",
             ]
         )  # fmt: skip
+
+    def _below_zero(self, level: int) -> None:
+        """Write a loop whose counter, or an index computed from it, passes zero."""
+        name, place, atom = self._new(), self._new(), self.atom()
+        header = self.random.choice(["range(-3, 3)", "range(2, -4, -1)", "range(-3, n, 2)", "range(-n, 0)"])
+        before = self.depth
+        self.line(f"for {name} in range({self.random.choice(['2', 'n'])}):")
+        self.depth += 1
+        self.line(f"for {place} in {header}:")
+        self.depth += 1
+        if self.random.random() < 0.7:
+            test = self.random.choice(
+                [f"{place} != 0", f"{place} >= -1", f"not {place} == 0", f"{place} < 2"]
+            )
+            self.line(f"if {test}:")
+            self.depth += 1
+        places = [
+            place,
+            f"{place} + 2",
+            f"{place} - 2",
+            f"{place} + 1",
+            f"{place} - 1",
+            f"({place} + 5) % 5",
+            name,
+        ]
+        for _ in range(self.random.randrange(2, 4)):
+            i, j, h = [self.random.choice(places) for _ in range(3)]
+            one, other = self.random.choices(["x", "w", "y", "m[1]"], k=2)
+            lines = [
+                f"s = 0.7 * s + {one}[{i}] * {one}[{i}]", f"s += {one}[{i}] * {other}[{j}] * {atom}",
+                f"{one}[{i}] = math.tanh(s) * {other}[{j}]", f"{one}[{i}] *= {other}[{j}]",
+                f"m[{i}, {j}] = 0.4 * m[{h}, {i}] * {atom}", f"t = 0.5 * t + m[{i}, {name}] * {other}[{j}]",
+            ]  # fmt: skip
+            self.line(self.random.choice(lines))
+        self.depth = before
 
     def _local_sizes(self, level: int) -> None:
         atom, name, i = self.atom(), self._new(), self.integer()

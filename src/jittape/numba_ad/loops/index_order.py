@@ -127,9 +127,19 @@ def lower_bound(condition: Any, holds: bool) -> dict[Any, int]:
         return {operands[0]: bound + 1}
     if rule is COMPARE["GtE" if holds else "Lt"]:
         return {operands[0]: bound}
-    if rule is COMPARE["NotEq" if holds else "Eq"] and bound == 0:
+    if rule is COMPARE["NotEq" if holds else "Eq"] and bound == 0 and _counts_from_zero(operands[0]):
         return {operands[0]: 1}
     return {}
+
+
+def _counts_from_zero(one: Any) -> bool:
+    """Return whether a value is a counter that is never negative."""
+    loop = one.block.loop if isinstance(one, Value) and one.block is not None else None
+    if loop is None or loop.counter is not one or not isinstance(loop.bounds[2], Constant):
+        return False
+    start, stop, step = loop.bounds
+    least, bound = (start, 0) if step.value > 0 else (stop, -1)
+    return isinstance(least, Constant) and least.value >= bound
 
 
 def _bounds_of(block: Block) -> dict[Any, int]:
