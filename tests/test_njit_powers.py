@@ -54,3 +54,49 @@ def test_the_factor_of_a_square_is_added_up_once(dtype):
     np.testing.assert_allclose(tangent, by_x.sum() + 2.0 * by_shift, rtol=1e-5)
     text = gradient.inspect(x, shift)
     assert len(re.findall(r"= \((\w+_b) \+ \1\) \* ", text)) == 2, text
+
+
+@numba.njit
+def residuals(x):
+    """At ``x = [1, 1, 0]`` all residuals are zero, and so are their cotangents."""
+    parts = (
+        math.sqrt(x[0]) - 1.0, x[0] ** 1.5 - 1.0, x[1] ** 0.3 - 1.0, x[0] ** x[1] - 1.0, x[1] ** -0.5 - 1.0,
+        math.hypot(x[0], x[2]) - 1.0, np.cbrt(x[1]) - 1.0, x[0] ** 3 - x[1] ** 2, np.power(x[1], 2.5) - x[0],
+    )  # fmt: skip
+    total = 0.0
+    for one in parts:
+        total += one * one
+    return total
+
+
+def test_second_derivatives_where_cotangents_are_zero():
+    x = np.array([1.0, 1.0, 0.0])
+    rows = [
+        [0.5, 0, 0], [1.5, 0, 0], [0, 0.3, 0], [1, 0, 0], [0, -0.5, 0], [1, 0, 0], [0, 1 / 3, 0], [3, -2, 0],
+        [-1, 2.5, 0],
+    ]  # fmt: skip
+    hessian = 2.0 * np.transpose(rows) @ rows  # of the squares of the linear terms
+    np.testing.assert_array_equal(jt.njit_grad(residuals)(x), np.zeros(3))
+    slope = jt.njit_grad(residuals)
+
+    @numba.njit
+    def along(x, v):
+        return np.sum(slope(x) * v)
+
+    for row, v in zip(hessian, np.eye(3), strict=True):
+        np.testing.assert_allclose(jt.njit_hvp(residuals)(v, x), row, atol=1e-12)
+        np.testing.assert_allclose(jt.njit_grad(along)(x, v), row, atol=1e-12)
+    op = jt.numba_op(residuals)
+    np.testing.assert_allclose(jt.hessian(op)(jt.constant(x)), hessian, atol=1e-12)
+
+
+@numba.njit
+def unused_root(x):
+    return math.sqrt(x[0]) * x[1] + x[2] ** 0.5 * x[1] ** 2 + math.hypot(x[0], x[2]) * x[1] ** 3
+
+
+def test_derivatives_of_roots_of_zero_that_have_no_influence():
+    x = np.zeros(3)
+    np.testing.assert_array_equal(jt.njit_grad(unused_root)(x), np.zeros(3))
+    np.testing.assert_array_equal(jt.njit_jvp(unused_root)(np.array([0.0, 1.0, 0.0]), x), (0.0, 0.0))
+    np.testing.assert_array_equal(jt.njit_hvp(unused_root)(np.zeros(3), x), np.zeros(3))

@@ -1,7 +1,8 @@
 """Derivatives of functions of scalars, as text.
 
 ``{0}`` is the first operand, ``{r}`` the result and ``{g}`` its cotangent. A partial that starts with a minus sign is
-subtracted. Where a derivative is infinite at a point that programs do reach (``sqrt(0)``), a zero cotangent gives zero.
+subtracted. Where a derivative is infinite at a point that programs do reach (``sqrt(0)``), a zero cotangent gives zero,
+by `product_or_zero`: unlike a test of the cotangent, it has the right derivative where the cotangent is zero.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import SUPPORTED
-from jittape.numba_ad.tape_support import accumulate
+from jittape.numba_ad.tape_support import accumulate, product_or_zero
 
 __all__ = [
     "ACCUMULATE",
@@ -51,8 +52,8 @@ def _binary(symbol: str, function: Any, *partials: str | None) -> Rule:
     return Rule(f"{{0}} {symbol} {{1}}", function, partials)
 
 
-POWER_OF_X = "({g} * {1} * {0} ** ({1} - 1.0) if {g} != 0.0 and {1} != 0.0 else 0.0)"
-POWER_OF_P = "({g} * {r} * math.log({0}) if {g} != 0.0 and {0} > 0.0 else 0.0)"
+POWER_OF_X = "product_or_zero({g}, product_or_zero({1}, {0} ** ({1} - 1.0)))"
+POWER_OF_P = "(product_or_zero({g}, {r} * math.log({0})) if {0} > 0.0 else 0.0)"
 
 BINARY: dict[str, Rule] = {
     "Add": _binary("+", operator.add, "{g}", "{g}"),
@@ -120,10 +121,10 @@ def _partial_of_power(exponent: float) -> str | None:
     base = "({0} * 1.0)" if whole else "({0} + 0.0)"
     factors = [base] * int(size) + ([] if whole else [f"np.sqrt{base}"])
     sign = "*" if exponent > 1.0 else "/"
-    return f"({{g}} * ({exponent!r}) {sign} ({' * '.join(factors)}) if {{g}} != 0.0 else 0.0)"
+    return f"product_or_zero({{g}}, {exponent!r} {sign} ({' * '.join(factors)}))"
 
 
-ROOT_SAFE = "({g} * 0.5 * (1.0 / {r}) if {g} != 0.0 else 0.0)"
+ROOT_SAFE = "product_or_zero({g}, 0.5 * (1.0 / {r}))"
 LARGER, SMALLER = "({g} if {0} >= {1} else 0.0)", "({g} if {0} <= {1} else 0.0)"
 LARGER_1, SMALLER_1 = "(0.0 if {0} >= {1} else {g})", "(0.0 if {0} <= {1} else {g})"
 ABSOLUTE = "({g} if {0} > 0.0 else -{g} if {0} < 0.0 else 0.0)"
@@ -167,7 +168,7 @@ ONE_OPERAND: dict[str, tuple[str | None, str, str]] = {
     "isnan": (None, "isnan", "isnan"),
     "isinf": (None, "isinf", "isinf"),
     "isfinite": (None, "isfinite", "isfinite"),
-    "cbrt": ("({g} / (3.0 * {r} * {r}) if {g} != 0.0 else 0.0)", "", "cbrt"),
+    "cbrt": ("product_or_zero({g}, 1.0 / (3.0 * {r} * {r}))", "", "cbrt"),
     "deg2rad": ("{g} * 0.017453292519943295", "", "deg2rad"),
     "rad2deg": ("{g} * 57.29577951308232", "", "rad2deg"),
     "gamma": ("{g} * {r} * digamma({0})", "gamma", ""),
@@ -190,7 +191,7 @@ TWO_OPERANDS: dict[str, tuple[tuple[str | None, str | None], str, str]] = {
         "arctan2",
     ),
     "hypot": (
-        ("({g} * {0} / {r} if {g} != 0.0 else 0.0)", "({g} * {1} / {r} if {g} != 0.0 else 0.0)"),
+        ("product_or_zero({g}, {0} / {r})", "product_or_zero({g}, {1} / {r})"),
         "hypot",
         "hypot",
     ),
@@ -230,6 +231,11 @@ ACCUMULATE = Rule("accumulate({0}, {1})", accumulate, ("{g}", "{g}"))
 
 FUNCTIONS: dict[Any, Rule] = {
     accumulate: ACCUMULATE,
+    product_or_zero: Rule(
+        "product_or_zero({0}, {1})",
+        product_or_zero,
+        ("product_or_zero({g}, {1})", "product_or_zero({0}, {g})"),
+    ),
     builtins.abs: Rule("abs({0})", builtins.abs, (ABSOLUTE,)),
     builtins.max: Rule(
         "max({0}, {1})", builtins.max, ("({g} if {r} == {0} else 0.0)", "(0.0 if {r} == {0} else {g})")

@@ -10,8 +10,8 @@ from numba import njit, types
 from numba.extending import lower_builtin, type_callable
 
 __all__ = [
-    "accumulate", "add_into", "copy_into", "digamma", "load_array", "overlap", "reserve", "save_array", "sinc_slope",
-    "state_count", "steps_to_next_state", "trip_count", "unset",
+    "accumulate", "add_into", "copy_into", "digamma", "load_array", "overlap", "product_or_zero", "reserve",
+    "save_array", "sinc_slope", "state_count", "steps_to_next_state", "trip_count", "unset",
 ]  # fmt: skip
 
 
@@ -34,6 +34,31 @@ def _emit_accumulate(context: Any, builder: Any, signature: Any, args: Any) -> A
     operands = [context.cast(builder, x, own, kind) for x, own in zip(args, signature.args, strict=True)]
     # Only this addition may be reordered: `fastmath` would reorder the user's additions too.
     return builder.fadd(*operands, flags=("reassoc", "nsz"))
+
+
+def product_or_zero(first: Any, second: Any) -> Any:
+    """Return ``first * second``, or zero if `first` is zero, even if `second` is infinite or nan."""
+    return first * second if first != 0.0 else 0.0
+
+
+@type_callable(product_or_zero)
+def _type_of_product_or_zero(context: Any) -> Any:
+    def typed(first: Any, second: Any) -> Any:
+        if not isinstance(first, (types.Float, types.Integer)) or not isinstance(second, types.Float):
+            return None
+        return context.unify_types(first if isinstance(first, types.Float) else types.float64, second)
+
+    return typed
+
+
+@lower_builtin(product_or_zero, types.Float, types.Float)
+@lower_builtin(product_or_zero, types.Integer, types.Float)
+def _emit_product_or_zero(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    kind = signature.return_type
+    first, second = [context.cast(builder, x, own, kind) for x, own in zip(args, signature.args, strict=True)]
+    zero = context.get_constant(kind, 0.0)
+    # A selection, where Python's conditional expression is a branch, which LLVM may leave in the loop.
+    return builder.select(builder.fcmp_unordered("!=", first, zero), builder.fmul(first, second), zero)
 
 
 @njit(nogil=True, no_cfunc_wrapper=True)
