@@ -281,6 +281,62 @@ def test_assigned_values_that_python_handles():
         assert tape.gradient(held, w).numpy().tolist() == [3.0] * 5
 
 
+def test_looks_run_no_python():
+    x, y, w, _ = data()
+    product = x * y
+    for value in (x, product, w, jt.constant(2.5), jt.constant(np.zeros((2, 0))), jt.cast(x, "bfloat16")):
+        wanted = switch_to_python(value.numpy)
+        seen: list[np.ndarray] = []
+        value.numpy()
+        assert not {"numpy", "view"} & calls_of_python(
+            lambda value=value, seen=seen: seen.append(value.numpy())
+        )
+        (found,) = seen
+        assert (found.shape, found.dtype, found.strides) == (wanted.shape, wanted.dtype, wanted.strides)
+        np.testing.assert_array_equal(found, wanted)
+        assert np.may_share_memory(found, wanted) or not found.size
+        for view in (found, found[...], found.reshape(-1)):
+            assert not view.flags.writeable
+            with pytest.raises(ValueError, match="WRITEABLE"):
+                view.flags.writeable = True
+
+
+def switch_to_python(call: Callable[[], Any]) -> Any:
+    """The result of a call without machine code."""
+    switch.use_python()
+    try:
+        return call()
+    finally:
+        switch.use()
+
+
+def test_memory_that_is_looked_at_is_not_written():
+    w = jt.Variable(np.zeros(LARGE))
+    small = jt.Variable(np.zeros(3))
+    looks = []
+    for step in range(6):
+        w.assign_add(np.ones(LARGE))
+        small.assign_add(np.ones(3))
+        looks += [(step + 1, w.numpy()), (step + 1, small.numpy())]
+        looks.append((step + 1, (w * 1.0).numpy()))
+    assert [np.unique(view).tolist() for _, view in looks] == [[number] for number, _ in looks]
+
+
+def test_looks_in_tapes_and_at_failed_values():
+    x, *_ = data()
+    for _ in range(3):
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = jt.reduce_sum(x * x)
+            copied = jt.constant(y.numpy())
+        with pytest.warns(jt.errors.UnconnectedGradientWarning, match=r"numpy\(\)"):
+            assert tape.gradient(copied, x) is None
+        failed = jt.gather(x, jt.cast(x, "int64") + 3)
+        for _ in range(2):
+            with pytest.raises(IndexError, match="gather"):
+                failed.numpy()
+
+
 def test_a_value_that_occurs_twice_in_the_call_that_imports_it():
     """The second operand is the slot to come, also after 300 slots, whose numbers are no shared objects."""
     x, y = jt.constant([1.0, 2.0]), jt.constant([3.0, 4.0])

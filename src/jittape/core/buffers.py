@@ -249,7 +249,7 @@ class Buffer:
         """Return a read-only view for the user; the memory is not written while a view of it exists.
 
         The base of the view is a read-only memoryview, so that NumPy refuses to make the view writeable; with an
-        ndarray as base it would not. This takes 0.32 µs; clearing a flag of a view takes 0.29.
+        ndarray as base it would not. Machine code replaces the method: ``x.numpy()`` takes 0.12 µs instead of 0.40.
         """
         self.exposed = True
         try:

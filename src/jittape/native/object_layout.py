@@ -38,6 +38,7 @@ class ObjectLayout(NamedTuple):
     tuple_length: int
     items: int
     float_value: int
+    array_base: int
     data: int
     ndim: int
     shape: int
@@ -69,6 +70,7 @@ def object_layout() -> ObjectLayout | None:
             tuple_length=_offset(5, (None,) * 5, 3),
             items=_offset(id(array), (array, None), 6),
             float_value=_offset(np.float64(1.25).view(np.int64).item(), 1.25, 3),
+            array_base=_offset(id(array), array[:], 8),
             data=_offset(buffer.address, array, 6),
             ndim=_offset(buffer.address, array, 6) + 8,
             shape=_offset(buffer.address, array, 6) + 16,

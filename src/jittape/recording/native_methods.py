@@ -28,7 +28,7 @@ from jittape.core.primitive import active
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import open_extents
 from jittape.core.tensor_shape import TensorShape
-from jittape.native.array_copy import ARRAY_COPY, copy_function
+from jittape.native.array_functions import array_functions
 from jittape.native.built_in import PYTHON_CALL, TABLE
 from jittape.native.object_layout import object_layout, slot_places
 from jittape.native.switch import MachineCode, NativeMethod
@@ -175,6 +175,8 @@ def _methods() -> list[_Method]:
         _Method(Flushing, "_run_known", ONE_ARGUMENT, "emit_flush.define_run_known"),
         _Method(Flushing, "_take_pending", NO_ARGUMENT, "emit_methods.define_take_pending"),
         _Method(Flushing, "_distribute", BY_NAMES, "emit_methods.define_distribute"),
+        _Method(Buffer, "view", NO_ARGUMENT, "emit_methods.define_view"),
+        _Method(Operators, "numpy", NO_ARGUMENT, "emit_methods.define_numpy"),
     ]
     for name in _OPS:
         for reflected in (False, True):
@@ -248,6 +250,7 @@ _KNOWN: dict[str, Any] = {
     "imported": imported,
     "gradient": "gradient",
     "Trie.places": trie.places,
+    "Tensor._computed": Tensor._computed,
     "Trace._flush_over_limit": Trace._flush_over_limit,
     "UNPLACED": UNPLACED,
     "Variable._assign_result": Variable._assign_result,
@@ -297,8 +300,8 @@ def machine_code() -> MachineCode:
     CompileError
         If LLVM cannot compile them.
     """
-    layout, copy = object_layout(), copy_function()
-    if layout is None or copy is None or not can_replace():
+    layout, functions = object_layout(), array_functions()
+    if layout is None or not functions or not can_replace():
         return MachineCode()
     try:
         slots = [(prefix, slot_places(kind, names)) for prefix, kind, names in _SLOTS]
@@ -310,7 +313,8 @@ def machine_code() -> MachineCode:
     kept_for_ever(_KNOWN)
     define(TABLE, address_of(kept_for_ever(_table)))
     define(PYTHON_CALL, python_call())
-    define(ARRAY_COPY, copy)
+    for name, address in functions.items():
+        define(name, address)
 
     def new(function: ir.Function) -> ObjectCode:
         from jittape.native.object_code import ObjectCode

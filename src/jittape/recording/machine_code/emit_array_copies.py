@@ -9,7 +9,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import external, integer
-from jittape.native.array_copy import ARRAY_COPY
+from jittape.native.array_functions import ARRAY_COPY
 from jittape.native.new_buffers import new_buffer
 from jittape.native.object_code import I32, I64, ObjectCode
 from jittape.native.object_layout import CONTIGUOUS_AND_ALIGNED
