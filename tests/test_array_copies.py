@@ -96,6 +96,48 @@ def test_known_paths_run_no_python(name: str):
             np.testing.assert_array_equal(FORMS[name](namespace, x), FORMS[name](np, V))
 
 
+CONSTANTS: tuple[Any, ...] = (
+    2.5, -0.0, float("inf"), float("nan"), 1e-45, 1e300, [1e300, 1.0], [float("nan"), 1e300], [2.5, -1.0], (0.1,), 3, -1,
+    2**31 - 1, 2**31, [1, 2], (-(2**31),), [-(2**31) - 1, 0], [], (), True, [True, False], [1, 2.5], [1, True], [1j, 2.5],
+    [[1.0], [2.0]], 1j, np.float64(0.1), [np.float64(0.1), 0.1],
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("default_float", ["float32", "float64"])
+@pytest.mark.parametrize("make", [jt.constant, jt.convert_to_tensor])
+def test_constants_are_those_of_a_variable(make: Any, default_float: str):
+    """Floats, ints and their sequences take a path of their own, which a Variable's initial value does not."""
+    before, jt.config.default_float = jt.config.default_float, default_float
+    try:
+        for value in CONSTANTS:
+            wanted = jt.Variable(value)
+            for _ in range(3):
+                found = make(value)
+                assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), value
+                np.testing.assert_array_equal(found, wanted.numpy())
+        assert jt.convert_to_tensor(2.5, dtype_hint=jt.float16).dtype == jt.float16
+        assert not set(calls_of_python(lambda: make(2.5))) & {"_array_of", "tensor_of"}
+    finally:
+        jt.config.default_float = before
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("make", [jt.constant, jt.convert_to_tensor])
+def test_constants_of_numbers_of_a_traced_function(make: Any):
+    """The class of a traced number is that of its value: the conversion of one called itself without end."""
+    f = jt.function(lambda a, n, x: make(a) * x + make([a, 2.0]) + jt.cast(make(n), jt.float32))
+    for a, n in ((2.0, 3), (0.5, 4)):
+        assert f(a, n, jt.ones(2)).tolist() == [2 * a + n, a + 2 + n]
+
+
+def test_constants_of_a_list_do_not_change_with_it():
+    values = [1.0, 2.0]
+    found = jt.constant(values)
+    values[0] = 5.0
+    assert found.tolist() == [1.0, 2.0]
+
+
 KEYS: list[Any] = [
     [0],
     [0, -1, 2],

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.buffers import copied
+from jittape.core.config import config
 from jittape.core.dtypes import KINDS, WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64, kind_of
 from jittape.core.primitive import active, active_recorder
 from jittape.core.program import Aval
@@ -59,11 +60,8 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     >>> jt.constant([1.0, 2.0])
     <jt.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>
     """
-    if value.__class__ is np.ndarray and dtype is None and shape is None:
-        recorder: Any = active.recorder
-        if recorder.traced_in is None and hasattr(recorder, "tensor_of_array"):
-            made: Tensor = recorder.tensor_of_array(value)
-            return made
+    if dtype is None and shape is None and (tensor := _tensor_of_plain(value)) is not None:
+        return tensor
     value = held_tensor(value)
     if isinstance(value, (Operators, TracedScalar)) or holds_tensors(value):
         tensor = identity(convert_to_tensor(value, dtype))
@@ -75,6 +73,41 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
             np.full(wanted, array.item(), array.dtype) if array.size == 1 else array.reshape(wanted).copy()
         )
     return tensor_of(array)
+
+
+def _tensor_of_plain(value: Any) -> Any:
+    """Return an ndarray, a float, an int or a sequence of such numbers as a tensor; None if it needs another way.
+
+    The recorder copies arrays: ``jt.constant(array)`` takes 0.35 µs instead of 2.6.
+    """
+    recorder: Any = active.recorder
+    if recorder.traced_in is not None or not hasattr(recorder, "tensor_of_array"):
+        return None
+    array = value if value.__class__ is np.ndarray else _array_of_plain_numbers(value)
+    return None if array is None else recorder.tensor_of_array(array)
+
+
+def _array_of_plain_numbers(value: Any) -> np.ndarray[Any, Any] | None:
+    """Return a new array of a float, an int, or a sequence of these alone; None for anything else.
+
+    The errors of other values, and their warnings, are those of `_array_of`.
+    """
+    kind = type(value)
+    if kind is list or kind is tuple:
+        kinds = {*map(type, value)}
+        kind = kinds.pop() if len(kinds) == 1 else kind
+        least, greatest = (min(value), max(value)) if kind is float or kind is int else (0, 0)
+    else:
+        least = greatest = value
+    if kind is float and least > -_MOST_FLOAT and greatest < _MOST_FLOAT:
+        return np.array(value, config.default_float)
+    if kind is int and least >= -(2**31) and greatest < 2**31:
+        return np.array(value, int32)
+    return None
+
+
+_MOST_FLOAT = 3e38
+"""Bound of the floats that every default dtype represents without overflow, beyond which NumPy warns."""
 
 
 def held_tensor(value: Any) -> Any:
@@ -133,8 +166,10 @@ def convert_to_tensor(
     >>> jt.convert_to_tensor([x, 2.0 * x]).numpy()
     array([1., 2.], dtype=float32)
     """
-    if value.__class__ is np.ndarray and dtype is None and value.flags.writeable:
-        return constant(value)  # the recorder copies it: 0.35 µs instead of 2.6
+    if dtype is None and (value.flags.writeable if value.__class__ is np.ndarray else dtype_hint is None):
+        tensor = _tensor_of_plain(value)
+        if tensor is not None:
+            return tensor
     wanted = None if dtype is None else as_dtype(dtype)
     value = held_tensor(value)
     if isinstance(value, TracedScalar):
@@ -268,7 +303,8 @@ def _from_python(value: Any, kind: type, dtype: np.dtype[Any] | None) -> np.ndar
     _refuse_lossy(np.asarray(kind()), dtype, value)
     if dtype.kind in "iu":
         _refuse_overflow(value, value, dtype)
-    return np.array(value, dtype)
+    with np.errstate(over="ignore"):
+        return np.array(value, dtype)
 
 
 def _from_sequence(
