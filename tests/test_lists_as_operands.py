@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+import jittape.numpy as jnp
 from jittape.native import switch
 from jittape.recording.trace import current_trace
 from test_native_recording import machine_code
@@ -21,6 +22,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     for name in (
         "x + values", "values + x", "x * values", "values - x", "x / values", "x < values", "x == values",
         "x != values", "jt.add(x, values)", "jt.maximum(x, values)", "np.add(x, values)", "np.maximum(values, x)",
+        "jnp.add(x, values)", "jnp.multiply(values, x)", "np.hypot(x, values)", "np.power(x, values)",
         "x % values", "x ** values", "x + (values * 2)[1:4]", "(x + values) * values",
     )
 }  # fmt: skip
@@ -64,6 +66,9 @@ def test_known_paths_of_lists_run_no_python():
     for other in (jt.constant(np.ones(3)), jt.constant([1, 2, 3]), jt.Variable(np.ones(3, np.uint32))):
         for call in (lambda x=other: x + values, lambda x=other: three < x):
             assert not python_of(call)
+    for call in (lambda: np.add(x, values), lambda: np.multiply(three, x), lambda: jnp.add(values, x)):
+        assert not python_of(call)
+    assert np.add(x, [0.1, 0.1, 0.1]).numpy().tolist() == [1.1] * 3
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int32", "int64", "complex128"])

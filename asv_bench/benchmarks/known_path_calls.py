@@ -22,18 +22,19 @@ FORMS = {
     "methods": "x.sum() a.sum(axis=0) a.sum(axis=1,keepdims=True) a.reshape(4,3) a.T x.cumsum() x.clip(0.0,2.0) "
     "a@a.T x**2 x.sum(dtype=np.float32) x.mean(dtype=float) x.searchsorted(y) x.searchsorted(0.5)",
     "operands": "y+x y*2 -x v*2.0 x+array array*x x+frozen x[picked] x[[0,3]] x[t] x[2] x[1:5] a[1] a[:,1] x[::-1] "
-    "single*2 t+1 x+count single*count x@array x[count] x[count:] a[:,[0,2]] a[[0,2],[1,3]]",
+    "single*2 t+1 x+count single*count x@array x[count] x[count:] a[:,[0,2]] a[[0,2],[1,3]] x+[0.5]*12 t+[0.5]*2",
     "np": "sum(x) sum(a,axis=0) sum(a,axis=1,keepdims=True) mean(a,axis=(0,1)) exp(x) add(x,y) add(x,array) "
     "clip(x,0.0,2.0) where(b,x,y) dot(x,y) concatenate([x,y]) stack([x,y],axis=1) reshape(a,(4,3)) transpose(a) "
     "sort(x) take(x,3) take(x,[0,3]) take(a,[0,2],axis=0) take(x,picked) tile(x,2) outer(x,y) median(x) "
     "percentile(x,30) percentile(x,[25,75]) split(x,3) shape(x) take(a,[0,2],axis=1) transpose(a,[1,0]) "
     "tensordot(a,a,([0],[0])) trapezoid(x,dx=0.5) searchsorted(x,y) add.reduce(x) maximum.reduce(x) add.accumulate(x) "
-    "maximum.accumulate(x) logaddexp.reduce(x) subtract.outer(x,y)",
+    "maximum.accumulate(x) logaddexp.reduce(x) subtract.outer(x,y) add(x,[0.5]*12) multiply(x,np.float64(2))",
     "jt": "jt.reduce_sum(x) jt.reduce_sum(a,axis=0) jt.reduce_max(a,axis=1,keepdims=True) jt.exp(x) jt.multiply(x,y) "
     "jt.add(x,array) jt.matmul(a,a,transpose_b=True) jt.stack([x,y]) jt.concat([x,y],0) jt.cast(x,jt.float32) "
     "jt.reshape(a,[4,3]) jt.transpose(a) jt.gather(x,t) jt.where(b,x,0.0) jt.clip_by_value(x,0.0,2.0) jt.split(x,3) "
     "jt.nn.softmax(x) jt.pad(x,[[1,1]]) jt.nn.leaky_relu(x) jt.gather(x,2) jt.gather(a,[0,2],axis=1) jt.one_hot(t,4) "
-    "jt.searchsorted(x,y) jt.math.top_k(x,3) jt.linalg.svd(a) jt.stack([x,array])",
+    "jt.searchsorted(x,y) jt.math.top_k(x,3) jt.linalg.svd(a) jt.stack([x,array]) jt.constant(2.5) "
+    "jt.constant([0.5,1.5])",
 }
 """Calls by group; those of ``jittape.numpy`` are those of NumPy."""
 

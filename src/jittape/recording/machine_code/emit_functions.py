@@ -51,13 +51,8 @@ def define_binary(new: New, function: ir.Function) -> None:
     python = code.block("python")
     count = count_of(code)
     code.require_same(python, (count, integer(2)), (names, integer(0)))
-    operands = [code.read(arguments, i) for i in range(2)]
-    tensors = [code.is_a(operand, "Tensor") for operand in operands]
+    tensors = [code.is_a(code.read(arguments, i), "Tensor") for i in range(2)]
     code.require(builder.or_(*tensors), python)
-    for operand, fits in zip(operands, tensors, strict=True):
-        for kind in ("float", "int", "ndarray"):
-            fits = builder.or_(fits, code.is_a(operand, kind))
-        code.require(fits, python)
     return_or_run(code, record_ufunc(new, code, call_of_function(code, python), arguments, count), python)
 
 

@@ -9,7 +9,7 @@ from jittape.native.object_code import DOUBLE, I32, ObjectCode
 from jittape.recording.machine_code.emit_operands import New
 from jittape.recording.machine_code.path_tables import FLOAT_ARRAYS, MEET_DOUBLES, MOST_FLOATS
 
-__all__ = ["array_of_floats"]
+__all__ = ["array_of_doubles", "array_of_floats"]
 
 
 def array_of_floats(
@@ -25,8 +25,13 @@ def array_of_floats(
     return code.call_shared("jittape_floats", lambda function: _define(new, function), *arguments)
 
 
+def array_of_doubles(new: New, code: ObjectCode, value: ir.Value) -> ir.Value:
+    """Do what `array_of_floats` does for an operand of NumPy's functions, for which floats are doubles."""
+    return code.call_shared("jittape_doubles", lambda function: _define(new, function), value)
+
+
 def _define(new: New, function: ir.Function) -> None:
-    code, (value, operands, n_operands) = new(function), function.args
+    code, (value, *call) = new(function), function.args
     builder, other = code.builder, code.block("other")
     is_list, count = code.is_a(value, "list"), code.words(1)
     code.require(builder.or_(is_list, code.is_a(value, "tuple")), other)
@@ -39,7 +44,7 @@ def _define(new: New, function: ir.Function) -> None:
     code.require(builder.icmp_signed("<=", code.read(count), integer(MOST_FLOATS)), other)
     with code.each(code.read(count)) as i:
         code.require(code.is_a(_item(code, value, is_list, i), "float"), other)
-    precise = _meets_doubles(code, operands, n_operands, other)
+    precise = _meets_doubles(code, call[0], call[1], other) if call else integer(1)
     array = _array(code, code.read(count), precise, other)
     data = code.get_unchecked(array, "data")
     is_double = code.same(code.get_unchecked(array, "dtype"), code.known("dtype float64"))

@@ -10,12 +10,16 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
+from jittape.recording.machine_code.emit_lists import array_of_doubles
 from jittape.recording.machine_code.emit_methods import call_python
 from jittape.recording.machine_code.emit_one_call import one_call
 from jittape.recording.machine_code.emit_operands import New, recorder
 from jittape.recording.machine_code.emit_recorder import record
 
 __all__ = ["define_array_ufunc", "record_ufunc"]
+
+_MOST_OPERANDS = 3
+"""Maximum number of operands of a ufunc among which machine code takes lists."""
 
 
 def define_array_ufunc(new: New, function: ir.Function) -> None:
@@ -59,9 +63,10 @@ def _define_record_ufunc(new: New, function: ir.Function) -> None:
     code = new(function)
     known, operands, count = function.args
     python, drop, by_int = (code.block(name) for name in ("python", "drop", "by_int"))
-    with code.each(count) as i:  # NumPy gives lists its own dtypes
-        is_list = code.builder.or_(*(code.is_a(code.read(operands, i), kind) for kind in ("list", "tuple")))
-        code.require(code.builder.not_(is_list), python)
+    with code.each(count) as i:
+        lists = _is_list(code, code.read(operands, i))
+        with code.builder.if_then(lists, likely=False):
+            code.builder.ret(_recorded_with_lists(new, code, known, operands, count))
     trace = recorder(code, python)
     body_of_int = code.item(known, 2)
     code.require(code.same(body_of_int, code.known("None")), by_int)
@@ -83,6 +88,47 @@ def _define_record_ufunc(new: New, function: ir.Function) -> None:
     code.builder.branch(python)
     code.begin(python)
     code.builder.ret(integer(0))
+
+
+def _is_list(code: ObjectCode, operand: ir.Value) -> ir.Value:
+    return code.builder.or_(*(code.is_a(operand, kind) for kind in ("list", "tuple")))
+
+
+def _recorded_with_lists(new: New, code: ObjectCode, *known_operands_count: ir.Value) -> ir.Value:
+    """Emit a call of a function like `record_ufunc` for operands of which some are lists or tuples."""
+    return code.call_shared(
+        "jittape_ufunc_of_lists", lambda shared: _define_with_lists(new, shared), *known_operands_count
+    )
+
+
+def _define_with_lists(new: New, function: ir.Function) -> None:
+    code = new(function)
+    known, operands, count = function.args
+    python, drop = code.block("python"), code.block("drop")
+    arrays, is_array = code.words(_MOST_OPERANDS), code.words(1)
+    code.require(code.builder.icmp_signed("<=", count, integer(_MOST_OPERANDS)), python)
+    code.write(is_array, integer(1))
+    with code.each(count) as i:
+        array = array_of_doubles(new, code, code.read(operands, i))
+        code.write(arrays, array, i)
+        with code.builder.if_then(_is_list(code, array), likely=False):
+            code.write(is_array, integer(0))
+    code.require(code.differ(code.read(is_array), integer(0)), drop)
+    trace = recorder(code, drop)
+    tensor = record(new, code, trace, code.item(known, 0), arrays, count, code.item(known, 1), integer(0))
+    code.decref(trace)
+    _drop(code, arrays, count)
+    code.builder.ret(tensor)
+    code.begin(drop)
+    _drop(code, arrays, count)
+    code.builder.branch(python)
+    code.begin(python)
+    code.builder.ret(integer(0))
+
+
+def _drop(code: ObjectCode, values: ir.Value, count: ir.Value) -> None:
+    with code.each(count) as i:
+        code.decref(code.read(values, i))
 
 
 def _return_recorded(new: New, code: ObjectCode, trace: ir.Value, *call: ir.Value) -> None:
