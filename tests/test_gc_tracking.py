@@ -120,6 +120,24 @@ def test_the_collector_does_not_visit_the_ops_of_gradients():
         assert not any(map(gc.is_tracked, (node.ops, *node.ops)))
 
 
+def test_the_collector_does_not_visit_parts_of_arrays():
+    """Slices have regions as parameters, and their calls return several results."""
+    x = jt.Variable(np.ones(4))
+    with jt.GradientTape() as tape:
+        y = x
+        for _ in range(6):
+            first, second = jt.split(y, 2)
+            y = jt.concat([jt.sin(second), first], 0)
+    tape.gradient(y, x).numpy()
+    split = [node for node in recorded_nodes() if node.results is not None and len(node.results) == 2]
+    assert len(split) == 6
+    for node in split[2:]:  # a call of a Variable and one of a tensor leave the templates of the others
+        found = (node.ops, *node.ops, node.results, *node.results)
+        assert not any(map(gc.is_tracked, found)), found
+    (gradient,) = [node for node in recorded_nodes() if len(node.ops) > 10]
+    assert not any(map(gc.is_tracked, (gradient.ops, *gradient.ops)))
+
+
 def test_the_collector_visits_ops_whose_parameters_may_refer_to_them():
     plain, other = [Op(sin_op, (0,), params, 1) for params in ((("axis", 0),), (("function", step),))]
     _untrack_plain((plain, other))

@@ -28,7 +28,7 @@ from jittape.recording.convert import converted_array
 from jittape.recording.tensor import Tensor
 from jittape.recording.trie import UNPLACED, Node, ScalarInput, trie
 from jittape.recording.user_line import recording_line
-from jittape.runtime.gc_tracking import untrack, untrack_child
+from jittape.runtime.gc_tracking import untrack, untrack_all, untrack_child
 from jittape.transform.templates import Memory, Template, is_pure, types_of
 from jittape.value_classes import NamedTuple
 
@@ -247,12 +247,12 @@ class _Call(NamedTuple):
         if imported_symbols or inputs:
             scalars = [(first + slot, aval, None) for slot, aval, _ in inputs]
             node.inputs = (*(_array_inputs(operands, first) if imported_symbols else ()), *scalars)
-        for value in (ops, *ops, node.inputs, *node.inputs):
-            untrack(value)  # plain data, in no cycle
         if result is not None:
             node.slot, node.aval = first + result[0], result[1]
         if results is not None:
             node.results = tuple([r and (first + r[0], r[1]) for r in results])
+        # Plain data, in no cycle.
+        untrack_all((ops, *ops, node.inputs, *node.inputs, node.results, *(node.results or ())))
 
 
 _calls: Memory[_Call] = Memory()

@@ -10,10 +10,10 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["track", "track_tree", "untrack", "untrack_child", "untrack_path"]
+__all__ = ["track", "track_tree", "untrack", "untrack_all", "untrack_child", "untrack_path"]
 
 
 def _nothing(value: Any) -> None:
@@ -28,6 +28,12 @@ if sys.implementation.name == "cpython":
     track_again = _prototype(("PyObject_GC_Track", ctypes.pythonapi))
 
 
+def untrack_all(values: Iterable[Any]) -> None:
+    """Exclude the objects among `values` that the collector visits: a test takes a tenth of the time of a call."""
+    for value in filter(gc.is_tracked, values):
+        untrack(value)
+
+
 def untrack_child(parent: Any, key: Any, child: Any) -> None:
     """Exclude a new node with its key, unless its parent is tracked: then the trie has dropped that."""
     if not gc.is_tracked(parent):
@@ -39,15 +45,14 @@ def untrack_child(parent: Any, key: Any, child: Any) -> None:
 def untrack_path(parent: Any, edges: Sequence[tuple[Any, Any]]) -> None:
     """Exclude the nodes of a new path with their keys and avals, as `untrack_child` does.
 
-    Most keys and avals are those of other paths, and excluded already: a test takes a tenth of the time of a call.
+    Most keys and avals are those of other paths, and excluded already.
     """
     found = [node.aval for _, node in edges]
     if not gc.is_tracked(parent):
         found.append(parent.children)
         for key, node in edges:
             found += (node, key, node.children, node.inputs, *node.inputs)
-    for value in filter(gc.is_tracked, found):
-        untrack(value)
+    untrack_all(found)
 
 
 def track(*values: Any) -> None:

@@ -23,6 +23,7 @@ from jittape.core.symbolic.extents import open_extents
 from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.core.tuning import tuning
 from jittape.primitives.key_structure import Picking, Slicing
+from jittape.primitives.shape.views import Region
 from jittape.value_classes import NamedTuple
 
 __all__ = ["Memory", "Template", "has_pure_rules", "is_pure", "types_of"]
@@ -30,7 +31,7 @@ __all__ = ["Memory", "Template", "has_pure_rules", "is_pure", "types_of"]
 PURE = ("jittape.primitives.", "jittape.optimizers.", "jittape.numpy_api.", "jittape.core.casts")
 """Prefixes of modules whose functions record ops that depend on their operands and parameters only."""
 
-_PLAIN = frozenset((bool, int, str, NoneType, Slicing, Picking))
+_PLAIN = frozenset((bool, int, str, NoneType, Region, Slicing, Picking))
 _new: Any = tuple.__new__
 """Constructor of named tuples that takes half the time of calling the class."""
 

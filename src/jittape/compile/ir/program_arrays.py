@@ -52,11 +52,18 @@ def operands_of(program: Program) -> Operands:
 def kinds_of(ops: Sequence[Op], with_lines: bool = False) -> Ints:
     """Return a number for each op, the same for ops of one primitive with the same object as parameters.
 
-    Most ops of a long program share their parameters and lines; comparing them by identity takes 0.03 s for 142,000
+    Most ops of a long program share their parameters and lines; comparing them by identity takes 0.02 s for 136,000
     ops. Ops of different lines have different numbers if `with_lines` is True.
     """
-    fields = (0, 2, 4) if with_lines else (0, 2)
-    return numbered(zip(*[map(id, map(itemgetter(field), ops)) for field in fields], strict=True))
+    kinds = np.zeros(len(ops), np.int64)
+    first = kinds[:1]
+    for field in (0, 2, 4) if with_lines else (0, 2):
+        addresses = np.fromiter(map(id, map(itemgetter(field), ops)), np.int64, len(ops))
+        different, numbers = np.unique(addresses, return_inverse=True)
+        _, first, kinds = np.unique(kinds * len(different) + numbers, return_index=True, return_inverse=True)
+    in_order = np.empty(len(first), np.int64)
+    in_order[np.argsort(first)] = np.arange(len(first))
+    return in_order[kinds]
 
 
 def numbered(keys: Iterable[Hashable]) -> Ints:
