@@ -18,8 +18,10 @@ from jittape.compile.cache.kernel_cache import KernelMissing, Registry
 from jittape.compile.cache.object_store import Batch
 from jittape.compile.cache.schedule_cache import schedule_key
 from jittape.compile.ir.kernel import NamedKernel
+from jittape.compile.ir.table_layouts import KERNEL_CALL, LAUNCH_HEAD
 from jittape.compile.llvm.blas import Blas
 from jittape.compile.schedule.steps import KernelStep, Schedule
+from jittape.compile.schedule.stored_schedule import StoredSchedule
 from jittape.core.buffers import Buffer
 from jittape.core.forms import Map
 from jittape.core.interpret import interpret
@@ -119,6 +121,50 @@ def test_nothing_of_what_runs_is_forgotten() -> None:
             if field.name == "tile" and one is not None:
                 one, other = asdict(one), asdict(other)
             assert one == other or field.name in ("kernel", "ops"), field.name
+
+
+def test_the_launch_table_is_made_without_step_objects() -> None:
+    """It is the one that the steps give: the same calls, and the same words that they point to."""
+    arrays = np.ones((4000, 100)), np.ones(1000)
+    program = program_of(updated, *arrays)
+    first, again = (executable_of(program, frozenset()) for _ in range(2))
+    assert values(first, *arrays) == values(again, *arrays)
+    stored = again.schedule
+    assert isinstance(stored, StoredSchedule)
+    assert "steps" not in vars(stored)
+    plain = Schedule(*[getattr(stored, field.name) for field in fields(Schedule)])
+    addresses = dict.fromkeys([kernel.name for kernel in stored.kernels], 8)
+    one, other = (launch_tables.segments(x, again.layout, addresses)[0] for x in (stored, plain))
+    assert isinstance(one, launch_tables.LaunchTable)
+    assert isinstance(other, launch_tables.LaunchTable)
+    for words, same in zip(one.memory[1:3], other.memory[1:3], strict=True):
+        assert words.tolist() == same.tolist()
+    assert [len(words) for words in one.memory] == [len(words) for words in other.memory]
+    pointers = set(range(LAUNCH_HEAD.words)) | {
+        LAUNCH_HEAD.words + KERNEL_CALL.words * call + KERNEL_CALL.names.index(name)
+        for call in range(len(stored.steps))
+        for name in ("slots", "sizes")
+    }
+    calls = [
+        [n for i, n in enumerate(table.memory[0].tolist()) if i not in pointers] for table in (one, other)
+    ]
+    assert calls[0] == calls[1]
+
+
+def test_columns_that_do_not_belong_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = program_of(chain, X)
+    wanted = values(made(monkeypatch, program)[0], X)
+    cache, key, (head, columns) = plan_of(program)
+    for changed in (
+        {"kernels": columns.kernels + 1},
+        {"storages": columns.storages + 1},
+        {"tiles": columns.tiles - 1},
+        {"size_counts": columns.size_counts - 1},
+        {"tasks": columns.tasks[1:]},
+    ):
+        cache.publish(Batch((key,), schedule_cache._packed(head, columns._replace(**changed))))
+        again, scheduled = made(monkeypatch, program)
+        assert (scheduled, values(again, X)) == (1, wanted), list(changed)
 
 
 def test_it_is_explained_like_any_other() -> None:

@@ -114,8 +114,7 @@ class CompiledExecutable:
         self.is_cached = self._lacks_ops = made is not None
         self.scalar_inputs = scalar_inputs
         schedules = with_bodies(self.schedule)
-        steps = [step for one in schedules for step in one.steps if isinstance(step, KernelStep)]
-        kernels = {step.kernel.name: step.kernel for step in steps}
+        kernels = {kernel.name: kernel for one in schedules for kernel in one.kernels}
         spare = [kernel for one in schedules for kernel in one.spare]
         announce(schedules)
         self._uses: set[CodeHandle] = set()
@@ -147,8 +146,7 @@ class CompiledExecutable:
     @property
     def kernels(self) -> tuple[UsedKernel, ...]:
         """The kernels of the steps."""
-        steps = [step for one in with_bodies(self.explained) for step in one.steps]
-        kernels = {step.kernel.name: step.kernel for step in steps if step.kernel is not None}
+        kernels = {kernel.name: kernel for one in with_bodies(self.explained) for kernel in one.kernels}
         return tuple([UsedKernel(k, self.origins[k.name]) for k in kernels.values()])
 
     def counts_of_origins(self) -> tuple[int, int, int]:
@@ -312,6 +310,5 @@ def with_bodies(schedule: Schedule) -> list[Schedule]:
     while waiting:
         one = waiting.pop()
         found.append(one)
-        bodies = [body for step in one.steps if isinstance(step, KernelStep) for body in step.bodies]
-        waiting += reversed(bodies)
+        waiting += reversed(one.bodies)
     return found

@@ -21,6 +21,7 @@ from jittape.compile.ir.table_layouts import (
 )
 from jittape.compile.llvm.definition import Definition, Effort, FunctionKind
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, RowTile, Schedule
+from jittape.compile.schedule.stored_schedule import StoredSchedule
 from jittape.core.buffers import address_of
 from jittape.core.symbolic.extents import applied
 from jittape.core.tuning import tuning
@@ -89,10 +90,11 @@ class LaunchTable:
 
 def announce(schedules: Sequence[Schedule]) -> None:
     """Have the tile loop and the helpers, if the schedules need them, compiled together with the kernels."""
-    steps = [step for one in schedules for step in one.steps if isinstance(step, KernelStep)]
-    if any(step.tile is not None for step in steps):
+    stored = [one for one in schedules if isinstance(one, StoredSchedule)]
+    steps = [step for one in schedules if one not in stored for step in kernel_steps(one)]
+    if any([one.tiles for one in stored]) or any(step.tile is not None for step in steps):
         registry.announce(TILE_LOOP)
-    if _most_threads(steps) > 1:
+    if max([_most_threads(steps), *map(_most_threads_of_stored, stored)]) > 1:
         announce_helper()
 
 
@@ -100,6 +102,8 @@ def segments(
     schedule: Schedule, layout: Layout, addresses: dict[str, int], clocks: Clocks | None = None
 ) -> list[LaunchTable | NumpyStep]:
     """Return the steps of a schedule, with consecutive kernels joined to launch tables."""
+    if isinstance(schedule, StoredSchedule) and len(schedule.columns.kernels) and clocks is None:
+        return [_stored_table(schedule, layout.cell_of, layout.cells, addresses)]
     found: list[LaunchTable | NumpyStep] = []
     for _, group in groupby(schedule.steps, lambda step: isinstance(step, KernelStep)):
         steps = list(group)
@@ -147,20 +151,61 @@ def _launch_table(
         tile = steps[numbers[0]].tile
         found = calls[numbers[0] : numbers[-1] + 1]
         if tile is not None:
-            blocks = _tile_table(tile, cell_of, cells, found)
-            memory.append(blocks)
-            loop = registry.address_of(TILE_LOOP), 0, address_of(blocks), tile.groups, threads_of_tile(tile)
-            found = np.array([loop], KERNEL_CALL.dtype)
+            found = _tile_loop(tile, cell_of, cells, found, memory)
         if clock is None:
             table.append(found.view(np.int64))
             continue
         for i in range(len(found)):
             done = [steps[k] for k in (numbers[i : i + 1] if tile is None else numbers)]
             table += [found[i : i + 1].view(np.int64), KERNEL_CALL.pack(**clock(done))]
+    return _joined(table, _most_threads(steps), memory, runs)
+
+
+def _stored_table(
+    schedule: StoredSchedule, cell_of: Sequence[int], cells: int, addresses: dict[str, int]
+) -> LaunchTable:
+    """Return the launch table of a schedule from disk, as `_launch_table` does from its steps."""
+    columns = schedule.columns
+    slots, sizes = np.array(cell_of, np.int32)[columns.storages], columns.sizes
+    memory: list[np.ndarray[Any, Any]] = [slots, sizes]
+    calls = np.zeros(len(columns.kernels), KERNEL_CALL.dtype)
+    calls["kernel"] = np.array([addresses[kernel.name] for kernel in schedule.kernels])[columns.kernels]
+    calls["slots"] = address_of(slots) + slots.itemsize * _starts(columns.storage_counts)
+    calls["sizes"] = address_of(sizes) + sizes.itemsize * _starts(columns.size_counts)
+    calls["tasks"] = columns.tasks
+    calls["threads"] = _threads_of_stored(schedule)
+    table: list[Any] = []
+    starts = [0, *(np.flatnonzero(np.diff(columns.tiles)) + 1).tolist()]
+    for first, end in zip(starts, [*starts[1:], len(calls)], strict=True):
+        found, number = calls[first:end], columns.tiles[first]
+        if number >= 0:
+            found = _tile_loop(schedule.tiles[number], cell_of, cells, found, memory)
+        table.append(found.view(np.int64))
+    return _joined(table, _most_threads_of_stored(schedule), memory)
+
+
+def _joined(
+    table: list[Any], threads: int, memory: Sequence[np.ndarray[Any, Any]], runs: int = 0
+) -> LaunchTable:
+    """Return the launch table of the words of its calls."""
     count = sum(map(len, table)) // KERNEL_CALL.words
-    head = LAUNCH_HEAD.pack(calls=count, pool=pool_address(_most_threads(steps)), runs=runs)
+    head = LAUNCH_HEAD.pack(calls=count, pool=pool_address(threads), runs=runs)
     launch = np.concatenate([np.array(head, np.int64), *table])
     return LaunchTable(address_of(launch), (launch, *memory))
+
+
+def _tile_loop(
+    tile: RowTile,
+    cell_of: Sequence[int],
+    cells: int,
+    calls: np.ndarray[Any, Any],
+    memory: list[np.ndarray[Any, Any]],
+) -> np.ndarray[Any, Any]:
+    """Return the call of the tile loop over `calls`; add its table to `memory`."""
+    blocks = _tile_table(tile, cell_of, cells, calls)
+    memory.append(blocks)
+    loop = registry.address_of(TILE_LOOP), 0, address_of(blocks), tile.groups, threads_of_tile(tile)
+    return np.array([loop], KERNEL_CALL.dtype)
 
 
 def _as_words(numbers: list[int]) -> np.ndarray[Any, Any]:
@@ -171,9 +216,10 @@ def _as_words(numbers: list[int]) -> np.ndarray[Any, Any]:
         return np.array([n % 2**64 for n in numbers], np.uint64).view(np.int64)
 
 
-def _starts(counts: Sequence[int]) -> np.ndarray[Any, Any]:
+def _starts(counts: Sequence[int] | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return where each of some stretches of these lengths begins, one after the other."""
-    return np.cumsum([0, *counts])[:-1]
+    lengths = np.asarray(counts, np.int64)
+    return np.cumsum(lengths) - lengths
 
 
 def kernels_of(steps: Sequence[KernelStep]) -> list[Kernel]:
@@ -205,6 +251,18 @@ def _threads_of_tile(groups: int, work: int) -> int:
 def _most_threads(steps: Sequence[KernelStep]) -> int:
     tiles = [threads_of_tile(s.tile) for s in steps if s.tile is not None]
     return max([*[threads_of_step(s.tasks, s.work) for s in steps], *tiles], default=1)
+
+
+def _threads_of_stored(schedule: StoredSchedule) -> np.ndarray[Any, Any]:
+    """Return how many threads each step is worth."""
+    tasks, work = schedule.columns.tasks, schedule.columns.work
+    parts = np.where(tasks == 0, MOST, tasks)
+    return np.where(tasks == 1, 1, np.minimum(parts, np.maximum(1, work // tuning.work_per_thread_ns)))
+
+
+def _most_threads_of_stored(schedule: StoredSchedule) -> int:
+    tiles = [threads_of_tile(tile) for tile in schedule.tiles]
+    return max([int(_threads_of_stored(schedule).max(initial=1)), *tiles])
 
 
 def _tile_table(

@@ -169,6 +169,16 @@ class Schedule:
     in_place: tuple[tuple[int, int, bool], ...]
     spare: tuple[Kernel, ...]
 
+    @property
+    def kernels(self) -> Sequence[Kernel]:
+        """The kernels of the steps, once or more often."""
+        return [step.kernel for step in self.steps if step.kernel is not None]
+
+    @property
+    def bodies(self) -> Sequence[Schedule]:
+        """The bodies of loops and branches, without their own bodies."""
+        return [body for step in self.steps for body in step.bodies]
+
 
 def pairs_of(flat: Sequence[int]) -> tuple[tuple[int, int], ...]:
     """Return the pairs of `KernelStep.overwritten` that stand one after the other."""
