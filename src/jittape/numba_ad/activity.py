@@ -26,7 +26,8 @@ from jittape.numba_ad.structured_ir import (
 )
 
 __all__ = [
-    "Activity", "contributions", "dependents", "find_active", "outer_operands", "partial_fields", "results_of", "sides",
+    "Activity", "contributions", "dependents", "find_active", "influences", "outer_operands", "partial_fields",
+    "results_of", "sides",
 ]  # fmt: skip
 
 
@@ -42,9 +43,8 @@ class Activity:
 
 def find_active(function: Function, sources: list[Any]) -> Activity:
     """Return the values and roots that lie on a path from `sources` to the result."""
-    edges = _edges(function)
-    varied = _closure({_place(one) for one in sources}, edges)
-    useful = _closure({_place(one) for one in results_of(function)}, [(y, x) for x, y in edges])
+    varied = dependents(function, {_place(one) for one in sources})
+    useful = influences(function, {_place(one) for one in results_of(function)})
     return Activity(varied & useful)
 
 
@@ -60,9 +60,14 @@ def results_of(function: Function) -> list[Any]:
     return found
 
 
-def dependents(function: Function, source: Any) -> set[Any]:
-    """Return the values and roots that depend on a value, with the value itself."""
-    return _closure({source}, _edges(function))
+def dependents(function: Function, sources: set[Any]) -> set[Any]:
+    """Return the values and roots that depend on some values, with the values themselves."""
+    return _closure(sources, _edges(function))
+
+
+def influences(function: Function, results: set[Any]) -> set[Any]:
+    """Return the values and roots on which some values depend, with the values themselves."""
+    return _closure(results, [(y, x) for x, y in _edges(function)])
 
 
 def contributions(statement: Op, activity: Activity) -> list[tuple[Any, str]]:

@@ -38,6 +38,7 @@ from jittape.numba_ad.structured_ir import (
     Value,
     walk,
 )
+from jittape.numba_ad.unselected_operands import guard_unselected_operands
 from jittape.numba_ad.user_rules import UserRule
 
 __all__ = ["GradientCode", "generate"]
@@ -125,6 +126,7 @@ def generate(
     else:
         extra = ["seed"] if returned == "vjp" else []
         _check_result(form, returned, purpose)
+        guard_unselected_operands(form, activity)
         plan = make_plan(form, activity, checkpoint)
         is_tuple = isinstance(argnums, tuple)
         result = _write_reverse(form, plan, wanted, writer, is_tuple, extra, returned, name, parts)

@@ -154,12 +154,12 @@ class SinglePass:
 
     def _is_used(self, phi: LoopPhi, active: list[LoopPhi]) -> bool:
         """Return whether another variable of the loop depends on a sum, as in ``s += x[i]; t += s * x[i]``."""
-        dependent = dependents(self._function, phi.inner)
+        dependent = dependents(self._function, {phi.inner})
         return any(other is not phi and other.next in dependent for other in active)
 
     def _slope(self, phi: LoopPhi) -> int | None:
         """Return the derivative of the next value of a variable with respect to its value; None if it varies."""
-        dependent = dependents(self._function, phi.inner)
+        dependent = dependents(self._function, {phi.inner})
         known: dict[Value, int | None] = {phi.inner: 1}
 
         def slope(one: Any) -> int | None:
