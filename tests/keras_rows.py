@@ -128,6 +128,11 @@ ROWS: dict[str, LayerRow] = {
         SEQUENCES,
         {"mask": STEPS},
     ),
+    "lstm, mask, last zeros": LayerRow(
+        lambda L, **o: L.LSTM(3, zero_output_for_mask=True, go_backwards=True, **o),
+        SEQUENCES,
+        {"mask": STEPS},
+    ),
     "attention, concat": LayerRow(
         lambda L, **o: L.Attention(True, score_mode="concat", **o), ((2, 3, 4), (2, 5, 4))
     ),

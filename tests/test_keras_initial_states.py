@@ -69,3 +69,14 @@ def test_examples_leave_no_states_behind():
     model(x[:, :4])
     jt.keras.Sequential([layers.Input((None, 3)), stateful])
     np.testing.assert_allclose(model(x[:, 4:]), plain(x), rtol=1e-6)
+
+
+def test_build_creates_the_weights_of_stacked_cells():
+    layer = layers.RNN([layers.LSTMCell(2), layers.GRUCell(3)])
+    layer.build((None, 5, 4))
+    shapes = [(4, 8), (2, 8), (8,), (2, 9), (3, 9), (2, 9)]
+    assert [tuple(weight.shape) for weight in layer.weights] == shapes
+    before = layer.get_weights()
+    layer(np.ones((2, 5, 4)))
+    for old, new in zip(before, layer.get_weights(), strict=True):
+        np.testing.assert_array_equal(old, new)

@@ -179,8 +179,8 @@ def test_stateful_layers_continue():
     assert len(layer.variables) == 3  # the states are no weights, as in Keras
     layer.set_weights(whole.get_weights())
     layer.reset_states()
-    np.testing.assert_allclose(call(x[:, :3]).numpy(), expected[:, :3], rtol=1e-12)
-    np.testing.assert_allclose(call(x[:, 3:]).numpy(), expected[:, 3:], rtol=1e-12)
+    np.testing.assert_allclose(call(x[:, :3]).numpy(), expected[:, :3], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(call(x[:, 3:]).numpy(), expected[:, 3:], rtol=1e-12, atol=1e-15)
     with pytest.raises(ValueError, match="keeps states of a batch of 2, got a batch of 1"):
         layer(x[:1])
     layer.reset_states()

@@ -84,13 +84,18 @@ class StackedRNNCells(Layer):
     @property
     def output_size(self) -> int:
         """Length of the output of the last cell."""
-        last = self.cells[-1]
-        size: int = getattr(last, "output_size", None) or sizes_of(last.state_size)[0]
-        return size
+        return _output_size(self.cells[-1])
 
     def get_initial_state(self, batch_size: int) -> list[Any]:
         """Return the states of each cell before the first step."""
         return [initial_states(cell, batch_size, self.dtype) for cell in self.cells]
+
+    def build(self, input_shape: Any) -> None:
+        """Create the weights of all cells for inputs of this shape."""
+        for cell in self.cells:
+            if not cell.built:
+                cell.build(input_shape)
+            input_shape = (input_shape[0], _output_size(cell))
 
     def call(self, inputs: Any, states: Any, training: bool | None = None) -> tuple[Any, list[Any]]:
         """Return the output of the last cell and the next states of all cells."""
@@ -101,6 +106,12 @@ class StackedRNNCells(Layer):
             found = list(after) if isinstance(after, (list, tuple)) else [after]
             following.append(found if isinstance(state, (list, tuple)) else found[0])
         return inputs, following
+
+
+def _output_size(cell: Any) -> int:
+    """Return the length of the output of a cell, by default that of its first state."""
+    size: int = getattr(cell, "output_size", None) or sizes_of(cell.state_size)[0]
+    return size
 
 
 def _plain(state_size: Any) -> Any:

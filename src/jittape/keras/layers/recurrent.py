@@ -57,7 +57,8 @@ class RNN(Layer):
     unroll : bool, optional
         Ignored: the steps are a compiled loop.
     zero_output_for_mask : bool, default False
-        Return 0 for steps that the mask excludes instead of the output before, with `return_sequences`.
+        Return 0 for steps that the mask excludes instead of the output before. Without `return_sequences`, this
+        applies to the last step.
     dropout, recurrent_dropout : float, default 0
         Fractions of the inputs and of the state that are dropped in training, by default those of the cell; all steps
         have the same masks.
@@ -143,8 +144,8 @@ class RNN(Layer):
     def build(self, input_shape: Any) -> None:
         """Create the weights of the cell for sequences of this shape."""
         self._require_sequences(input_shape)
-        if not self.cell.built and not self._is_own:
-            self.cell.build(input_shape)
+        if not self.cell.built:
+            self.cell.build((input_shape[0], input_shape[2]))
 
     def _require_sequences(self, shape: Any) -> None:
         if len(shape) != 3:
@@ -261,6 +262,8 @@ class RNN(Layer):
                 outputs = where(seen, outputs, 0)
             return transpose(outputs, (1, 0, 2)), [s[-1] for s in others]
         result, *last = foldl(step_apart, rows, first)
+        if self.zero_output_for_mask and seen is not None:
+            result = where(seen[-1], result, 0)
         return result, last
 
     def _remembered(self, batch: int, dtype: Any) -> tuple[Any, ...]:
