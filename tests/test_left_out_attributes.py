@@ -218,9 +218,52 @@ def test_clones_by_a_function():
         model, clone_function=lambda one: keras.layers.Dense(one.units + 1), recursive=True
     )
     assert [wider.layers[0].units, wider.layers[1].layers[0].units] == [3, 4]
-    for argument in ("input_tensors", "call_function"):
-        with pytest.raises(ValueError, match="input_tensors and call_function must be None"):
-            keras.models.clone_model(model, **{argument: 1})
+    with pytest.raises(ValueError, match="does not support call_function"):
+        keras.models.clone_model(model, call_function=lambda layer, x: layer(x))
+
+
+def test_clones_have_the_inputs_and_calls_that_are_given():
+    given = keras.Input((3,), name="given")
+    model = keras.Model(first := keras.Input((3,)), keras.layers.Dense(2, name="dense")(first))
+    seen = []
+
+    def call(layer, *args, **kwargs):
+        seen.append(layer.name)
+        return layer(*args, **kwargs)
+
+    clone = keras.models.clone_model(model, given, call_function=call)
+    assert (clone.inputs, seen, len(clone.weights)) == ([given], ["dense"], 2)
+    of_output = keras.models.clone_model(model, keras.layers.Dense(3)(given))
+    assert (of_output.input_shape, len(of_output.weights)) == ((None, 3), 2)
+    sequential = keras.models.clone_model(keras.Sequential([keras.layers.Dense(2)]), given)
+    assert (sequential.inputs, len(sequential.weights)) == ([given], 2)
+    with pytest.raises(ValueError, match="one part for each of the 1 inputs of model, got 2"):
+        keras.models.clone_model(model, [given, first])
+    with pytest.raises(TypeError, match=r"input_tensors must be a jt\.keras\.Input or the output"):
+        keras.models.clone_model(model, np.ones((2, 3)))
+
+
+def test_clones_of_a_class_of_ones_own_have_weights():
+    class Own(keras.Model):
+        def __init__(self, units, **options):
+            super().__init__(**options)
+            self.units, self.dense = units, keras.layers.Dense(units)
+
+        def call(self, x):
+            return self.dense(x)
+
+        def get_config(self):
+            return {"units": self.units}
+
+    model = Own(3)
+    model(np.ones((2, 5)))
+    clone = keras.models.clone_model(model)
+    clone.set_weights(model.get_weights())
+    x = np.random.default_rng(0).normal(size=(4, 5))
+    np.testing.assert_array_equal(clone(x), model(x))
+    assert clone.dense is not model.dense
+    with pytest.raises(ValueError, match="a model of Own does not support clone_function"):
+        keras.models.clone_model(model, clone_function=lambda layer: layer)
 
 
 def test_methods_of_callbacks_do_nothing():

@@ -10,10 +10,10 @@ from jittape.keras.layers.function_layers import Operation
 from jittape.keras.layers.layer import Layer
 from jittape.keras.layers.reshaping_layers import Input
 from jittape.keras.layers.sequential import Sequential as SequentialLayers
-from jittape.keras.layers.symbolic_outputs import leaves_of, mapped
+from jittape.keras.layers.symbolic_outputs import Symbolic, leaves_of, mapped
 from jittape.keras.layers.wrapper_layers import unbuilt
 from jittape.keras.model import Model
-from jittape.keras.saving.object_configs import deserialize_keras_object
+from jittape.keras.saving.object_configs import deserialize_keras_object, serialize_keras_object
 from jittape.keras.saving.registered_objects import OTHER_NAMES
 from jittape.keras.training.functional_graph import FunctionalGraph
 from jittape.lazy_names import lazily as _lazily
@@ -80,29 +80,33 @@ def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None =
 
 def clone_model(
     model: Model,
-    input_tensors: None = None,
+    input_tensors: Any = None,
     clone_function: Callable[[Any], Any] | None = None,
-    call_function: None = None,
+    call_function: Callable[..., Any] | None = None,
     recursive: bool = False,
 ) -> Model:
     """Return a model with layers like those of `model` and new weights.
 
     Parameters
     ----------
-    model : Sequential or functional Model
-    input_tensors, call_function : None
-        Accepted for compatibility with TensorFlow.
+    model : Model
+        Of a subclass with its own `call`, the copy is ``from_config(get_config())``.
+    input_tensors : Input, or list, tuple or dict of them, optional
+        Inputs of the new model in the structure of those of `model`. An output of a layer stands for an `Input` of
+        its shape.
     clone_function : callable, optional
         Function of a layer that returns the layer of the new model; by default one with its config.
+    call_function : callable, optional
+        Function of a new layer and the arguments of its call in a functional model, called in place of the layer.
     recursive : bool
         Whether `clone_function` gets the layers of models within the model, and not these models.
 
     Raises
     ------
     TypeError
-        If `model` is a subclass with `call`, or a layer or function is not callable.
+        If a layer or function is not callable, or an input is not symbolic.
     ValueError
-        If `input_tensors` or `call_function` is given.
+        If the number of inputs is another one, or `model` does not support an argument.
 
     Examples
     --------
@@ -113,18 +117,19 @@ def clone_model(
     >>> model.layers[0].kernel is target.layers[0].kernel
     False
     """
-    if not isinstance(model, Sequential) and getattr(model, "_graph", None) is None:
-        raise TypeError(
-            "[clone_model] model must be a jt.keras.Sequential or a Model(inputs, outputs), got "
-            f"{type(model).__name__}: call the class of the model once more"
-        )
-    if input_tensors is not None or call_function is not None:
-        raise ValueError(
-            "[clone_model] input_tensors and call_function must be None: call the new model with the inputs, or make "
-            "another model of its layers"
-        )
-    if clone_function is not None and not callable(clone_function):
-        raise TypeError(f"[clone_model] clone_function must be callable, got {clone_function!r}")
+    given = {
+        "input_tensors": input_tensors,
+        "clone_function": clone_function,
+        "call_function": call_function,
+    }
+    is_sequential = isinstance(model, Sequential)
+    supported = set(given) - {"call_function"} if is_sequential else set(given)
+    if not is_sequential and getattr(model, "_graph", None) is None:
+        supported = set()
+    _require_supported(model, given, supported)
+    if not supported:
+        stored = serialize_keras_object(model)
+        return deserialize_keras_object(stored, {type(model).__name__: type(model)})
 
     def clone_of(layer: Any) -> Any:
         is_model = isinstance(layer, Sequential) or getattr(layer, "_graph", None) is not None
@@ -133,9 +138,42 @@ def clone_model(
         return _anew(layer) if clone_function is None else clone_function(layer)
 
     if isinstance(model, Sequential):
+        first = model._input if input_tensors is None else _new_inputs(leaves_of(input_tensors), 1)[0]
         layers = [clone_of(layer) for layer in model.layers]
-        return Sequential(layers if model._input is None else [model._input, *layers], model.name)
-    return _clone_of_graph(model, clone_of)
+        return Sequential(layers if first is None else [first, *layers], model.name)
+    return _clone_of_graph(model, clone_of, input_tensors, call_function or _called)
+
+
+def _require_supported(model: Model, given: Mapping[str, Any], supported: set[str]) -> None:
+    """Raise an error if an argument is given that the kind of `model` does not support or that is not callable."""
+    for name, value in given.items():
+        if value is not None and name not in supported:
+            raise ValueError(
+                f"[clone_model] a model of {type(model).__name__} does not support {name}, got {value!r}: "
+                + ("only a Model(inputs, outputs) does" if supported else "only models made of layers do")
+            )
+        if name.endswith("_function") and value is not None and not callable(value):
+            raise TypeError(f"[clone_model] {name} must be callable, got {value!r}")
+
+
+def _new_inputs(symbols: list[Any], count: int) -> list[Input]:
+    """Return an `Input` for each symbolic tensor: itself, or one of its shape."""
+    if len(symbols) != count:
+        raise ValueError(
+            f"[clone_model] input_tensors must have one part for each of the {count} inputs of model, got "
+            f"{len(symbols)}"
+        )
+    for x in symbols:
+        if not isinstance(x, Symbolic):
+            raise TypeError(
+                f"[clone_model] input_tensors must be a jt.keras.Input or the output of a layer, got {x!r}"
+            )
+    return [x if isinstance(x, Input) else Input(x.shape[1:], x.shape[0], x.dtype) for x in symbols]
+
+
+def _called(layer: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a layer."""
+    return layer(*args, **kwargs)
 
 
 def _anew(layer: Any) -> Any:
@@ -148,24 +186,28 @@ def _anew(layer: Any) -> Any:
         return unbuilt(layer)
 
 
-def _clone_of_graph(model: Model, clone_of: Callable[[Any], Any]) -> Model:
+def _clone_of_graph(
+    model: Model, clone_of: Callable[[Any], Any], input_tensors: Any, call: Callable[..., Any]
+) -> Model:
     """Return a functional model with the calls of `model`, of other layers."""
     graph: Any = model._graph
-    new: dict[int, Any] = {
-        id(x): Input(x.extents, x.batch, x.dtype, x.name) if isinstance(x, Input) else x
-        for x in leaves_of(graph.inputs)
-    }
+    old = leaves_of(graph.inputs)
+    if input_tensors is None:
+        inputs = [Input(x.extents, x.batch, x.dtype, x.name) if isinstance(x, Input) else x for x in old]
+    else:
+        inputs = _new_inputs(leaves_of(input_tensors), len(old))
+    new: dict[int, Any] = dict(zip(map(id, old), inputs, strict=True))
     layers: dict[int, Any] = {}
 
     def renewed(x: Any) -> Any:
         return new.get(id(x), x)
 
-    for call in graph.calls:
-        layer = call.layer
+    for one in graph.calls:
+        layer = one.layer
         if isinstance(layer, Layer):
             layer = layers.get(id(layer)) or layers.setdefault(id(layer), clone_of(layer))
-        outputs = layer(*mapped(renewed, call.args), **mapped(renewed, call.kwargs))
-        new |= zip(map(id, leaves_of(call.outputs)), leaves_of(outputs), strict=True)
+        outputs = call(layer, *mapped(renewed, one.args), **mapped(renewed, one.kwargs))
+        new |= zip(map(id, leaves_of(one.outputs)), leaves_of(outputs), strict=True)
     return type(model)(mapped(renewed, graph.inputs), mapped(renewed, graph.outputs), name=model.name)
 
 

@@ -23,7 +23,7 @@ from jittape.keras.layers.symbolic_outputs import (
     is_symbolic,
 )
 from jittape.keras.metrics.metric_base import Metric
-from jittape.keras.saving.built_shapes import BuiltShapes, noted
+from jittape.keras.saving.built_shapes import BuiltShapes, noted, shapes_of
 from jittape.keras.saving.object_configs import serialize_keras_object
 from jittape.keras.saving.serializable import Serializable
 from jittape.keras.tensor_masks import MASKS, mask_of, set_mask
@@ -362,10 +362,7 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
         return result
 
     def _build(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        inputs = args[0] if args else next(iter(kwargs.values()), None)
-        leaves, rebuild = flatten(inputs)
-        shapes = [tuple(x.shape) if hasattr(x, "shape") else None for x in leaves]
-        self.build(rebuild(shapes))
+        self.build(shapes_of(args[0] if args else next(iter(kwargs.values()), None)))
 
     def _as_inputs(self, inputs: Any) -> Any:
         """Return `inputs` as tensors, those of a floating dtype in the dtype of the layer."""

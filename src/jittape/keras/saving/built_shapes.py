@@ -6,7 +6,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-__all__ = ["BuiltShapes", "noted"]
+from jittape.recording.nested import flatten
+
+__all__ = ["BuiltShapes", "noted", "plain_shape", "shapes_of"]
 
 
 class BuiltShapes:
@@ -35,15 +37,21 @@ def noted(build: Callable[..., None]) -> Callable[..., None]:
         build(self, *args, **kwargs)
         self.built = True
         shapes = [*args, *kwargs.values()]
-        self._shapes = _plain(shapes[0]) if shapes else None
+        self._shapes = plain_shape(shapes[0]) if shapes else None
 
     return build_and_note
 
 
-def _plain(shape: Any) -> Any:
+def shapes_of(inputs: Any) -> Any:
+    """Return the shapes of arrays in their nested structure; None for all else."""
+    leaves, rebuild = flatten(inputs)
+    return rebuild([tuple(x.shape) if hasattr(x, "shape") else None for x in leaves])
+
+
+def plain_shape(shape: Any) -> Any:
     """Return a shape, or nested shapes, with None for extents that vary."""
     if isinstance(shape, dict):
-        return {key: _plain(part) for key, part in shape.items()}
+        return {key: plain_shape(part) for key, part in shape.items()}
     if isinstance(shape, (list, tuple)):
-        return (list if type(shape) is list else tuple)(map(_plain, shape))
+        return (list if type(shape) is list else tuple)(map(plain_shape, shape))
     return int(shape) if isinstance(shape, int) else None

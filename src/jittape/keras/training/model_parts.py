@@ -17,6 +17,7 @@ from jittape.keras.layers.symbolic_outputs import (
     mapped,
     on_examples,
 )
+from jittape.keras.saving.built_shapes import plain_shape, shapes_of
 from jittape.keras.saving.object_configs import (
     deserialize_keras_object,
     is_builtin,
@@ -147,6 +148,7 @@ class ModelParts:
         model: Any = self
         is_called = model._graph is None and type(model).build is ModelParts.build and not model.built
         model.built = True
+        model._shapes = plain_shape(input_shape)
         if is_called:
             with on_examples():
                 model(_zeros(input_shape, model.dtype))
@@ -156,6 +158,8 @@ class ModelParts:
         model: Any = self
         if type(model).build is ModelParts.build:
             model.built = True
+            alone = len(args) == 1 and kwargs.keys() <= {"training", "mask"}
+            model._shapes = plain_shape(shapes_of(args[0])) if alone else None
         else:
             super()._build(args, kwargs)  # type: ignore[misc]
 
