@@ -651,6 +651,25 @@ def test_accumulated_gradients_are_one_step_with_their_average(function, options
     np.testing.assert_allclose(small[5], large[1], rtol=1e-14)
 
 
+@pytest.mark.parametrize("function", [False, True])
+def test_a_schedule_counts_steps_between_updates(function):
+    w = jt.Variable(np.ones(1))
+    schedule = optimizers.schedules.ExponentialDecay(0.1, 1, 0.5)
+    optimizer = optimizers.SGD(schedule, gradient_accumulation_steps=3)
+    apply = optimizer.apply_gradients
+    step = jt.function(lambda g: apply([(g, w)])) if function else (lambda g: apply([(jt.constant(g), w)]))
+    values, rates = [1.0], []
+    for i in range(9):
+        rates.append(float(optimizer.learning_rate))
+        step(np.ones(1))
+        values.append(float(w[0]))
+        assert int(optimizer.iterations) == (i + 1) // 3
+    np.testing.assert_allclose(rates, 0.1 * 0.5 ** np.arange(9.0), rtol=1e-14)
+    changes = -np.diff(values)
+    np.testing.assert_allclose(changes[2::3], rates[2::3], rtol=1e-12)
+    assert not changes[np.arange(9) % 3 != 2].any()
+
+
 def test_accumulation_is_traced_once():
     w = jt.Variable(np.ones(3))
     optimizer = optimizers.SGD(0.1, gradient_accumulation_steps=2)

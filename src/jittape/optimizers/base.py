@@ -45,7 +45,8 @@ class Optimizer(KeepsStep, Printed):
     Parameters
     ----------
     learning_rate : float, Variable, LearningRateSchedule or callable
-        A function is called at each step, with `iterations` if it takes an argument.
+        A function is called at each step, with the number of completed calls of `apply_gradients` if it takes an
+        argument. This number is `iterations`, unless there are `gradient_accumulation_steps`.
     weight_decay : float, optional
         Before each update, a Variable is multiplied by ``1 - learning_rate * weight_decay`` (decoupled weight decay:
         Loshchilov and Hutter, ICLR 2019), unless `exclude_from_weight_decay` excludes it.
@@ -225,14 +226,16 @@ class Optimizer(KeepsStep, Printed):
                 return self._step_or_nothing(pairs)
             gradients = [g for g, _ in pairs]
         rate = self._learning_rate
-        recorded.run(gradients, rate if rate.__class__ is Variable else rate_now(rate, self.iterations))
+        recorded.run(
+            gradients, rate if rate.__class__ is Variable else rate_now(rate, self._completed_calls())
+        )
         return self.iterations
 
     def _step_or_nothing(self, pairs: list[Pair]) -> Variable:
         """Make a step op by op; undo it if it raises."""
         before = snapshot([self.iterations, *self._known, *self._state.values()])
         try:
-            self._step(pairs, rate_now(self._learning_rate, self.iterations))
+            self._step(pairs, rate_now(self._learning_rate, self._completed_calls()))
         except BaseException:
             roll_back(before)
             raise

@@ -16,6 +16,7 @@ from jittape.core.traced_scalar import TracedScalar
 from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.optimizers.schedules.rates import Rate, checked_rate, own_variable, rate_from, rate_now
 from jittape.optimizers.statefile import StateFile
+from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.recording.operators import Operators
 from jittape.recording.trace import begin_step
 from jittape.recording.variable import Variable
@@ -64,7 +65,7 @@ class Stateful(StateFile):
         compiled function keeps the *kind* of learning rate that it was traced with.
         """
         self._end_step()
-        return rate_now(self._learning_rate, self.iterations)
+        return rate_now(self._learning_rate, self._completed_calls())
 
     @learning_rate.setter
     def learning_rate(self, value: Any) -> None:
@@ -82,6 +83,17 @@ class Stateful(StateFile):
             )
         else:
             self._learning_rate.assign(checked_rate(owner, value))
+
+    def _completed_calls(self) -> Any:
+        """Return the number of completed calls of `apply_gradients`, on which a schedule depends as in Keras.
+
+        With `gradient_accumulation_steps`, it is larger than `iterations`.
+        """
+        since_update = self._state.get((STEP_COUNT, -1))
+        if since_update is None:
+            return self.iterations
+        steps: int = self.gradient_accumulation_steps  # type: ignore[attr-defined]
+        return add(multiply(self.iterations, steps), since_update)
 
     def _end_step(self) -> None:
         """Run a recorded step that has not run yet.
