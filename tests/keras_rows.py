@@ -46,6 +46,7 @@ CAUSAL = {"use_causal_mask": True}
 TRAINING = {"training": True}
 
 STEPS = np.array([[True, True, False, True, False], [False, True, True, True, True]])
+NO_KEYS = np.array([[True, True, False, True, False], [False] * 5])
 
 ROWS: dict[str, LayerRow] = {
     "dense": LayerRow(lambda L, **o: L.Dense(4, "tanh", **o), ((3, 5),)),
@@ -164,6 +165,19 @@ ROWS: dict[str, LayerRow] = {
         {"value_mask": STEPS, "key_mask": STEPS[:, ::-1].copy()},
         rtol=1e-5,
     ),
+    "multi-head attention, no keys": LayerRow(
+        lambda L, **o: L.MultiHeadAttention(2, 3, **o),
+        ((2, 4, 5), (2, 5, 4)),
+        {"value_mask": NO_KEYS},
+        rtol=1e-5,
+    ),
+    "multi-head attention, no keys, dropout": LayerRow(
+        lambda L, **o: L.MultiHeadAttention(2, 3, dropout=0.5, **o),
+        ((2, 4, 5), (2, 5, 4)),
+        {"value_mask": NO_KEYS},
+        rtol=1e-5,
+    ),
+    "softmax, nothing counts": LayerRow(lambda L, **o: L.Softmax(**o), ((2, 5),), {"mask": NO_KEYS}),
 }
 
 

@@ -29,15 +29,19 @@ from jittape.recording.variable import Variable
 __all__ = ["AdditiveAttention", "Attention", "MultiHeadAttention"]
 
 
-def _weights(scores: Any, mask: Any, causal: bool) -> Any:
-    """Return the softmax of `scores` of shape (..., queries, keys) over the keys that the masks leave."""
+def _weights(scores: Any, mask: Any, causal: bool, has_zeros: bool = False) -> Any:
+    """Return the softmax of `scores` of shape (..., queries, keys) over the keys that the masks leave.
+
+    If the masks leave no key, all weights are equal, or 0 with `has_zeros`.
+    """
     if causal:
         queries, keys = scores.shape[-2:]
         earlier = less_equal(expand_dims(numbers(keys), 0), expand_dims(numbers(queries), 1))
         mask = earlier if mask is None else logical_and(mask, earlier)
     if mask is not None:
         scores = where(mask, scores, float_limits(scores.dtype).min / 2)
-    return softmax(scores, -1)
+    weights = softmax(scores, -1)
+    return where(mask, weights, 0) if has_zeros and mask is not None else weights
 
 
 class Attention(Layer):
@@ -306,8 +310,8 @@ class MultiHeadAttention(Layer):
         value, key : tensors of shape (batch, keys, features)
             The keys are the values if they are not given.
         query_mask, value_mask, key_mask : tensors of bool of shape (batch, length), optional
-            True for the steps that count. A query sees the keys that count; one that does not count sees none, and its
-            result is that of equal weights.
+            True for the steps that count. A query sees the keys that count; one that does not count sees none. As in
+            Keras, its weights are 0 with `dropout` or `return_attention_scores`, else equal.
         attention_mask : tensor of bool that broadcasts to (batch, queries, keys), optional
             True where a query sees a key.
         return_attention_scores : bool
@@ -338,18 +342,26 @@ class MultiHeadAttention(Layer):
         masks += [None if m is None else expand_dims(m, -2) for m in (value_mask, key_mask)]
         given = [cast(m, "bool") for m in (*masks, attention_mask) if m is not None]
         mask = expand_dims(reduce(logical_and, given), -3) if given else None
-        result, weights = self._attended(query, value, key, mask, use_causal_mask, training)
+        has_zeros = return_attention_scores or self.dropout > 0  # as in Keras
+        result, weights = self._attended(query, value, key, mask, use_causal_mask, training, has_zeros)
         return (result, weights) if return_attention_scores else result
 
     def _attended(
-        self, query: Any, value: Any, key: Any, mask: Any, is_causal: bool, training: bool | None
+        self,
+        query: Any,
+        value: Any,
+        key: Any,
+        mask: Any,
+        is_causal: bool,
+        training: bool | None,
+        has_zeros: bool = False,
     ) -> tuple[Any, Any]:
-        """Return the results and the weights for inputs of shape (batch, length, features)."""
+        """Return the results and the weights for inputs of shape (batch, length, features); see `_weights`."""
         if not self.projections:
             self._build_for(query, value, key)
         queries = multiply(self._project("query", query), 1.0 / math.sqrt(self.key_dim))
         scores = einsum("bqhd,bkhd->bhqk", queries, self._project("key", key))
-        weights = _weights(scores, mask, is_causal)
+        weights = _weights(scores, mask, is_causal, has_zeros)
         kept = drop(self.seed_generator, weights, self.dropout) if training and self.dropout else weights
         return self._project(
             "output", einsum("bhqk,bkhd->bqhd", kept, self._project("value", value))

@@ -185,9 +185,10 @@ class Softmax(Layer):
 
     def call(self, inputs: Any, mask: Any = None) -> Any:
         """Return the softmax of `inputs`; where `mask` is False, it is 0."""
-        if mask is not None:
-            inputs = where(mask, inputs, float_limits(inputs.dtype).min / 2)
-        return softmax(inputs, self.axis)
+        if mask is None:
+            return softmax(inputs, self.axis)
+        weights = softmax(where(mask, inputs, float_limits(inputs.dtype).min / 2), self.axis)
+        return where(mask, weights, 0)  # also if the mask excludes the whole axis
 
 
 class ActivityRegularization(Layer):
