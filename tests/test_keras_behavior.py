@@ -82,3 +82,13 @@ def test_clones_are_made_from_configs():
     assert [layer.name for layer in clone.layers] == [layer.name for layer in model.layers]
     assert (clone.layers[0].factor, clone.layers[0].made) == (2.0, [])
     assert not clone.layers[1].trainable
+
+
+@pytest.mark.parametrize(("k", "expected"), [(1, [0, 0, 1]), (2, [1, 1, 1]), (7, [1, 1, 1])])
+def test_ties_are_among_the_greatest_predictions(k, expected):
+    classes, predictions = np.array([[1, 0, 2]]), np.full((1, 3, 3), [0.3, 0.3, 0.4], "float32")
+    metrics = jt.keras.metrics
+    sparse = metrics.sparse_top_k_categorical_accuracy(classes, predictions, k=k)
+    np.testing.assert_array_equal(sparse, [expected])
+    of_rows = metrics.top_k_categorical_accuracy(jt.one_hot(classes, 3), predictions, k=k)
+    np.testing.assert_array_equal(of_rows, [expected])

@@ -11,10 +11,10 @@ from jittape.keras.metrics.metric_base import MeanMetricWrapper
 from jittape.keras.true_and_predicted import as_tensor, class_numbers, same_rank
 from jittape.primitives.elementwise.comparison import equal, greater
 from jittape.primitives.elementwise.complex_numbers import cast
-from jittape.primitives.indexing.sorting import top_k
+from jittape.primitives.nn.top_classes import in_top_k
 from jittape.primitives.reduce.extremum_indices import argmax
 from jittape.primitives.reduce.reductions import reduce_any
-from jittape.primitives.shape.reshaping import expand_dims, squeeze
+from jittape.primitives.shape.reshaping import expand_dims, reshape, squeeze
 
 __all__ = [
     "Accuracy",
@@ -73,8 +73,16 @@ def _sparse_matches(op: str, y_true: Any, y_pred: Any) -> Any:
 def _top_matches(op: str, y_true: Any, y_pred: Any, k: int, from_sorted_ids: bool) -> Any:
     y_true, y_pred = as_tensor(y_true), as_tensor(y_pred)
     numbers = _numbers(op, y_true, y_pred)
-    best = y_pred[..., :k] if from_sorted_ids else top_k(y_pred, k)[1]
-    return cast(reduce_any(equal(expand_dims(numbers, -1), cast(best, "int64")), -1), "float32")
+    if not from_sorted_ids:
+        return _in_top_k(numbers, y_pred, k)
+    best = cast(y_pred[..., :k], "int64")
+    return cast(reduce_any(equal(expand_dims(numbers, -1), best), -1), "float32")
+
+
+def _in_top_k(numbers: Any, y_pred: Any, k: int) -> Any:
+    """Return 1 for each class whose prediction is among the `k` greatest or ties with one of them, otherwise 0."""
+    rows = reshape(y_pred, [-1, y_pred.shape[-1]])
+    return cast(reshape(in_top_k(reshape(numbers, [-1]), rows, k), numbers.shape), "float32")
 
 
 def _top_class_matches(op: str, y_true: Any, y_pred: Any, k: int) -> Any:
@@ -83,8 +91,7 @@ def _top_class_matches(op: str, y_true: Any, y_pred: Any, k: int) -> Any:
         raise ShapeError(
             f"[{op}] y_true and y_pred must differ in their classes only, got {y_true.shape} and {y_pred.shape}"
         )
-    found = cast(top_k(y_pred, k)[1], "int64")
-    return cast(reduce_any(equal(expand_dims(argmax(y_true, -1), -1), found), -1), "float32")
+    return _in_top_k(argmax(y_true, -1), y_pred, k)
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
