@@ -26,7 +26,7 @@ from jittape.optimizers.averages import AVERAGE, average
 from jittape.optimizers.gradient_pairs import Pair, checked_pairs, checked_variables, clipped
 from jittape.optimizers.options import Printed, unexpected_option
 from jittape.optimizers.recorded_step import KeepsStep, recorded_step
-from jittape.optimizers.schedules.rates import LearningRateSchedule, in_dtype, rate_now
+from jittape.optimizers.schedules.rates import LearningRateSchedule, in_dtype
 from jittape.optimizers.schedules.schedule_registry import deserialize, serialize
 from jittape.optimizers.state import work_dtype
 from jittape.primitives.elementwise.arithmetic import multiply
@@ -226,16 +226,14 @@ class Optimizer(KeepsStep, Printed):
                 return self._step_or_nothing(pairs)
             gradients = [g for g, _ in pairs]
         rate = self._learning_rate
-        recorded.run(
-            gradients, rate if rate.__class__ is Variable else rate_now(rate, self._completed_calls())
-        )
+        recorded.run(gradients, rate if rate.__class__ is Variable else self._rate_now())
         return self.iterations
 
     def _step_or_nothing(self, pairs: list[Pair]) -> Variable:
         """Make a step op by op; undo it if it raises."""
         before = snapshot([self.iterations, *self._known, *self._state.values()])
         try:
-            self._step(pairs, rate_now(self._learning_rate, self._completed_calls()))
+            self._step(pairs, self._rate_now())
         except BaseException:
             roll_back(before)
             raise

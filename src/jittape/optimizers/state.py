@@ -65,7 +65,7 @@ class Stateful(StateFile):
         compiled function keeps the *kind* of learning rate that it was traced with.
         """
         self._end_step()
-        return rate_now(self._learning_rate, self._completed_calls())
+        return self._rate_now()
 
     @learning_rate.setter
     def learning_rate(self, value: Any) -> None:
@@ -84,16 +84,14 @@ class Stateful(StateFile):
         else:
             self._learning_rate.assign(checked_rate(owner, value))
 
-    def _completed_calls(self) -> Any:
-        """Return the number of completed calls of `apply_gradients`, on which a schedule depends as in Keras.
-
-        With `gradient_accumulation_steps`, it is larger than `iterations`.
-        """
+    def _rate_now(self) -> Any:
+        """Return the learning rate of the next step; a schedule counts calls of `apply_gradients`, as in Keras."""
         since_update = self._state.get((STEP_COUNT, -1))
-        if since_update is None:
-            return self.iterations
-        steps: int = self.gradient_accumulation_steps  # type: ignore[attr-defined]
-        return add(multiply(self.iterations, steps), since_update)
+        calls: Any = self.iterations
+        if since_update is not None:
+            steps: int = self.gradient_accumulation_steps  # type: ignore[attr-defined]
+            calls = add(multiply(calls, steps), since_update)
+        return rate_now(self._learning_rate, calls)
 
     def _end_step(self) -> None:
         """Run a recorded step that has not run yet.
