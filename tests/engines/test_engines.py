@@ -123,6 +123,7 @@ def test_a_pickled_model_is_compiled_again() -> None:
         first.coords,
     )
     np.testing.assert_array_equal(model.own.start(3), first.own.start(3))
+    assert repr(model) == "<nutpie model of normal(a: (2,), b: ())>"
 
 
 def test_errors_of_nutpie_models() -> None:
@@ -162,15 +163,21 @@ def test_errors_of_nutpie_models() -> None:
         jt.nutpie(normal, {"a": (2,), "b": ()}, coords={"a_dim_0": [0]})
 
 
-@pytest.mark.parametrize("mode", ["FAST_COMPILE", "NUMBA"])
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", "NUMBA", "JAX"])
 def test_pytensor_op(mode: str) -> None:
     pytensor = pytest.importorskip("pytensor")
     x, s = pytensor.tensor.dvector("x"), pytensor.tensor.dscalar("s")
     y = jt.pytensor_op(weighted, jt.TensorSpec([3], FLOAT), jt.TensorSpec([], FLOAT))(x, s)
-    value, dx, ds = pytensor.function([x, s], [y, *pytensor.grad(y, [x, s])], mode=mode)(X, S)
+    dx, ds = pytensor.grad(y, [x, s])
+    results = [y, dx, ds, *pytensor.grad((dx**2).sum() * ds, [x, s])]
+    value, dx, ds, dxx, dxs = pytensor.function([x, s], results, mode=mode)(X, S)
     np.testing.assert_allclose(value, np.sin(X).sum() * S, rtol=1e-12)
     np.testing.assert_allclose(dx, np.cos(X) * S, rtol=1e-12)
     np.testing.assert_allclose(ds, np.sin(X).sum(), rtol=1e-12)
+    squares, sines = (np.cos(X) ** 2).sum(), np.sin(X).sum()
+    slope = -2.0 * np.cos(X) * np.sin(X) * S**2 * sines + S**2 * squares * np.cos(X)
+    np.testing.assert_allclose(dxx, slope, rtol=1e-12)
+    np.testing.assert_allclose(dxs, 2.0 * S * squares * sines, rtol=1e-12)
 
 
 def test_operands_and_results_of_pytensor_op() -> None:
@@ -283,6 +290,21 @@ def test_torch_function_of_several_results_and_numbers() -> None:
     np.testing.assert_allclose(dx.numpy(), 2.0 * np.cos(X), rtol=1e-12)
     with pytest.raises(jt.errors.DTypeError, match="pass x.float"):
         jt.torch_function(weighted)(x.bfloat16(), 2.0)
+
+
+def test_torch_func_transforms_a_torch_function() -> None:
+    torch = pytest.importorskip("torch")
+    from torch.func import grad, jacrev, vmap
+
+    f, x, rows = jt.torch_function(weighted), torch.tensor(X), torch.tensor(np.stack([X, 2 * X]))
+    np.testing.assert_allclose(vmap(grad(f), (0, None))(rows, S), np.cos(rows) * S, rtol=1e-12)
+    np.testing.assert_allclose(vmap(f, (1, None))(rows.T, 2.0), 2.0 * np.sin(rows).sum(1), rtol=1e-12)
+    np.testing.assert_allclose(jacrev(grad(f))(x, S), np.diag(-np.sin(X) * S), rtol=1e-12, atol=1e-15)
+    of_rows = grad(lambda rows: (vmap(f, (0, None))(rows, S) ** 2).sum())
+    expected = 2 * S**2 * np.sin(rows).sum(1)[:, None] * np.cos(rows)
+    np.testing.assert_allclose(of_rows(rows), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="vmap needs at least one element"):
+        vmap(f, (0, None))(rows[:0], S)
 
 
 def test_second_derivatives_of_torch_function() -> None:

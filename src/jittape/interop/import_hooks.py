@@ -19,6 +19,7 @@ __all__ = ["install"]
 _ENTRIES = {
     "einops._backends": "jittape.interop.einops_backend",
     "pandas": "jittape.interop.pandas_entry",
+    "pytensor.link.jax.dispatch.basic": "jittape.interop.pytensor_function",
     "scipy.sparse": "jittape.interop.sparse_entry",
 }
 """Module of another library -> module of jittape whose `register` makes the entry."""

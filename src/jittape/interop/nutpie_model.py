@@ -264,6 +264,10 @@ def _model_class(library: Any) -> Any:
     class TapeModel(base):  # type: ignore[misc, valid-type]
         own: _Parts
 
+        def __repr__(self) -> str:
+            name = getattr(self.own.recipe[0], "__name__", "logp")
+            return f"<nutpie model of {name}({', '.join(f'{n}: {s}' for n, s in self.shapes.items())})>"
+
         def __reduce__(self) -> Any:
             return _remade, self.own.recipe
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -10,18 +12,23 @@ import numpy as np
 
 from jittape.functions.function import Function
 from jittape.functions.signature import TensorSpec
+from jittape.interop.jax_function import jax_call
 from jittape.interop.optional_library import imported
 from jittape.numba_bridge.njit import check_specs, njit_function
+from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.transforms.gradients import grad
 
-__all__ = ["pytensor_op"]
+__all__ = ["pytensor_op", "register"]
+
+_JAX_MODE = "pytensor.link.jax.dispatch.basic"
 
 
 def pytensor_op(f: Callable[..., Any], *specs: TensorSpec) -> Any:
     """Return an op of PyTensor that computes a scalar function, with its gradient.
 
     PyTensor's C and Python modes call compiled code of jittape. In Numba mode, which nutpie uses for PyMC models, the
-    kernels become a part of PyTensor's own function, without Python.
+    kernels become a part of PyTensor's own function, without Python. In JAX mode, the function calls back to the host,
+    as in `jax_call`. The op can be differentiated any number of times.
 
     Parameters
     ----------
@@ -68,7 +75,6 @@ def pytensor_op(f: Callable[..., Any], *specs: TensorSpec) -> Any:
 def _op_class() -> Any:
     """Return the class of ops; it exists once PyTensor is imported."""
     import pytensor.tensor as pt
-    from pytensor.gradient import grad_not_implemented
     from pytensor.graph.basic import Apply, Variable
     from pytensor.graph.op import Op
     from pytensor.link.numba.dispatch.basic import numba_funcify
@@ -101,13 +107,13 @@ def _op_class() -> Any:
             outputs[0][0] = np.array(self._compiled(*inputs).numpy())
 
         def grad(self, inputs: Any, cotangents: Any) -> Any:
-            if self.wrt is not None:
-                return [
-                    grad_not_implemented(self, i, x, "jittape's op gives first derivatives")
-                    for i, x in enumerate(inputs)
-                ]
             (g,) = cotangents
-            return [g * TapeOp(self.f, self.specs, self.result, i)(*inputs) for i in range(len(inputs))]
+            places = range(len(inputs))
+            if self.wrt is None:
+                return [g * TapeOp(self.f, self.specs, self.result, i)(*inputs) for i in places]
+            own = self.specs[self.wrt]
+            product, specs = _GradientProduct(self.f, self.wrt), (*self.specs, own)
+            return [TapeOp(product, specs, own.dtype.name, i)(*inputs, g) for i in places]
 
     @numba_funcify.register(TapeOp)  # type: ignore[untyped-decorator]
     def numba_funcify_tape_op(op: Any, node: Any = None, **kwargs: Any) -> Any:
@@ -122,4 +128,28 @@ def _op_class() -> Any:
         exec(f"def tape_op({names}):\n    return {f'np.asarray({call})' if is_scalar else call}\n", space)
         return numba.njit(space["tape_op"])
 
+    if _JAX_MODE in sys.modules:
+        _register_for_jax(sys.modules[_JAX_MODE], TapeOp)
     return TapeOp
+
+
+def register(module: Any) -> None:
+    """Let PyTensor's JAX mode, whose dispatcher is in `module`, call the ops."""
+    if _op_class.cache_info().currsize:
+        _register_for_jax(module, _op_class())
+
+
+def _register_for_jax(module: Any, op_class: Any) -> None:
+    module.jax_funcify.register(op_class, lambda op, **_: jax_call(op.function))
+
+
+@dataclass(frozen=True)
+class _GradientProduct:
+    """Product of the gradient of `f` with respect to argument number `wrt` and one more argument, a scalar."""
+
+    f: Callable[..., Any]
+    wrt: int
+
+    def __call__(self, *given: Any) -> Any:
+        *args, weights = given
+        return reduce_sum(weights * grad(self.f, self.wrt, unconnected_gradients="zero")(*args))

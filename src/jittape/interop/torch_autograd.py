@@ -24,7 +24,8 @@ def torch_function(f: Callable[..., Any]) -> Callable[..., Any]:
     -------
     callable
         Function that takes PyTorch tensors, NumPy arrays and numbers, and returns a PyTorch tensor or a tuple of them.
-        It can be differentiated any number of times. A tensor of dtype bfloat16 raises a `DTypeError`.
+        It can be differentiated any number of times, by ``backward`` and by ``torch.func``, whose ``vmap`` calls it for
+        one element after the other. A tensor of dtype bfloat16 raises a `DTypeError`.
 
     Raises
     ------
@@ -54,14 +55,28 @@ def _differentiable(torch: Any, function: ArrayFunction) -> Callable[..., tuple[
 
     class TapeFunction(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
-        def forward(ctx: Any, *args: Any) -> Any:
+        def forward(*args: Any) -> Any:
+            return tuple([torch.from_numpy(x) for x in function(*map(as_array, args))])
+
+        @staticmethod
+        def setup_context(ctx: Any, args: Any, found: Any) -> None:
             ctx.places = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
             ctx.others = [None if isinstance(x, torch.Tensor) else x for x in args]
             ctx.save_for_backward(*[args[i] for i in ctx.places])
-            found = tuple([torch.from_numpy(x) for x in function(*map(as_array, args))])
             ctx.mark_non_differentiable(*[y for y in found if not _is_inexact(y)])
             ctx.outputs = [i for i, y in enumerate(found) if _is_inexact(y)]
-            return found
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+            rows = []
+            if not info.batch_size:
+                raise ValueError(
+                    "[torch_function] vmap needs at least one element: there are none to call f with"
+                )
+            for i in range(info.batch_size):
+                row = [x if d is None else x.select(d, i) for x, d in zip(args, in_dims, strict=True)]
+                rows.append(TapeFunction.apply(*row))
+            return tuple(map(torch.stack, zip(*rows, strict=True))), (0,) * len(rows[0])
 
         @staticmethod
         def backward(ctx: Any, *cotangents: Any) -> Any:
