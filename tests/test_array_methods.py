@@ -212,3 +212,13 @@ def test_item_takes_indices_and_bytes_are_numpys():
     assert t.tobytes() == array.tobytes()
     with pytest.raises(IndexError):
         t.item(9)
+
+
+@pytest.mark.parametrize("name", ["std", "var"])
+def test_no_degrees_of_freedom_are_refused(name: str):
+    """As in NumPy; the methods took None for 0."""
+    x = jt.constant([1.0, 2.0])
+    for call in (getattr(x, name), lambda ddof: getattr(np, name)(x, ddof=ddof)):
+        with pytest.raises(TypeError, match="ddof must be a number, got None"):
+            call(ddof=None)
+        assert float(call(ddof=0)) == float(call(ddof=False)) == float(getattr(np, name)([1.0, 2.0]))

@@ -254,6 +254,29 @@ def test_counts_and_orders() -> None:
     np.testing.assert_allclose(special.softplus(y).numpy(), np.logaddexp(0, y))
 
 
+ZETA_POINTS = [
+    *np.linspace(-30.0, 3.0, 67), -260.3, -200.5, -171.0, -1e-12, 1 - 1e-9, 1 + 1e-9, np.inf, -np.inf, np.nan,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_riemann_zeta_of_all_numbers(dtype: Any) -> None:
+    """It was nan up to 1."""
+    x = np.array(ZETA_POINTS, dtype)
+    found, wanted = special.zeta(jt.constant(x)).numpy(), scipy.special.zeta(x)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, wanted, *((1e-12, 1e-15) if dtype is np.float64 else (1e-4, 1e-7)))
+    assert special.zeta(-2.0).numpy() == 0.0
+
+
+def test_gradients_of_riemann_zeta() -> None:
+    x = np.array([-7.5, -3.3, -2.0, -0.5, 0.0, 0.3, 0.9, 2.5])
+    differences = (scipy.special.zeta(x + 1e-6) - scipy.special.zeta(x - 1e-6)) / 2e-6
+    found = jt.grad(lambda x: jt.reduce_sum(special.zeta(x)))(jt.constant(x))
+    np.testing.assert_allclose(found.numpy(), differences, rtol=1e-6, atol=1e-9)
+    assert np.isnan(special.zeta(jt.constant(0.5), 1.0).numpy())  # SciPy's function of Hurwitz, too
+
+
 # ---- arguments -------------------------------------------------------------------------------------------------------
 
 

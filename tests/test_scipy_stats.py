@@ -13,6 +13,7 @@ import scipy.stats
 
 import jittape as jt
 from jittape.scipy import stats
+from jittape.scipy.stats.distributions import FORMULAS
 
 SHAPES: dict[str, tuple[float, ...]] = {
     "bernoulli": (0.3,), "beta": (1.5, 0.8), "binom": (7, 0.3), "chi2": (3.2,), "gamma": (1.7,), "geom": (0.3,),
@@ -424,3 +425,44 @@ def test_probabilities_of_narrow_intervals_and_many_trials() -> None:
     n, p = 0.7856789735938268, 3.246870632465779e-07
     found = stats.nbinom.sf(194213791, n, p)
     assert float(found) == pytest.approx(1.427675271972943e-28, rel=1e-13)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_supports(name: str) -> None:
+    shapes = SHAPES.get(name, ())
+    theirs, ours = getattr(scipy.stats, name), getattr(stats, name)
+    for options in ({}, {"loc": 1.5}) if FORMULAS[name].discrete else ({}, {"loc": 1.5, "scale": 2.0}):
+        wanted = theirs.support(*shapes, **options)
+        np.testing.assert_allclose(ours.support(*shapes, **options), wanted)
+        np.testing.assert_allclose(ours(*shapes, **options).support(), wanted)
+
+
+def test_frozen_multivariate_distributions() -> None:
+    rng = np.random.default_rng(3)
+    x, mean, root = rng.normal(size=(4, 2)), rng.normal(size=2), rng.normal(size=(2, 2))
+    for cov in (root @ root.T + np.eye(2), np.array([1.0, 2.0]), 0.5):
+        found, wanted = stats.multivariate_normal(mean, cov), scipy.stats.multivariate_normal(mean, cov)
+        for method in ("logpdf", "pdf"):
+            np.testing.assert_allclose(getattr(found, method)(x).numpy(), getattr(wanted, method)(x))
+        np.testing.assert_allclose(found.entropy().numpy(), wanted.entropy())
+        np.testing.assert_array_equal(found.mean, mean)
+    singular = np.outer([1.0, 2.0], [1.0, 2.0])
+    at = np.array([0.5, 1.0])
+    np.testing.assert_allclose(
+        stats.multivariate_normal(cov=singular, allow_singular=True).logpdf(at).numpy(),
+        scipy.stats.multivariate_normal(cov=singular, allow_singular=True).logpdf(at),
+    )
+    gradient = jt.grad(lambda m: stats.multivariate_normal(m).logpdf(at))(jt.zeros(2, jt.float64))
+    np.testing.assert_allclose(gradient.numpy(), at)
+    alpha, p = [1.0, 3.0], [0.25, 0.75]
+    for method in ("mean", "var", "entropy"):
+        expected = getattr(scipy.stats.dirichlet(alpha), method)()
+        np.testing.assert_allclose(getattr(stats.dirichlet(alpha), method)().numpy(), expected)
+    np.testing.assert_allclose(stats.dirichlet(alpha).pdf(p).numpy(), scipy.stats.dirichlet(alpha).pdf(p))
+    np.testing.assert_allclose(
+        stats.multinomial(3, p).pmf([1, 2]).numpy(), scipy.stats.multinomial(3, p).pmf([1, 2])
+    )
+    with pytest.raises(jt.errors.ShapeError, match="cov an n by n matrix"):
+        stats.multivariate_normal([0.0, 1.0], np.eye(3))
+    with pytest.raises(AttributeError, match="no attribute 'cdf'"):
+        stats.multivariate_normal(mean).cdf  # noqa: B018

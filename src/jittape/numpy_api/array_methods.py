@@ -381,9 +381,10 @@ def _reduced(
         if not named:
             return apply(_adapter(function), (x,), (axis,))
         return apply(with_names(_adapter(function)), (x,), ((axis,), named))
-    names = ("dtype", "where", "initial", "ddof", "mean", "correction")
-    values = (dtype, None if where is True else where, initial, ddof or None, mean, correction)
+    names = ("dtype", "where", "initial", "mean", "correction")
+    values = (dtype, None if where is True else where, initial, mean, correction)
     given = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+    given |= {} if ddof is not None and not ddof else {"ddof": ddof}
     _refuse_lost(out, function, 2)
     return with_out(_adapter(function), x, axis, out=out, keepdims=keepdims, **given)
 

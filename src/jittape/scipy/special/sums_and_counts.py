@@ -22,6 +22,7 @@ from jittape.primitives.reduce import multivariate_gamma
 from jittape.primitives.reduce.reductions import Axis, reduce_max, reduce_sum
 from jittape.primitives.shape.reshaping import squeeze
 from jittape.scipy.scipy_operands import as_operand, real_operands
+from jittape.scipy.special.riemann_zeta import riemann_zeta
 from jittape.scipy.special.ufunc_calls import call_ufunc
 from jittape.typing import Tensor, TensorLike
 
@@ -313,14 +314,14 @@ def _zeta_body(x: Any, q: Any) -> Any:
 
 
 def zeta(x: TensorLike, q: TensorLike | None = None) -> Tensor:
-    """Return the Hurwitz zeta function, Riemann's without `q`, for ``x > 1``.
+    """Return the Hurwitz zeta function for ``x > 1``, or Riemann's without `q` for any `x`.
 
     Parameters
     ----------
     x : tensor_like
-        Real numbers greater than 1.
+        Real numbers; greater than 1 if `q` is given, else the result is nan.
     q : tensor_like, optional
-        Positive numbers; 1 by default.
+        Positive numbers.
 
     Raises
     ------
@@ -333,7 +334,9 @@ def zeta(x: TensorLike, q: TensorLike | None = None) -> Tensor:
     >>> round(float(special.zeta(2.0)), 4)
     1.6449
     """
-    return apply(_zeta_body, (as_operand(x), 1.0 if q is None else as_operand(q)))
+    if q is None:
+        return apply(riemann_zeta, (as_operand(x),))
+    return apply(_zeta_body, (as_operand(x), as_operand(q)))
 
 
 def _sinc_body(x: Any) -> Any:

@@ -122,6 +122,16 @@ def _moment_body(*operands_and_names: Any) -> Any:
     return where(_valid(formulas, tuple(shapes), scale), value, NAN)
 
 
+def _support_body(*operands_and_name: Any) -> tuple[Any, Any]:
+    """Return the ends of the support."""
+    *operands, name = operands_and_name
+    formulas = FORMULAS[name]
+    *shapes, loc, scale = real_operands(f"{name}.support", tuple(operands))
+    valid = _valid(formulas, tuple(shapes), scale)
+    low, high = [add(loc, multiply(scale, end)) for end in formulas.support(*shapes)]
+    return where(valid, low, NAN), where(valid, high, NAN)
+
+
 def _scipy_inverse(name: str, method: str, *operands: Any) -> Any:
     import scipy.stats
 
@@ -291,6 +301,11 @@ class Distribution:
         tail: Any = multiply(subtract(1.0, floating_operand(confidence)), 0.5)
         return self.ppf(tail, *args, **kwargs), self.ppf(subtract(1.0, tail), *args, **kwargs)
 
+    def support(self, *args: TensorLike, **kwargs: TensorLike) -> tuple[Tensor, Tensor]:
+        """Return the ends of the interval outside of which the density is 0."""
+        found = apply(_support_body, tuple(self._parameters("support", args, kwargs)), (self.name,))
+        return found[0], found[1]
+
     def __getattr__(self, name: str) -> Any:
         if name == "rvs":
             raise AttributeError(
@@ -332,12 +347,12 @@ class Distribution:
         return found
 
 
-OTHER_METHODS = "expect fit fit_loc_scale freeze moment nnlf stats support"
+OTHER_METHODS = "expect fit fit_loc_scale freeze moment nnlf stats"
 """Methods of SciPy's distributions that are missing."""
 
 METHODS = {
     "pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "mean", "var", "std", "entropy",
-    "median", "interval",
+    "median", "interval", "support",
 }  # fmt: skip
 
 

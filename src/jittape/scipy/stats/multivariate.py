@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from jittape.core.primitive import apply
@@ -29,9 +31,42 @@ from jittape.primitives.spectra.eigh import eigh
 from jittape.scipy.scipy_operands import floating_operand
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["Dirichlet", "Multinomial", "MultivariateNormal"]
+__all__ = ["Dirichlet", "FrozenMultivariate", "Multinomial", "MultivariateNormal"]
 
 LOG_TWO_PI = math.log(2 * math.pi)
+
+
+class FrozenMultivariate:
+    """A multivariate distribution with fixed parameters.
+
+    Parameters
+    ----------
+    dist : object
+        The distribution.
+    parameters : dict
+        The fixed parameters, which are attributes unless a method has the name.
+    methods : dict
+        Further arguments of each method by its name.
+
+    Examples
+    --------
+    >>> from jittape.scipy import stats
+    >>> round(float(stats.multivariate_normal(cov=[2.0, 2.0]).logpdf([0.0, 0.0])), 4)
+    -2.531
+    """
+
+    def __init__(
+        self, dist: Any, parameters: dict[str, Any], methods: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        self._dist, self._parameters, self._methods = dist, parameters, methods
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_"):
+            if name in self._methods:
+                return partial(getattr(self._dist, name), **self._parameters, **self._methods[name])
+            if name in self._parameters:
+                return self._parameters[name]
+        raise AttributeError(f"a frozen multivariate distribution has no attribute {name!r}")
 
 
 # ---- normal ----------------------------------------------------------------------------------------------------------
@@ -107,6 +142,16 @@ class MultivariateNormal:
     >>> round(float(stats.multivariate_normal.logpdf([0.0, 0.0], cov=[2.0, 2.0])), 4)
     -2.531
     """
+
+    def __call__(
+        self, mean: TensorLike | None = None, cov: TensorLike = 1.0, allow_singular: bool = False
+    ) -> FrozenMultivariate:
+        """Return the distribution with these parameters."""
+        mean, cov = self._parameters("__call__", mean, cov)
+        singular = {"allow_singular": as_flag("allow_singular", allow_singular)}
+        return FrozenMultivariate(
+            self, {"mean": mean, "cov": cov}, {"logpdf": singular, "pdf": singular, "entropy": {}}
+        )
 
     def _parameters(self, method: str, mean: Any, cov: Any) -> tuple[Any, Any]:
         cov = floating_operand(cov)
@@ -201,6 +246,11 @@ class Dirichlet:
     array([0.25, 0.75])
     """
 
+    def __call__(self, alpha: TensorLike) -> FrozenMultivariate:
+        """Return the distribution with these parameters."""
+        names = ("logpdf", "pdf", "mean", "var", "entropy")
+        return FrozenMultivariate(self, {"alpha": floating_operand(alpha)}, {name: {} for name in names})
+
     def _operands(self, method: str, x: Any, alpha: Any) -> tuple[Any, Any]:
         x, alpha = floating_operand(x), floating_operand(alpha)
         if len(x.shape) and x.shape[0] == alpha.shape[0] - 1:
@@ -253,6 +303,11 @@ class Multinomial:
     >>> round(float(stats.multinomial.pmf([1, 1], 2, [0.5, 0.5])), 4)
     0.5
     """
+
+    def __call__(self, n: TensorLike, p: TensorLike) -> FrozenMultivariate:
+        """Return the distribution with these parameters."""
+        given = {"n": floating_operand(n), "p": floating_operand(p)}
+        return FrozenMultivariate(self, given, {"logpmf": {}, "pmf": {}})
 
     def logpmf(self, x: TensorLike, n: TensorLike, p: TensorLike) -> Tensor:
         """Return the logarithm of the probability of the counts in the last dimension of `x`."""
