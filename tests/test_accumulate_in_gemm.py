@@ -29,6 +29,13 @@ M, N, K = 160, 120, 40
 """160x120 float32 are 75 KiB: large enough to be updated in place."""
 
 
+@pytest.fixture(autouse=True, params=["loops", "BLAS"])
+def multiplier(request: pytest.FixtureRequest, override_tuning: Callable[..., None]) -> None:
+    """What multiplies: loops, if the processor has wide registers, or the BLAS."""
+    if request.param == "BLAS":
+        override_tuning(tiled_gemm_multiplications=-1, tiny_gemm_multiplications=-1)
+
+
 def normal(*shape: int, dtype: Any = np.float64) -> Array:
     return np.random.default_rng(sum(shape)).normal(size=shape).astype(dtype)
 

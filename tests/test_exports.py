@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import platform
 import shutil
 import subprocess
 import textwrap
@@ -125,6 +126,19 @@ def test_products_name_the_blas_that_they_need(tmp_path: Path) -> None:
         directory=tmp_path,
     )
     assert made.needs == ("dgemm_",)
+
+
+@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="x86 only")
+def test_products_of_small_matrices_need_no_blas_with_wide_registers(tmp_path: Path) -> None:
+    for cpu, needs in (("x86-64-v3", ("dgemm_",)), ("x86-64-v4", ())):
+        made = jt.export(
+            lambda x, w: jt.reduce_sum(jt.matmul(x, w) ** 2),
+            [spec(32, 16), spec(16, 16)],
+            "model",
+            directory=tmp_path,
+            cpu=cpu,
+        )
+        assert made.needs == needs
 
 
 def test_equal_functions_give_equal_bytes(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from jittape.compile.analysis.gemm_operands import (
     block_sizes,
 )
 from jittape.compile.ir.kernel import Gemm
+from jittape.compile.llvm import blas
 from jittape.compile.llvm.blas import Blas
 from jittape.compile.schedule.steps import Schedule
 from jittape.core.interpret import interpret
@@ -76,6 +77,19 @@ def normal(*shape: int, dtype: str = "float64") -> Array:
     return (x + 1j * rng.normal(size=shape) if dtype.startswith("complex") else x).astype(dtype)
 
 
+@pytest.fixture
+def by_blas(override_tuning: Any) -> None:
+    """The BLAS multiplies matrices of more than 8 rows or columns, on whatever machine."""
+    override_tuning(tiled_gemm_multiplications=-1, tiny_gemm_multiplications=-1)
+
+
+@pytest.fixture(params=[False, True])
+def wide(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether the schedule is for 32 registers of 64 bytes. LLVM compiles both for whatever machine."""
+    monkeypatch.setattr(blas, "has_avx512", lambda: request.param)
+    return bool(request.param)
+
+
 # ---- views that need no copy -----------------------------------------------------------------------------------------
 
 VIEWS = {
@@ -120,8 +134,10 @@ VIEWS = {
 
 
 @pytest.mark.usefixtures("packed")
+@pytest.mark.parametrize("limit", [-1, 1 << 25])
 @pytest.mark.parametrize("name", VIEWS)
-def test_views_that_the_blas_reads(name: str) -> None:
+def test_views_that_need_no_copy(name: str, limit: int, override_tuning: Any) -> None:
+    override_tuning(tiled_gemm_multiplications=limit)
     function, shapes = VIEWS[name]
     assert len(plan(function, *shapes).steps) == 1
     check_against_numpy(function, *[normal(*shape) for shape in shapes])
@@ -144,6 +160,7 @@ COPIED = {
 }
 
 
+@pytest.mark.usefixtures("by_blas")
 @pytest.mark.parametrize("name", COPIED)
 def test_views_that_it_cannot_read_are_copied_first(name: str) -> None:
     function, shapes = COPIED[name]
@@ -151,6 +168,7 @@ def test_views_that_it_cannot_read_are_copied_first(name: str) -> None:
     check_against_numpy(function, *[normal(*shape) for shape in shapes])
 
 
+@pytest.mark.usefixtures("by_blas")
 def test_a_part_of_what_need_not_be_stored_is_stored_alone() -> None:
     made = plan(lambda x, y: matmul_op.bind(sliced(exp(x), 0, 5, 3), y), (100, 20), (20, 40))
     assert [step.kernel.form if isinstance(step.kernel, Gemm) else "loop" for step in made.steps] == [
@@ -181,7 +199,6 @@ def test_no_transpose_is_left_in_the_gradient_of_a_network() -> None:
 
 def test_products_with_vectors_have_a_form_of_their_own() -> None:
     assert steps(matmul, (50, 400), (400,)) == steps(matmul, (400,), (400, 500)) == ["vector"]
-    assert steps(matmul, (50, 1), (1, 60)) == ["matrix"]
 
 
 def product(m: int, n: int, k: int, flags: tuple[bool, bool] = (False, False)) -> Product:
@@ -214,7 +231,7 @@ def test_skinny_products_are_cut_along_their_longest_extent(shape: tuple[int, in
     assert math.prod(cut) <= tuning.gemm_piece_multiplications
 
 
-@pytest.mark.usefixtures("unpacked")
+@pytest.mark.usefixtures("unpacked", "by_blas")
 @pytest.mark.parametrize("shape", [(33, 1100, 40), (1100, 33, 40), (33, 40, 1100), (30, 60, 784)])
 @pytest.mark.parametrize("flags", [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
@@ -229,7 +246,7 @@ def test_values_of_products_in_pieces(
     check_against_numpy(lambda a, b: matmul(a, b, *flags), x, y)
 
 
-@pytest.mark.usefixtures("unpacked")
+@pytest.mark.usefixtures("unpacked", "by_blas")
 def test_a_transpose_is_written_out_where_that_is_cheaper() -> None:
     def once(x: Any, w: Any) -> Any:
         return matmul(x, w, transpose_b=True)
@@ -294,10 +311,12 @@ def products(draw: st.DrawFn) -> tuple[Any, list[Array]]:
     return lambda x, y: matmul_op.bind(views[0](x), views[1](y)), operands
 
 
+@pytest.mark.parametrize("limit", [-1, 1 << 25])
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(products())
-def test_products_of_random_views(drawn: tuple[Any, list[Array]]) -> None:
-    check_against_numpy(drawn[0], *drawn[1])
+def test_products_of_random_views(limit: int, drawn: tuple[Any, list[Array]]) -> None:
+    with tuning.override(tiled_gemm_multiplications=limit, tiny_gemm_multiplications=limit):
+        check_against_numpy(drawn[0], *drawn[1])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
@@ -326,18 +345,44 @@ def test_tiny_products_of_every_size(dtype: str, flags: tuple[bool, bool]) -> No
 
 
 @pytest.mark.parametrize("flags", [(False, False), (True, False), (False, True), (True, True)])
-def test_narrow_products_of_every_size(flags: tuple[bool, bool]) -> None:
-    sizes = [(m, n, k) for m in (1, 3, 8, 19) for n in (9, 12) for k in (0, 1, 16)]
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.usefixtures("packed")
+def test_tiled_products_of_every_size(dtype: str, flags: tuple[bool, bool], wide: bool) -> None:
+    """Full and partial blocks of rows and panels of columns; without wide registers in blocks of four rows."""
+    extents = [(m, n, 16) for m in (2, 4, 5, 8, 9, 12, 13, 23) for n in (2, 9, 16, 17, 24, 33, 47)]
+    extents += [(9, 9, 0), (9, 17, 1), (0, 20, 16), (20, 0, 16)]
     if not flags[1]:
-        sizes += [(10, 10, 300), (16, 9, 17)]
-    for m, n, k in sizes:
-        x = normal(3, *((k, m) if flags[0] else (m, k)), dtype="float64")
-        y = normal(3, *((n, k) if flags[1] else (k, n)), dtype="float64")
+        extents += [(10, 10, 100), (20, 33, 77), (11, 9, 1024)]
+    for m, n, k in extents:
+        x = normal(3, *((k, m) if flags[0] else (m, k)), dtype=dtype)
+        y = normal(3, *((n, k) if flags[1] else (k, n)), dtype=dtype)
         program = simplify(program_of(lambda a, b: matmul(a, b, *flags), x, y))
-        assert schedule(program).steps[-1].kernel.form == "narrow"  # type: ignore[union-attr]
+        if m * n:
+            form = schedule(program).steps[-1].kernel.form  # type: ignore[union-attr]
+            assert form == ("tiled" if wide else "tiny" if m * n * k <= 4096 else "matrix")
         (found,) = compiled(program, [x, y], fill=np.nan)
         wanted = (np.swapaxes(x, 1, 2) if flags[0] else x) @ (np.swapaxes(y, 1, 2) if flags[1] else y)
-        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)
+        tolerance = 1e-3 if dtype == "float32" else 1e-10
+        np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.usefixtures("packed")
+def test_bits_of_tiled_products_depend_on_the_summands_only(dtype: str, wide: bool) -> None:
+    """Where loops multiply, rows and columns of a product are the products of these rows and columns, bit for bit."""
+    x, y = normal(40, 30, dtype=dtype), normal(30, 50, dtype=dtype)
+    if not wide:
+        x, y = x[:12], y[:, :11]
+
+    def product_of_parts(rows: slice, columns: slice) -> Array:
+        operands = [np.ascontiguousarray(x[rows]), np.ascontiguousarray(y[:, columns])]
+        (found,) = compiled(simplify(program_of(matmul, *operands)), operands)
+        return found
+
+    whole = product_of_parts(slice(None), slice(None))
+    for rows in (slice(0, 9), slice(3, 10), slice(7, 40)):
+        for columns in (slice(0, 10), slice(1, 50), slice(9, 33)):
+            np.testing.assert_array_equal(product_of_parts(rows, columns), whole[rows, columns])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -361,13 +406,30 @@ def test_dot_products_are_added_to_what_is_there() -> None:
     check_against_numpy(total, normal(*shapes[0]), normal(*shapes[1]) + 1)
 
 
-def test_a_stack_of_tiny_products_is_one_kernel_without_the_blas() -> None:
+@pytest.mark.usefixtures("packed")
+def test_small_products_are_kernels_without_the_blas(wide: bool) -> None:
+    tiled = "tiled" if wide else "matrix"
     assert steps(matmul, (1000, 4, 4), (1000, 4, 4)) == steps(matmul, (8, 8), (8, 8)) == ["tiny"]
-    assert steps(matmul, (1000, 4, 4), (1000, 4, 9)) == steps(matmul, (9, 9), (9, 9)) == ["narrow"]
-    assert steps(matmul, (1000, 4, 4), (1000, 4, 13)) == ["matrix"]
-    assert steps(matmul, (30, 100), (100, 10)) == ["matrix"]
-    assert steps(matmul, (10, 100), (100, 10)) == ["narrow"]
+    assert steps(matmul, (16, 16), (16, 16)) == ["tiled" if wide else "tiny"]
+    assert steps(matmul, (64, 17, 17), (64, 17, 17), dtype="float32") == [tiled]
+    assert steps(matmul, (256, 784), (784, 128), dtype="float32") == [tiled]
+    assert steps(matmul, (50, 1), (1, 83)) == [tiled]
+    assert steps(matmul, (64, 64), (64, 2)) == steps(matmul, (2, 64), (64, 64)) == [tiled]
+    assert steps(matmul, (16, 1025), (1025, 16)) == ["matrix"]  # many summands
+    assert steps(matmul, (20, 400), (400, 400)) == ["matrix"]  # a large right operand
+    assert steps(matmul, (20, 400), (400, 400), dtype="float32") == [tiled]
+    assert steps(matmul, (9000, 64), (64, 64)) == ["matrix"]
     assert steps(matmul, (4, 4), (4, 4), dtype="complex64") == ["matrix"]
+    assert steps(matmul, (20, 20), (20, 20), dtype="complex128") == ["matrix"]
+
+
+@pytest.mark.usefixtures("unpacked")
+def test_the_blas_for_avx512_keeps_products_of_few_rows_or_columns(wide: bool) -> None:
+    tiled = "tiled" if wide else "matrix"
+    assert steps(matmul, (64, 64), (64, 4)) == steps(matmul, (2, 64), (64, 64)) == ["matrix"]
+    assert steps(matmul, (64, 64), (64, 9), dtype="float32") == ["matrix"]
+    assert steps(matmul, (64, 64), (64, 5)) == steps(matmul, (3, 64), (64, 64)) == [tiled]
+    assert steps(matmul, (64, 64), (64, 10), dtype="float32") == [tiled]
 
 
 # ---- sums of products ------------------------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def form(
     product = Product(
         Matrix(0, transposed, 1000, 0), Matrix(1, False, apart, 0), extents[0], 1, extents[1], (one, one)
     )
-    return form_of(product, np.dtype(dtype), wide)
+    return form_of(product, np.dtype(dtype), TargetFacts(wide, True, True))
 
 
 def test_which_products_these_are() -> None:

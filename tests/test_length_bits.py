@@ -9,6 +9,7 @@ import pytest
 
 import jittape as jt
 from jittape.compile.analysis.gemm_operands import Matrix, Product, form_of
+from jittape.compile.ir.target_facts import TargetFacts
 from jittape.core.symbolic.extents import Extents
 from length_programs import attention, cross_entropy, embedding, layer_norm
 
@@ -55,11 +56,14 @@ def test_results_depend_on_no_other_length(model: Callable[[], tuple[Any, ...]],
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_form_of_a_product_with_wide_operands_serves_short_lengths(dtype: type) -> None:
+@pytest.mark.parametrize("unpacked", [False, True])
+def test_form_of_a_product_with_wide_operands_serves_short_lengths(dtype: type, unpacked: bool) -> None:
     extents = Extents([1731])
     (rows,) = extents.variables
     matrix = Matrix(0, False, 16, 0)
-    form = form_of(Product(matrix, matrix, rows, 16, 16, ()), np.dtype(dtype), True)
+    form = form_of(
+        Product(matrix, matrix, rows, 16, 16, ()), np.dtype(dtype), TargetFacts(True, unpacked, True)
+    )
     extents.close()
-    assert form == "matrix"
-    assert extents.function(form)(3) == "matrix"
+    assert form == "tiled"
+    assert extents.function(form)(3) == "tiled"

@@ -28,6 +28,7 @@ FIXED = {
     "compile/ir/index_maps.py": {"REMEMBERED"},
     "compile/ir/records.py": {"WORD"},
     "compile/ir/table_layouts.py": {"ABORTABLE", "CELL_BITS", "DIAGONAL_LOOPS", "ON_DEMAND", "SHARES_SHIFT"},
+    "compile/kernels/gemm/small_gemm.py": {"_BLOCKS"},
     "compile/kernels/lapack/decompositions.py": {"_EXPONENTS"},
     "compile/kernels/loop/pairwise.py": {"LEVELS"},
     "compile/kernels/masks/emit_masks.py": {"_ONES"},
@@ -77,7 +78,7 @@ FIXED = {
     "runtime/threads.py": {"MOST"},
     "runtime/workspace.py": {"POISON", "_LARGEST_RATIO"},
 }
-"""Numbers that are no thresholds: formats, sentinels, word offsets, and capacities of tables and of LAPACK's memory."""
+"""Numbers that are no thresholds: formats, sentinels, offsets, capacities of tables, registers, LAPACK's memory."""
 
 
 def is_numeric(node: ast.AST) -> bool:

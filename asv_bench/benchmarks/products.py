@@ -14,7 +14,7 @@ from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.ir.instructions import Operand
 from jittape.compile.ir.kernel import Gemm, bits_of
 from jittape.compile.ir.table_layouts import KERNEL_CALL, LAUNCH_HEAD
-from jittape.compile.llvm.blas import blas, has_avx512
+from jittape.compile.llvm.blas import host_facts
 from jittape.runtime.threads import pool_address
 
 CASES = {
@@ -26,6 +26,12 @@ CASES = {
     "1x256 @ 256x256": (1, 1, 256, 256),
     "1000x20 @ 20x1": (1, 1000, 1, 20),
     "16x32 @ 32x128": (1, 16, 128, 32),
+    "24x24 @ 24x24": (1, 24, 24, 24),
+    "32x32 @ 32x32": (1, 32, 32, 32),
+    "64x64 @ 64x64": (1, 64, 64, 64),
+    "64 x 16x16 @ 16x16": (64, 16, 16, 16),
+    "64 x 32x32 @ 32x32": (64, 32, 32, 32),
+    "128x128 @ 128x128": (1, 128, 128, 128),
     "32x64 @ 64x10": (1, 32, 10, 64),
     "32x784 @ 784x128": (1, 32, 128, 784),
     "256x784 @ 784x128": (1, 256, 128, 784),
@@ -66,8 +72,9 @@ def kernel_calls(x, y, out):
     (batch, m, k), n = x.shape, y.shape[2]
     loops = BatchLoop(1, 0, 0), BatchLoop(batch, m * k, k * n)
     product = Product(Matrix(0, False, k, 0), Matrix(1, False, n, 0), m, n, k, loops)
-    form = form_of(product, x.dtype, has_avx512())
-    cut = block_sizes(product, form == "matrix" and blas().unpacked)
+    facts = host_facts()
+    form = form_of(product, x.dtype, facts)
+    cut = block_sizes(product, form == "matrix" and facts.unpacked)
     if form.startswith(("vector", "columns")) and n > 1:
         sizes = (1, batch, n, 1, k, 1, n, 0, 0, k * n, 1, 0, 0, m * k, *cut, 1, batch, n, 1, k)
         operands, flags = (y, x, out), (True, False)

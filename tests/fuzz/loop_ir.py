@@ -237,7 +237,7 @@ def run_product(
     places = results + b0 * row + b1 * area + i[:, None] * s["lr"] + j
     places = heap.indices(pointers[2], places, dtype)
     value = np.matmul(x, y)
-    if kernel.by_blas:
+    if kernel.scales:
         alpha, beta = (_real(s[name], dtype) for name in ("alpha", "beta"))
         if len(kernel.operands) > 3:
             rate = kernel.operands[3].dtype

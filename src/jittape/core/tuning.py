@@ -86,7 +86,7 @@ class Tuning:
     """Cost of loading or storing an element."""
     gemm_bytes_per_ns: Mapping[str, int] = field(
         default_factory=lambda: {
-            "matrix": 400, "vector": 32, "tiny": 64, "narrow": 128, "dots": 128, "rows": 110, "columns": 110,
+            "matrix": 400, "vector": 32, "tiny": 64, "tiled": 400, "dots": 128, "rows": 110, "columns": 110,
         }
     )  # fmt: skip
     """Speed of each form of `Gemm`: multiplications times the bytes of an element, per ns."""
@@ -148,18 +148,17 @@ class Tuning:
     vector_bytes: int = 64
     """Size, in bytes, of the vector registers that code is written for."""
     small_gemm_extent: int = 8
-    """Maximum extent of a product that runs in jittape's own loops for small operands.
-
-    In a stack, 4x4 @ 4x4 takes 10 ns and 8x8 @ 8x8 23, where calls of OpenBLAS (AVX-512 kernels) take 24 and 40. With a
-    transposed `y` it is 20 and 47 instead of 86 and 120. From 12x12 on nothing is gained.
-    """
-    narrow_gemm_columns: int = 12
-    """Maximum columns of a float64 product with few rows or summands that runs in jittape's own loops.
-
-    25 products 1000x10 @ 10x10 take 72 µs instead of 106 with OpenBLAS.
-    """
+    """Maximum extent of a product that always runs in jittape's own loops: see `small_gemm` for all times."""
+    tiny_gemm_multiplications: int = 1 << 12
+    """Maximum multiplications of other products in these loops on processors with registers of 32 bytes."""
+    tiled_gemm_multiplications: int = 1 << 25
+    """Maximum multiplications of products in loops with 32 registers of 64 bytes."""
+    tiled_gemm_limits: tuple[int, int] = (1 << 10, 1 << 20)
+    """Maximum summands of these, as the rounding error grows with them, and bytes of y, read from the L2 cache."""
+    tiled_gemm_least: tuple[int, int] = (3, 40)
+    """Minimum rows of these, and minimum size, in bytes, of one, if the BLAS has kernels for AVX-512."""
     short_gemm_extent: int = 16
-    """Maximum extent that counts as few rows, columns or summands of a narrow or skinny product."""
+    """Maximum rows and columns of a skinny product, and summands of a product that packs a transposed operand."""
     skinny_gemm_summands: tuple[int, int] = (64, 1 << 16)
     """Minimum and maximum summands of a product with few rows and columns that is made of dot products.
 

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.llvm.blas import ROUTINES, symbol
+from jittape.compile.ir.target_facts import TargetFacts
+from jittape.compile.llvm.blas import ROUTINES, host_facts, symbol
 from jittape.compile.llvm.object_file import undefined_symbols
-from jittape.compile.llvm.target import export_object
+from jittape.compile.llvm.target import export_object, has_wide_registers
 from jittape.core.config import config
 from jittape.core.user_calls import as_function
 from jittape.errors import ShapeError
@@ -142,7 +143,7 @@ def export(
     if not folder.is_dir():
         raise FileNotFoundError(f"[export] there is no directory {folder}")
     with _compiled_at_once():
-        parts = _Parts(f, listed, name, argnum, example)
+        parts = _Parts(f, listed, name, argnum, example, cpu)
         parts.add_value()
         if parts.is_scalar:
             parts.add_gradient()
@@ -199,8 +200,9 @@ class _Parts:
         name: str,
         argnum: int,
         example: Sequence[Any] | None,
+        cpu: str | None,
     ) -> None:
-        self._f, self._specs, self._name, self._argnum = f, specs, name, argnum
+        self._f, self._specs, self._name, self._argnum, self._cpu = f, specs, name, argnum, cpu
         arrays = [_example(spec) for spec in specs] if example is None else example
         self._arguments = [
             np.asarray(array, spec.dtype.as_numpy_dtype, order="C")
@@ -235,7 +237,7 @@ class _Parts:
             raise TypeError(
                 f"[export] {str(error).replace('be compiled for Numba', 'be exported')}"
             ) from None
-        self.natives[symbol] = _native(traced)
+        self.natives[symbol] = _native(traced, self._cpu)
         self.texts.append(CFunctionText(symbol, [*self._inputs, *outputs], summary))
 
     def add_value(self) -> None:
@@ -272,11 +274,14 @@ class _Parts:
         self._add("hessian", sparse.values, [Parameter("values", values, False)], "Elements of the Hessian")
 
 
-def _native(traced: Traced) -> NativeFunction:
+def _native(traced: Traced, cpu: str | None) -> NativeFunction:
     def not_callable(*unused: Any) -> None:
         raise TypeError("an exported function is called from C")
 
-    return NativeFunction(traced, not_callable)
+    def target() -> TargetFacts:
+        return host_facts()._replace(wide_registers=has_wide_registers(cpu))
+
+    return NativeFunction(traced, not_callable, target)
 
 
 def _example(spec: TensorSpec) -> _Array:

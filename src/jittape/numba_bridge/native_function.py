@@ -26,6 +26,7 @@ from jittape.numba_bridge.traced_function import Argument, Traced
 from jittape.version import __version__
 
 if TYPE_CHECKING:
+    from jittape.compile.ir.target_facts import Target
     from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 
 __all__ = ["BAKED", "NativeFunction", "Stale", "find_native", "unique"]
@@ -58,7 +59,7 @@ class NativeFunction:
         The ops that run in Python, with NumPy: for each of them, a call takes the GIL. Empty for most functions.
     """
 
-    def __init__(self, traced: Traced, dispatcher: Callable[..., Any]) -> None:
+    def __init__(self, traced: Traced, dispatcher: Callable[..., Any], target: Target | None = None) -> None:
         from jittape.compile.llvm.blas import host_facts
         from jittape.compile.schedule.schedule import schedule
         from jittape.compile.schedule.steps import NumpyStep
@@ -66,7 +67,7 @@ class NativeFunction:
         self.name = traced.name
         self.parameters = traced.parameters
         self.traced = traced
-        self.schedule = schedule(traced.program, tile_rows=False, target=host_facts)
+        self.schedule = schedule(traced.program, tile_rows=False, target=target or host_facts)
         self.python_steps: dict[int, PythonStep] = {}
         stacks: list[int] = []
         names: list[str] = []

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.ir.operand_maps import index_of
+from jittape.compile.ir.target_facts import TargetFacts
 from jittape.core.forms import Alias
 from jittape.core.program import Aval, Op
 from jittape.core.symbolic.extent_functions import is_about_at_most
@@ -252,25 +253,35 @@ def wants_rows(products: Sequence[Product]) -> bool:
     return fits and first.columns > 1 and sum([p.rows for p in products]) >= first.inner
 
 
-def form_of(product: Product, dtype: np.dtype[Any], wide: bool) -> str:
-    """Return the form of the kernel, see `kernel.Gemm`; `wide` means 32 registers of 64 bytes."""
+def form_of(product: Product, dtype: np.dtype[Any], target: TargetFacts) -> str:
+    """Return the form of the kernel, see `kernel.Gemm`."""
     extents = product.rows, product.columns, product.inner
     if dtype.kind == "f" and all(n <= tuning.small_gemm_extent for n in _plain_first(extents)):
         return "tiny"
-    if (
-        dtype == np.float64
-        and tuning.small_gemm_extent < product.columns <= tuning.narrow_gemm_columns
-        and (
-            product.inner <= tuning.short_gemm_extent
-            or (not product.y.transposed and product.rows <= tuning.short_gemm_extent)
-        )
-    ):
-        return "narrow"
     if dtype.kind == "f" and _is_skinny(product):
         return f"dots{_block_side(product)}"
     if 1 in extents[:2] and product.inner > 0:
-        return _form_with_column(with_column(product), dtype) if wide else "vector"
+        return _form_with_column(with_column(product), dtype) if target.wide_registers else "vector"
+    if dtype.kind == "f" and (not product.y.transposed or product.inner <= tuning.short_gemm_extent):
+        if target.wide_registers:
+            return "tiled" if _is_tiled(product, dtype, target.unpacked) else "matrix"
+        total = product.rows * product.columns * product.inner
+        return "tiny" if is_about_at_most(total, tuning.tiny_gemm_multiplications) else "matrix"
     return "matrix"
+
+
+def _is_tiled(product: Product, dtype: np.dtype[Any], unpacked: bool) -> bool:
+    """Return whether jittape's own loops multiply faster than the BLAS, with 32 registers of 64 bytes."""
+    rows, columns, inner = product.rows, product.columns, product.inner
+    most_summands, most_bytes = tuning.tiled_gemm_limits
+    least_rows, least_bytes = tuning.tiled_gemm_least if unpacked else (1, 1)
+    return (
+        is_about_at_most(rows * columns * inner, tuning.tiled_gemm_multiplications)
+        and is_about_at_most(inner, most_summands)
+        and is_about_at_most(inner * columns * dtype.itemsize, most_bytes)
+        and is_about_at_most(least_rows, rows)
+        and is_about_at_most(least_bytes, columns * dtype.itemsize)
+    )
 
 
 def with_column(product: Product) -> Product:

@@ -116,7 +116,7 @@ def _definer(kernel: Gemm) -> Callable[[Gemm, ir.Function], None]:
         return define_skinny_gemm
     if kernel.form.startswith(("rows", "columns")):
         return define_gemv
-    return define_small_gemm if kernel.form in ("tiny", "narrow") else define_product
+    return define_small_gemm if kernel.form in ("tiny", "tiled") else define_product
 
 
 def _lapack_definer(kernel: Lapack) -> Callable[[Lapack, ir.Function], None]:

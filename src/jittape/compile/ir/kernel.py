@@ -234,13 +234,13 @@ class Gemm(Kernel):
         For both operands, whether columns are contiguous instead of rows.
     form : str
         ``"matrix"`` is a BLAS call for each product or piece of one, and ``"vector"`` the same for a vector `a1`.
-        All other forms are loops of jittape: ``"tiny"``, ``"narrow"``, ``"dots2"`` to ``"dots5"``, and for a vector
+        All other forms are loops of jittape: ``"tiny"``, ``"tiled"``, ``"dots2"`` to ``"dots5"``, and for a vector
         `a1` ``"rows1"`` to ``"rows16"`` and ``"columns1"`` to ``"columns16"``.
 
     Notes
     -----
-    The BLAS computes ``alpha * a0 @ a1 + beta * r0``, so writing and adding are one kernel. If there is an operand
-    `a2`, a number, `alpha` is multiplied by it.
+    Kernels that scale (see `scales`) write the product, or with `beta` add `alpha` times the product, so writing and
+    adding are one kernel. If there is an operand `a2`, a number, `alpha` is multiplied by it.
     """
 
     dtype: np.dtype[Any]
@@ -265,7 +265,7 @@ class Gemm(Kernel):
         In the BLAS, the order of a sum along a vector depends on the position of the row. Products of few rows and few
         columns are too short to divide.
         """
-        return self.form in ("matrix", "tiny", "narrow") or self.form.startswith("rows")
+        return self.form in ("matrix", "tiny", "tiled") or self.form.startswith("rows")
 
     @property
     def made_for(self) -> str:
@@ -278,14 +278,14 @@ class Gemm(Kernel):
         return self.operands[2].name == "u0"
 
     @property
-    def by_blas(self) -> bool:
-        """Whether the BLAS computes the products."""
-        return self.form in ("matrix", "vector")
+    def scales(self) -> bool:
+        """Whether one kernel writes products and adds them, as `alpha` and `beta` say."""
+        return self.form in ("matrix", "vector", "tiny", "tiled")
 
     @cached_property
     def text(self) -> str:
         flags = "".join("t" if t else "n" for t in self.transposed)
-        names = [o.name.replace("u", "r") if self.by_blas else o.name for o in self.operands]
+        names = [o.name.replace("u", "r") if self.scales else o.name for o in self.operands]
         dtypes = [o.dtype.name for o in self.operands]
         operands = ", ".join(f"{name}: {dtype}" for name, dtype in zip(names, dtypes, strict=True))
         return f"({operands}; {', '.join(self.SYMBOLS)})\n  {self.form} product {flags}"

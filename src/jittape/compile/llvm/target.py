@@ -16,6 +16,7 @@ from functools import cache
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from jittape.compile.llvm.blas import has_avx512
 from jittape.compile.llvm.compile_pool import llvm_lock, uninterrupted
 from jittape.compile.llvm.definition import Effort
 from jittape.compile.llvm.external_functions import ExternalFunction, used_by
@@ -29,6 +30,7 @@ __all__ = [
     "ModuleText",
     "compile_module",
     "export_object",
+    "has_wide_registers",
     "module_text",
     "new_linker",
     "object_code",
@@ -136,6 +138,12 @@ PROCESSORS = {
     False: ("generic", "cortex-a72", "neoverse-n1", "neoverse-v1", "apple-m1", "apple-m2"),
 }  # fmt: skip
 """Names of processors on x86, and elsewhere."""
+_WIDE = ("x86-64-v4", "skylake-avx512", "icelake-server", "sapphirerapids", "znver4")
+
+
+def has_wide_registers(cpu: str | None) -> bool:
+    """Return whether the processor of an export, see `export_object`, has 32 vector registers of 64 bytes."""
+    return has_avx512() if cpu == "native" else cpu in _WIDE
 
 
 def _export_target(cpu: str | None) -> llvm.TargetMachine:

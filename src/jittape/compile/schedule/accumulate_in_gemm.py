@@ -119,10 +119,11 @@ def _is_read_late(c: _Candidate) -> bool:
 
 
 def _is_plain(step: UnplacedStep) -> bool:
-    """Return whether a step is a product of matrices in one call."""
+    """Return whether a step writes a product of matrices, and its kernel could add a multiple of it."""
     kernel = step.kernel
-    plain = isinstance(kernel, Gemm) and kernel.form == "matrix" and not kernel.accumulates
-    return plain and step.tile is None
+    if not isinstance(kernel, Gemm) or kernel.form == "vector":
+        return False
+    return kernel.scales and not kernel.accumulates and step.tile is None
 
 
 _RULES: tuple[Rule[_Candidate], ...] = (
@@ -137,7 +138,7 @@ _RULES: tuple[Rule[_Candidate], ...] = (
     Rule("no other step reads the old value late", lambda c: not _is_read_late(c)),
     Rule("the rate is known before the product", lambda c: c.is_rate_known()),
     Rule("the run cannot end from the product on", lambda c: c.product >= c.first),
-    Rule("the product is one call of the BLAS", lambda c: _is_plain(c.draft.steps[c.product])),
+    Rule("the kernel of the product can scale and add", lambda c: _is_plain(c.draft.steps[c.product])),
 )
 
 

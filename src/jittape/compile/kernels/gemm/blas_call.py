@@ -27,7 +27,7 @@ from jittape.core.dtypes import float32, info_of
 from jittape.core.tuning import tuning
 from jittape.value_classes import NamedTuple
 
-__all__ = ["Stack", "define_product", "stack"]
+__all__ = ["Stack", "define_product", "real_number", "stack"]
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
@@ -125,7 +125,7 @@ def _quotient(builder: ir.IRBuilder, number: ir.Value, divisor: ir.Value) -> ir.
     return builder.sdiv(builder.add(number, more), divisor)
 
 
-def _real(kernel: Gemm, builder: ir.IRBuilder, bits: ir.Value) -> ir.Value:
+def real_number(kernel: Gemm, builder: ir.IRBuilder, bits: ir.Value) -> ir.Value:
     """Return the real number with these bytes."""
     if info_of(kernel.dtype).real == float32:
         return builder.bitcast(builder.trunc(bits, _I32), ir.FloatType())
@@ -137,7 +137,7 @@ def _times_operand(kernel: Gemm, builder: ir.IRBuilder, bits: ir.Value, function
     dtype = kernel.operands[3].dtype
     place = operand(builder, function, 3, llvm_type(dtype))
     rate = IRMath(builder).cast(IRValue(builder, builder.load(place), dtype), kernel.dtype).ir
-    number = builder.fmul(_real(kernel, builder, bits), rate)
+    number = builder.fmul(real_number(kernel, builder, bits), rate)
     return builder.zext(builder.bitcast(number, ir.IntType(8 * kernel.dtype.itemsize)), _I64)
 
 
@@ -207,7 +207,7 @@ class _Caller(FortranCalls):
 
     def number_of(self, bits: ir.Value) -> ir.Value:
         """Return the address of the real number with these bytes, also as a complex number."""
-        return self.number(_real(self.kernel, self.builder, bits))
+        return self.number(real_number(self.kernel, self.builder, bits))
 
     def vector(self) -> None:
         """Emit ``x @ y`` for a column y; `ly` is the distance of its elements."""
@@ -289,7 +289,7 @@ class _ZeroFactor:
 
     def __init__(self, caller: _Caller) -> None:
         self.builder, symbols = caller.builder, caller.symbols
-        self.alpha = _real(caller.kernel, self.builder, symbols["alpha"])
+        self.alpha = real_number(caller.kernel, self.builder, symbols["alpha"])
         self.applies = self.builder.fcmp_ordered("==", self.alpha, ir.Constant(self.alpha.type, 0.0))
         for name in ("pm", "pn"):
             symbols[name] = self.builder.select(self.applies, ir.Constant(_I64, 1), symbols[name])

@@ -58,7 +58,7 @@ class GemmLowering:
 
     def _lower(self, product: Product, dtype: np.dtype[Any], added: bool) -> LoweredGemm:
         target = self.target()
-        form = form_of(product, dtype, target.wide_registers)
+        form = form_of(product, dtype, target)
         cut = block_sizes(product, form == "matrix" and target.unpacked)
         if form.startswith(("vector", "rows", "columns")):
             product = with_column(product)
