@@ -171,6 +171,19 @@ def test_symmetric_colorings_take_fewer_passes() -> None:
     assert counts["acyclic"] <= counts["star"] < counts["column"] == N
 
 
+@pytest.mark.parametrize("hub", [0, 5, -1])
+def test_a_parameter_that_all_terms_share_takes_one_pass_more(hub: int) -> None:
+    """The Hessian of a model with groups has a dense row, which is the last one if the shared parameter is."""
+    group = np.arange(N) // 2
+    for f, passes in (
+        (lambda x: jt.reduce_sum(x**2 * x[hub]), 2),
+        (lambda x: jt.reduce_sum((x - jt.gather(x**2, group)) ** 2 * x[hub]), 4),
+    ):
+        hessian = jt.sparse_hessian(f, method="star")
+        assert int(hessian.method(X).split(", ")[1].split()[0]) <= passes
+        np.testing.assert_allclose(hessian(X).toarray(), jt.hessian(f)(X), rtol=1e-10)
+
+
 def random_symmetric(seed: int) -> jt.SparsityPattern:
     rng = np.random.default_rng(seed)
     dense = rng.random((15, 15)) < 0.15
