@@ -184,6 +184,21 @@ def test_a_parameter_that_all_terms_share_takes_one_pass_more(hub: int) -> None:
         np.testing.assert_allclose(hessian(X).toarray(), jt.hessian(f)(X), rtol=1e-10)
 
 
+def test_acyclic_colorings_take_no_more_passes_than_star_colorings() -> None:
+    rng = np.random.default_rng(1)
+    hubs, others = (rng.random(900) ** 4 * 300).astype(int), rng.integers(0, 300, 900)
+
+    def f(x: Any) -> Any:
+        return jt.reduce_sum(jt.gather(x, hubs) ** 2 * jt.gather(x, others) ** 2)
+
+    x = rng.normal(size=300)
+    star, acyclic = (
+        int(jt.sparse_hessian(f, method=method).method(x).split(", ")[1].split()[0])
+        for method in ("star", "acyclic")
+    )
+    assert acyclic <= star
+
+
 def random_symmetric(seed: int) -> jt.SparsityPattern:
     rng = np.random.default_rng(seed)
     dense = rng.random((15, 15)) < 0.15

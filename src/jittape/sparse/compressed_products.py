@@ -81,7 +81,11 @@ def compression_of(method: str, pattern: SparsityPattern) -> Compression:
         return _bidirectional(pattern)
     if method in ("star", "acyclic"):
         neighbors = Neighbors(pattern)
-        return _star(pattern, neighbors) if method == "star" else _acyclic(pattern, neighbors)
+        star = _star(pattern, neighbors)
+        # A star coloring is acyclic, and with many hubs may have fewer colors than the one found for trees.
+        return (
+            star if method == "star" else min(star, _acyclic(pattern, neighbors), key=lambda one: one.passes)
+        )
     coloring = column_coloring(pattern)
     return _direct(pattern, coloring, _none(pattern.shape[0]), np.zeros(pattern.nnz, bool))
 
