@@ -85,7 +85,11 @@ class _Body:
         self.check = check
         self.source = source
         arguments = source.tree.args
-        self.local_names = {*source.parameters, *assigned_names(source.tree.body)}
+        self.local_names = {
+            *source.parameters,
+            *assigned_names(source.tree.body),
+            *source.local_functions,
+        }
         self.given = set(source.parameters[: len(source.parameters) - len(arguments.defaults)])
         self.given -= set(assigned_names(source.tree.body))
 

@@ -10,10 +10,11 @@ import re
 import textwrap
 import types
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from jittape.errors import NoGradientError
+from jittape.numba_ad.local_functions import lift_local_functions
 from jittape.numba_ad.lower.joined_branches import join_branches
 from jittape.numba_ad.structured_ir import Where
 
@@ -46,13 +47,17 @@ class NamedItems(tuple[Any, ...]):
 
 @dataclass(frozen=True)
 class Source:
-    """A function with its syntax tree; line numbers are those of the file."""
+    """A function with its syntax tree; line numbers are those of the file.
+
+    `local_functions` are the functions that it defines for itself, which the tree does not contain.
+    """
 
     function: Any
     tree: ast.FunctionDef
     file: str
     lines: list[str]
     parallel: bool
+    local_functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
 
     def where(self, line: int, text: str | None = None) -> Where:
         """Return the place of a line with its text; the line of the user's function that generated code is for."""
@@ -129,7 +134,8 @@ def read_source(function: Any, purpose: str) -> Source:
     ast.increment_lineno(tree, first - 1)
     if hasattr(python, "derived_from"):
         tree.body = join_branches(tree.body)
-    return Source(python, tree, file, lines, bool(function.targetoptions.get("parallel")))
+    local_functions = lift_local_functions(tree)
+    return Source(python, tree, file, lines, bool(function.targetoptions.get("parallel")), local_functions)
 
 
 def _source_lines(python: Any, purpose: str) -> tuple[list[str], int, str]:

@@ -33,7 +33,8 @@ __all__ = ["REWRITE", "WAYS_OUT", "Expressions", "Frame", "Unusable", "is_scalar
 
 REWRITE = "Rewrite it with loops over elements, or give the function a rule with jt.njit_rule."
 
-_OUTSIDE, _LOOP = "Define the function outside, with @numba.njit.", "Fill an array in a loop."
+_LOOP = "Fill an array in a loop."
+_OUTSIDE = "Define the function outside, with @numba.njit, and pass what it reads."
 _ARRAYS, _REMOVE = "Use arrays or named tuples.", "Remove the statement."
 WAYS_OUT = {
     "FunctionDef": _OUTSIDE, "Lambda": _OUTSIDE, "ListComp": _LOOP, "GeneratorExp": _LOOP, "SetComp": _ARRAYS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 from typing import Any
 
@@ -102,6 +103,14 @@ def _type_of(one: Any) -> Any:
     return types.none if isinstance(one, PythonObject) else one.type
 
 
+def _signature(tree: ast.FunctionDef) -> inspect.Signature:
+    """Return the signature of a local function, which takes the variables that it reads by keyword."""
+    parameter = inspect.Parameter
+    positional = [parameter(one.arg, parameter.POSITIONAL_OR_KEYWORD) for one in tree.args.args]
+    captured = [parameter(one.arg, parameter.KEYWORD_ONLY) for one in tree.args.kwonlyargs]
+    return inspect.Signature([*positional, *captured])
+
+
 class _Calls(Loops):
     """Lowers calls of the user's functions."""
 
@@ -166,6 +175,23 @@ class _Calls(Loops):
                     f"{self.builder.purpose}: a function with a rule returned memory of its argument; copy it"
                 )
                 self.builder.effect(f"if {{0}}: raise ValueError({message!r})", [shared])
+        return result
+
+    def _Call(self, node: ast.Call) -> Any:
+        local = self.frame.source.local_functions
+        is_local = isinstance(node.func, ast.Name) and node.func.id in local
+        return self._local_call(node, local[node.func.id]) if is_local else super()._Call(node)  # type: ignore[attr-defined]
+
+    def _local_call(self, node: ast.Call, tree: ast.FunctionDef) -> Any:
+        """Inline a function that the current function defines."""
+        arguments, keywords = self._arguments(node)
+        values = self._bound(node, _signature(tree), arguments, keywords)
+        variables = dict(zip(_signature(tree).parameters, values, strict=True))
+        source = dataclasses.replace(self.frame.source, tree=tree)
+        self._active.append(tree)
+        path = (*self.frame.path, node.lineno, node.col_offset)
+        result = self.inline(source, variables, path, self.frame.line)
+        self._active.pop()
         return result
 
     def comprehension(self, node: ast.ListComp) -> Any:
