@@ -327,3 +327,55 @@ def test_a_python_number_stays_weak_with_casting() -> None:
     for number, casting in ((0, "same_kind"), (0.0, "safe")):
         wanted = np.ldexp(number, np.array([True]), casting=casting)
         assert np.ldexp(number, jt.constant([True]), casting=casting).dtype == wanted.dtype
+
+
+EQUIVALENT: tuple[Any, ...] = (2, 2.0, 1j, True, np.float32(2), np.ones(2, np.float32), np.ones(2))
+
+
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "complex128"])
+def test_casting_rules_of_python_numbers(dtype: str, casting: Any):
+    """NumPy 2.4 crashes if it is asked for the loop of a call that ``casting="equiv"`` refuses."""
+    x = np.array([1, 2], dtype)
+    for ufunc in (np.add, np.divide, np.power, np.equal):
+        for other in EQUIVALENT:
+            try:
+                wanted = ufunc(x, other, casting=casting)
+            except TypeError:
+                with pytest.raises(TypeError):
+                    ufunc(jt.constant(x), other, casting=casting)
+            else:
+                found = ufunc(jt.constant(x), other, casting=casting).numpy()
+                assert found.dtype == wanted.dtype
+                np.testing.assert_allclose(found, wanted)
+
+
+def test_segments_of_one_element_keep_their_sign():
+    """``np.hypot.reduce`` of one element is its absolute value, a segment of one element is the element."""
+    x = np.array([[-2.0, 3.0, -4.0], [1.0, -5.0, 2.0]])
+    for axis in (0, 1):
+        for places in ([0, 1], [0, 0, 1], [1]):
+            wanted = np.hypot.reduceat(x, places, axis=axis)
+            np.testing.assert_allclose(np.hypot.reduceat(jt.constant(x), places, axis=axis).numpy(), wanted)
+
+
+@pytest.mark.filterwarnings("ignore:Degrees of freedom")
+@pytest.mark.parametrize("name", ["nanvar", "nanstd", "var", "std"])
+def test_no_degrees_of_freedom(name: str):
+    """They are nan for nanvar and nanstd of floats, infinite for var and std."""
+    function = getattr(np, name)
+    x = np.array([[0.5, np.nan, 2.0], [3.0, 1.25, 5.0]])
+    for values in (x, x[:, ::2], x[:, ::2].astype(np.float32), np.arange(4), x[:, ::2] * 1j):
+        for options in (
+            {"ddof": 1},
+            {"ddof": 2},
+            {"ddof": 7},
+            {"correction": 2},
+            {"ddof": 2, "keepdims": True},
+        ):
+            for axis in (None, 0, -1):
+                with np.errstate(all="ignore"):
+                    wanted = function(values, axis=axis, **options)
+                found = function(jt.constant(values), axis=axis, **options).numpy()
+                assert found.dtype == wanted.dtype
+                np.testing.assert_allclose(found, wanted, rtol=1e-6)

@@ -19,12 +19,14 @@ from jittape.numpy_api.numpy_operands import (
     dtype_of,
     given,
     is_mask,
+    keeps_dims,
     reject,
     shape_of,
     strong,
 )
 from jittape.numpy_api.numpy_reductions import (
     cumulative_adapter,
+    element_count,
     extreme_adapter,
     first_greatest,
     first_least,
@@ -39,7 +41,7 @@ from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.assertions import end_run_where
 from jittape.primitives.elementwise.bits import is_nan
-from jittape.primitives.elementwise.comparison import logical_and, logical_not, where
+from jittape.primitives.elementwise.comparison import less_equal, logical_and, logical_not, where
 from jittape.primitives.identity import identity
 from jittape.primitives.reduce.cumulative import cumprod, cumsum
 from jittape.primitives.reduce.reductions import (
@@ -103,9 +105,23 @@ def _averaging(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             axis = axis_of(name, a, axis)
             numbers, mask = logical_not(is_nan(a)), kwargs.pop("where", True)
             kwargs["where"] = logical_and(numbers, mask) if is_mask(mask) else numbers
-        return function(a, axis, dtype, out, *args, **kwargs)
+        result = function(a, axis, dtype, out, *args, **kwargs)
+        if name == "nanmean" or dtype_of(a).kind not in "fc":
+            return result
+        return _with_degrees_of_freedom(name, result, a, axis, *args, **kwargs)
 
     return average
+
+
+def _with_degrees_of_freedom(
+    name: str, result: Any, a: Any, axis: Any, ddof: Any = 0, keepdims: Any = False, **options: Any
+) -> Any:
+    """Return a deviation, nan where no degree of freedom is left; ``np.var`` is infinite there."""
+    lost = options["correction"] if given(options.get("correction")) else ddof
+    if not lost:
+        return result
+    count = element_count(name, a, axis, keeps_dims(keepdims), options.get("where", True))
+    return where(less_equal(count, float(lost)), np.nan, result)
 
 
 def _extreme(of: Callable[..., Any], limit: float, name: str) -> Callable[..., Any]:

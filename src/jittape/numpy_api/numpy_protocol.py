@@ -67,8 +67,15 @@ def _loop(ufunc: np.ufunc, dtypes: tuple[Any, ...], dtype: Any, casting: Any) ->
     options: dict[str, Any] = (
         {} if dtype is None else {"signature": (*(None,) * ufunc.nin, *(dtype,) * ufunc.nout)}
     )
+    # NumPy 2.4 crashes if the rule 'equiv' refuses a Python scalar. All our dtypes have the machine's byte order.
+    rule: Any = "no" if casting == "equiv" else casting
     try:
-        resolved = ufunc.resolve_dtypes((*dtypes, *(None,) * ufunc.nout), casting=casting, **options)
+        resolved = ufunc.resolve_dtypes((*dtypes, *(None,) * ufunc.nout), casting=rule, **options)
+        for own, found in zip(dtypes, resolved, strict=False):
+            if casting == "equiv" and isinstance(own, type) and np.dtype(own) != found:
+                raise TypeError(
+                    f"cannot cast Python {own.__name__} to {found} under the casting rule 'equiv'"
+                )
     except TypeError as error:
         raise DTypeError(f"[np.{ufunc.__name__}] {error}") from None
     return resolved[: ufunc.nin]

@@ -288,13 +288,21 @@ def _reduceat(ufunc: np.ufunc, name: str, array: Any, places: Any, axis: int = 0
         if not 0 <= place < n:
             raise IndexError(f"[np.{name}] index {place} out-of-bounds in {name} [0, {n})")
     parts = [
-        _reduce(ufunc, name, _along(a, axis, (i, end if i < end else i + 1)), axis, dtype)
+        _segment(ufunc, name, _along(a, axis, (i, end if i < end else i + 1)), axis, dtype)
         for i, end in zip(
             places.tolist(), [*places.tolist()[1:], n], strict=False
         )  # none if there are no places
     ]
     shape = shape_of(a)
     return numpy_stack(parts, axis) if parts else np.zeros([*shape[:axis], 0, *shape[axis + 1 :]], dtype)
+
+
+def _segment(ufunc: np.ufunc, name: str, part: Any, axis: int, dtype: Any) -> Any:
+    """Return the combined elements of a segment: ``hypot.reduce`` begins with 0, ``hypot.reduceat`` does not."""
+    if ufunc is not np.hypot:
+        return _reduce(ufunc, name, part, axis, dtype)
+    others = [i for i in range(len(shape_of(part))) if i != axis]
+    return _combined(ufunc, transpose(_operand(ufunc, part, dtype), [axis, *others]))
 
 
 # ---- at --------------------------------------------------------------------------------------------------------------
