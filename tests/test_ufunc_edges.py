@@ -379,3 +379,25 @@ def test_no_degrees_of_freedom(name: str):
                 found = function(jt.constant(values), axis=axis, **options).numpy()
                 assert found.dtype == wanted.dtype
                 np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+TOTALS: tuple[tuple[Any, str], ...] = (
+    ([100, 100], "int8"), ([100.0, 100.0], "int8"), ([3, 1, -1], "uint32"), ([60000, 60000], "uint16"),
+    ([2**62] * 3, "int64"), ([1e4] * 9, "float16"), ([-1, 1, 0], "uint8"), ([True, False], "bool"),
+    ([1.5, 2.5], "int64"),
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize(("values", "dtype"), TOTALS)
+def test_totals_of_means_may_overflow(values: list[Any], dtype: str):
+    """The mean was that of a total without bounds: 100 for two 100 in int8, where NumPy gives -28."""
+    a = np.array([values, values])
+    x, some = jt.constant(a), np.array([[True], [True]])
+    for axis in (None, 0, 1):
+        for options in ({}, {"keepdims": True}, {"where": some}):
+            wanted = np.mean(a, axis=axis, dtype=dtype, **options)
+            for call in (np.mean, jnp.mean, lambda x, **kwargs: x.mean(**kwargs)):
+                found = call(x, axis=axis, dtype=dtype, **options).numpy()
+                assert found.dtype == wanted.dtype
+                np.testing.assert_array_equal(found, wanted)

@@ -189,16 +189,23 @@ def sum_adapter(of: Callable[..., Any], of_bools: Callable[..., Any], name: str)
     return total
 
 
+_total = sum_adapter(reduce_sum, reduce_any, "sum")
+
+
 def numpy_mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
-    """``np.mean``; an integer `dtype` truncates the mean."""
+    """``np.mean``; an integer `dtype` truncates the mean, and its total may overflow."""
     if dtype is None and _is_common(a, axis, out, None, where):
         return reduce_mean(a, axis, keeps_dims(keepdims))
     reject("mean", out=out)
     a = converted(array_like(a), dtype)
     if isinstance(axis, list):
         raise TypeError(f"[np.mean] axis must be None, an int or a tuple of ints, got {axis!r}")
+    if dtype is not None and (a.dtype.kind in "biu" or dtype_of(a) == np.float16):
+        total = _total(a, axis, dtype, keepdims=keepdims, where=where)
+        count = element_count("mean", a, axis_of("mean", a, axis), keeps_dims(keepdims), where)
+        return cast(divide(cast(total, np.float64), count), dtype)
     if is_mask(where):
         floats = a if dtype_of(a).kind in "fc" else cast(a, np.float64)
         total = reduce_sum(masked("mean", floats, where, 0), axis, keeps_dims(keepdims))
