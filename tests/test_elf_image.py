@@ -143,6 +143,7 @@ print("llvmlite" in sys.modules, "numba" in sys.modules, "scipy" in sys.modules)
 unused = tuple(f"jittape.compile.{name}" for name in ("analysis", "fuse", "kernels", "lower", "rewrite"))
 unused += "jittape.numpy_api.numpy_functions", "jittape.autodiff.forward", "jittape.control", "jittape.flow"
 unused += "jittape.primitives.indexing.", "jittape.primitives.linalg.", "jittape.primitives.reduce.cumulative"
+unused += "jittape.primitives.shape.joining", "jittape.recording.general.general_path", "jittape.autodiff.splice"
 print([name for name in sys.modules if name.startswith(unused)])
 """
 

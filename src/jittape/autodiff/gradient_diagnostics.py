@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from jittape.autodiff.rebinding import rebinding_of
 from jittape.core.dtypes import is_differentiable
 from jittape.core.program import DYNAMIC_DIM, Op
 from jittape.core.symbolic.extents import Extent
@@ -157,6 +156,8 @@ def _not_watched(path: Path, view: TapeView, slots: tuple[int, ...], value: Any,
     if any(op.out in slots for op in path.ops):
         why = "was computed from nothing that the tape watched"
         return f"{name} {why}; call tape.watch on what it was computed from{where}"
+    from jittape.autodiff.rebinding import rebinding_of
+
     return f"{name} was not watched: it is a constant; call tape.watch(x){where}" + rebinding_of(value)
 
 

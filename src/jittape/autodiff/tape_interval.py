@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from jittape.autodiff.gradient_diagnostics import GradientQuery
-from jittape.autodiff.splice import splice
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import active, replace_recorder
 from jittape.core.tickets import Ticket, TicketQueue
@@ -189,6 +188,8 @@ class TapeInterval:
 
     def _splice_onto(self, current: Trace) -> Trace:
         """Splice the recorded ops onto the trace of a tape that began later."""
+        from jittape.autodiff.splice import splice
+
         trace = self.trace
         assert trace is not None
         if current.traced_in is not None:

@@ -20,8 +20,7 @@ from jittape.numpy_api.numpy_operands import (
     with_out,
 )
 from jittape.numpy_api.one_call import is_structure
-from jittape.primitives.elementwise.complex_numbers import conj, imag, real
-from jittape.primitives.elementwise.piecewise import maximum, minimum
+from jittape.primitives import elementwise
 from jittape.primitives.identity import identity
 from jittape.primitives.shape.flat_elements import FlatElements
 from jittape.primitives.shape.reshaping import matrix_transpose, transpose
@@ -61,12 +60,12 @@ class ArrayMethods:
     @property
     def real(self: Any) -> Any:
         """The real part, recorded."""
-        return real(self)
+        return elementwise.complex_numbers.real(self)
 
     @property
     def imag(self: Any) -> Any:
         """The imaginary part, recorded; zeros for a real dtype."""
-        return imag(self)
+        return elementwise.complex_numbers.imag(self)
 
     @property
     def itemsize(self) -> int:
@@ -261,7 +260,8 @@ class ArrayMethods:
         """Return the elements limited to an interval; see `numpy.clip`."""
         if out is None and not kwargs and clips_floats(self, min, max):
             if min is None or max is None:
-                return minimum(self, max) if min is None else maximum(self, min)
+                piecewise = elementwise.piecewise
+                return piecewise.minimum(self, max) if min is None else piecewise.maximum(self, min)
             return apply(clip_body, (self, min, max))
         _refuse_lost(out, np.clip, 1)
         return with_out(_adapter(np.clip), self, min, max, out=out, **kwargs)
@@ -272,11 +272,11 @@ class ArrayMethods:
 
     def conj(self: Any) -> Any:
         """Return the complex conjugates."""
-        return conj(self)
+        return elementwise.complex_numbers.conj(self)
 
     def conjugate(self: Any) -> Any:
         """Return the complex conjugates."""
-        return conj(self)
+        return elementwise.complex_numbers.conj(self)
 
     def dot(self, b: Any, out: Any = None) -> Any:
         """Return the product with `b`; see `numpy.dot`."""

@@ -17,12 +17,10 @@ from jittape.core.tensor_shape import plain_shape
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import named, shown
 from jittape.errors import DTypeError, ShapeError
+from jittape.primitives import elementwise, shape
 from jittape.primitives.broadcast import axis_key
-from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.elementwise.complex_numbers import cast
-from jittape.primitives.elementwise.piecewise import maximum, minimum
 from jittape.primitives.identity import identity
-from jittape.primitives.shape.joining import stack
 
 __all__ = [
     "SUMS",
@@ -104,7 +102,7 @@ def array_like(a: Any) -> Any:
     """Return a sequence as an array with NumPy's dtype, not that of `jt.constant`; one with tensors is stacked."""
     if a.__class__ not in (list, tuple):
         return a
-    return stack([strong(x) for x in a]) if has_tensor(a) else np.asarray(a)
+    return shape.joining.stack([strong(x) for x in a]) if has_tensor(a) else np.asarray(a)
 
 
 def has_tensor(a: Any) -> bool:
@@ -256,7 +254,9 @@ def write(out: Any, result: Any, casting: Any = "same_kind", mask: Any = True, e
             raise named(
                 ShapeError(f"out has shape {tuple(out.aval.shape)}, but where has shape {shape_of(mask)}")
             )
-        result = where(array_like(mask), result, out.value() if hasattr(out, "value") else out)
+        result = elementwise.comparison.where(
+            array_like(mask), result, out.value() if hasattr(out, "value") else out
+        )
     out[...] = result
     return out
 
@@ -310,7 +310,7 @@ _LISTS = frozenset((list, tuple))
 
 def clip_body(x: Any, low: Any, high: Any) -> Any:
     """Return ``np.clip(x, low, high)`` of floats."""
-    return minimum(maximum(x, low), high)
+    return elementwise.piecewise.minimum(elementwise.piecewise.maximum(x, low), high)
 
 
 def clips_floats(x: Any, low: Any, high: Any) -> bool:

@@ -18,7 +18,6 @@ from jittape.core.primitive import INTERRUPTED, active, recording_with
 from jittape.core.traced_scalar import TracedScalar
 from jittape.primitives.identity import identity_op
 from jittape.recording.flushing import Flushing
-from jittape.recording.shapes.shape_tensor import shape_tensor
 from jittape.recording.tape_exits import Exits
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import aval_of
@@ -176,6 +175,8 @@ class Slots(Flushing):
 
     def shape_tensor(self, numbers: np.ndarray[Any, Any]) -> Any:
         """Return the integers of a shape as a tensor that knows them."""
+        from jittape.recording.shapes.shape_tensor import shape_tensor
+
         return shape_tensor(numbers)
 
     def slot_of(self, tensor: Tensor) -> int | None:

@@ -16,6 +16,7 @@ from jittape.core.dtypes import bool_, info_of, int64, is_differentiable
 from jittape.core.forms import Reduce
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
+from jittape.primitives import elementwise
 from jittape.primitives.batched_params import along_axes
 from jittape.primitives.broadcast import (
     as_symbol,
@@ -30,7 +31,6 @@ from jittape.primitives.broadcast import (
     without_axes,
 )
 from jittape.primitives.elementwise.arithmetic import multiply, zero_dominant_multiply
-from jittape.primitives.elementwise.comparison import equal
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.record_parts import floating, highest, lowest, require_kinds
 from jittape.typing import Tensor, TensorLike
@@ -138,7 +138,7 @@ def reduce_mean(
 
 def _cotangent_of_extremum(top: Any, g: Any, x: Any, axes: tuple[int, ...]) -> Any:
     """Return the cotangent of `x` for that of its extremum, which is `top`; equal elements share it equally."""
-    chosen = cast_to(equal(x, broadcast_back(top, x.shape, axes)), x.dtype)
+    chosen = cast_to(elementwise.comparison.equal(x, broadcast_back(top, x.shape, axes)), x.dtype)
     share = broadcast_back(reciprocal(sum_over(chosen, axes)), x.shape, axes)
     return zero_dominant_multiply(broadcast_back(g, x.shape, axes), multiply(chosen, share))
 

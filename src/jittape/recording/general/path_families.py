@@ -13,15 +13,17 @@ follow from its key and its parent, and the guards ensure that they are what the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jittape.core.locks import rlock
 from jittape.core.symbolic.extents import Extents
 from jittape.errors import ProgramError
-from jittape.recording.general.general_path import GeneralPath
 from jittape.recording.general.path_edges import Edge, edges_to, key_with, skeleton_of, varying_ints
 from jittape.recording.trie import Node, trie
 from jittape.runtime.gc_pause import gc_paused
+
+if TYPE_CHECKING:
+    from jittape.recording.general.general_path import GeneralPath
 
 __all__ = ["Families", "note_path"]
 
@@ -209,6 +211,8 @@ class _Family:
 
     def _general_path(self) -> GeneralPath | None:
         """Return the paths of the family as one; None if there are no such paths."""
+        from jittape.recording.general.general_path import GeneralPath  # programs of one length need none
+
         extents = Extents([now for _, now in self._pairs])
         try:
             with extents.hashed_by_expression(), gc_paused():
