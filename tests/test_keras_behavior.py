@@ -92,3 +92,17 @@ def test_ties_are_among_the_greatest_predictions(k, expected):
     np.testing.assert_array_equal(sparse, [expected])
     of_rows = metrics.top_k_categorical_accuracy(jt.one_hot(classes, 3), predictions, k=k)
     np.testing.assert_array_equal(of_rows, [expected])
+
+
+@pytest.mark.parametrize("mode", ["rows", "columns"])
+def test_the_orthogonal_regularizer_averages_cosines(mode):
+    penalty = jt.keras.regularizers.OrthogonalRegularizer(0.5, mode)
+    matrix = {"rows": [[3.0, 4.0], [4.0, -0.75]], "columns": [[1.0, 3.0], [0.0, 4.0]]}[mode]
+    first, second = np.array(matrix) if mode == "rows" else np.array(matrix).T
+    cosine = abs(first @ second) / np.linalg.norm(first) / np.linalg.norm(second)
+    assert float(penalty(matrix)) == pytest.approx(0.5 * cosine, rel=1e-6)
+    again = jt.keras.regularizers.deserialize(jt.keras.regularizers.serialize(penalty))
+    assert again.get_config() == {"factor": 0.5, "mode": mode}
+    assert float(penalty(np.ones((1, 4)) if mode == "rows" else np.ones((4, 1)))) == 0.0
+    with pytest.raises(ValueError, match=r"the weight must be a matrix, got the shape \(3,\)"):
+        penalty(np.ones(3))

@@ -10,12 +10,17 @@ from jittape.keras.saving.object_configs import identified
 from jittape.keras.saving.object_configs import serialize_keras_object as serialize
 from jittape.keras.saving.serializable import Serializable
 from jittape.lazy_names import lazily as _lazily
-from jittape.primitives.elementwise.arithmetic import add, multiply, square
+from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
 from jittape.primitives.elementwise.piecewise import absolute
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.nn.activation import l2_normalize
 from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.primitives.shape.creation import eye
+from jittape.recording.convert import convert_to_tensor
 
 __all__ = [
-    "L1", "L1L2", "L2", "Regularizer", "deserialize", "get", "l1", "l1_l2", "l2", "serialize",
+    "L1", "L1L2", "L2", "OrthogonalRegularizer", "Regularizer", "deserialize", "get", "l1", "l1_l2", "l2",
+    "orthogonal_regularizer", "serialize",
 ]  # fmt: skip
 
 
@@ -120,8 +125,56 @@ class L2(L1L2):
         super().__init__(l2=l2)
 
 
+class OrthogonalRegularizer(Regularizer):
+    """A penalty for rows or columns of a matrix that are not orthogonal.
+
+    It is `factor` times the mean of the absolute cosines between all pairs of them.
+
+    Parameters
+    ----------
+    factor : float
+        Weight of the penalty.
+    mode : {"rows", "columns"}
+        Which vectors of the matrix are compared.
+
+    Raises
+    ------
+    ValueError
+        If the factor is negative or not finite, or `mode` is another one; at the call, if the weight is no matrix.
+
+    Examples
+    --------
+    >>> penalty = jt.keras.regularizers.OrthogonalRegularizer(0.5)
+    >>> float(penalty(jt.eye(3))), float(penalty(jt.ones([2, 4])))
+    (0.0, 0.5)
+    """
+
+    def __init__(self, factor: float = 0.01, mode: str = "rows") -> None:
+        self.factor = number("OrthogonalRegularizer", "factor", factor, NOT_NEGATIVE)
+        if mode not in ("rows", "columns"):
+            raise ValueError(f"[OrthogonalRegularizer] mode must be 'rows' or 'columns', got {mode!r}")
+        self.mode = mode
+
+    def __call__(self, x: Any) -> Any:
+        """Return the penalty of a matrix."""
+        x = convert_to_tensor(x)
+        if len(x.shape) != 2:
+            raise ValueError(f"[OrthogonalRegularizer] the weight must be a matrix, got the shape {x.shape}")
+        axis = int(self.mode == "rows")
+        x = l2_normalize(x, axis, _EPSILON)
+        size = x.shape[1 - axis]
+        cosines = matmul(x, x, transpose_a=not axis, transpose_b=bool(axis))
+        others = multiply(cosines, subtract(1.0, eye(size, dtype=x.dtype)))
+        pairs = max(size * (size - 1), 1)  # one vector alone has no pairs, and no penalty
+        return multiply(self.factor / pairs, reduce_sum(absolute(others)))
+
+
+_EPSILON = 1e-24
+"""Least square of the norm by which vectors are divided, as in Keras."""
+
+
 def get(identifier: Any) -> Any:
-    """Return the regularizer with this name (``"l1"``, ``"l2"``, ``"l1_l2"``); a callable or None as it is.
+    """Return the regularizer with this name (such as ``"l2"`` or ``"l1_l2"``); a callable or None as it is.
 
     Parameters
     ----------
@@ -142,6 +195,8 @@ def get(identifier: Any) -> Any:
     named: dict[str, Any] = {
         "l1": L1,
         "l2": L2,
+        "orthogonal_regularizer": OrthogonalRegularizer,
+        "orthogonalregularizer": OrthogonalRegularizer,
         "l1_l2": lambda: L1L2(0.01, 0.01),
         "l1l2": lambda: L1L2(0.01, 0.01),
     }
@@ -150,13 +205,15 @@ def get(identifier: Any) -> Any:
     if identifier is None or callable(identifier):
         return identifier
     raise ValueError(
-        f"there is no regularizer {identifier!r}; there are l1, l2 and l1_l2, or give a function"
+        f"there is no regularizer {identifier!r}; there are l1, l2, l1_l2 and orthogonal_regularizer, or give a "
+        "function"
     )
 
 
 l1 = L1
 l1_l2 = L1L2
 l2 = L2
+orthogonal_regularizer = OrthogonalRegularizer
 
 deserialize = deserializer(get)
 
