@@ -38,7 +38,13 @@ from tensorflow_programs import (
     training,
     unusual_arguments,
 )
-from tensorflow_programs.textbooks import agents_and_mixtures, hands_on_layers, pages_of_tutorials
+from tensorflow_programs.textbooks import (
+    agents_and_mixtures,
+    guides_in_full,
+    hands_on_layers,
+    pages_of_tutorials,
+    tutorials_in_full,
+)
 
 VALUES = Path(__file__).with_name("values.json")
 PAGES = (
@@ -67,6 +73,8 @@ PAGES = (
     agents_and_mixtures,
     hands_on_layers,
     pages_of_tutorials,
+    tutorials_in_full,
+    guides_in_full,
 )
 
 Program = Callable[[Any], Any]
