@@ -180,6 +180,16 @@ def test_pytensor_op(mode: str) -> None:
     np.testing.assert_allclose(dxs, 2.0 * S * squares * sines, rtol=1e-12)
 
 
+def test_one_op_computes_the_gradients_of_all_arguments() -> None:
+    pytensor = pytest.importorskip("pytensor")
+    x, s = pytensor.tensor.dvector("x"), pytensor.tensor.dscalar("s")
+    y = jt.pytensor_op(weighted, jt.TensorSpec([3], FLOAT), jt.TensorSpec([], FLOAT))(x, s)
+    compiled = pytensor.function([x, s], [y, *pytensor.grad(y, [x, s])])
+    ops = [type(node.op).__name__ for node in compiled.maker.fgraph.apply_nodes]
+    assert ops.count("TapeOp") == 2
+    np.testing.assert_allclose(pytensor.function([x, s], pytensor.grad(y, s))(X, S), np.sin(X).sum())
+
+
 def test_operands_and_results_of_pytensor_op() -> None:
     pytest.importorskip("pytensor")
     op = jt.pytensor_op(weighted, jt.TensorSpec([3], FLOAT), jt.TensorSpec([], FLOAT))

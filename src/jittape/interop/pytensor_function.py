@@ -68,27 +68,29 @@ def pytensor_op(f: Callable[..., Any], *specs: TensorSpec) -> Any:
         )
     if not isinstance(found, TensorSpec) or tuple(found.shape) or found.dtype.kind != "f":
         raise TypeError(f"[pytensor_op] f must return one real float of shape (), it returned {found!r}")
-    return _op_class()(f, specs, found.dtype.name, None)
+    return _op_class()(f, specs, found.dtype.name, 0)
 
 
 @cache
 def _op_class() -> Any:
     """Return the class of ops; it exists once PyTensor is imported."""
     import pytensor.tensor as pt
+    from pytensor.gradient import DisconnectedType
     from pytensor.graph.basic import Apply, Variable
     from pytensor.graph.op import Op
     from pytensor.link.numba.dispatch.basic import numba_funcify
 
     class TapeOp(Op):  # type: ignore[misc]
-        """A function of jittape, or its gradient with respect to argument number `wrt`."""
+        """A function of jittape; or its gradients with respect to the first `gradients` arguments, unless that is 0."""
 
-        __props__ = ("f", "specs", "result", "wrt")
+        __props__ = ("f", "specs", "result", "gradients")
 
         def __init__(
-            self, f: Callable[..., Any], specs: tuple[TensorSpec, ...], result: str, wrt: int | None
+            self, f: Callable[..., Any], specs: tuple[TensorSpec, ...], result: str, gradients: int
         ) -> None:
-            self.f, self.specs, self.result, self.wrt = f, specs, result, wrt
-            self.function = f if wrt is None else grad(f, wrt, unconnected_gradients="zero")
+            self.f, self.specs, self.result, self.gradients = f, specs, result, gradients
+            wrt = tuple(range(gradients))
+            self.function = grad(f, wrt, unconnected_gradients="zero") if gradients else f
             self._compiled = Function(self.function)
 
         def make_node(self, *operands: Any) -> Any:
@@ -100,32 +102,37 @@ def _op_class() -> Any:
             ]
             types = [pt.TensorType(spec.dtype.name, shape=tuple(spec.shape)) for spec in self.specs]
             given = [kind.filter_variable(x) for kind, x in zip(types, given, strict=True)]
-            kind = pt.TensorType(self.result, shape=()) if self.wrt is None else types[self.wrt]
-            return Apply(self, given, [kind()])
+            results = types[: self.gradients] or [pt.TensorType(self.result, shape=())]
+            return Apply(self, given, [kind() for kind in results])
 
         def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
-            outputs[0][0] = np.array(self._compiled(*inputs).numpy())
+            found = self._compiled(*inputs)
+            for place, x in zip(outputs, found if self.gradients else (found,), strict=True):
+                place[0] = np.array(x.numpy())
 
         def grad(self, inputs: Any, cotangents: Any) -> Any:
-            (g,) = cotangents
-            places = range(len(inputs))
-            if self.wrt is None:
-                return [g * TapeOp(self.f, self.specs, self.result, i)(*inputs) for i in places]
-            own = self.specs[self.wrt]
-            product, specs = _GradientProduct(self.f, self.wrt), (*self.specs, own)
-            return [TapeOp(product, specs, own.dtype.name, i)(*inputs, g) for i in places]
+            count = len(inputs)
+            if not self.gradients:
+                slopes = TapeOp(self.f, self.specs, self.result, count)(*inputs, return_list=True)
+                return [cotangents[0] * slope for slope in slopes]
+            wrt = [i for i, g in enumerate(cotangents) if not isinstance(g.type, DisconnectedType)]
+            weights = [cotangents[i] for i in wrt]
+            product = _GradientProduct(self.f, tuple(wrt))
+            specs = (*self.specs, *[self.specs[i] for i in wrt])
+            return TapeOp(product, specs, self.result, count)(*inputs, *weights, return_list=True)
 
     @numba_funcify.register(TapeOp)  # type: ignore[untyped-decorator]
     def numba_funcify_tape_op(op: Any, node: Any = None, **kwargs: Any) -> Any:
         import numba
 
-        native = njit_function(op.function, *op.specs)
         names = ", ".join(f"x{i}" for i in range(len(op.specs)))
         given = ", ".join(f"x{i}" if s.shape else f"x{i}.item()" for i, s in enumerate(op.specs))
-        call = f"native({given})"
-        is_scalar = op.wrt is None or not op.specs[op.wrt].shape
-        space = {"native": native, "np": np}
-        exec(f"def tape_op({names}):\n    return {f'np.asarray({call})' if is_scalar else call}\n", space)
+        results = [
+            f"found[{i}]" if spec.shape else f"np.asarray(found[{i}])"
+            for i, spec in enumerate(op.specs[: op.gradients])
+        ] or ["np.asarray(found)"]
+        space = {"native": njit_function(op.function, *op.specs), "np": np}
+        exec(f"def tape_op({names}):\n    found = native({given})\n    return {', '.join(results)}\n", space)
         return numba.njit(space["tape_op"])
 
     if _JAX_MODE in sys.modules:
@@ -140,16 +147,22 @@ def register(module: Any) -> None:
 
 
 def _register_for_jax(module: Any, op_class: Any) -> None:
-    module.jax_funcify.register(op_class, lambda op, **_: jax_call(op.function))
+    def jax_function(op: Any, **unused: Any) -> Any:
+        if op.gradients != 1:
+            return jax_call(op.function)
+        return jax_call(lambda *args: op.function(*args)[0])
+
+    module.jax_funcify.register(op_class, jax_function)
 
 
 @dataclass(frozen=True)
 class _GradientProduct:
-    """Product of the gradient of `f` with respect to argument number `wrt` and one more argument, a scalar."""
+    """Sum of the products of the gradients of `f` with respect to the arguments `wrt`, and one more argument each."""
 
     f: Callable[..., Any]
-    wrt: int
+    wrt: tuple[int, ...]
 
     def __call__(self, *given: Any) -> Any:
-        *args, weights = given
-        return reduce_sum(weights * grad(self.f, self.wrt, unconnected_gradients="zero")(*args))
+        args, weights = given[: -len(self.wrt)], given[-len(self.wrt) :]
+        slopes = grad(self.f, self.wrt, unconnected_gradients="zero")(*args)
+        return sum([reduce_sum(w * slope) for w, slope in zip(weights, slopes, strict=True)])
