@@ -124,8 +124,8 @@ class _Draws:
         """Return some of the options, each with a random value."""
         drawn = {
             "axis": self.axis,
-            "casting": lambda: self.one("no", "safe", "same_kind"),
-            "ddof": lambda: self.one(0, 1, 0.5),
+            "casting": lambda: self.one("no", "equiv", "safe", "same_kind"),
+            "ddof": lambda: self.one(0, 1, 0.5, 2, 3),
             "dtype": lambda: self.one(*DTYPES),
             "initial": lambda: self.one(0, 1, 2.5),
             "keepdims": lambda: self.one(True, False),
@@ -170,7 +170,7 @@ def random_call(seed: Any) -> Call:
         if d.rng.random() < 0.5:
             places = d.one([0], [0, 2], [2, 0, 1], [0, 5], [], np.array([1, 1]))
             return Call(
-                f"{d.name(COMBINING, 8)}.reduceat", (d.array(finite=True), places), axis | d.options("dtype")
+                f"{d.name(COMBINING, 9)}.reduceat", (d.array(finite=True), places), axis | d.options("dtype")
             )
         return Call(f"{d.name(COMBINING)}.accumulate", (d.array(finite=True),), axis | d.options("dtype"))
     if kind == 5:
@@ -179,9 +179,15 @@ def random_call(seed: Any) -> Call:
         names, further = d.one(
             (SUMS, "axis dtype keepdims initial where out"), (MEANS, "axis keepdims where"),
             (DEVIATIONS, "axis keepdims where ddof"), (DEVIATIONS, "dtype keepdims"),
+            ("nanstd nanvar", "keepdims ddof"),
             (EXTREMES, "keepdims initial where"), (EXTREMES, "keepdims where out"), (TRUTHS, "axis keepdims where out"),
             (RUNNING, "dtype out"), (PLACES, "keepdims"),
         )  # fmt: skip
+        if d.rng.random() < 0.1:
+            axis = {"axis": d.one(None, 0, -1, (0, 1))}
+            return Call(
+                d.name("mean nanmean"), (d.array((2, 3), finite=True),), axis | d.options("dtype keepdims")
+            )
         operand = d.array(finite="dtype" in further)  # no integer holds infinity
         options = {"axis": d.axis()} | d.options(further)
         if names == RUNNING and "out" in options and options["out"].ndim < max(operand.ndim, 1):

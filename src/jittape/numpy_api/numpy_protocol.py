@@ -72,13 +72,19 @@ def _loop(ufunc: np.ufunc, dtypes: tuple[Any, ...], dtype: Any, casting: Any) ->
     try:
         resolved = ufunc.resolve_dtypes((*dtypes, *(None,) * ufunc.nout), casting=rule, **options)
         for own, found in zip(dtypes, resolved, strict=False):
-            if casting == "equiv" and isinstance(own, type) and np.dtype(own) != found:
+            if casting == "equiv" and isinstance(own, type) and not _is_equivalent(ufunc, own, found):
                 raise TypeError(
                     f"cannot cast Python {own.__name__} to {found} under the casting rule 'equiv'"
                 )
     except TypeError as error:
         raise DTypeError(f"[np.{ufunc.__name__}] {error}") from None
     return resolved[: ufunc.nin]
+
+
+def _is_equivalent(ufunc: np.ufunc, own: type, found: np.dtype[Any]) -> bool:
+    """Return whether NumPy takes a Python number for an operand of dtype `found` with ``casting="equiv"``."""
+    is_exact = ufunc in _TO_BOOL and own is int and found.kind in "iu"  # compared without a cast
+    return ufunc in LOGICAL or is_exact or np.dtype(own) == found
 
 
 def _own_dtypes(inputs: Sequence[Any]) -> tuple[Any, ...]:
