@@ -165,6 +165,9 @@ ROWS: dict[str, LayerRow] = {
         {"value_mask": STEPS, "key_mask": STEPS[:, ::-1].copy()},
         rtol=1e-5,
     ),
+    "bilinear enlargement": LayerRow(
+        lambda L, **o: L.UpSampling2D((2, 3), interpolation="bilinear", **o), IMAGES, rtol=2e-5
+    ),
     "multi-head attention, no keys": LayerRow(
         lambda L, **o: L.MultiHeadAttention(2, 3, **o),
         ((2, 4, 5), (2, 5, 4)),

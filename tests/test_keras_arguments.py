@@ -161,9 +161,9 @@ def test_steps_of_a_cell_of_ones_own():
         ),
         (lambda: layers.UpSampling2D(0), ValueError, r"\[UpSampling2D\] size must be positive"),
         (
-            lambda: layers.UpSampling2D(2, interpolation="bilinear"),
+            lambda: layers.UpSampling2D(2, interpolation="bicubic"),
             ValueError,
-            "interpolation must be 'nearest'",
+            "interpolation must be 'nearest' or 'bilinear'",
         ),
         (lambda: layers.SpatialDropout2D(0.5)(ROWS), ValueError, "takes inputs with 4 dimensions"),
         (lambda: layers.GaussianDropout(1.0), ValueError, "GaussianDropout: `rate` must be"),

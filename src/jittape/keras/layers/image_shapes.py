@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from jittape.core.user_calls import as_int
 from jittape.keras.layers.data_formats import format_name, format_of, require_dimensions
 from jittape.keras.layers.layer import Layer
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.indexing.gather import gather
 from jittape.primitives.indexing.repetition import pad, repeat
+from jittape.recording.convert import constant
 from jittape.recording.tensor import Tensor
 
 __all__ = [
@@ -94,15 +99,17 @@ class _Cropping(_Spatial):
 class _UpSampling(_Spatial):
     """Each element repeated along the spatial dimensions."""
 
+    _interpolations: ClassVar[tuple[str, ...]] = ("nearest",)
+
     def __init__(
         self, size: Any = 2, data_format: str | None = None, interpolation: str = "nearest", **options: Any
     ) -> None:
         super().__init__(data_format, **options)
         owner = type(self).__name__
-        if interpolation != "nearest":
+        if interpolation not in self._interpolations:
             raise ValueError(
-                f"[{owner}] interpolation must be 'nearest', got {interpolation!r}; other ones are missing: use a "
-                "Conv2DTranspose"
+                f"[{owner}] interpolation must be {' or '.join(map(repr, self._interpolations))}, got "
+                f"{interpolation!r}; other ones are missing: use a Conv2DTranspose"
             )
         sizes = tuple(size) if isinstance(size, Sequence) else (size,) * self.spatial
         if len(sizes) != self.spatial or min(as_int("size", n) for n in sizes) < 1:
@@ -113,9 +120,21 @@ class _UpSampling(_Spatial):
         """Return the enlarged `inputs`."""
         for axis, count in enumerate(self._spread(inputs, self.size, 1)):
             if count != 1:
-                inputs = repeat(inputs, count, axis)
+                enlarge = repeat if self.interpolation == "nearest" else _interpolated
+                inputs = enlarge(inputs, count, axis)
         result: Tensor = inputs
         return result
+
+
+def _interpolated(x: Any, count: int, axis: int) -> Any:
+    """Return `x` with `count` elements for each one along `axis`, on lines between the centers of its elements."""
+    length = x.shape[axis]
+    places = np.clip((np.arange(length * count) + 0.5) / count - 0.5, 0, length - 1)
+    below = places.astype(np.int64)
+    above = np.minimum(below + 1, length - 1)
+    fractions = (places - below).reshape([-1 if i == axis else 1 for i in range(len(x.shape))])
+    low, high = gather(x, below, axis=axis), gather(x, above, axis=axis)
+    return add(low, multiply(subtract(high, low), constant(fractions, x.dtype)))
 
 
 class ZeroPadding1D(_ZeroPadding):
@@ -301,7 +320,7 @@ class UpSampling1D(_UpSampling):
 
 
 class UpSampling2D(_UpSampling):
-    """Each element of images repeated along the spatial dimensions.
+    """Each element of images repeated along the spatial dimensions, or values between them.
 
     Parameters
     ----------
@@ -309,6 +328,8 @@ class UpSampling2D(_UpSampling):
         Number of repetitions, for all dimensions or for each.
     data_format : str, optional
         ``"channels_last"`` or ``"channels_first"``.
+    interpolation : {"nearest", "bilinear"}
+        Whether elements are repeated, or new ones lie on lines between their centers.
     **options : those of `Layer`
 
     Raises
@@ -322,6 +343,7 @@ class UpSampling2D(_UpSampling):
     (1, 8, 8, 1)
     """
 
+    _interpolations = ("nearest", "bilinear")
     spatial = 2
 
 
