@@ -136,6 +136,32 @@ def check_programs(seeds, program=random_program, arguments_of=random_arguments,
     return smooth
 
 
+def check_second_derivatives(function, text, arguments, seed):
+    """Compare a product with the Hessian by one argument, run by Python, with differences of gradients.
+
+    Return whether it could be compared: whether the gradient is smooth here, and no function of `math` raises.
+    """
+    argument = seed % len(ARGNUMS)
+    direction = np.random.default_rng(seed).normal(size=np.shape(arguments[argument]))[()]
+    gradient = as_python(jt.njit_grad(function, argnums=argument), arguments)
+    product = as_python(jt.njit_hvp(function, argument), [direction, *arguments])
+
+    def slope(*shifted):
+        return np.sum(gradient(*copies(shifted)) * direction)
+
+    directions = [direction if k == argument else None for k in range(len(arguments))]
+    try:
+        with np.errstate(all="ignore"):
+            found = np.sum(product(direction, *copies(arguments)) * direction)
+            expected, smooth = directional_difference(slope, arguments, directions, 1e-5)
+    except (OverflowError, ValueError, ZeroDivisionError):
+        return False
+    smooth = smooth and abs(expected) < 1e100
+    message = f"seed {seed}: {found}, difference {expected}\n{text}"
+    assert not smooth or abs(found - expected) <= 1e-4 * (1.0 + abs(expected)), message
+    return smooth
+
+
 def check_compiled(function, text, arguments, seed):
     """Check that Numba's and Python's runs of the generated code of a program agree."""
     gradient = gradient_of_dispatcher(function, ARGNUMS, "value_and_gradient", "test", False)

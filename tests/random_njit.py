@@ -319,6 +319,13 @@ def random_arguments(seed: int):
     return rng.uniform(-1, 1, 5), rng.uniform(-1, 1, 5), rng.uniform(-1, 1), 3
 
 
+def special_arguments(seed: int):
+    """Return arguments of a random program whose elements are small whole numbers and halves."""
+    rng = np.random.default_rng(seed)
+    numbers = np.array([0.0, 0.5, 1.0, 1.0, 2.0, -1.0])
+    return rng.choice(numbers, 5), rng.choice(numbers, 5), float(rng.choice(numbers)), 3
+
+
 def directional_difference(python, arguments, directions, step):
     """Return the central difference along `directions`, and whether the two sides take different paths near here."""
 

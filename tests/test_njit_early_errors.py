@@ -167,7 +167,13 @@ def of_another_form_of_a_ufunc(x):
     return np.sin(x, where=True)
 
 
+@nb.njit
+def of_complex_numbers(x):
+    return abs(x + 2j)
+
+
 REFUSED = [
+    (of_complex_numbers, "`2j`: complex numbers are not supported. Use real and imaginary parts"),
     (of_an_attribute_of_a_sum, "`(x - 1.0).ctypes`: the attribute ctypes is not supported. Rewrite it"),
     (of_an_attribute_of_a_new_array, "`np.ones(3).base`: the attribute base is not supported. Rewrite it"),
     (with_an_attribute_that_is_set, "`y.flags`: only variables and elements of arrays can be assigned"),

@@ -2,7 +2,7 @@
 
 ``python -m pytest tests/fuzz/test_njit_programs.py --programs 5000 --seed 7`` checks 5,000 programs, 1,250 with
 stencils and 1,250 with uncommon statements, 0.15 s each on one core. Python runs the generated code; one program in
-fifty is compiled by Numba.
+fifty is compiled by Numba. One in twenty is derived twice.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import pytest
 
 import jittape as jt
 from conftest import FEW
-from njit_as_python import check_compiled, check_programs
-from random_njit import random_arguments, random_program
+from njit_as_python import check_compiled, check_programs, check_second_derivatives
+from random_njit import random_arguments, random_program, special_arguments
 from random_njit_edges import random_edges
 from random_stencils import random_stencils, stencil_arguments
 
@@ -35,6 +35,9 @@ def test_random_njit_programs(batch: int, programs: range):
     assert check_programs(seeds) > 0
     check_programs(seeds[::4], random_stencils, stencil_arguments)
     check_programs(seeds[::4], random_edges, may_refuse=True)
+    for k, seed in enumerate(seeds[::20]):
+        arguments_of = special_arguments if k % 2 else random_arguments
+        check_second_derivatives(*random_program(seed), arguments_of(seed), seed)
     if len(programs) > FEW:
         for seed in seeds[::50]:
             check_compiled(*random_program(seed), random_arguments(seed), seed)

@@ -227,6 +227,8 @@ class _Body:
                 return
             except ValueError:  # an empty cell: a function that is defined later
                 return
+        if isinstance(node, ast.Constant) and isinstance(value, complex):
+            self.refuse(node, "complex numbers are not supported", "Use real and imaginary parts.")
         if isinstance(value, CONSTANTS) and not has_constant(value):
             self.refuse(
                 node,
