@@ -66,4 +66,4 @@ def test_form_of_a_product_with_wide_operands_serves_short_lengths(dtype: type, 
     )
     extents.close()
     assert form == "tiled"
-    assert extents.function(form)(3) == "tiled"
+    assert extents.function(form)(6) == "tiled"

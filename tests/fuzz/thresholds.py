@@ -34,7 +34,7 @@ CHOICES = {
     "small_gemm_extent": (1, 3, 8),
     "tiny_gemm_multiplications": (1, 1 << 12),
     "tiled_gemm_multiplications": (1, 1 << 12, 1 << 25),
-    "tiled_gemm_least": ((3, 40), (1, 1)),
+    "tiled_gemm_least": ((5, 40), (1, 1)),
     "bytecode_min_ops": (2, 8, 256),
     "transposed_columns_limit": (2, 16),
     "transposed_rows_per_column": (1, 8),

@@ -153,9 +153,9 @@ class Tuning:
     """Maximum multiplications of other products in these loops on processors with registers of 32 bytes."""
     tiled_gemm_multiplications: int = 1 << 25
     """Maximum multiplications of products in loops with 32 registers of 64 bytes."""
-    tiled_gemm_limits: tuple[int, int] = (1 << 10, 1 << 20)
-    """Maximum summands of these, as the rounding error grows with them, and bytes of y, read from the L2 cache."""
-    tiled_gemm_least: tuple[int, int] = (3, 40)
+    tiled_gemm_limits: tuple[int, int] = (1 << 10, 1 << 22)
+    """Maximum summands of these, as the rounding error grows with them, and bytes of y, which is read again."""
+    tiled_gemm_least: tuple[int, int] = (5, 40)
     """Minimum rows of these, and minimum size, in bytes, of one, if the BLAS has kernels for AVX-512."""
     short_gemm_extent: int = 16
     """Maximum rows and columns of a skinny product, and summands of a product that packs a transposed operand."""

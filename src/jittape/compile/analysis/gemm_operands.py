@@ -233,13 +233,19 @@ def _slow(product: Product) -> bool:
     return product.y.transposed and not product.x.transposed
 
 
-def wants_rows(products: Sequence[Product]) -> bool:
+def wants_rows(products: Sequence[Product], dtype: np.dtype[Any], target: TargetFacts) -> bool:
     """Return whether copying the right operand that these products share is faster than reading it as a transpose.
 
-    Without packing, 64x64 @ (64x64)' takes 7.6 µs in float64 and 64x64 @ 64x64 4.6 µs; in float32 3.6 and 2.4; the copy
-    takes 0.9 and 0.7. Stacks are alike: 25 products of 100x10 and 10x10 take 67 instead of 95 µs. The gain grows with
-    the elements of the results, the cost of the copy with those of the operand.
+    With AVX-512 and without packing, 64x64 @ (64x64)' takes 7.6 µs in float64 and 64x64 @ 64x64 4.6 µs; in float32 3.6
+    and 2.4; the copy takes 0.9 and 0.7. Stacks are alike: 25 products of 100x10 and 10x10 take 67 instead of 95 µs. The
+    gain grows with the elements of the results, the cost of the copy with those of the operand.
+
+    Where the BLAS has kernels for AVX2 only, loops multiply the copy faster. In a stack, 16x128 @ (32x128)' takes 2.3
+    instead of 3.6 µs in float64 and 1.6 instead of 1.8 in float32, and 64x64 @ (64x64)' 5.8 instead of 10.8 and 3.4
+    instead of 5.3. With eight rows nothing is gained.
     """
+    if not target.unpacked:
+        return _wants_rows_for_loops(products, dtype, target)
     if not all([_slow(p) for p in products]):  # first, as it compares no extents
         return False
     first = products[0]
@@ -253,6 +259,18 @@ def wants_rows(products: Sequence[Product]) -> bool:
     return fits and first.columns > 1 and sum([p.rows for p in products]) >= first.inner
 
 
+def _wants_rows_for_loops(products: Sequence[Product], dtype: np.dtype[Any], target: TargetFacts) -> bool:
+    """Return whether loops multiply a copy of a transpose of more than `short_gemm_extent` summands."""
+    if not target.wide_registers or not all([p.y.transposed for p in products]):
+        return False
+    copies = [p._replace(y=p.y._replace(transposed=False)) for p in products]
+    return (
+        all([form_of(p, dtype, target) == "matrix" for p in products])
+        and all([form_of(p, dtype, target) == "tiled" for p in copies])
+        and sum([p.rows for p in products]) >= tuning.short_gemm_extent
+    )
+
+
 def form_of(product: Product, dtype: np.dtype[Any], target: TargetFacts) -> str:
     """Return the form of the kernel, see `kernel.Gemm`."""
     extents = product.rows, product.columns, product.inner
@@ -262,11 +280,13 @@ def form_of(product: Product, dtype: np.dtype[Any], target: TargetFacts) -> str:
         return f"dots{_block_side(product)}"
     if 1 in extents[:2] and product.inner > 0:
         return _form_with_column(with_column(product), dtype) if target.wide_registers else "vector"
-    if dtype.kind == "f" and (not product.y.transposed or product.inner <= tuning.short_gemm_extent):
+    # Two transposes occur in gradients, where the number of summands varies and few schedules should serve all of them.
+    is_packed = _slow(product) and product.inner <= tuning.short_gemm_extent
+    if dtype.kind == "f" and (not product.y.transposed or is_packed):
         if target.wide_registers:
             return "tiled" if _is_tiled(product, dtype, target.unpacked) else "matrix"
         total = product.rows * product.columns * product.inner
-        return "tiny" if is_about_at_most(total, tuning.tiny_gemm_multiplications) else "matrix"
+        return "tiny" if total <= tuning.tiny_gemm_multiplications else "matrix"
     return "matrix"
 
 
@@ -275,10 +295,11 @@ def _is_tiled(product: Product, dtype: np.dtype[Any], unpacked: bool) -> bool:
     rows, columns, inner = product.rows, product.columns, product.inner
     most_summands, most_bytes = tuning.tiled_gemm_limits
     least_rows, least_bytes = tuning.tiled_gemm_least if unpacked else (1, 1)
-    return (
-        is_about_at_most(rows * columns * inner, tuning.tiled_gemm_multiplications)
-        and is_about_at_most(inner, most_summands)
-        and is_about_at_most(inner * columns * dtype.itemsize, most_bytes)
+    # Most comparisons are exact, as loops and the BLAS may round differently; few lengths are near the last two.
+    return bool(
+        inner <= most_summands
+        and rows * columns * inner <= tuning.tiled_gemm_multiplications
+        and inner * columns * dtype.itemsize <= most_bytes
         and is_about_at_most(least_rows, rows)
         and is_about_at_most(least_bytes, columns * dtype.itemsize)
     )

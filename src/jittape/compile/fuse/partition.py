@@ -212,7 +212,7 @@ class Partition:
             if product.y.slot != op.args[1] and self.avals[slot].dtype.kind == "f":
                 calls.setdefault(op.args[1], []).append(self.op_of[slot])
         for y, ops in calls.items():
-            if not wants_rows([self.products[op.out] for op in ops]) or not self.target().unpacked:
+            if not wants_rows([self.products[op.out] for op in ops], self.avals[y].dtype, self.target()):
                 continue
             for op in ops:
                 self.products[op.out] = product_of(
