@@ -403,3 +403,18 @@ def test_totals_of_means_may_overflow(values: list[Any], dtype: str):
                 found = call(x, axis=axis, dtype=dtype, **options).numpy()
                 assert found.dtype == wanted.dtype
                 np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "uint8", "complex64"])
+def test_the_step_of_linspace_has_the_dtype_of_its_numbers(dtype: str):
+    """It was float64 next to a Python number."""
+    start = np.array([5, 2], dtype)
+    for stop in (1, 1.5, start[:1], start.real.astype("float32"), np.float64(3)):
+        for options in ({}, {"endpoint": False}, {"axis": -1}, {"dtype": "float64"}):
+            if "dtype" in options and start.dtype.kind == "c":
+                continue  # NumPy warns
+            wanted = np.linspace(start, stop, 3, retstep=True, **options)
+            found = np.linspace(jt.constant(start), stop, 3, retstep=True, **options)
+            for ours, theirs in zip(found, wanted, strict=True):
+                assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+                np.testing.assert_allclose(ours.numpy(), theirs, rtol=2e-3)

@@ -300,6 +300,7 @@ def _linspace(
     # An int, such as -1, need not fit the dtype of the other end.
     start, stop = [array_like(float(end) if type(end) is int else end) for end in (start, stop)]
     numbers = creation.evenly_spaced(start, stop, num, axis, endpoint, broadcasts=True)
+    exact = dtype_of(numbers)
     if dtype is None or as_dtype(dtype).kind not in "iu":
         numbers = converted(numbers, dtype)
     else:
@@ -307,14 +308,8 @@ def _linspace(
     if not retstep:
         return numbers
     intervals = num - bool(endpoint)
-    return numbers, divide(
-        subtract(_float(stop), _float(start)), float(intervals) if intervals > 0 else np.nan
-    )
-
-
-def _float(end: Any) -> Any:
-    """Return the end of an interval with a float or complex dtype."""
-    return cast(end, np.float64) if dtype_of(end).kind in "biu" else strong(end)
+    stop, start = [converted(strong(end), exact) for end in (stop, start)]
+    return numbers, divide(subtract(stop, start), float(intervals) if intervals > 0 else np.nan)
 
 
 def _logspace(
