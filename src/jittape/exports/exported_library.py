@@ -104,6 +104,7 @@ def export(
     cpu : str, optional
         Oldest processor that the library must run on: ``"native"`` for this one, or LLVM's name, such as ``"x86-64"``,
         ``"haswell"`` or ``"neoverse-n1"``. By default ``"x86-64-v3"`` (with AVX2) on x86, ``"generic"`` elsewhere.
+        With AVX-512, as from ``"x86-64-v4"`` on, most products of small matrices need no BLAS.
     blas : str, optional
         Library to link for large products, such as ``"openblas"``. Otherwise the functions that `needs` lists must be
         linked with the program.
