@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.compile.llvm.blas import blas
 from jittape.core.symbolic.extents import Extents
 from jittape.recording.trie import trie
 from jittape.runtime import executable, general_executable
@@ -18,6 +19,11 @@ EQUAL = [4, 8, 10, 16, 20, 32, 40, 50, 64, 160, 256, 800]
 LENGTHS = [211, 97, 151, *random.Random(0).sample([*EQUAL, *random.Random(1).sample(range(5, 200), 38)], 50)]
 MOST = {layer_norm: 2, cross_entropy: 2, embedding: 3, joined: 3, attention: 6}
 """Maximum number of schedules that the passes make of a model, for lengths above 4."""
+
+
+def by_products() -> int:
+    """The number of further schedules: a BLAS without kernels for AVX-512 is faster than loops for some lengths."""
+    return 0 if blas().unpacked else 1
 
 
 @pytest.fixture
@@ -64,7 +70,7 @@ def test_few_schedules_serve_lengths_that_equal_numbers_of_the_program(
             for a, b in zip(found, expected, strict=True):
                 np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-5)
     # Each schedule is compared with that of the passes at another length.
-    assert counted["general"] <= 2 * MOST[model]
+    assert counted["general"] <= 2 * MOST[model] + by_products()
     assert counted["own"] == 0
     new = [len(names - set().union(*counted["kernels"][:i])) for i, names in enumerate(counted["kernels"])]
     assert sum(new[1:]) <= 3
@@ -101,7 +107,7 @@ def test_lengths_that_equal_each_other_need_no_schedule_of_their_own(counted: di
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-12)
     assert counted["own"] == 0
-    assert counted["general"] <= 6
+    assert counted["general"] <= 6 + by_products()
 
 
 def test_a_length_that_equals_another_number_needs_a_guard_only_if_that_decides() -> None:
