@@ -30,6 +30,7 @@ from jittape.recording.machine_code.known_paths import UFUNC_BODIES
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import UNPLACED, Node
 from jittape.runtime.counters import counters
+from jittape.transform.templates import shared_parameters
 from processes import run_python
 
 
@@ -996,3 +997,23 @@ def test_a_step_begins_on_an_unused_trace_and_a_trace_ends_with_its_last_tape():
     float(jt.reduce_sum(x))
     assert trace.holders == 0
     assert trace.node is not node
+
+
+def test_equal_parameters_of_calls_are_one_tuple():
+    first = shared_parameters((1, "same", (0.5, None)))
+    assert shared_parameters((1, "same", (0.5, None))) is first
+    others = [(True, "same", (0.5, None)), (1.0, "same", (0.5, None)), (1, "same", (-0.0, None))]
+    kept = [shared_parameters(other) for other in others]
+    assert [repr(one) for one in kept] == [repr(other) for other in others]
+    assert repr(shared_parameters((1, "same", (0.0, None)))) == "(1, 'same', (0.0, None))"
+    m = jt.constant(np.ones((4, 6)))
+    keys = []
+    for _ in range(2):
+        total = m.sum(axis=0) + jt.reduce_sum(m, axis=0)
+        node = current_trace().node
+        while node.parent is not None:
+            keys += [key for key, child in node.parent.children.items() if child is node and key[1]]
+            node = node.parent
+        total.numpy()
+    assert len(keys) > 2
+    assert all(shared_parameters(key[1]) is key[1] for key in keys)

@@ -29,7 +29,7 @@ from jittape.recording.tensor import Tensor
 from jittape.recording.trie import UNPLACED, Node, ScalarInput, trie
 from jittape.recording.user_line import recording_line
 from jittape.runtime.gc_tracking import untrack, untrack_all, untrack_child
-from jittape.transform.templates import Memory, Template, is_pure, types_of
+from jittape.transform.templates import Memory, Template, is_pure, shared_parameters, types_of
 from jittape.value_classes import NamedTuple
 
 __all__ = [
@@ -98,9 +98,9 @@ def insert_call(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) 
     """
     if parent is UNPLACED:
         parent = trie.root(sys._getframe(1))
-        child = parent.children.get(key)
-        if child is not None:
+        if (child := parent.children.get(key)) is not None:
             return child
+    key = key[0], shared_parameters(key[1]), *key[2:]
     if parent.families is not None or parent.derivation is not None:
         child = trie.derived_child(parent, key)
         if child is not None:
