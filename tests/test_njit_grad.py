@@ -615,10 +615,14 @@ def comprehends(x):
 
 @njit
 def defines(x):
-    def double(v):
-        return v * 2.0
+    total = 0.0
+    for k in range(1):
 
-    return double(x[0])
+        def double(v):
+            return v * 2.0
+
+        total += double(x[k])
+    return total
 
 
 @njit

@@ -194,7 +194,6 @@ LEFT_OUT = (
     LeftOut("keras.losses.*", "this loss is missing", "a function of y_true and y_pred"),
     LeftOut("keras.activations.*", "this activation is missing", "jt.nn and jt.math"),
     LeftOut("keras.initializers.*", "this initializer is missing", "a function of shape and dtype"),
-    LeftOut("keras.regularizers.*", "this regularizer is missing", "jt.keras.regularizers.Regularizer"),
     LeftOut("keras.callbacks.*", "this callback is missing", "jt.keras.callbacks.Callback"),
     LeftOut(
         "keras.models.*", "models are not stored as one file",

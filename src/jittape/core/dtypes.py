@@ -22,11 +22,11 @@ from jittape.errors import DTypeError
 from jittape.value_classes import NamedTuple, value_class
 
 __all__ = [
-    "BLAS", "EXTENSIONS", "KINDS", "NATIVE", "NATIVE_FLOATS", "NATIVE_NUMBERS", "SUPPORTED", "WEAK_EXAMPLES",
-    "WIDENED", "DTypeInfo", "Kind", "as_dtype", "bool_", "c_type", "common_dtype", "complex64", "complex128",
-    "complex_of", "default_dtype", "double", "float16", "float32", "float64", "float_limits", "float_result", "half",
-    "info_of", "int8", "int16", "int32", "int64", "is_differentiable", "is_floating", "kind_of", "narrowed", "uint8",
-    "uint16", "uint32", "uint64", "widened",
+    "BLAS", "DOUBLES", "EXTENSIONS", "KINDS", "NATIVE", "NATIVE_FLOATS", "NATIVE_NUMBERS", "SUPPORTED",
+    "WEAK_EXAMPLES", "WIDENED", "WIDE_INTS", "DTypeInfo", "Kind", "as_dtype", "bool_", "c_type", "common_dtype",
+    "complex64", "complex128", "complex_of", "default_dtype", "double", "float16", "float32", "float64",
+    "float_limits", "float_result", "half", "info_of", "int8", "int16", "int32", "int64", "is_differentiable",
+    "is_floating", "kind_of", "narrowed", "uint8", "uint16", "uint32", "uint64", "widened",
 ]  # fmt: skip
 
 float16 = half = np.dtype("float16")
@@ -151,6 +151,9 @@ EXTENSIONS = {
 
 SUPPORTED = set(_INFO)
 """All dtypes of tensors; bfloat16 after its first use."""
+DOUBLES = frozenset((np.dtype("float64"), np.dtype("complex128")))
+WIDE_INTS = frozenset([d for d in SUPPORTED if d.kind in "iu" and np.result_type(d, np.float32) in DOUBLES])
+"""Dtypes of integers that make a double with a float32."""
 NATIVE = {dtype for dtype, info in _INFO.items() if info.llvm}
 """Dtypes that compiled loops support."""
 WIDENED: set[np.dtype[Any]] = set()

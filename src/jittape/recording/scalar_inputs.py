@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype, float64, int64
+from jittape.core.dtypes import DOUBLES, WIDE_INTS, as_dtype, float64, int64
 from jittape.core.symbolic.extent_functions import converted
 from jittape.core.traced_scalar import TracedScalar, derived
 from jittape.core.user_calls import named
@@ -77,10 +77,7 @@ def _short(number: int) -> str:
 
 # ---- sequences of Python floats --------------------------------------------------------------------------------------
 
-_DOUBLE = frozenset(map(np.dtype, ("float64", "complex128")))
 _SINGLE = frozenset(map(np.dtype, ("float32", "complex64")))
-_WIDE_INTS = frozenset(map(np.dtype, ("int32", "int64", "uint32", "uint64")))
-"""Dtypes whose result with float32 is float64."""
 
 
 def converted_sequences(
@@ -98,9 +95,9 @@ def converted_sequences(
         return operands
     parts = list(map(_part, operands))
     dtypes = [part.aval.dtype if isinstance(part, Marker) else part for part in parts]
-    if not _DOUBLE.isdisjoint(dtypes):
+    if not DOUBLES.isdisjoint(dtypes):
         return precise
-    if _WIDE_INTS.isdisjoint(dtypes) or not _SINGLE.isdisjoint(result_dtypes((body, static, *parts))):
+    if WIDE_INTS.isdisjoint(dtypes) or not _SINGLE.isdisjoint(result_dtypes((body, static, *parts))):
         return operands
     return precise
 

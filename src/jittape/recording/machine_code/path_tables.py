@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.config import config
-from jittape.core.dtypes import as_dtype, default_dtype
+from jittape.core.dtypes import DOUBLES, WIDE_INTS, as_dtype, default_dtype
 from jittape.recording.trie_insertion import operand_of
 
 __all__ = [
@@ -140,7 +140,7 @@ Those that meet doubles have odd places.
 """
 MOST_FLOATS = 512
 """Maximum number of floats in a list that machine code converts."""
-MEET_DOUBLES = ("float64", "complex128", "int32", "int64", "uint32", "uint64")
+MEET_DOUBLES = tuple(sorted([dtype.name for dtype in DOUBLES | WIDE_INTS]))
 """Dtypes of operands next to which a list of floats is in double precision."""
 
 
