@@ -239,7 +239,7 @@ def test_known_paths_are_recorded_without_python():
 
 def test_variables_are_assigned_and_read_again_without_python():
     x, y, w, b = data()
-    recording = {"apply", "assign", "_fitted", "_read_version", "_recordable", "_add_version"}
+    recording = {"apply", "assign", "_fitted", "_read_version", "_recordable"}
 
     def step() -> None:
         w.assign(0.5 * w + x)

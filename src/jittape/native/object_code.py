@@ -34,13 +34,22 @@ class ObjectCode:
         Byte offsets in objects by name: the fields of `ObjectLayout` and the slots that the code reads.
     known : sequence of str
         Names of the objects in the process's table, in order.
+    holds_collector : bool
+        Whether the code is called in the context `collector_held`; its calls of objects leave the context.
     """
 
-    def __init__(self, function: ir.Function, places: Mapping[str, int], known: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        function: ir.Function,
+        places: Mapping[str, int],
+        known: Sequence[str] = (),
+        holds_collector: bool = False,
+    ) -> None:
         self.function = function
         self.places = places
         self.builder = Builder(function.append_basic_block("entry"))
         self._numbers = {name: i for i, name in enumerate(known)}
+        self._holds_collector = holds_collector
 
     # ---- arguments of a built-in function ----------------------------------------------------------------------
 
@@ -89,11 +98,13 @@ class ObjectCode:
 
     def known(self, name: str) -> ir.Value:
         """Return an object of the process's table, borrowed."""
+        return self.builder.load(self._place_in_table(name))
+
+    def _place_in_table(self, name: str) -> ir.Value:
         module = self.function.module
         kind = ir.ArrayType(I64, len(self._numbers))
         table = module.globals.get(TABLE) or ir.GlobalVariable(module, kind, TABLE)
-        position = [ir.Constant(I32, number) for number in (0, self._numbers[name])]
-        return self.builder.load(self.builder.gep(table, position))
+        return self.builder.gep(table, [ir.Constant(I32, number) for number in (0, self._numbers[name])])
 
     def get(self, owner: ir.Value, slot: str, empty: ir.Block) -> ir.Value:
         """Return the object in a slot, borrowed; branch to `empty` if the slot is empty.
@@ -179,7 +190,8 @@ class ObjectCode:
         self, function: ir.Value, arguments: ir.Value, count: ir.Value, names: ir.Value | None = None
     ) -> ir.Value:
         """Call a Python object with `count` arguments at an address, followed by the keyword arguments `names`."""
-        return self.call("PyObject_Vectorcall", function, arguments, count, names or integer(0))
+        with self.collector_released():
+            return self.call("PyObject_Vectorcall", function, arguments, count, names or integer(0))
 
     def call_shared(self, name: str, write: Callable[[ir.Function], None], *arguments: ir.Value) -> ir.Value:
         """Call an internal function on words, which `write` emits once per module."""
@@ -206,6 +218,38 @@ class ObjectCode:
         with self.builder.if_then(unsure, likely=False):
             self.require(self.same(self.call("PyErr_Occurred"), integer(0)), otherwise)
         return found
+
+    # ---- the garbage collector ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def collector_held(self) -> Iterator[None]:
+        """Return a context in which the garbage collector does not run: its finalizers might record between two steps.
+
+        Up to Python 3.11 any allocation may start it. The process's table says whether it was enabled, as only one
+        thread at a time runs such code.
+        """
+        outside = self.known("collector")
+        self._hold_collector()
+        yield
+        self._release_collector()
+        self.builder.store(outside, self._place_in_table("collector"))
+
+    @contextmanager
+    def collector_released(self) -> Iterator[None]:
+        """Return a context for code that runs Python, or for long."""
+        if self._holds_collector:
+            self._release_collector()
+        yield
+        if self._holds_collector:
+            self._hold_collector()
+
+    def _hold_collector(self) -> None:
+        was_enabled = self.builder.zext(self.call("PyGC_Disable"), I64)
+        self.builder.store(was_enabled, self._place_in_table("collector"))
+
+    def _release_collector(self) -> None:
+        with self.builder.if_then(self.differ(self.known("collector"), integer(0)), likely=True):
+            self.call("PyGC_Enable")
 
     # ---- control -----------------------------------------------------------------------------------------------
 

@@ -284,6 +284,7 @@ _KNOWN: dict[str, Any] = {
     "plan_method": plan_method,
     "type of dtypes": type(type(float64)),
     "config": config,
+    "collector": False,
     "code_of_jittape": code_of_jittape,
     "counters": counters,
     "trie": trie,
@@ -321,14 +322,14 @@ def machine_code() -> MachineCode:
 
         for attribute in ("optsize", "noinline", "nounwind"):
             function.attributes.add(attribute)
-        return ObjectCode(function, places, tuple(_KNOWN))
+        return ObjectCode(function, places, tuple(_KNOWN), holds_collector=True)
 
     where = int.from_bytes(digest(repr(places).encode(), 8))
     definitions = [
         Definition(
             f"method_{number}_{where}",
             FunctionKind.METHOD_BY_NAMES if method.flags == BY_NAMES else FunctionKind.METHOD,
-            partial(method.define, new),
+            partial(_define_held, method.define, new),
         )
         for number, method in enumerate(_METHODS)
     ]
@@ -336,7 +337,7 @@ def machine_code() -> MachineCode:
         Definition(
             f"method_{number}_{where}",
             FunctionKind.METHOD_BY_NAMES,
-            partial(_emit, emitter, new),
+            partial(_define_held, partial(_emit, emitter), new),
         )
         for number, emitter in enumerate(_CALLS.values(), len(_METHODS))
     ]
@@ -350,6 +351,21 @@ def machine_code() -> MachineCode:
     )
     calls = dict(zip(_CALLS, addresses[len(_METHODS) :], strict=True))
     return MachineCode(made, calls, take_loaded_functions) if _counts_references(made) else MachineCode()
+
+
+def _define_held(
+    define: Callable[..., None], new: Callable[[ir.Function], ObjectCode], function: ir.Function
+) -> None:
+    """Emit a function that keeps the garbage collector from running in what `define` emits."""
+    from llvmlite import ir
+
+    body = ir.Function(function.module, function.function_type, f"{function.name}_held")
+    body.linkage = "internal"
+    define(new, body)
+    code = new(function)
+    with code.collector_held():
+        made = code.builder.call(body, function.args)
+    code.builder.ret(made)
 
 
 def _native(method: _Method, python: Any, address: int) -> NativeMethod:

@@ -270,14 +270,17 @@ class Trace(Slots):
 
     def _read_version(self, variable: Variable) -> None:
         """Give `variable`, which was assigned in this trace, a slot for its new version."""
-        value_slot = self.assigned[id(variable)][1]
-        key = (read_variable, (variable.trainable,), value_slot)
-        node = self.node.children.get(key)
-        if node is None:
-            node = insert_call(self.node, key, (variable,))
+        number, before = id(variable), self.node
+        key = (read_variable, (variable.trainable,), self.assigned[number][1])
+        node = before.children.get(key) or insert_call(before, key, (variable,))
+        versions = variable, (*self.slots_of(variable), node.slot)
+        if self.node is not before:  # a handler or finalizer has recorded, or run the assignment
+            self._recordable(variable)
+            return
+        # From here on nothing is called or allocated, so no handler or finalizer can run.
+        self.variables[number] = versions
         self.node = node
         variable._slot = node.slot
-        self._add_version(variable, node.slot)
 
     def import_tensor(self, tensor: Tensor) -> int:
         """Return the slot of `tensor`; import the tensor as an input if it has none."""
@@ -299,11 +302,14 @@ class Trace(Slots):
         number = id(variable)
         large = self.large or variable._buffer.nbytes >= LARGE
         before = self.assigned.get(number) if variable._assigned_in is self else None
-        if self.superseded:  # it has run, as imports exceed the memory limit or a signal handler began a step
+        assignment = variable, slot, self.node, before
+        if (
+            self.superseded
+        ):  # it has run, as imports exceed the memory limit or a handler or finalizer began a step
             variable._set(value._computed())
             return
-        # From here on nothing is called, so no signal handler can run.
-        self.assigned[number] = (variable, slot, self.node, before)
+        # From here on nothing is called or allocated, so no handler or finalizer can run.
+        self.assigned[number] = assignment
         self.large = large
         variable._assigned_in = variable._trace = self
         variable._slot = -1

@@ -32,6 +32,8 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyFrame_GetBack": 64,
     "PyFrame_GetCode": 64,
     "PyFrame_GetLasti": 32,
+    "PyGC_Disable": 32,
+    "PyGC_Enable": 32,
     "PyList_Append": 32,
     "PyList_AsTuple": 64,
     "PyList_GetItem": 64,

@@ -320,7 +320,8 @@ class _Run:
         memory = code.get_unchecked(code.read(self.flush.workspace), "Workspace._results")
         sets = code.get_unchecked(memory, "ResultMemory._sets")
         let_next_be_first(code, sets, self.found)
-        run_table(builder, code.read(self.table), code.read(self.slots))
+        with code.collector_released():
+            run_table(builder, code.read(self.table), code.read(self.slots))
         code.call("PyList_Append", code.read(self.flush.free), code.read(self.flush.workspace))
         return self._buffers()
 

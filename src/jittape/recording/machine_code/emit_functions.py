@@ -122,6 +122,8 @@ def return_or_run(code: ObjectCode, result: ir.Value, python: ir.Block) -> None:
     raised = code.block("raised")
     code.require(code.same(code.call("PyErr_Occurred"), integer(0)), raised)
     own_code = external(code.function.module, ir.FunctionType(I64, [I64] * 4), PYTHON_CALL)
-    code.builder.ret(code.builder.call(own_code, code.function.args))
+    with code.collector_released():
+        found = code.builder.call(own_code, code.function.args)
+    code.builder.ret(found)
     code.begin(raised)
     code.builder.ret(integer(0))
