@@ -225,8 +225,8 @@ class ObjectCode:
     def collector_held(self) -> Iterator[None]:
         """Return a context in which the garbage collector does not run: its finalizers might record between two steps.
 
-        Up to Python 3.11 any allocation may start it. The process's table says whether it was enabled, as only one
-        thread at a time runs such code.
+        Up to Python 3.11, any allocation may start it; later it starts between the instructions of Python code. The
+        process's table says whether it was enabled, as only one thread at a time runs such code.
         """
         outside = self.known("collector")
         self._hold_collector()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib import import_module
@@ -322,9 +323,9 @@ def machine_code() -> MachineCode:
 
         for attribute in ("optsize", "noinline", "nounwind"):
             function.attributes.add(attribute)
-        return ObjectCode(function, places, tuple(_KNOWN), holds_collector=True)
+        return ObjectCode(function, places, tuple(_KNOWN), holds_collector=_HOLDS_COLLECTOR)
 
-    where = int.from_bytes(digest(repr(places).encode(), 8))
+    where = int.from_bytes(digest(repr((places, _HOLDS_COLLECTOR)).encode(), 8))
     definitions = [
         Definition(
             f"method_{number}_{where}",
@@ -353,15 +354,23 @@ def machine_code() -> MachineCode:
     return MachineCode(made, calls, take_loaded_functions) if _counts_references(made) else MachineCode()
 
 
+_HOLDS_COLLECTOR = sys.version_info < (3, 12)
+"""Whether an allocation may run finalizers: see `ObjectCode.collector_held`, which takes 2 % of a step."""
+
+
 def _define_held(
     define: Callable[..., None], new: Callable[[ir.Function], ObjectCode], function: ir.Function
 ) -> None:
-    """Emit a function that keeps the garbage collector from running in what `define` emits."""
+    """Emit a function that, if need be, keeps the garbage collector from running in what `define` emits."""
+    if not _HOLDS_COLLECTOR:
+        define(new, function)
+        return
     from llvmlite import ir
 
     body = ir.Function(function.module, function.function_type, f"{function.name}_held")
     body.linkage = "internal"
     define(new, body)
+    body.attributes.remove("noinline")
     code = new(function)
     with code.collector_held():
         made = code.builder.call(body, function.args)
