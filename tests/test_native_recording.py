@@ -30,7 +30,7 @@ from jittape.recording.machine_code.known_paths import UFUNC_BODIES
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import UNPLACED, Node
 from jittape.runtime.counters import counters
-from jittape.transform.templates import shared_parameters
+from jittape.transform.templates import shared_parameters, types_of
 from processes import run_python
 
 
@@ -1000,12 +1000,15 @@ def test_a_step_begins_on_an_unused_trace_and_a_trace_ends_with_its_last_tape():
 
 
 def test_equal_parameters_of_calls_are_one_tuple():
-    first = shared_parameters((1, "same", (0.5, None)))
-    assert shared_parameters((1, "same", (0.5, None))) is first
+    def shared(static: tuple[Any, ...]) -> tuple[Any, ...]:
+        return shared_parameters(static, types_of(static))
+
+    first = shared((1, "same", (0.5, None)))
+    assert shared((1, "same", (0.5, None))) is first
     others = [(True, "same", (0.5, None)), (1.0, "same", (0.5, None)), (1, "same", (-0.0, None))]
-    kept = [shared_parameters(other) for other in others]
+    kept = [shared(other) for other in others]
     assert [repr(one) for one in kept] == [repr(other) for other in others]
-    assert repr(shared_parameters((1, "same", (0.0, None)))) == "(1, 'same', (0.0, None))"
+    assert repr(shared((1, "same", (0.0, None)))) == "(1, 'same', (0.0, None))"
     m = jt.constant(np.ones((4, 6)))
     keys = []
     for _ in range(2):
@@ -1016,4 +1019,4 @@ def test_equal_parameters_of_calls_are_one_tuple():
             node = node.parent
         total.numpy()
     assert len(keys) > 2
-    assert all(shared_parameters(key[1]) is key[1] for key in keys)
+    assert all(shared(key[1]) is key[1] for key in keys)

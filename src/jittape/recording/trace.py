@@ -303,9 +303,8 @@ class Trace(Slots):
         large = self.large or variable._buffer.nbytes >= LARGE
         before = self.assigned.get(number) if variable._assigned_in is self else None
         assignment = variable, slot, self.node, before
-        if (
-            self.superseded
-        ):  # it has run, as imports exceed the memory limit or a handler or finalizer began a step
+        if self.superseded:
+            # It has run, as imports exceed the memory limit or a handler or finalizer began a step.
             variable._set(value._computed())
             return
         # From here on nothing is called or allocated, so no handler or finalizer can run.

@@ -100,12 +100,13 @@ def insert_call(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) 
         parent = trie.root(sys._getframe(1))
         if (child := parent.children.get(key)) is not None:
             return child
-    key = key[0], shared_parameters(key[1]), *key[2:]
+    kinds = types_of(key[1]) if key[1] else ()
+    key = key[0], shared_parameters(key[1], kinds), *key[2:]
     if parent.families is not None or parent.derivation is not None:
         child = trie.derived_child(parent, key)
         if child is not None:
             return child
-    template_key = _template_key(parent, key, arrays)
+    template_key = None if kinds is None else _template_key(parent, key, kinds, arrays)
     known = None if template_key is None else _calls.find(template_key)
     if known is None:
         node, builder = _run(parent, key, arrays)
@@ -125,13 +126,11 @@ def result_dtypes(key: tuple[Any, ...]) -> list[np.dtype[Any]]:
     return [aval.dtype for _, aval in filter(None, node.results or ((0, node.aval),))]
 
 
-def _template_key(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Return the key with avals instead of slots; None if a parameter is not plain data."""
-    static = key[1]
-    kinds = types_of(static) if static else ()
-    if kinds is None:
-        return None
-    parts: list[Any] = [key[0], static, kinds, config._default_float]
+def _template_key(
+    parent: Node, key: tuple[Any, ...], kinds: tuple[Any, ...], arrays: Sequence[Any]
+) -> tuple[Any, ...]:
+    """Return the key with avals instead of slots, and with the `kinds` of its parameters: see `types_of`."""
+    parts: list[Any] = [key[0], key[1], kinds, config._default_float]
     seen: dict[int, int] = {}
     for i, part in enumerate(key[2:]):
         if part.__class__ is not int:

@@ -163,12 +163,11 @@ _parameters: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 _MOST_PARAMETERS = 10_000
 
 
-def shared_parameters(static: tuple[Any, ...]) -> tuple[Any, ...]:
+def shared_parameters(static: tuple[Any, ...], kinds: tuple[Any, ...] | None) -> tuple[Any, ...]:
     """Return the one tuple for equal parameters of calls, so that machine code finds them in a key by identity.
 
-    ``x.sum(axis=0)`` on a known path takes 0.12 µs instead of 0.18.
+    `kinds` is ``types_of(static)``. ``x.sum(axis=0)`` on a known path takes 0.12 µs instead of 0.18.
     """
-    kinds = types_of(static)
     if kinds is None:
         return static
     if len(_parameters) >= _MOST_PARAMETERS:

@@ -16,7 +16,7 @@ from jittape.recording.machine_code.emit_array_copies import operand_of
 from jittape.recording.machine_code.emit_flush import add_live, give, needed_slots
 from jittape.recording.machine_code.emit_operands import New, each_result, recorder
 from jittape.recording.machine_code.emit_recorder import record
-from jittape.recording.machine_code.emit_variables import assign
+from jittape.recording.machine_code.emit_variables import assign, require_assignable
 
 __all__ = [
     "call_by_position",
@@ -144,9 +144,7 @@ def define_assign(new: New, function: ir.Function) -> None:
     code.require(code.is_a(variable, "Variable"), python)
     code.require(code.is_a(tensor, "Tensor"), python)
     trace = recorder(code, python)
-    before = code.get(variable, "_assigned_in", drop)
-    code.require(code.builder.or_(code.same(before, trace), code.same(before, code.known("None"))), drop)
-    code.require(code.is_a(code.get(variable, "_buffer", drop), "Buffer"), drop)
+    require_assignable(code, trace, variable, drop)
     code.require(code.differ(code.get(tensor, "_slot", drop), code.known("minus one")), drop)
     code.require(code.differ(code.get(trace, "Trace.superseded", drop), code.known("True")), drop)
     code.require_same(
@@ -183,10 +181,7 @@ def _define_update(new: New, function: ir.Function) -> None:
     code.require_same(python, (count, integer(1)), (names, integer(0)))
     code.require(code.is_a(variable, "Variable"), python)
     trace = recorder(code, python)
-    before = code.get(variable, "_assigned_in", drop)
-    code.require(code.builder.or_(code.same(before, trace), code.same(before, code.known("None"))), drop)
-    buffer = code.get(variable, "_buffer", drop)
-    code.require(code.is_a(buffer, "Buffer"), drop)
+    require_assignable(code, trace, variable, drop)
     operands = _as_array(code, variable, code.read(arguments))
     aval = code.get(variable, "_aval", drop)
     tensor = record(new, code, trace, op, operands, integer(2), code.known("empty"), aval)

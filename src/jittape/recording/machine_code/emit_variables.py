@@ -8,7 +8,15 @@ from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_operands import New
 
-__all__ = ["assign", "read_assigned"]
+__all__ = ["assign", "read_assigned", "require_assignable"]
+
+
+def require_assignable(code: ObjectCode, trace: ir.Value, variable: ir.Value, otherwise: ir.Block) -> None:
+    """Branch to `otherwise` unless a Variable has a value, and no other trace has a pending assignment of it."""
+    before = code.get(variable, "_assigned_in", otherwise)
+    is_free = code.builder.or_(code.same(before, trace), code.same(before, code.known("None")))
+    code.require(is_free, otherwise)
+    code.require(code.is_a(code.get(variable, "_buffer", otherwise), "Buffer"), otherwise)
 
 
 def assign(code: ObjectCode, trace: ir.Value, variable: ir.Value, tensor: ir.Value) -> None:

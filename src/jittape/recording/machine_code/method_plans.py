@@ -28,7 +28,7 @@ from jittape.recording.machine_code.path_tables import (
     TUPLE_BEGINS,
 )
 from jittape.recording.trace import Trace
-from jittape.transform.templates import shared_parameters
+from jittape.transform.templates import shared_parameters, types_of
 
 __all__ = ["drop_plans", "plan_function", "plan_method"]
 
@@ -181,7 +181,7 @@ def _run(key: tuple[Any, ...], own: list[Any], count: int, numbers: int) -> tupl
     if recorder.call is None:
         return None
     body, arrays, static = recorder.call
-    static = shared_parameters(static)
+    static = shared_parameters(static, types_of(static))
     order = _order(arrays, operands)
     if result is recorder.result:
         return None if order is False else (body, static, None, order)
