@@ -91,7 +91,8 @@ class LaunchTable:
 def announce(schedules: Sequence[Schedule]) -> None:
     """Have the tile loop and the helpers, if the schedules need them, compiled together with the kernels."""
     stored = [one for one in schedules if isinstance(one, StoredSchedule)]
-    steps = [step for one in schedules if one not in stored for step in kernel_steps(one)]
+    others = [one for one in schedules if not isinstance(one, StoredSchedule)]
+    steps = [step for one in others for step in kernel_steps(one)]
     if any([one.tiles for one in stored]) or any(step.tile is not None for step in steps):
         registry.announce(TILE_LOOP)
     if max([_most_threads(steps), *map(_most_threads_of_stored, stored)]) > 1:

@@ -78,9 +78,19 @@ class StoredSchedule(Schedule):
         in_place: tuple[tuple[int, int, bool], ...],
     ) -> None:
         columns.check(len(kernels), len(tiles), len(program.inputs) + len(results) + len(columns.offsets))
-        vars(self).update(program=program, outputs=outputs, results=results, arena=arena, in_place=in_place)
-        vars(self).update(offsets=tuple(columns.offsets.tolist()), lengths=tuple(columns.lengths.tolist()))
-        vars(self).update(spare=(), columns=columns, tiles=tiles, _kernels=kernels)
+        vars(self).update(
+            program=program,
+            outputs=outputs,
+            results=results,
+            offsets=tuple(columns.offsets.tolist()),
+            lengths=tuple(columns.lengths.tolist()),
+            arena=arena,
+            in_place=in_place,
+            spare=(),
+            columns=columns,
+            tiles=tiles,
+            _kernels=kernels,
+        )
 
     columns: ScheduleColumns
     tiles: Sequence[RowTile]
