@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -141,7 +142,7 @@ def clone_model(
         first = model._input if input_tensors is None else _new_inputs(leaves_of(input_tensors), 1)[0]
         layers = [clone_of(layer) for layer in model.layers]
         return Sequential(layers if first is None else [first, *layers], model.name)
-    return _clone_of_graph(model, clone_of, input_tensors, call_function or _called)
+    return _clone_of_graph(model, clone_of, input_tensors, call_function or operator.call)
 
 
 def _require_supported(model: Model, given: Mapping[str, Any], supported: set[str]) -> None:
@@ -169,11 +170,6 @@ def _new_inputs(symbols: list[Any], count: int) -> list[Input]:
                 f"[clone_model] input_tensors must be a jt.keras.Input or the output of a layer, got {x!r}"
             )
     return [x if isinstance(x, Input) else Input(x.shape[1:], x.shape[0], x.dtype) for x in symbols]
-
-
-def _called(layer: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a layer."""
-    return layer(*args, **kwargs)
 
 
 def _anew(layer: Any) -> Any:
