@@ -225,8 +225,8 @@ PASSES = (
     ),
     Mutation(
         "path key: kind of parameter", "recording/trie_insertion.py",
-        "parts: list[Any] = [key[0], static, kinds, config._default_float]",
-        "parts: list[Any] = [key[0], static, config._default_float]",
+        "parts: list[Any] = [key[0], key[1], kinds, config._default_float]",
+        "parts: list[Any] = [key[0], key[1], config._default_float]",
         "1, 1.0 and True are one parameter", "tests/test_templates.py",
     ),
     Mutation(

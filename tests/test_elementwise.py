@@ -286,6 +286,7 @@ def test_a_python_integer_exponent_is_structure_and_a_float_is_an_input() -> Non
 def test_integers_to_negative_powers() -> None:
     with pytest.raises(ValueError, match="Integers to negative integer powers are not allowed"):
         jt.pow(np.arange(3), -1)
+    assert jt.pow(np.zeros((0, 3), np.int32), -1).shape == (0, 3)  # NumPy refuses only elements
     base = np.array([2, 1, -1, -1])
     power = jt.function(jt.pow)
     for function in (jt.pow, power):

@@ -64,6 +64,8 @@ def _integer_power_body(x: Any, exponent: int) -> Any:
     x = as_symbol(x)
     if x.dtype.kind == "b":  # `array ** 2` of bools is int8 in NumPy
         x = cast_to(x, int8 if exponent == 2 else int64)
+    if x.dtype.kind == "i" and exponent < 0 and x.aval.size == 0:
+        return x  # NumPy refuses only elements
     if x.dtype.kind in "iu" and exponent < 0:
         raise ValueError(
             f"[pow] Integers to negative integer powers are not allowed: {x.dtype.name} ** {exponent}; "
