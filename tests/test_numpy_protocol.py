@@ -344,7 +344,6 @@ def in_place(t: Any) -> None:
         (lambda t: np.fill_diagonal(t, 1.0), "np.fill_diagonal would write .* jt.linalg.set_diag"),
         (lambda t: np.copyto(np.zeros((3, 4)), t), "np.copyto would write .* np.where"),
         (np.isnat, "np.isnat is for dates"),
-        (lambda t: np.quantile(t, 0.5, weights=t), "does not support weights="),
         (lambda t: np.pad(t, 1, mode=lambda *a: None), "does not support a function as mode"),
         (lambda t: np.nan_to_num(t, copy=False), "cannot change a tensor in place"),
         (lambda t: np.concatenate([t, t], out=np.zeros((6, 4))), "np.concatenate cannot record into out="),
@@ -353,6 +352,24 @@ def in_place(t: Any) -> None:
 def test_refused(call: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(TypeError, match=message):
         call(jt.constant(X))
+
+
+def test_weighted_quantiles_are_elements_with_a_gradient():
+    x, w = np.array([[3.0, 1.0, 2.0], [np.nan, 5.0, 4.0]]), np.array([0.0, 2.0, 1.0])
+    t = jt.constant(x)
+    for function, q in ((np.quantile, 0.5), (np.percentile, [0.0, 70.0]), (np.quantile, [[0.2, 1.0]])):
+        options = {"axis": 1, "weights": w, "method": "inverted_cdf"}
+        np.testing.assert_array_equal(function(t, q, **options), function(x, q, **options))
+    with jt.GradientTape() as tape:
+        tape.watch(t)
+        found = np.nanquantile(t, 0.9, axis=1, weights=jt.constant(w), method="inverted_cdf")
+    np.testing.assert_array_equal(found, [2.0, 5.0])
+    np.testing.assert_array_equal(tape.gradient(found, t), [[0, 0, 1], [0, 1, 0]])
+    for weights, message in ((w[:2], "do not fit axis"), (-w, "non-negative"), (0 * w, "all zero")):
+        with pytest.raises(ValueError, match=message):
+            np.quantile(t, 0.5, axis=1, weights=weights, method="inverted_cdf")
+    with pytest.raises(ValueError, match="Only method 'inverted_cdf' supports weights"):
+        np.quantile(t, 0.5, weights=t)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "bool", "uint8", "int32", "int64", "float16", "float32"])

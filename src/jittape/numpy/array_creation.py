@@ -220,7 +220,7 @@ def logspace(
     if not any_recorded(start, stop, base):
         return as_result(np.logspace(start, stop, num, endpoint, base, dtype, axis))
     ends = as_operand(start, "start"), as_operand(stop, "stop")
-    base = as_operand(base, "base", weak=False)
+    base = as_operand(base, "base")
     return as_result(FUNCTIONS[np.logspace](*ends, num, endpoint, base, dtype, axis))
 
 

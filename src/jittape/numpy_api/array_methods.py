@@ -21,6 +21,7 @@ from jittape.numpy_api.numpy_operands import (
 )
 from jittape.numpy_api.one_call import is_structure
 from jittape.primitives import elementwise
+from jittape.primitives.elementwise import piecewise
 from jittape.primitives.identity import identity
 from jittape.primitives.shape.flat_elements import FlatElements
 from jittape.primitives.shape.reshaping import matrix_transpose, transpose
@@ -260,7 +261,6 @@ class ArrayMethods:
         """Return the elements limited to an interval; see `numpy.clip`."""
         if out is None and not kwargs and clips_floats(self, min, max):
             if min is None or max is None:
-                piecewise = elementwise.piecewise
                 return piecewise.minimum(self, max) if min is None else piecewise.maximum(self, min)
             return apply(clip_body, (self, min, max))
         _refuse_lost(out, np.clip, 1)
@@ -287,7 +287,7 @@ class ArrayMethods:
 
     def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
         """Return the indices that sort the tensor; equal elements keep their order."""
-        if order is None and (axis is None or axis.__class__ is int):
+        if kind in (None, "stable") and order is stable is None and (axis is None or axis.__class__ is int):
             return apply(_adapter(np.argsort), (self,), (axis,))
         return _adapter(np.argsort)(self, axis, kind, order, stable=stable)
 
@@ -381,10 +381,9 @@ def _reduced(
         if not named:
             return apply(_adapter(function), (x,), (axis,))
         return apply(with_names(_adapter(function)), (x,), ((axis,), named))
-    names = ("dtype", "where", "initial", "mean", "correction")
-    values = (dtype, None if where is True else where, initial, mean, correction)
-    given = {name: value for name, value in zip(names, values, strict=True) if value is not None}
-    given |= {} if ddof is not None and not ddof else {"ddof": ddof}
+    chosen = {"dtype": dtype, "initial": initial, "mean": mean, "correction": correction}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    given |= ({} if where is True else {"where": where}) | ({} if ddof == 0 else {"ddof": ddof})
     _refuse_lost(out, function, 2)
     return with_out(_adapter(function), x, axis, out=out, keepdims=keepdims, **given)
 
@@ -396,8 +395,7 @@ def _refuse_lost(out: Any, function: Any, extra: int) -> None:
     the call to Python, the arguments of both refer to `out`.
     """
     if hasattr(out, "aval"):
-        in_python = vars(ArrayMethods)[function.__name__].__class__ is FunctionType
-        out._require_kept(extra if in_python else extra + 1)
+        out._require_kept(extra + (vars(ArrayMethods)[function.__name__].__class__ is not FunctionType))
 
 
 def _into(out: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -417,4 +415,6 @@ def _one_call(function: Any, x: Any, *static: Any) -> Any:
 
 def _one_or_many(arguments: tuple[Any, ...]) -> Any:
     """Return the argument if there is one, else all of them: ``reshape((2, 3))`` and ``reshape(2, 3)``."""
+    if not arguments:
+        raise TypeError("[reshape] needs the new shape, as ints or as one sequence")
     return as_tuple(arguments[0]) if len(arguments) == 1 else arguments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from jittape.errors import DTypeError
 from jittape.numpy_api.numpy_operands import (
     array_like,
     dtype_of,
+    is_number,
     on_values,
     reject,
     shape_of,
@@ -85,7 +87,10 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
             f"[np.choose] clipmode must be one of 'clip', 'raise', or 'wrap' (got {shown(mode)})"
         )
     shape = common_shape("choose", [a, *rows])
-    dtype = np.result_type(*map(dtype_of, rows))
+    given = choices if isinstance(choices, (list, tuple)) else rows
+    dtype = np.result_type(
+        *[c if is_number(c) else dtype_of(row) for c, row in zip(given, rows, strict=True)]
+    )
     result = broadcast_to(cast(rows[0], dtype), shape)
     for i in range(1, count):
         result = where(equal(a, i), cast(rows[i], dtype), result)
@@ -233,7 +238,7 @@ def _apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: An
     rest = (*shape[:axis], *shape[axis + 1 :])
     if 0 in rest:
         raise ValueError("[np.apply_along_axis] Cannot apply_along_axis when any iteration dimensions are 0")
-    rows = reshape(moveaxis(arr, axis, -1), [-1, shape[axis]])
+    rows = reshape(moveaxis(arr, axis, -1), [math.prod(rest), shape[axis]])
     results = [strong(func1d(getitem(rows, i), *args, **kwargs)) for i in range(shape_of(rows)[0])]
     own = shape_of(results[0])
     stacked = reshape(numpy_stack(results), [*rest, *own])

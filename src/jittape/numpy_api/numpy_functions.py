@@ -15,7 +15,7 @@ import numpy as np
 
 from jittape.core.dtypes import common_dtype
 from jittape.core.user_calls import as_int
-from jittape.errors import DTypeError
+from jittape.errors import DTypeError, ShapeError
 from jittape.numpy_api.numpy_calculus import CALCULUS
 from jittape.numpy_api.numpy_conditions import CONDITIONS
 from jittape.numpy_api.numpy_fourier import FOURIER
@@ -197,8 +197,13 @@ def _constant_like(value: int, name: str) -> Callable[..., Any]:
 
 
 def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    if axis is not None and isinstance(shift, (tuple, list)) != isinstance(axis, (tuple, list)):
-        shift, axis = (tuple(pair.tolist()) for pair in np.broadcast_arrays(shift, axis))
+    if axis is not None and isinstance(shift, (tuple, list)) | isinstance(axis, (tuple, list)):
+        try:
+            shift, axis = (tuple(pair.tolist()) for pair in np.broadcast_arrays(shift, axis))
+        except ValueError:
+            raise ShapeError(
+                f"[np.roll] shift {shift} and axis {axis} do not broadcast to each other"
+            ) from None
     elif axis is None and isinstance(shift, (tuple, list)):
         shift = sum(shift)
     for by, along in (

@@ -23,6 +23,7 @@ from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
 
 __all__ = [
+    "PLACES",
     "SUMS",
     "are_ints",
     "array_like",
@@ -270,6 +271,8 @@ def with_out(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     del kwargs["out"]
     casting = "same_kind"
+    if function in PLACES and not np.can_cast(out.aval.dtype, np.intp):
+        raise named(DTypeError(f"out must have a dtype of integers, got {out.aval.dtype.name}"))
     kwargs |= initial_beside(kwargs, out.aval.dtype)
     if function in SUMS and kwargs.get("dtype") is None and (len(args) < 3 or args[2] is None):
         # NumPy sums in a dtype that holds the elements of the target, too.
@@ -294,6 +297,8 @@ def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     return fits and len(shape) <= len(target)
 
 
+PLACES: set[Any] = set()
+"""Adapters of ``argmax`` and ``argmin``: NumPy writes their results to integers only."""
 SUMS: set[Any] = set()
 """Adapters of sums and products, whose third parameter is `dtype`."""
 

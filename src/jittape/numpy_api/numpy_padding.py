@@ -220,7 +220,7 @@ def _ramp(x: Any, axis: int, pair: list[int], ends: list[Any]) -> Any:
         weights = cast(weights, dtype_of(wide))
         start = cast(end, dtype_of(wide))
         ramp = add(multiply(subtract(wide, start), weights), start)
-        ramp = ramp if dtype.kind in "fc" else cast(floor(ramp), dtype)
+        ramp = ramp if dtype.kind in "fc" else cast(floor(ramp) if dtype.kind in "iu" else ramp, dtype)
         parts = [ramp, *parts] if side == 0 else [*parts, numpy_flip(ramp, axis)]
     return numpy_concatenate(parts, axis)
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from jittape.errors import ShapeError
+from jittape.errors import DTypeError, ShapeError
 from jittape.numpy_api.numpy_operands import dtype_of, reject, shape_of, strong
 from jittape.numpy_api.numpy_reductions import wide
 from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.arithmetic import multiply, subtract
-from jittape.primitives.elementwise.complex_numbers import conj
+from jittape.primitives.elementwise.complex_numbers import cast, conj
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.linalg.einsum import diag_part, einsum, trace
 from jittape.primitives.linalg.matmul import matmul, outer, tensordot
@@ -60,10 +60,26 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return tensordot(strong(a), strong(b), axes)
 
 
-def _einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
-    reject("einsum", out=out, **kwargs)
+def _einsum(
+    *operands: Any,
+    out: Any = None,
+    dtype: Any = None,
+    order: Any = "K",
+    casting: Any = "safe",
+    optimize: Any = False,
+) -> Any:
+    reject("einsum", out=out)
     equation, *arrays = _as_equation(operands)
-    return einsum(equation, *map(strong, arrays))
+    arrays = [strong(a) for a in arrays]
+    if dtype is not None:
+        for a in arrays:
+            if not np.can_cast(dtype_of(a), dtype, casting):
+                raise DTypeError(
+                    f"[np.einsum] Cannot cast operand from {dtype_of(a).name} to {np.dtype(dtype).name} according to "
+                    f"the rule {casting!r}"
+                )
+        arrays = [cast(a, dtype) for a in arrays]
+    return einsum(equation, *arrays)
 
 
 def _trace(

@@ -37,6 +37,7 @@ from jittape.numpy_api.numpy_operands import (
 from jittape.numpy_api.numpy_support import REFUSED
 from jittape.numpy_api.numpy_ufunc_methods import LOGICAL, combined_dtype, dtype_beside, ufunc_method
 from jittape.numpy_api.one_call import one_call, one_method_call
+from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise import (
     arithmetic,
     bits,
@@ -296,7 +297,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) ->
     if function is None:
         return _foreign_ufunc(ufunc, inputs, kwargs)
     if ufunc is np.vecdot and "axis" in kwargs:
-        return vecdot(array_like(inputs[0]), array_like(inputs[1]), kwargs["axis"])
+        function = Recorded(vecdot, (axis_key(kwargs.pop("axis")),))
     dtype, casting = kwargs.pop("dtype", None), kwargs.pop("casting", "same_kind")
     if dtype is not None and ufunc in _TO_BOOL and as_dtype(dtype) == np.bool_:
         dtype = None  # it says nothing about the operands

@@ -9,11 +9,19 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import WeakScalar
-from jittape.core.primitive import apply
+from jittape.core.primitive import active_recorder, apply
 from jittape.core.user_calls import shown
 from jittape.errors import DTypeError
-from jittape.numpy_api.numpy_operands import dtype_of, has_tensor, is_number, reject, shape_of, strong
-from jittape.numpy_api.numpy_reductions import rows_along
+from jittape.numpy_api.numpy_operands import (
+    dtype_of,
+    has_tensor,
+    is_number,
+    reject,
+    shape_of,
+    strong,
+    values_of,
+)
+from jittape.numpy_api.numpy_reductions import rows_along, weights_of_shape
 from jittape.numpy_api.numpy_sorting import numpy_sort
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
@@ -29,11 +37,13 @@ from jittape.primitives.elementwise.comparison import (
 )
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide, floor_divide, mod
-from jittape.primitives.elementwise.piecewise import ceil, floor, maximum, round
+from jittape.primitives.elementwise.piecewise import ceil, floor, maximum, minimum, round
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.gather import take_along_axis
-from jittape.primitives.indexing.sorting import sort
-from jittape.primitives.reduce.reductions import reduce_any, reduce_sum
+from jittape.primitives.indexing.getitem import getitem
+from jittape.primitives.indexing.sorting import argsort, sort
+from jittape.primitives.reduce.cumulative import cumsum
+from jittape.primitives.reduce.reductions import reduce_all, reduce_any, reduce_sum
 from jittape.primitives.shape.joining import stack
 from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, reshape, transpose
 
@@ -152,7 +162,7 @@ def _quantile(name: str, scale: float, ignore_nan: bool) -> Callable[..., Any]:
         *,
         weights: Any = None,
     ) -> Any:
-        reject(name, out=out, weights=weights)
+        reject(name, out=out)
         a = strong(a)
         if dtype_of(a).kind == "c":
             raise DTypeError(f"[np.{name}] a must be an array of real numbers, got {dtype_of(a).name}")
@@ -166,7 +176,10 @@ def _quantile(name: str, scale: float, ignore_nan: bool) -> Callable[..., Any]:
         if method == "linear" and scale == 1 and _is_integer(kind):  # NumPy takes an element: no inf * 0
             method = "lower"
         q = _probabilities(name, q, scale)
-        return apply(_at, (a, q), (name, axis_key(axis), method, bool(keepdims), ignore_nan, dtype))
+        if ignore_nan and 0 in shape_of(a):  # NumPy takes the mean: one nan, whatever q is
+            return _of_nothing(name, a, axis, keepdims)
+        operands = (a, q) if weights is None else (a, q, _weights(name, weights, a, axis, method))
+        return apply(_at, operands, (name, axis_key(axis), method, bool(keepdims), ignore_nan, dtype))
 
     return quantile
 
@@ -212,10 +225,45 @@ def _probabilities(name: str, q: Any, scale: float) -> Any:
     return divide(cast(q, np.float64), scale)
 
 
-def _at(
-    a: Any, q: Any, name: str, axis: Any, method: str, keepdims: bool, ignore_nan: bool, dtype: Any
-) -> Any:
+def _weights(name: str, weights: Any, a: Any, axis: Any, method: str) -> Any:
+    """Return the weights of the elements of `a`, in the shape of `a`."""
+    if method != "inverted_cdf":
+        raise ValueError(f"[np.{name}] Only method 'inverted_cdf' supports weights. Got: {method}.")
+    weights = weights_of_shape(name, a, axis, strong(weights))
+    if active_recorder().traced_in is None:
+        known = values_of(weights)
+        totals = np.sum(known, axis_key(axis))
+        if np.any(known < 0):
+            raise ValueError(f"[np.{name}] Weights must be non-negative.")
+        if not np.all(np.isfinite(totals) & (totals != 0)):
+            raise ValueError(f"[np.{name}] Weights included NaN, inf or were all zero.")
+    return cast(weights, np.float64)
+
+
+def _weighted_body(a: Any, q: Any, weights: Any, axes: tuple[int, ...], ignore_nan: bool) -> Any:
+    """Return the elements at which the sums of the weights reach `q`, with the dimensions of `q` last."""
+    rows = rows_along(a, axes)
+    order = argsort(rows, -1)
+    ordered = take_along_axis(rows, order, -1)
+    weights = take_along_axis(rows_along(weights, axes), order, -1)
+    missing = is_nan(ordered) if dtype_of(a).kind == "f" else None
+    if ignore_nan and missing is not None:
+        weights = where(missing, 0.0, weights)
+    sums = cumsum(weights, -1)
+    sums = divide(sums, getitem(sums, (..., slice(-1, None))))
+    sums = where(equal(sums, 0.0), -1.0, sums)  # the quantile at 0 is the first element with a weight
+    below = less(expand_dims(sums, -2), expand_dims(reshape(q, [-1]), -1))
+    places = minimum(reduce_sum(cast(below, np.int64), -1), shape_of(ordered)[-1] - 1)
+    result = take_along_axis(ordered, places, -1)
+    if missing is None:
+        return result
+    empty = (reduce_all if ignore_nan else reduce_any)(missing, -1)
+    return where(expand_dims(empty, -1), np.nan, result)
+
+
+def _at(*operands_and_options: Any) -> Any:
     """Return the quantiles at `q`, whose dimensions come first."""
+    a, q, *weights, name, axis, method, keepdims, ignore_nan, dtype = operands_and_options
     q = cast(q, np.float64)
     shape, q_shape = shape_of(a), shape_of(q)
     axes = normalized_axes(f"np.{name}", axis, len(shape))
@@ -223,11 +271,12 @@ def _at(
     if not shape:
         a, axes = reshape(a, [1]), (0,)
     if 0 in [shape[i] for i in axes if shape]:
-        if method in DISCRETE or not ignore_nan:
-            raise IndexError(f"[np.{name}] a has no elements along axis {axis}: shape {shape}")
-        result = broadcast_to(cast(np.nan, dtype), [*kept, *q_shape])
+        raise IndexError(f"[np.{name}] a has no elements along axis {axis}: shape {shape}")
+    if weights:
+        result = _weighted_body(a, q, reshape(weights[0], shape_of(a)), axes, ignore_nan)
     else:
-        result = reshape(cast(_quantile_body(a, q, axes, method, ignore_nan), dtype), [*kept, *q_shape])
+        result = _quantile_body(a, q, axes, method, ignore_nan)
+    result = reshape(cast(result, dtype), [*kept, *q_shape])
     rank = len(kept)
     result = transpose(result, [*range(rank, rank + len(q_shape)), *range(rank)])
     if not keepdims:
@@ -248,15 +297,20 @@ def numpy_median(
 def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any, ignore_nan: bool) -> Any:
     reject(name, out=out)
     a = strong(a)
+    if 0 in shape_of(a):
+        return _of_nothing(name, a, axis, keepdims)
     dtype = dtype_of(a) if dtype_of(a).kind in "fc" else np.dtype(np.float64)
-    shape = shape_of(a)
-    if 0 in shape:
-        axes = normalized_axes(f"np.{name}", axis_key(axis), len(shape))
-        nan = complex(np.nan, np.nan) if dtype.kind == "c" else np.nan
-        return identity(np.full(_rest(shape, axes, keepdims), nan, dtype))
     if dtype.kind == "c":
         return apply(_complex_median, (a,), (name, axis_key(axis), bool(keepdims), ignore_nan))
     return apply(_at, (a, 0.5), (name, axis_key(axis), "median", bool(keepdims), ignore_nan, dtype))
+
+
+def _of_nothing(name: str, a: Any, axis: Any, keepdims: Any) -> Any:
+    """Return the medians of an array without elements, which are nan."""
+    dtype, shape = dtype_of(a) if dtype_of(a).kind in "fc" else np.dtype(np.float64), shape_of(a)
+    axes = normalized_axes(f"np.{name}", axis_key(axis), len(shape))
+    nan = complex(np.nan, np.nan) if dtype.kind == "c" else np.nan
+    return identity(np.full(_rest(shape, axes, keepdims), nan, dtype))
 
 
 def _complex_median(a: Any, name: str, axis: Any, keepdims: bool, ignore_nan: bool) -> Any:

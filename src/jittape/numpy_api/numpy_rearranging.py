@@ -143,7 +143,10 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 
 
 def _index(obj: Any) -> Any:
-    return obj if isinstance(obj, slice) else values_of(obj)
+    if isinstance(obj, slice):
+        return obj
+    found = values_of(obj)
+    return found.astype(np.intp) if not found.size and isinstance(obj, (list, tuple)) else found
 
 
 def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:

@@ -11,6 +11,7 @@ from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.numpy_api.numpy_operands import (
+    PLACES,
     SUMS,
     array_like,
     axis_of,
@@ -18,6 +19,7 @@ from jittape.numpy_api.numpy_operands import (
     dtype_of,
     element_as,
     given,
+    has_tensor,
     is_mask,
     keeps_dims,
     reject,
@@ -55,6 +57,7 @@ __all__ = [
     "rows_along",
     "sum_adapter",
     "truth_adapter",
+    "weights_of_shape",
     "wide",
 ]
 
@@ -277,6 +280,7 @@ def position_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         positions = of(a, axis)
         return expand_dims(positions, axis) if bool(keepdims) else positions
 
+    PLACES.add(position)
     return position
 
 
@@ -311,7 +315,10 @@ def numpy_average(
         mean = numpy_mean(a, axis, keepdims=keepdims)
         count = cast(element_count("average", a, axis, keepdims, True), dtype_of(mean))
         return (mean, broadcast_to(count, mean.shape)) if returned else mean
-    weights = _weights_of_shape(a, axis, weights)
+    each, weights = weights, weights_of_shape("average", a, axis, weights)
+    alike = shape_of(each) == shape_of(a)
+    if not has_tensor(each) and not np.all(np.sum(each, axis_key(axis) if alike else None)):
+        raise ZeroDivisionError("[np.average] Weights sum to zero, can't be normalized")
     exact = (np.float64,) if dtype_of(a).kind in "biu" else ()
     dtype = np.result_type(dtype_of(a), dtype_of(weights), *exact)
     a, weights = cast(a, dtype), cast(weights, dtype)
@@ -321,20 +328,19 @@ def numpy_average(
     return (average, broadcast_to(cast(scale, average.dtype), average.shape)) if returned else average
 
 
-def _weights_of_shape(a: Any, axis: Any, weights: Any) -> Any:
+def weights_of_shape(name: str, a: Any, axis: Any, weights: Any) -> Any:
     """Return weights along `axis` in the shape of `a`."""
     shape, own = shape_of(a), shape_of(weights)
     if own == shape:
         return weights
     if axis is None:
         raise TypeError(
-            f"[np.average] axis must be given for weights of shape {own}, which is not {shape}, the shape of a"
+            f"[np.{name}] axis must be given for weights of shape {own}, which is not {shape}, the shape of a"
         )
-    axes = normalized_axes("np.average", axis_key(axis), len(shape))
+    axes = np.lib.array_utils.normalize_axis_tuple(axis_key(axis), len(shape), "axis")
     if own != tuple([shape[i] for i in axes]):
-        raise ShapeError(
-            f"[np.average] weights of shape {own} do not fit axis {axis} of a with shape {shape}"
-        )
+        raise ShapeError(f"[np.{name}] weights of shape {own} do not fit axis {axis} of a with shape {shape}")
+    weights = transpose(weights, np.argsort(axes).tolist())
     return broadcast_to(reshape(weights, [n if i in axes else 1 for i, n in enumerate(shape)]), shape)
 
 

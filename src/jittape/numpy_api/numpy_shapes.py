@@ -16,6 +16,7 @@ from jittape.numpy_api.numpy_operands import (
     axis_of,
     converted,
     dtype_of,
+    is_number,
     reject,
     shape_of,
     strong,
@@ -321,7 +322,7 @@ def _logspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    base = strong(base)
+    base = base if is_number(base) else strong(base)
     if shape_of(base):
         start, stop, base = _of_equal_rank(strong(start), strong(stop), base)
         base = expand_dims(base, axis)

@@ -92,7 +92,7 @@ def numpy_argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *
     a = strong(a)
     if not a.shape:
         a = reshape(a, -1)
-    elif axis.__class__ is int and kind is order is stable is None:
+    if axis.__class__ is int and kind is order is stable is None:
         return apply(_order_body, (a,), (axis,))
     return apply(_order_body, *_recorded(_checked("argsort", a, axis, kind, order, stable)))
 
@@ -128,9 +128,10 @@ def _lexsort(keys: Any, axis: Any = -1) -> Any:
         raise TypeError("[np.lexsort] need sequence of keys with len > 0 in lexsort")
     if len({shape_of(k) for k in keys}) > 1:
         raise ShapeError("[np.lexsort] all keys need to be the same shape")
-    if not shape_of(keys[0]):
+    rank = len(shape_of(keys[0]))
+    axis = one_axis("np.lexsort", as_int("axis", axis), rank or 1)
+    if not rank:
         return identity(np.zeros((), np.intp))
-    axis = one_axis("np.lexsort", as_int("axis", axis), len(shape_of(keys[0])))
     return cast(apply(_lexical_body, keys, (axis,)), np.intp)
 
 

@@ -28,6 +28,7 @@ from jittape.primitives.record_parts import filled
 from jittape.primitives.reduce.cumulative import cumprod
 from jittape.primitives.shape.creation import eye
 from jittape.primitives.shape.joining import concat
+from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import flipped
 from jittape.typing import Tensor, TensorLike
@@ -211,10 +212,12 @@ def _vecdot(x1: Any, x2: Any, axis: int) -> Any:
         if not x.shape:
             raise ShapeError("[vecdot] needs vectors, got a scalar; multiply is for scalars")
     first, second = (one_axis("vecdot", axis, len(x.shape)) - len(x.shape) for x in (x1, x2))
-    if first != second or x1.shape[first] != x2.shape[second]:
+    if x1.shape[first] != x2.shape[second]:
         raise ShapeError(
             f"[vecdot] shapes {x1.shape} and {x2.shape} must have equal lengths along axis {axis}"
         )
+    if first != second:  # an axis from the front, in operands of different ranks
+        x1, x2, first = moveaxis(x1, first, -1), moveaxis(x2, second, -1), -1
     x1, x2 = broadcast_operands(x1, x2, op="vecdot")
     return sum_over(multiply(conj(x1), x2), (len(x1.shape) + first,))
 
