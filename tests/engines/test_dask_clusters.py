@@ -22,6 +22,8 @@ import dask.array
 import dask.bag
 from distributed import Client, LocalCluster
 
+from jittape.dask.distributed_map import BatchSizes
+
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 RNG = np.random.default_rng(0)
@@ -287,9 +289,29 @@ def test_many_tasks_in_order_and_a_progress_bar(client: Client, capsys: pytest.C
     found = jt.dask.map(solved, range(50))
     expected = [np.random.default_rng(seed).normal(size=20).mean() for seed in range(50)]
     np.testing.assert_allclose(found, expected, atol=1e-8)
-    assert "batches" in "".join(capsys.readouterr())
+    assert "50/50" in "".join(capsys.readouterr())
     assert jt.dask.map(solved, []) == []
     assert jt.dask.map(lambda i: -i, range(1001), progress=False) == [-i for i in range(1001)]
+
+
+def batch_sizes(tasks: int, seconds: float, threads: int) -> list[int]:
+    """Return the sizes of all batches if each task takes so many seconds."""
+    sizes, found = BatchSizes(tasks), list[int]()
+    while sum(found) < tasks:
+        found.append(sizes.next_size(tasks - sum(found), threads))
+        sizes.measured(found[-1], found[-1] * seconds)
+    return found
+
+
+def test_batches_take_half_a_second_and_are_smaller_at_the_end() -> None:
+    assert batch_sizes(7, 60.0, 2) == [1] * 7
+    assert batch_sizes(0, 1.0, 2) == []
+    sizes = batch_sizes(1000, 0.005, 2)
+    assert max(sizes) == 100
+    assert len(sizes) < 30
+    assert sizes[-3] <= 100 // 4
+    assert len(batch_sizes(1_000_000, 0.0, 8)) < 100
+    assert max(batch_sizes(1_000_000, 1e-6, 1)) <= 1_000_000 // 4
 
 
 def test_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:

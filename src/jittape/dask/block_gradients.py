@@ -142,6 +142,8 @@ class BlockGradients:
     def _answer(self, head: Any, weights: Sequence[_Array]) -> Message:
         """Return the sums that a direct connection asks for; None for a failure, which Dask reports."""
         nodes, more = head
+        for array in weights:
+            array.flags.writeable = False  # a tape copies other arrays at each block
         found = self.sums(nodes, weights, more)
         if isinstance(found, Failure):
             return None, []

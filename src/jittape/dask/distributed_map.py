@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
+from time import monotonic
 from typing import Any
 
 from jittape.core.config import config
@@ -12,12 +13,20 @@ from jittape.dask.distributed_gradient import connected_client
 from jittape.dask.sent_functions import check_sendable, packed_function, packed_result, sendable_error
 from jittape.progress_bar import progress as progress_bar
 
-__all__ = ["map"]
+__all__ = ["BatchSizes", "map"]
 
-_BATCHES = 16
-"""Batches of full size that the tasks of one worker would make: few, since one costs Dask about 1 ms."""
-_LAST_BATCHES = 4
-"""The least number of batches that the tasks left make for each worker: all workers end at about the same time."""
+_SECONDS = 0.5
+"""Duration of a batch if its tasks are shorter: a batch costs 5 ms of processor time, most of it in Dask."""
+_GROWTH = 32
+"""Most that a batch may be larger than the largest before it, in case the first tasks are short by chance."""
+_LEFT = 4
+"""A batch contains at most one task of so many for each thread, so that all threads end at about the same time."""
+_SMALLEST = 8
+"""The last batches are smaller by this factor at most."""
+_WAITING = 2
+"""Batches of a thread, of which one waits while the other is computed."""
+_RECOUNT = 2.0
+"""Seconds after which the threads are counted again, for workers that start later."""
 
 
 def map(
@@ -25,7 +34,7 @@ def map(
 ) -> list[Any]:
     """Return ``[f(task) for task in tasks]``, computed on the workers of a Dask cluster.
 
-    Tasks are sent in batches. The tasks of a lost worker are computed by another one.
+    Tasks are sent in batches of about half a second. The tasks of a lost worker are computed by another one.
 
     Parameters
     ----------
@@ -70,65 +79,94 @@ def map(
             f"[dask.map] tasks must be an iterable of arguments, got {tasks!r}: write [task] for one"
         )
     connected = connected_client(client, "dask.map")
-    from distributed import as_completed
-
     listed = list(tasks)
-    if not listed:
-        return []
-    starts, batches = _batches_of(listed, max(len(connected.nthreads()), 1))
-    results: list[Any] = [None] * len(listed)
-    try:
-        sent = connected.map(_batch, [function] * len(batches), batches, pure=False, retries=3)
-    except TypeError:
-        for number, task in enumerate(listed):
-            check_sendable(f"tasks[{number}]", task, "dask.map")
-        raise
-    futures = dict(zip(sent, starts, strict=True))
-    done = as_completed(futures, with_results=True)
+    found = _results(connected, function, listed)
     shown = find_spec("tqdm") is not None if progress is None else progress
-    try:
-        for future, (found, error) in progress_bar(done, "batches", len(futures)) if shown else done:
-            start = futures[future]
-            if error is not None:
-                error.add_note(f"in task {start + len(found)}, at a worker")
-                raise error
-            results[start : start + len(found)] = [pickle.loads(each) for each in found]
-    except BaseException:
-        connected.cancel(list(futures))
-        raise
+    results: list[Any] = [None] * len(listed)
+    for number, result in progress_bar(found, "tasks", len(listed)) if shown else found:
+        results[number] = result
     return results
 
 
-def _batches_of(tasks: list[Any], workers: int) -> tuple[list[int], list[list[Any]]]:
-    """Return the number of the first task of each batch, and the batches.
+def _results(client: Any, function: bytes, tasks: list[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the result of each task."""
+    from distributed import as_completed
 
-    The last batches have a quarter of the size of the first: with 1,000 fits of 7 ms on two workers, one of them waits
-    for the other 25 ms in the mean; with batches of equal size it waits 110 ms.
+    sizes, start = BatchSizes(len(tasks)), 0
+    threads, counted = 0, -_RECOUNT
+    starts: dict[Any, int] = {}
+    done = as_completed(with_results=True)
+    try:
+        while start < len(tasks) or starts:
+            if monotonic() - counted >= _RECOUNT:
+                threads, counted = max(sum(client.nthreads().values()), 1), monotonic()
+            while start < len(tasks) and len(starts) < _WAITING * threads:
+                stop = start + sizes.next_size(len(tasks) - start, threads)
+                future = _sent(client, function, tasks, start, stop)
+                starts[future] = start
+                done.add(future)
+                start = stop
+            future, (found, seconds, error) = next(done)
+            first = starts.pop(future)
+            if error is not None:
+                error.add_note(f"in task {first + len(found)}, at a worker")
+                raise error
+            sizes.measured(len(found), seconds)
+            yield from enumerate([pickle.loads(each) for each in found], first)
+    finally:
+        if starts:
+            client.cancel(list(starts))
+
+
+def _sent(client: Any, function: bytes, tasks: list[Any], start: int, stop: int) -> Any:
+    """Return a future of a batch; raise TypeError if a task cannot be sent."""
+    try:
+        return client.submit(_batch, function, tasks[start:stop], pure=False, retries=3)
+    except TypeError:
+        for number, task in enumerate(tasks[start:stop], start):
+            check_sendable(f"tasks[{number}]", task, "dask.map")
+        raise
+
+
+class BatchSizes:
+    """Sizes of the next batches, by the duration of the last ones.
+
+    Parameters
+    ----------
+    tasks : int
+        Number of all tasks.
     """
-    largest = max(1, len(tasks) // (workers * _BATCHES))
-    starts, batches, start = [], [], 0
-    while start < len(tasks):
-        left = len(tasks) - start
-        size = min(largest, max(1, largest // _LAST_BATCHES, left // (workers * _LAST_BATCHES)))
-        starts.append(start)
-        batches.append(tasks[start : start + size])
-        start += size
-    return starts, batches
+
+    def __init__(self, tasks: int) -> None:
+        self._tasks = tasks
+        self._full = self._largest = 1
+
+    def measured(self, size: int, seconds: float) -> None:
+        """Take account of a batch that has been computed."""
+        wanted = int(_SECONDS * size / seconds) if seconds else self._tasks
+        self._full = max(1, min(wanted, self._largest * _GROWTH))
+
+    def next_size(self, left: int, threads: int) -> int:
+        """Return the size of the next batch if so many tasks are left."""
+        size = min(left, self._full, max(1, self._full // _SMALLEST, left // (threads * _LEFT)))
+        self._largest = max(self._largest, size)
+        return size
 
 
-def _batch(function: bytes, tasks: list[Any]) -> tuple[list[bytes], Exception | None]:
-    """Return the pickled results of some tasks; and the exception of the first that fails, if one does."""
+def _batch(function: bytes, tasks: list[Any]) -> tuple[list[bytes], float, Exception | None]:
+    """Return the pickled results of some tasks, their duration, and the exception of the first that fails."""
     from distributed import get_worker
 
     config.threads = min(config.threads, get_worker().state.nthreads)
     f = _loaded(function)
     found: list[bytes] = []
+    start = monotonic()
     for task in tasks:
         try:
             found.append(packed_result(f(task)))
         except Exception as error:
-            return found, sendable_error(error)
-    return found, None
+            return found, monotonic() - start, sendable_error(error)
+    return found, monotonic() - start, None
 
 
 _FUNCTIONS: dict[bytes, Callable[[Any], Any]] = {}
