@@ -169,9 +169,9 @@ class ForwardPass:
             self._branch(s)
         elif isinstance(s, Loop):
             self._loop(s)
-            if self._records:
-                for saved in self._plan.saved.of_loop.get(s, ()):
-                    save(saved, self._plan.saved.is_on_stack(s), s in self._reserved, self._writer)
+            arrays = self._plan.saved.of_loop.get(s)
+            if arrays and self._records:
+                save(arrays, self._plan.saved.is_on_stack(s), s in self._reserved, self._writer)
         elif not (self._repeats and isinstance(s, Effect)):
             write_simple(s, self._writer)
         if isinstance(s, Apply):

@@ -65,17 +65,22 @@ class PopArray:
         writer.line(f"{self.name} = {text}")
 
 
-def save(saved: SavedArray, on_stack: bool, reserved: bool, writer: Any) -> None:
-    """Write the copy of an array that a loop has read; the stack may be `reserved` for it."""
-    where, reason = saved.loop.where, "kept: the array is overwritten later"
+def save(arrays: list[SavedArray], on_stack: bool, reserved: bool, writer: Any) -> None:
+    """Write the copies of arrays that one loop has read; the stacks may be `reserved` for them."""
+    reason = "kept: the array is overwritten later"
     if not on_stack:
-        writer.line(f"{saved.name} = {saved.part()}.copy()  # {reason}", where)
+        for one in arrays:
+            writer.line(f"{one.name} = {one.part()}.copy()  # {reason}", one.loop.where)
         return
-    stack = saved.stack
     if not reserved:
-        writer.line(f"{stack} = reserve({stack}, {stack}_at, {saved.size})", where)
-    writer.line(f"save_array({stack}, {stack}_at, {saved.part()}{_turned(saved)})  # {reason}", where)
-    writer.line(f"{stack}_at += {saved.size}")
+        for stack in sorted({one.stack for one in arrays}):
+            size = " + ".join(one.size for one in arrays if one.stack == stack)
+            writer.line(f"{stack} = reserve({stack}, {stack}_at, {size})", arrays[0].loop.where)
+    for one in arrays:
+        stack = one.stack
+        line = f"save_array({stack}, {stack}_at, {one.part()}{_turned(one)})  # {reason}"
+        writer.line(line, one.loop.where)
+        writer.line(f"{stack}_at += {one.size}")
 
 
 def restore(saved: SavedArray, writer: Any) -> None:

@@ -25,6 +25,7 @@ from jittape.numba_ad.lower.function_source import NamedItems, PythonObject, Sou
 from jittape.numba_ad.lower.lower_expressions import REWRITE, WAYS_OUT, Frame, Unusable, is_scalar
 from jittape.numba_ad.lower.lower_loops import Loops
 from jittape.numba_ad.lower.numba_types import is_scalar_type
+from jittape.numba_ad.lower.passive_calls import push_elements
 from jittape.numba_ad.lower.whole_arrays import assign, evaluated
 from jittape.numba_ad.scalar_rules import Rule
 from jittape.numba_ad.structured_ir import (
@@ -34,7 +35,7 @@ from jittape.numba_ad.structured_ir import (
     Value,
     Where,
 )
-from jittape.numba_ad.tape_support import add_into, copy_into, overlap, unset
+from jittape.numba_ad.tape_support import add_into, copy_into, overlap, save_array, unset
 from jittape.numba_ad.user_rules import rule_of
 
 __all__ = ["lower_function"]
@@ -270,6 +271,8 @@ class _Calls(Loops):
         if function in (add_into, copy_into):
             target, values = arguments
             return assign(self.builder, target, values, "+" if function is add_into else "", buffered=False)
+        if function is save_array:
+            return push_elements(self.builder, *arguments)
         if hasattr(function, "derived"):  # a gradient: its generated code is lowered
             arguments, keywords = self._bound(node, function._signature, arguments, keywords), {}
             function = function.derived(tuple([_type_of(one) for one in arguments]))

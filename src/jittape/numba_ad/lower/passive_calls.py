@@ -22,11 +22,20 @@ from jittape.numba_ad.lower.array_calls import (
 )
 from jittape.numba_ad.lower.build_ir import Builder, constant
 from jittape.numba_ad.lower.function_source import PythonObject
-from jittape.numba_ad.lower.whole_arrays import Lazy, as_lazy, elementwise, evaluated, materialize
+from jittape.numba_ad.lower.whole_arrays import Lazy, as_lazy, assign, elementwise, evaluated, materialize
 from jittape.numba_ad.scalar_rules import BINARY, Rule
 from jittape.numba_ad.structured_ir import Array, Constant, Scalar, Value
 
-__all__ = ["PASSIVE_CALLS", "at_least_3d", "flat_view", "nonzero", "only_item", "rounded", "size_of"]
+__all__ = [
+    "PASSIVE_CALLS",
+    "at_least_3d",
+    "flat_view",
+    "nonzero",
+    "only_item",
+    "push_elements",
+    "rounded",
+    "size_of",
+]
 
 
 # ---- numbers and arrays without derivatives ----
@@ -145,6 +154,15 @@ def flat_view(builder: Builder, x: Any) -> Array:
             "the attribute flat is only supported for arrays in C order", "Use x.flatten()."
         )
     return x if x.type.ndim == 1 else reshaped(builder, x, constant(-1))
+
+
+def push_elements(builder: Builder, stack: Array, at: Scalar, array: Array) -> None:
+    """Write the elements of an array in C order to a stack, from place `at` on, as `save_array` does."""
+    sizes = as_lazy(builder, array).dims
+    size = size_of(builder, array)
+    part = builder.view(stack, "[{0} : {1}]", [at, builder.binary("Add", at, size)], stack.type, [size])
+    target = part if len(sizes) == 1 else reshaped(builder, part, tuple(sizes))
+    assign(builder, target, array, buffered=False)
 
 
 def only_item(builder: Builder, x: Any) -> Scalar:
