@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from njit_as_python import as_python
 
 njit = numba.njit
 
@@ -76,6 +77,50 @@ def test_operands_that_are_not_selected_have_the_derivative_zero(function):
 def test_products_of_a_vector_with_the_hessian():
     x = np.array([0.0, 0.5, -2.0])
     np.testing.assert_allclose(jt.njit_hvp(entropy)(np.ones(3), x), [0.0, -2.0, 0.0])
+
+
+@njit
+def length(x):
+    r = np.sqrt(np.sum(x * x))
+    return np.where(r > 0.0, r**3 + np.log(r) * r * r, 0.0) + x[0] * x[1]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [entropy, by_elements, through_an_array, quotients, softplus, in_steps, length],
+    ids=lambda f: f.py_func.__name__,
+)
+@pytest.mark.parametrize("x", [np.array([0.0, 0.5, -2.0]), np.zeros(3)], ids=["one", "all"])
+def test_derivatives_of_gradients_in_reverse_mode(function, x):
+    gradient, v = jt.njit_grad(function), np.array([1.0, -0.5, 0.3])
+
+    @njit
+    def slope(x, v):
+        return np.sum(gradient(x) * v)
+
+    with np.errstate(all="ignore"):
+        found = as_python(jt.njit_grad(slope), (x, v))(x, v)
+        expected = as_python(jt.njit_hvp(function), (v, x))(v, x)
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+@njit
+def root_cubed(x):
+    return np.sum(np.where(x > -1.0, np.sqrt(x) ** 3, 0.0))
+
+
+def test_an_infinite_second_derivative_is_not_zero():
+    gradient, x = jt.njit_grad(root_cubed), np.array([0.0, 4.0])
+
+    @njit
+    def slope(x):
+        return np.sum(gradient(x))
+
+    with np.errstate(all="ignore"):
+        found = as_python(jt.njit_grad(slope), (x,))(x)
+    assert not np.isfinite(found[0])
+    np.testing.assert_allclose(found[1], 0.375)
 
 
 @njit

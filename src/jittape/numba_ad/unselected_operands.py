@@ -3,6 +3,9 @@
 In ``np.where(x > 0.0, x * np.log(x), 0.0)``, the adjoint of the logarithm multiplies a zero cotangent by ``1.0 / x``,
 which is infinite at zero. The adjoints of such operations use `product_or_zero`, so that the derivative is zero. Other
 programs keep plain products, and so do operations on numbers that no division, root or logarithm made.
+
+A gradient that is derived again multiplies by the cotangents of these operands. In its adjoint, a cotangent that is
+zero because the operand was not selected adds zero, too, even if the cotangent of the product is infinite.
 """
 
 from __future__ import annotations
@@ -11,18 +14,22 @@ import builtins
 import dataclasses
 import functools
 import re
+from typing import Any
 
 import numpy as np
 
 from jittape.numba_ad.activity import Activity, dependents, influences, partial_fields
-from jittape.numba_ad.scalar_rules import FUNCTIONS, SELECT, Rule
-from jittape.numba_ad.structured_ir import Constant, Function, Op, walk
+from jittape.numba_ad.scalar_rules import BINARY, FUNCTIONS, SELECT, UNARY, Rule
+from jittape.numba_ad.structured_ir import Constant, Function, If, Op, walk
 from jittape.numba_ad.tape_support import product_or_zero
 
 __all__ = ["guard_unselected_operands"]
 
 _SELECTING = (builtins.max, builtins.min, np.maximum, np.minimum, np.fmax, np.fmin, product_or_zero)
 _SELECTORS = {SELECT, *(FUNCTIONS[one] for one in _SELECTING)}
+
+_PRODUCT_OR_ZERO = FUNCTIONS[product_or_zero]
+_LINEAR = (BINARY["Mult"], UNARY["USub"])
 
 _SINGULAR = re.compile(
     r"/|%|\*\*|log|exp|sqrt|tan\(|a(rc)?cos|a(rc)?sin|sinh|cosh|reciprocal|divide|remainder|mod|gamma|pow"
@@ -40,6 +47,10 @@ def guard_unselected_operands(function: Function, activity: Activity) -> None:
     if not singular:
         return
     unbounded = dependents(function, singular)
+    if any(s.rule is _PRODUCT_OR_ZERO for s in operations):
+        _guard_products(
+            function, [s for s in candidates if s.rule is BINARY["Mult"] and s.result in activity]
+        )
     for s in candidates:
         chosen = tuple(
             partial is not None
@@ -50,12 +61,50 @@ def guard_unselected_operands(function: Function, activity: Activity) -> None:
             s.rule = _guarded(s.rule, chosen)
 
 
+def _guard_products(function: Function, products: list[Op]) -> None:
+    """Let a factor that is zero because it was not selected add zero to the other factor."""
+    zeros = _selected_zeros(function)
+    for s in products:
+        first, second = [x in zeros for x in s.operands]
+        own, other = s.rule.partials
+        guarded = (
+            "product_or_zero({1}, {g})" if second else own,
+            "product_or_zero({0}, {g})" if first else other,
+        )
+        if guarded != s.rule.partials:
+            s.rule = _with_partials(s.rule, guarded)
+
+
+def _selected_zeros(function: Function) -> set[Any]:
+    """Return the numbers that are the constant zero on one side of a selection, also with a constant factor."""
+    found: set[Any] = set()
+    for s in walk(function.body):
+        if isinstance(s, If):
+            found |= {phi.result for phi in s.phis if _is_zero(phi.then) or _is_zero(phi.orelse)}
+        elif isinstance(s, Op):
+            others = [x for x in s.operands if x not in found]
+            is_chosen = s.rule is SELECT and any(_is_zero(x) for x in s.operands[1:])
+            is_scaled = s.rule in _LINEAR and len(others) < len(s.operands)
+            if is_chosen or (is_scaled and all(isinstance(x, Constant) and x.value for x in others)):
+                found.add(s.result)
+    return found
+
+
+def _is_zero(x: Any) -> bool:
+    return isinstance(x, Constant) and x.value == 0.0
+
+
 def _is_singular(s: Op) -> bool:
     """Return whether the result or a derivative of an operation is infinite or nan for some finite operands."""
     exponent = s.operands[1] if "**" in s.rule.template else None
     if isinstance(exponent, Constant) and isinstance(exponent.value, int) and exponent.value >= 0:
         return False
     return _SINGULAR.search(s.rule.template) is not None
+
+
+@functools.cache
+def _with_partials(rule: Rule, partials: tuple[str | None, ...]) -> Rule:
+    return dataclasses.replace(rule, partials=partials)
 
 
 @functools.cache
