@@ -12,6 +12,8 @@ import pytest
 
 import jittape as jt
 from host_schedules import passes_of, schedule_long, schedule_recorded
+from jittape.compile.schedule import pipeline, place_segments
+from jittape.compile.schedule.memory_planning import Arena
 from jittape.compile.schedule.place_segments import text_of_segments
 from jittape.compile.schedule.program_segments import segments_of
 from jittape.compile.schedule.steps import KernelStep
@@ -20,6 +22,7 @@ from jittape.core.builder import literal
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.tuning import tuning
+from jittape.errors import ProgramError
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.trigonometric import sin
@@ -143,6 +146,21 @@ def test_segments_of_a_network_begin_at_the_same_layer() -> None:
     segments = segments_of(program)
     assert segments is not None
     assert len({segment.key for segment in segments}) <= 3
+
+
+def test_values_that_segments_exchange_do_not_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check of a placement finds it without the check of all steps, which runs in tests only."""
+
+    class OneRange(Arena):
+        def take(self, owner: int, nbytes: int) -> int:
+            return super().take(owner, nbytes) * 0
+
+    program = gradient_program(program_of(chain, X), [0])
+    monkeypatch.setattr(pipeline, "verify_each_pass", False)
+    assert schedule_long(program) is not None
+    monkeypatch.setattr(place_segments, "Arena", OneRange)
+    with pytest.raises(ProgramError, match="in the memory of"):
+        schedule_long(program)
 
 
 def test_short_programs_and_those_without_repetition_are_scheduled_as_a_whole() -> None:

@@ -92,7 +92,7 @@ def is_of_user(frame: FrameType) -> bool:
 
 def frame_of_user(frame: FrameType | None) -> FrameType | None:
     """Return the innermost frame of the user's from `frame` on, or None."""
-    while frame is not None and not is_of_user(frame):
+    while frame is not None and not _is_file_of_user(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 

@@ -145,7 +145,8 @@ def _launch_table(
     calls["slots"] = address_of(slots) + slots.itemsize * _starts([len(step.storages) for step in steps])
     calls["sizes"] = address_of(sizes) + sizes.itemsize * _starts([len(own) for own in words])
     calls["tasks"] = [ABORTABLE if step.kernel.abortable else step.tasks for step in steps]
-    calls["threads"] = [threads_of_step(step.tasks, step.work) for step in steps]
+    threads = [threads_of_step(step.tasks, step.work) for step in steps]
+    calls["threads"] = threads
     table: list[Any] = [] if clock is None else [KERNEL_CALL.pack(**clock([]))]
     for _, group in groupby(range(len(steps)), lambda i: id(steps[i].tile)):
         numbers = list(group)
@@ -159,7 +160,7 @@ def _launch_table(
         for i in range(len(found)):
             done = [steps[k] for k in (numbers[i : i + 1] if tile is None else numbers)]
             table += [found[i : i + 1].view(np.int64), KERNEL_CALL.pack(**clock(done))]
-    return _joined(table, _most_threads(steps), memory, runs)
+    return _joined(table, max(threads + _threads_of_tiles(steps), default=1), memory, runs)
 
 
 def _stored_table(
@@ -250,8 +251,11 @@ def _threads_of_tile(groups: int, work: int) -> int:
 
 
 def _most_threads(steps: Sequence[KernelStep]) -> int:
-    tiles = [threads_of_tile(s.tile) for s in steps if s.tile is not None]
-    return max([*[threads_of_step(s.tasks, s.work) for s in steps], *tiles], default=1)
+    return max([threads_of_step(s.tasks, s.work) for s in steps] + _threads_of_tiles(steps), default=1)
+
+
+def _threads_of_tiles(steps: Sequence[KernelStep]) -> list[int]:
+    return [threads_of_tile(s.tile) for s in steps if s.tile is not None]
 
 
 def _threads_of_stored(schedule: StoredSchedule) -> np.ndarray[Any, Any]:

@@ -219,7 +219,7 @@ def _check_arena(schedule: Schedule, touched: list[Touched]) -> None:
             if storage >= first:
                 begun.setdefault(storage, number)
                 ended[storage] = number
-    spans = dict(enumerate(map(_span, schedule.offsets, schedule.lengths), first))
+    spans = {s: _span(schedule.offsets[s - first], schedule.lengths[s - first]) for s in begun}
     _join_overwritten(schedule, spans, begun, ended)
     places: list[_Place] = []
     turns: list[tuple[int, int]] = []
