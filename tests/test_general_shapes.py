@@ -50,6 +50,21 @@ PROGRAMS = {
         lambda i, s: (i + 1, s * 0.5 + x[i]),
         (jt.constant(0), jt.zeros([3], x.dtype)),
     ),
+    "a remainder": lambda x: jt.shape(x)[0] % 4,
+    "a square": lambda x: jt.shape(x)[0] ** 2,
+    "a ratio": lambda x: (jt.shape(x)[0] / 2, jt.size(x) / jt.shape(x)[0]),
+    "comparisons": lambda x: (jt.shape(x)[0] < 60, jt.shape(x)[0] != 61, jt.shape(x) == [61, 3]),
+    "cond": lambda x: jt.cond(jt.shape(x)[0] > 60, lambda: x * 2.0, lambda: -x),
+    "cond of a remainder": lambda x: jt.cond(jt.shape(x)[0] % 2 == 0, lambda: x * 2.0, lambda: -x),
+    "where": lambda x: jt.where(jt.shape(x)[0] > 60, x, -x),
+    "an end": lambda x: (x[-(jt.shape(x)[0] // 3) :], x[jt.shape(x)[0] - 1]),
+    "a middle": lambda x: jt.slice(x, [jt.shape(x)[0] // 2, 0], [jt.shape(x)[0] - jt.shape(x)[0] // 2, 2]),
+    "lists": lambda x: (jt.concat([[jt.shape(x)[0]], [2]], 0), jt.tile([jt.shape(x)[0]], [3])),
+    "a shape of lists": lambda x: jt.zeros(jt.concat([[jt.shape(x)[0]], [2]], 0)),
+    "an assertion": lambda x: (jt.debugging.assert_greater(jt.shape(x)[0], 0), x)[1],
+    "bounds of integers": lambda x: jt.random.uniform([9], maxval=jt.shape(x)[0], dtype=jt.int32) * 0,
+    "functions": lambda x: (jt.maximum(jt.shape(x)[0], 60), jt.math.floormod(jt.size(x), 7), jt.sort(jt.shape(x))),
+    "a descent": lambda x: jt.while_loop(lambda i, s: i > 0, lambda i, s: (i - 1, s + i), (jt.shape(x)[0], 0)),
 }  # fmt: skip
 
 
@@ -71,6 +86,20 @@ def test_programs_that_compute_with_shapes(name):
                 np.testing.assert_allclose(found, expected, rtol=1e-12, strict=True)
             if n == 301:
                 assert general.trace_count == 2
+
+
+def test_shapes_of_general_traces_are_tensors():
+    seen = []
+
+    @jt.function(input_signature=[jt.TensorSpec([None, 3])])
+    def f(x):
+        n = jt.shape(x)[0]
+        seen.extend([jt.shape(x), n, n + 1, n // 2, n / 2, n > 5, -n, jt.size(x), jt.rank(x)])
+        return x
+
+    f(np.ones((4, 3), np.float32))
+    assert all([isinstance(value, jt.Tensor) and jt.is_tensor(value) for value in seen])
+    assert [value.dtype.name for value in seen[4:7]] == ["float64", "bool", "int32"]
 
 
 def test_a_number_of_a_shape_that_numpy_needs_holds_for_one_length():

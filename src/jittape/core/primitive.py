@@ -320,10 +320,10 @@ def bound(*arguments: Any) -> Any:
     return primitive.bind(*operands, **dict(params))
 
 
-def shape_tensor(numbers: Any) -> Any:
-    """Return an integer array of known numbers, such as a shape, as the active recorder's tensor."""
+def shape_tensor(numbers: Any, dtype: Any) -> Any:
+    """Return known integers (an int or a tuple), such as a shape, as the active recorder's tensor."""
     recorder: Any = active.recorder
-    return recorder.shape_tensor(numbers)
+    return recorder.shape_tensor(numbers, dtype)
 
 
 def active_recorder() -> Recorder:

@@ -35,13 +35,14 @@ from jittape.functions.signature import SPECIALIZABLE, Call, shared_leaves
 from jittape.functions.trace_report import Uncompiled
 from jittape.functions.variable_arguments import to_pin, variable_positions, with_variable_placeholders
 from jittape.recording.extent_trace import ExtentTrace
+from jittape.recording.shapes.shape_tensor import ShapeTensor
 from jittape.recording.tensor import Tensor
 
 __all__ = ["SAMPLES", "Families", "GeneralTrace", "Varying", "traced_with_extents"]
 
 SAMPLES = (101, 103, 107, 109, 113, 127, 131, 137, 139, 149)
 """Extents that functions with open signatures are traced for: unlikely to occur elsewhere in a function."""
-_PLAIN = frozenset((bool, int, float, complex, str, type(None), Tensor, Extent))
+_PLAIN = frozenset((bool, int, float, complex, str, type(None), Tensor, ShapeTensor, Extent))
 """Types of constant results that contain no extent, or are one. The arrays of tensors contain none."""
 _MOST_VARIANTS = 8
 """Maximum number of general traces of one family. Each holds where other guards do, such as for long arrays."""

@@ -21,10 +21,10 @@ from jittape.core.symbolic.extents import Extent, plain_of
 from jittape.core.traced_scalar import TracedScalar
 from jittape.functions.signature import NUMBERS, Call, aval_of_leaf, is_array_like, parameters_of
 from jittape.primitives.elementwise.bits import bitcast_op
-from jittape.primitives.shape.shape_extents import ShapeExtents
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.nested import flatten, own_handles
+from jittape.recording.shapes.extent_tensor import TensorWithExtents
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
@@ -140,7 +140,9 @@ def _with_tensors(result: Any, converts: bool) -> Any:
 
 def _as_tensor(leaf: Any, converts: bool) -> Any:
     """Return a result as TensorFlow's functions do: the value of a Variable, and a tensor for a number or an array."""
-    if isinstance(leaf, (Extent, ShapeExtents)):
+    if isinstance(leaf, TensorWithExtents):
+        return leaf.plain_tensor()
+    if leaf.__class__ is Extent:
         return convert_to_tensor(leaf) if converts else plain_of(leaf)
     if isinstance(leaf, Variable):
         return leaf.value()

@@ -20,7 +20,6 @@ from jittape.primitives.broadcast import cast_op
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.identity import identity
 from jittape.primitives.shape.reshaping import as_shape, broadcast_to, reshape
-from jittape.primitives.shape.shape_extents import ShapeExtents
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
 
@@ -176,10 +175,6 @@ def convert_to_tensor(
         return _from_traced(value, wanted, dtype_hint)
     if value.__class__ is Extent:
         return _from_extent(value, wanted, dtype_hint)
-    if value.__class__ is ShapeExtents:
-        dtype = convert_to_tensor(np.zeros((), value.dtype), wanted).dtype
-        numbers = [_from_extent(n.as_extent(), dtype, None) for n in (value if value.ndim else [value])]
-        return stacked(numbers) if value.ndim else numbers[0]
     if isinstance(value, Operators):
         if wanted is not None and value.aval.dtype != wanted:
             raise named(
@@ -234,7 +229,7 @@ def _from_extent(number: Any, dtype: np.dtype[Any] | None, hint: Any) -> Tensor:
 
 
 def is_tensor(x: Any) -> bool:
-    """Return whether `x` is a tensor or a Variable; so are the integers that `jt.shape` returns.
+    """Return whether `x` is a tensor or a Variable.
 
     Parameters
     ----------
@@ -247,7 +242,7 @@ def is_tensor(x: Any) -> bool:
     >>> jt.is_tensor(jt.constant(1.0)), jt.is_tensor(1.0)
     (True, False)
     """
-    return isinstance(x, (Operators, ShapeExtents))
+    return isinstance(x, Operators)
 
 
 def cast_to_dtype(tensor: Any, dtype: np.dtype[Any]) -> Any:

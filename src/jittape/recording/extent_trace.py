@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from jittape.core.buffers import Buffer
 from jittape.core.program import Aval
 from jittape.core.symbolic.extents import Extent, Extents, hint_of
@@ -14,6 +16,7 @@ from jittape.core.symbolic.memo_keys import memo_keys
 from jittape.errors import ProgramError
 from jittape.recording.body_tracing import BodyTrace, Recorded
 from jittape.recording.function_trace import FunctionTrace, Leaf
+from jittape.recording.shapes.extent_tensor import extent_tensor
 from jittape.recording.symbolic_trace import SymbolicTrace
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
@@ -42,6 +45,13 @@ class _WithExtents(SymbolicTrace):
     def deriving(self) -> AbstractContextManager[Any]:
         """Return a context for code that is not the user's."""
         return self.extents.hashed_by_expression()
+
+    def shape_tensor(self, numbers: Any, dtype: np.dtype[Any]) -> Any:
+        """Return the integers of a shape as a tensor; it knows the extents among them."""
+        parts = numbers if type(numbers) is tuple else (numbers,)
+        if not any([n.__class__ is Extent and n.belongs_to(self.extents) for n in parts]):
+            return super().shape_tensor(numbers, dtype)
+        return extent_tensor(numbers, dtype)
 
     def _recordable(self, a: Any) -> Any:
         return a if a.__class__ is Extent else super()._recordable(a)

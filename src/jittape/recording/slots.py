@@ -173,11 +173,11 @@ class Slots(Flushing):
         """
         return operand_of(array)
 
-    def shape_tensor(self, numbers: np.ndarray[Any, Any]) -> Any:
+    def shape_tensor(self, numbers: Any, dtype: np.dtype[Any]) -> Any:
         """Return the integers of a shape as a tensor that knows them."""
         from jittape.recording.shapes.shape_tensor import shape_tensor
 
-        return shape_tensor(numbers)
+        return shape_tensor(np.asarray(numbers, dtype))
 
     def slot_of(self, tensor: Tensor) -> int | None:
         """Return the slot of `tensor` in this trace, or None. Raise the error of a tensor whose computation failed."""

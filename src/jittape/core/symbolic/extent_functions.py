@@ -75,7 +75,7 @@ def never_negative(value: Any) -> bool:
 
 
 def index_of(value: Any) -> Any:
-    """Return ``operator.index(value)``; an extent as it is, and the one in `ShapeExtents`."""
+    """Return ``operator.index(value)``; an extent as it is, and that of an `ExtentTensor`."""
     as_extent = getattr(value, "as_extent", None)
     return operator.index(value) if as_extent is None else as_extent()
 

@@ -17,6 +17,7 @@ from jittape.primitives.identity import identity
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.indexing.slice_starts import checked_start
 from jittape.primitives.shape.reshaping import as_shape, shape_of
+from jittape.primitives.shape.shape_extents import has_extents
 from jittape.primitives.shape.views import Region, slice_op, sliced
 from jittape.typing import Tensor, TensorLike
 
@@ -50,19 +51,24 @@ def slice_(input_: TensorLike, begin: Any, size: Any, name: str | None = None) -
     array([[2, 3],
            [5, 6]], dtype=int32)
     """
-    if hasattr(begin, "aval") and len(begin.shape) == 1:
+    if hasattr(begin, "aval") and not has_extents(begin) and len(begin.shape) == 1:
         begin = [getitem(begin, i) for i in range(begin.shape[0])]
-    if not isinstance(begin, (list, tuple)) or not any([hasattr(start, "aval") for start in begin]):
+    if not isinstance(begin, (list, tuple)) or not any(map(_is_unknown, begin)):
         return apply(_sliced, (input_,), (as_shape("slice", begin), as_shape("slice", size)))
     source = identity(input_) if isinstance(input_, (list, tuple)) else input_
-    begin = [start if hasattr(start, "aval") else index_of(start) for start in begin]
+    begin = [start if _is_unknown(start) else index_of(start) for start in begin]
     sizes = _sizes(begin, as_shape("slice", size), shape_of(source))
     parts = zip(begin, sizes, shape_of(source), strict=True)
     starts = [
-        checked_start("slice", start, count, axis, extent) if hasattr(start, "aval") else start
+        checked_start("slice", start, count, axis, extent) if _is_unknown(start) else start
         for axis, (start, count, extent) in enumerate(parts)
     ]
     return apply(_sliced_at, (source, *starts), (sizes,))
+
+
+def _is_unknown(start: Any) -> bool:
+    """Return whether a start is a tensor whose number is not known when the slice is recorded."""
+    return hasattr(start, "aval") and not has_extents(start)
 
 
 def _sizes(begin: Sequence[Any], size: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -75,7 +81,7 @@ def _sizes(begin: Sequence[Any], size: tuple[int, ...], shape: tuple[int, ...]) 
         )
     sizes = list(size)
     for axis, (start, count) in enumerate(zip(begin, size, strict=True)):
-        if hasattr(start, "aval"):
+        if _is_unknown(start):
             if count < 0:
                 message = f"[slice] size must be known where begin is a tensor, got {count} for axis {axis}"
                 raise named(ShapeError(message))

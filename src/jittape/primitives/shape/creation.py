@@ -40,7 +40,7 @@ from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.shape.reshaping import as_shape, one_axis, shape_of
-from jittape.primitives.shape.shape_extents import ShapeExtents
+from jittape.primitives.shape.shape_extents import has_extents
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
@@ -327,7 +327,7 @@ def range(
 def _number(value: Any) -> Any:
     if isinstance(value, (int, float, Extent)):
         return value
-    if isinstance(value, ShapeExtents) and not value.ndim:
+    if has_extents(value) and not value.ndim:
         return value.as_extent()
     array = np.asarray(value, None if shape_of(value) == () else object)
     if array.size != 1 or kind_of(array.dtype) not in "biuf":

@@ -26,7 +26,7 @@ from jittape.primitives.broadcast import (
     normalized_axes,
     to_shape,
 )
-from jittape.primitives.shape.shape_extents import ShapeExtents
+from jittape.primitives.shape.shape_extents import has_extents
 from jittape.primitives.shape.views import permuted
 from jittape.typing import Tensor, TensorLike
 
@@ -57,8 +57,8 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
                 )
             )
         shape = tuple(shape)
-    if isinstance(shape, ShapeExtents):
-        shape = shape.value
+    if has_extents(shape):
+        shape = shape.extents
     if type(shape) is tuple and all(type(n) in (int, Extent) for n in shape):
         return shape
     try:
@@ -98,8 +98,8 @@ def one_axis(op: str, axis: Any, ndim: int) -> int:
 
 def hashable(value: Any) -> Any:
     """Return `value`, an int, an array or a nested sequence of ints, as nested tuples; True becomes 1."""
-    if isinstance(value, ShapeExtents):
-        value = value.value
+    if has_extents(value):
+        value = value.extents
     if isinstance(value, (tuple, list)):
         return tuple([hashable(v) for v in value])
     if value is None or isinstance(value, Extent):

@@ -15,7 +15,7 @@ from jittape.core.symbolic.extents import Extent
 from jittape.core.user_calls import named, shown
 from jittape.errors import DTypeError
 from jittape.primitives.shape.reshaping import shape_of
-from jittape.primitives.shape.shape_extents import KNOWN_SHAPES, ShapeExtents
+from jittape.primitives.shape.shape_extents import KNOWN_SHAPES
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["rank", "shape", "shape_n", "shape_of_parts", "size"]
@@ -25,30 +25,19 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer, Extent)) or (type(value) in KNOWN_SHAPES and not value.ndim)
 
 
-def as_shape_tensor(value: Any, dtype: Any = None) -> Any:
-    """Return integers as a tensor with known numbers, or as `ShapeExtents` if there are extents among them."""
-    numbers = value if isinstance(value, tuple) else (value,)
-    if any([n.__class__ is Extent for n in numbers]):
-        return ShapeExtents(tuple(value) if isinstance(value, tuple) else value, dtype)
-    return shape_tensor(np.asarray(value, dtype))
-
-
 def shape_of_parts(values: Sequence[Any], stacked: bool) -> Any:
     """Return the shape that a program puts together with `concat` or `stack`; None if it is another value."""
-    shapes = [v for v in values if type(v) in KNOWN_SHAPES]
-    if not shapes:
-        return None
     parts: list[Any] = []
+    shapes: list[Any] = []
     for value in values:
-        if stacked:
-            parts.append(value)
-        elif isinstance(value, (list, tuple)) or any([value is v and v.ndim == 1 for v in shapes]):
-            parts.extend(value)
-        else:
+        is_vector = type(value) in KNOWN_SHAPES and value.ndim == 1
+        if not (stacked or is_vector or isinstance(value, (list, tuple))):
             return None
-    if not all([_is_integer(part) for part in parts]):
+        parts.extend([value] if stacked else value)
+        shapes.extend([v for v in ([value] if stacked or is_vector else value) if type(v) in KNOWN_SHAPES])
+    if not shapes or not all([_is_integer(part) for part in parts]):
         return None
-    return as_shape_tensor(tuple(map(index_of, parts)), np.result_type(*[np.dtype(v.dtype) for v in shapes]))
+    return shape_tensor(tuple(map(index_of, parts)), np.result_type(*[np.dtype(v.dtype) for v in shapes]))
 
 
 def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> Tensor:
@@ -118,7 +107,7 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
     >>> int(jt.rank([[1, 2]]))
     2
     """
-    return as_shape_tensor(len(shape_of(input)), int32)
+    return shape_tensor(len(shape_of(input)), int32)
 
 
 def size(input: TensorLike, out_type: Any = int32, name: str | None = None) -> Tensor:
@@ -152,6 +141,6 @@ def _counted(value: Any, out_type: Any) -> Any:
     if dtype.kind not in "iu":
         raise named(DTypeError(f"out_type must be an integer dtype, got {dtype.name}; use int32 or int64"))
     try:
-        return as_shape_tensor(value, dtype)
+        return shape_tensor(value, dtype)
     except OverflowError:
         raise named(OverflowError(f"{value} does not fit {dtype.name}; give out_type=jt.int64")) from None
