@@ -96,6 +96,7 @@ def program(request: pytest.FixtureRequest) -> Iterator[Program]:
     for _ in range(4):
         made.run()
     yield made
+    gc.collect()  # so that no finalizer runs in another test
     gc.set_threshold(*thresholds)
     (gc.enable if collects else gc.disable)()
     (switch.use if before else switch.use_python)()

@@ -195,7 +195,7 @@ def test_plans_hold_nothing():
                         bad()
 
     step()
-    plan = METHOD_PLANS[native_methods._python["ArrayMethods.sum"], None, axes]
+    plan = METHOD_PLANS[native_methods.METHODS.python["ArrayMethods.sum"], None, axes]
     held = (x, axes, limit, plan, *plan)
     gc.collect()
     before = [sys.getrefcount(value) for value in held]
@@ -223,20 +223,20 @@ def test_an_interrupt_while_planning():
     def interrupted(key: Any) -> Any:
         raise KeyboardInterrupt
 
-    number = list(native_methods._KNOWN).index("plan_method")
+    number = list(native_methods.METHODS.known).index("plan_method")
     METHOD_PLANS.clear()
-    before, native_methods._table[number] = native_methods._table[number], id(interrupted)
+    before, native_methods.METHODS.objects[number] = native_methods.METHODS.objects[number], id(interrupted)
     try:
         with pytest.raises(KeyboardInterrupt):
             x.sum(axis=1)
     finally:
-        native_methods._table[number] = before
+        native_methods.METHODS.objects[number] = before
     assert x.sum(axis=1).tolist() == [4.0] * 4
 
 
 def test_methods_and_properties_describe_themselves():
     for name in ("sum", "clip", "reshape", "var"):
-        machine, python = getattr(jt.Tensor, name), native_methods._python[f"ArrayMethods.{name}"]
+        machine, python = getattr(jt.Tensor, name), native_methods.METHODS.python[f"ArrayMethods.{name}"]
         assert machine is not python
         assert str(inspect.signature(machine)).replace("self, /", "self") == _plain(python)
     assert jt.Tensor.T.__doc__ == "The transpose, recorded."

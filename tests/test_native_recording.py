@@ -20,18 +20,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jittape as jt
+from jittape.autodiff import native_tapes
 from jittape.compile.cache import object_store
 from jittape.core.buffers import LARGE
 from jittape.errors import CompileError
 from jittape.native import switch
 from jittape.recording import native_methods
 from jittape.recording.flushing import LOOP, live_among
+from jittape.recording.machine_code import method_module
 from jittape.recording.machine_code.known_paths import UFUNC_BODIES
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import UNPLACED, Node
 from jittape.runtime.counters import counters
 from jittape.transform.templates import shared_parameters, types_of
 from processes import run_python
+
+MODULES = native_methods.METHODS, native_tapes.METHODS
 
 
 @pytest.fixture(autouse=True)
@@ -47,14 +51,15 @@ def machine_code() -> Iterator[None]:
 
 
 def calls_of_python(run: Callable[[], Any]) -> set[str]:
-    """The functions of `jittape.recording` and `jittape.numpy` that run as Python code meanwhile."""
+    """The functions of `jittape.recording`, `.autodiff` and `.numpy` that run as Python code meanwhile."""
     called: set[str] = set()
     # At each multiple, a flush asks whether a profiler traces, and then Python records.
     counters.paths_found += -counters.paths_found % LOOP + 1
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call" and (
-            "recording" in (file := frame.f_code.co_filename) or "jittape/numpy/" in file
+        file = frame.f_code.co_filename
+        if event == "call" and any(
+            [f"jittape/{name}/" in file for name in ("recording", "autodiff", "numpy")]
         ):
             called.add(frame.f_code.co_name)
 
@@ -657,15 +662,15 @@ def test_an_interrupted_limit(monkeypatch: pytest.MonkeyPatch):
     def failing(self: Trace) -> None:
         raise RuntimeError("relieved")
 
-    monkeypatch.setitem(native_methods._KNOWN, "Trace._flush_over_limit", failing)
-    number = list(native_methods._KNOWN).index("Trace._flush_over_limit")
-    before = native_methods._table[number]
-    native_methods._table[number] = id(failing)
+    monkeypatch.setitem(native_methods.METHODS.known, "Trace._flush_over_limit", failing)
+    number = list(native_methods.METHODS.known).index("Trace._flush_over_limit")
+    before = native_methods.METHODS.objects[number]
+    native_methods.METHODS.objects[number] = id(failing)
     try:
         with pytest.raises(RuntimeError, match="relieved"):
             add(y)
     finally:
-        native_methods._table[number] = before
+        native_methods.METHODS.objects[number] = before
     assert (x + 1).numpy().tolist() == [1, 2, 3, 4, 5]
 
 
@@ -901,7 +906,7 @@ def test_a_loop_turns_it_on(tmp_path: Path):
         assert float(value) == pytest.approx(-0.1 * (LOOP + 5))
         assert own == "False"
         written.append(sorted(file.name for file in tmp_path.rglob("method_*")))
-    assert len(written[0]) == len(native_methods._METHODS) + len(native_methods._CALLS)
+    assert len(written[0]) == sum(len(made.methods) + len(made.emitters) for made in MODULES)
     assert written[1] == written[0]
     object_store.clear(tmp_path)
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
@@ -913,9 +918,11 @@ def test_a_loop_turns_it_on(tmp_path: Path):
 @pytest.fixture
 def nothing_made() -> Iterator[None]:
     switch.use_python()
-    native_methods.machine_code.cache_clear()
+    for made in (native_methods, native_tapes):
+        made.machine_code.cache_clear()
     yield
-    native_methods.machine_code.cache_clear()
+    for made in (native_methods, native_tapes):
+        made.machine_code.cache_clear()
 
 
 @pytest.mark.usefixtures("nothing_made")
@@ -925,11 +932,11 @@ def test_python_records_where_there_is_no_machine_code(monkeypatch: pytest.Monke
         raise {"place": ValueError, "compiler": CompileError, "memory": OSError}[reason]("no")
 
     if reason == "layout":
-        monkeypatch.setattr(native_methods, "object_layout", lambda: None)
+        monkeypatch.setattr(method_module, "object_layout", lambda: None)
     elif reason == "place":
-        monkeypatch.setattr(native_methods, "slot_places", fail)
+        monkeypatch.setattr(method_module, "slot_places", fail)
     else:
-        monkeypatch.setattr(native_methods.registry, "addresses_of_module", fail)
+        monkeypatch.setattr(method_module.registry, "addresses_of_module", fail)
     switch.use()
     assert not switch.is_used()
     x, _, w, _ = data()
@@ -956,7 +963,7 @@ def test_what_a_user_has_put_there_stays(monkeypatch: pytest.MonkeyPatch):
 
 def test_methods_describe_themselves():
     for name in ("assign_add", "assign_sub"):
-        machine, python = getattr(jt.Variable, name), native_methods._python[f"Variable.{name}"]
+        machine, python = getattr(jt.Variable, name), native_methods.METHODS.python[f"Variable.{name}"]
         assert machine is not python
         assert [*inspect.signature(machine).parameters] == [*inspect.signature(python).parameters]
         assert machine.__doc__ == inspect.getdoc(python)
@@ -965,13 +972,13 @@ def test_methods_describe_themselves():
 
 
 def test_back_to_python():
-    python = native_methods._python
-    assert vars(Trace)["apply"] is not python["Trace.apply"]
+    assert vars(Trace)["apply"] is not native_methods.METHODS.python["Trace.apply"]
     switch.use_python()
     assert not switch.is_used()
-    for method in native_methods._METHODS:
-        found = vars(method.owner)[method.name]
-        assert getattr(found, "fget", found) is python[method.label]
+    for made in MODULES:
+        for method in made.methods:
+            found = vars(method.owner)[method.name]
+            assert getattr(found, "fget", found) is made.python[method.label]
 
 
 def test_a_step_begins_on_an_unused_trace_and_a_trace_ends_with_its_last_tape():

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from jittape.autodiff.tape import GradientTape as GradientTape
 from jittape.lazy_names import lazily as _lazily
+from jittape.native import switch as _switch
 
 if _TYPE_CHECKING:
     from jittape.autodiff.forward_accumulator import ForwardAccumulator as ForwardAccumulator
@@ -17,3 +18,12 @@ __getattr__ = _lazily(__name__, {"jittape.autodiff.forward_accumulator": ("Forwa
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def _machine_code() -> _switch.MachineCode:
+    from jittape.autodiff.native_tapes import machine_code  # loads LLVM
+
+    return machine_code()
+
+
+_switch.register(_machine_code)

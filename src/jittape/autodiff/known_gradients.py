@@ -64,11 +64,9 @@ def known_gradient(interval: TapeInterval, target: Any, sources: Any) -> Any:
 
     In this most common case the function takes a third of the time of `query` and `record_gradient`.
     """
-    at: Any = interval.trace
-    if at is not None and not (interval.recording or interval._watched_variables or interval._earlier):
-        found = at.known_gradient(target, sources, interval._segments, interval._watches, interval._accessed)
-        if found is not None:
-            return found
+    found = interval.known_gradient(target, sources)
+    if found is not None:
+        return found
     known = known_edge(interval, target, sources)
     if known is None:
         return None

@@ -48,28 +48,30 @@ class TapeInterval:
         The user's function to differentiate, if a transform enters the tape.
     """
 
-    # Class attributes, so that an interval is complete even if an interrupt ends `__init__`.
-    trace: Trace | None = None
-    entered = False
-    recording = False
-    function: Any = None
-    _past: _Past | None = None
-    _thread = 0
+    __slots__ = (
+        "__weakref__", "_accessed", "_earlier", "_lost", "_past", "_segments", "_thread", "_ticket",
+        "_watched_variables", "_watches", "entered", "function", "recording", "trace",
+    )  # fmt: skip
+
     _ticket: Ticket
     """Ticket that holds the trace; the trace gets it if the interval is deallocated: see `Trace.release_lost`."""
     _lost: TicketQueue
     """Queue of the thread, which the ticket belongs to."""
-    _earlier: Variables = NOTHING_READ
-    """Versions of Variables from spliced ops; other tapes on the trace have not seen these reads."""
-
     _segments: list[int]
     """Positions at which recording started and stopped, alternately."""
     _watches: list[tuple[int, int]]
     """Positions of calls of `watch`, with the watched slots."""
     _watched_variables: list[tuple[int, Variable]]
+    _thread: int
 
     def __init__(self, accessed: bool) -> None:
         self._accessed = accessed
+        self.trace: Trace | None = None
+        self.entered = self.recording = False
+        self.function: Any = None
+        self._past: _Past | None = None
+        self._earlier: Variables = NOTHING_READ
+        """Versions of Variables from spliced ops; other tapes on the trace have not seen these reads."""
 
     # ---- entering and leaving -----------------------------------------------------------------------
 
@@ -302,6 +304,13 @@ class TapeInterval:
         return False
 
     # ---- queries ------------------------------------------------------------------------------------
+
+    def known_gradient(self, target: Any, sources: Any) -> Any:
+        """Return the gradient in the structure of `sources` if machine code, which replaces this method, finds it.
+
+        The result is None if `jittape.autodiff.known_gradients` has to search it.
+        """
+        return None
 
     def view(self, trace: Trace) -> TapeView:
         """Return the positions and slots that the tape recorded and watched, as hashable data."""

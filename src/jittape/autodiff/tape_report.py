@@ -12,6 +12,8 @@ __all__ = ["TapeReport"]
 class TapeReport:
     """The part of `GradientTape` that describes it."""
 
+    __slots__ = ("_interval", "_persistent", "_used_up")
+
     _interval: TapeInterval
     _persistent: bool
     _used_up: bool

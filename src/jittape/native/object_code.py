@@ -34,6 +34,8 @@ class ObjectCode:
         Byte offsets in objects by name: the fields of `ObjectLayout` and the slots that the code reads.
     known : sequence of str
         Names of the objects in the process's table, in order.
+    table : str
+        Symbol of that table.
     holds_collector : bool
         Whether the code is called in the context `collector_held`; its calls of objects leave the context.
     """
@@ -43,12 +45,14 @@ class ObjectCode:
         function: ir.Function,
         places: Mapping[str, int],
         known: Sequence[str] = (),
+        table: str = TABLE,
         holds_collector: bool = False,
     ) -> None:
         self.function = function
         self.places = places
         self.builder = Builder(function.append_basic_block("entry"))
         self._numbers = {name: i for i, name in enumerate(known)}
+        self._table = table
         self._holds_collector = holds_collector
 
     # ---- arguments of a built-in function ----------------------------------------------------------------------
@@ -103,7 +107,7 @@ class ObjectCode:
     def _place_in_table(self, name: str) -> ir.Value:
         module = self.function.module
         kind = ir.ArrayType(I64, len(self._numbers))
-        table = module.globals.get(TABLE) or ir.GlobalVariable(module, kind, TABLE)
+        table = module.globals.get(self._table) or ir.GlobalVariable(module, kind, self._table)
         return self.builder.gep(table, [ir.Constant(I32, number) for number in (0, self._numbers[name])])
 
     def get(self, owner: ir.Value, slot: str, empty: ir.Block) -> ir.Value:

@@ -136,7 +136,11 @@ def slot_places(kind: type, names: Iterable[str]) -> dict[str, int]:
     ValueError
         If a slot is not found.
     """
-    sample: Any = object.__new__(kind)
+    try:
+        sample: Any = object.__new__(kind)
+    except TypeError:
+        # A subclass of `weakref.ref`, which needs an object, or of `deque`, which takes any argument.
+        sample = kind.__new__(kind, Buffer)
     held = {name: object() for name in names}
     for name, value in held.items():
         setattr(sample, name, value)

@@ -43,7 +43,7 @@ class MachineCode(NamedTuple):
     take_loaded: Callable[[], None] = lambda: None
 
 
-_load: Callable[[], MachineCode] = MachineCode
+_loaders: list[Callable[[], MachineCode]] = []
 _functions: list[tuple[FunctionType, str]] = []
 """Functions whose calls machine code takes, and the name of the code."""
 _used = False
@@ -54,19 +54,24 @@ _impossible = ""
 
 
 def register(load: Callable[[], MachineCode]) -> None:
-    """Register the function that makes the code, or returns none where objects are not laid out as it expects.
+    """Register a function that makes code, or returns none where objects are not laid out as it expects.
 
     `load` is called when a loop runs first, since it loads LLVM.
     """
-    global _load
-    _load = load
+    _loaders.append(load)
+    if _used:
+        use()
 
 
 def take_calls(function: FunctionType, code: str) -> None:
     """Let the machine code of this name take the calls of a function while machine code is used."""
     _functions.append((function, code))
     if _used:
-        replace(function, _load().calls[code])
+        replace(function, _address_of(code))
+
+
+def _address_of(code: str) -> int:
+    return next(made.calls[code] for load in _loaders if code in (made := load()).calls)
 
 
 def follow() -> None:
@@ -76,7 +81,8 @@ def follow() -> None:
     config.follow_tracing()
     _changed()
     if _used:
-        _load().take_loaded()
+        for load in _loaders:
+            load().take_loaded()
 
 
 def _changed() -> None:
@@ -92,17 +98,19 @@ def use() -> None:
     A method in machine code does what the one in Python does and calls it in all unusual cases.
     """
     global _impossible, _used
+    if not _loaders:
+        return
     try:
-        found = _load()
+        found = [method for load in _loaders for method in load().methods]
     except (RuntimeError, OSError) as error:  # from LLVM; a `CompileError` is one
         _impossible = f"LLVM cannot compile it: {error}"
         return
-    for method in found.methods:
+    for method in found:
         if vars(method.owner)[method.name] is method.python:
             setattr(method.owner, method.name, method.machine)
-    _used = bool(found.methods)
+    _used = bool(found)
     for function, code in _functions if _used else ():
-        replace(function, found.calls[code])
+        replace(function, _address_of(code))
     _impossible = "" if _used else "this Python lays objects out differently"
 
 
@@ -110,7 +118,7 @@ def use_python() -> None:
     """Put the methods in Python back."""
     global _used
     if _used:
-        for method in _load().methods:
+        for method in [method for load in _loaders for method in load().methods]:
             if vars(method.owner)[method.name] is method.machine:
                 setattr(method.owner, method.name, method.python)
         for function, _ in _functions:

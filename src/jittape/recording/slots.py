@@ -188,16 +188,6 @@ class Slots(Flushing):
         known = self.imported.get(id(tensor))
         return known[0] if known is not None else None
 
-    def known_gradient(
-        self, target: Any, sources: Any, segments: list[int], watches: list[tuple[int, int]], accessed: bool
-    ) -> Any:
-        """Return the gradient in the structure of `sources` if machine code, which replaces this method, finds it.
-
-        The result is None if `jittape.autodiff.known_gradients` has to search it. `segments`, `watches` and `accessed`
-        are the parts of a tape's `TapeView`.
-        """
-        return None
-
     def slots_of(self, value: Tensor | Variable) -> tuple[int, ...]:
         """Return the slots of a tensor or Variable: one for each version read, none for a value of another trace."""
         if value.__class__ is Variable:

@@ -12,6 +12,8 @@ from jittape.compile.ir.hashes import blake2b
 __all__ = ["SOURCES", "covers", "source_digest", "source_times"]
 
 SOURCES = (
+    "autodiff/machine_code",
+    "autodiff/native_tapes.py",
     "compile",
     "core",
     "functions/machine_code/emit_arithmetic.py",
@@ -28,7 +30,6 @@ SOURCES = (
     "recording/machine_code/emit_flush.py",
     "recording/machine_code/emit_functions.py",
     "recording/machine_code/emit_getitem.py",
-    "recording/machine_code/emit_gradient.py",
     "recording/machine_code/emit_lists.py",
     "recording/machine_code/emit_methods.py",
     "recording/machine_code/emit_one_call.py",
@@ -40,6 +41,7 @@ SOURCES = (
     "recording/machine_code/emit_steps.py",
     "recording/machine_code/emit_take.py",
     "recording/machine_code/emit_variables.py",
+    "recording/machine_code/method_module.py",
     "recording/native_methods.py",
     "runtime",
     "vectormath",

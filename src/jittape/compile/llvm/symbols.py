@@ -19,6 +19,7 @@ __all__ = ["PROVIDERS", "PYTHON_FUNCTIONS", "address_of", "define", "provide", "
 PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyBytes_AsString": 64,
     "PyBytes_FromStringAndSize": 64,
+    "PyDict_DelItem": 32,
     "PyDict_GetItemWithError": 64,
     "PyDict_Items": 64,
     "PyDict_New": 64,
@@ -54,6 +55,7 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PySequence_List": 64,
     "PyTuple_GetSlice": 64,
     "PyTuple_New": 64,
+    "PyThread_get_thread_ident": 64,
     "PyType_GenericAlloc": 64,
     "PyUnicode_Compare": 32,
     "Py_DecRef": 0,

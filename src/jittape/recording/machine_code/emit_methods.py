@@ -33,6 +33,7 @@ __all__ = [
     "define_unary",
     "define_update",
     "define_view",
+    "imported_slot",
 ]
 
 
@@ -67,9 +68,19 @@ def define_import_tensor(new: New, function: ir.Function) -> None:
     """Emit ``Trace.import_tensor(self, tensor)``."""
     code = new(function)
     trace, tensor = function.args
-    python, here, outside = (code.block(name) for name in ("python", "here", "outside"))
+    python = code.block("python")
     code.require(code.is_a(trace, "Trace"), python)
     code.require(code.is_a(tensor, "Tensor"), python)
+    code.builder.ret(code.incref(imported_slot(new, code, trace, tensor, python)))
+    code.begin(python)
+    call_by_position(code, code.known("Trace.import_tensor"), trace, tensor)
+
+
+def imported_slot(
+    new: New, code: ObjectCode, trace: ir.Value, tensor: ir.Value, python: ir.Block
+) -> ir.Value:
+    """Return the slot of a Tensor in a Trace, borrowed; import the tensor as an input if it has none."""
+    here, outside = code.block("here"), code.block("outside")
     own_trace, buffer = (code.get(tensor, place, python) for place in ("_trace", "_buffer"))
     valid = code.builder.or_(code.same(buffer, code.known("None")), code.is_a(buffer, "Buffer"))
     code.require(valid, python)
@@ -81,9 +92,7 @@ def define_import_tensor(new: New, function: ir.Function) -> None:
     code.decref(made)
     code.builder.branch(here)
     code.begin(here)
-    code.builder.ret(code.incref(code.get(tensor, "_slot", python)))
-    code.begin(python)
-    call_by_position(code, code.known("Trace.import_tensor"), trace, tensor)
+    return code.get(tensor, "_slot", python)
 
 
 def define_tensor_of_array(new: New, function: ir.Function) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
+from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_flush import clear
 from jittape.recording.machine_code.emit_methods import call_by_position
 from jittape.recording.machine_code.emit_operands import New, recorder
 
-__all__ = ["define_release", "define_step"]
+__all__ = ["define_release", "define_step", "require_unused"]
 
 
 def define_step(new: New, function: ir.Function) -> None:
@@ -17,25 +18,30 @@ def define_step(new: New, function: ir.Function) -> None:
     code = new(function)
     trace, _ = function.args
     python = code.block("python")
-    code.require(code.is_a(trace, "Trace"), python)
-    limit = code.get(code.known("config"), "Config._max_pending_ops", python)
-    code.require_same(
-        python,
-        (code.get(trace, "Trace.node", python), code.known("UNPLACED")),
-        (code.get(trace, "Trace.holders", python), code.known("zero")),
-        (code.get(trace, "Trace.exits", python), code.known("None")),
-        (code.get(trace, "Trace.limit", python), limit),
-    )
-    for place in ("pending", "assigned", "inputs", "lost"):
-        size = code.call("PyObject_Size", code.get(trace, f"Trace.{place}", python))
-        code.require_same(python, (size, integer(0)))
-    active = recorder(code, python)
-    code.decref(active)
-    code.require_same(python, (active, trace))
+    require_unused(code, trace, python)
     code.builder.ret(code.incref(trace))
     code.begin(python)
     code.call("PyErr_Clear")
     call_by_position(code, code.known("Trace.step"), trace)
+
+
+def require_unused(code: ObjectCode, trace: ir.Value, otherwise: ir.Block) -> None:
+    """Require that a step may begin on `trace`, which this thread records: see `Slots.is_unused`."""
+    code.require(code.is_a(trace, "Trace"), otherwise)
+    limit = code.get(code.known("config"), "Config._max_pending_ops", otherwise)
+    code.require_same(
+        otherwise,
+        (code.get(trace, "Trace.node", otherwise), code.known("UNPLACED")),
+        (code.get(trace, "Trace.holders", otherwise), code.known("zero")),
+        (code.get(trace, "Trace.exits", otherwise), code.known("None")),
+        (code.get(trace, "Trace.limit", otherwise), limit),
+    )
+    for place in ("pending", "assigned", "inputs", "lost"):
+        size = code.call("PyObject_Size", code.get(trace, f"Trace.{place}", otherwise))
+        code.require_same(otherwise, (size, integer(0)))
+    active = recorder(code, otherwise)
+    code.decref(active)
+    code.require_same(otherwise, (active, trace))
 
 
 def define_release(new: New, function: ir.Function) -> None:

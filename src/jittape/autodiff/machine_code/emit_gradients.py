@@ -5,34 +5,48 @@ from __future__ import annotations
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer
+from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_operands import New, each_result, recorder
 
-__all__ = ["define_known_gradient"]
+__all__ = ["find_gradient"]
 
 
-def define_known_gradient(new: New, function: ir.Function) -> None:
-    """Emit ``Slots.known_gradient(self, target, sources, segments, watches, accessed)``."""
-    _KnownGradient(new, function).emit()
+def find_gradient(
+    new: New, code: ObjectCode, interval: ir.Value, target: ir.Value, sources: ir.Value
+) -> ir.Value:
+    """Return the gradient in the structure of `sources`, a new reference.
+
+    The result is 0 in all unusual cases, in which nothing has changed, and with an error set if there is no memory.
+    """
+    return code.call_shared(
+        "jittape_find_gradient",
+        lambda function: _KnownGradient(new, function).emit(),
+        interval,
+        target,
+        sources,
+    )
 
 
 class _KnownGradient:
-    """The writer of the method, which returns None, and has changed nothing, in all unusual cases."""
+    """The writer of the function."""
 
     def __init__(self, new: New, function: ir.Function) -> None:
         self.code = code = new(function)
-        self.trace, self.arguments, self.count, self.names = function.args
+        self.interval, self.target, self.sources_given = function.args
         self.refused, self.lost = code.block("refused"), code.block("lost")
         self.key, self.sources = code.words(1), code.words(1)
         for word in (self.key, self.sources):
             code.write(word, integer(0))
+        self.trace = self._part("trace")
+
+    def _part(self, name: str) -> ir.Value:
+        return self.code.get(self.interval, f"TapeInterval.{name}", self.refused)
 
     def emit(self) -> None:
         code, builder, refused = self.code, self.code.builder, self.refused
-        code.require_same(refused, (self.count, integer(5)), (self.names, integer(0)))
-        target, sources = (code.read(self.arguments, i) for i in range(2))
-        self._require_recording(target)
-        single = self._take_sources(sources)
-        self._make_key(target)
+        self._require_recorded()
+        single = self._take_sources(self.sources_given)
+        self._make_key()
         node = code.get(self.trace, "Trace.node", refused)
         children = code.get(node, "Node.children", refused)
         child = code.call("PyDict_GetItemWithError", children, code.read(self.key))
@@ -50,7 +64,7 @@ class _KnownGradient:
             only = code.incref(code.item(made, 0))
             code.decref(made)
             builder.ret(only)
-        with builder.if_then(code.is_a(sources, "list")):
+        with builder.if_then(code.is_a(self.sources_given, "list")):
             as_list = code.call("PySequence_List", made)
             code.decref(made)
             builder.ret(as_list)
@@ -58,7 +72,7 @@ class _KnownGradient:
         code.begin(refused)
         code.call("PyErr_Clear")
         self._release()
-        builder.ret(code.incref(code.known("None")))
+        builder.ret(integer(0))
         code.begin(self.lost)
         builder.ret(integer(0))
 
@@ -66,18 +80,24 @@ class _KnownGradient:
         for word in (self.key, self.sources):
             self.code.decref(self.code.read(word))
 
-    def _require_recording(self, target: ir.Value) -> None:
-        """Require that this thread records the trace, where nothing was written to or spliced, and `target`."""
+    def _require_recorded(self) -> None:
+        """Require that this thread records the trace, where nothing was written to or spliced, and the target.
+
+        The tape has been left, has no spliced ops and has not been told to watch a Variable.
+        """
         code, refused = self.code, self.refused
         code.require(code.is_a(self.trace, "Trace"), refused)
         current = recorder(code, refused)
         code.decref(current)
-        code.require(code.is_a(target, "Tensor"), refused)
+        code.require(code.is_a(self.target, "Tensor"), refused)
         pairs = (
             (current, self.trace),
-            (code.get(target, "_trace", refused), self.trace),
+            (code.get(self.target, "_trace", refused), self.trace),
             (code.get(self.trace, "Trace.former", refused), code.known("SAME")),
             (code.get(self.trace, "Trace.written", refused), code.known("NOTHING_WRITTEN")),
+            (self._part("recording"), code.known("False")),
+            (self._part("_earlier"), code.known("NOTHING_READ")),
+            (code.call("PyList_Size", self._part("_watched_variables")), integer(0)),
         )
         code.require_same(refused, *pairs)
 
@@ -94,23 +114,22 @@ class _KnownGradient:
             code.write(self.sources, code.new_tuple(refused, code.incref(sources)))
         return single
 
-    def _make_key(self, target: ir.Value) -> None:
+    def _make_key(self) -> None:
         """Make the key of `jittape.autodiff.reverse.gradient_key`; a tuple equals the named tuple `TapeView`."""
         code, refused = self.code, self.refused
-        segments, watches, accessed = (code.read(self.arguments, i) for i in range(2, 5))
         sources = code.read(self.sources)
         slots = code.attempt(refused, "PyTuple_New", code.length_of(sources))
         key = code.new_tuple(refused, code.incref(code.known("gradient")), *[integer(0)] * 4)
         code.write(self.key, key)
         code.fill(key, 2, slots)
-        code.fill(key, 1, code.new_tuple(refused, code.incref(code.get(target, "_slot", refused))))
+        code.fill(key, 1, code.new_tuple(refused, code.incref(code.get(self.target, "_slot", refused))))
         code.fill(key, 3, code.new_tuple(refused, code.incref(code.known("None"))))
         with code.each(code.length_of(sources)) as i:
             code.fill(slots, i, self._slots_of(code.item(sources, i)))
-        view = code.new_tuple(refused, integer(0), integer(0), code.incref(accessed))
+        view = code.new_tuple(refused, integer(0), integer(0), code.incref(self._part("_accessed")))
         code.fill(key, 4, view)
-        for i, values in enumerate((segments, watches)):
-            code.fill(view, i, code.attempt(refused, "PyList_AsTuple", values))
+        for i, name in enumerate(("_segments", "_watches")):
+            code.fill(view, i, code.attempt(refused, "PyList_AsTuple", self._part(name)))
 
     def _slots_of(self, source: ir.Value) -> ir.Value:
         """Return the slots of a source as a new reference to a tuple."""

@@ -1,0 +1,263 @@
+"""Machine code of the methods of `GradientTape` and `TapeInterval` that a step calls.
+
+Each method checks first that its case is the common one; otherwise it calls the Python method that it replaces.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from jittape.autodiff.machine_code.emit_gradients import find_gradient
+from jittape.compile.llvm.ir_helpers import integer
+from jittape.native.object_code import ObjectCode
+from jittape.recording.machine_code.emit_flush import clear
+from jittape.recording.machine_code.emit_methods import call_by_position, call_python, imported_slot
+from jittape.recording.machine_code.emit_operands import New, recorder
+from jittape.recording.machine_code.emit_steps import require_unused
+
+__all__ = [
+    "define_enter",
+    "define_exit",
+    "define_gradient",
+    "define_known_gradient",
+    "define_watch",
+]
+
+
+class _Owned:
+    """Words for objects that a function refers to and releases at its end; 0 is no object."""
+
+    def __init__(self, code: ObjectCode, *names: str) -> None:
+        self.code = code
+        self._words = {name: code.words(1) for name in names}
+        for word in self._words.values():
+            code.write(word, integer(0))
+
+    def keep(self, name: str, value: ir.Value) -> ir.Value:
+        """Own `value`, a new reference."""
+        self.code.write(self._words[name], value)
+        return value
+
+    def take(self, name: str) -> ir.Value:
+        """Return an object, which the caller owns from now on."""
+        value = self.code.read(self._words[name])
+        self.code.write(self._words[name], integer(0))
+        return value
+
+    def release(self) -> None:
+        for word in self._words.values():
+            self.code.decref(self.code.read(word))
+
+
+def _interval(code: ObjectCode, tape: ir.Value, otherwise: ir.Block) -> ir.Value:
+    """Return the interval of a tape, borrowed."""
+    interval = code.get(tape, "GradientTape._interval", otherwise)
+    code.require(code.is_a(interval, "TapeInterval"), otherwise)
+    return interval
+
+
+# ---- entering and leaving --------------------------------------------------------------------------------------------
+
+
+def define_enter(new: New, function: ir.Function) -> None:
+    """Emit ``GradientTape.__enter__(self)`` for the first entry of an outermost tape."""
+    code = new(function)
+    tape, _ = function.args
+    python, failed, undo = (code.block(name) for name in ("python", "failed", "undo"))
+    interval = _interval(code, tape, python)
+    pairs = {"entered": "False", "trace": "None", "function": "None"}
+    for place, name in pairs.items():
+        code.require_same(python, (code.get(interval, f"TapeInterval.{place}", python), code.known(name)))
+    trace = recorder(code, python)
+    code.decref(trace)
+    lost = code.get(trace, "Trace.lost", python)
+
+    made = ("append", "ticket", "number", "thread", "segments", "watches", "variables")
+    owned = _Owned(code, *made)
+    words = code.words(2)
+    append = owned.keep("append", code.attempt(failed, "PyObject_GetAttr", lost, code.known("append")))
+    for i, value in enumerate((interval, append)):
+        code.write(words, value, i)
+    ticket = owned.keep("ticket", code.call_object(code.known("Ticket"), words, integer(2)))
+    code.require(code.differ(ticket, integer(0)), failed)
+    # The call may have started the garbage collector, whose finalizers may have recorded.
+    require_unused(code, trace, failed)
+    intervals = code.get(trace, "Trace.intervals", failed)
+    code.require_same(failed, (code.call("PyList_Size", intervals), integer(0)))
+    number = owned.keep("number", code.attempt(failed, "PyLong_FromSsize_t", ticket))
+    ident = code.call("PyThread_get_thread_ident")
+    owned.keep("thread", code.attempt(failed, "PyLong_FromSsize_t", ident))
+    segments, _, _ = [
+        owned.keep(name, code.attempt(failed, "PyList_New", integer(0)))
+        for name in ("segments", "watches", "variables")
+    ]
+    begin = code.get(code.get(trace, "Trace.node", failed), "Node.n_slots", failed)
+    code.attempt(failed, "PyList_Append", segments, begin)
+    code.attempt(failed, "PyList_Append", intervals, ticket)
+    held = code.get(lost, "TicketQueue.held", undo)
+    code.attempt(undo, "PyDict_SetItem", held, number, ticket)
+
+    code.init(ticket, "Ticket.content", code.incref(trace))
+    parts = {"ticket": "_ticket", "thread": "_thread", "segments": "_segments", "watches": "_watches"}
+    for name, place in (parts | {"variables": "_watched_variables"}).items():
+        code.put(interval, f"TapeInterval.{place}", owned.take(name))
+    code.put(interval, "TapeInterval._lost", code.incref(lost))
+    code.put(interval, "TapeInterval.trace", code.incref(trace))
+    for place in ("entered", "recording"):
+        code.put(interval, f"TapeInterval.{place}", code.incref(code.known("True")))
+    code.put(trace, "Trace.holders", code.incref(code.known("one")))
+    code.put(tape, "GradientTape._used_up", code.incref(code.known("False")))
+    owned.release()
+    code.builder.ret(code.incref(tape))
+
+    code.begin(undo)
+    code.call("PyList_SetSlice", intervals, integer(0), integer(1), integer(0))
+    code.builder.branch(failed)
+    code.begin(failed)
+    owned.release()
+    code.builder.branch(python)
+    code.begin(python)
+    code.call("PyErr_Clear")
+    call_by_position(code, code.known("GradientTape.__enter__"), tape)
+
+
+def define_exit(new: New, function: ir.Function) -> None:
+    """Emit ``GradientTape.__exit__(self, typ, value, traceback)`` for the innermost tape."""
+    code = new(function)
+    tape = function.args[0]
+    python = code.block("python")
+    interval = _interval(code, tape, python)
+    for place in ("entered", "recording"):
+        code.require_same(python, (code.get(interval, f"TapeInterval.{place}", python), code.known("True")))
+    trace = code.get(interval, "TapeInterval.trace", python)
+    code.require(code.is_a(trace, "Trace"), python)
+    intervals = code.get(trace, "Trace.intervals", python)
+    last = code.builder.sub(code.call("PyList_Size", intervals), integer(1))
+    code.require(code.builder.icmp_signed(">=", last, integer(0)), python)
+    ticket = code.get(interval, "TapeInterval._ticket", python)
+    code.require_same(python, (code.call("PyList_GetItem", intervals, last), ticket))
+    node = code.get(trace, "Trace.node", python)
+    segments = code.get(interval, "TapeInterval._segments", python)
+    n_ops = code.get(node, "Node.n_ops", python)
+    code.attempt(python, "PyList_Append", segments, code.get(node, "Node.n_slots", python))
+    code.call("PyList_SetSlice", intervals, last, code.builder.add(last, integer(1)), integer(0))
+    code.put(trace, "Trace._ops_when_left", code.incref(n_ops))
+    for place in ("entered", "recording"):
+        code.put(interval, f"TapeInterval.{place}", code.incref(code.known("False")))
+    code.builder.ret(code.incref(code.known("None")))
+    code.begin(python)
+    code.call("PyErr_Clear")
+    call_python(new, code, code.known("GradientTape.__exit__"), *function.args)
+
+
+# ---- watching --------------------------------------------------------------------------------------------------------
+
+
+def define_watch(new: New, function: ir.Function) -> None:
+    """Emit ``GradientTape.watch(self, tensor)`` for a Tensor of float64 or float32."""
+    code = new(function)
+    tape, tensor = function.args
+    python = code.block("python")
+    code.require(code.is_a(tensor, "Tensor"), python)
+    interval = _interval(code, tape, python)
+    trace = code.get(interval, "TapeInterval.trace", python)
+    code.require(code.is_a(trace, "Trace"), python)
+    dtype = code.item(code.get(tensor, "_aval", python), 1)
+    fits = [code.same(dtype, code.known(f"dtype {name}")) for name in ("float64", "float32")]
+    code.require(code.builder.or_(*fits), python)
+    slot = imported_slot(new, code, trace, tensor, python)
+    end = code.get(code.get(trace, "Trace.node", python), "Node.n_slots", python)
+    entry = code.new_tuple(python, code.incref(end), code.incref(slot))
+    appended = code.call("PyList_Append", code.get(interval, "TapeInterval._watches", python), entry)
+    code.decref(entry)
+    code.require(code.same(appended, ir.Constant(appended.type, 0)), python)
+    code.builder.ret(code.incref(code.known("None")))
+    code.begin(python)
+    code.call("PyErr_Clear")
+    call_by_position(code, code.known("GradientTape.watch"), tape, tensor)
+
+
+# ---- gradients -------------------------------------------------------------------------------------------------------
+
+
+def define_known_gradient(new: New, function: ir.Function) -> None:
+    """Emit ``TapeInterval.known_gradient(self, target, sources)``."""
+    code = new(function)
+    interval, arguments, count, names = function.args
+    other, missing = code.block("other"), code.block("missing")
+    code.require_same(other, (count, integer(2)), (names, integer(0)))
+    code.require(code.is_a(interval, "TapeInterval"), other)
+    made = find_gradient(new, code, interval, *[code.read(arguments, i) for i in range(2)])
+    code.require(code.differ(made, integer(0)), missing)
+    code.builder.ret(made)
+    code.begin(missing)
+    _return_error(code)
+    code.builder.branch(other)
+    code.begin(other)
+    code.builder.ret(code.incref(code.known("None")))
+
+
+def define_gradient(new: New, function: ir.Function) -> None:
+    """Emit ``GradientTape.gradient(self, target, sources)`` for a tape that alone holds its trace."""
+    code = new(function)
+    tape, arguments, count, names = function.args
+    python, failed = code.block("python"), code.block("failed")
+    code.require_same(python, (count, integer(2)), (names, integer(0)))
+    interval = _interval(code, tape, python)
+    trace = code.get(interval, "TapeInterval.trace", python)
+    code.require(code.is_a(trace, "Trace"), python)
+    ticket = code.get(interval, "TapeInterval._ticket", python)
+    held = code.get(code.get(interval, "TapeInterval._lost", python), "TicketQueue.held", python)
+    pairs = (
+        (code.get(tape, "GradientTape._persistent", python), code.known("False")),
+        (code.get(interval, "TapeInterval.entered", python), code.known("False")),
+        (code.get(trace, "Trace.holders", python), code.known("one")),
+    )
+    code.require_same(python, *pairs)
+    owned = _Owned(code, "number", "past")
+    number = owned.keep("number", code.attempt(failed, "PyLong_FromSsize_t", ticket))
+    past = owned.keep("past", code.attempt(failed, "PyTuple_New", integer(len(_PAST))))
+    made = find_gradient(new, code, interval, *[code.read(arguments, i) for i in range(2)])
+    code.require(code.differ(made, integer(0)), failed)
+    code.put(tape, "GradientTape._used_up", code.incref(code.known("True")))
+    # As `TapeInterval.release`.
+    for i, place in enumerate(_PAST):
+        owner = trace if place.startswith("Trace.") else interval
+        code.fill(past, i, code.incref(code.get_unchecked(owner, place)))
+    code.call("PyDict_DelItem", held, number)
+    code.call("PyErr_Clear")
+    code.put(interval, "TapeInterval._past", owned.take("past"))
+    code.incref(trace)
+    code.put(interval, "TapeInterval.trace", code.incref(code.known("None")))
+    code.put(interval, "TapeInterval._ticket", integer(0))
+    code.put(trace, "Trace.holders", code.incref(code.known("zero")))
+    superseded = code.same(code.get_unchecked(trace, "Trace.superseded"), code.known("True"))
+    with code.builder.if_then(superseded):
+        clear(code, trace)
+    code.decref(trace)
+    owned.release()
+    code.builder.ret(made)
+    code.begin(failed)
+    owned.release()
+    _return_error(code)
+    code.builder.branch(python)
+    code.begin(python)
+    call_python(new, code, code.known("GradientTape.gradient"), *function.args)
+
+
+_PAST = (
+    "TapeInterval.trace",
+    "Trace.node",
+    "Trace.variables",
+    "TapeInterval._segments",
+    "TapeInterval._watches",
+    "TapeInterval._watched_variables",
+    "Trace.exits",
+)
+"""The parts of `TapeInterval._past`."""
+
+
+def _return_error(code: ObjectCode) -> None:
+    """Return 0 if an error is set."""
+    with code.builder.if_then(code.differ(code.call("PyErr_Occurred"), integer(0)), likely=False):
+        code.builder.ret(integer(0))
