@@ -261,3 +261,82 @@ def test_draws_differ_from_step_to_step(mode):
         v.assign(jt.random.normal([1]) * 1.0)
         seen.add(float(v))
     assert len(seen) == 6
+
+
+_GENERATOR = jt.random.Generator.from_seed(3)
+_DROPOUT = jt.keras.layers.Dropout(0.5, dtype="float64")
+RECOMPUTED = {
+    "numbers": lambda x: jt.random.normal([3], dtype="float64") * x,
+    "two draws": lambda x: (
+        jt.random.normal([3], dtype="float64") * jt.random.uniform([3], dtype="float64") * x
+    ),
+    "generator": lambda x: _GENERATOR.normal([3], dtype="float64") * x,
+    "dropout": lambda x: jt.nn.dropout(x, 0.5),
+    "layer": lambda x: _DROPOUT(x, training=True),
+    "function": jt.function(lambda x: jt.random.normal([3], dtype="float64") * x),
+    "nested": jt.recompute_grad(lambda x: jt.random.normal([3], dtype="float64") * x),
+    "nested between draws": lambda x: (
+        jt.random.normal([], dtype="float64")
+        * RECOMPUTED["nested"](x)
+        * jt.random.normal([3], dtype="float64")
+    ),
+    "map_fn": lambda x: jt.map_fn(lambda row: jt.random.normal([], dtype="float64") * row, x),
+    "map_fn of nested": lambda x: jt.map_fn(lambda row: RECOMPUTED["numbers"](row), jt.stack([x, x]))[1],
+    "look": lambda x: jt.random.normal([3], dtype="float64") * float(jt.random.normal([])) * x,
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [
+        (kind, way)
+        for kind in RECOMPUTED
+        for way in ("recorded", "function", "scan")
+        if kind != "look" or way == "recorded"  # traced functions and bodies have no values
+    ],
+)
+def test_recompute_grad_draws_the_same_numbers_again(kind: str, way: str, mode: str) -> None:
+    """The functions are linear, so the gradient times the argument is the value."""
+    f = jt.recompute_grad(RECOMPUTED[kind])
+
+    def scanned(x):
+        return jt.scan(lambda carry, row: f(carry), jt.zeros([3, 3], "float64"), initializer=x)[-1]
+
+    call = {"recorded": f, "function": jt.function(f), "scan": scanned}[way]
+    x = jt.constant([1.0, 2.0, 3.0], dtype="float64")
+    for _ in range(3):
+        with jt.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = call(x)
+        for _ in range(2):
+            np.testing.assert_allclose(tape.gradient(y, x) * x, y, rtol=1e-12)
+
+
+def test_a_gradient_that_recomputes_leaves_the_generators_where_they_are() -> None:
+    own = jt.random.Generator.from_seed(3)
+    f = jt.recompute_grad(lambda x: x * own.normal([2]) * jt.random.normal([2]))
+    states = []
+    for differentiate in (False, True):
+        jt.random.set_seed(5)
+        own.reset_from_seed(3)
+        x = jt.constant([1.0, 2.0])
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        if differentiate:
+            tape.gradient(y, x)
+        states.append([*own.state.tolist(), *jt.random.get_state().tolist()])
+    assert states[0] == states[1]
+
+
+def test_second_derivatives_through_recomputed_draws() -> None:
+    f = jt.recompute_grad(lambda x: x**3 * jt.random.normal([3], dtype="float64"))
+    x = jt.constant([1.0, 2.0, 3.0], dtype="float64")
+    for _ in range(3):
+        with jt.GradientTape() as outer:
+            outer.watch(x)
+            with jt.GradientTape() as inner:
+                inner.watch(x)
+                y = f(x)
+            first = inner.gradient(y, x)
+        np.testing.assert_allclose(outer.gradient(first, x) * x * x, 6 * y, rtol=1e-12)

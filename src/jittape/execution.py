@@ -15,8 +15,8 @@ from jittape.core.dtypes import float64
 from jittape.core.primitive import active_recorder, recording_with
 from jittape.core.user_calls import as_array
 from jittape.recording.convert import constant
-from jittape.recording.function_trace import drawn
 from jittape.recording.operators import Operators
+from jittape.recording.symbolic_trace import drawn
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 

@@ -23,7 +23,7 @@ from jittape.random.continuous import draw_normal, draw_truncated_normal, draw_u
 from jittape.random.discrete import draw_binomial
 from jittape.random.seeds import derived_seeds, require_algorithm
 from jittape.random.source import get_state, state_of_seed
-from jittape.recording.function_trace import reserved
+from jittape.recording.symbolic_trace import reserved
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 

@@ -13,7 +13,7 @@ from jittape.core.dtypes import uint64
 from jittape.core.locks import lock
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_array, named
-from jittape.recording.function_trace import drawn
+from jittape.recording.symbolic_trace import drawn
 
 __all__ = ["get_state", "set_seed", "set_state", "state_for", "state_of_seed", "taken_from"]
 

@@ -22,7 +22,7 @@ from jittape.core.traced_scalar import static as as_static
 from jittape.errors import ControlFlowError, LeakedValueError
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.general.path_families import note_path
-from jittape.recording.symbolic_trace import SymbolicTrace
+from jittape.recording.symbolic_trace import SymbolicTrace, reserved
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, cut_program, path_to
@@ -285,14 +285,14 @@ class BodyTrace(SymbolicTrace):
         if self._trips is None:
             if self.op in ("cond", "case", "switch_case"):
                 with recording_with(self.outer):
-                    return self.outer.reserve(make, lead)
+                    return reserved(make, self.outer, lead)
             raise ControlFlowError(
                 f"[{self.op}] random numbers in the body, at {user_line()}: the number of iterations is not known, so "
                 "all would get the same numbers; draw them before, or use jt.scan or jt.fori_loop, or pass a seed of "
                 "the iteration to a function such as jt.random.stateless_normal"
             )
         with recording_with(self.outer):
-            stack = self.outer.reserve(make, (self._trips, *lead))
+            stack = reserved(make, self.outer, (self._trips, *lead))
         aval = Aval(stack.aval.shape[1:], stack.aval.dtype)
         key = (_placeholders, ("row",), marker_for(aval, None))
         node = self.node.children.get(key)

@@ -26,7 +26,7 @@ from jittape.core.traced_scalar import static as as_static
 from jittape.core.user_calls import ValueNeeded, VariableNeeded, remedy_without_values
 from jittape.errors import LeakedTensorError, LeakedValueError
 from jittape.recording.static_info import tracings
-from jittape.recording.symbolic_trace import ShapeChanges, SymbolicTrace, line_of
+from jittape.recording.symbolic_trace import Draw, ShapeChanges, SymbolicTrace, line_of, repeatable
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import cut_program, path_to, trie
@@ -41,16 +41,11 @@ __all__ = [
     "Leaf",
     "RandomInput",
     "ValueNeeded",
-    "drawn",
     "read_each_call",
-    "reserved",
 ]
 
 _one_at_a_time = rlock()
 """The lock of the current tracing, which owns all Variables. Another thread that needs a Variable waits."""
-
-Draw = Callable[..., np.ndarray[Any, Any]]
-"""A function ``draw(lead=())`` of the leading dimensions of an array: a draw for each iteration of loops."""
 
 
 @value_class
@@ -70,7 +65,7 @@ class RandomInput:
 
     def draw(self) -> np.ndarray[Any, Any]:
         """Draw the numbers."""
-        return self.function(*self.arguments)
+        return repeatable(None, lambda: self.function(*self.arguments))
 
 
 @value_class
@@ -395,19 +390,6 @@ def _arguments(*handles: Any) -> tuple[Any, ...]:
 @any_dtype
 def _random_input(x: Any) -> Any:
     return x
-
-
-def drawn(draw: Draw, arguments: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
-    """Return a tensor of the result of ``draw(*arguments)``, which a traced function computes at each call.
-
-    In a loop it is ``draw(*arguments, lead)``, with the shape of the iterations.
-    """
-    return current_trace().draw(draw, arguments, Aval(shape, dtype))
-
-
-def reserved(make: Callable[[tuple[int, ...]], Tensor]) -> Tensor:
-    """Return ``make(())``; in a loop, a row of ``make(lead)``, which runs before the loop with `lead` iterations."""
-    return current_trace().reserve(make)
 
 
 def read_each_call(read: Callable[[], Any], text: str) -> Any:

@@ -1,4 +1,4 @@
-"""The trace of a function that runs once with placeholders.
+"""The trace of a function that runs once with placeholders, and the random numbers of all traces.
 
 The run represents many calls, iterations or branches. A write to a tensor from outside the function would happen only
 once, so it is an error.
@@ -7,16 +7,32 @@ once, so it is an error.
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
+import threading
+from collections.abc import Callable
+from typing import Any, NoReturn
 from weakref import ref
 
-from jittape.core.program import SourceLine
+import numpy as np
+
+from jittape.core.program import Aval, SourceLine
 from jittape.recording.tensor import Tensor
-from jittape.recording.trace import Trace
+from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import Node
 from jittape.recording.variable import Variable
 
-__all__ = ["ShapeChanges", "SymbolicTrace", "line_of"]
+__all__ = [
+    "Draw",
+    "ShapeChanges",
+    "SymbolicTrace",
+    "drawn",
+    "line_of",
+    "repeatable",
+    "reserved",
+    "with_draws",
+]
+
+Draw = Callable[..., np.ndarray[Any, Any]]
+"""A function ``draw(lead=())`` of the leading dimensions of an array: a draw for each iteration of loops."""
 
 
 class SymbolicTrace(Trace):
@@ -98,3 +114,80 @@ def line_of(node: Node | None, slot: int) -> SourceLine | None:
             return node.source
         node = node.parent
     return None
+
+
+# ---- random numbers ------------------------------------------------------------------------------------------------
+
+
+def drawn(draw: Draw, arguments: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
+    """Return a tensor of the result of ``draw(*arguments)``, which a traced function computes at each call.
+
+    In a loop it is ``draw(*arguments, lead)``, with the shape of the iterations.
+    """
+    trace = current_trace()
+    made: Tensor = repeatable(trace, lambda: trace.draw(draw, arguments, Aval(shape, dtype)))
+    return made
+
+
+def reserved(
+    make: Callable[[tuple[int, ...]], Tensor], trace: Trace | None = None, lead: tuple[int, ...] = ()
+) -> Tensor:
+    """Return ``make(lead)``; in a loop, a row of a longer `lead`, which runs before the loop."""
+    recorder = trace or current_trace()
+    made: Tensor = repeatable(recorder, lambda: recorder.reserve(make, lead))
+    return made
+
+
+class _Draws(threading.local):
+    """The log of the function in which the thread is."""
+
+    log: _DrawLog | None = None
+
+
+_draws = _Draws()
+
+
+class _DrawLog:
+    """The draws in one call of a function: those in `kept`, then new ones, which it adds.
+
+    A log covers the draws of one trace, so that a loop in the function keeps the numbers of all iterations, and a
+    traced function those of each call. The trace of a thread outside of traced functions may change during the call.
+    """
+
+    def __init__(self, kept: list[Any]) -> None:
+        self._kept = kept
+        self._next = 0
+        self._trace = current_trace()
+        self.outer = _draws.log
+
+    def covers(self, trace: Trace | None) -> bool:
+        return self._trace is trace or not any(isinstance(t, SymbolicTrace) for t in (self._trace, trace))
+
+    def take(self, trace: Trace | None, draw: Callable[[], Any]) -> Any:
+        if self._next == len(self._kept):
+            before = _draws.log
+            try:
+                _draws.log = self.outer
+                self._kept.append(repeatable(trace, draw))
+            finally:
+                _draws.log = before
+        self._next += 1
+        return self._kept[self._next - 1]
+
+
+def repeatable(trace: Trace | None, draw: Callable[[], Any]) -> Any:
+    """Return the result of `draw` in `trace`, or that of the first call if `with_draws` calls a function again."""
+    log = _draws.log
+    while log is not None and not log.covers(trace):
+        log = log.outer
+    return draw() if log is None else log.take(trace, draw)
+
+
+def with_draws(kept: list[Any], call: Callable[[], Any]) -> Any:
+    """Return the result of `call`, which draws the random states in `kept`; further ones are drawn and added."""
+    log = _DrawLog(kept)
+    try:
+        _draws.log = log
+        return call()
+    finally:
+        _draws.log = log.outer

@@ -15,6 +15,7 @@ from jittape.primitives.identity import identity
 from jittape.primitives.shape.views import recompute_after
 from jittape.recording.nested import flatten, own_handles
 from jittape.recording.operators import Operators
+from jittape.recording.symbolic_trace import with_draws
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
 
@@ -34,7 +35,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     -------
     callable
         The same function with another gradient. Only the arguments are kept; each gradient calls `f` again, with the
-        original arguments and the current values of the Variables.
+        original arguments, the same random numbers and the current values of the Variables.
 
     Notes
     -----
@@ -60,7 +61,8 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         leaves = own_handles(leaves)  # `f` and the caller may write to their own
         positional, named = rebuild(own_handles(leaves))
         before = current_trace().node
-        y = _identities(f(*positional, **named))
+        draws: list[Any] = []
+        y = _identities(with_draws(draws, lambda: f(*positional, **named)))
         given = [leaf for leaf in leaves if isinstance(leaf, Operators)]
         # These may include an argument: `f` may also reach the same tensor from outside.
         read = tensors_read(before)
@@ -74,7 +76,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
                 with GradientTape(watch_accessed_variables=False) as tape:
                     tape.watch([s for s in sources if is_differentiable(s.aval.dtype)])
                     positional, named = rebuild(own_handles(copies))
-                    outputs = flatten(_identities(f(*positional, **named)))[0]
+                    outputs = flatten(_identities(with_draws(draws, lambda: f(*positional, **named))))[0]
                 # Unconnected sources give None without a warning: `f` may ignore an argument, or not read it outside.
                 return tape._cotangents(trace, outputs, sources, list(upstream), zero=True)
 
