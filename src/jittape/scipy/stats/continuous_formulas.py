@@ -22,6 +22,9 @@ from jittape.scipy.special.scipy_steps import call_step
 from jittape.scipy.special.ufunc_bodies import BODIES
 from jittape.scipy.stats.elementary_formulas import ELEMENTARY
 from jittape.scipy.stats.formulas import INF, NAN, Formulas, from_zero, half, positive, unit
+from jittape.scipy.stats.interval_formulas import INTERVALS
+from jittape.scipy.stats.lifetime_formulas import LIFETIMES
+from jittape.scipy.stats.line_formulas import LINE
 
 __all__ = ["CONTINUOUS"]
 
@@ -318,5 +321,12 @@ GAMMA_AND_BETA = {
 }
 
 
-CONTINUOUS: dict[str, Formulas] = {**NORMAL, **GAMMA_AND_BETA, **ELEMENTARY}
+CONTINUOUS: dict[str, Formulas] = {
+    **NORMAL,
+    **GAMMA_AND_BETA,
+    **ELEMENTARY,
+    **LIFETIMES,
+    **INTERVALS,
+    **LINE,
+}
 """Formulas of each continuous distribution by SciPy's name."""

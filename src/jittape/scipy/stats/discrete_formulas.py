@@ -10,11 +10,16 @@ from jittape.primitives.elementwise.comparison import equal, greater, greater_eq
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import exp, expm1, log, log1p
 from jittape.primitives.elementwise.gamma_beta import betaln
+from jittape.primitives.elementwise.hyperbolic import tanh
 from jittape.primitives.elementwise.incomplete_beta import betainc
 from jittape.primitives.elementwise.incomplete_gamma import igamma, igammac
 from jittape.primitives.elementwise.piecewise import floor
-from jittape.primitives.elementwise.special import lgamma, xlog1py, xlogy
+from jittape.primitives.elementwise.special import lgamma, xlog1py, xlogy, zeta
+from jittape.primitives.record_parts import filled
+from jittape.scipy.special import terms
 from jittape.scipy.special.ufunc_bodies import BODIES
+from jittape.scipy.stats import formula_terms
+from jittape.scipy.stats.formula_terms import law
 from jittape.scipy.stats.formulas import Formulas
 
 __all__ = ["DISCRETE"]
@@ -44,7 +49,7 @@ def _nbinom_log(k: Any, n: Any, p: Any) -> Any:
     return add(coefficient, add(xlogy(n, p), xlog1py(k, negative(p))))
 
 
-DISCRETE: dict[str, Formulas] = {
+COUNTS: dict[str, Formulas] = {
     "bernoulli": Formulas(
         "Bernoulli distribution",
         ("p",),
@@ -114,4 +119,183 @@ DISCRETE: dict[str, Formulas] = {
         entropy=None,
     ),
 }
+
+
+# ---- further distributions, written with terms -----------------------------------------------------------------------
+
+
+_floor, _tanh = terms.lifted(floor), terms.lifted(tanh)
+_zeta = terms.lifted(lambda x: zeta(x, filled(x, 1.0)))
+
+
+def _log_beta(a: Any, b: Any) -> Any:
+    return terms.special("betaln", a, b)
+
+
+def _log_chosen(n: Any, k: Any) -> Any:
+    """Return the logarithm of the number of ways to choose `k` of `n`."""
+    return -_log_beta(n - k + 1.0, k + 1.0) - formula_terms.log1p(n)
+
+
+def _below(a: Any, b: Any) -> Any:
+    """Return the smaller one."""
+    return -terms.maximum(-a, -b)
+
+
+def _is_count(n: Any) -> Any:
+    return (terms.maximum(-n, 0.0).is_equal(0.0), (n - _floor(n)).is_equal(0.0))
+
+
+def _dlaplace_cdf(k: Any, a: Any) -> Any:
+    upper = k > -0.5
+    tail = terms.exp(a * terms.where(upper, -k, k + 1.0)) / (terms.exp(a) + 1.0)
+    return terms.where(upper, 1.0 - tail, tail)
+
+
+def _log_hypergeometric(k: Any, total: Any, good: Any, drawn: Any) -> Any:
+    bad = total - good
+    chosen = _log_chosen(good, k) + _log_chosen(bad, drawn - k)
+    return chosen - _log_chosen(total, drawn)
+
+
+def _hypergeometric_var(total: Any, good: Any, drawn: Any) -> Any:
+    share = good / total
+    return drawn * share * (1.0 - share) * (total - drawn) / (total - 1.0)
+
+
+def _logser_mean(p: Any) -> Any:
+    return p / (p - 1.0) / formula_terms.log1p(-p)
+
+
+FURTHER: dict[str, Formulas] = {
+    "betabinom": law(
+        "beta-binomial distribution",
+        "n a b",
+        log_density=lambda k, n, a, b: _log_chosen(n, k) + _log_beta(k + a, n - k + b) - _log_beta(a, b),
+        support=lambda n, a, b: (0.0, n),
+        conditions=lambda n, a, b: (*_is_count(n), a > 0, b > 0),
+        discrete=True,
+        mean=lambda n, a, b: n * a / (a + b),
+        var=lambda n, a, b: n * a * b * (a + b + n) / ((a + b) ** 2 * (a + b + 1.0)),
+    ),
+    "betanbinom": law(
+        "beta-negative-binomial distribution",
+        "n a b",
+        log_density=lambda k, n, a, b: (
+            -terms.log(n + k) - _log_beta(n, k + 1.0) + _log_beta(a + n, b + k) - _log_beta(a, b)
+        ),
+        support=lambda n, a, b: (0.0, INF),
+        conditions=lambda n, a, b: (*_is_count(n), a > 0, b > 0),
+        discrete=True,
+    ),
+    "boltzmann": law(
+        "Boltzmann distribution, a truncated Planck distribution",
+        "lambda_ N",
+        log_density=lambda k, rate, n: (
+            terms.log(-formula_terms.expm1(-rate)) - terms.log(-formula_terms.expm1(-rate * n)) - rate * k
+        ),
+        cdf=lambda k, rate, n: formula_terms.expm1(-rate * (k + 1.0)) / formula_terms.expm1(-rate * n),
+        sf=lambda k, rate, n: (
+            terms.exp(-rate * (k + 1.0))
+            * formula_terms.expm1(-rate * (n - k - 1.0))
+            / formula_terms.expm1(-rate * n)
+        ),
+        support=lambda rate, n: (0.0, n - 1.0),
+        conditions=lambda rate, n: (rate > 0, n > 0, (n - _floor(n)).is_equal(0.0)),
+        discrete=True,
+    ),
+    "dlaplace": law(
+        "discrete Laplace distribution",
+        "a",
+        log_density=lambda k, a: terms.log(_tanh(0.5 * a)) - a * terms.absolute(k),
+        cdf=_dlaplace_cdf,
+        sf=lambda k, a: _dlaplace_cdf(-k - 1.0, a),
+        conditions=lambda a: (a > 0,),
+        discrete=True,
+        mean=lambda a: 0.0 * a,
+        var=lambda a: 2.0 * terms.exp(a) / formula_terms.expm1(a) ** 2,
+        entropy=lambda a: a / terms.sinh(a) - terms.log(_tanh(0.5 * a)),
+    ),
+    "hypergeom": law(
+        "hypergeometric distribution",
+        "M n N",
+        log_density=_log_hypergeometric,
+        support=lambda total, good, drawn: (terms.maximum(drawn - (total - good), 0.0), _below(good, drawn)),
+        conditions=lambda total, good, drawn: (
+            *_is_count(total),
+            *_is_count(good),
+            *_is_count(drawn),
+            terms.maximum(good, total).is_equal(total),
+            terms.maximum(drawn, total).is_equal(total),
+        ),
+        discrete=True,
+        mean=lambda total, good, drawn: drawn * good / total,
+        var=_hypergeometric_var,
+    ),
+    "logser": law(
+        "logarithmic series distribution, from 1",
+        "p",
+        log_density=lambda k, p: k * terms.log(p) - terms.log(k) - terms.log(-formula_terms.log1p(-p)),
+        support=lambda p: (1.0, INF),
+        conditions=lambda p: (p > 0, p < 1),
+        discrete=True,
+        mean=_logser_mean,
+        var=lambda p: -p / ((p - 1.0) ** 2 * formula_terms.log1p(-p)) - _logser_mean(p) ** 2,
+    ),
+    "planck": law(
+        "Planck distribution of integers",
+        "lambda_",
+        log_density=lambda k, rate: terms.log(-formula_terms.expm1(-rate)) - rate * k,
+        cdf=lambda k, rate: -formula_terms.expm1(-rate * (k + 1.0)),
+        sf=lambda k, rate: terms.exp(-rate * (k + 1.0)),
+        logsf=lambda k, rate: -rate * (k + 1.0),
+        support=lambda rate: (0.0, INF),
+        conditions=lambda rate: (rate > 0,),
+        discrete=True,
+        mean=lambda rate: 1.0 / formula_terms.expm1(rate),
+        var=lambda rate: terms.exp(-rate) / formula_terms.expm1(-rate) ** 2,
+        entropy=lambda rate: rate / formula_terms.expm1(rate) - terms.log(-formula_terms.expm1(-rate)),
+    ),
+    "randint": law(
+        "uniform distribution on the integers from `low` to ``high - 1``",
+        "low high",
+        log_density=lambda k, low, high: 0.0 * k - terms.log(high - low),
+        cdf=lambda k, low, high: (k - low + 1.0) / (high - low),
+        sf=lambda k, low, high: (high - 1.0 - k) / (high - low),
+        support=lambda low, high: (low, high - 1.0),
+        conditions=lambda low, high: (
+            high > low,
+            (low - _floor(low)).is_equal(0.0),
+            (high - _floor(high)).is_equal(0.0),
+        ),
+        discrete=True,
+        mean=lambda low, high: 0.5 * (high + low - 1.0),
+        var=lambda low, high: ((high - low) ** 2 - 1.0) / 12.0,
+        entropy=lambda low, high: terms.log(high - low),
+    ),
+    "yulesimon": law(
+        "Yule-Simon distribution, from 1",
+        "alpha",
+        log_density=lambda k, alpha: terms.log(alpha) + _log_beta(k, alpha + 1.0),
+        cdf=lambda k, alpha: 1.0 - k * terms.exp(_log_beta(k, alpha + 1.0)),
+        sf=lambda k, alpha: k * terms.exp(_log_beta(k, alpha + 1.0)),
+        logsf=lambda k, alpha: terms.log(k) + _log_beta(k, alpha + 1.0),
+        support=lambda alpha: (1.0, INF),
+        conditions=lambda alpha: (alpha > 0,),
+        discrete=True,
+        mean=lambda alpha: formula_terms.above(1.0, alpha, alpha / (alpha - 1.0)),
+        var=lambda alpha: formula_terms.above(2.0, alpha, alpha**2 / ((alpha - 2.0) * (alpha - 1.0) ** 2)),
+    ),
+    "zipf": law(
+        "Zipf distribution, from 1",
+        "a",
+        log_density=lambda k, a: -a * terms.log(k) - terms.log(_zeta(a)),
+        support=lambda a: (1.0, INF),
+        conditions=lambda a: (a > 1,),
+        discrete=True,
+        mean=lambda a: formula_terms.above(2.0, a, _zeta(a - 1.0) / _zeta(a)),
+    ),
+}
+
+DISCRETE: dict[str, Formulas] = {**COUNTS, **FURTHER}
 """Formulas of each discrete distribution by SciPy's name."""

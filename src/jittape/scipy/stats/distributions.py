@@ -75,7 +75,7 @@ def _distribution(formulas: Formulas, method: str, y: Any, shapes: list[Any], sc
     low, high = formulas.support(*shapes)
     if formulas.discrete:
         y = floor(y)
-    function = {
+    function: Any = {
         "cdf": formulas.cdf,
         "logcdf": formulas.log_of_cdf,
         "logsf": formulas.log_of_sf,
@@ -222,6 +222,7 @@ class Distribution:
         return [_operand(given[name]) for name in (*self.shapes, "loc", "scale")]
 
     def _of_value(self, method: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._require(method, getattr(self._formulas, _NEEDED.get(method, "log_density")))
         parameters = self._parameters(method, args, kwargs)
         static = (self.name, {"pmf": "pdf", "logpmf": "logpdf"}.get(method, method))
         return apply(_value_body, (_operand(x), *parameters), static)
@@ -272,7 +273,14 @@ class Distribution:
         found: Tensor = self._of_value("logsf", x, args, kwargs)
         return found
 
+    def _require(self, method: str, formula: Any) -> None:
+        if formula is None:
+            raise NotImplementedError(
+                f"[{self.name}.{method}] has no formula here; call scipy.stats.{self.name}.{method} on arrays"
+            )
+
     def _inverse(self, method: str, q: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._require(method, self._formulas.discrete or self._formulas.ppf)
         parameters = self._parameters(method, args, kwargs)
         return apply(_inverse_body, (_operand(q), *parameters), (self.name, method))
 
@@ -320,10 +328,7 @@ class Distribution:
         )  # also before `__init__`: no names here
 
     def _moment(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if getattr(self._formulas, "var" if method == "std" else method) is None:
-            raise NotImplementedError(
-                f"[{self.name}.{method}] has no formula here; call scipy.stats.{self.name}.{method} on arrays"
-            )
+        self._require(method, getattr(self._formulas, "var" if method == "std" else method))
         return apply(_moment_body, tuple(self._parameters(method, args, kwargs)), (self.name, method))
 
     def mean(self, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
@@ -346,13 +351,36 @@ class Distribution:
         found: Tensor = self._moment("entropy", args, kwargs)
         return found
 
+    def stats(self, *args: TensorLike, moments: str = "mv", **kwargs: TensorLike) -> Any:
+        """Return the mean (``"m"``) and the variance (``"v"``), in this order, of those that `moments` names."""
+        if set(moments) - set("mv"):
+            raise NotImplementedError(
+                f"[{self.name}.stats] moments={moments!r} has formulas for 'm' and 'v' only; call "
+                f"scipy.stats.{self.name}.stats on arrays"
+            )
+        found = [f(*args, **kwargs) for letter, f in (("m", self.mean), ("v", self.var)) if letter in moments]
+        return found[0] if len(found) == 1 else tuple(found)
 
-OTHER_METHODS = "expect fit fit_loc_scale freeze moment nnlf stats"
+    def moment(self, order: int, *args: TensorLike, **kwargs: TensorLike) -> Tensor:
+        """Return the mean of the power `order`, which is 1 or 2."""
+        if order not in (1, 2):
+            raise NotImplementedError(
+                f"[{self.name}.moment] has formulas for the orders 1 and 2, got {order!r}; call "
+                f"scipy.stats.{self.name}.moment on arrays"
+            )
+        mean = self.mean(*args, **kwargs)
+        found: Tensor = mean if order == 1 else add(self.var(*args, **kwargs), square(mean))
+        return found
+
+
+_NEEDED = {"cdf": "cdf", "logcdf": "cdf", "sf": "sf", "logsf": "sf"}
+"""The formula that a function of a value needs, if it is not the density."""
+OTHER_METHODS = "expect fit fit_loc_scale freeze nnlf"
 """Methods of SciPy's distributions that are missing."""
 
 METHODS = {
     "pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "mean", "var", "std", "entropy",
-    "median", "interval", "support",
+    "median", "interval", "support", "stats", "moment",
 }  # fmt: skip
 
 
@@ -366,7 +394,8 @@ class FrozenDistribution:
         if name not in METHODS:
             raise AttributeError(f"a frozen {self.dist.name} has no attribute {name!r}")
         method = getattr(self.dist, name)
-        return lambda *values: method(*values, *self.args, **self.kwds)
+        parameters = dict(zip((*self.dist.shapes, "loc", "scale"), self.args, strict=False)) | self.kwds
+        return lambda *values, **named: method(*values, **parameters, **named)
 
     def __repr__(self) -> str:
         return f"<frozen {self.dist.name}>"

@@ -53,12 +53,12 @@ class Formulas:
         Names of the shape parameters.
     log_density : callable
         Logarithm of the density, or of the probability of an integer.
-    cdf, sf : callable
-        Distribution function and its complement, each accurate where it is small.
+    cdf, sf : callable or None
+        Distribution function and its complement, each accurate where it is small; None if there is no formula.
     logcdf, logsf : callable or None
         Their logarithms; None means those of the values.
     ppf, isf : callable or None
-        Inverses; None if the distribution function has steps.
+        Inverses; None if the distribution function has steps or there is no formula.
     support : callable
         ``support(*shapes)`` returns the bounds, as numbers or handles.
     open : bool
@@ -74,8 +74,8 @@ class Formulas:
     summary: str
     shapes: tuple[str, ...]
     log_density: Formula
-    cdf: Formula
-    sf: Formula
+    cdf: Formula | None
+    sf: Formula | None
     mean: Formula | None
     var: Formula | None
     entropy: Formula | None
@@ -92,12 +92,14 @@ class Formulas:
         """Return the logarithm of the distribution function, accurate near 0 and near 1."""
         if self.logcdf is not None:
             return self.logcdf(y, *shapes)
+        assert self.cdf is not None and self.sf is not None
         return _log_of(self.cdf(y, *shapes), self.sf(y, *shapes))
 
     def log_of_sf(self, y: Any, *shapes: Any) -> Any:
         """Return the logarithm of the complement of the distribution function."""
         if self.logsf is not None:
             return self.logsf(y, *shapes)
+        assert self.cdf is not None and self.sf is not None
         return _log_of(self.sf(y, *shapes), self.cdf(y, *shapes))
 
     def inverse_sf(self, q: Any, *shapes: Any) -> Any:
