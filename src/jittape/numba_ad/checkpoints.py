@@ -115,7 +115,7 @@ class Checkpoint:
         n = self._names
         square_root = f"max(1, int(math.sqrt({n['trips']})))"
         lines = [
-            f"{n['trips']} = max(0, {trip_count_text(self._loop)})",
+            f"{n['trips']} = {trip_count_text(self._loop)}",
             f"{n['length']} = {square_root if self._length == 'sqrt' else self._length}",
             f"{n['count']} = ({n['trips']} + {n['length']} - 1) // {n['length']}",
             f"{n['segment']} = 0",
@@ -207,7 +207,7 @@ class BinomialCheckpoint(Checkpoint):
         """Return the lines before the forward loop."""
         n = self._names
         lines = [
-            f"{n['trips']} = max(0, {trip_count_text(self._loop)})",
+            f"{n['trips']} = {trip_count_text(self._loop)}",
             f"{n['count']} = state_count({n['trips']})",
             f"{n['places']} = np.zeros({n['count']}, dtype=np.int64)",
             f"{n['top']}, {n['next']}, {n['step']} = -1, 0, {n['trips']} - 1",

@@ -6,7 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from jittape.numba_ad.structured_ir import Array, Block, Dim, Loop, Op, Statement, Value, is_inside, walk
+from jittape.numba_ad.structured_ir import (
+    Array,
+    Block,
+    Constant,
+    Dim,
+    Loop,
+    Op,
+    Statement,
+    Value,
+    is_inside,
+    walk,
+)
 
 __all__ = ["Size", "recording_loops", "stack_size", "trip_count_text"]
 
@@ -21,8 +32,15 @@ class Size:
 
 def trip_count_text(loop: Loop) -> str:
     """Return the text of the number of iterations of a loop over a range."""
-    start, stop, step = [x.name for x in loop.bounds]
-    return f"({stop} - {start})" if step == "1" else f"trip_count({start}, {stop}, {step})"
+    start, stop, step = loop.bounds
+    if not isinstance(step, Constant) or step.value not in (1, -1):
+        return f"trip_count({start.name}, {stop.name}, {step.name})"
+    low, high = (start, stop) if step.value > 0 else (stop, start)
+    if low.name != "0":
+        return f"max(0, {high.name} - {low.name})"
+    # Numba takes 4 ms to compile `max`; the size of an array is never negative.
+    is_size = isinstance(high, Value) and isinstance(high.statement, Dim)
+    return high.name if is_size else f"max(0, {high.name})"
 
 
 def recording_loops(block: Block, count: Callable[[Loop], list[str]]) -> list[Loop]:
@@ -54,12 +72,12 @@ def stack_size(loop: Loop, count: Callable[[Loop], list[str]]) -> Size | None:
     )
     if needed is None:
         return None
-    start, stop, step = [x.name for x in loop.bounds]
     if not needed.varies and not lines:
-        trips = f"max(0, {stop} - {start})" if step == "1" else trip_count_text(loop)
+        trips = trip_count_text(loop)
         return Size((), f"{trips} * {terms[0]}" if len(terms) == 1 else f"{trips} * ({' + '.join(terms)})")
     total = f"{loop.counter.name}_total"
     body = [*[_text(s) for s in needed.statements], *lines, f"{total} += {' + '.join(terms)}"]
+    start, stop, step = [x.name for x in loop.bounds]
     head = [f"{total} = 0", f"for {loop.counter.name} in range({start}, {stop}, {step}):"]
     return Size((*head, *[f"    {line}" for line in body]), total)
 

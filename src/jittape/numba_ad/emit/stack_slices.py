@@ -14,6 +14,7 @@ from typing import Any
 from jittape.numba_ad.emit.kept_arrays import PopArray
 from jittape.numba_ad.emit.restore_actions import Branch, Pop
 from jittape.numba_ad.recording_plan import Plan
+from jittape.numba_ad.stack_sizes import trip_count_text
 from jittape.numba_ad.structured_ir import Constant, Loop, walk
 
 __all__ = ["StackSlices", "find_slices"]
@@ -31,7 +32,7 @@ class StackSlices:
 
     def begin(self, reserved: bool) -> list[str]:
         """Return the lines before the loop of the forward pass; the stacks may be `reserved` for it."""
-        lines = [f"{self._trips} = {self.trip_count}"]
+        lines = [f"{self._trips} = {trip_count_text(self.loop)}"]
         for stack, size in self._sizes():
             if not reserved:
                 lines.append(f"{stack} = reserve({stack}, {stack}_at, {size})")
@@ -40,7 +41,7 @@ class StackSlices:
 
     def begin_backward(self) -> list[str]:
         """Return the lines before the loop of the backward pass."""
-        lines = [f"{self._trips} = {self.trip_count}"]
+        lines = [f"{self._trips} = {trip_count_text(self.loop)}"]
         for stack, size in self._sizes():
             lines += [f"{stack}_at -= {size}", self._part(stack, size)]
         return lines
@@ -56,13 +57,6 @@ class StackSlices:
         before = [one for one in self.pops if one.stack == pop.stack].index(pop)
         offset = f"{self._product(before)} + " if before else ""
         return f"{counter}_{pop.stack}[{offset}{place}]"
-
-    @property
-    def trip_count(self) -> str:
-        """Text of the number of iterations."""
-        start, stop, step = self.loop.bounds
-        low, high = (start.name, stop.name) if step.value > 0 else (stop.name, start.name)
-        return f"max(0, {high}{'' if low == '0' else f' - {low}'})"
 
     @property
     def _trips(self) -> str:
