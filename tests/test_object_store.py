@@ -125,7 +125,7 @@ def test_a_change_in_the_sources_is_another_environment(monkeypatch, tmp_path):
 
 
 def test_what_writes_code_for_this_cache_is_a_part_of_the_environment():
-    """Numba keeps the code of the bridge to it, and files for C are no cache."""
+    """Numba keeps the code of the bridge to it, except that of log densities; and files for C are no cache."""
     package = Path(jt.__file__).parent
     writers = [path for path in package.rglob("*.py") if "from llvmlite import ir" in path.read_text("utf-8")]
     names = {path.relative_to(package).as_posix() for path in writers}

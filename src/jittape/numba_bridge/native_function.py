@@ -119,6 +119,11 @@ class NativeFunction:
         if any(isinstance(step.kernel, Gemm | Lapack) for step in _all_steps(self.schedule)):
             provide_blas()
 
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the fingerprint has the same meaning in another process."""
+        return all([_step_text(step)[1] for step in _all_steps(self.schedule)])
+
     def __call__(self, *args: Any, out: Any = None) -> Any:
         """Call the function from Python, through an ``@njit`` function; this takes at least 1 µs."""
         return self._dispatcher(self, args if out is None else (*args, out))
@@ -199,8 +204,6 @@ def _fingerprint(function: NativeFunction) -> str:
 
 def _identity(function: NativeFunction) -> Iterator[str]:
     """Yield everything that determines what the code of a function computes."""
-    from jittape.compile.cache.kernel_cache import is_cacheable
-
     traced, schedule = function.traced, function.schedule
     yield repr(
         (__version__, traced.name, traced.parameters, traced.result, schedule.outputs, schedule.offsets)
@@ -209,14 +212,21 @@ def _identity(function: NativeFunction) -> Iterator[str]:
     yield repr([_shown(argument) for argument in traced.arguments])
     yield repr([leaf if isinstance(leaf, int) else _content(leaf) for leaf in traced.leaves])
     for step in _all_steps(schedule):
-        if step.kernel is None:
-            text, lasting = _text_of_ops(step.ops)
-            yield repr((text, step.storages, step.results))
-        else:
-            yield repr((step.kernel.text, step.storages, step.sizes, step.tasks))
-            lasting = is_cacheable(step.kernel)
-        if not lasting:
-            yield uuid.uuid4().hex  # the text may have another meaning in another process
+        text, is_lasting = _step_text(step)
+        yield text
+        if not is_lasting:
+            yield uuid.uuid4().hex
+
+
+def _step_text(step: KernelStep | NumpyStep) -> tuple[str, bool]:
+    """Return a text of a step, and whether it has the same meaning in another process."""
+    from jittape.compile.cache.kernel_cache import is_cacheable
+
+    if step.kernel is None:
+        text, is_lasting = _text_of_ops(step.ops)
+        return repr((text, step.storages, step.results)), is_lasting
+    text = repr((step.kernel.text, step.storages, step.sizes, step.tasks))
+    return text, is_cacheable(step.kernel)
 
 
 def _text_of_ops(ops: Sequence[Op]) -> tuple[str, bool]:
