@@ -192,10 +192,8 @@ class Tuning:
     """Minimum ratio of the elements of an array to those of its diagonals."""
     diagonal_min_elements: int = 64
     """Minimum elements of an array made of diagonals; smaller arrays cost less than a step."""
-    joined_part_size: int = 8
-    """Maximum extent of separate parts of an array that are joined instead of added up."""
-    joined_parts_min_elements: int = 1 << 10
-    """Minimum elements of an array whose parts are joined; in smaller ones a second loop takes longer."""
+    joined_parts_min_elements: int = 64
+    """Minimum elements of an array whose parts are joined; in smaller ones this makes no difference."""
     transposed_columns_limit: int = 16
     """Maximum columns of an array that is stored transposed."""
     transposed_rows_per_column: int = 8

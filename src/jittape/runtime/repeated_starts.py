@@ -2,7 +2,7 @@
 
 A plain tape records the ints of a key as run-time inputs, so that one path serves all of them. `join_parts` needs known
 starts to write all columns of a gradient in one pass, which computes each of them once: 6 instead of 37 ms of processor
-time for 10⁶ × 5 numbers. So a path with narrow parts whose first visits had equal starts is compiled for these values.
+time for 10⁶ × 5 numbers. So a path with such parts whose first visits had equal starts is compiled for these values.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["RepeatedStarts"]
 
 
 class RepeatedStarts:
-    """The starts of narrow parts that a program pads with zeros, and their values at its first visit.
+    """The starts of parts that a program pads with zeros, and their values at its first visit.
 
     The starts of a program with extents are shared by its paths for all lengths.
 
@@ -51,7 +51,7 @@ class RepeatedStarts:
     def of(
         cls, program: Program, picks: Sequence[int], scalars: frozenset[int], inputs: Sequence[Any]
     ) -> RepeatedStarts | None:
-        """Return the starts of a program; None if it adds no narrow parts of an array, or is long.
+        """Return the starts of a program; None if it adds no parts of an array, or is long.
 
         A long program is scheduled in segments, and different starts would make equal segments different.
         """
@@ -83,17 +83,23 @@ class RepeatedStarts:
 
 
 def _joined_starts(program: Program, pads: Sequence[Op]) -> list[int]:
-    """Return the slots of starts of narrow parts of large arrays that have several."""
+    """Return the slots of starts of parts of large arrays that have several, with room for all side by side."""
     if len(pads) < 2:
         return []
-    from jittape.compile.rewrite.join_parts import narrow_region  # `import jittape` imports no compiler
+    from jittape.compile.rewrite.join_parts import part_region  # `import jittape` imports no compiler
 
-    found = dict[Any, list[int]]()
+    found = dict[Any, list[tuple[int, tuple[int, ...]]]]()
     for op in pads:
-        region, whole = narrow_region(op), program.avals[op.out]
+        region, whole = part_region(op), program.avals[op.out]
         if region is not None and whole.size >= tuning.joined_parts_min_elements:
-            found.setdefault((whole, region.axes), []).extend(op.args[1:])
-    return [slot for starts in found.values() if len(starts) > 1 for slot in starts]
+            found.setdefault((whole, region.axes[0]), []).append((region.sizes[0], op.args[1:]))
+    return [
+        slot
+        for (whole, axis), parts in found.items()
+        if len(parts) > 1 and sum([size for size, _ in parts]) <= whole.shape[axis]
+        for _, starts in parts
+        for slot in starts
+    ]
 
 
 def _without_inputs(program: Program, slots: Sequence[int]) -> Program:
