@@ -257,7 +257,7 @@ class BodyTrace(SymbolicTrace):
         self.inputs.append(Tensor(None, -1, a._aval, a._buffer) if written else a)
         self.imported[id(a)] = (slot, a, a._buffer)  # type: ignore[assignment]
         if isinstance(a, Variable):
-            self._add_version(a, slot)
+            self.variables[id(a)] = self._with_version(a, slot)
 
     def import_tensor(self, tensor: Tensor) -> int:
         """Return the slot of `tensor`; import the tensor as an input if it has none."""

@@ -78,8 +78,7 @@ class Slots(Flushing):
         self.inputs.append(buffer)
         number = id(a)
         if a.__class__ is Variable:
-            known = self.variables.get(number)
-            self.variables[number] = (a, (slot,) if known is None else (*known[1], slot))
+            self.variables[number] = self._with_version(a, slot)
         else:
             former = a._trace
             if former is not None and former.holders:
@@ -150,9 +149,10 @@ class Slots(Flushing):
         known = self.written.get(id(tensor))
         return known[1] if known is not None and known[0]() is tensor else ()
 
-    def _add_version(self, variable: Variable, slot: int) -> None:
+    def _with_version(self, variable: Variable, slot: int) -> tuple[Variable, tuple[int, ...]]:
+        """Return the entry of `variable` in `variables` with one more version."""
         known = self.variables.get(id(variable))
-        self.variables[id(variable)] = (variable, (slot,) if known is None else (*known[1], slot))
+        return variable, ((slot,) if known is None else (*known[1], slot))
 
     def makes_new(self, slot: int) -> bool:
         """Return whether NumPy gives the result `slot` memory of its own, as to ``np.empty(3)`` and ``x.copy()``."""

@@ -273,7 +273,7 @@ class Trace(Slots):
         number, before = id(variable), self.node
         key = (read_variable, (variable.trainable,), self.assigned[number][1])
         node = before.children.get(key) or insert_call(before, key, (variable,))
-        versions = variable, (*self.slots_of(variable), node.slot)
+        versions = self._with_version(variable, node.slot)
         if self.node is not before:  # a handler or finalizer has recorded, or run the assignment
             self._recordable(variable)
             return
