@@ -215,3 +215,29 @@ def test_one_tensor_as_two_arguments_shares_a_trace_where_it_does_not_matter() -
         assert jt.grad(f, (0, 1))(X, X)[1].tolist() == [1.0, 2.0]
     assert len(f.signatures()) == 1
     assert f.trace_count == 1 + 3  # each gradient function traces it once
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_the_order_of_the_keys_of_a_dict_is_that_of_the_call(nested: bool, mode: str) -> None:
+    """Two dicts that differ in the order of their keys are equal for Python and for optree."""
+
+    def rows(given: Any, **by_name: Any) -> Any:
+        own = given["own"] if nested else given
+        return jt.stack([*own.values(), *by_name.values()])
+
+    f, concrete = jt.function(rows), jt.function(rows)
+    calls = [({"a": 1.0, "b": 2.0}, {"c": 3.0, "d": 4.0}), ({"b": 5.0, "a": 6.0}, {"d": 7.0, "c": 8.0})]
+    for _ in range(3):
+        for given, by_name in calls:
+            own = {"own": given} if nested else given
+            for call in in_every_way(lambda d, g=f, names=by_name: g(d, **names)):
+                assert call(own).tolist() == [*given.values(), *by_name.values()]
+    first, second = f.signatures()
+    assert "the order of the keys of a dict changed" in first.why + second.why
+    taken = concrete.get_concrete_function({"own": calls[1][0]} if nested else calls[1][0], **calls[1][1])
+    assert taken({"own": calls[0][0]} if nested else calls[0][0], **calls[0][1]).tolist() == [
+        2.0,
+        1.0,
+        4.0,
+        3.0,
+    ]

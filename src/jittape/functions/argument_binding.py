@@ -84,7 +84,7 @@ def _by_tensors(
         if name is None:
             return None
         leaves[i] = _converted(by_name.pop(name), leaves[i])
-    return Call(tuple(leaves), call.structure)
+    return Call(tuple(leaves), call.structure, call.orders)
 
 
 def _flat_names(path: str, leaf: Any) -> list[str]:

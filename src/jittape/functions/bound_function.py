@@ -110,7 +110,7 @@ class ConcreteFunction:
         self.signature = signature
         self._function = function
         self._owner = owner
-        self._call = Call(tuple([_without_data(leaf) for leaf in call.leaves]), call.structure)
+        self._call = Call(tuple([_without_data(leaf) for leaf in call.leaves]), call.structure, call.orders)
         self._is_open = is_open(call)
         self._concrete: Concrete | Uncompiled | None = concrete
 
@@ -258,12 +258,17 @@ class ConcreteFunction:
 
     def __getstate__(self) -> tuple[Any, ...]:
         call = self._call
-        return self._function._unbound, self._owner, call.leaves, call.structure, self.signature
+        return (
+            self._function._unbound,
+            self._owner,
+            (call.leaves, call.structure, call.orders),
+            self.signature,
+        )
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        function, self._owner, leaves, structure, self.signature = state
+        function, self._owner, parts, self.signature = state
         self._function = function._of(*self._owner) if self._owner else function
-        self._call = Call(leaves, structure)
+        self._call = Call(*parts)
         self._is_open = is_open(self._call)
         self._concrete = None
 

@@ -88,7 +88,7 @@ class Function(FunctionInterface):
         self._traces = TraceTable()
         self._families = Families(open_axes(input_signature))
         self._recent: Concrete | None = None
-        self._recent_nested: Concrete | None = None
+        self._recent_nested: tuple[Concrete, tuple[Any, ...]] | None = None
         self._lock = rlock()
         self._warned: set[Callable[..., str]] = set()
         self._pins_variables = False
@@ -123,9 +123,10 @@ class Function(FunctionInterface):
         if (
             recent is not None
             and not (recorder.intervals or config._interpret)
-            and recent.structure == call.structure
+            and recent[0].structure == call.structure
+            and recent[1] == call.orders
         ):
-            result = recent.fast_call(call.leaves)
+            result = recent[0].fast_call(call.leaves)
             if result is not GUARD_FAILED:
                 return result
         return self._call_with(owner, call, keys_of(self._python, call, len(owner)), recorder)
@@ -162,14 +163,14 @@ class Function(FunctionInterface):
             if isinstance(trace.structure, int):
                 self._recent = trace
             else:
-                self._recent_nested = trace
+                self._recent_nested = trace, call.orders
         return result
 
     def _run_uncompiled(self, owner: tuple[Any, ...], call: Call) -> Any:
         """Run the Python function with tensors in place of arrays, as tracing would."""
         tensors = {id(x): convert_to_tensor(x) for x in call.leaves if isinstance(x, np.ndarray)}
         leaves = tuple([tensors.get(id(x), x) for x in call.leaves])
-        return run_python(self._python, self._name, owner, Call(leaves, call.structure))
+        return run_python(self._python, self._name, owner, Call(leaves, call.structure, call.orders))
 
     def _flatten_arguments(
         self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -243,7 +244,7 @@ class Function(FunctionInterface):
             recorded = "" if needed is None else recorded_because(needed)
             signature = Signature(arguments, holds_for, reason.text, recorded, general is not None)
             dropped = self._traces.add(key, trace, signature)
-            if self._recent in dropped or self._recent_nested in dropped:
+            if self._recent in dropped or (self._recent_nested or (None,))[0] in dropped:
                 self._recent = self._recent_nested = None
         self._warn(needed, reason)
         return trace
@@ -399,7 +400,7 @@ class Function(FunctionInterface):
 
 def _key(call: Call, keys: tuple[Any, ...]) -> Any:
     """Return the key of the trace table."""
-    return call.structure, config.default_float, keys
+    return call.structure, call.orders, config.default_float, keys
 
 
 def _new_function() -> Function:

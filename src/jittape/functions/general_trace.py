@@ -270,7 +270,8 @@ class Families:
 
     def _of(self, call: Call, keys: tuple[Any, ...]) -> _Family:
         """Return the family of a call."""
-        key = call.structure, config.default_float, tuple([_without_extents(key) for key in keys])
+        open_keys = tuple([_without_extents(key) for key in keys])
+        key = call.structure, call.orders, config.default_float, open_keys
         family = self._families.pop(key, None) or _Family(keys, self._open_axes)
         while len(self._families) >= config.max_signatures:
             del self._families[next(iter(self._families))]

@@ -34,7 +34,7 @@ def sample_calls(call: Call, offset: int = 0) -> Iterator[Call]:
             if isinstance(leaf, TensorSpec):
                 shape = [extents.get((i, axis), n) for axis, n in enumerate(leaf.shape.dims or ())]
                 leaves[i] = TensorSpec(shape, leaf.dtype, leaf.name)
-        yield Call(tuple(leaves), call.structure)
+        yield Call(tuple(leaves), call.structure, call.orders)
 
 
 def open_signature_of(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import operator
 import re
 from array import array
 from collections.abc import Callable, Collection, Sequence
@@ -27,6 +28,7 @@ from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.functions.variable_arguments import VariableKind, kind_of_variable, with_repeats
 from jittape.numpy_api.dtype_objects import dtype_object
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.nested import key_orders
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
@@ -143,13 +145,16 @@ class Call:
         The leaves.
     structure : int or PyTreeSpec
         Number of arguments if all of them are positional leaves; otherwise optree's structure of ``(args, kwargs)``.
+    orders : tuple of tuples
+        Keys of each dict in their order, which the comparison of two structures leaves out.
     """
 
-    __slots__ = ("leaves", "structure")
+    __slots__ = ("leaves", "orders", "structure")
 
-    def __init__(self, leaves: tuple[Any, ...], structure: Any) -> None:
+    def __init__(self, leaves: tuple[Any, ...], structure: Any, orders: tuple[Any, ...] = ()) -> None:
         self.leaves = leaves
         self.structure = structure
+        self.orders = orders
 
     def unflatten(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return positional and keyword arguments with the given leaves."""
@@ -166,15 +171,10 @@ def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     import optree
 
     given: Any = (args, kwargs)
-    leaves: list[Any]
     leaves, structure = optree.tree_flatten(given, none_is_leaf=True, namespace="jittape")
-    if not kwargs and len(leaves) == len(args) and all(map(_same, leaves, args)):
+    if not kwargs and len(leaves) == len(args) and all(map(operator.is_, leaves, args)):
         return Call(args, len(args))
-    return Call(tuple(leaves), structure)
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b
+    return Call(tuple(leaves), structure, key_orders(given))
 
 
 def is_array_like(value: Any) -> bool:

@@ -121,6 +121,8 @@ def reason_of_trace(
             "several arguments are now the same tensor, or no longer are, and the function watches or writes to it",
             "pass copies (`copy.copy(x)`) if they are meant to be different",
         )
+    if call.orders and isinstance(nearest, Concrete) and nearest.holds(call.leaves):
+        return Reason("the order of the keys of a dict changed", "pass dicts with their keys in one order")
     other = _changed_value(nearest, call)
     if other is None:
         return Reason("a setting or the type of a computed number changed", "")

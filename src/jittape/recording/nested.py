@@ -16,7 +16,7 @@ from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 
-__all__ = ["flatten", "flatten_like", "own_handles"]
+__all__ = ["flatten", "flatten_like", "key_orders", "own_handles"]
 
 Rebuild = Callable[[list[Any]], Any]
 _LEAVES = frozenset((np.ndarray, float, type(None)))
@@ -74,6 +74,17 @@ def flatten_like(name: str, structure: Any, other: Any) -> list[Any]:
         return tree.flatten_up_to(other)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{name} must have the structure {tree}: {error}") from None
+
+
+def key_orders(parts: Any) -> tuple[tuple[Any, ...], ...]:
+    """Return the keys of the dicts among `parts` and their items, in order: optree takes other orders for equal."""
+    orders: tuple[tuple[Any, ...], ...] = ()
+    for part in parts:
+        if isinstance(part, dict):
+            orders += (tuple(part), *key_orders(part.values())) if part else ()
+        elif isinstance(part, (list, tuple)):
+            orders += key_orders(part)
+    return orders
 
 
 def _only(leaves: list[Any]) -> Any:
