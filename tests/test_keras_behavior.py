@@ -106,3 +106,88 @@ def test_the_orthogonal_regularizer_averages_cosines(mode):
     assert float(penalty(np.ones((1, 4)) if mode == "rows" else np.ones((4, 1)))) == 0.0
     with pytest.raises(ValueError, match=r"the weight must be a matrix, got the shape \(3,\)"):
         penalty(np.ones(3))
+
+
+class Counting(layers.Layer):
+    """A layer with a weight that each call changes."""
+
+    def build(self, shape):
+        self.count = self.add_weight(shape=(), initializer="zeros", trainable=False, name="count")
+        self.kernel = self.add_weight(shape=(shape[-1], 1), name="kernel")
+
+    def call(self, x):
+        self.count.assign_add(1.0)
+        return x @ self.kernel
+
+
+class WithCounting(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.inner = Counting()
+
+    def call(self, x):
+        return self.inner(x)
+
+
+def test_the_construction_of_a_model_changes_no_weights():
+    """As in Keras: 3 batches are 3 calls, also if `fit` builds the model."""
+    x, y = np.ones((30, 4), "float32"), np.ones((30, 1), "float32")
+    model = keras.Sequential([layers.Input((4,)), Counting()])
+    output = Counting()(layers.Dense(3)(keras.Input((4,))))
+    assert float(model.layers[0].count) == 0.0
+    assert output.shape == (None, 1)
+    model.compile("sgd", "mse", metrics=["accuracy"])
+    model.fit(x, y, batch_size=10, verbose=0)
+    assert float(model.layers[0].count) == 3.0
+    own = WithCounting()
+    own.compile("sgd", "mse", metrics=["accuracy"])
+    own.fit(x, y, batch_size=10, verbose=0)
+    assert float(own.inner.count) == 3.0
+    own = WithCounting()
+    own.build((None, 4))
+    own(x)
+    assert float(own.inner.count) == 1.0
+
+
+def test_metrics_of_several_outputs_have_the_names_and_the_order_of_keras():
+    inputs = keras.Input((4,))
+    first = layers.Dense(1, name="reg", kernel_initializer="ones")(inputs)
+    second = layers.Dense(3, "softmax", name="cls", kernel_initializer="ones")(inputs)
+    model = keras.Model(inputs, {"reg": first, "cls": second})
+    crossentropy = "sparse_categorical_crossentropy"
+    model.compile(
+        "sgd",
+        {"cls": crossentropy, "reg": "mse"},
+        metrics={"reg": ["mae"], "cls": ["accuracy"]},
+        weighted_metrics={"cls": ["accuracy"]},
+    )
+    x, y = np.eye(4, dtype="float32"), {"reg": np.zeros((4, 1), "float32"), "cls": np.arange(4) % 3}
+    values = model.evaluate(x, y, verbose=0)
+    by_name = model.evaluate(x, y, verbose=0, return_dict=True)
+    assert model.metrics_names == ["loss", "compile_metrics", "cls_loss", "reg_loss"]
+    order = ["loss", "cls_loss", "reg_loss", "cls_accuracy", "cls_weighted_accuracy", "reg_mae"]
+    assert values == [by_name[name] for name in order]
+
+
+def test_metrics_of_one_name_are_numbered():
+    model = keras.Sequential([layers.Input((2,)), layers.Dense(1, kernel_initializer="ones")])
+    named = [keras.metrics.MeanAbsoluteError(name="m"), keras.metrics.MeanSquaredError(name="m")]
+    model.compile(
+        "sgd", "mse", metrics=named, weighted_metrics=["mae", keras.metrics.RootMeanSquaredError("mae")]
+    )
+    x, y = np.full((4, 2), 2.0, "float32"), np.zeros((4, 1), "float32")
+    assert model.evaluate(x, y, verbose=0, return_dict=True) == {
+        "loss": 16.0, "m": 4.0, "m_1": 16.0, "mae": 4.0, "weighted_mae": 4.0
+    }  # fmt: skip
+    assert model.evaluate(x, y, verbose=0) == [16.0, 4.0, 4.0, 4.0, 4.0, 16.0, 4.0]
+
+
+def test_moments_of_a_normalization_have_the_shape_of_keras():
+    x = np.random.default_rng(0).normal(size=(5, 2, 3)).astype("float32")
+    shapes = {-1: (1, 1, 3), 1: (1, 2, 1), (1, 2): (1, 2, 3), None: (1, 1, 1)}
+    for axis, shape in shapes.items():
+        layer = layers.Normalization(axis=axis)
+        layer.adapt(x)
+        assert (layer.mean.shape, layer.variance.shape) == (shape, shape)
+        clone = layers.Normalization.from_config(layer.get_config())
+        np.testing.assert_array_equal(clone(x).numpy(), layer(x).numpy())

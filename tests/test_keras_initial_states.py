@@ -63,12 +63,12 @@ def test_examples_leave_no_states_behind():
     x = np.random.default_rng(1).normal(size=(2, 6, 3))
     plain = layers.SimpleRNN(4, bias_initializer="ones", dtype="float64")
     stateful = layers.SimpleRNN(4, bias_initializer="ones", stateful=True, dtype="float64")
-    model = jt.keras.Sequential([layers.Input(batch_shape=(2, None, 3)), stateful])
+    model = jt.keras.Sequential([layers.Input(batch_shape=(2, None, 3), dtype="float64"), stateful])
     plain(x)
     plain.set_weights(stateful.get_weights())
     model(x[:, :4])
     jt.keras.Sequential([layers.Input((None, 3)), stateful])
-    np.testing.assert_allclose(model(x[:, 4:]), plain(x), rtol=1e-6)
+    np.testing.assert_allclose(model(x[:, 4:]), plain(x), rtol=1e-12)
 
 
 def test_build_creates_the_weights_of_stacked_cells():

@@ -14,7 +14,8 @@ from jittape.foreign_names import ATTRIBUTES_LEFT_OUT, with_foreign_names
 from jittape.functions import function
 from jittape.keras.callback_base import CallbackList, History
 from jittape.keras.layers.layer import Layer
-from jittape.keras.training.compiled_metrics import CompiledMetrics, metrics_of, results_of
+from jittape.keras.layers.symbolic_outputs import on_examples
+from jittape.keras.training.compiled_metrics import CompiledMetrics, metrics_of
 from jittape.keras.training.compiled_outputs import compiled_loss, compiled_parts
 from jittape.keras.training.epochs import finish_line, run_batches, warn_of_nan
 from jittape.keras.training.functional_graph import FunctionalGraph
@@ -149,18 +150,10 @@ class Model(ModelParts, SingleBatches, Layer):
 
     @property
     def metrics(self) -> list[Any]:
-        """The mean of the loss, the metrics that `compile` was given as one metric, and those in attributes."""
+        """The mean of the loss, all metrics of `compile` as one, means of losses of several outputs, and attributes."""
         compiled = [self._metrics.mean] if self.optimizer is not None else []
-        return [*compiled, *([self._metrics] if self._metrics else []), *metrics_of(self)]
-
-    def get_metrics_result(self) -> dict[str, Any]:
-        """Return the values of all `metrics` by name."""
-        return results_of(self.metrics)
-
-    def reset_metrics(self) -> None:
-        """Reset all `metrics`."""
-        for metric in self.metrics:
-            metric.reset_state()
+        given = [self._metrics] if self._metrics else []
+        return [*compiled, *given, *self._metrics.losses, *metrics_of(self)]
 
     # ---- steps -------------------------------------------------------------------------------------------------------
 
@@ -247,12 +240,13 @@ class Model(ModelParts, SingleBatches, Layer):
     def _begin(self, data: Any) -> None:
         """Build the model with the first batch, and choose the accuracy that fits."""
         x, y, _ = unpacked(data)
-        if type(self).train_step is not Model.train_step:
-            return  # such a step may call the model with other inputs, or never
-        if not self.built or not self.variables:
-            self(x, training=False)
+        is_ready = self.built and self.variables and not self._metrics.is_open
+        if is_ready or type(self).train_step is not Model.train_step:
+            return  # a step of the user's may call the model with other inputs, or never
+        with on_examples(self):
+            predicted = self(x, training=False)
         if self._metrics.is_open:
-            self._metrics.choose_accuracy(y, self(x, training=False))
+            self._metrics.choose_accuracy(y, predicted)
 
     # ---- loops -------------------------------------------------------------------------------------------------------
 

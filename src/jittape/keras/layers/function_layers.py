@@ -177,8 +177,8 @@ class Normalization(Layer):
         rows = np.concatenate(batches).astype(np.float64)
         kept = {axis % rows.ndim for axis in self.axis or ()}
         others = tuple(i for i in range(rows.ndim) if i not in kept)
-        self.mean = rows.mean(others, keepdims=True)[0].astype(self.dtype)
-        self.variance = rows.var(others, keepdims=True)[0].astype(self.dtype)
+        self.mean = rows.mean(others, keepdims=True).astype(self.dtype)
+        self.variance = rows.var(others, keepdims=True).astype(self.dtype)
 
     def call(self, inputs: Any) -> Any:
         """Return the normalized `inputs`."""

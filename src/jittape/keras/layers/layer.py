@@ -21,6 +21,8 @@ from jittape.keras.layers.symbolic_outputs import (
     InGraphs,
     call_symbolically,
     is_symbolic,
+    keep_values,
+    runs_on_examples,
 )
 from jittape.keras.metrics.metric_base import Metric
 from jittape.keras.saving.built_shapes import BuiltShapes, noted, shapes_of
@@ -349,6 +351,8 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
         try:
             if not self.built:
                 self._build(args, kwargs)
+                if runs_on_examples():
+                    keep_values(self)
             result = self.call(*args, **kwargs)
             if self._activity_regularizer is not None:
                 penalize(self, self._activity_regularizer, result)

@@ -176,7 +176,7 @@ class Sequential(Layer):
                     f"[Sequential.build] {self.name!r} needs an input_shape: its first layer is no Input"
                 )
             x = Input(input_shape[1:], dtype=self.dtype).examples[0]
-            with on_examples():
+            with on_examples(self):
                 for layer in self.layers:
                     x = self._apply(layer, x, False)
 

@@ -23,8 +23,8 @@ from jittape.recording.variable import Variable
 
 __all__ = [
     "HAVE_VALUES", "OPEN_LENGTHS", "OPERATORS", "AttributeOfGraph", "InGraphs", "Symbolic", "SymbolicCall",
-    "SymbolicMask", "SymbolicOutput", "call_symbolically", "is_symbolic", "leaves_of", "mapped", "on_examples",
-    "runs_on_examples",
+    "SymbolicMask", "SymbolicOutput", "call_symbolically", "is_symbolic", "keep_values", "leaves_of", "mapped",
+    "on_examples", "runs_on_examples",
 ]  # fmt: skip
 
 HAVE_VALUES = frozenset((Tensor, Variable, np.ndarray))
@@ -38,18 +38,38 @@ _thread = threading.local()
 
 
 @contextmanager
-def on_examples() -> Iterator[None]:
-    """Tell layers that their inputs are examples: a layer with ``stateful=True`` keeps no states of them."""
-    before, _thread.on_examples = runs_on_examples(), True
+def on_examples(layer: Any) -> Iterator[None]:
+    """Call `layer` with examples: its weights keep their values, and a layer with ``stateful=True`` its states."""
+    is_outermost = not runs_on_examples()
+    if is_outermost:
+        _thread.kept = {}
+    keep_values(layer)
     try:
         yield
     finally:
-        _thread.on_examples = before
+        if is_outermost:
+            kept, _thread.kept = _thread.kept, None
+            for variable, version, value in kept.values():
+                if _version(variable) != version:
+                    variable.assign(value)
 
 
 def runs_on_examples() -> bool:
     """Return whether this thread calls layers with examples."""
-    return getattr(_thread, "on_examples", False)
+    return getattr(_thread, "kept", None) is not None
+
+
+def keep_values(layer: Any) -> None:
+    """Let the weights of a layer have their present values when the calls with examples end."""
+    for variable in getattr(layer, "variables", ()):
+        if not (variable.trainable or id(variable) in _thread.kept):
+            value = variable.value()  # the read gives the Variable a slot, which an assignment takes away
+            _thread.kept[id(variable)] = variable, _version(variable), value
+
+
+def _version(variable: Variable) -> tuple[int, ...]:
+    """Return what an assignment changes."""
+    return id(variable._assigned_in), variable._slot, id(variable._buffer)
 
 
 def mapped(function: Callable[[Any], Any], structure: Any) -> Any:
@@ -123,7 +143,7 @@ class SymbolicCall:
 
     def _result(self, number: int) -> Any:
         args, kwargs = self._example(self.args, number), self._example(self.kwargs, number)
-        with on_examples():
+        with on_examples(self.layer):
             return self.layer(*args, **kwargs)
 
     def _example(self, structure: Any, number: int) -> Any:

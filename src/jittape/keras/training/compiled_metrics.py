@@ -75,6 +75,11 @@ class CompiledMetrics:
         return len(self._given) + len(self._weighted)
 
     @property
+    def losses(self) -> list[metrics.Metric]:
+        """The means of the losses of several outputs, which are metrics of their own."""
+        return []
+
+    @property
     def metrics(self) -> list[metrics.Metric]:
         """The metrics that are known."""
         return [*_known(self._given), *_known(self._weighted)]
@@ -100,17 +105,25 @@ class CompiledMetrics:
             metric.update_state(y_true, y_pred, sample_weight)
 
     def result(self) -> dict[str, Any]:
-        """Return the values by name; a weighted metric is called ``weighted_`` if its name occurs before."""
-        found = {metric.name: metric.result() for metric in _known(self._given)}
+        """Return the values by name; a second metric of a name is numbered, a weighted one called ``weighted_``."""
+        found: dict[str, Any] = {}
+        for metric in _known(self._given):
+            found[_numbered(metric.name, found)] = metric.result()
         for metric in _known(self._weighted):
-            name = f"weighted_{metric.name}" if metric.name in found else metric.name
-            found[name] = metric.result()
+            name = metric.name if metric.name not in found else f"weighted_{metric.name}"
+            found[_numbered(name, found)] = metric.result()
         return found
 
     def reset_state(self) -> None:
         """Begin again."""
         for metric in self.metrics:
             metric.reset_state()
+
+
+def _numbered(name: str, taken: Iterable[str]) -> str:
+    """Return a name that is not taken: ``name_1`` and so on for the second metric of a name."""
+    numbers = (name, *[f"{name}_{i}" for i in range(1, 1 + sum(1 for _ in taken))])
+    return next(n for n in numbers if n not in taken)
 
 
 def _known(given: Iterable[Any]) -> list[metrics.Metric]:

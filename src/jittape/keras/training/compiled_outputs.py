@@ -43,10 +43,12 @@ class CompiledOutputs(CompiledMetrics):
         factors = self._by_output("loss_weights", loss_weights, not is_dict)
         self._factors = [None if f is None else number("compile", "loss_weights", f, FINITE) for f in factors]
         several = sum(one is not None for one in chosen) > 1
+        order = list(loss) if isinstance(loss, dict) else self.names
         self._means = [
             metrics.Mean(name=f"{name}_loss") if several and one is not None else None
             for name, one in zip(self.names, chosen, strict=True)
         ]
+        self._order = [self.names.index(name) for name in order]
         self._metrics = [
             CompiledMetrics(_as_list(one), _as_list(other))
             for one, other in zip(
@@ -129,9 +131,15 @@ class CompiledOutputs(CompiledMetrics):
         return len(self.metrics) + sum(part.is_open for part in self._metrics)
 
     @property
+    def losses(self) -> list[metrics.Metric]:
+        """The means of the losses, in the order of the dict of losses that `compile` was given."""
+        means = [self._means[i] for i in self._order]
+        return [mean for mean in means if mean is not None]
+
+    @property
     def metrics(self) -> list[metrics.Metric]:
-        """The means of the losses and the metrics that are known."""
-        return [m for m in self._means if m is not None] + [m for part in self._metrics for m in part.metrics]
+        """The metrics that are known."""
+        return [m for part in self._metrics for m in part.metrics]
 
     @property
     def is_open(self) -> bool:
@@ -161,8 +169,8 @@ class CompiledOutputs(CompiledMetrics):
                 part.update_state(truth, predicted, weight)
 
     def result(self) -> dict[str, Any]:
-        """Return the values by name: those of losses end in ``_loss``, metrics begin with the name of the output."""
-        found = {mean.name: mean.result() for mean in self._means if mean is not None}
+        """Return the values by name, which begin with the name of the output."""
+        found: dict[str, Any] = {}
         for name, part in zip(self.names, self._metrics, strict=True):
             found |= {f"{name}_{key}": value for key, value in part.result().items()}
         return found

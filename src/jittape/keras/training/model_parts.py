@@ -150,7 +150,7 @@ class ModelParts:
         model.built = True
         model._shapes = plain_shape(input_shape)
         if is_called:
-            with on_examples():
+            with on_examples(model):
                 model(_zeros(input_shape, model.dtype))
 
     def _build(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jittape.keras.training.compiled_metrics import results_of
+from jittape.keras.training.compiled_metrics import CompiledMetrics, results_of
 from jittape.keras.training.epochs import floats
 from jittape.keras.training.training_data import joined, one_batch
 
@@ -13,23 +13,35 @@ __all__ = ["SingleBatches"]
 
 
 class SingleBatches:
-    """Methods of `Model` for one batch."""
+    """Methods of `Model` for one batch, and for its metrics."""
 
     _begin: Callable[[Any], None]
     _require_compiled: Callable[[str], None]
     _step: Callable[[str], Callable[..., Any]]
     _orders: dict[tuple[str, ...], list[str]]
     metrics: Any
-    reset_metrics: Callable[[], None]
+
+    def get_metrics_result(self) -> dict[str, Any]:
+        """Return the values of all `metrics` by name."""
+        return results_of(self.metrics)
+
+    def reset_metrics(self) -> None:
+        """Reset all `metrics`."""
+        for metric in self.metrics:
+            metric.reset_state()
 
     def _results(self, logs: dict[str, float], return_dict: bool) -> Any:
-        """Return the values as a dict, or as a list in the order of the metrics of the model."""
+        """Return the values as a dict, or as a list in Keras's order.
+
+        First come the names of all metrics, one of which may occur twice, then the other values, sorted by name: those
+        of several outputs, and numbered or ``weighted_`` ones.
+        """
         if return_dict:
             return logs
         names = tuple(logs)
         if names not in self._orders:
-            known = [name for name in results_of(self.metrics) if name in logs]
-            self._orders[names] = [*known, *[name for name in names if name not in known]]
+            known = [name for metric in self.metrics for name in _names_of(metric) if name in logs]
+            self._orders[names] = [*known, *sorted([name for name in names if name not in known])]
         values = [logs[name] for name in self._orders[names]]
         return values[0] if len(values) == 1 else values
 
@@ -66,3 +78,8 @@ class SingleBatches:
     def predict_on_batch(self, x: Any) -> Any:
         """Return the predictions for one batch as an array for each output."""
         return joined([self._step("predict_step")(one_batch((x, None, None))[:1])])
+
+
+def _names_of(metric: Any) -> list[str]:
+    """Return the name of a metric, or those of the metrics that `compile` was given."""
+    return [m.name for m in metric.metrics] if isinstance(metric, CompiledMetrics) else [metric.name]
