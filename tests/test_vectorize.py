@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -192,6 +193,17 @@ def test_loops_written_as_vectors_skip_the_vectorizer(function: Any, masks: Mask
     assert found is not None
     assert all(f"<{vectorize} x double>" in text for vectorize in found)
     llvm.parse_assembly(text).verify()
+
+
+def test_lanes_outside_of_an_array_load_from_its_start(masks: Masks) -> None:
+    """A load without lanes is slow if its page does not exist."""
+    masks(True)
+    region = Region((0,), (50,), (100,), (1,))
+    kernel = kernel_of(lambda x: tanh(pad_op.bind(x, region=region, shape=(1000,))), np.ones(100))
+    text = target.module_text(emit_module([definition_of(kernel)])).text
+    places = re.findall(r"call .* @\"llvm\.masked\.load\.[^(]*\(\S+ (%\S+),", text)
+    assert places
+    assert all(f"{place} = select" in text for place in places)
 
 
 @pytest.mark.parametrize("function", [light, heavy])

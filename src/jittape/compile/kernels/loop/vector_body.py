@@ -206,9 +206,8 @@ class VectorBody(ScalarBody):
         if self.width is None:
             return super().masked_load(address, mask, dtype)
         wanted = self.values[mask].spread(self.width).ir
-        return self._load_lanes(
-            address, dtype, wanted if self.mask is None else self.builder.and_(wanted, self.mask)
-        )
+        wanted = wanted if self.mask is None else self.builder.and_(wanted, self.mask)
+        return self._load_lanes(address, dtype, wanted, perhaps_none=True)
 
     def load(self, address: Address, dtype: np.dtype[Any]) -> IRValue:
         return (
@@ -274,14 +273,28 @@ class VectorBody(ScalarBody):
             element = self.builder.extract_element(vector, number)
             self.builder.store(element, place, align=value.dtype.alignment)
 
-    def _load_lanes(self, address: Address, dtype: np.dtype[Any], mask: ir.Value | None) -> IRValue:
+    def _load_lanes(
+        self, address: Address, dtype: np.dtype[Any], mask: ir.Value | None, perhaps_none: bool = False
+    ) -> IRValue:
         if _row(address) in self._strides:
             return self._load_strided(address, dtype, mask)
         builder, place = self.builder, self._place_of_lanes(address)
         kind = like(memory_type(dtype), self.width)
         if mask is None:
             return self.from_memory(builder.load(place, align=dtype.alignment, typ=kind), dtype)
+        if perhaps_none:
+            place = self._place_of_some(mask, place, address)
         return self.from_memory(masked_load(builder, kind, place, mask, dtype.alignment), dtype)
+
+    def _place_of_some(self, mask: ir.Value, place: ir.Value, address: Address) -> ir.Value:
+        """Emit `place`, or the start of the array if `mask` is false in all lanes.
+
+        `place` may be far outside of the array then. The processor takes 0.3 µs to find out that it need not load from
+        a page that does not exist: zeros after 200,000 numbers took 3.7 ms instead of 0.1.
+        """
+        builder, lanes = self.builder, ir.IntType(mask.type.count)
+        some = builder.icmp_unsigned("!=", builder.bitcast(mask, lanes), ir.Constant(lanes, 0))
+        return builder.select(some, place, self.hidden(self.pointers[address.operand]))
 
     def _store_lanes(self, address: Address, value: IRValue, mask: ir.Value | None) -> None:
         value = value.spread(self.width)
