@@ -266,10 +266,11 @@ def _difference(found: Any, wanted: Any, rounding: float) -> str | None:
         return f"is {found.dtype}{found.shape}, not {wanted.dtype}{wanted.shape}"
     if wanted.dtype.kind in "fc":
         loose = {2: 3e-2, 4: max(2e-4, rounding), 8: rounding}[wanted.real.dtype.itemsize]
+        smallest = 1e-2 if wanted.real.dtype.itemsize == 2 else 1e-3
         finite = wanted[np.isfinite(wanted)]
         scale = float(np.abs(finite).max(initial=0)) if finite.size else 0.0
         same = all(
-            np.allclose(f, w, rtol=loose, atol=loose * max(scale, 1e-3), equal_nan=True)
+            np.allclose(f, w, rtol=loose, atol=loose * max(scale, smallest), equal_nan=True)
             for f, w in ((found.real, wanted.real), (found.imag, wanted.imag))
         )  # parts, as a complex number with an infinite part would have to be equal bit for bit
     else:

@@ -46,7 +46,7 @@ KNOWN = (
     "n.add.reduce(x, dtype=np.float32)", "n.maximum.accumulate(x)", "n.subtract.outer(v, w)", "n.multiply.outer(v, k)",
     "n.add.reduceat(v, [0, 2])", "n.logical_or.reduce(m)", "n.searchsorted(v, x)", "n.searchsorted(v, 0.75, 'right')",
     "n.searchsorted(v, f, side='right')", "x.sum(dtype=np.float32)", "x.mean(axis=0, dtype='float32')",
-    "v.searchsorted(x)", "x.std(ddof=1, keepdims=True)",
+    "v.searchsorted(x)", "x.std(ddof=1, keepdims=True)", "n.append(v, 1.0)", "n.hypot.reduce(v)",
 )  # fmt: skip
 """Calls that machine code records by itself."""
 REFUSED = (
@@ -60,10 +60,11 @@ REFUSED = (
     "n.insert(v, 3, 7.0)", "n.insert(v, 1, 7)", "n.delete(x, -1, axis=0)", "n.delete(v, [0, 1])", "n.delete(v, obj=1)",
     "n.piecewise(v, [v > w], [1.0, 2.0])", "n.pad(v, 9, mode='wrap')", "n.histogram(v, 3)[0]",
     "n.einsum(x, [0, 1], [1, 0])", "n.block([[x, y], [y, x]])", "n.repeat(v, [1, 0, 2])",
-    "n.append(v, 1.0)", "n.nan_to_num(x, nan=0.5)", "n.repeat(v, [True, False, True])",
+    "n.nan_to_num(x, nan=0.5)", "n.repeat(v, [True, False, True])",
     "n.broadcast_to(v, [np.int64(2), 3])", "n.average(v, weights=[1, 2, 3])",
     "n.linspace(v, w, 4)", "n.median(x, axis=np.int64(1))",
-    "n.add.reduce(x, initial=2.0)", "n.add.reduce(x, where=x > y)", "n.add.reduceat(v, k)", "n.hypot.reduce(v)",
+    "n.add.reduce(x, initial=2.0)", "n.add.reduce(x, where=x > y)", "n.add.reduceat(v, k)",
+    "n.dot(v, [1.0, 2.0, 3.0])", "n.interp(v, [0.0, 1.0], [2, 5])", "n.polyval([1.0, 2, 3], v)",
 )  # fmt: skip
 """Calls with other arguments, or of functions that read values."""
 

@@ -364,6 +364,7 @@ _OF_TWO = (
 )
 _OPERANDS: dict[Any, tuple[int, int]] = {
     **dict.fromkeys(map(numpy_function, _OF_TWO.split()), (2, 0)),
+    np.append: (2, 1),
     np.clip: (3, 2),
     np.delete: (2, INDEX),
     np.einsum: (0, 0),

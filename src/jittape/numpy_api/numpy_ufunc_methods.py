@@ -29,6 +29,7 @@ from jittape.numpy_api.numpy_shapes import numpy_concatenate, numpy_stack
 from jittape.numpy_api.one_call import UFUNC_METHODS, OneCall, arranged
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.piecewise import absolute
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.indexing.getitem import getitem
@@ -188,12 +189,12 @@ def _reduce(
     lengths = [shape[i] for i in kept]
     count = int(np.prod([shape[i] for i in axes]))
     rows = reshape(transpose(a, [*axes, *kept]), [count, *lengths])
-    if (
-        given(initial) or count == 0 or ufunc is np.hypot
-    ):  # hypot(0, x) is the absolute value of an only element
+    if given(initial) or count == 0:
         if start is None:
             raise ValueError(f"[np.{name}] zero-size array to an operation without identity")
         rows = numpy_concatenate([np.full([1, *lengths], np.array(start).astype(dtype_of(a))), rows])
+    elif ufunc is np.hypot and count == 1:  # NumPy begins with hypot(0, x)
+        rows = absolute(rows)
     result = _combined(ufunc, rows)
     return reshape(result, [1 if i in axes else n for i, n in enumerate(shape)]) if keepdims else result
 

@@ -194,6 +194,8 @@ def _flattened(
         kind, leads, numbers = value.__class__, i < call.leading, call.numbers if i else 0
         if numbers == INDEX and i > 1:
             numbers = 1
+        if kind in _SEQUENCES and leads and numbers < FRACTIONS and {*map(type, value)} in _NUMBERS:
+            value, kind = np.asarray(value), np.ndarray
         if numbers >= FRACTIONS:
             is_number = leads and _is_in_range(value, numbers, args[0])
         else:
@@ -288,6 +290,8 @@ def is_structure(value: Any) -> bool:
 _STRUCTURE = frozenset((int, str, type, DType, type(None)))
 _SEQUENCES = frozenset((list, tuple))
 _REAL = frozenset((int, float))
+_NUMBERS = (frozenset((float,)), frozenset((int,)), _REAL)
+"""Types of the items of a list that becomes an array: ``np.dot(x, [1.0, 2.0])`` takes 2.6 µs instead of 4.7."""
 _MOST_ITEMS = 16
 """Maximum number of items of a list or tuple that becomes operands and structure, of one with more items for each."""
 _INDICES = frozenset(("indices", "obj"))
