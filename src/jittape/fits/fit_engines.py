@@ -330,7 +330,7 @@ class _IpoptProblem:
 
 
 def _run_ipopt(problem: FitProblem, algorithm: str | None, options: Mapping[str, Any]) -> Outcome:
-    library = imported("cyipopt", "fit")
+    library = imported("cyipopt", "fit", "cyipopt-wheels")
     if algorithm is not None:
         raise ValueError(f"[fit] engine 'ipopt' has one algorithm: leave out algorithm=, got {algorithm!r}")
     solver = library.Problem(
