@@ -218,12 +218,32 @@ def test_a_step_runs_without_python() -> None:
             y = jt.reduce_sum(X * X * Y)
         return tape.gradient(y, X)
 
+    def nested() -> Any:
+        with jt.GradientTape() as outer:
+            outer.watch(X)
+            with jt.GradientTape() as inner:
+                inner.watch(X)
+                y = jt.reduce_sum(X * X * Y)
+            slope = inner.gradient(y, X)
+        return outer.gradient(slope, X)
+
+    for run in (step, nested):
+        for _ in range(4):
+            run().numpy()
+        assert not calls_of_python(run) - {"__init__"}
+        switch.use_python()
+        assert {"__enter__", "__exit__", "watch", "gradient"} <= calls_of_python(run)
+        switch.use()
+
+
+def test_gradients_of_a_persistent_tape_run_without_python() -> None:
     for _ in range(4):
-        step().numpy()
-    assert not calls_of_python(step) - {"__init__"}
-    switch.use_python()
-    assert {"__enter__", "__exit__", "watch", "gradient"} <= calls_of_python(step)
-    switch.use()
+        with jt.GradientTape(persistent=True) as tape:
+            tape.watch(X)
+            y, z = X * X, jt.reduce_sum(X * Y)
+        called = calls_of_python(lambda: [tape.gradient(y, X), tape.gradient(z, X)])  # noqa: B023
+        y.numpy()
+    assert not called
 
 
 def test_a_tape_without_its_parts_is_refused() -> None:

@@ -38,9 +38,13 @@ class _Owned:
         self.code.write(self._words[name], value)
         return value
 
+    def read(self, name: str) -> ir.Value:
+        """Return an object, borrowed."""
+        return self.code.read(self._words[name])
+
     def take(self, name: str) -> ir.Value:
         """Return an object, which the caller owns from now on."""
-        value = self.code.read(self._words[name])
+        value = self.read(name)
         self.code.write(self._words[name], integer(0))
         return value
 
@@ -60,7 +64,7 @@ def _interval(code: ObjectCode, tape: ir.Value, otherwise: ir.Block) -> ir.Value
 
 
 def define_enter(new: New, function: ir.Function) -> None:
-    """Emit ``GradientTape.__enter__(self)`` for the first entry of an outermost tape."""
+    """Emit ``GradientTape.__enter__(self)`` for the first entry of a tape."""
     code = new(function)
     tape, _ = function.args
     python, failed, undo = (code.block(name) for name in ("python", "failed", "undo"))
@@ -72,7 +76,7 @@ def define_enter(new: New, function: ir.Function) -> None:
     code.decref(trace)
     lost = code.get(trace, "Trace.lost", python)
 
-    made = ("append", "ticket", "number", "thread", "segments", "watches", "variables")
+    made = ("append", "ticket", "number", "holders", "thread", "segments", "watches", "variables")
     owned = _Owned(code, *made)
     words = code.words(2)
     append = owned.keep("append", code.attempt(failed, "PyObject_GetAttr", lost, code.known("append")))
@@ -81,9 +85,10 @@ def define_enter(new: New, function: ir.Function) -> None:
     ticket = owned.keep("ticket", code.call_object(code.known("Ticket"), words, integer(2)))
     code.require(code.differ(ticket, integer(0)), failed)
     # The call may have started the garbage collector, whose finalizers may have recorded.
-    require_unused(code, trace, failed)
     intervals = code.get(trace, "Trace.intervals", failed)
-    code.require_same(failed, (code.call("PyList_Size", intervals), integer(0)))
+    outer = code.call("PyList_Size", intervals)
+    _require_ready(code, trace, intervals, outer, failed)
+    owned.keep("holders", _changed(code, code.get(trace, "Trace.holders", failed), 1, failed))
     number = owned.keep("number", code.attempt(failed, "PyLong_FromSsize_t", ticket))
     ident = code.call("PyThread_get_thread_ident")
     owned.keep("thread", code.attempt(failed, "PyLong_FromSsize_t", ident))
@@ -97,21 +102,13 @@ def define_enter(new: New, function: ir.Function) -> None:
     held = code.get(lost, "TicketQueue.held", undo)
     code.attempt(undo, "PyDict_SetItem", held, number, ticket)
 
-    code.init(ticket, "Ticket.content", code.incref(trace))
-    parts = {"ticket": "_ticket", "thread": "_thread", "segments": "_segments", "watches": "_watches"}
-    for name, place in (parts | {"variables": "_watched_variables"}).items():
-        code.put(interval, f"TapeInterval.{place}", owned.take(name))
-    code.put(interval, "TapeInterval._lost", code.incref(lost))
-    code.put(interval, "TapeInterval.trace", code.incref(trace))
-    for place in ("entered", "recording"):
-        code.put(interval, f"TapeInterval.{place}", code.incref(code.known("True")))
-    code.put(trace, "Trace.holders", code.incref(code.known("one")))
+    _begin(code, owned, trace, interval)
     code.put(tape, "GradientTape._used_up", code.incref(code.known("False")))
     owned.release()
     code.builder.ret(code.incref(tape))
 
     code.begin(undo)
-    code.call("PyList_SetSlice", intervals, integer(0), integer(1), integer(0))
+    code.call("PyList_SetSlice", intervals, outer, code.builder.add(outer, integer(1)), integer(0))
     code.builder.branch(failed)
     code.begin(failed)
     owned.release()
@@ -119,6 +116,43 @@ def define_enter(new: New, function: ir.Function) -> None:
     code.begin(python)
     code.call("PyErr_Clear")
     call_by_position(code, code.known("GradientTape.__enter__"), tape)
+
+
+def _begin(code: ObjectCode, owned: _Owned, trace: ir.Value, interval: ir.Value) -> None:
+    """Let the interval record on `trace`, with the objects that the caller has made."""
+    code.init(owned.read("ticket"), "Ticket.content", code.incref(trace))
+    parts = {"ticket": "_ticket", "thread": "_thread", "segments": "_segments", "watches": "_watches"}
+    for name, place in (parts | {"variables": "_watched_variables"}).items():
+        code.put(interval, f"TapeInterval.{place}", owned.take(name))
+    lost = code.get_unchecked(trace, "Trace.lost")
+    for place, value in (("_lost", lost), ("trace", trace)):
+        code.put(interval, f"TapeInterval.{place}", code.incref(value))
+    for place in ("entered", "recording"):
+        code.put(interval, f"TapeInterval.{place}", code.incref(code.known("True")))
+    code.put(trace, "Trace.holders", owned.take("holders"))
+
+
+def _require_ready(
+    code: ObjectCode, trace: ir.Value, intervals: ir.Value, outer: ir.Value, otherwise: ir.Block
+) -> None:
+    """Require that a tape can begin on `trace`, which this thread records: an unused one, or that of an outer tape."""
+    with code.builder.if_else(code.same(outer, integer(0)), likely=True) as (outermost, inner):
+        with outermost:
+            require_unused(code, trace, otherwise)
+        with inner:
+            current = recorder(code, otherwise)
+            code.decref(current)
+            lost = code.call("PyObject_Size", code.get(trace, "Trace.lost", otherwise))
+            code.require_same(otherwise, (current, trace), (lost, integer(0)))
+            last = code.call("PyList_GetItem", intervals, code.builder.sub(outer, integer(1)))
+            alive = code.differ(code.call("PyWeakref_GetObject", last), code.known("None"))
+            code.require(alive, otherwise)
+
+
+def _changed(code: ObjectCode, number: ir.Value, change: int, failed: ir.Block) -> ir.Value:
+    """Return a Python int plus `change`, a new reference."""
+    total = code.builder.add(code.size(number), integer(change))
+    return code.attempt(failed, "PyLong_FromSsize_t", total)
 
 
 def define_exit(new: New, function: ir.Function) -> None:
@@ -198,43 +232,32 @@ def define_known_gradient(new: New, function: ir.Function) -> None:
 
 
 def define_gradient(new: New, function: ir.Function) -> None:
-    """Emit ``GradientTape.gradient(self, target, sources)`` for a tape that alone holds its trace."""
+    """Emit ``GradientTape.gradient(self, target, sources)``."""
     code = new(function)
     tape, arguments, count, names = function.args
     python, failed = code.block("python"), code.block("failed")
     code.require_same(python, (count, integer(2)), (names, integer(0)))
     interval = _interval(code, tape, python)
+    given = [code.read(arguments, i) for i in range(2)]
+    owned = _Owned(code, "number", "past", "holders")
+    persistent = code.get(tape, "GradientTape._persistent", python)
+    with code.builder.if_then(code.same(persistent, code.known("True")), likely=False):
+        found = find_gradient(new, code, interval, *given)
+        code.require(code.differ(found, integer(0)), failed)
+        code.builder.ret(found)
+    entered = code.get(interval, "TapeInterval.entered", python)
+    code.require_same(python, *[(flag, code.known("False")) for flag in (persistent, entered)])
     trace = code.get(interval, "TapeInterval.trace", python)
     code.require(code.is_a(trace, "Trace"), python)
     ticket = code.get(interval, "TapeInterval._ticket", python)
-    held = code.get(code.get(interval, "TapeInterval._lost", python), "TicketQueue.held", python)
-    pairs = (
-        (code.get(tape, "GradientTape._persistent", python), code.known("False")),
-        (code.get(interval, "TapeInterval.entered", python), code.known("False")),
-        (code.get(trace, "Trace.holders", python), code.known("one")),
-    )
-    code.require_same(python, *pairs)
-    owned = _Owned(code, "number", "past")
-    number = owned.keep("number", code.attempt(failed, "PyLong_FromSsize_t", ticket))
-    past = owned.keep("past", code.attempt(failed, "PyTuple_New", integer(len(_PAST))))
-    made = find_gradient(new, code, interval, *[code.read(arguments, i) for i in range(2)])
+    owned.keep("number", code.attempt(failed, "PyLong_FromSsize_t", ticket))
+    owned.keep("holders", _changed(code, code.get(trace, "Trace.holders", python), -1, failed))
+    owned.keep("past", code.attempt(failed, "PyTuple_New", integer(len(_PAST))))
+    held = code.get(code.get(interval, "TapeInterval._lost", failed), "TicketQueue.held", failed)
+    made = find_gradient(new, code, interval, *given)
     code.require(code.differ(made, integer(0)), failed)
     code.put(tape, "GradientTape._used_up", code.incref(code.known("True")))
-    # As `TapeInterval.release`.
-    for i, place in enumerate(_PAST):
-        owner = trace if place.startswith("Trace.") else interval
-        code.fill(past, i, code.incref(code.get_unchecked(owner, place)))
-    code.call("PyDict_DelItem", held, number)
-    code.call("PyErr_Clear")
-    code.put(interval, "TapeInterval._past", owned.take("past"))
-    code.incref(trace)
-    code.put(interval, "TapeInterval.trace", code.incref(code.known("None")))
-    code.put(interval, "TapeInterval._ticket", integer(0))
-    code.put(trace, "Trace.holders", code.incref(code.known("zero")))
-    superseded = code.same(code.get_unchecked(trace, "Trace.superseded"), code.known("True"))
-    with code.builder.if_then(superseded):
-        clear(code, trace)
-    code.decref(trace)
+    _release(code, owned, trace, interval, held)
     owned.release()
     code.builder.ret(made)
     code.begin(failed)
@@ -243,6 +266,25 @@ def define_gradient(new: New, function: ir.Function) -> None:
     code.builder.branch(python)
     code.begin(python)
     call_python(new, code, code.known("GradientTape.gradient"), *function.args)
+
+
+def _release(code: ObjectCode, owned: _Owned, trace: ir.Value, interval: ir.Value, held: ir.Value) -> None:
+    """Emit ``TapeInterval.release`` with the objects that the caller has made."""
+    for i, place in enumerate(_PAST):
+        owner = trace if place.startswith("Trace.") else interval
+        code.fill(owned.read("past"), i, code.incref(code.get_unchecked(owner, place)))
+    code.call("PyDict_DelItem", held, owned.read("number"))
+    code.call("PyErr_Clear")
+    code.put(interval, "TapeInterval._past", owned.take("past"))
+    code.incref(trace)
+    code.put(interval, "TapeInterval.trace", code.incref(code.known("None")))
+    code.put(interval, "TapeInterval._ticket", integer(0))
+    last = code.same(owned.read("holders"), code.known("zero"))
+    code.put(trace, "Trace.holders", owned.take("holders"))
+    superseded = code.same(code.get_unchecked(trace, "Trace.superseded"), code.known("True"))
+    with code.builder.if_then(code.builder.and_(superseded, last)):
+        clear(code, trace)
+    code.decref(trace)
 
 
 _PAST = (

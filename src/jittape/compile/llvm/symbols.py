@@ -58,6 +58,7 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyThread_get_thread_ident": 64,
     "PyType_GenericAlloc": 64,
     "PyUnicode_Compare": 32,
+    "PyWeakref_GetObject": 64,
     "Py_DecRef": 0,
     "Py_IncRef": 0,
 }
