@@ -134,10 +134,18 @@ def in_a_loop(x):
     return total
 
 
-def squared(x):
-    y = np.empty_like(x)
-    for i in numba.prange(len(x)):
-        y[i] = x[i] * x[i]
+def shifted_squares(x):
+    y = x.copy()
+    for i in numba.prange(1, len(x)):
+        y[i] = x[i] * y[0]
+        y[i - 1] += 0.0
+    return np.prod(y)
+
+
+def neighbors(x):
+    y = x.copy()
+    for i in numba.prange(1, len(x) - 1):  # in threads; its adjoint is not
+        y[i] = x[i - 1] * x[i + 1]
     return np.prod(y)
 
 
@@ -155,12 +163,13 @@ def with_an_inner_recurrence(x):
     ("function", "reason"),
     [
         (smoothed, "iterations add to the same elements of the gradient by x"),
-        (product, "in two passes"),
+        (product, "a variable that is not a sum"),
         (used_sum, "a variable that is not a sum"),
         (every_second, "its step is not 1"),
         (with_whole_arrays, "a check of shapes"),
         (in_a_loop, "inside another loop"),
-        (squared, "in two passes"),
+        (shifted_squares, "writes an array that iterations share"),
+        (neighbors, "iterations add to the same elements of the gradient by x"),
         (with_an_inner_recurrence, "its iterations keep values on a stack"),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
@@ -171,9 +180,74 @@ def test_inspect_says_why_a_loop_runs_on_one_thread(function, reason):
     text = gradient.inspect(x)
     (line,) = [line for line in text.splitlines() if "# prange runs on one thread: " in line]
     assert reason in line
-    assert "prange(" not in text.replace(": for i in numba.prange(", "")
+    loops = text.count("for part in prange(32):")
+    assert loops == (function is neighbors)
     value, x_b = as_python(gradient, (x,))(x)
     np.testing.assert_allclose(value, function(x), rtol=1e-12)
     shifts = 1e-6 * np.eye(5)
     differences = [(function(x + h) - function(x - h)) / 2e-6 for h in shifts]
     np.testing.assert_allclose(x_b, differences, rtol=1e-6, atol=1e-7)
+
+
+@numba.njit(parallel=True)
+def mixture(x, y, theta, scale):
+    """Two loops that fill arrays, of which one keeps a number in each iteration, and a sum that is squared."""
+    error, weight = np.empty((len(x), 2)), np.zeros(len(x))
+    for i in numba.prange(len(x)):
+        for j in range(theta.shape[0]):
+            weight[i] += np.exp(-((x[i] - theta[j, 0]) ** 2)) * theta[j, 1]
+    total = 0.0
+    for i in numba.prange(len(x)):
+        inner = 0.0
+        for j in range(theta.shape[0]):
+            inner += np.tanh(theta[j, 2] * x[i]) * scale
+        if inner > 0.1:
+            error[i, 0] = inner * weight[i] - y[i]
+        else:
+            error[i, 0] = y[i] ** 3
+        error[i, 1] = inner
+        total += inner * y[i]
+    product = 1.0
+    for i in range(len(x)):
+        product *= 1.0 + 0.1 * np.sin(error[i, 0] * error[i, 1])
+    return product * total * total
+
+
+@pytest.fixture(scope="module")
+def mixture_arguments():
+    generator = np.random.default_rng(8)
+    return *generator.normal(size=(2, 70)), generator.normal(size=(4, 3)), 1.3
+
+
+def test_loops_that_fill_arrays_run_in_parts_forward_and_backward(mixture_arguments):
+    gradient = jt.njit_value_and_grad(mixture, argnums=ARGNUMS)
+    text = gradient.inspect(*mixture_arguments)
+    assert text.count("for part in prange(32):") == 4
+    assert "prange runs on one thread" not in text
+    threads, results = numba.get_num_threads(), []
+    for count in dict.fromkeys([1, threads]):
+        numba.set_num_threads(count)
+        results.append(gradient(*mixture_arguments))
+    numba.set_num_threads(threads)
+    for value, gradients in results[1:]:
+        assert value == results[0][0]
+        for one, other in zip(gradients, results[0][1], strict=True):
+            np.testing.assert_array_equal(one, other)
+    serial = gradient_of_dispatcher(numba.njit(mixture.py_func), ARGNUMS, "value_and_gradient", "test", False)
+    expected, others = as_python(serial, mixture_arguments)(*mixture_arguments)
+    np.testing.assert_allclose(results[0][0], expected, rtol=1e-12)
+    for one, other in zip(results[0][1], others, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-13)
+    kept = [
+        jt.njit_grad(one).kept_bytes(*mixture_arguments) for one in (mixture, numba.njit(mixture.py_func))
+    ]
+    assert kept[0] == kept[1] > 0
+
+
+def test_loops_in_parts_in_two_passes_have_second_derivatives(mixture_arguments):
+    x, y, theta, scale = mixture_arguments
+    v = np.random.default_rng(9).normal(size=theta.shape)
+    serial = numba.njit(mixture.py_func)
+    products = [jt.njit_hvp(one, 2) for one in (mixture, serial)]
+    found, expected = [as_python(one, (v, x, y, theta, scale))(v, x, y, theta, scale) for one in products]
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)

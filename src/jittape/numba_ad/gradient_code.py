@@ -176,16 +176,16 @@ def _write_reverse(
 ) -> str:
     """Write the forward and the backward pass; return the text of the gradients. Add functions to `parts`."""
     activity = plan.activity
-    forward = ForwardPass(plan, activity, writer)
+    forward = ForwardPass(plan, activity, writer, None if returned == "kept_bytes" else name)
     forward.run(form.body)
     if returned == "kept_bytes":
         return forward.kept_bytes()
     writer.line("# backward pass")
     _shadows(list(form.arguments.values()), activity, writer, "_b")
-    backward = BackwardPass(form, plan, activity, writer, forward, name)
+    backward = BackwardPass(form, plan, activity, writer, forward)
     backward.run(seed[0] if seed else "1.0")
     backward.put_back_results()
-    parts.extend(backward.parts)
+    parts.extend(forward.parts)
     gradients = [_gradient(one, activity, backward) for one in wanted]
     return f"({', '.join(gradients)},)" if is_tuple else gradients[0]
 

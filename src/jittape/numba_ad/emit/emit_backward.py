@@ -12,7 +12,6 @@ from jittape.numba_ad.activity import Activity, contributions, outer_operands, s
 from jittape.numba_ad.emit.emit_forward import ForwardPass, Writer
 from jittape.numba_ad.emit.emit_gather import Gathers
 from jittape.numba_ad.emit.kept_arrays import PopArray, kept_names, restore
-from jittape.numba_ad.emit.parallel_loops import PartFunction, split_into_parts
 from jittape.numba_ad.emit.restore_actions import (
     Branch,
     Pop,
@@ -23,6 +22,7 @@ from jittape.numba_ad.emit.restore_actions import (
 )
 from jittape.numba_ad.emit.stack_slices import StackSlices
 from jittape.numba_ad.emit.statement_text import element, range_text
+from jittape.numba_ad.loops.independent_iterations import reason_in_reverse
 from jittape.numba_ad.loops.loop_direction import is_order_free
 from jittape.numba_ad.loops.single_pass_loops import independent
 from jittape.numba_ad.recording_plan import Plan
@@ -52,12 +52,11 @@ class BackwardPass:
     """Writes the adjoints of statements in reverse order."""
 
     def __init__(
-        self, form: Function, plan: Plan, activity: Activity, writer: Writer, forward: ForwardPass, name: str
+        self, form: Function, plan: Plan, activity: Activity, writer: Writer, forward: ForwardPass
     ) -> None:
         self._form, self._plan, self._activity, self._writer = form, plan, activity, writer
-        self._forward, self._name = forward, name
+        self._forward = forward
         self._gathers = Gathers(form.body, plan, activity, forward, writer)
-        self.parts: list[PartFunction] = []
         self.started: set[Value] = set()
         self._loop_of_text: Loop | None = None
         self.results: list[Array] = []
@@ -144,8 +143,7 @@ class BackwardPass:
         self._loop_of_text = outer
         self._forward.end_loop(s)
         if parallel:
-            name = f"part_{len(self.parts) + 1}_of_{self._name}"
-            self.parts.append(split_into_parts(s, self._activity, self._writer, start, name))
+            self._forward.split(s, start)
 
     def _start_carried(self, s: Loop) -> list[LoopPhi]:
         """Give the variables that a loop carries their cotangents after the loop; return the active ones."""
@@ -242,6 +240,7 @@ class BackwardPass:
             self._keep_results()
             writer.begin(checkpoint.segments(), s.where)
             self._forward.segment(checkpoint)
+        parallel, start = self._in_threads(s), len(writer.lines)
         slices = self._forward.slices(s)
         for line in [] if slices is None else slices.begin_backward():
             writer.line(line, s.where)
@@ -265,11 +264,22 @@ class BackwardPass:
                 writer.line(line)
             writer.end()
         writer.end()
+        if parallel:
+            self._forward.split(s, start)
         if checkpoint is not None:
             writer.end()
         self._gathers.end(s)
         for phi in carried:
             self.add(phi.init, f"{phi.inner.name}_c", s.where)
+
+    def _in_threads(self, s: Loop) -> bool:
+        """Return whether the adjoint of a loop runs in threads; write the reason if only the loop itself does."""
+        if s not in self._forward.in_threads:
+            return False
+        reason = self._gathers.reason_for_one_thread(s) or reason_in_reverse(s, self._activity)
+        if reason is not None:
+            self._writer.line(f"# prange runs on one thread: {reason}", s.where)
+        return reason is None
 
     def _runs_in_any_order(self, s: Loop, slices: StackSlices | None) -> bool:
         """Return whether the adjoints of the iterations may run in the order of the loop itself."""

@@ -12,6 +12,7 @@ from numba import types
 from jittape.numba_ad.activity import Activity
 from jittape.numba_ad.checkpoints import Checkpoint
 from jittape.numba_ad.emit.kept_arrays import PopArray, kept_copies, save
+from jittape.numba_ad.emit.parallel_loops import PartFunction, split_into_parts
 from jittape.numba_ad.emit.restore_actions import Branch, Pop, pushes, restore_actions
 from jittape.numba_ad.emit.stack_slices import StackSlices, find_slices
 from jittape.numba_ad.emit.statement_text import element, most_text, range_text, resize_text, text_of
@@ -125,10 +126,20 @@ def write_simple(s: Statement, writer: Writer) -> None:
 
 
 class ForwardPass:
-    """Writes the forward pass of a function."""
+    """Writes the forward pass of the function called `name`; without a name, no loop runs in threads.
 
-    def __init__(self, plan: Plan, activity: Activity, writer: Writer) -> None:
-        self._plan, self._activity, self._writer = plan, activity, writer
+    Attributes
+    ----------
+    parts : list of PartFunction
+        Functions that run parts of loops.
+    in_threads : set of Loop
+        Loops that run in threads, and backward in another pass.
+    """
+
+    def __init__(self, plan: Plan, activity: Activity, writer: Writer, name: str | None) -> None:
+        self._plan, self._activity, self._writer, self._name = plan, activity, writer, name
+        self.parts: list[PartFunction] = []
+        self.in_threads: set[Loop] = set()
         self._reserved: set[Loop] = set()
         self._records, self._repeats = True, False
         stacks = {Pop(value).stack for value in plan.recorded if plan.is_inside_loop(value)}
@@ -204,8 +215,9 @@ class ForwardPass:
             return
         if s.trips is not None:
             writer.line(f"{s.trips.name} = 0", s.where)
-        if s.parallel and not self._repeats:
-            self.explain_one_thread(s)
+        if s.parallel and not self._repeats and self._name is not None and not self.explain_one_thread(s):
+            self.in_threads.add(s)
+        start = len(writer.lines)
         slices = self.slices(s)
         reserved = self._reserve(s)
         if slices is not None:
@@ -223,6 +235,13 @@ class ForwardPass:
         if s.trips is not None:
             writer.line(f"{s.trips.name} += 1")
         self.end_loop(s)
+        if s in self.in_threads:
+            self.split(s, start)
+
+    def split(self, s: Loop, start: int) -> None:
+        """Replace the text of a loop, from line `start` on, by calls for its parts."""
+        name = f"part_{len(self.parts) + 1}_of_{self._name}"
+        self.parts.append(split_into_parts(s, self._activity, self._writer.lines, start, name))
 
     def _save_rows(self, s: Loop, reserved: bool) -> None:
         """Write the copies of what an iteration writes."""
@@ -237,9 +256,13 @@ class ForwardPass:
     def explain_one_thread(self, s: Loop) -> bool:
         """Write why a ``prange`` loop runs on one thread; return whether it does."""
         plan = self._plan
-        saves = any(one in plan.saved.of_loop for one in walk(s.body) if isinstance(one, Loop))
+        loops = [s, *[one for one in walk(s.body) if isinstance(one, Loop)]]
+        keeping = (plan.saved.of_loop, plan.undone.of_loop, plan.checkpoints)
+        saves = any(one in kept for one in loops for kept in keeping)
         is_single_pass = s in plan.single_pass.loops
-        reason = reason_for_one_thread(s, is_single_pass, plan.recorded, self._activity)
+        # Each iteration has its own elements of a slice.
+        recorded = plan.recorded if is_single_pass or self.slices(s) is None else set()
+        reason = reason_for_one_thread(s, is_single_pass, recorded, self._activity)
         if reason is None and saves:
             reason = KEEPS
         if reason is not None:

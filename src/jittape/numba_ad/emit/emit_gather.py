@@ -51,6 +51,11 @@ class Gathers:
             self._assigned |= overwritten_elements(one, self._nests, plan.single_pass.tail(one))
         self.overwritten = {store for store, _ in self._assigned.values()}
 
+    def reason_for_one_thread(self, s: Loop) -> str | None:
+        """Return why the adjoint of a parallel loop runs on one thread; None if this class writes no part of it."""
+        inside = any(one in self._nests or one in self._innermost for one in [s, *walk(s.body)])
+        return "elements receive cotangents from several iterations" if inside else None
+
     def allocate(self, s: Loop) -> None:
         """Write the allocations for a loop, and for the nests inside it that have known sizes."""
         inner = [one for one in walk(s.body) if isinstance(one, Loop)]

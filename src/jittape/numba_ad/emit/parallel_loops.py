@@ -1,4 +1,4 @@
-"""Parallel loops: a ``prange`` whose iterations run forward and backward in one pass runs in a fixed number of parts.
+"""Parallel loops: a ``prange`` whose iterations are independent runs in a fixed number of parts, forward and backward.
 
 Each part is a call of a function, so threads share no temporary. A part adds up its terms of sums and of cotangents
 that iterations share, and the parts are added in order: the result does not depend on the number of threads.
@@ -11,7 +11,6 @@ import re
 from dataclasses import dataclass
 
 from jittape.numba_ad.activity import Activity, outer_operands
-from jittape.numba_ad.emit.emit_forward import Writer
 from jittape.numba_ad.loops.independent_iterations import shared_tables
 from jittape.numba_ad.structured_ir import Array, Loop
 
@@ -34,25 +33,28 @@ class PartFunction:
         return "\n".join(['\n\n@njit(nogil=True, error_model="numpy")', *self.lines]) + "\n"
 
 
-def split_into_parts(loop: Loop, activity: Activity, writer: Writer, start: int, name: str) -> PartFunction:
-    """Replace the text of a loop, from line `start` on, by calls of a new function for its parts; return that."""
+def split_into_parts(loop: Loop, activity: Activity, text: list[str], start: int, name: str) -> PartFunction:
+    """Replace the lines of a loop, from number `start` of the `text` on, by calls of a new function; return that."""
     assert loop.counter is not None
-    lines = writer.lines[start:]
+    lines = text[start:]
     head = next(k for k, line in enumerate(lines) if line.startswith("    for "))
     end = next((k for k in range(head + 1, len(lines)) if not lines[k].startswith("     ")), len(lines))
     body = lines[head + 1 : end]
     loaded, stored = _names(["    if True:", *body])
-    earlier = writer.lines[:start] + lines[:head]
+    earlier = text[:start] + lines[:head]
     _, defined = _names(earlier)
     counter, sums = loop.counter.name, f"{loop.counter.name}_sums"
-    added = [phi.inner.name for phi in loop.phis]
+    added = [phi.inner.name for phi in loop.phis if phi.inner.name in stored]
+    # The cotangent of a sum, which each iteration leaves as it is.
+    carried = {f"{phi.inner.name}_c" for phi in loop.phis}
     added += [f"{x.name}_b" for x in outer_operands(loop, activity) if f"{x.name}_b" in stored]
     tables = [one for one in shared_tables(loop, activity) if f"{one.name}_b" in loaded]
     first, last = loop.bounds[0].name, loop.bounds[1].name
-    parameters = sorted(((loaded - stored) | {first, last}) & defined)
+    parameters = sorted(((loaded - stored) | (loaded & carried) | {first, last}) & defined)
     low, high = (f"{first} + max(0, {last} - {first}) * {part} // {PARTS}" for part in ("part", "(part + 1)"))
+    first_parameters = ["part", sums] if added else ["part"]
     function = [
-        f"def {name}({', '.join(['part', sums, *parameters])}):",
+        f"def {name}({', '.join([*first_parameters, *parameters])}):",
         *[line for line in earlier if _initialized(line) in stored - set(added)],
         *[f"    {one} = 0.0" for one in added],
         f"    for {counter} in range({low}, {high}):",
@@ -62,15 +64,15 @@ def split_into_parts(loop: Loop, activity: Activity, writer: Writer, start: int,
     own = {f"{one.name}_b": f"{one.name}_b_parts" for one in tables}
     arguments = [f"{own[one]}[part]" if one in own else one for one in parameters]
     call = [
-        f"{sums} = np.zeros(({PARTS}, {len(added)}))",
+        *([f"{sums} = np.zeros(({PARTS}, {len(added)}))"] if added else []),
         *[_zeros(one) for one in tables],
         f"for part in prange({PARTS}):",
-        f"    {name}({', '.join(['np.int64(part)', sums, *arguments])})",
-        f"for k in range({PARTS}):",
+        f"    {name}({', '.join(['np.int64(part)', *first_parameters[1:], *arguments])})",
+        *([f"for k in range({PARTS}):"] if added or tables else []),
         *[f"    {one} += {sums}[k, {i}]" for i, one in enumerate(added)],
         *[f"    add_into({one}, {parts}[k])" for one, parts in own.items()],
     ]
-    writer.lines[start:] = [*lines[:head], *[f"    {line}" for line in call], *lines[end:]]
+    text[start:] = [*lines[:head], *[f"    {line}" for line in call], *lines[end:]]
     return PartFunction(name, function)
 
 

@@ -28,7 +28,7 @@ from jittape.numba_ad.structured_ir import (
     walk,
 )
 
-__all__ = ["KEEPS", "reason_for_one_thread", "shared_tables"]
+__all__ = ["KEEPS", "reason_for_one_thread", "reason_in_reverse", "shared_tables"]
 
 
 KEEPS = "its iterations keep values on a stack"
@@ -38,16 +38,13 @@ KEEPS = "its iterations keep values on a stack"
 def reason_for_one_thread(
     loop: Loop, is_single_pass: bool, recorded: set[Any], activity: Activity
 ) -> str | None:
-    """Return why a ``prange`` loop runs on one thread; None if its iterations are independent forward and backward.
+    """Return why a ``prange`` loop runs on one thread; None if its iterations are independent.
 
-    `recorded` are the values of the function that it keeps for the backward pass.
+    A loop that runs in a single pass also runs backward then. `recorded` are the values that the function keeps on the
+    top of a stack for the backward pass.
     """
     if not any(_has_derivative(s, activity) for s in walk(loop.body)):
         return "it has no derivative"
-    if not is_single_pass:
-        return (
-            "its results are used in another way than in a sum, so it runs forward and backward in two passes"
-        )
     if loop.outer.parent is not None:
         return "it is inside another loop or a branch"
     if any(is_inside(one, loop) for one in recorded):
@@ -58,17 +55,32 @@ def reason_for_one_thread(
     for s in walk(loop.body):
         if isinstance(s, (Effect, Apply, Resize)) or (isinstance(s, Op) and s.draws):
             return f"line {s.where.line} has a check of shapes, an effect, a random number or linear algebra"
-        if isinstance(s, Store) and not is_inside(s.array.root, loop):
+        if (
+            isinstance(s, Store)
+            and not is_inside(s.array.root, loop)
+            and (is_single_pass or _is_shared(s, loop))
+        ):
             return f"line {s.where.line} writes an array that iterations share"
-    for root, loads in _reads(loop, activity).items():
-        if not _are_apart(loads, loop) and any(_varies(s, loop) for s in loads):
-            return f"iterations add to the same elements of the gradient by {root.name}"
     for phi in loop.phis:
         if phi.inner.type != types.float64 or not _only_adds(phi.inner, phi.next, loop):
             return "a variable that is not a sum of float64 goes from one iteration to the next"
+    return reason_in_reverse(loop, activity) if is_single_pass else None
+
+
+def reason_in_reverse(loop: Loop, activity: Activity) -> str | None:
+    """Return why a loop whose iterations are independent runs backward on one thread; None if it does not."""
+    for root, loads in _reads(loop, activity).items():
+        if not _are_apart(loads, loop) and any(_varies(s, loop) for s in loads):
+            return f"iterations add to the same elements of the gradient by {root.name}"
     if any(x.type != types.float64 for x in outer_operands(loop, activity)):
         return "a number that iterations share is a float32"
     return None
+
+
+def _is_shared(store: Store, loop: Loop) -> bool:
+    """Return whether another iteration may access the element that a statement of a loop writes."""
+    others = [s for s in walk(loop.body) if isinstance(s, (Load, Store)) and s.array.root is store.array.root]
+    return not all(differ_between_iterations(store, other, loop) for other in others)
 
 
 def _has_derivative(s: Any, activity: Activity) -> bool:
