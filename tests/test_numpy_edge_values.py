@@ -46,6 +46,27 @@ def test_quantiles_at_integers_are_elements(q: Any) -> None:
         _check_as_numpy(lambda np, a: np.nanquantile(a, q), numbers)
 
 
+@pytest.mark.parametrize(
+    "method", ["linear", "lower", "midpoint", "weibull", "inverted_cdf", "averaged_inverted_cdf"]
+)
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_quantiles_at_tensors_out_of_range_are_nan(name: str, method: str, mode: str) -> None:
+    """NumPy raises an error, for which the values of tensors and of arguments of a traced function come too late."""
+    a, places = np.arange(12.0).reshape(4, 3), np.array([0.0, -0.01, 1.01, np.nan, 0.4, 1.0, INF])
+    expected = np.full((7, 3), np.nan)
+    expected[[0, 4, 5]] = getattr(np, name)(a, places[[0, 4, 5]], axis=0, method=method)
+    quantile = getattr(jnp, name)
+    call = jt.function(lambda a, q: quantile(a, q, axis=0, method=method))
+    weights = jt.function(lambda a, q: quantile(a, q, axis=0, method=method, weights=np.ones((4, 3))))
+    for _ in range(3):
+        np.testing.assert_allclose(quantile(a, jt.constant(places), axis=0, method=method), expected)
+        np.testing.assert_allclose(call(a, jt.constant(places)), expected)
+        for q, one in zip(places.tolist(), expected, strict=True):
+            np.testing.assert_allclose(call(a, q), one)
+        if method == "inverted_cdf":
+            np.testing.assert_allclose(weights(a, jt.constant(places)), expected)
+
+
 @pytest.mark.parametrize("equation", ["ii", "ii->i", "ii,ij->ij"])
 def test_einsum_takes_no_diagonal_of_unequal_lengths(equation: str) -> None:
     operands = [np.ones((3, 1)), np.ones((3, 2))][: equation.count(",") + 1]

@@ -30,6 +30,7 @@ from jittape.primitives.elementwise.comparison import (
     equal,
     greater_equal,
     less,
+    less_equal,
     logical_and,
     logical_not,
     logical_or,
@@ -276,6 +277,9 @@ def _at(*operands_and_options: Any) -> Any:
         result = _weighted_body(a, q, reshape(weights[0], shape_of(a)), axes, ignore_nan)
     else:
         result = _quantile_body(a, q, axes, method, ignore_nan)
+    if dtype.kind == "f":  # the values of tensors are not known when NumPy would raise
+        each = reshape(q, [-1])
+        result = where(logical_and(greater_equal(each, 0.0), less_equal(each, 1.0)), result, np.nan)
     result = reshape(cast(result, dtype), [*kept, *q_shape])
     rank = len(kept)
     result = transpose(result, [*range(rank, rank + len(q_shape)), *range(rank)])
