@@ -146,3 +146,44 @@ def test_lambertw_is_computed_in_double_precision(dtype: str):
     for found in (special.lambertw(jt.constant(z)), scipy.special.lambertw(jt.constant(z))):
         assert found.dtype == np.complex128
         np.testing.assert_allclose(found, scipy.special.lambertw(z), rtol=1e-14)
+
+
+# ---- solutions of piecewise polynomials ------------------------------------------------------------------------------
+
+
+def test_solutions_of_splines_are_scipys_and_differentiable() -> None:
+    x, y = np.array([0.0, 1.0, 2.5, 3.0, 4.0]), np.array([1.0, -1.0, 0.5, -2.0, 3.0])
+    reference = scipy.interpolate.CubicSpline(x, y)
+
+    def wanted(c: Any, x: Any, level: Any) -> Any:
+        return np.sum(scipy.interpolate.PPoly(c, x).solve(level) ** 2)
+
+    ours = interpolate.CubicSpline(x, y)
+    np.testing.assert_allclose(ours.solve(0.3).numpy(), reference.solve(0.3), rtol=1e-12)
+    np.testing.assert_allclose(ours.roots().numpy(), reference.roots(), rtol=1e-12)
+    np.testing.assert_allclose(ours.derivative().roots().numpy(), reference.derivative().roots(), rtol=1e-12)
+    arguments = [reference.c, x, np.float64(0.3)]
+    gradients = jt.grad(
+        lambda c, x, y: jt.reduce_sum(interpolate.PPoly(c, x).solve(y) ** 2), argnums=(0, 1, 2)
+    )(*arguments)
+    rng = np.random.default_rng(0)
+    for i, gradient in enumerate(gradients):
+        move = np.zeros_like(arguments[i]) + 1e-6 * rng.normal(size=np.shape(arguments[i]))
+        ends = [wanted(*arguments[:i], arguments[i] + s * move, *arguments[i + 1 :]) for s in (1, -1)]
+        np.testing.assert_allclose(np.sum(gradient * move), (ends[0] - ends[1]) / 2, rtol=1e-6)
+    curve = jt.grad(jt.grad(lambda y: jt.reduce_sum(ours.solve(y) ** 2)))(np.float64(0.3))
+    ends = [wanted(reference.c, x, 0.3 + h) for h in (1e-3, 0.0, -1e-3)]
+    np.testing.assert_allclose(curve, (ends[0] - 2 * ends[1] + ends[2]) / 1e-6, rtol=1e-4)
+
+
+def test_solutions_at_jumps_are_knots() -> None:
+    c, x = np.array([[1.0, 1.0], [-3.0, 2.0]]), jt.Variable(np.array([0.0, 1.0, 2.0]))
+    with jt.GradientTape() as tape:
+        roots = interpolate.PPoly(c, x).roots(extrapolate=False)
+    np.testing.assert_array_equal(roots, scipy.interpolate.PPoly(c, x.numpy()).roots(extrapolate=False))
+    np.testing.assert_array_equal(tape.jacobian(roots, x), [[0.0, 1.0, 0.0]])
+    assert interpolate.PPoly(c, x).roots(discontinuity=False, extrapolate=False).shape == (0,)
+    with pytest.raises(ValueError, match=r"\[PPoly.solve\] a piece equals 0.0 everywhere"):
+        interpolate.PPoly(np.zeros((2, 2)), x).roots()
+    with pytest.raises(ValueError, match="one real result each and one number y"):
+        interpolate.PPoly(np.zeros((2, 2, 3)), x).roots()

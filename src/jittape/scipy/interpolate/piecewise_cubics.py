@@ -61,8 +61,7 @@ class _Piecewise:
         self.axis = axis if axis >= 0 else axis + len(self._y.shape)
         self.extrapolate = extrapolation(name, extrapolate)
         n = self.x.shape[0]
-        flat = reshape(self._y, (n, -1))
-        self._values = flat
+        self._values = flat = reshape(self._y, (n, -1))
         widths = reshape(self.x[1:] - self.x[:-1], (n - 1, 1))
         self._slopes = self._slopes_at_knots(widths, (flat[1:] - flat[:-1]) / widths)
 
@@ -110,6 +109,14 @@ class _Piecewise:
     def integrate(self, a: Any, b: Any, extrapolate: bool | str | None = None) -> Any:
         """Return the integral from `a` to `b`."""
         return self._polynomials().integrate(a, b, extrapolate)
+
+    def solve(self, y: Any = 0.0, discontinuity: bool = True, extrapolate: bool | str | None = None) -> Any:
+        """Return the points where the value is `y`; see `PPoly.solve`."""
+        return self._polynomials().solve(y, discontinuity, extrapolate)
+
+    def roots(self, discontinuity: bool = True, extrapolate: bool | str | None = None) -> Any:
+        """Return the points where the value is 0; see `PPoly.solve`."""
+        return self.solve(0.0, discontinuity, extrapolate)
 
     def _evaluated(self, piece: Any, w: Any, nu: int) -> Any:
         h = reshape(gather(self.x, piece + 1) - gather(self.x, piece), (-1, 1))

@@ -19,6 +19,7 @@ from jittape.primitives.reduce.reductions import reduce_all
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reordering import moveaxis
 from jittape.primitives.shape.reshaping import reshape
+from jittape.recording.convert import convert_to_tensor
 from jittape.scipy.scipy_operands import float64_tensor, known_values, wide_tensor
 
 __all__ = [
@@ -204,3 +205,56 @@ class PPoly:
         periods = floor((b - first) / (last - first)) - floor((a - first) / (last - first))
         ends = [whole(into_period(self.x, limit), 0, True) for limit in (a, b)]
         return periods * whole(last, 0, True) + ends[1] - ends[0]
+
+    def solve(self, y: Any = 0.0, discontinuity: bool = True, extrapolate: bool | str | None = None) -> Any:
+        """Return the points where the value is the number `y`; differentiable in `y`, the coefficients and the knots.
+
+        The number of points depends on the values, so pending operations run.
+
+        Parameters
+        ----------
+        y : number or scalar tensor
+            The value.
+        discontinuity : bool
+            Whether to return the knots too at which the value jumps across `y`.
+        extrapolate : bool or "periodic"
+            Whether to return points of the outer pieces that are outside of the knots.
+
+        Raises
+        ------
+        ValueError
+            If the polynomials have several or complex results, or if one of them is constant and equals `y`.
+        """
+        from scipy.interpolate import PPoly as Reference
+
+        from jittape.scipy.optimize.implicit_function import Problem
+
+        beyond = extrapolation("PPoly", extrapolate, self.extrapolate)
+        level = float64_tensor("PPoly", y)
+        if len(self.c.shape) > 2 or level.shape or self.c.dtype.kind == "c":
+            raise ValueError(
+                "[PPoly.solve] needs polynomials with one real result each and one number y, got coefficients of shape "
+                f"{tuple(self.c.shape)} and dtype {self.c.dtype.name}, and y of shape {tuple(level.shape)}"
+            )
+        c, x = self.c.numpy(), self.x.numpy()
+        reference = Reference(c, x, extrapolate=True)
+        found = reference.solve(float(level.numpy()), bool(discontinuity), beyond)
+        if np.isnan(found).any():
+            raise ValueError(
+                f"[PPoly.solve] a piece equals {float(level.numpy())} everywhere: it has no single solutions"
+            )
+        if not found.size:
+            return convert_to_tensor(found)
+        far = np.abs(reference(found) - float(level.numpy())) > 1e-9 * max(1.0, float(np.abs(c).max()))
+        jumps = far & np.isin(found, x)
+        knots = gather(self.x, np.searchsorted(x, found).clip(0, len(x) - 1))
+
+        def residual(points: Any) -> Any:
+            return where(jumps, points - knots, self(points, 0, True) - level)
+
+        start = convert_to_tensor(found)
+        return Problem("PPoly.solve", residual, ()).solution(lambda x0: (x0, np.ones(len(x0))), start)[0]
+
+    def roots(self, discontinuity: bool = True, extrapolate: bool | str | None = None) -> Any:
+        """Return the points where the value is 0; see `solve`."""
+        return self.solve(0.0, discontinuity, extrapolate)
