@@ -191,3 +191,16 @@ def test_moments_of_a_normalization_have_the_shape_of_keras():
         assert (layer.mean.shape, layer.variance.shape) == (shape, shape)
         clone = layers.Normalization.from_config(layer.get_config())
         np.testing.assert_array_equal(clone(x).numpy(), layer(x).numpy())
+
+
+def test_the_variables_of_layers_are_lists():
+    """As in Keras, where programs add to them and set elements of the gradients with respect to them."""
+    layer, own = layers.Dense(2), jt.Variable(3.0)
+    layer.build((None, 3))
+    with jt.GradientTape() as tape:
+        loss = jt.reduce_sum(own * layer(np.ones((1, 3), "float32")))
+    gradients = tape.gradient(loss, layer.trainable_variables)
+    gradients[0] = 2.0 * gradients[0]
+    assert isinstance(layer.trainable_variables, list)
+    np.testing.assert_array_equal(gradients[0], np.full((3, 2), 6.0))
+    assert (layer.non_trainable_variables, len(layer.variables)) == ([], 2)

@@ -63,7 +63,7 @@ def test_a_layer_that_is_frozen():
     assert len(net.non_trainable_variables) == 4
     assert [len(net.trainable_weights), len(net.non_trainable_weights), len(net.weights)] == [2, 4, 6]
     net.trainable = False
-    assert net.trainable_variables == ()
+    assert net.trainable_variables == []
     net.trainable = True
     assert len(net.trainable_variables) == 4
     assert Scale(trainable=False).trainable is False

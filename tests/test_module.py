@@ -238,7 +238,7 @@ def test_copies(copier):
 def test_dense(mode):
     for _ in range(3):
         layer = jt.nn.Dense(3, activation="tanh", name="hidden")
-        assert layer.variables == ()
+        assert layer.variables == []
         x = np.random.default_rng(0).normal(size=(5, 4)).astype("float32")
         y = layer(x)
         assert names(layer.variables) == ["kernel", "bias"]

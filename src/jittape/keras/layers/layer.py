@@ -192,11 +192,11 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
         return weight
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> list[Variable]:  # type: ignore[override]
         """All Variables of this layer and those within it but the sums of metrics, as in Keras."""
         parts = list(parts_of(self))
         sums = {id(v) for part in parts if isinstance(part, Metric) for v in part.variables}
-        return tuple([part for part in parts if isinstance(part, Variable) and id(part) not in sums])
+        return [part for part in parts if isinstance(part, Variable) and id(part) not in sums]
 
     @property
     def weights(self) -> list[Variable]:
@@ -207,7 +207,7 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
     @property
     def trainable_weights(self) -> list[Variable]:
         """The Variables that are trained."""
-        return list(self.trainable_variables)
+        return self.trainable_variables
 
     @property
     def non_trainable_weights(self) -> list[Variable]:
@@ -228,7 +228,7 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
                 part._is_trainable = bool(value)
 
     @property
-    def trainable_variables(self) -> tuple[Variable, ...]:
+    def trainable_variables(self) -> list[Variable]:  # type: ignore[override]
         """The Variables that are trainable and do not belong to a layer with ``trainable=False``."""
         parts = list(parts_of(self))
         frozen = {
@@ -237,13 +237,13 @@ class Layer(InGraphs, BuiltShapes, Serializable, Module):
             if isinstance(part, Layer) and not part._is_trainable
             for variable in part.variables
         }
-        return tuple([v for v in parts if isinstance(v, Variable) and v.trainable and id(v) not in frozen])
+        return [v for v in parts if isinstance(v, Variable) and v.trainable and id(v) not in frozen]
 
     @property
-    def non_trainable_variables(self) -> tuple[Variable, ...]:
+    def non_trainable_variables(self) -> list[Variable]:  # type: ignore[override]
         """The Variables that are not in `trainable_variables`."""
         trained = {id(variable) for variable in self.trainable_variables}
-        return tuple([v for v in self.variables if id(v) not in trained])
+        return [v for v in self.variables if id(v) not in trained]
 
     def count_params(self) -> int:
         """Return the number of numbers in all weights."""
