@@ -227,6 +227,11 @@ def test_a_step_runs_without_python() -> None:
             slope = inner.gradient(y, X)
         return outer.gradient(slope, X)
 
+    def update() -> None:
+        with jt.GradientTape() as tape:
+            y = jt.reduce_sum(X * W)
+        W.assign_sub(0.01 * tape.gradient(y, W))
+
     for run in (step, nested):
         for _ in range(4):
             run().numpy()
@@ -234,6 +239,9 @@ def test_a_step_runs_without_python() -> None:
         switch.use_python()
         assert {"__enter__", "__exit__", "watch", "gradient"} <= calls_of_python(run)
         switch.use()
+    for _ in range(4):
+        update()
+    assert calls_of_python(update) <= {"__init__", "step", "flush"}
 
 
 def test_gradients_of_a_persistent_tape_run_without_python() -> None:
@@ -244,6 +252,22 @@ def test_gradients_of_a_persistent_tape_run_without_python() -> None:
         called = calls_of_python(lambda: [tape.gradient(y, X), tape.gradient(z, X)])  # noqa: B023
         y.numpy()
     assert not called
+
+
+def test_an_error_of_the_step_before_is_raised_on_entry() -> None:
+    for _ in range(3):
+        failed, kept = jt.pow(N, N - 5), X * 2.0
+        tape = jt.GradientTape()
+        with pytest.raises(ValueError, match="negative integer powers"), tape:
+            pytest.fail("the tape was entered")
+        assert kept.numpy().tolist() == [2.0, 4.0, 6.0, 8.0, 10.0]
+        with pytest.raises(ValueError, match="negative integer powers"):
+            failed.numpy()
+        assert watched(X)() == watched(X)()
+        with tape:
+            tape.watch(X)
+            y = X * X
+        assert tape.gradient(y, X).numpy().tolist() == kept.numpy().tolist()
 
 
 def test_a_tape_without_its_parts_is_refused() -> None:

@@ -72,6 +72,7 @@ def define_enter(new: New, function: ir.Function) -> None:
     pairs = {"entered": "False", "trace": "None", "function": "None"}
     for place, name in pairs.items():
         code.require_same(python, (code.get(interval, f"TapeInterval.{place}", python), code.known(name)))
+    _end_step(code, python)
     trace = recorder(code, python)
     code.decref(trace)
     lost = code.get(trace, "Trace.lost", python)
@@ -116,6 +117,27 @@ def define_enter(new: New, function: ir.Function) -> None:
     code.begin(python)
     code.call("PyErr_Clear")
     call_by_position(code, code.known("GradientTape.__enter__"), tape)
+
+
+def _end_step(code: ObjectCode, otherwise: ir.Block) -> None:
+    """Flush at a step boundary; return from the function if that raises."""
+    trace = recorder(code, otherwise)
+    code.decref(trace)
+    outer = code.call("PyList_Size", code.get(trace, "Trace.intervals", otherwise))
+    with code.builder.if_then(code.same(outer, integer(0)), likely=True):
+        used, ready = code.block("used"), code.block("ready")
+        require_unused(code, trace, used)
+        code.builder.branch(ready)
+        code.begin(used)
+        code.call("PyErr_Clear")
+        words = code.words(1)
+        code.write(words, trace)
+        made = code.call_object(code.known("Trace.step"), words, integer(1))
+        with code.builder.if_then(code.same(made, integer(0)), likely=False):
+            code.builder.ret(integer(0))
+        code.decref(made)
+        code.builder.branch(ready)
+        code.begin(ready)
 
 
 def _begin(code: ObjectCode, owned: _Owned, trace: ir.Value, interval: ir.Value) -> None:
