@@ -24,7 +24,7 @@ RULES = (
     ),
     Mutation(
         "zero-dominant multiply", "primitives/elementwise/arithmetic.py",
-        "lowering=Map(lambda m, g, d: m.where(g == 0, 0, g * d)),",
+        "lowering=Map(lambda m, g, d: m.where(g != 0, g * d, 0)),",
         "lowering=Map(lambda m, g, d: g * d),",
         "zero times infinity is nan in compiled gradients", "tests/test_edge_values.py tests/test_elementwise.py",
     ),
