@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from nist_fits import FITS
 
 T = np.linspace(0.0, 4.0, 40)
 Y = 3.0 * np.exp(-T / 1.5) + 0.5 + 0.05 * np.random.default_rng(3).normal(size=40)
@@ -134,6 +135,26 @@ def test_what_an_engine_refuses_is_a_value_error(engine: str, options: Any, mess
     pytest.importorskip(LIBRARIES[engine])
     with pytest.raises(ValueError, match=message):
         jt.fit(decay, (T, Y), START, sigma=0.05, engine=engine, **options)
+
+
+@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize("engine", LIBRARIES)
+def test_certified_parameters_of_different_size(engine: str, name: str) -> None:
+    """NLopt stopped at b2 = 47241 for Misra1a, and optimagic at the start."""
+    pytest.importorskip(LIBRARIES[engine])
+    fit = FITS[name]
+    found = jt.fit(fit.model, (fit.x, fit.y), fit.start, engine=engine)
+    assert found.success
+    np.testing.assert_allclose(found.values, fit.values, rtol=1e-4)
+    np.testing.assert_allclose(list(found.errors.values()), fit.errors, rtol=0.05)
+    low, high = found.interval("b1")
+    assert low < fit.values[0] - 0.5 * fit.errors[0]
+    assert high > fit.values[0] + 0.5 * fit.errors[0]
+    limit, near = 0.99 * fit.values[0], fit.start | {"b1": 0.9 * fit.values[0]}
+    options: Any = {"bounds": {"b1": (None, limit)}}
+    expected = jt.fit(fit.model, (fit.x, fit.y), near, **options)
+    at_bound = jt.fit(fit.model, (fit.x, fit.y), near, engine=engine, **options)
+    np.testing.assert_allclose(at_bound.values, expected.values, rtol=1e-4)
 
 
 @pytest.mark.parametrize("engine", LIBRARIES)

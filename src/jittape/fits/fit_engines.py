@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.fits.fit_problem import FitProblem
+from jittape.fits.scaled_problem import ScaledProblem, step_sizes
 from jittape.interop.optional_library import imported
 from jittape.scipy.optimize.minimization import WITH_HESSIAN, WITH_PRODUCTS
 from jittape.sparse.sparse_derivatives import sparse_hessian, sparse_jacobian
@@ -40,7 +41,7 @@ class Engine(NamedTuple):
 class _Rows:
     """Some constraints in normal form: ``sign * (values - bound)`` is at most 0, or equal to 0."""
 
-    def __init__(self, problem: FitProblem, rows: _Array, sign: float, bound: _Array) -> None:
+    def __init__(self, problem: FitProblem | ScaledProblem, rows: _Array, sign: float, bound: _Array) -> None:
         self._problem, self._rows, self._sign, self._bound = problem, rows, sign, bound[rows]
         self.zeros = np.zeros(int(rows.sum()))
 
@@ -57,13 +58,13 @@ class _Rows:
         return self._problem.constraint_hessian(x, every)
 
 
-def _equations(problem: FitProblem) -> list[_Rows]:
+def _equations(problem: FitProblem | ScaledProblem) -> list[_Rows]:
     """Return the constraints with equal bounds, as a list of one or none."""
     equal = problem.constraint_lower == problem.constraint_upper
     return [_Rows(problem, equal, 1.0, problem.constraint_lower)] if equal.any() else []
 
 
-def _inequalities(problem: FitProblem) -> list[_Rows]:
+def _inequalities(problem: FitProblem | ScaledProblem) -> list[_Rows]:
     """Return the finite lower and upper bounds of constraints, as a list of at most two."""
     lower, upper = problem.constraint_lower, problem.constraint_upper
     sides = [
@@ -90,11 +91,12 @@ def _run_scipy(problem: FitProblem, algorithm: str | None, options: Mapping[str,
         if given and algorithm.lower() not in able:  # SciPy would only warn, and leave them out
             raise ValueError(f"use one of {', '.join(able)}")
     more: dict[str, Any] = {"options": {"maxiter": 1000, **_PRECISE.get(algorithm.lower(), {}), **options}}
+    scaled = ScaledProblem(problem)
     if problem.has_bounds:
-        more["bounds"] = Bounds(problem.lower, problem.upper)
+        more["bounds"] = Bounds(scaled.lower, scaled.upper)
     uses_hessian = algorithm.lower() in WITH_PRODUCTS | WITH_HESSIAN
     if uses_hessian:
-        more["hess"] = problem.hessian
+        more["hess"] = scaled.hessian
     if problem.constraints:
 
         def constraint(rows: _Rows, least: float) -> Any:
@@ -102,11 +104,12 @@ def _run_scipy(problem: FitProblem, algorithm: str | None, options: Mapping[str,
             return NonlinearConstraint(rows.values, least, 0.0, jac=rows.jacobian, **second)
 
         more["constraints"] = [
-            *[constraint(rows, 0.0) for rows in _equations(problem)],
-            *[constraint(rows, -np.inf) for rows in _inequalities(problem)],
+            *[constraint(rows, 0.0) for rows in _equations(scaled)],
+            *[constraint(rows, -np.inf) for rows in _inequalities(scaled)],
         ]
-    cost = _FiniteCost(problem) if algorithm.lower() == "l-bfgs-b" else problem.value_and_gradient
-    found = minimize(cost, problem.start, jac=True, method=algorithm, **more)
+    cost = _FiniteCost(scaled) if algorithm.lower() == "l-bfgs-b" else scaled.value_and_gradient
+    found = minimize(cost, scaled.start, jac=True, method=algorithm, **more)
+    found.x = scaled.whole(found.x)
     success = bool(found.success) or _is_minimum(problem, found.x)
     return Outcome(found.x, success, str(found.message), found)
 
@@ -117,7 +120,7 @@ class _FiniteCost:
     There, the cost rises from the last finite one, so steeply that the next step is about a tenth as long.
     """
 
-    def __init__(self, problem: FitProblem) -> None:
+    def __init__(self, problem: FitProblem | ScaledProblem) -> None:
         self._problem = problem
         self._last: tuple[_Array, float, _Array] | None = None
 
@@ -232,11 +235,7 @@ def _off_bounds(problem: FitProblem) -> _Array:
     """
     start, low, high = problem.start, problem.lower, problem.upper
     at_low, at_high = start == low, start == high
-    curvature = np.diag(problem.hessian(start))
-    known = curvature > 0.0  # False for nan
-    size = np.where(
-        known, 1.0 / np.sqrt(np.where(known, curvature, 1.0)), 0.01 * np.maximum(1.0, np.abs(start))
-    )
+    size = step_sizes(problem)
     return np.asarray(start + (at_low * 1.0 - at_high * 1.0) * np.minimum(size, 0.1 * (high - low)))
 
 
@@ -249,36 +248,37 @@ _LMFIT_METHODS = ("leastsq", "least_squares", "brute", "basinhopping", "ampgo", 
 def _run_nlopt(problem: FitProblem, algorithm: str | None, options: Mapping[str, Any]) -> Outcome:
     library = imported("nlopt", "fit")
     solver = library.opt(getattr(library, algorithm or "LD_SLSQP"), len(problem.start))
-    solver.set_lower_bounds(problem.lower)
-    solver.set_upper_bounds(problem.upper)
+    scaled = ScaledProblem(problem)
+    solver.set_lower_bounds(scaled.lower)
+    solver.set_upper_bounds(scaled.upper)
     settings = {"xtol_rel": 1e-10, "ftol_rel": 1e-14, "maxeval": 10_000, **options}
     for name, value in settings.items():
         getattr(solver, f"set_{name}")(value)
 
-    last = problem.start.copy()
+    last = scaled.start.copy()
 
     def objective(x: _Array, gradient: _Array) -> float:
         last[:] = x
-        value, slope = problem.value_and_gradient(x)
+        value, slope = scaled.value_and_gradient(x)
         if gradient.size:
             gradient[:] = slope
         return value
 
     solver.set_min_objective(objective)
-    for rows in _equations(problem):
+    for rows in _equations(scaled):
         solver.add_equality_mconstraint(_nlopt_constraint(rows), rows.zeros + 1e-10)
-    for rows in _inequalities(problem):
+    for rows in _inequalities(scaled):
         solver.add_inequality_mconstraint(_nlopt_constraint(rows), rows.zeros + 1e-10)
     try:
-        x = solver.optimize(problem.start)
+        x = solver.optimize(scaled.start)
     except library.RoundoffLimited:  # no step changes the cost: the last point is as good as the best
-        return Outcome(last, True, "NLopt: limited by rounding errors", solver)
+        return Outcome(scaled.whole(last), True, "NLopt: limited by rounding errors", solver)
     except library.runtime_error as error:  # NLopt's FAILURE, such as constraints that contradict each other
-        return Outcome(last, False, f"NLopt: failed {error}".rstrip(), solver)
+        return Outcome(scaled.whole(last), False, f"NLopt: failed {error}".rstrip(), solver)
     code = solver.last_optimize_result()
     limits = {library.MAXEVAL_REACHED: "maxeval", library.MAXTIME_REACHED: "maxtime"}
     message = f"stopped by {limits[code]}" if code in limits else "converged"
-    return Outcome(np.array(x), code > 0 and code not in limits, f"NLopt: {message}", solver)
+    return Outcome(scaled.whole(x), code > 0 and code not in limits, f"NLopt: {message}", solver)
 
 
 def _nlopt_constraint(rows: _Rows) -> Callable[[_Array, _Array, _Array], None]:
@@ -337,13 +337,15 @@ def _run_ipopt(problem: FitProblem, algorithm: str | None, options: Mapping[str,
         n=len(problem.start), m=problem.constraint_lower.size, problem_obj=_IpoptProblem(problem),
         lb=problem.lower, ub=problem.upper, cl=problem.constraint_lower, cu=problem.constraint_upper,
     )  # fmt: skip
-    for name, value in {"print_level": 0, "sb": "yes", "tol": 1e-10, **options}.items():
+    solver.set_problem_scaling(1.0, 1.0 / step_sizes(problem), np.ones(problem.constraint_lower.size))
+    scaling = {"nlp_scaling_method": "user-scaling"}
+    for name, value in {"print_level": 0, "sb": "yes", "tol": 1e-10, **scaling, **options}.items():
         solver.add_option(name, value)
     x, info = solver.solve(problem.start)
     message = info["status_msg"]
     return Outcome(
         np.array(x),
-        info["status"] in (0, 1),
+        info["status"] in (0, 1) or _is_minimum(problem, x),
         message.decode() if isinstance(message, bytes) else message,
         info,
     )
@@ -355,30 +357,40 @@ def _run_ipopt(problem: FitProblem, algorithm: str | None, options: Mapping[str,
 def _run_optimagic(problem: FitProblem, algorithm: str | None, options: Mapping[str, Any]) -> Outcome:
     library = imported("optimagic", "fit")
     name = algorithm or ("scipy_slsqp" if problem.constraints else "scipy_lbfgsb")
+    scaled = ScaledProblem(problem)
     more: dict[str, Any] = {}
     if problem.has_bounds:
-        more["bounds"] = library.Bounds(problem.lower, problem.upper)
+        more["bounds"] = library.Bounds(scaled.lower, scaled.upper)
     if problem.constraints:
         more["constraints"] = [
-            *[_optimagic_constraint(library, rows, 1.0, value=rows.zeros) for rows in _equations(problem)],
+            *[_optimagic_constraint(library, rows, 1.0, value=rows.zeros) for rows in _equations(scaled)],
             # An upper bound alone is taken as an equation by optimagic 0.5, so the sign is changed.
             *[
                 _optimagic_constraint(library, rows, -1.0, lower_bound=rows.zeros)
-                for rows in _inequalities(problem)
+                for rows in _inequalities(scaled)
             ],
         ]
     if name.startswith("scipy_ls"):
         mark = library.mark.least_squares
-        functions = {"fun": mark(problem.residuals), "jac": mark(problem.jacobian)}
+        functions = {"fun": mark(scaled.residuals), "jac": mark(scaled.jacobian)}
     elif name == "scipy_lbfgsb":
-        cost = _FiniteCost(problem)
+        cost = _FiniteCost(scaled)
         functions = {"fun": lambda x: cost(x)[0], "jac": lambda x: cost(x)[1]}
     else:
-        functions = {"fun": problem.value, "jac": problem.gradient}
+        functions = {"fun": scaled.value, "jac": scaled.gradient}
     found = library.minimize(
-        params=problem.start, algorithm=name, algo_options=dict(options), **functions, **more
-    )
-    return Outcome(np.array(found.params), bool(found.success), str(found.message), found)
+        params=scaled.start, algorithm=name, algo_options={**_PRECISE_OPTIMAGIC.get(name, {}), **options},
+        **functions, **more,
+    )  # fmt: skip
+    x = scaled.whole(np.array(found.params))
+    return Outcome(x, bool(found.success) or _is_minimum(problem, x), str(found.message), found)
+
+
+_PRECISE_OPTIMAGIC = {
+    "scipy_lbfgsb": {"convergence_ftol_rel": 1e-14, "convergence_gtol_abs": 1e-8},
+    "scipy_slsqp": {"convergence_ftol_abs": 1e-14},
+}
+"""Tolerances as in `_PRECISE`."""
 
 
 def _optimagic_constraint(library: Any, rows: _Rows, sign: float, **bound: Any) -> Any:
