@@ -266,7 +266,7 @@ def _linalg(d: Any) -> Call:
         ("diagonal", (matrix,), {"offset": d.one(0, 1)}), ("tensordot", (matrix, matrix), {"axes": 1}),
         ("tensorsolve", (matrix, vector), {}), ("svd", (matrix,), {"compute_uv": False}),
         ("qr", (matrix,), {"mode": "r"}), ("eigh", (symmetric,), {}),
-        ("vecdot", (d.array((2, 3)), d.array((3,))), {}),
+        ("vecdot", (d.array((2, 3), finite=True), d.array((3,), finite=True)), {}),
     )  # fmt: skip
     return Call(f"linalg.{name}", operands, options)
 

@@ -246,7 +246,9 @@ def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
             if dtype_of(a).kind == "c":
                 return COMPLEX_ORDER[np.maximum if name.endswith("max") else np.minimum](result, initial)
             return (maximum if name.endswith("max") else minimum)(result, initial)
-        if 0 in a.shape and 0 not in result.shape:
+        if 0 in a.shape and 0 in [
+            a.shape[i] for i in normalized_axes(f"np.{name}", axis_key(axis), len(a.shape))
+        ]:
             raise ValueError(
                 f"[np.{name}] zero-size array to reduction operation: shape {a.shape} has no elements along axis "
                 f"{axis}; jt.reduce_{name[-3:]} returns the neutral element"
