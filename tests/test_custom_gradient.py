@@ -432,3 +432,44 @@ def test_tensors_given_by_keyword_have_gradients(mode):
         with jt.GradientTape() as tape:
             z = product(a, y=b, scale=10.0)
         assert [float(g) for g in tape.gradient(z, [a, b])] == [30.0, 20.0]
+
+
+@pytest.mark.parametrize("setting", ["max_pending_ops", "max_pending_bytes"])
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 8, 100])
+def test_limits_of_what_is_pending_may_be_reached_in_a_call(setting: str, limit: int, mode: str) -> None:
+    """Outside of tapes, the op that exceeds a limit ends the trace, also inside the call of such a function."""
+    w = jt.Variable([1.0, 2.0])
+
+    @jt.custom_gradient
+    def sine(x, y):
+        return (jt.sin(x), jt.sin(x) * y), lambda a, b: (a + b, a - b)
+
+    @jt.custom_gradient
+    def scaled(x):
+        return x * w, lambda upstream, variables: (upstream * 3.0, [upstream])
+
+    again = jt.recompute_grad(lambda x, y: jt.sin(x) * y + w)
+    host = lambda x, y: jt.py_function(lambda a, b: a * b, [x, y], jt.float32)  # noqa: E731
+
+    def call(function, *fresh):
+        x, y = (jt.constant(a) for a in fresh)
+        a, b = sine(x, function(x, y))
+        return scaled(a) + again(b, y) * host(a, y), scaled(y)
+
+    before = getattr(jt.config, setting)
+    setattr(jt.config, setting, limit)
+    try:
+        for length in range(8):
+            for function in (sine, again, host):
+                taken = (lambda x, y: sine(x, y)[1]) if function is sine else function
+                x, y = np.float32([0.1 * length, 0.7]), np.float32([0.3, 1.1])
+                extra = jt.constant(y)
+                for _ in range(length):
+                    extra = extra * 1.0
+                values = call(taken, x, extra)
+                with jt.GradientTape():
+                    expected = call(taken, x, y)
+                for one, other in zip(values, expected, strict=True):
+                    np.testing.assert_allclose(one, other, rtol=1e-6)
+    finally:
+        setattr(jt.config, setting, before)

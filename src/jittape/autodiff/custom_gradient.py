@@ -23,7 +23,7 @@ from jittape.recording.nested import flatten, own_handles
 from jittape.recording.operators import Operators
 from jittape.recording.tape_exits import first_order_excused
 from jittape.recording.tensor import Tensor
-from jittape.recording.trace import Trace, current_trace
+from jittape.recording.trace import CLEARED, Trace, current_trace
 from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
 from jittape.transform.batching import ops_between
@@ -126,7 +126,8 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
     if isinstance(trace, BodyTrace):
         return rebuild(_custom_vjp(trace, f, results, [*tensors, *variables], gradients))
     made = apply(_custom, (*results, *tensors, *variables), (len(results),))
-    trace.callbacks[made[0]._slot] = gradients
+    if trace.callbacks is not CLEARED:  # else it has run, as outside of tapes too many results were pending
+        trace.callbacks[made[0]._slot] = gradients
     return rebuild(list(made))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from jittape.core.primitive import active_recorder
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
-from jittape.recording.trace import Trace
+from jittape.recording.trace import CLEARED, Trace
 
 __all__ = ["flatten", "flatten_like", "key_orders", "own_handles"]
 
@@ -101,9 +101,9 @@ def own_handles(leaves: Sequence[Any]) -> list[Any]:
     A write to one handle does not change the other. A tape treats both as the same value. A leaf that occurs twice gets
     one new handle.
     """
-    trace = active_recorder()
     made: dict[int, Any] = {}
     for leaf in leaves:
+        trace = active_recorder()
         if leaf.__class__ is Tensor and isinstance(trace, Trace):
             if id(leaf) not in made:
                 made[id(leaf)] = _new_handle(trace, leaf)
@@ -115,6 +115,8 @@ def own_handles(leaves: Sequence[Any]) -> list[Any]:
 def _new_handle(trace: Trace, tensor: Tensor) -> Tensor:
     slot = tensor._slot if tensor._trace is trace and tensor._slot >= 0 else trace.import_tensor(tensor)
     buffer = tensor._buffer
+    if trace.imported is CLEARED:  # it has run, as imports outside of tapes exceed the memory limit
+        return Tensor(tensor._trace, tensor._slot, tensor._aval, buffer)
     handle = Tensor(trace, slot, tensor._aval, buffer)
     if buffer is None:
         trace.adopt(handle)
