@@ -504,8 +504,6 @@ def test_frozen_multivariate_distributions() -> None:
     )
     with pytest.raises(jt.errors.ShapeError, match="cov an n by n matrix"):
         stats.multivariate_normal([0.0, 1.0], np.eye(3))
-    with pytest.raises(AttributeError, match="no attribute 'cdf'"):
-        stats.multivariate_normal(mean).cdf  # noqa: B018
 
 
 @pytest.mark.parametrize(("name", "x"), [("genextreme", 0.7), ("genpareto", 0.7)])
@@ -544,3 +542,17 @@ def test_moments_of_frozen_distributions() -> None:
     for order in (1, 2):
         np.testing.assert_allclose(frozen.moment(order), wanted.moment(order), rtol=1e-14)
     np.testing.assert_allclose(frozen.interval(confidence=0.9)[1], wanted.interval(0.9)[1], rtol=1e-12)
+
+
+def test_missing_methods_name_scipys_function() -> None:
+    normal = stats.multivariate_normal
+    for owner, method, message in (
+        (normal, "cdf", "call scipy.stats.multivariate_normal.cdf on arrays"),
+        (normal([0.0, 0.0]), "cdf", "call scipy.stats.multivariate_normal.cdf on arrays"),
+        (stats.multinomial, "cov", "call scipy.stats.multinomial.cov on arrays"),
+        (stats.dirichlet, "rvs", "samples come from jittape.numpy.random"),
+        (stats.norm(1.0), "expect", "call scipy.stats.norm.expect on arrays"),
+        (normal, "shape", "multivariate_normal has no attribute 'shape'"),
+    ):
+        with pytest.raises(AttributeError, match=message):
+            getattr(owner, method)

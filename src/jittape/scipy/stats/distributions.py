@@ -30,7 +30,7 @@ from jittape.primitives.record_parts import same_real_float
 from jittape.scipy.scipy_operands import as_operand, floating_operand, real_operands
 from jittape.scipy.stats.continuous_formulas import CONTINUOUS
 from jittape.scipy.stats.discrete_formulas import DISCRETE
-from jittape.scipy.stats.formulas import Formulas
+from jittape.scipy.stats.formulas import OTHER_METHODS, Formulas, missing_method
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["Distribution", "FrozenDistribution"]
@@ -315,14 +315,8 @@ class Distribution:
         return found[0], found[1]
 
     def __getattr__(self, name: str) -> Any:
-        if name == "rvs":
-            raise AttributeError(
-                f"[{self.name}.rvs] is missing: samples come from jittape.numpy.random.default_rng() or jt.random"
-            )
-        if name in OTHER_METHODS.split():
-            raise AttributeError(
-                f"[{self.name}.{name}] is not recorded; call scipy.stats.{self.name}.{name} on arrays"
-            )
+        if name in OTHER_METHODS:
+            raise missing_method(self.name, name)
         raise AttributeError(
             f"a distribution has no attribute {name!r}"
         )  # also before `__init__`: no names here
@@ -375,8 +369,6 @@ class Distribution:
 
 _NEEDED = {"cdf": "cdf", "logcdf": "cdf", "sf": "sf", "logsf": "sf"}
 """The formula that a function of a value needs, if it is not the density."""
-OTHER_METHODS = "expect fit fit_loc_scale freeze nnlf"
-"""Methods of SciPy's distributions that are missing."""
 
 METHODS = {
     "pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "mean", "var", "std", "entropy",
@@ -391,6 +383,8 @@ class FrozenDistribution:
         self.dist, self.args, self.kwds = dist, args, kwds
 
     def __getattr__(self, name: str) -> Any:
+        if name in OTHER_METHODS and name not in METHODS:
+            raise missing_method(self.dist.name, name)
         if name not in METHODS:
             raise AttributeError(f"a frozen {self.dist.name} has no attribute {name!r}")
         method = getattr(self.dist, name)

@@ -11,7 +11,9 @@ from jittape.primitives.elementwise.arithmetic import multiply, negative, subtra
 from jittape.primitives.elementwise.comparison import greater, less, where
 from jittape.primitives.elementwise.exponential import log, log1p
 
-__all__ = ["INF", "NAN", "Formulas", "from_zero", "half", "positive", "unit"]
+__all__ = [
+    "INF", "NAN", "OTHER_METHODS", "Formulas", "from_zero", "half", "missing_method", "positive", "unit",
+]  # fmt: skip
 
 Formula = Callable[..., Any]
 INF, NAN = math.inf, math.nan
@@ -110,3 +112,33 @@ class Formulas:
 
 def _log_of(p: Any, complement: Any) -> Any:
     return where(less(p, 0.5), log(p), log1p(negative(complement)))
+
+
+OTHER_METHODS = frozenset(
+    [
+        "cdf",
+        "cov",
+        "entropy",
+        "expect",
+        "fit",
+        "fit_loc_scale",
+        "freeze",
+        "logcdf",
+        "marginal",
+        "mean",
+        "mode",
+        "nnlf",
+        "rvs",
+        "var",
+    ]
+)
+"""Methods of SciPy's distributions that some of these lack."""
+
+
+def missing_method(distribution: str, name: str) -> AttributeError:
+    """Return the error for a method of SciPy's `distribution` that is missing; it says what to call instead."""
+    if name == "rvs":
+        text = f"[{distribution}.rvs] is missing: samples come from jittape.numpy.random.default_rng() or jt.random"
+    else:
+        text = f"[{distribution}.{name}] is not recorded; call scipy.stats.{distribution}.{name} on arrays"
+    return AttributeError(text)

@@ -29,6 +29,7 @@ from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import broadcast_to, expand_dims, matrix_transpose, reshape
 from jittape.primitives.spectra.eigh import eigh
 from jittape.scipy.scipy_operands import floating_operand
+from jittape.scipy.stats.formulas import OTHER_METHODS, missing_method
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["Dirichlet", "FrozenMultivariate", "Multinomial", "MultivariateNormal"]
@@ -66,7 +67,20 @@ class FrozenMultivariate:
                 return partial(getattr(self._dist, name), **self._parameters, **self._methods[name])
             if name in self._parameters:
                 return self._parameters[name]
+            if name in OTHER_METHODS:
+                raise missing_method(self._dist.name, name)
         raise AttributeError(f"a frozen multivariate distribution has no attribute {name!r}")
+
+
+class _Multivariate:
+    """A distribution whose missing methods are refused with SciPy's name."""
+
+    name: str
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OTHER_METHODS:
+            raise missing_method(self.name, name)
+        raise AttributeError(f"{self.name} has no attribute {name!r}")
 
 
 # ---- normal ----------------------------------------------------------------------------------------------------------
@@ -129,7 +143,7 @@ def _mvn_entropy(mean: Any, cov: Any) -> Any:
     return add(_half_log_det(cholesky(_covariance(cov, n))), 0.5 * n * (1 + LOG_TWO_PI))
 
 
-class MultivariateNormal:
+class MultivariateNormal(_Multivariate):
     """The multivariate normal distribution, differentiable in the value, the mean and the covariance.
 
     Its methods take `mean` (zeros by default) and `cov`, a matrix, a vector of variances, or one variance. Only the
@@ -142,6 +156,8 @@ class MultivariateNormal:
     >>> round(float(stats.multivariate_normal.logpdf([0.0, 0.0], cov=[2.0, 2.0])), 4)
     -2.531
     """
+
+    name = "multivariate_normal"
 
     def __call__(
         self, mean: TensorLike | None = None, cov: TensorLike = 1.0, allow_singular: bool = False
@@ -233,7 +249,7 @@ def _dirichlet_entropy(alpha: Any) -> Any:
     return subtract(add(log_beta, multiply(subtract(total, float(n)), digamma(total))), weighted)
 
 
-class Dirichlet:
+class Dirichlet(_Multivariate):
     """The Dirichlet distribution, differentiable in the value and in `alpha`.
 
     As in SciPy, the first dimension of `x` has the components, and a last component may be missing. That the components
@@ -245,6 +261,8 @@ class Dirichlet:
     >>> stats.dirichlet.mean([1.0, 3.0]).numpy()
     array([0.25, 0.75])
     """
+
+    name = "dirichlet"
 
     def __call__(self, alpha: TensorLike) -> FrozenMultivariate:
         """Return the distribution with these parameters."""
@@ -294,7 +312,7 @@ def _multinomial_pmf(x: Any, n: Any, p: Any) -> Any:
     return exp(_multinomial_logpmf(x, n, p))
 
 
-class Multinomial:
+class Multinomial(_Multivariate):
     """The multinomial distribution, differentiable in `p`, whose components must sum to 1 (not checked).
 
     Examples
@@ -303,6 +321,8 @@ class Multinomial:
     >>> round(float(stats.multinomial.pmf([1, 1], 2, [0.5, 0.5])), 4)
     0.5
     """
+
+    name = "multinomial"
 
     def __call__(self, n: TensorLike, p: TensorLike) -> FrozenMultivariate:
         """Return the distribution with these parameters."""
