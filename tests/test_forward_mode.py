@@ -327,3 +327,32 @@ def test_dead_code_of_the_two_passes_is_gone() -> None:
     program = tangent_program(program_of(jt.matmul, np.ones((2, 2)), np.ones((2, 2))), (0, 1))
     names = [op.primitive.name for op in simplify(program).ops]
     assert names.count("matmul") == 2, names
+
+
+@pytest.mark.parametrize(
+    ("setting", "limit"), [("max_pending_ops", 1), ("max_pending_ops", 3), ("max_pending_bytes", 16)]
+)
+def test_tangents_of_custom_gradients_may_exceed_the_limits_of_what_is_pending(
+    setting: str, limit: int
+) -> None:
+    """The tangents are recorded after the accumulator has been left, so outside of all tapes."""
+
+    @jt.custom_gradient
+    def f(x):
+        return jt.sin(x), lambda upstream: upstream * 2.0
+
+    before = getattr(jt.config, setting)
+    setattr(jt.config, setting, limit)
+    try:
+        x = jt.constant(np.array([1.0, 2.0]))
+        for _ in range(3):
+            with jt.autodiff.ForwardAccumulator(x, jt.constant(np.array([1.0, 3.0]))) as accumulator:
+                y = f(x) * x
+            with jt.GradientTape() as tape:
+                tape.watch(x)
+                z = f(x) * x
+            expected = 2.0 * x + np.sin([1.0, 2.0])
+            np.testing.assert_allclose(accumulator.jvp(y), expected * [1.0, 3.0], rtol=1e-12)
+            np.testing.assert_allclose(tape.jacobian(z, x), np.diag(expected), rtol=1e-12)
+    finally:
+        setattr(jt.config, setting, before)

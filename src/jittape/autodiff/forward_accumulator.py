@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 from weakref import ref
 
-from jittape.autodiff.forward_mode import record_tangents
+from jittape.autodiff.forward_mode import kept, record_tangents
 from jittape.autodiff.gradient_diagnostics import diagnoses
 from jittape.autodiff.tape_arguments import (
     UnconnectedGradients,
@@ -16,7 +16,7 @@ from jittape.autodiff.tape_arguments import (
     wants_zeros,
 )
 from jittape.autodiff.tape_interval import TapeInterval
-from jittape.core.primitive import active_recorder, recording_with
+from jittape.core.primitive import active_recorder
 from jittape.core.user_calls import stack_level
 from jittape.errors import UnconnectedGradientWarning
 from jittape.primitives.shape.creation import zeros_like
@@ -125,7 +125,7 @@ class ForwardAccumulator:
         recorder: Any = active_recorder()
         if recorder.traced_in is not None and recorder is not trace:
             recorder.flush()  # the tangent is of ops outside the traced function
-        with recording_with(trace):
+        with kept(trace):
             begin = trace.node.n_slots
             results = self._tangents_of(trace, targets, zero)
             self._extend_outer_intervals(begin)

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from weakref import ref
 
 from jittape.autodiff.custom_gradient import with_traced_rules
 from jittape.autodiff.gradient_diagnostics import dependent_slots
 from jittape.autodiff.reverse import Slots, record_gradient
 from jittape.core.builder import Builder, Symbol, literal
-from jittape.core.primitive import any_dtype
+from jittape.core.primitive import any_dtype, recording_with
 from jittape.core.program import Aval
 from jittape.errors import NoGradientError
 from jittape.primitives.broadcast import broadcast
@@ -31,7 +32,19 @@ from jittape.transform.batching import batched
 from jittape.transform.differentiate import TapeView
 from jittape.transform.opaque import OpaqueRules
 
-__all__ = ["placeholders", "record_batch", "record_tangents"]
+__all__ = ["kept", "placeholders", "record_batch", "record_tangents"]
+
+
+@contextmanager
+def kept(trace: Trace) -> Iterator[None]:
+    """Let gradient functions record in `trace`, which no limit of what is pending ends inside the context."""
+    outer = ref(trace)
+    trace.intervals.append(outer)
+    try:
+        with recording_with(trace):
+            yield
+    finally:
+        trace.intervals.remove(outer)
 
 
 @contextmanager
@@ -44,8 +57,9 @@ def placeholders(trace: Trace, avals: Sequence[Aval]) -> Iterator[list[Tensor]]:
         If a user-defined gradient function takes the value of a tensor that depends on a placeholder.
     """
     before = set(trace.exits or ())
-    made = list(trace.apply(_zeros, (), (tuple(avals),)))
-    yield made
+    with kept(trace):
+        made = list(trace.apply(_zeros, (), (tuple(avals),)))
+        yield made
     if trace.exits is not None and trace.exits.keys() - before:
         depends = dependent_slots(path_to(trace.node), [t._slot for t in made])
         for key, exit in trace.exits.items():
