@@ -412,6 +412,14 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
         ValueError,
         "do not imply a few diagonals",
     ),
+    # Without a limit, the system would end the process for lack of memory.
+    (lambda: jt.sparse_hessian(lambda x: jt.reduce_sum(x) ** 2)(np.ones(10_000)), ValueError, "is dense"),
+    (lambda: jt.sparse_jacobian(lambda x: x * jt.reduce_sum(x))(np.ones(10_000)), ValueError, "is dense"),
+    (
+        lambda: jt.sparse_jacobian(lambda x: jt.linalg.inv(jt.reshape(x, (100, 100))))(np.ones(10_000)),
+        ValueError,
+        "is dense",
+    ),
 ]
 
 

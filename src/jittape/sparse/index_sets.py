@@ -38,7 +38,14 @@ from jittape.core.interpret import run_op
 from jittape.core.program import Body, Op, Program, is_dynamic_dim
 from jittape.sparse.independent_rows import independent_rows
 from jittape.sparse.loop_sets import LoopSets, Operand
-from jittape.sparse.set_matrices import Array, Sets, constant_sets, placed_sets, rows_of
+from jittape.sparse.set_matrices import (
+    Array,
+    Sets,
+    constant_sets,
+    placed_sets,
+    rows_of,
+    selected_sets,
+)
 from jittape.transform.differentiate import carries
 
 __all__ = ["IndexSets"]
@@ -144,7 +151,7 @@ class IndexSets:
         united = self._united(
             [placed_sets(one, np.arange(one.shape[0]) * rows // one.shape[0], rows) for one in sets]
         )
-        return united[np.arange(size) * rows // size]
+        return selected_sets(united, np.arange(size) * rows // size)
 
     def _written_out(self, op: Op, form: Decomposition | CheckedMap, sets: Mapping[int, Sets]) -> Sets:
         """Return the sets of an op that compiled code replaces by other ops."""
@@ -199,7 +206,9 @@ class IndexSets:
             if places is None:
                 return self._updated(sets, at, out.size, overwrites=not combines)
             kept = [sets[0]] if 0 in sets else []
-            written = [placed_sets(sets[1], at, math.prod(merged))[places]] if 1 in sets else []
+            written = (
+                [selected_sets(placed_sets(sets[1], at, math.prod(merged)), places)] if 1 in sets else []
+            )
             return self._united(kept + written)
         return None
 
@@ -225,7 +234,7 @@ class IndexSets:
         at = self._positions(index, self.avals[op.out].shape, merged, op)
         if at is None:
             return None
-        return sets[at] if places is None else placed_sets(sets, places, math.prod(merged))[at]
+        return selected_sets(sets if places is None else placed_sets(sets, places, math.prod(merged)), at)
 
     def _updated(self, sets: Mapping[int, Sets], at: Array, size: int, overwrites: bool) -> Sets:
         parts = []
@@ -301,7 +310,7 @@ class IndexSets:
                     one, b * m + row if i == 0 else b * n + column, batch * (m if i == 0 else n)
                 )
                 b, row, column = np.indices((batch, m, n)).reshape(3, -1)
-                parts.append(lines[b * m + row if i == 0 else b * n + column])
+                parts.append(selected_sets(lines, b * m + row if i == 0 else b * n + column))
                 continue
             b, first, second = (part[:, None] for part in np.nonzero(other.reshape(batch, *other.shape[-2:])))
             free = np.arange(m if i == 0 else n)[None, :]

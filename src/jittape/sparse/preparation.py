@@ -25,6 +25,7 @@ from jittape.recording.tensor import Tensor
 from jittape.sparse.compressed_products import Compression, compressed_jacobian, compression_of
 from jittape.sparse.index_sets import IndexSets
 from jittape.sparse.known_diagonals import KnownDiagonals, known_diagonals
+from jittape.sparse.set_matrices import MOST_ELEMENTS, DenseSets
 from jittape.sparse.sparsity_pattern import SparsityPattern
 from jittape.transforms.jacobians import jacobian
 
@@ -166,7 +167,13 @@ class Request:
         known |= {slot: np.asarray(v, program.avals[slot].dtype) for slot, v in trace.constants().items()}
         if not program.outputs:  # a constant
             return self._pattern([], [], (value.size, x.size))
-        sets = IndexSets(program, given, known, x.size).of(program.outputs[0])
+        try:
+            sets = IndexSets(program, given, known, x.size).of(program.outputs[0])
+        except DenseSets:
+            raise ValueError(
+                f"[{self.name}] the matrix of {function_name(self.f)} is dense: its {value.size:,} rows have more than "
+                f"{MOST_ELEMENTS:,} elements; use jt.jvp, jt.vjp or jt.hvp for its products with vectors"
+            ) from None
         if self.is_symmetric:
             sets = sets + sets.T
         found = sets.tocoo()

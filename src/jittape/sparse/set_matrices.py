@@ -10,12 +10,21 @@ import scipy.sparse
 
 from jittape.core.program import Aval, is_dynamic_dim
 
-__all__ = ["Array", "Sets", "constant_sets", "placed_sets", "rows_of"]
+__all__ = [
+    "MOST_ELEMENTS", "Array", "DenseSets", "Sets", "constant_sets", "placed_sets", "rows_of", "selected_sets",
+]  # fmt: skip
 
 Sets = Any
 """The sets of a value: a ``csr_array`` of bool of shape (elements of the value, elements of the argument)."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+MOST_ELEMENTS = 2**26
+"""Maximum number of elements of a pattern. Its indices take 0.5 GB, its preparation five times as much."""
+
+
+class DenseSets(Exception):
+    """Index sets have more than `MOST_ELEMENTS` elements."""
 
 
 def rows_of(aval: Aval) -> int:
@@ -33,3 +42,16 @@ def placed_sets(sets: Sets, at: Array, size: int) -> Sets:
     count = len(at)
     ones = np.ones(count, bool)
     return scipy.sparse.csr_array((ones, (at, np.arange(count))), shape=(size, count)) @ sets
+
+
+def selected_sets(sets: Sets, at: Array) -> Sets:
+    """Return the sets of the elements at the positions `at`.
+
+    Raises
+    ------
+    DenseSets
+        If they are too many. Without this limit the system would end the process for lack of memory.
+    """
+    if int(np.diff(sets.indptr)[at].sum()) > MOST_ELEMENTS:
+        raise DenseSets
+    return sets[at]
