@@ -12,6 +12,8 @@ import pytest
 import jittape as jt
 from jittape.native import switch
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 MOST_ALLOCATIONS = 160
 """Of objects that the collector visits, in a step."""
 
