@@ -68,7 +68,6 @@ def test_joined_program_has_the_same_values(name: str) -> None:
 @pytest.mark.parametrize(
     ("f", "x"),
     [
-        (lambda x: x[:, 0] * x[:, 1], POINTS[:10]),  # small
         (lambda x: jt.sin(x[1:]) * x[:-1], POINTS),  # overlapping
         (lambda x: column(x, 0) * jt.reduce_sum(x, 1), POINTS),  # one part is everything
         (lambda x: jt.unstack(x, axis=1)[0][:, None] * jt.unstack(x, axis=0)[0], POINTS),  # along two axes

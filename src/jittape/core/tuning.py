@@ -192,8 +192,8 @@ class Tuning:
     """Minimum ratio of the elements of an array to those of its diagonals."""
     diagonal_min_elements: int = 64
     """Minimum elements of an array made of diagonals; smaller arrays cost less than a step."""
-    joined_parts_min_elements: int = 64
-    """Minimum elements of an array whose parts are joined; in smaller ones this makes no difference."""
+    repeated_starts_min_elements: int = 64
+    """Minimum elements of an array whose parts are compiled for the starts that they had at the first visits."""
     transposed_columns_limit: int = 16
     """Maximum columns of an array that is stored transposed."""
     transposed_rows_per_column: int = 8

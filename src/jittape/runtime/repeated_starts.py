@@ -91,7 +91,7 @@ def _joined_starts(program: Program, pads: Sequence[Op]) -> list[int]:
     found = dict[Any, list[tuple[int, tuple[int, ...]]]]()
     for op in pads:
         region, whole = part_region(op), program.avals[op.out]
-        if region is not None and whole.size >= tuning.joined_parts_min_elements:
+        if region is not None and whole.size >= tuning.repeated_starts_min_elements:
             found.setdefault((whole, region.axes[0]), []).append((region.sizes[0], op.args[1:]))
     return [
         slot

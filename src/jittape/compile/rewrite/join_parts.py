@@ -18,8 +18,6 @@ from jittape.compile.rewrite.program_editor import (
 from jittape.core.builder import literal_op
 from jittape.core.forms import Pad
 from jittape.core.program import Op, Program
-from jittape.core.symbolic.extent_functions import is_about_at_most
-from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import broadcast_to_op
 from jittape.primitives.shape.views import Region, concat_op
 from jittape.value_classes import NamedTuple
@@ -79,9 +77,7 @@ class _Sums:
         return self.editor.result()
 
     def _parts(self, op: Op) -> list[_Part] | None:
-        """Return the parts of a sum in order if they are separate, along one axis of a large array."""
-        if not is_about_at_most(tuning.joined_parts_min_elements, self.editor.avals[op.out].size):
-            return None
+        """Return the parts of a sum in order if they are separate, along one axis of an array."""
         found = list[_Part]()
         for slot in terms_of_sum(op, self.op_of, self.inner):
             part = self._part(slot)
