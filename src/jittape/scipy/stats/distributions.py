@@ -191,7 +191,7 @@ class Distribution:
         self.shapes = self._formulas.shapes
         arguments = ", ".join((*self.shapes, "loc=0" if self._formulas.discrete else "loc=0, scale=1"))
         self.__doc__ = (
-            f"The {self._formulas.summary}: parameters {arguments}; see `Distribution` for the methods."
+            f"The {self._formulas.summary}: parameters ``{arguments}``; see `Distribution` for the methods."
         )
 
     def __repr__(self) -> str:
