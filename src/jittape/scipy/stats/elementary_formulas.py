@@ -16,11 +16,9 @@ from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.elementwise.special import xlogy
 from jittape.primitives.elementwise.trigonometric import atan2, tan
 from jittape.scipy.special.ufunc_bodies import BODIES
-from jittape.scipy.stats.formulas import INF, NAN, Formulas, from_zero, half, positive, unit
+from jittape.scipy.stats.formulas import EULER, INF, NAN, Formulas, from_zero, half, positive, unit
 
 __all__ = ["ELEMENTARY"]
-
-EULER = 0.5772156649015328606
 
 
 def _beyond(limit: float, value: Any, parameter: Any) -> Any:

@@ -11,9 +11,10 @@ from jittape.scipy.special.terms import Term, special, square, where
 from jittape.scipy.stats.formulas import Formulas
 
 __all__ = [
-    "EULER",
+    "LOG_2",
     "LOG_ROOT_TWO_PI",
     "above",
+    "all_positive",
     "expm1",
     "law",
     "log1p",
@@ -24,7 +25,7 @@ __all__ = [
     "softplus",
 ]
 
-EULER = 0.5772156649015328606
+LOG_2 = math.log(2)
 LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -50,6 +51,11 @@ def law(summary: str, shapes: str = "", **formulas: Any) -> Formulas:
     for name in ("cdf", "sf", "mean", "var", "entropy"):
         given.setdefault(name, None)
     return Formulas(summary, tuple(shapes.split()), **given)
+
+
+def all_positive(*shapes: Any) -> tuple[Any, ...]:
+    """Return the conditions that all shape parameters are positive."""
+    return tuple([s > 0 for s in shapes])
 
 
 def log1p(x: Any) -> Term:

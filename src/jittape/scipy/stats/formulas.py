@@ -12,11 +12,12 @@ from jittape.primitives.elementwise.comparison import greater, less, where
 from jittape.primitives.elementwise.exponential import log, log1p
 
 __all__ = [
-    "INF", "NAN", "OTHER_METHODS", "Formulas", "from_zero", "half", "missing_method", "positive", "unit",
+    "EULER", "INF", "NAN", "OTHER_METHODS", "Formulas", "from_zero", "half", "missing_method", "positive", "unit",
 ]  # fmt: skip
 
 Formula = Callable[..., Any]
 INF, NAN = math.inf, math.nan
+EULER = 0.5772156649015328606
 
 
 def from_zero(*shapes: Any) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jittape.primitives.elementwise import hyperbolic, trigonometric
+from jittape.primitives.elementwise import trigonometric
 from jittape.scipy.special.terms import (
     cos,
     exp,
@@ -19,25 +19,19 @@ from jittape.scipy.special.terms import (
     where,
 )
 from jittape.scipy.stats.formula_terms import (
+    LOG_2,
+    all_positive,
     expm1,
     law,
     log1p,
     log_normal,
     safe,
 )
-from jittape.scipy.stats.formulas import INF, Formulas
+from jittape.scipy.stats.formulas import INF, Formulas, unit
 
 __all__ = ["INTERVALS"]
 
-asin, atan2, tan = lifted(trigonometric.asin), lifted(trigonometric.atan2), lifted(trigonometric.tan)
-asinh = lifted(hyperbolic.asinh)
-LOG_2 = math.log(2)
-UNIT: dict[str, Any] = {"support": lambda *shapes: (0.0, 1.0)}
-POSITIVE: dict[str, Any] = {"support": lambda *shapes: (0.0, INF)}
-
-
-def _valid(*shapes: Any) -> Any:
-    return tuple([s > 0 for s in shapes])
+asin = lifted(trigonometric.asin)
 
 
 def _bradford_moments(c: Any) -> Any:
@@ -107,7 +101,7 @@ INTERVALS: dict[str, Formulas] = {
         mean=lambda: 0.5,
         var=lambda: 1 / 8,
         entropy=lambda: math.log(math.pi / 4),
-        **UNIT,
+        support=unit,
     ),
     "bradford": law(
         "Bradford distribution",
@@ -119,8 +113,8 @@ INTERVALS: dict[str, Formulas] = {
         mean=lambda c: _bradford_moments(c)[0],
         var=lambda c: _bradford_moments(c)[1],
         entropy=lambda c: 0.5 * log1p(c) - log(c) + log(log1p(c)),
-        conditions=_valid,
-        **UNIT,
+        conditions=all_positive,
+        support=unit,
     ),
     "cosine": law(
         "cosine distribution",
@@ -142,7 +136,7 @@ INTERVALS: dict[str, Formulas] = {
         isf=lambda q, a, b: special("expit", _johnson(-special("ndtri", q), a, b)),
         conditions=lambda a, b: (b > 0, a.is_equal(a)),
         open=True,
-        **UNIT,
+        support=unit,
     ),
     "loguniform": law(
         "log-uniform distribution",
@@ -170,8 +164,8 @@ INTERVALS: dict[str, Formulas] = {
         mean=lambda a: a / (a + 1.0),
         var=lambda a: a / ((a + 2.0) * square(a + 1.0)),
         entropy=lambda a: 1.0 - 1.0 / a - log(a),
-        conditions=_valid,
-        **UNIT,
+        conditions=all_positive,
+        support=unit,
     ),
     "rdist": law(
         "symmetric beta distribution on the interval from -1 to 1",
@@ -187,7 +181,7 @@ INTERVALS: dict[str, Formulas] = {
         ppf=lambda q, c: 2.0 * special("betaincinv", 0.5 * c, 0.5 * c, q) - 1.0,
         isf=lambda q, c: 1.0 - 2.0 * special("betaincinv", 0.5 * c, 0.5 * c, q),
         support=lambda c: (-1.0, 1.0),
-        conditions=_valid,
+        conditions=all_positive,
         mean=lambda c: 0.0 * c,
         var=lambda c: 1.0 / (c + 1.0),
     ),
@@ -215,7 +209,7 @@ INTERVALS: dict[str, Formulas] = {
         var=lambda c: (1.0 - c + square(c)) / 18.0,
         entropy=lambda c: 0.5 - LOG_2 + 0.0 * c,
         conditions=lambda c: (maximum(c, 1.0).is_equal(1.0), maximum(-c, 0.0).is_equal(0.0)),
-        **UNIT,
+        support=unit,
     ),
     "truncexpon": law(
         "exponential distribution truncated at `b`",
@@ -227,6 +221,6 @@ INTERVALS: dict[str, Formulas] = {
         isf=lambda q, b: -log(q + (1.0 - q) * exp(-b)),
         support=lambda b: (0.0, b),
         mean=_truncexpon_mean,
-        conditions=_valid,
+        conditions=all_positive,
     ),
 }

@@ -7,20 +7,20 @@ from typing import Any
 
 from jittape.scipy.special.terms import absolute, exp, log, special, sqrt, square, where
 from jittape.scipy.stats.formula_terms import (
-    EULER,
+    LOG_2,
     LOG_ROOT_TWO_PI,
     above,
+    all_positive,
     expm1,
     law,
     log1p,
     log_gamma,
 )
-from jittape.scipy.stats.formulas import INF, NAN, Formulas
+from jittape.scipy.stats.formulas import EULER, INF, NAN, Formulas, from_zero
 
 __all__ = ["LIFETIMES"]
 
-POSITIVE: dict[str, Any] = {"support": lambda *shapes: (0.0, INF)}
-VALID: dict[str, Any] = {**POSITIVE, "conditions": lambda *shapes: tuple([s > 0 for s in shapes])}
+VALID: dict[str, Any] = {"support": from_zero, "conditions": all_positive}
 
 
 def _xlogy(x: Any, y: Any) -> Any:
@@ -161,7 +161,7 @@ LIFETIMES: dict[str, Formulas] = {
         "chi distribution",
         "df",
         log_density=lambda y, df: (
-            math.log(2) - 0.5 * math.log(2) * df - log_gamma(0.5 * df) + _xlogy(df - 1.0, y) - 0.5 * square(y)
+            LOG_2 - 0.5 * LOG_2 * df - log_gamma(0.5 * df) + _xlogy(df - 1.0, y) - 0.5 * square(y)
         ),
         cdf=lambda y, df: special("gammainc", 0.5 * df, 0.5 * square(y)),
         sf=lambda y, df: special("gammaincc", 0.5 * df, 0.5 * square(y)),
@@ -169,9 +169,7 @@ LIFETIMES: dict[str, Formulas] = {
         isf=lambda q, df: sqrt(2.0 * special("gammainccinv", 0.5 * df, q)),
         mean=_chi_mean,
         var=lambda df: df - square(_chi_mean(df)),
-        entropy=lambda df: (
-            log_gamma(0.5 * df) + 0.5 * (df - math.log(2) - (df - 1.0) * special("psi", 0.5 * df))
-        ),
+        entropy=lambda df: log_gamma(0.5 * df) + 0.5 * (df - LOG_2 - (df - 1.0) * special("psi", 0.5 * df)),
         **VALID,
     ),
     "exponpow": law(
@@ -251,7 +249,7 @@ LIFETIMES: dict[str, Formulas] = {
         var=_gengamma_var,
         entropy=_gengamma_entropy,
         conditions=lambda a, c: (a > 0, absolute(c) > 0),
-        **POSITIVE,
+        support=from_zero,
     ),
     "gompertz": law(
         "Gompertz distribution",
@@ -299,7 +297,7 @@ LIFETIMES: dict[str, Formulas] = {
         mean=lambda: INF,
         var=lambda: INF,
         open=True,
-        **POSITIVE,
+        support=from_zero,
     ),
     "lomax": law(
         "Lomax distribution, Pareto's from 0 on",
@@ -325,7 +323,7 @@ LIFETIMES: dict[str, Formulas] = {
         mean=lambda: 2 * math.sqrt(2 / math.pi),
         var=lambda: 3 - 8 / math.pi,
         entropy=lambda: EULER + LOG_ROOT_TWO_PI - 0.5,
-        **POSITIVE,
+        support=from_zero,
     ),
     "mielke": law(
         "Mielke's distribution",
@@ -342,7 +340,7 @@ LIFETIMES: dict[str, Formulas] = {
         "Nakagami distribution",
         "nu",
         log_density=lambda y, nu: (
-            math.log(2) + _xlogy(nu, nu) - log_gamma(nu) + _xlogy(2.0 * nu - 1.0, y) - nu * square(y)
+            LOG_2 + _xlogy(nu, nu) - log_gamma(nu) + _xlogy(2.0 * nu - 1.0, y) - nu * square(y)
         ),
         cdf=lambda y, nu: special("gammainc", nu, nu * square(y)),
         sf=lambda y, nu: special("gammaincc", nu, nu * square(y)),
@@ -350,7 +348,7 @@ LIFETIMES: dict[str, Formulas] = {
         isf=lambda q, nu: sqrt(special("gammainccinv", nu, q) / nu),
         mean=lambda nu: _ratio_of_gammas(nu, 0.5) / sqrt(nu),
         var=lambda nu: 1.0 - square(_ratio_of_gammas(nu, 0.5)) / nu,
-        entropy=lambda nu: log_gamma(nu) + nu - (nu - 0.5) * special("psi", nu) - 0.5 * log(nu) - math.log(2),
+        entropy=lambda nu: log_gamma(nu) + nu - (nu - 0.5) * special("psi", nu) - 0.5 * log(nu) - LOG_2,
         **VALID,
     ),
     "wald": _invgauss("Wald distribution"),

@@ -20,9 +20,10 @@ from jittape.scipy.special.terms import (
     where,
 )
 from jittape.scipy.stats.formula_terms import (
-    EULER,
+    LOG_2,
     LOG_ROOT_TWO_PI,
     above,
+    all_positive,
     expm1,
     law,
     log1p,
@@ -32,19 +33,12 @@ from jittape.scipy.stats.formula_terms import (
     safe,
     softplus,
 )
-from jittape.scipy.stats.formulas import INF, Formulas
+from jittape.scipy.stats.formulas import EULER, INF, Formulas, from_zero
 
 __all__ = ["LINE"]
 
-asin, atan2, tan = lifted(trigonometric.asin), lifted(trigonometric.atan2), lifted(trigonometric.tan)
+atan2, tan = lifted(trigonometric.atan2), lifted(trigonometric.tan)
 asinh = lifted(hyperbolic.asinh)
-LOG_2 = math.log(2)
-UNIT: dict[str, Any] = {"support": lambda *shapes: (0.0, 1.0)}
-POSITIVE: dict[str, Any] = {"support": lambda *shapes: (0.0, INF)}
-
-
-def _valid(*shapes: Any) -> Any:
-    return tuple([s > 0 for s in shapes])
 
 
 def _log_cosh(y: Any) -> Any:
@@ -153,7 +147,7 @@ LINE: dict[str, Formulas] = {
         **_two_sided_inverses(lambda q, a: special("gammainccinv", a, q)),
         mean=lambda a: 0.0 * a,
         var=lambda a: a * (a + 1.0),
-        conditions=_valid,
+        conditions=all_positive,
     ),
     "dweibull": law(
         "double Weibull distribution",
@@ -163,7 +157,7 @@ LINE: dict[str, Formulas] = {
         **_two_sided_inverses(lambda q, c: (-log(q)) ** (1.0 / c)),
         mean=lambda c: 0.0 * c,
         var=lambda c: exp(log_gamma(1.0 + 2.0 / c)),
-        conditions=_valid,
+        conditions=all_positive,
     ),
     "exponnorm": law(
         "exponentially modified normal distribution",
@@ -173,7 +167,7 @@ LINE: dict[str, Formulas] = {
         sf=lambda y, k: special("ndtr", -y) + exp(_exponnorm_log_product(y, k)),
         mean=lambda k: k,
         var=lambda k: 1.0 + square(k),
-        conditions=_valid,
+        conditions=all_positive,
     ),
     "genextreme": law(
         "generalized extreme value distribution; `c` has the opposite sign of the shape in many texts",
@@ -197,7 +191,7 @@ LINE: dict[str, Formulas] = {
         isf=lambda q, c: -log(expm1(-log1p(-q) / c)),
         mean=lambda c: EULER + special("psi", c),
         entropy=lambda c: special("psi", c + 1.0) + EULER + 1.0 - log(c),
-        conditions=_valid,
+        conditions=all_positive,
     ),
     "gennorm": law(
         "generalized normal distribution",
@@ -208,7 +202,7 @@ LINE: dict[str, Formulas] = {
         mean=lambda beta: 0.0 * beta,
         var=lambda beta: exp(log_gamma(3.0 / beta) - log_gamma(1.0 / beta)),
         entropy=lambda beta: 1.0 / beta - log(0.5 * beta) + log_gamma(1.0 / beta),
-        conditions=_valid,
+        conditions=all_positive,
     ),
     "genpareto": law(
         "generalized Pareto distribution",
@@ -233,7 +227,7 @@ LINE: dict[str, Formulas] = {
         mean=lambda: INF,
         var=lambda: INF,
         entropy=lambda: math.log(2 * math.pi),
-        **POSITIVE,
+        support=from_zero,
     ),
     "halflogistic": law(
         "half-logistic distribution",
@@ -245,7 +239,7 @@ LINE: dict[str, Formulas] = {
         mean=lambda: 2 * LOG_2,
         var=lambda: math.pi**2 / 3 - 4 * LOG_2**2,
         entropy=lambda: 2 - LOG_2,
-        **POSITIVE,
+        support=from_zero,
     ),
     "hypsecant": law(
         "hyperbolic secant distribution",
@@ -281,7 +275,7 @@ LINE: dict[str, Formulas] = {
         mean=lambda kappa: 1.0 / kappa - kappa,
         var=lambda kappa: 1.0 / square(kappa) + square(kappa),
         entropy=lambda kappa: 1.0 + log(kappa + 1.0 / kappa),
-        conditions=_valid,
+        conditions=all_positive,
     ),
     "loggamma": law(
         "log-gamma distribution",
@@ -292,7 +286,7 @@ LINE: dict[str, Formulas] = {
         ppf=lambda q, c: log(special("gammaincinv", c, q)),
         isf=lambda q, c: log(special("gammainccinv", c, q)),
         mean=lambda c: special("psi", c),
-        conditions=_valid,
+        conditions=all_positive,
     ),
     "loglaplace": law(
         "log-Laplace distribution",
@@ -305,8 +299,8 @@ LINE: dict[str, Formulas] = {
         mean=lambda c: above(1.0, c, square(c) / (square(c) - 1.0)),
         var=_loglaplace_var,
         entropy=lambda c: 1.0 + log(2.0 / c),
-        conditions=_valid,
-        **POSITIVE,
+        conditions=all_positive,
+        support=from_zero,
     ),
     "moyal": law(
         "Moyal distribution",
@@ -327,7 +321,7 @@ LINE: dict[str, Formulas] = {
         logsf=lambda y, c: c * special("log_ndtr", -y),
         ppf=lambda q, c: -special("ndtri_exp", log1p(-q) / c),
         isf=lambda q, c: -special("ndtri_exp", log(q) / c),
-        conditions=_valid,
+        conditions=all_positive,
     ),
     "skewnorm": law(
         "skew-normal distribution",
@@ -342,7 +336,7 @@ LINE: dict[str, Formulas] = {
         log_density=lambda y, kappa: (
             -2.0 * kappa * square(sin(0.5 * y)) - math.log(2 * math.pi) - log(special("i0e", kappa))
         ),
-        conditions=_valid,
+        conditions=all_positive,
     ),
     "weibull_max": law(
         "Weibull distribution of negative numbers",
@@ -357,6 +351,6 @@ LINE: dict[str, Formulas] = {
         mean=lambda c: -exp(log_gamma(1.0 + 1.0 / c)),
         var=lambda c: exp(log_gamma(1.0 + 2.0 / c)) - exp(2.0 * log_gamma(1.0 + 1.0 / c)),
         entropy=lambda c: EULER + 1.0 - EULER / c - log(c),
-        conditions=_valid,
+        conditions=all_positive,
     ),
 }
