@@ -10,10 +10,9 @@ from llvmlite import ir
 from jittape.autodiff.machine_code.emit_gradients import find_gradient
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.machine_code.emit_flush import clear
 from jittape.recording.machine_code.emit_methods import call_by_position, call_python, imported_slot
-from jittape.recording.machine_code.emit_operands import New, recorder
-from jittape.recording.machine_code.emit_steps import require_unused
+from jittape.recording.machine_code.emit_operands import New, OwnedObjects, changed, recorder
+from jittape.recording.machine_code.emit_steps import leave_to, require_unused
 
 __all__ = [
     "define_enter",
@@ -22,35 +21,6 @@ __all__ = [
     "define_known_gradient",
     "define_watch",
 ]
-
-
-class _Owned:
-    """Words for objects that a function refers to and releases at its end; 0 is no object."""
-
-    def __init__(self, code: ObjectCode, *names: str) -> None:
-        self.code = code
-        self._words = {name: code.words(1) for name in names}
-        for word in self._words.values():
-            code.write(word, integer(0))
-
-    def keep(self, name: str, value: ir.Value) -> ir.Value:
-        """Own `value`, a new reference."""
-        self.code.write(self._words[name], value)
-        return value
-
-    def read(self, name: str) -> ir.Value:
-        """Return an object, borrowed."""
-        return self.code.read(self._words[name])
-
-    def take(self, name: str) -> ir.Value:
-        """Return an object, which the caller owns from now on."""
-        value = self.read(name)
-        self.code.write(self._words[name], integer(0))
-        return value
-
-    def release(self) -> None:
-        for word in self._words.values():
-            self.code.decref(self.code.read(word))
 
 
 def _interval(code: ObjectCode, tape: ir.Value, otherwise: ir.Block) -> ir.Value:
@@ -78,7 +48,7 @@ def define_enter(new: New, function: ir.Function) -> None:
     lost = code.get(trace, "Trace.lost", python)
 
     made = ("append", "ticket", "number", "holders", "thread", "segments", "watches", "variables")
-    owned = _Owned(code, *made)
+    owned = OwnedObjects(code, *made)
     words = code.words(2)
     append = owned.keep("append", code.attempt(failed, "PyObject_GetAttr", lost, code.known("append")))
     for i, value in enumerate((interval, append)):
@@ -89,7 +59,7 @@ def define_enter(new: New, function: ir.Function) -> None:
     intervals = code.get(trace, "Trace.intervals", failed)
     outer = code.call("PyList_Size", intervals)
     _require_ready(code, trace, intervals, outer, failed)
-    owned.keep("holders", _changed(code, code.get(trace, "Trace.holders", failed), 1, failed))
+    owned.keep("holders", changed(code, code.get(trace, "Trace.holders", failed), 1, failed))
     number = owned.keep("number", code.attempt(failed, "PyLong_FromSsize_t", ticket))
     ident = code.call("PyThread_get_thread_ident")
     owned.keep("thread", code.attempt(failed, "PyLong_FromSsize_t", ident))
@@ -140,7 +110,7 @@ def _end_step(code: ObjectCode, otherwise: ir.Block) -> None:
         code.begin(ready)
 
 
-def _begin(code: ObjectCode, owned: _Owned, trace: ir.Value, interval: ir.Value) -> None:
+def _begin(code: ObjectCode, owned: OwnedObjects, trace: ir.Value, interval: ir.Value) -> None:
     """Let the interval record on `trace`, with the objects that the caller has made."""
     code.init(owned.read("ticket"), "Ticket.content", code.incref(trace))
     parts = {"ticket": "_ticket", "thread": "_thread", "segments": "_segments", "watches": "_watches"}
@@ -169,12 +139,6 @@ def _require_ready(
             last = code.call("PyList_GetItem", intervals, code.builder.sub(outer, integer(1)))
             alive = code.differ(code.call("PyWeakref_GetObject", last), code.known("None"))
             code.require(alive, otherwise)
-
-
-def _changed(code: ObjectCode, number: ir.Value, change: int, failed: ir.Block) -> ir.Value:
-    """Return a Python int plus `change`, a new reference."""
-    total = code.builder.add(code.size(number), integer(change))
-    return code.attempt(failed, "PyLong_FromSsize_t", total)
 
 
 def define_exit(new: New, function: ir.Function) -> None:
@@ -261,7 +225,7 @@ def define_gradient(new: New, function: ir.Function) -> None:
     code.require_same(python, (count, integer(2)), (names, integer(0)))
     interval = _interval(code, tape, python)
     given = [code.read(arguments, i) for i in range(2)]
-    owned = _Owned(code, "number", "past", "holders")
+    owned = OwnedObjects(code, "number", "past", "holders")
     persistent = code.get(tape, "GradientTape._persistent", python)
     with code.builder.if_then(code.same(persistent, code.known("True")), likely=False):
         found = find_gradient(new, code, interval, *given)
@@ -273,7 +237,7 @@ def define_gradient(new: New, function: ir.Function) -> None:
     code.require(code.is_a(trace, "Trace"), python)
     ticket = code.get(interval, "TapeInterval._ticket", python)
     owned.keep("number", code.attempt(failed, "PyLong_FromSsize_t", ticket))
-    owned.keep("holders", _changed(code, code.get(trace, "Trace.holders", python), -1, failed))
+    owned.keep("holders", changed(code, code.get(trace, "Trace.holders", python), -1, failed))
     owned.keep("past", code.attempt(failed, "PyTuple_New", integer(len(_PAST))))
     held = code.get(code.get(interval, "TapeInterval._lost", failed), "TicketQueue.held", failed)
     made = find_gradient(new, code, interval, *given)
@@ -290,7 +254,9 @@ def define_gradient(new: New, function: ir.Function) -> None:
     call_python(new, code, code.known("GradientTape.gradient"), *function.args)
 
 
-def _release(code: ObjectCode, owned: _Owned, trace: ir.Value, interval: ir.Value, held: ir.Value) -> None:
+def _release(
+    code: ObjectCode, owned: OwnedObjects, trace: ir.Value, interval: ir.Value, held: ir.Value
+) -> None:
     """Emit ``TapeInterval.release`` with the objects that the caller has made."""
     for i, place in enumerate(_PAST):
         owner = trace if place.startswith("Trace.") else interval
@@ -301,11 +267,7 @@ def _release(code: ObjectCode, owned: _Owned, trace: ir.Value, interval: ir.Valu
     code.incref(trace)
     code.put(interval, "TapeInterval.trace", code.incref(code.known("None")))
     code.put(interval, "TapeInterval._ticket", integer(0))
-    last = code.same(owned.read("holders"), code.known("zero"))
-    code.put(trace, "Trace.holders", owned.take("holders"))
-    superseded = code.same(code.get_unchecked(trace, "Trace.superseded"), code.known("True"))
-    with code.builder.if_then(code.builder.and_(superseded, last)):
-        clear(code, trace)
+    leave_to(code, trace, owned.take("holders"))
     code.decref(trace)
 
 

@@ -13,7 +13,7 @@ from llvmlite import ir
 from jittape.compile.llvm.driver import run_table
 from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
-from jittape.recording.machine_code.emit_operands import New, recorder
+from jittape.recording.machine_code.emit_operands import New, OwnedObjects, changed, recorder
 from jittape.runtime.emit_result_sets import let_next_be_first, take_first
 from jittape.runtime.emit_runner import fill_cells
 
@@ -76,8 +76,11 @@ def give(
     code.decref(assigned)
 
 
-_OWNED = 14
-"""Number of objects that a flush refers to."""
+_OWNED = (
+    "workspace", "free", "pending", "assigned", "node", "alive", "successor", "fresh", "no_assignments", "key", "path",
+    "fast", "results", "inputs",
+)  # fmt: skip
+"""Objects that a flush refers to. `free` is the list that the workspace came from."""
 
 
 # ---- the flush ---------------------------------------------------------------------------------------------------
@@ -89,89 +92,61 @@ def define_run_known(new: New, function: ir.Function) -> None:
 
 
 class _KnownRun:
-    """The writer of the flush.
-
-    Attributes
-    ----------
-    workspace, free : ir.Value
-        Words of the workspace that was taken and of the list that it came from; 0 before.
-    """
+    """The writer of the flush."""
 
     def __init__(self, new: New, function: ir.Function) -> None:
         self.code = code = new(function)
         self.trace, self.wanted = function.args
         self.refused = code.block("refused")
-        # Objects that the call refers to and releases at its end; 0 before.
-        words = code.words(_OWNED)
-        for i in range(_OWNED):
-            code.write(words, integer(0), i)
-        self._free_words = [code.element(words, i) for i in range(_OWNED)]
-        self._owned: list[ir.Value] = []
-        self.workspace, self.free = self._own(), self._own()
+        self.owned = OwnedObjects(code, *_OWNED)
 
     def emit(self) -> None:
-        code, builder = self.code, self.code.builder
+        code, builder, owned = self.code, self.code.builder, self.owned
         refused = self.refused
         self._require_end_of_trace()
         places = ("pending", "assigned", "node")
-        parts = [self._keep(code.get(self.trace, f"Trace.{place}", refused)) for place in places]
+        parts = [self._keep(place, code.get(self.trace, f"Trace.{place}", refused)) for place in places]
         pending, assigned, node = parts
-        alive, successor, fresh, no_assignments = (self._own() for _ in range(4))
         length = code.call("PyList_Size", pending)
-        for made in (alive, fresh):
-            code.write(made, code.attempt(refused, "PyList_New", integer(0)))
-        code.write(no_assignments, code.attempt(refused, "PyDict_New"))
-        add_live(code, pending, code.read(alive), refused)
-        self._require_wanted(code.read(alive))
-        code.write(successor, new_trace(code, self.trace, refused))
-        count = builder.add(code.call("PyList_Size", code.read(alive)), code.call("PyDict_Size", assigned))
+        alive, _ = [
+            owned.keep(name, code.attempt(refused, "PyList_New", integer(0))) for name in ("alive", "fresh")
+        ]
+        owned.keep("no_assignments", code.attempt(refused, "PyDict_New"))
+        add_live(code, pending, alive, refused)
+        self._require_wanted(alive)
+        successor = owned.keep("successor", new_trace(code, self.trace, refused))
+        count = builder.add(code.call("PyList_Size", alive), code.call("PyDict_Size", assigned))
         nothing = code.same(count, integer(0))
         with builder.if_then(builder.not_(nothing), likely=True):
-            run = self._prepare(node, code.read(alive), assigned)
+            run = self._prepare(node, alive, assigned)
         # The allocation of an object may have started the garbage collector, which runs finalizers.
         now = [code.get(self.trace, f"Trace.{place}", refused) for place in places]
         code.require_same(refused, *zip(now, parts, strict=True))
         code.require_same(refused, (code.call("PyList_Size", pending), length))
-        code.put(self.trace, "Trace.pending", self._taken(fresh))
+        code.put(self.trace, "Trace.pending", owned.take("fresh"))
         with builder.if_then(builder.not_(nothing), likely=True):
             buffers = run.run()
             give(
                 code,
                 self.trace,
-                code.read(alive),
+                alive,
                 assigned,
-                self._taken(no_assignments),
+                owned.take("no_assignments"),
                 lambda i: code.item(buffers, i),
             )
-        supersede(code, self.trace, code.read(successor))
-        self._release()
+        supersede(code, self.trace, successor)
+        owned.release()
         code.builder.ret(code.incref(code.known("True")))
         code.begin(refused)
         code.call("PyErr_Clear")
-        with builder.if_then(code.differ(code.read(self.workspace), integer(0))):
-            code.call("PyList_Append", code.read(self.free), code.read(self.workspace))
-        self._release()
+        with builder.if_then(code.differ(owned.read("workspace"), integer(0))):
+            code.call("PyList_Append", owned.read("free"), owned.read("workspace"))
+        owned.release()
         code.builder.ret(code.incref(code.known("False")))
 
-    def _own(self) -> ir.Value:
-        """Return a word for an object that the call releases at its end."""
-        self._owned.append(self._free_words.pop())
-        return self._owned[-1]
-
-    def _keep(self, value: ir.Value) -> ir.Value:
-        """Own `value`, which the caller has borrowed."""
-        self.code.write(self._own(), self.code.incref(value))
-        return value
-
-    def _taken(self, word: ir.Value) -> ir.Value:
-        """Return the object in a word, which does not own it any more."""
-        value = self.code.read(word)
-        self.code.write(word, integer(0))
-        return value
-
-    def _release(self) -> None:
-        for word in self._owned:
-            self.code.decref(self.code.read(word))
+    def _keep(self, name: str, value: ir.Value) -> ir.Value:
+        """Own `value`, which is borrowed."""
+        return self.owned.keep(name, self.code.incref(value))
 
     def _require_end_of_trace(self) -> None:
         """Require that the flush ends the trace, which this thread records, and that nothing was computed before."""
@@ -206,18 +181,17 @@ class _KnownRun:
         code, refused = self.code, self.refused
         needed = needed_slots(code, alive, assigned, refused)
         parts = (needed, code.incref(code.known("empty")), code.incref(code.known("empty")))
-        key = self._own()
-        code.write(key, code.new_tuple(refused, *parts))
+        key = self.owned.keep("key", code.new_tuple(refused, *parts))
         executables = code.get(node, "Node.executables", refused)
-        path = code.call("PyDict_GetItemWithError", executables, code.read(key))
+        path = code.call("PyDict_GetItemWithError", executables, key)
         code.require(code.differ(path, integer(0)), refused)
-        self._keep(path)
+        self._keep("path", path)
         is_path = [code.is_a(path, kind) for kind in ("PathExecutable", "GeneralPathExecutable")]
         code.require(code.builder.or_(*is_path), refused)
         fast = code.get(path, "PathExecutable._fast_run", refused)
         code.require(code.is_a(fast, "FastRun"), refused)
         code.require_same(refused, (code.get(fast, "FastRun.is_simple", refused), code.known("True")))
-        run = _Run(self, self._keep(fast))
+        run = _Run(self, self._keep("fast", fast))
         self._count(path, node)
         return run
 
@@ -239,8 +213,7 @@ class _KnownRun:
     def _increment(self, owner: ir.Value, place: str) -> ir.Value:
         """Add one to an int; return the sum, borrowed."""
         code = self.code
-        value = code.builder.add(code.size(code.get(owner, place, self.refused)), integer(1))
-        total = code.attempt(self.refused, "PyLong_FromSsize_t", value)
+        total = changed(code, code.get(owner, place, self.refused), 1, self.refused)
         code.put(owner, place, total)
         return total
 
@@ -253,7 +226,7 @@ class _Run:
         refused = flush.refused
         self.flush = flush
         poisoned = self._take_workspace(code.get(fast, "FastRun.free", refused))
-        workspace = code.read(flush.workspace)
+        workspace = flush.owned.read("workspace")
         arena = code.get(workspace, "Workspace._arena", refused)
         code.require(code.differ(arena, code.known("None")), refused)
         self.table, self.slots = code.words(1), code.words(1)
@@ -272,8 +245,8 @@ class _Run:
         workspace = code.call("PyList_GetItem", free, last)
         poisoned = code.is_a(workspace, "PoisonedWorkspace")
         code.require(code.builder.or_(code.is_a(workspace, "Workspace"), poisoned), refused)
-        code.write(self.flush.free, code.incref(free))
-        code.write(self.flush.workspace, code.incref(workspace))
+        self.flush.owned.keep("free", code.incref(free))
+        self.flush.owned.keep("workspace", code.incref(workspace))
         code.call("PyList_SetSlice", free, last, code.builder.add(last, integer(1)), integer(0))
         return poisoned
 
@@ -281,7 +254,7 @@ class _Run:
         """Take the first set of results, if it is free."""
         code, refused = self.code, self.flush.refused
         memory = code.get(workspace, "Workspace._results", refused)
-        self.found = self.flush._own()
+        self.found = self.flush.owned.word("results")
         constants = code.known("False"), code.known("None"), code.known("zero")
         take_first(code, memory, self.found, constants, refused)
 
@@ -301,10 +274,9 @@ class _Run:
     def _fill(self, workspace: ir.Value, plan: ir.Value) -> None:
         """Write the addresses and numbers of inputs and results to the slot table."""
         code, refused = self.code, self.flush.refused
-        inputs = self.flush._own()
-        code.write(inputs, code.attempt(refused, "PyList_AsTuple", self._inputs()))
+        inputs = self.flush.owned.keep("inputs", code.attempt(refused, "PyList_AsTuple", self._inputs()))
         code.write(self.table, code.read(plan))
-        fill_cells(code, code.read(inputs), self.cells, plan, refused, refused)
+        fill_cells(code, inputs, self.cells, plan, refused, refused)
         first = code.index(code.get(workspace, "Workspace._first", refused), refused)
         packed, cells = code.item(code.read(self.found), 1), code.builder.add(self.cells, first)
         addresses = code.call("PyBytes_AsString", packed)
@@ -317,12 +289,12 @@ class _Run:
     def run(self) -> ir.Value:
         """Run the table, make the workspace free and return the results, a tuple."""
         code, builder = self.code, self.code.builder
-        memory = code.get_unchecked(code.read(self.flush.workspace), "Workspace._results")
+        memory = code.get_unchecked(self.flush.owned.read("workspace"), "Workspace._results")
         sets = code.get_unchecked(memory, "ResultMemory._sets")
         let_next_be_first(code, sets, self.found)
         with code.collector_released():
             run_table(builder, code.read(self.table), code.read(self.slots))
-        code.call("PyList_Append", code.read(self.flush.free), code.read(self.flush.workspace))
+        code.call("PyList_Append", self.flush.owned.read("free"), self.flush.owned.read("workspace"))
         return self._buffers()
 
 

@@ -13,6 +13,8 @@ from jittape.recording.machine_code.path_tables import MOST_SHAPES
 
 __all__ = [
     "New",
+    "OwnedObjects",
+    "changed",
     "each_result",
     "is_structure",
     "new_tensor",
@@ -24,6 +26,46 @@ __all__ = [
 
 New = Callable[[ir.Function], ObjectCode]
 """A function that returns the code writer of an LLVM function."""
+
+
+class OwnedObjects:
+    """Named words for objects that a function refers to and releases at its end; 0 is no object."""
+
+    def __init__(self, code: ObjectCode, *names: str) -> None:
+        self._code = code
+        self._words = {name: code.words(1) for name in names}
+        for word in self._words.values():
+            code.write(word, integer(0))
+
+    def word(self, name: str) -> ir.Value:
+        """Return the address of a word."""
+        return self._words[name]
+
+    def keep(self, name: str, value: ir.Value) -> ir.Value:
+        """Own `value`, a new reference, and return it."""
+        self._code.write(self._words[name], value)
+        return value
+
+    def read(self, name: str) -> ir.Value:
+        """Return an object, borrowed."""
+        return self._code.read(self._words[name])
+
+    def take(self, name: str) -> ir.Value:
+        """Return an object, which the caller owns from now on."""
+        value = self.read(name)
+        self._code.write(self._words[name], integer(0))
+        return value
+
+    def release(self) -> None:
+        """Release all objects."""
+        for name in self._words:
+            self._code.decref(self.read(name))
+
+
+def changed(code: ObjectCode, number: ir.Value, change: int, failed: ir.Block) -> ir.Value:
+    """Return a Python int plus `change`, a new reference."""
+    total = code.builder.add(code.size(number), integer(change))
+    return code.attempt(failed, "PyLong_FromSsize_t", total)
 
 
 def new_tensor(code: ObjectCode, failed: ir.Block, kind: str = "Tensor", **slots: ir.Value) -> ir.Value:

@@ -8,9 +8,9 @@ from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
 from jittape.recording.machine_code.emit_flush import clear
 from jittape.recording.machine_code.emit_methods import call_by_position
-from jittape.recording.machine_code.emit_operands import New, recorder
+from jittape.recording.machine_code.emit_operands import New, changed, recorder
 
-__all__ = ["define_release", "define_step", "require_unused"]
+__all__ = ["define_release", "define_step", "leave_to", "require_unused"]
 
 
 def define_step(new: New, function: ir.Function) -> None:
@@ -45,17 +45,22 @@ def require_unused(code: ObjectCode, trace: ir.Value, otherwise: ir.Block) -> No
 
 
 def define_release(new: New, function: ir.Function) -> None:
-    """Emit ``Trace.release(self)`` for a trace that one tape holds."""
+    """Emit ``Trace.release(self)``."""
     code = new(function)
     trace, _ = function.args
     python = code.block("python")
     code.require(code.is_a(trace, "Trace"), python)
-    holders, one = code.get(trace, "Trace.holders", python), code.known("one")
-    code.require_same(python, (holders, one))
-    code.put(trace, "Trace.holders", code.incref(code.known("zero")))
-    superseded = code.same(code.get_unchecked(trace, "Trace.superseded"), code.known("True"))
-    with code.builder.if_then(superseded):
-        clear(code, trace)
+    leave_to(code, trace, changed(code, code.get(trace, "Trace.holders", python), -1, python))
     code.builder.ret(code.incref(code.known("None")))
     code.begin(python)
+    code.call("PyErr_Clear")
     call_by_position(code, code.known("Trace.release"), trace)
+
+
+def leave_to(code: ObjectCode, trace: ir.Value, holders: ir.Value) -> None:
+    """Set the number of tapes that hold a trace, a new reference; clear the trace if it needs none and has none."""
+    code.put(trace, "Trace.holders", holders)
+    is_free = code.same(holders, code.known("zero"))
+    superseded = code.same(code.get_unchecked(trace, "Trace.superseded"), code.known("True"))
+    with code.builder.if_then(code.builder.and_(superseded, is_free)):
+        clear(code, trace)
