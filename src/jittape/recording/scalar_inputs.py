@@ -102,13 +102,15 @@ def converted_sequences(
     precise = tuple([_in_doubles(x) if x.__class__ in (list, tuple) else x for x in operands])
     if all(map(is_, precise, operands)):
         return operands
-    parts = list(map(_part, operands))
+    return precise if _needs_doubles(body, static, list(map(_part, operands))) else operands
+
+
+def _needs_doubles(body: Callable[..., Any], static: tuple[Any, ...], parts: list[Any]) -> bool:
+    """Return whether a call with these parts of its key needs doubles: see `converted_sequences`."""
     dtypes = [part.aval.dtype if isinstance(part, Marker) else part for part in parts]
     if not DOUBLES.isdisjoint(dtypes):
-        return precise
-    if WIDE_INTS.isdisjoint(dtypes) or not _SINGLE.isdisjoint(result_dtypes((body, static, *parts))):
-        return operands
-    return precise
+        return True
+    return not WIDE_INTS.isdisjoint(dtypes) and _SINGLE.isdisjoint(_dtypes_of((body, static, *parts)))
 
 
 def _plain_sequences(
@@ -123,30 +125,26 @@ def _plain_sequences(
         for x, kind in zip(operands, kinds, strict=True)
     ]
     dtype = np.dtype(config.default_float)
-    if (
-        float in kinds
-        and dtype != float64
-        and any([x._aval.dtype in DOUBLES for x in arrays if hasattr(x, "_aval")])
-    ):
-        dtype = float64
-    elif float in kinds and dtype != float64:
-        parts = [
-            _part(x)
-            if kind is type(None)
-            else marker_for(Aval(x.shape, dtype if kind is float else int32), None)
-            for x, kind in zip(arrays, kinds, strict=True)
-        ]
-        dtypes = [part.aval.dtype if isinstance(part, Marker) else part for part in parts]
-        needs_double = not DOUBLES.isdisjoint(dtypes) or (
-            not WIDE_INTS.isdisjoint(dtypes) and _SINGLE.isdisjoint(_dtypes_of((body, static, *parts)))
-        )
-        dtype = float64 if needs_double else dtype
+    if float in kinds and dtype != float64:
+        # Without the first test, `x + [1.0, 2.0]` takes 8.6 instead of 6.7 µs.
+        beside_double = any([x._aval.dtype in DOUBLES for x in arrays if hasattr(x, "_aval")])
+        if beside_double or _needs_doubles(body, static, _parts_of(arrays, kinds, dtype)):
+            dtype = float64
     return tuple(
         [
             x if kind is type(None) else tensor_of(x if kind is int else x.astype(dtype, copy=False))
             for x, kind in zip(arrays, kinds, strict=True)
         ]
     )
+
+
+def _parts_of(arrays: list[Any], kinds: list[Any], dtype: np.dtype[Any]) -> list[Any]:
+    """Return the parts of a call's key for operands and for arrays of numbers of these `kinds`."""
+    dtypes = {float: dtype, int: int32}
+    return [
+        _part(x) if kind is type(None) else marker_for(Aval(x.shape, dtypes[kind]), None)
+        for x, kind in zip(arrays, kinds, strict=True)
+    ]
 
 
 def _dtypes_of(key: tuple[Any, ...]) -> list[np.dtype[Any]]:
