@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 import jittape as jt
@@ -11,29 +14,23 @@ from random_numpy_functions import function_mismatch, random_function_call
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_random_expressions_agree_with_numpy(monkeypatch: pytest.MonkeyPatch, programs: range) -> None:
-    monkeypatch.setattr(jt.config, "interpret", True)
-    for seed in programs:
-        expression = random_expression(seed)
-        text = disagreement(expression)
-        assert text is None, f"seed {seed}: {text}\n{expression}"
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_random_calls_with_options_agree_with_numpy(monkeypatch: pytest.MonkeyPatch, programs: range) -> None:
-    monkeypatch.setattr(jt.config, "interpret", True)
-    for seed in programs:
-        call = random_call(seed)
-        text = mismatch(call)
-        assert text is None, f"seed {seed}: {call} {text}"
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_random_functions_with_options_agree_with_numpy(
-    monkeypatch: pytest.MonkeyPatch, programs: range
+@pytest.mark.parametrize(
+    ("draw", "difference"),
+    [
+        (random_expression, disagreement),
+        (random_call, mismatch),
+        (random_function_call, function_mismatch),
+    ],
+    ids=["expressions", "calls with options", "functions with options"],
+)
+def test_random_programs_agree_with_numpy(
+    monkeypatch: pytest.MonkeyPatch,
+    programs: range,
+    draw: Callable[[int], Any],
+    difference: Callable[[Any], str | None],
 ) -> None:
     monkeypatch.setattr(jt.config, "interpret", True)
     for seed in programs:
-        call = random_function_call(seed)
-        text = function_mismatch(call)
-        assert text is None, f"seed {seed}: {call} {text}"
+        drawn = draw(seed)
+        text = difference(drawn)
+        assert text is None, f"seed {seed}: {text}\n{drawn}"
