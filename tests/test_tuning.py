@@ -3,7 +3,6 @@
 import ast
 import itertools
 import re
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -139,9 +138,13 @@ def test_every_threshold_is_documented_and_read() -> None:
         and isinstance(after, ast.Expr)
     }
     read = "".join(path.read_text("utf-8") for path in ROOT.rglob("*.py"))
-    names = {f.name for f in fields(Tuning)}
+    names = set(Tuning.__annotations__)
     assert documented == names
     assert [name for name in names if not re.search(rf"(tuning|self)\.{name}\b", read)] == []
+
+
+def changed_thresholds() -> list[str]:
+    return [name for name in Tuning.__annotations__ if getattr(tuning, name) != getattr(Tuning, name)]
 
 
 def test_an_override_ends_with_its_block() -> None:
@@ -152,14 +155,14 @@ def test_an_override_ends_with_its_block() -> None:
         assert tuning.label == "split_cost_limit=4"
         with pytest.raises(ValueError, match="inside"), tuning.override(task_ns=1):
             raise ValueError("inside")
-    assert tuning == Tuning()
+    assert changed_thresholds() == []
     assert tuning.label == ""
 
 
 def test_unknown_thresholds_are_refused() -> None:
     with pytest.raises(TypeError, match="no such thresholds: split_limit"), tuning.override(split_limit=4):
         pass
-    assert tuning == Tuning()
+    assert changed_thresholds() == []
 
 
 def test_values_computed_from_thresholds_follow() -> None:

@@ -7,7 +7,7 @@ import dataclasses
 import inspect
 import pickle
 import typing
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pytest
 
@@ -130,3 +130,43 @@ def test_a_generic_named_tuple_is_a_tuple_with_type_arguments():
     assert Cell(1) == (1, None)
     assert Cell[int](1, 2)._replace(first=3) == Cell(3, 2)
     assert pickle.loads(pickle.dumps(Cell(1, 2))) == Cell(1, 2)
+
+
+@value_class
+class Compared:
+    """Objects compared by identity."""
+
+    own: int
+    of_class: ClassVar[int] = 3
+    defaulted: str = "a"
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+def test_a_value_class_is_a_dataclass():
+    assert [f.name for f in dataclasses.fields(Longer)] == ["first", "second", "third"]
+    assert [f.name for f in dataclasses.fields(Pair(1))] == ["first", "second"]
+    assert [(f.name, f.type, f.default) for f in dataclasses.fields(Compared)] == [
+        ("own", "int", dataclasses.MISSING),
+        ("defaulted", "str", "a"),
+    ]
+    assert dataclasses.asdict(Longer(1, 2)) == {"first": 1, "second": 2, "third": 3}
+    assert Compared.__match_args__ == ("own", "defaulted")
+    assert str(inspect.signature(Compared)).replace("'", "") == "(own: int, defaulted: str = a) -> None"
+    assert typing.get_type_hints(Compared.__init__) == {"own": int, "defaulted": str, "return": type(None)}
+    assert Compared(1) != Compared(1)
+    assert vars(Compared(defaulted="b", own=2)) == {"own": 2, "defaulted": "b"}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
+        Compared(1, other=2)
+    with pytest.raises(TypeError, match=r"__init__\(\) missing 1 required positional argument: 'own'"):
+        Compared()
+
+
+def test_unknown_names_are_no_changes_of_a_named_tuple():
+    with pytest.raises(ValueError, match="other"):
+        Ours(1)._replace(other=2)
+    with pytest.raises(TypeError, match="other"):
+        Ours(1, other=2)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'first'"):
+        Ours()

@@ -14,13 +14,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from jittape.core.forms import Call, Lowering
 from jittape.core.program import Aval, Op
-from jittape.value_classes import NamedTuple
+from jittape.value_classes import NamedTuple, value_class
 
 __all__ = [
     "INTERRUPTED",
@@ -70,7 +69,7 @@ Rule = Callable[..., Any]
 Body = TypeVar("Body", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, eq=False)
+@value_class
 class Primitive:
     """The record of an op.
 
@@ -170,6 +169,9 @@ class Primitive:
     is_gather: bool = False
     is_expensive: bool = False
     cholesky_role: str = ""
+
+    __eq__ = object.__eq__  # compared by identity
+    __hash__ = object.__hash__
 
     @property
     def is_addition(self) -> bool:

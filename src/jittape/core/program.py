@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,7 +168,7 @@ class Program:
     inputs: tuple[int, ...]
     ops: tuple[Op, ...]
     outputs: tuple[int, ...]
-    avals: Mapping[int, Aval] = field(repr=False)
+    avals: Mapping[int, Aval]
 
     def input_avals(self) -> tuple[Aval, ...]:
         return tuple(self.avals[slot] for slot in self.inputs)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 __all__ = ["Tuning", "threshold_cache", "tuning"]
@@ -14,8 +14,6 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _caches: list[Callable[[], None]] = []
 
 
-# The class has the defaults; an `__init__` of all fields compiles in 1.5 ms.
-@dataclass(init=False, repr=False)
 class Tuning:
     """Thresholds, by the package that reads them.
 
@@ -76,19 +74,17 @@ class Tuning:
 
     # ---- compile/analysis: costs -------------------------------------------------------------------------------------
 
-    instruction_costs: Mapping[str, int] = field(
-        default_factory=lambda: {"call": 8, "fdiv": 4, "frem": 30, "sdiv": 10, "udiv": 10}
+    instruction_costs: Mapping[str, int] = MappingProxyType(
+        {"call": 8, "fdiv": 4, "frem": 30, "sdiv": 10, "udiv": 10}
     )
     """Costs of slow LLVM instructions by opcode; all other instructions cost 1."""
     instructions_per_ns: int = 100
     """Cost that one thread executes per ns, on elements of 8 bytes."""
     memory_access_cost: int = 20
     """Cost of loading or storing an element."""
-    gemm_bytes_per_ns: Mapping[str, int] = field(
-        default_factory=lambda: {
-            "matrix": 400, "vector": 32, "tiny": 64, "tiled": 400, "dots": 128, "rows": 110, "columns": 110,
-        }
-    )  # fmt: skip
+    gemm_bytes_per_ns: Mapping[str, int] = MappingProxyType(
+        {"matrix": 400, "vector": 32, "tiny": 64, "tiled": 400, "dots": 128, "rows": 110, "columns": 110}
+    )
     """Speed of each form of `Gemm`: multiplications times the bytes of an element, per ns."""
     lapack_bytes_per_ns: int = 40
     """Speed of LAPACK: multiplications times the bytes of an element, per ns."""
@@ -102,8 +98,8 @@ class Tuning:
     """Speed of unrolled factorizations and solves: multiplications times the bytes of an element, per ns."""
     decomposition_ns: int = 2_000
     """Time, in ns, of a decomposition besides that for its elements."""
-    decomposition_ns_per_element: Mapping[str, int] = field(
-        default_factory=lambda: {
+    decomposition_ns_per_element: Mapping[str, int] = MappingProxyType(
+        {
             "eigh": 60, "eigvalsh": 30, "eig": 300, "svd": 120, "svdvals": 50, "qr": 30, "complement": 50,
             "expm": 60, "expm_derivative": 90, "sqrtm": 400, "sqrtm_derivative": 600, "logm": 600,
             "logm_derivative": 2_000,
@@ -325,7 +321,7 @@ class Tuning:
     """Number of modules per thread: with fewer, threads finish at different times, and each module adds work."""
     function_compile_weight: int = 1500
     """Weight of a function that is no kernel when modules are balanced, in characters of a kernel's listing."""
-    effort_weights: Mapping[str, int] = field(default_factory=lambda: {"LEAST": 1, "LITTLE": 4, "LOOPS": 10})
+    effort_weights: Mapping[str, int] = MappingProxyType({"LEAST": 1, "LITTLE": 4, "LOOPS": 10})
     """Relative compile time per character, by the name of the `Effort`."""
     stored_schedule_ops: int = 256
     """Minimum ops of a program whose schedule is stored on disk; scheduling fewer is faster than the look-up."""
@@ -359,10 +355,6 @@ class Tuning:
     """Accuracy of Newton's method in units of the tolerance of a step: gradients assume a solved equation."""
     _label = ""  # no annotation: no field
 
-    def __init__(self) -> None:
-        mappings = {f.name: f.default_factory() for f in fields(self) if f.default_factory is not MISSING}
-        vars(self).update(mappings)
-
     @property
     def work_per_thread_ns(self) -> int:
         """Minimum work, in ns, for which another thread is used."""
@@ -383,7 +375,7 @@ class Tuning:
         Programs that were scheduled before keep their schedules. Code of the thread pool and the driver is compiled
         once per process and keeps the thresholds of that time.
         """
-        unknown = values.keys() - {f.name for f in fields(self)}
+        unknown = values.keys() - Tuning.__annotations__
         if unknown:
             raise TypeError(f"no such thresholds: {', '.join(sorted(unknown))}")
         before = {name: getattr(self, name) for name in values}
@@ -396,8 +388,7 @@ class Tuning:
     def _set(self, values: Mapping[str, Any]) -> None:
         for name, value in values.items():
             setattr(self, name, value)
-        default = Tuning()
-        changed = [f.name for f in fields(self) if getattr(self, f.name) != getattr(default, f.name)]
+        changed = [name for name in Tuning.__annotations__ if getattr(self, name) != getattr(Tuning, name)]
         self._label = ", ".join([f"{name}={getattr(self, name)!r}" for name in changed])
         for clear in _caches:
             clear()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ class Loop:
     step: Step
     names: tuple[str, ...]
     going: Callable[[list[Any]], Any] | None = None
-    weak: Mapping[int, Any] = field(default_factory=dict)
+    weak: Mapping[int, Any] = MappingProxyType({})
 
     def run(
         self,

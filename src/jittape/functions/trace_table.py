@@ -6,7 +6,6 @@ trace; the table compares the counts when a trace is added.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from jittape.core.config import config
@@ -19,13 +18,12 @@ __all__ = ["TraceTable", "all_functions", "compiled_traces"]
 Trace = Concrete | Uncompiled
 
 
-@dataclass
 class _Known:
-    key: Any
-    trace: Trace
-    signature: Signature
-    uses: int
-    last_used: int
+    __slots__ = ("key", "last_used", "signature", "trace", "uses")
+
+    def __init__(self, key: Any, trace: Trace, signature: Signature, last_used: int) -> None:
+        self.key, self.trace, self.signature = key, trace, signature
+        self.uses, self.last_used = trace.uses, last_used
 
 
 class TraceTable:
@@ -76,7 +74,7 @@ class TraceTable:
         for known in self._known:
             if known.trace.uses != known.uses:
                 known.uses, known.last_used = known.trace.uses, self.added - 1
-        self._known.append(_Known(key, trace, signature, trace.uses, self.added))
+        self._known.append(_Known(key, trace, signature, self.added))
         self.move_to_front(key, trace)
         return [self._drop() for _ in range(len(self._known) - config.max_signatures)]
 

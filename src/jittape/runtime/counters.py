@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 __all__ = ["Counters", "counters"]
 
 
-@dataclass(slots=True)
 class Counters:
     """Running totals since the process began or the last reset.
 
@@ -32,24 +30,31 @@ class Counters:
         The executable of the last flush, which `jt.explain()` describes.
     """
 
-    flushes: int = 0
-    compiled_runs: int = 0
-    interpreted_runs: int = 0
-    programs_compiled: int = 0
-    kernels_compiled: int = 0
-    kernels_found: int = 0
-    kernels_loaded: int = 0
-    compile_seconds: float = 0.0
-    paths_found: int = 0
-    paths_recorded: int = 0
-    paths_derived: int = 0
-    last: Any = None
+    __slots__ = (
+        "compile_seconds",
+        "compiled_runs",
+        "flushes",
+        "interpreted_runs",
+        "kernels_compiled",
+        "kernels_found",
+        "kernels_loaded",
+        "last",
+        "paths_derived",
+        "paths_found",
+        "paths_recorded",
+        "programs_compiled",
+    )
+
+    def __init__(self) -> None:
+        self.last: Any = None
+        self.reset()
 
     def reset(self) -> None:
         """Set all counts to zero; keep `last`."""
-        last = self.last
-        self.__init__()  # type: ignore[misc]
-        self.last = last
+        self.flushes = self.compiled_runs = self.interpreted_runs = self.programs_compiled = 0
+        self.kernels_compiled = self.kernels_found = self.kernels_loaded = 0
+        self.compile_seconds = 0.0
+        self.paths_found = self.paths_recorded = self.paths_derived = 0
 
 
 counters = Counters()

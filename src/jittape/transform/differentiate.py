@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from jittape.core.builder import Builder, Symbol
@@ -111,7 +110,6 @@ class Callback(NamedTuple):
     cotangents: tuple[Symbol | None, ...]
 
 
-@dataclass
 class Reverse:
     """The walk from targets back to sources. Copy it (`copy`) to continue it twice.
 
@@ -135,14 +133,18 @@ class Reverse:
         Lines of the appended ops, by identity of the line of the differentiated op.
     """
 
-    steps: tuple[tuple[Op, tuple[int, ...]], ...]
-    avals: Mapping[int, Aval]
-    cotangents: dict[int, Symbol] = field(default_factory=dict)
-    position: int = 0
-    called: set[int] = field(default_factory=set)
-    runs: Mapping[int, tuple[Op, ...]] = field(default_factory=dict)
-    stacked: dict[int, list[Symbol]] = field(default_factory=dict)
-    lines: dict[int, GradientLine] = field(default_factory=dict)
+    def __init__(
+        self,
+        steps: tuple[tuple[Op, tuple[int, ...]], ...],
+        avals: Mapping[int, Aval],
+        runs: Mapping[int, tuple[Op, ...]],
+    ) -> None:
+        self.steps, self.avals, self.runs = steps, avals, runs
+        self.cotangents: dict[int, Symbol] = {}
+        self.position = 0
+        self.called: set[int] = set()
+        self.stacked: dict[int, list[Symbol]] = {}
+        self.lines: dict[int, GradientLine] = {}
 
     @classmethod
     def between(cls, path: Path, tracked: Seen, targets: Sequence[int], sources: Sequence[int]) -> Reverse:
@@ -161,13 +163,13 @@ class Reverse:
                 steps.append((op, along[op.out]))
                 needed.update([op.args[i] for i in along[op.out]])
         runs = {run[-1].out: run for run in runs_of([op for op, _ in steps]).values()}
-        return cls(tuple(steps), path.avals, runs=runs)
+        return cls(tuple(steps), path.avals, runs)
 
     def copy(self) -> Reverse:
-        stacked = {slot: list(parts) for slot, parts in self.stacked.items()}
-        return Reverse(
-            self.steps, self.avals, dict(self.cotangents), self.position, set(self.called), self.runs, stacked
-        )
+        made = Reverse(self.steps, self.avals, self.runs)
+        made.cotangents, made.position, made.called = dict(self.cotangents), self.position, set(self.called)
+        made.stacked = {slot: list(parts) for slot, parts in self.stacked.items()}
+        return made
 
     def seed(self, builder: Builder, slot: int, cotangent: Symbol) -> None:
         """Add `cotangent` to the cotangent of `slot`, a target. Call this before `run`."""

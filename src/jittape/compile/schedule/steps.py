@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from jittape.compile.ir.kernel import Kernel
 from jittape.core.program import Aval, Op, Program
@@ -15,7 +14,7 @@ Donated = tuple[tuple[int, int], ...]
 """Inputs and outputs by position: the output may be computed in the input's memory."""
 
 
-@dataclass(frozen=True, eq=False)
+@value_class
 class RowTile:
     """A tile loop: the blocks of rows that consecutive steps run through together.
 
@@ -38,6 +37,9 @@ class RowTile:
     region: int
     moved: tuple[tuple[int, int], ...]
     work: int
+
+    __eq__ = object.__eq__  # compared by identity
+    __hash__ = object.__hash__
 
 
 @value_class
